@@ -1,0 +1,83 @@
+# Everything a person or a machine does with this repository. A target that needs the environment makes it when missing.
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+PYTHON ?=
+ARGS ?=
+VENV := .venv
+STAMP := $(VENV)/.stamp
+BIN := $(VENV)/bin
+PYTEST := $(BIN)/pytest
+CODE := streaming tests docs/hooks $(wildcard bench/*.py)
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_ROOT_USER_ACTION := ignore
+
+.PHONY: help setup java demo test test-unit test-spark test-kafka test-long lint format bench docs lock clean ci
+
+help: ## list the targets
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
+
+setup: java $(STAMP) ## make .venv with the command in it (needs Python 3.10+ and Java 17+)
+	@echo "Ready: $(BIN)/logdirwatch --help"
+
+$(STAMP): requirements.lock pyproject.toml
+	@python=$$(.ci/find-python $(PYTHON)) || exit 1; \
+	$(BIN)/python -c 'import pip, sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || rm -rf $(VENV); \
+	[ -d $(VENV) ] || { echo "Making $(VENV) with $$python"; "$$python" -m venv $(VENV); }
+	@echo "Installing the pinned requirements (a few minutes the first time)"
+	@$(BIN)/python -m pip install --quiet --use-pep517 --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps -e .
+	@touch $@
+
+java:
+	@.ci/check-java
+
+demo: java $(STAMP) ## start a real Kafka cluster here, break a disk, fill another, watch (ARGS="--once --json")
+	@$(BIN)/logdirwatch demo $(ARGS)
+
+test: test-unit test-spark test-kafka ## all three tiers; a skipped test is a failure
+
+test-unit: $(STAMP) ## pure logic, no Java
+	$(PYTEST) tests/unit $(ARGS)
+
+test-spark: java $(STAMP) ## queries and tables on a local Spark
+	$(PYTEST) tests/spark -m "not long" $(ARGS)
+
+test-kafka: java $(STAMP) ## real brokers with real, really full disks
+	$(PYTEST) tests/kafka -m "not long" $(ARGS)
+
+test-long: java $(STAMP) ## what takes long: every rule of the tables, the demo with a part of it stopped
+	$(PYTEST) tests/spark tests/kafka -m long $(ARGS)
+
+lint: docs ## ruff, formatting, mypy --strict and the documentation build
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/mypy
+
+format: $(STAMP) ## let ruff format and mend the code
+	$(BIN)/ruff check --fix $(CODE)
+	$(BIN)/ruff format $(CODE)
+
+docs: $(STAMP) ## build the documentation into site/; a warning is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+bench: java $(STAMP) ## run every benchmark in bench/
+	@for bench in bench/bench_*.py; do \
+	  [ -f "$$bench" ] || { echo "bench/ holds no bench_*.py"; exit 1; }; \
+	  echo "== $$bench"; $(BIN)/python "$$bench" $(ARGS) || exit 1; \
+	done
+
+ci: ## what the continuous integration does
+	@.ci/run
+
+lock: ## pin the requirements of pyproject.toml again (ARGS=--upgrade for newer ones)
+	@.ci/lock $(ARGS)
+
+clean: ## stop the local cluster and remove what the project made here, .venv included
+	@[ ! -x $(BIN)/logdirwatch ] || [ ! -d .logdirwatch ] || $(BIN)/logdirwatch cluster down
+	rm -rf .logdirwatch site dist artifacts spark-warehouse metastore_db derby.log
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis $(VENV)
+	find checkpoints -mindepth 1 ! -name README.md -delete
+	find streaming tests bench docs -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,156 @@
+"""The forecast of detect against a straight line through the last six hours, over generated histories.
+
+    python bench/bench_forecast.py [--histories 1200]
+
+Prints for both, for each kind of history: the median relative error of the time to full while it is four days or less
+away, warnings that were false for a disk and month, and saturations that no warning came before.
+"""
+
+import argparse
+import math
+import random
+import statistics
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from logdirwatch.detect.forecast import HOUR_MS, Peaks, forecast, note
+
+DAY_MS = 24 * HOUR_MS
+MONTH_MS = 30 * DAY_MS
+STEP_MS = 10 * 60_000
+TOTAL_BYTES = 10**12
+WARN_MS = 4 * DAY_MS
+KINDS = ("steady", "sawtooth", "wave", "burst", "copy", "gap")
+
+Judged = list[tuple[int, float | None]]
+
+
+class Sample(NamedTuple):
+    at_ms: int
+    used_bytes: int
+    arriving_bytes: int | None
+
+
+class History(NamedTuple):
+    kind: str
+    samples: list[Sample]
+    full_at_ms: int | None
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--histories", type=int, default=1_200)
+    histories = [
+        made(KINDS[seed % len(KINDS)], random.Random(seed)) for seed in range(arguments.parse_args().histories)
+    ]
+    filled = sum(history.full_at_ms is not None for history in histories)
+    print(f"{len(histories)} histories of up to 30 days, {filled} of them fill the disk\n")
+    print(f"{'':<10}{'forecast':>27}{'line over 6 h':>30}")
+    print(f"{'kind':<10}" + f"{'error':>9}{'false':>9}{'missed':>9}   " * 2)
+    judged = [(history, of_forecast(history.samples), of_line(history.samples)) for history in histories]
+    for kind in (*KINDS, "all"):
+        chosen = [item for item in judged if kind in (item[0].kind, "all")]
+        columns = [score([(item[0], item[way]) for item in chosen]) for way in (1, 2)]
+        print(f"{kind:<10}" + "".join(f"{error:>9.3f}{false:>9.3f}{missed:>9}   " for error, false, missed in columns))
+
+
+def made(kind: str, rng: random.Random) -> History:
+    """Return one disk's month: a trend that fills it or not, noise, and what its kind adds."""
+    fills = rng.random() < 0.6
+    base, noise = rng.uniform(0.3, 0.6) * TOTAL_BYTES, rng.uniform(0.0005, 0.003) * TOTAL_BYTES
+    daily = rng.uniform(0.003, 0.03) if fills else rng.uniform(-0.001, 0.0004)
+    add = _addition(kind, rng, fills)
+    start_ms = rng.uniform(3, 25) * DAY_MS
+    gap_ms = rng.uniform(2, 30) * HOUR_MS if kind == "gap" else 0.0
+    samples: list[Sample] = []
+    for at_ms in range(0, MONTH_MS, STEP_MS):
+        added, arriving = add(at_ms, start_ms)
+        trend = 0.0 if kind == "burst" else daily * TOTAL_BYTES * at_ms / DAY_MS
+        used = base + trend + added + rng.gauss(0, noise)
+        if used >= TOTAL_BYTES:
+            return History(kind, samples, at_ms)
+        if not start_ms <= at_ms < start_ms + gap_ms:
+            samples.append(Sample(at_ms, int(used), arriving))
+    return History(kind, samples, None)
+
+
+def _addition(kind: str, rng: random.Random, fills: bool) -> Callable[[int, float], tuple[float, int | None]]:
+    depth, period_ms = rng.uniform(0.02, 0.1) * TOTAL_BYTES, rng.uniform(2, 12) * HOUR_MS
+    rate, lasts_ms = rng.uniform(0.2, 2.0) * TOTAL_BYTES / DAY_MS, rng.uniform(2, 10) * HOUR_MS
+    copied, copy_ms = rng.uniform(0.05, 0.25) * TOTAL_BYTES, rng.uniform(1, 8) * HOUR_MS
+
+    def sawtooth(at_ms: int, _: float) -> tuple[float, None]:
+        return depth * (at_ms % period_ms) / period_ms, None
+
+    def wave(at_ms: int, _: float) -> tuple[float, None]:
+        return depth * math.sin(2 * math.pi * at_ms / DAY_MS), None
+
+    def burst(at_ms: int, start_ms: float) -> tuple[float, None]:
+        since_ms = max(0.0, at_ms - start_ms)
+        return rate * (since_ms if fills else min(since_ms, lasts_ms)), None
+
+    def copy(at_ms: int, start_ms: float) -> tuple[float, int]:
+        done = min(1.0, max(0.0, (at_ms - start_ms) / copy_ms))
+        return done * copied, int(done * copied) if done < 1 else 0
+
+    def nothing(_: int, __: float) -> tuple[float, None]:
+        return 0.0, None
+
+    return {"sawtooth": sawtooth, "wave": wave, "burst": burst, "copy": copy}.get(kind, nothing)
+
+
+def of_forecast(samples: list[Sample]) -> Judged:
+    peaks, judged = Peaks(), []
+    for sample, is_due in _hourly(samples):
+        note(peaks, *sample)
+        if is_due:
+            found = forecast(peaks, TOTAL_BYTES - sample.used_bytes)
+            judged.append((sample.at_ms, None if found is None else found.full_in_ms))
+    return judged
+
+
+def of_line(samples: list[Sample]) -> Judged:
+    """Judge by least squares over the last six hours, as a dashboard's predict_linear does."""
+    window: list[Sample] = []
+    judged: Judged = []
+    for sample, is_due in _hourly(samples):
+        window = [kept for kept in window if kept.at_ms > sample.at_ms - 6 * HOUR_MS] + [sample]
+        if is_due:
+            judged.append((sample.at_ms, _line(window)))
+    return judged
+
+
+def _line(window: list[Sample]) -> float | None:
+    if len(window) < 3:
+        return None
+    slope = statistics.linear_regression([s.at_ms for s in window], [s.used_bytes for s in window]).slope
+    return (TOTAL_BYTES - window[-1].used_bytes) / slope if slope > 0 else None
+
+
+def _hourly(samples: list[Sample]) -> Iterator[tuple[Sample, bool]]:
+    hour = None
+    for sample in samples:
+        yield sample, sample.at_ms // HOUR_MS != hour
+        hour = sample.at_ms // HOUR_MS
+
+
+def score(judged: list[tuple[History, Judged]]) -> tuple[float, float, int]:
+    """Return the median error, the false warnings for a disk and month, and the saturations missed."""
+    errors, false, missed, months = [], 0, 0, 0.0
+    for history, said in judged:
+        full_ms = history.full_at_ms
+        months += (full_ms or MONTH_MS) / MONTH_MS
+        warned = [(at_ms, left_ms) for at_ms, left_ms in said if left_ms is not None and left_ms <= WARN_MS]
+        if full_ms is not None:
+            errors += [abs(left - (full_ms - at)) / (full_ms - at) for at, left in warned if full_ms - at <= WARN_MS]
+            missed += not warned
+        # A warning is false when the disk has three times as long to live, or lives on.
+        too_early = {at for at, _ in warned if full_ms is None or full_ms - at > 3 * WARN_MS}
+        times = [at for at, _ in said]
+        false += sum(now in too_early and before not in too_early for before, now in pairwise([None, *times]))
+    return statistics.median(errors) if errors else 0.0, false / months, missed
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,5 @@
+"""``python -m logdirwatch``."""
+
+from logdirwatch.cli.main import main
+
+main()

@@ -1,0 +1,54 @@
+"""``logdirwatch config``: check what is configured, and print what can be."""
+
+import typer
+import yaml
+
+from logdirwatch import settings as configuration
+from logdirwatch.cli.context import Context
+from logdirwatch.report.masking import masked
+from logdirwatch.report.reference import reference_yaml
+from logdirwatch.settings import Settings
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    commands = typer.Typer(help="Check the configuration, or print every key with its meaning.", no_args_is_help=True)
+    commands.command("check")(check)
+    commands.command("reference")(reference)
+    app.add_typer(commands, name="config")
+
+
+def check(ctx: typer.Context) -> None:
+    """Check the configuration without connecting anywhere, and print what holds, secrets masked.
+
+    What holds is the file, overridden by the environment, completed by the defaults. Exit code 2 when a key or a
+    value is wrong.
+    """
+    context: Context = ctx.obj
+    path = configuration.find_config(context.config_path)
+    effective = masked(context.settings.model_dump(mode="json"))
+    typer.echo(f"# valid; read from {path or 'no file: the environment and the defaults'}")
+    typer.echo(yaml.safe_dump(effective, sort_keys=False, allow_unicode=True), nl=False)
+    for remark in remarks(context.settings):
+        typer.echo(f"logdirwatch: {remark}", err=True)
+
+
+def reference() -> None:
+    """Print every key with its meaning and default, as a file to start from."""
+    typer.echo(reference_yaml(Settings), nl=False)
+
+
+def remarks(settings: Settings) -> list[str]:
+    """Return what is valid and yet most likely not meant."""
+    if not settings.clusters:
+        return ["no cluster to watch: name one under clusters"]
+    telemetry = _addresses(settings.telemetry.bootstrap_servers)
+    shared = [name for name, c in settings.clusters.items() if telemetry & _addresses(c.bootstrap_servers)]
+    return [
+        f"telemetry is the monitored cluster {name}: when its disks fail, its own alerts are lost; use another Kafka"
+        for name in shared
+    ]
+
+
+def _addresses(bootstrap_servers: str) -> set[str]:
+    return {address.strip().lower() for address in bootstrap_servers.split(",")}

@@ -1,0 +1,56 @@
+"""The ``logdirwatch`` command: gathers the commands and turns errors into one clear line."""
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from logdirwatch import __version__
+from logdirwatch.cli.context import Context
+from logdirwatch.errors import UserError
+
+app = typer.Typer(
+    name="logdirwatch",
+    help="Watch the log directories of Apache Kafka brokers.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(value: bool) -> None:
+    if value:
+        typer.echo(f"logdirwatch {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    ctx: typer.Context,
+    config: Annotated[
+        Path | None, typer.Option("--config", help="Configuration file (YAML); environment variables override it.")
+    ] = None,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+    version: Annotated[  # noqa: ARG001
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    ctx.obj = Context(config_path=config, debug=debug)
+
+
+# A command's module is imported by name so that one file holds one command.
+for _module in ("demo", "collect", "stream", "status", "alerts", "actions", "topics", "config", "schema", "cluster"):
+    importlib.import_module(f"logdirwatch.cli.{_module}").register(app)
+
+
+def main() -> None:
+    """Run the command line: exit 0 fine, 1 failed, 2 wrong use."""
+    try:
+        app()
+    except UserError as error:
+        if "--debug" in sys.argv:
+            raise
+        typer.echo(f"logdirwatch: {error}", err=True)
+        sys.exit(error.exit_code)

@@ -1,0 +1,52 @@
+"""What the reading commands share: records from the telemetry topics, and the terminal."""
+
+import os
+import sys
+import time
+from collections.abc import Iterable, Iterator
+
+import typer
+from kafka.consumer.fetcher import ConsumerRecord
+from rich.console import Console
+
+from logdirwatch import kafka_clients
+from logdirwatch.cli.context import Context
+from logdirwatch.report.folding import Latest, Message, R
+from logdirwatch.settings import KafkaSettings
+
+PIPE_COLUMNS = 100
+
+
+def now_ms() -> int:
+    """Return the wall clock; only commands ask it."""
+    return time.time_ns() // 1_000_000
+
+
+def telemetry(context: Context) -> KafkaSettings:
+    """Return the telemetry cluster, its client's own log silenced: what it cannot do is one line of ours."""
+    if not context.debug:
+        kafka_clients.quiet_client_logs()
+    return context.settings.telemetry
+
+
+def console() -> Console:
+    """Return standard output: as wide as the terminal or COLUMNS says, 100 columns in a pipe."""
+    is_measured = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return Console(highlight=False, width=None if is_measured else PIPE_COLUMNS)
+
+
+def read_into(fold: Latest[R], cluster: KafkaSettings, topic: str) -> None:
+    """Read ``topic`` from its beginning to its end into ``fold``; says how much of it could not be read."""
+    for _ in fold.take_all(_messages(kafka_clients.read_all(cluster, topic))):
+        pass
+    if fold.unreadable:
+        typer.echo(f"logdirwatch: {fold.unreadable} records of {topic} are not of a form this version reads", err=True)
+
+
+def follow_into(fold: Latest[R], cluster: KafkaSettings, topic: str) -> Iterator[R]:
+    """Yield what ``topic`` says beyond what ``fold`` knows, for ever; reads it again from its beginning, so no gap."""
+    return fold.take_all(_messages(kafka_clients.follow(cluster, topic, from_beginning=True)))
+
+
+def _messages(records: Iterable[ConsumerRecord]) -> Iterator[Message]:
+    return (Message(record.key, record.value) for record in records)

@@ -1,0 +1,46 @@
+"""``logdirwatch stream``: the streaming queries, until SIGTERM."""
+
+from enum import Enum
+from typing import Annotated
+
+import typer
+
+from logdirwatch.cli import logs
+from logdirwatch.errors import UserError
+
+
+class Query(str, Enum):
+    """The queries by name."""
+
+    FAST_LANE = "fast_lane"
+    DETECT = "detect"
+    STORE = "store"
+    STORE_INVENTORY = "store_inventory"
+    RECOMMEND = "recommend"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("stream")(stream)
+
+
+def stream(
+    ctx: typer.Context,
+    query: Annotated[
+        list[Query] | None,
+        typer.Option("--query", help="Run only this query; may be given several times. Default: all."),
+    ] = None,
+) -> None:
+    """Run the streaming queries: metrics and events in, alerts, state, tables and actions out.
+
+    Runs until SIGTERM or Ctrl-C, gives running batches a moment to end, and the next start goes on where it stopped.
+    Locally it starts its own Spark; under spark-submit or on Databricks set stream.master to null.
+    """
+    # Spark takes a second to import, which no other command should pay for.
+    from logdirwatch.jobs import application  # noqa: PLC0415
+
+    names = [item.value for item in query or list(Query)]
+    if len(set(names)) != len(names):
+        raise UserError("stream: the same --query was given twice", exit_code=2)
+    logs.to_stderr()
+    application.run(ctx.obj.settings, names)

@@ -1,0 +1,161 @@
+"""The requests of the collector: one request a broker, each with its own time limit."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+from kafka.errors import KafkaError
+from kafka.protocol.admin import (
+    DescribeClusterRequest,
+    DescribeConfigsRequest,
+    DescribeLogDirsRequest,
+    DescribeQuorumRequest,
+    DescribeTopicPartitionsRequest,
+    ListPartitionReassignmentsRequest,
+)
+from kafka.protocol.metadata import ApiVersionsRequest
+
+from logdirwatch.collect import answers, decode
+from logdirwatch.collect.wire import Address, Lane, Wire
+from logdirwatch.errors import UserError
+
+BROKER_RESOURCE = 4
+TOPIC_RESOURCE = 2
+METADATA_TOPIC = "__cluster_metadata"
+# Kafka's own upper bound of a page (max.request.partition.size.limit).
+PAGE_PARTITIONS = 2_000
+# More than one is asked at once, so that one that hangs costs no time; more than a few is waste.
+CANDIDATES = 3
+CONFIGS_TOPICS = 100
+ASK_ERRORS = (KafkaError, OSError, asyncio.TimeoutError, ValueError)
+
+Answer = TypeVar("Answer")
+
+
+class Admin:
+    """Asks the brokers of one cluster."""
+
+    def __init__(self, wire: Wire, timeout_ms: int, scan_timeout_ms: int) -> None:
+        self._wire = wire
+        self._timeout_ms = timeout_ms
+        self._scan_timeout_ms = scan_timeout_ms
+
+    async def capacity(self, address: Address) -> answers.LogDirsAnswer:
+        """Ask one broker for its directories without their replicas.
+
+        An empty topic list asks for no partition, null for all of them (Kafka 4.3.1 ``DescribeLogDirsRequest
+        .isAllTopicPartitions``); total, usable and the error of every directory come either way. Never raises.
+        """
+        return await self._log_dirs(address, DescribeLogDirsRequest(topics=[]), self._timeout_ms, Lane.POLL)
+
+    async def replicas(self, address: Address) -> answers.LogDirsAnswer:
+        """Ask one broker for its directories with every replica in them. Never raises."""
+        return await self._log_dirs(address, DescribeLogDirsRequest(topics=None), self._scan_timeout_ms, Lane.SCAN)
+
+    async def _log_dirs(self, address: Address, request: Any, timeout_ms: int, lane: Lane) -> answers.LogDirsAnswer:
+        try:
+            return decode.log_dirs(await self._wire.ask(address, request, timeout_ms, lane))
+        except ASK_ERRORS as error:
+            return decode.failure(error)
+
+    async def topology(self, candidates: Sequence[Address], now_ms: Callable[[], int]) -> answers.Topology:
+        """Ask the first of ``candidates`` that answers which brokers are registered, fenced ones included (KIP-1073).
+
+        Raises the last error when none answers.
+        """
+
+        async def ask(address: Address) -> answers.Topology:
+            request = DescribeClusterRequest(include_cluster_authorized_operations=False, include_fenced_brokers=True)
+            response = await self._wire.ask(address, request, self._timeout_ms)
+            return decode.topology(response, now_ms())
+
+        return await first_answer([ask(address) for address in candidates[:CANDIDATES]])
+
+    async def all_topics(self, address: Address) -> tuple[answers.Topic, ...]:
+        """Return every topic with leader, ISR, ELR and offline replicas, page by page (KIP-966)."""
+        return await self._topics(address, self._scan_timeout_ms)
+
+    async def live_topics(self, address: Address) -> tuple[answers.Topic, ...]:
+        """Return the same as :meth:`all_topics`, or give up as early as a poll does: it is of no use when it is old."""
+        return await self._topics(address, self._timeout_ms)
+
+    async def _topics(self, address: Address, timeout_ms: int) -> tuple[answers.Topic, ...]:
+        pages = [await self._topic_page(address, None, timeout_ms)]
+        while pages[-1].cursor is not None:
+            pages.append(await self._topic_page(address, pages[-1].cursor, timeout_ms))
+        return decode.merged(pages)
+
+    async def _topic_page(self, address: Address, cursor: tuple[str, int] | None, timeout_ms: int) -> answers.TopicPage:
+        request = DescribeTopicPartitionsRequest(
+            topics=[],
+            response_partition_limit=PAGE_PARTITIONS,
+            cursor=cursor and DescribeTopicPartitionsRequest.Cursor(topic_name=cursor[0], partition_index=cursor[1]),
+        )
+        return decode.topic_page(await self._wire.ask(address, request, timeout_ms, Lane.SCAN))
+
+    async def topic_configs(self, address: Address, topics: Sequence[str], keys: Sequence[str]) -> answers.Configs:
+        """Return some of the effective configuration of topics, a hundred at a time.
+
+        Decoding a large answer would hold up the I/O thread and with it the answers of every other broker.
+        """
+        parts = [
+            await self._configs(
+                address, [(TOPIC_RESOURCE, topic, keys) for topic in topics[start : start + CONFIGS_TOPICS]]
+            )
+            for start in range(0, len(topics), CONFIGS_TOPICS)
+        ]
+        return decode.joined(parts)
+
+    async def broker_configs(self, address: Address, broker: int, keys: Sequence[str]) -> answers.Configs:
+        """Return some of a broker's configuration; only the broker itself knows its static part."""
+        return await self._configs(address, [(BROKER_RESOURCE, str(broker), keys)])
+
+    async def _configs(self, address: Address, resources: list[tuple[int, str, Any]]) -> answers.Configs:
+        request = DescribeConfigsRequest(resources=resources, include_synonyms=False, include_documentation=False)
+        return decode.configs(await self._wire.ask(address, request, self._scan_timeout_ms, Lane.SCAN))
+
+    async def reassignments(self, address: Address) -> dict[tuple[str, int], answers.Reassignment]:
+        """Return the partitions that are being reassigned; the broker passes the question on to the controller."""
+        request = ListPartitionReassignmentsRequest(timeout_ms=self._timeout_ms, topics=None)
+        return decode.reassignments(await self._wire.ask(address, request, self._scan_timeout_ms, Lane.SCAN))
+
+    async def controller_id(self, address: Address) -> int | None:
+        """Return the active controller, from DescribeQuorum: a broker's DescribeCluster names any live broker."""
+        partition = DescribeQuorumRequest.TopicData.PartitionData(partition_index=0)
+        topic = DescribeQuorumRequest.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])
+        request = DescribeQuorumRequest(topics=[topic])
+        return decode.quorum_leader(await self._wire.ask(address, request, self._timeout_ms, Lane.SCAN))
+
+    async def metadata_level(self, address: Address) -> int | None:
+        """Return the finalized feature level of ``metadata.version`` (KIP-778), None when none is finalized."""
+        request = ApiVersionsRequest(client_software_name="logdirwatch", client_software_version="1", min_version=3)
+        return decode.metadata_level(await self._wire.ask(address, request, self._timeout_ms, Lane.SCAN))
+
+    def kafka_version(self, address: Address) -> str | None:
+        """Return the release that a broker's API versions point to, None before it answered."""
+        return self._wire.kafka_version(address)
+
+
+async def first_answer(attempts: Iterable[Awaitable[Answer]]) -> Answer:
+    """Return what answers first, without waiting for the rest; raise an error of theirs when nothing does."""
+    pending: set[asyncio.Future[Answer]] = {asyncio.ensure_future(attempt) for attempt in attempts}
+    for attempt in pending:
+        attempt.add_done_callback(_looked_at)
+    error: BaseException = UserError("no broker is known to ask")
+    try:
+        while pending:
+            finished, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+            for attempt in finished:
+                if (failed := attempt.exception()) is None:
+                    return attempt.result()
+                error = failed
+        raise error
+    finally:
+        for attempt in pending:
+            attempt.cancel()
+
+
+def _looked_at(attempt: "asyncio.Future[Answer]") -> None:
+    """Take note of an error that nobody waits for any more, or asyncio calls it forgotten."""
+    if not attempt.cancelled():
+        attempt.exception()

@@ -1,0 +1,88 @@
+"""What brokers answered, as plain values.
+
+A broker that cannot be asked is an answer too: its status and its error are kept (see :class:`LogDirsAnswer`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from logdirwatch.model.records import PartitionInfo, Placement
+from logdirwatch.model.vocabulary import PollStatus
+
+
+@dataclass(frozen=True)
+class Node:
+    """One broker as DescribeCluster lists it; ``is_fenced`` is None when the answering broker does not tell."""
+
+    broker: int
+    host: str
+    port: int
+    rack: str | None = None
+    is_fenced: bool | None = None
+
+
+@dataclass(frozen=True)
+class Topology:
+    """The brokers that are registered, as one broker's metadata had it at ``at_ms``."""
+
+    nodes: Mapping[int, Node]
+    lists_fenced: bool
+    at_ms: int
+
+
+@dataclass(frozen=True)
+class LogDirAnswer:
+    """One log directory of one broker; Kafka's -1 is None. ``replicas`` is empty when only capacity was asked for."""
+
+    path: str
+    error_code: int
+    total_bytes: int | None = None
+    usable_bytes: int | None = None
+    is_cordoned: bool | None = None
+    replicas: tuple[Placement, ...] = ()
+
+
+@dataclass(frozen=True)
+class LogDirsAnswer:
+    """What one broker answered to DescribeLogDirs, or why it did not."""
+
+    status: PollStatus
+    error: str | None = None
+    log_dirs: tuple[LogDirAnswer, ...] = ()
+
+
+@dataclass(frozen=True)
+class Topic:
+    """One topic's partitions as DescribeTopicPartitions lists them."""
+
+    name: str
+    is_internal: bool
+    partitions: tuple[PartitionInfo, ...]
+
+
+@dataclass(frozen=True)
+class Reassignment:
+    """One partition that is being reassigned, as ListPartitionReassignments has it."""
+
+    adding: tuple[int, ...]
+    removing: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class TopicPage:
+    """One page of DescribeTopicPartitions; ``cursor`` is where the next one begins, None at the end."""
+
+    topics: tuple[Topic, ...]
+    cursor: tuple[str, int] | None = None
+
+
+@dataclass(frozen=True)
+class Configs:
+    """Effective configuration by broker or topic name.
+
+    ``overridden`` are the keys that are set on the topic itself and not inherited; ``failed`` holds the errors.
+    """
+
+    values: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
+    overridden: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)

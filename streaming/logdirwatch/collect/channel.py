@@ -1,0 +1,103 @@
+"""The producer to the telemetry cluster: sends one batch at a time and says of every record whether it arrived."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kafka import KafkaProducer
+from kafka.errors import KafkaError, KafkaTimeoutError, MessageSizeTooLargeError, RecordListTooLargeError
+
+from logdirwatch import kafka_clients
+from logdirwatch.collect.buffer import Outgoing
+from logdirwatch.settings import KafkaSettings
+
+CONNECT_TIMEOUT_MS = 5_000
+REQUEST_TIMEOUT_MS = 5_000
+DELIVERY_TIMEOUT_MS = 8_000
+METADATA_TIMEOUT_MS = 3_000
+ANSWER_GRACE_S = 2.0
+CLOSE_TIMEOUT_S = 1.0
+REFUSED = (MessageSizeTooLargeError, RecordListTooLargeError)
+
+
+@dataclass
+class Delivery:
+    """What became of one batch: ``failed`` may be sent again, ``refused`` never will be taken."""
+
+    delivered: list[Outgoing] = field(default_factory=list)
+    failed: list[Outgoing] = field(default_factory=list)
+    refused: list[Outgoing] = field(default_factory=list)
+    error: str | None = None
+
+
+class Channel:
+    """One connection to the telemetry cluster; after an error it is closed and another one made.
+
+    Raises KafkaError or OSError when the cluster does not answer.
+    """
+
+    def __init__(self, settings: KafkaSettings) -> None:
+        self._producer: KafkaProducer = kafka_clients.producer(
+            settings,
+            bootstrap_timeout_ms=CONNECT_TIMEOUT_MS,
+            request_timeout_ms=REQUEST_TIMEOUT_MS,
+            delivery_timeout_ms=DELIVERY_TIMEOUT_MS,
+            max_block_ms=METADATA_TIMEOUT_MS,
+        )
+
+    def send(self, batch: Sequence[Outgoing]) -> Delivery:
+        """Send ``batch`` and wait until every record of it is acknowledged or given up."""
+        attempts = self._start(batch)
+        deadline = time.monotonic() + DELIVERY_TIMEOUT_MS / 1000 + ANSWER_GRACE_S
+        delivery = Delivery()
+        for record, attempt in attempts:
+            error = attempt if isinstance(attempt, Exception) else _outcome(attempt, deadline)
+            _note(delivery, record, error)
+        return delivery
+
+    def _start(self, batch: Sequence[Outgoing]) -> list[tuple[Outgoing, Any]]:
+        """Hand the records to the producer; after one that it cannot place it is not made to wait for the others."""
+        attempts: list[tuple[Outgoing, Any]] = []
+        blocked: Exception | None = None
+        for record in batch:
+            attempt = blocked or self._handed_over(record)
+            if isinstance(attempt, Exception) and not isinstance(attempt, REFUSED):
+                blocked = attempt
+            attempts.append((record, attempt))
+        return attempts
+
+    def _handed_over(self, record: Outgoing) -> Any:
+        try:
+            return self._producer.send(record.topic, key=record.key, value=record.value)
+        except (KafkaError, OSError) as error:
+            return error
+
+    def close(self) -> None:
+        """Close the producer within a second, sent or not."""
+        kafka_clients.discard(self._producer, CLOSE_TIMEOUT_S)
+
+
+def _outcome(future: Any, deadline: float) -> Exception | None:
+    try:
+        future.get(timeout=max(0.0, deadline - time.monotonic()))
+    except (KafkaError, OSError) as error:
+        return error
+    return None
+
+
+def _note(delivery: Delivery, record: Outgoing, error: Exception | None) -> None:
+    if error is None:
+        delivery.delivered.append(record)
+    elif isinstance(error, REFUSED):
+        delivery.refused.append(record)
+    else:
+        delivery.failed.append(record)
+        delivery.error = delivery.error or _reason(record, error)
+
+
+def _reason(record: Outgoing, error: Exception) -> str:
+    text = kafka_clients.one_line(error)
+    if isinstance(error, KafkaTimeoutError) and "metadata" in text:
+        return f"no partitions of topic {record.topic} (logdirwatch topics create makes it): {text}"
+    return text

@@ -1,0 +1,162 @@
+"""Runs the rounds of every cluster at their pace, in one asyncio loop. Wiring only."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+
+import structlog
+
+from logdirwatch import kafka_clients
+from logdirwatch.collect import records
+from logdirwatch.collect.admin import Admin
+from logdirwatch.collect.buffer import Outgoing
+from logdirwatch.collect.poll import Clock, ClusterPoller, Publish, event_outgoing, outgoing
+from logdirwatch.collect.scan import Scanner
+from logdirwatch.collect.settings import CollectSettings
+from logdirwatch.collect.wire import Wire, addresses
+from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.model import topics
+from logdirwatch.settings import ClusterSettings
+
+log = structlog.get_logger(__name__)
+
+Round = Callable[[], Awaitable[object]]
+
+
+class ClusterWatch:
+    """One monitored cluster: its connections, its poller and its scanner."""
+
+    def __init__(
+        self,
+        name: str,
+        cluster: ClusterSettings,
+        collect: CollectSettings,
+        detect: DetectSettings,
+        publish: Publish,
+        clock: Clock,
+    ) -> None:
+        self.name = name
+        self._settings = collect
+        self._wire = Wire(kafka_clients.python_arguments(cluster))
+        self._origin = records.Origin(name, collect.collector, collect.metrics_interval_ms)
+        self._publish = publish
+        self._clock = clock
+        self.poller = ClusterPoller(
+            self._origin,
+            addresses(cluster.bootstrap_servers),
+            Admin(self._wire, collect.request_timeout_ms, collect.inventory_timeout_ms),
+            publish,
+            clock,
+            lambda path, total_bytes: detect.thresholds_for(name, path).reserve_of(total_bytes),
+            collect.backoff_max_ms,
+        )
+        self._scanner = Scanner(self.poller, collect.record_max_bytes)
+        self.poller.after_failure = self._scanner.look_at_partitions
+
+    async def run(self) -> None:
+        """Poll, scan, look at partitions and give signs of life until cancelled."""
+        settings = self._settings
+        await asyncio.gather(
+            every(settings.metrics_interval_ms, self.poller.poll, overlapping=True),
+            every(settings.heartbeat_interval_ms, self._heartbeat),
+            every(settings.canary_interval_ms, self._canary),
+            self._when_discovered(settings.inventory_interval_ms, self._scanner.scan),
+            self._when_discovered(settings.partitions_interval_ms, self._scanner.look_at_partitions),
+        )
+
+    async def once(self) -> bool:
+        """Do every round once, the polls last so that they carry the inventory; tell whether every broker answered."""
+        await self.poller.refresh_brokers()
+        is_complete = await self._scanner.scan()
+        await self._scanner.look_at_partitions()
+        await self.poller.poll()
+        return is_complete and not any(map(self.poller.is_silent, self.poller.brokers))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._wire.close()
+
+    async def _when_discovered(self, interval_ms: int, work: Round) -> None:
+        await self.poller.discovered.wait()
+        await every(interval_ms, work)
+
+    async def _heartbeat(self) -> None:
+        record = records.heartbeat_record(self._origin, self._clock(), self._settings.heartbeat_interval_ms)
+        self._publish(outgoing(topics.METRICS, [(f"{self.name}/heartbeat", record)]))
+
+    async def _canary(self) -> None:
+        self._publish([event_outgoing(records.canary_record(self._origin, self.poller.stamp(0)))])
+
+
+async def every(interval_ms: int, work: Round, *, overlapping: bool = False) -> None:
+    """Start ``work`` now and every ``interval_ms``, until cancelled; an error of it is logged and no reason to stop.
+
+    A round that takes longer than the interval makes the next ones wait for it, unless they may overlap: then ``work``
+    itself must leave out what is still busy.
+    """
+    loop = asyncio.get_running_loop()
+    running: set[asyncio.Task[None]] = set()
+    due = loop.time()
+    try:
+        while True:
+            if overlapping or not running:
+                task = asyncio.create_task(_logged(work))
+                running.add(task)
+                task.add_done_callback(running.discard)
+            missed = int((loop.time() - due) * 1000) // interval_ms
+            due += (missed + 1) * interval_ms / 1000
+            await asyncio.sleep(due - loop.time())
+    finally:
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+async def _logged(work: Round) -> None:
+    try:
+        await work()
+    except Exception:
+        log.exception("round failed; the next one tries again", round=getattr(work, "__qualname__", repr(work)))
+
+
+def watches(
+    clusters: Mapping[str, ClusterSettings],
+    collect: CollectSettings,
+    detect: DetectSettings,
+    publish: Callable[[list[Outgoing]], None],
+    clock: Clock,
+) -> list[ClusterWatch]:
+    """Return a watch for every cluster; UserError names a client property that cannot be translated."""
+    return [ClusterWatch(name, cluster, collect, detect, publish, clock) for name, cluster in clusters.items()]
+
+
+async def run(watched: list[ClusterWatch], stop: asyncio.Event) -> None:
+    """Run every watch until ``stop`` is set."""
+    runs = [asyncio.create_task(watch.run()) for watch in watched]
+    stopped = asyncio.create_task(stop.wait())
+    try:
+        finished, _ = await asyncio.wait([*runs, stopped], return_when=asyncio.FIRST_COMPLETED)
+        for task in finished:
+            task.result()
+    finally:
+        await _cancel_all()
+        for watch in watched:
+            watch.close()
+
+
+async def _cancel_all() -> None:
+    """Cancel everything that still runs in this loop and wait for it: what is asked holds connections."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def run_once(watched: list[ClusterWatch]) -> list[str]:
+    """Do every round of every watch once; return the clusters of which something could not be asked."""
+    try:
+        complete = await asyncio.gather(*(watch.once() for watch in watched))
+    finally:
+        await _cancel_all()
+        for watch in watched:
+            watch.close()
+    return [watch.name for watch, is_complete in zip(watched, complete, strict=True) if not is_complete]

@@ -1,0 +1,129 @@
+"""Sends records to the telemetry cluster in their order, and keeps them while it is away."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+import structlog
+
+from logdirwatch.collect.backoff import Backoff
+from logdirwatch.collect.buffer import Buffer, Outgoing
+from logdirwatch.collect.channel import Delivery
+from logdirwatch.kafka_clients import one_line
+
+log = structlog.get_logger(__name__)
+
+BATCH_RECORDS = 500
+
+
+class Sender(Protocol):
+    """What a channel to the telemetry cluster does."""
+
+    def send(self, batch: list[Outgoing]) -> Delivery:
+        """Send a batch and say what became of it."""
+
+    def close(self) -> None:
+        """Close within about a second."""
+
+
+class Publisher:
+    """One thread that sends what :meth:`put` took; ``connect`` opens a channel or raises.
+
+    While the telemetry cluster is away the last ``capacity`` records are kept, see :class:`~.buffer.Buffer`.
+    """
+
+    def __init__(self, connect: Callable[[], Sender], capacity: int, backoff_max_ms: int) -> None:
+        self.sent: Counter[str] = Counter()
+        self._connect = connect
+        self._buffer = Buffer(capacity)
+        self._backoff = Backoff(backoff_max_ms)
+        self._told_dropped = 0
+        self._kept = 0
+        self._channel: Sender | None = None
+        self._changed = threading.Condition()
+        self._stop_at: float | None = None
+        self._in_flight = 0
+        self._thread = threading.Thread(target=self._run, name="publisher", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def put(self, records: Iterable[Outgoing]) -> None:
+        """Take records to send; never waits."""
+        with self._changed:
+            self._buffer.put(records)
+            self._changed.notify_all()
+
+    def stop(self, drain_s: float) -> int:
+        """Stop after at most ``drain_s`` seconds, once everything is sent; return how many records were not."""
+        with self._changed:
+            self._stop_at = time.monotonic() + drain_s
+            self._changed.notify_all()
+        self._thread.join(drain_s)
+        with self._changed:
+            return len(self._buffer) + self._in_flight
+
+    def _run(self) -> None:
+        while batch := self._next_batch():
+            self._settle(self._attempt(batch))
+        if self._channel is not None:
+            self._channel.close()
+
+    def _next_batch(self) -> list[Outgoing]:
+        """Wait for something to send; nothing means that it is time to stop."""
+        with self._changed:
+            self._changed.wait_for(lambda: len(self._buffer) or self._stop_at is not None)
+            if self._is_stopping():
+                return []
+            self._kept = len(self._buffer)
+            batch = self._buffer.take(BATCH_RECORDS)
+            self._in_flight = len(batch)
+            return batch
+
+    def _is_stopping(self) -> bool:
+        """While the cluster is away nothing more is tried; otherwise what is left is sent until time is up."""
+        return self._stop_at is not None and (self._backoff.is_away or time.monotonic() >= self._stop_at)
+
+    def _attempt(self, batch: list[Outgoing]) -> Delivery:
+        try:
+            self._channel = self._channel or self._connect()
+            return self._channel.send(batch)
+        except Exception as error:  # whatever it is, the records are kept and the next attempt is another channel
+            return Delivery(failed=batch, error=one_line(error))
+
+    def _settle(self, delivery: Delivery) -> None:
+        with self._changed:
+            self.sent.update(record.topic for record in delivery.delivered)
+            self._buffer.put_back(delivery.failed)
+            self._in_flight = 0
+        for record in delivery.refused:
+            log.error("record refused for good", topic=record.topic, key=record.key.decode(), bytes=len(record.value))
+        if delivery.failed:
+            self._went_away(delivery.error)
+        else:
+            self._tell()
+
+    def _went_away(self, error: str | None) -> None:
+        if not self._backoff.is_away:
+            log.warning("telemetry cluster away: records are kept until it is back", error=error)
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
+        pause_s = self._backoff.failed() / 1000
+        with self._changed:
+            self._changed.wait_for(lambda: self._stop_at is not None, timeout=pause_s)
+
+    def _tell(self) -> None:
+        """Say that the cluster is back, or that more came than the buffer holds; nothing in the usual case."""
+        with self._changed:
+            kept, dropped = self._kept, self._buffer.dropped - self._told_dropped
+            self._told_dropped = self._buffer.dropped
+        loss = f"{dropped} of the oldest had to be dropped" if dropped else "none was dropped"
+        if self._backoff.is_away:
+            log.warning(f"telemetry cluster back: {kept} records were kept, {loss}", kept=kept, dropped=dropped)
+        elif dropped:
+            log.warning(f"buffer too small: {kept} records were kept, {loss}", kept=kept, dropped=dropped)
+        self._backoff.worked()

@@ -1,0 +1,203 @@
+"""The slower rounds over one cluster: the inventory of replicas and topics, and the health of partitions."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+import structlog
+
+from logdirwatch.collect import records
+from logdirwatch.collect.admin import ASK_ERRORS
+from logdirwatch.collect.answers import Configs, LogDirsAnswer, Topic
+from logdirwatch.collect.facts import BrokerFacts
+from logdirwatch.collect.health import partition_health
+from logdirwatch.collect.poll import ClusterPoller, address_of, outgoing
+from logdirwatch.collect.usage import usages
+from logdirwatch.collect.wire import Address
+from logdirwatch.kafka_clients import one_line
+from logdirwatch.model import topics as telemetry
+from logdirwatch.model.vocabulary import PollStatus
+
+log = structlog.get_logger(__name__)
+
+# Decoding many large answers at once would hold up the polls.
+SCANS_AT_ONCE = 8
+
+BROKER_KEYS = (
+    "process.roles",
+    "log.dirs",
+    "log.dir",
+    "metadata.log.dir",
+    "cordoned.log.dirs",
+    "log.retention.check.interval.ms",
+    "log.initial.task.delay.ms",
+    "log.segment.delete.delay.ms",
+    "log.retention.ms",
+    "log.retention.bytes",
+    "log.segment.bytes",
+    "log.cleaner.enable",
+    "log.dir.failure.timeout.ms",
+    "num.replica.alter.log.dirs.threads",
+    "replica.alter.log.dirs.io.max.bytes.per.second",
+    "leader.replication.throttled.rate",
+    "follower.replication.throttled.rate",
+    "min.insync.replicas",
+    "default.replication.factor",
+    "broker.session.timeout.ms",
+    "controller.quorum.voters",
+    "controller.quorum.bootstrap.servers",
+    "remote.log.storage.system.enable",
+)
+MIN_ISR_KEYS = ("min.insync.replicas",)
+TOPIC_KEYS = (
+    "cleanup.policy",
+    "retention.ms",
+    "retention.bytes",
+    "segment.ms",
+    "segment.bytes",
+    "file.delete.delay.ms",
+    "delete.retention.ms",
+    "min.compaction.lag.ms",
+    "max.compaction.lag.ms",
+    "min.insync.replicas",
+    "unclean.leader.election.enable",
+    "message.timestamp.type",
+    "max.message.bytes",
+    "compression.type",
+    "local.retention.ms",
+    "local.retention.bytes",
+    "remote.storage.enable",
+    "leader.replication.throttled.replicas",
+    "follower.replication.throttled.replicas",
+)
+
+# Whom to ask about the whole cluster before giving up until the next round.
+ATTEMPTS = 2
+
+Answer = TypeVar("Answer")
+Ask = Callable[[Address], Awaitable[Answer]]
+
+
+class Scanner:
+    """The inventory scans and partition looks of one cluster, over what its poller knows."""
+
+    def __init__(self, poller: ClusterPoller, record_max_bytes: int) -> None:
+        self._poller = poller
+        self._admin = poller.admin
+        self._origin = poller.origin
+        self._max_bytes = record_max_bytes
+        self._min_isr: dict[str, int] = {}
+        self._at_once = asyncio.Semaphore(SCANS_AT_ONCE)
+        self._failing: set[str] = set()
+        self._last_ms = 0
+
+    async def scan(self) -> bool:
+        """Write the inventory: every broker's replicas, every topic, the end of the scan; tell whether it is complete.
+
+        A broker that does not answer leaves its last known placement standing.
+        """
+        if not self._poller.brokers:
+            return False
+        at_ms = self._last_ms = max(self._poller.clock(), self._last_ms + 1)
+        asked = [facts for number, facts in self._poller.brokers.items() if not self._poller.is_silent(number)]
+        brokers = asyncio.gather(*(self._scan_broker(facts, at_ms) for facts in asked))
+        topics = await self._scan_topics(at_ms)
+        log_dirs = {broker: answer.log_dirs for broker, answer in await brokers if answer.status is PollStatus.OK}
+        moves = await self._tried("reassignments", self._admin.reassignments)
+        level = await self._tried("features", self._admin.metadata_level)
+        facts = self._poller.facts
+        self._poller.facts = replace(
+            facts,
+            usages={**facts.usages, **usages(log_dirs, moves)},
+            metadata_version=facts.metadata_version if level is None else records.metadata_version(level),
+        )
+        self._end(topics, at_ms)
+        return topics is not None and len(log_dirs) == len(self._poller.brokers)
+
+    async def _scan_broker(self, broker: BrokerFacts, at_ms: int) -> tuple[int, LogDirsAnswer]:
+        number, address = broker.node.broker, address_of(broker)
+        async with self._at_once:
+            answer, configs = await asyncio.gather(self._admin.replicas(address), self._broker_configs(number, address))
+        parts = records.replicas_records(self._origin, number, answer.log_dirs, at_ms, self._max_bytes)
+        cluster = self._origin.cluster
+        self._poller.publish(
+            outgoing(telemetry.INVENTORY, ((f"{cluster}/{number}/{part.log_dir}", part) for part in parts))
+        )
+        if configs is not None:
+            self._poller.brokers[number] = replace(self._poller.brokers[number], configs=configs)
+            self._poller.with_configs.add(number)
+        return number, answer
+
+    async def _broker_configs(self, broker: int, address: Address) -> Mapping[str, str | None] | None:
+        what = f"configs of broker {broker}"
+        answer, error = await _attempt(self._admin.broker_configs(address, broker, BROKER_KEYS))
+        configs = answer.values.get(str(broker)) if answer else None
+        if configs is None:
+            self._failed(what, error or (answer.failed.get(str(broker), "not answered") if answer else ""))
+            return None
+        self._worked(what)
+        return configs
+
+    async def _scan_topics(self, at_ms: int) -> int | None:
+        """Write every topic; return how many there are, None when they could not be listed."""
+        topics = await self._tried("topics", self._admin.all_topics)
+        if topics is None:
+            return None
+        configs = await self._topic_configs(topics, TOPIC_KEYS)
+        if configs is not None:
+            self._min_isr = records.min_isr_by_topic(configs.values)
+        parts = records.topic_records(self._origin, topics, configs or Configs(), at_ms, self._max_bytes)
+        keyed = ((f"{self._origin.cluster}/{part.topic}", part) for part in parts)
+        self._poller.publish(outgoing(telemetry.INVENTORY, keyed))
+        return len(topics)
+
+    def _end(self, topics: int | None, at_ms: int) -> None:
+        """Write the end of the scan; readers meet it after everything that it speaks of."""
+        end = records.scan_record(self._origin, topics or 0, at_ms, is_complete=topics is not None)
+        self._poller.publish(outgoing(telemetry.INVENTORY, [(self._origin.cluster, end)], waits=True))
+
+    async def _topic_configs(self, topics: Iterable[Topic], keys: Sequence[str]) -> Configs | None:
+        names = [topic.name for topic in topics]
+        return await self._tried("topic configs", lambda address: self._admin.topic_configs(address, names, keys))
+
+    async def look_at_partitions(self) -> None:
+        """Renew the health of the partitions and the active controller; what cannot be asked is unknown."""
+        topics, controller_id = await asyncio.gather(
+            self._tried("partitions", self._admin.live_topics), self._tried("quorum", self._admin.controller_id)
+        )
+        health = None
+        if topics is not None:
+            new = [topic for topic in topics if topic.name not in self._min_isr]
+            if new and (configs := await self._topic_configs(new, MIN_ISR_KEYS)) is not None:
+                self._min_isr |= records.min_isr_by_topic(configs.values)
+            health = partition_health(topics, self._min_isr, self._poller.brokers)
+        self._poller.facts = replace(self._poller.facts, partitions=health, controller_id=controller_id)
+
+    async def _tried(self, what: str, ask: Ask[Answer]) -> Answer | None:
+        """Ask one broker after another, two at most; None when neither answers."""
+        error: str | None = "no broker is known"
+        for address in self._poller.addresses()[:ATTEMPTS]:
+            answer, error = await _attempt(ask(address))
+            if error is None:
+                self._worked(what)
+                return answer
+        self._failed(what, error or "")
+        return None
+
+    def _failed(self, what: str, error: str) -> None:
+        if what not in self._failing and not self._poller.is_away:
+            self._failing.add(what)
+            log.warning(f"{what}: not known", cluster=self._origin.cluster, error=error)
+
+    def _worked(self, what: str) -> None:
+        if what in self._failing:
+            self._failing.discard(what)
+            log.warning(f"{what}: known again", cluster=self._origin.cluster)
+
+
+async def _attempt(asked: Awaitable[Answer]) -> tuple[Answer | None, str | None]:
+    try:
+        return await asked, None
+    except ASK_ERRORS as error:
+        return None, one_line(error)

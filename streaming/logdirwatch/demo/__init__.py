@@ -1,0 +1,1 @@
+"""The main job on a real local cluster, told as it happens."""

@@ -1,0 +1,79 @@
+"""The collector and the stream as child processes that never outlive the demo."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from logdirwatch.errors import UserError
+
+STOP_TIMEOUT_S = 90.0
+TAIL_LINES = 15
+
+
+class Service:
+    """One ``logdirwatch`` command running in the background, its output in a file."""
+
+    def __init__(self, name: str, arguments: Sequence[str], log_file: Path) -> None:
+        self.name = name
+        self.log_file = log_file
+        self._arguments = arguments
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        """The process id; raises UserError when it does not run."""
+        if self._process is None:
+            raise UserError(f"{self.name} was not started")
+        return self._process.pid
+
+    def start(self) -> "Service":
+        """Start the command in a session of its own, so that Ctrl-C reaches only the demo."""
+        self.log_file.parent.mkdir(parents=True, exist_ok=True)
+        with self.log_file.open("ab") as output:
+            self._process = subprocess.Popen(
+                [*_dies_with_parent(), sys.executable, "-m", "logdirwatch", *self._arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            )
+        return self
+
+    def check(self) -> None:
+        """Raise UserError with the end of its log when the command ended by itself."""
+        if self._process is not None and self._process.poll() is not None:
+            raise UserError(f"{self.name} ended with exit code {self._process.returncode}; {self.tail()}")
+
+    def tail(self) -> str:
+        """Return where its log is and what it says last."""
+        try:
+            lines = self.log_file.read_text(errors="replace").splitlines()[-TAIL_LINES:]
+        except OSError:
+            lines = []
+        return f"its log {self.log_file} ends:\n" + "\n".join(f"  {line}" for line in lines)
+
+    def stop(self) -> int | None:
+        """Ask it to stop, insist after a while; return its exit code, None when it never ran."""
+        process, self._process = self._process, None
+        if process is None:
+            return None
+        if process.poll() is None:
+            # A stopped process would never see the request.
+            process.send_signal(signal.SIGCONT)
+            process.terminate()
+        try:
+            return process.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return process.wait()
+
+
+def _dies_with_parent() -> list[str]:
+    """Return the prefix that lets the kernel end a child when this process is killed."""
+    setpriv = shutil.which("setpriv")
+    return [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []

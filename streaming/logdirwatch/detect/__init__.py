@@ -1,0 +1,1 @@
+"""The state machine: pure Python, time is an argument; ``processor`` alone knows Spark."""

@@ -1,0 +1,162 @@
+"""The life of alerts: opened with an identity, updated when something changed, resolved with a reason.
+
+The one writer of alert records in the stateful lane: revisions rise by one, a record is written only when the alert
+says something new.
+"""
+
+from typing import Any
+
+from logdirwatch.detect import wording
+from logdirwatch.detect.memory import BrokerMemory, LogDirMemory, OpenAlert
+from logdirwatch.model.identity import alert_id
+from logdirwatch.model.records import AlertRecord
+from logdirwatch.model.vocabulary import AlertStatus, Cause, Lane, Rule, Severity
+
+Holder = BrokerMemory | LogDirMemory
+
+
+class AlertBook:
+    """The alerts of one broker and its directories; ``records`` gathers what must be written."""
+
+    def __init__(self, memory: BrokerMemory) -> None:
+        self._memory = memory
+        self.records: list[AlertRecord] = []
+
+    def holder(self, path: str | None) -> Holder:
+        """Return where the alerts of a directory, or of the broker (None), are kept."""
+        return self._memory if path is None else self._memory.log_dirs[path]
+
+    def raise_alert(
+        self,
+        rule: Rule,
+        path: str | None,
+        *,
+        severity: Severity,
+        transition: tuple[str | None, str | None],
+        cause: Cause | None = None,
+        evidence: dict[str, Any],
+        affected: dict[str, Any],
+        summary: str,
+        at_ms: int,
+        origin: str,
+        identity: str | None = None,
+    ) -> OpenAlert:
+        """Open the alert of ``rule``, or write its next revision when severity, status, cause or freshness changed.
+
+        ``identity`` is the alert_id that the fast lane used already.
+        """
+        holder = self.holder(path)
+        alert = holder.alerts.get(rule)
+        if alert is None:
+            alert = OpenAlert(
+                alert_id=identity or alert_id(self._memory.cluster, self._memory.broker, path, rule, origin),
+                revision=0,
+                severity=severity,
+                opened_at_ms=at_ms,
+                from_status=transition[0],
+                to_status=transition[1],
+            )
+            holder.alerts[rule] = alert
+        elif not _says_more(alert, severity, transition[1], cause):
+            return alert
+        else:
+            alert.from_status, alert.to_status = transition
+        alert.severity, alert.cause, alert.stale_since_ms = severity, cause, None
+        alert.evidence, alert.affected, alert.summary = evidence, affected, summary
+        self._write(rule, path, alert, AlertStatus.FIRING, at_ms)
+        return alert
+
+    def mark_stale(self, path: str | None, since_ms: int) -> None:
+        """Say on every alert of a place that nobody sees it any more; it keeps firing."""
+        for rule, alert in self.holder(path).alerts.items():
+            if alert.stale_since_ms is None:
+                alert.stale_since_ms = since_ms
+                self._write(rule, path, alert, AlertStatus.FIRING, since_ms)
+
+    def resolve(self, rule: Rule, path: str | None, reason: str, at_ms: int, *, to_status: str | None = None) -> None:
+        """Close the alert of ``rule`` if it is open."""
+        alert = self.holder(path).alerts.pop(rule, None)
+        if alert is None:
+            return
+        alert.from_status, alert.to_status = alert.to_status, to_status
+        alert.stale_since_ms = None
+        alert.summary = wording.resolved(self._memory, path, reason)
+        self._write(rule, path, alert, AlertStatus.RESOLVED, at_ms, reason=reason)
+
+    def resolve_all(self, path: str | None, reason: str, at_ms: int) -> None:
+        """Close every alert of a place."""
+        for rule in list(self.holder(path).alerts):
+            self.resolve(rule, path, reason, at_ms)
+
+    def answer_fast(self, identity: str, event_ms: int, at_ms: int, merged_into: str | None) -> None:
+        """Close an alert that only the fast lane opened: merged into another one, or unconfirmed."""
+        summary = wording.merged(self._memory) if merged_into else wording.unconfirmed(self._memory)
+        self.records.append(
+            AlertRecord(
+                version=1,
+                alert_id=identity,
+                revision=1,
+                status=AlertStatus.RESOLVED,
+                rule=Rule.LOG_DIR_OFFLINE,
+                severity=Severity.INFO,
+                cluster=self._memory.cluster,
+                broker=self._memory.broker,
+                log_dir=None,
+                from_status=None,
+                to_status=None,
+                cause=None,
+                opened_at_ms=event_ms,
+                at_ms=at_ms,
+                lane=Lane.STATEFUL,
+                evidence={},
+                affected={},
+                summary=summary,
+                reason="merged" if merged_into else "unconfirmed",
+                merged_into=merged_into,
+            )
+        )
+
+    def _write(
+        self,
+        rule: Rule,
+        path: str | None,
+        alert: OpenAlert,
+        status: AlertStatus,
+        at_ms: int,
+        *,
+        reason: str | None = None,
+    ) -> None:
+        alert.revision += 1
+        self.records.append(
+            AlertRecord(
+                version=1,
+                alert_id=alert.alert_id,
+                revision=alert.revision,
+                status=status,
+                rule=rule,
+                severity=alert.severity,
+                cluster=self._memory.cluster,
+                broker=self._memory.broker,
+                log_dir=path,
+                from_status=alert.from_status,
+                to_status=alert.to_status,
+                cause=alert.cause,
+                opened_at_ms=alert.opened_at_ms,
+                at_ms=at_ms,
+                lane=Lane.STATEFUL,
+                evidence=alert.evidence,
+                affected=alert.affected,
+                summary=alert.summary,
+                reason=reason,
+                stale_since_ms=alert.stale_since_ms,
+            )
+        )
+
+
+def _says_more(alert: OpenAlert, severity: Severity, to_status: str | None, cause: Cause | None) -> bool:
+    return (
+        severity is not alert.severity
+        or to_status != alert.to_status
+        or cause is not alert.cause
+        or alert.stale_since_ms is not None
+    )

@@ -1,0 +1,72 @@
+"""How events are judged, and how every fast alert gets its answer.
+
+A LogDirFailure says that a directory stopped serving, not why: KIP-928 sends the same event for a saturated one.
+"""
+
+from logdirwatch.detect import log_dirs, pending
+from logdirwatch.detect.desk import Desk, Moment
+from logdirwatch.detect.memory import LogDirMemory
+from logdirwatch.detect.observations import Event, effective_ms
+from logdirwatch.model.identity import alert_id
+from logdirwatch.model.vocabulary import SPACE_STATUSES, Cause, EventName, LogDirStatus, Rule
+
+
+def take_event(desk: Desk, event: Event, now_ms: int) -> None:
+    """Judge an event; ``now_ms`` starts the wait of a failure that names no directory."""
+    record = event.record
+    kafka_ms = event.origin.kafka_timestamp_ms
+    at_ms, corrected = effective_ms(record.timestamp_ms or kafka_ms, kafka_ms, desk.settings.clock_skew_ms)
+    desk.memory.corrected_clocks += corrected
+    moment = Moment(at_ms, str(event.origin))
+    if record.event == EventName.LOG_DIR_FAILURE:
+        identity = alert_id(
+            desk.memory.cluster, desk.memory.broker, record.log_dir, Rule.LOG_DIR_OFFLINE, moment.origin
+        )
+        if record.log_dir is None:
+            _take_bare_failure(desk, identity, moment, now_ms)
+        else:
+            _take_failure(desk, record.log_dir, record.cause, identity, moment)
+    elif record.event == EventName.LOG_DIR_SATURATED and record.log_dir in desk.memory.log_dirs:
+        _take_saturation(desk, record.log_dir, moment)
+
+
+def _take_failure(desk: Desk, path: str, cause: str | None, identity: str, moment: Moment) -> None:
+    log_dir = desk.memory.log_dirs.setdefault(path, LogDirMemory())
+    open_alert = log_dir.alerts.get(Rule.LOG_DIR_OFFLINE)
+    if log_dir.status is LogDirStatus.OFFLINE and open_alert is not None:
+        desk.book.answer_fast(identity, moment.at_ms, moment.at_ms, open_alert.alert_id)
+        return
+    is_outdated = log_dir.sample_at_ms is not None and moment.at_ms < log_dir.sample_at_ms
+    is_repeat = log_dir.event_ms is not None and moment.at_ms <= log_dir.event_ms
+    if is_outdated or is_repeat:
+        desk.book.answer_fast(identity, moment.at_ms, moment.at_ms, None)
+        return
+    log_dir.event_ms = log_dir.offline_ms = moment.at_ms
+    log_dir.cause = Cause(cause) if cause in set(Cause) else Cause.UNKNOWN
+    before = desk.set_log_dir(path, LogDirStatus.OFFLINE, "event", moment)
+    if open_alert is not None:
+        desk.book.answer_fast(identity, moment.at_ms, moment.at_ms, open_alert.alert_id)
+    log_dirs.raise_offline(desk, path, log_dir, before, moment, identity)
+
+
+def _take_bare_failure(desk: Desk, identity: str, moment: Moment, now_ms: int) -> None:
+    """KIP-112's form names only the broker: the directory that turned offline around this time, if any, is meant."""
+    wait_ms = desk.settings.event_wait_ms
+    recent = [
+        log_dir.alerts[Rule.LOG_DIR_OFFLINE].alert_id
+        for _, log_dir in sorted(desk.memory.log_dirs.items())
+        if Rule.LOG_DIR_OFFLINE in log_dir.alerts
+        and log_dir.offline_ms is not None
+        and abs(moment.at_ms - log_dir.offline_ms) <= wait_ms
+    ]
+    if recent:
+        desk.book.answer_fast(identity, moment.at_ms, moment.at_ms, recent[0])
+    else:
+        pending.wait(desk, identity, moment.at_ms, now_ms + wait_ms)
+
+
+def _take_saturation(desk: Desk, path: str, moment: Moment) -> None:
+    log_dir = desk.memory.log_dirs[path]
+    is_current = log_dir.sample_at_ms is None or moment.at_ms >= log_dir.sample_at_ms
+    if log_dir.status in SPACE_STATUSES and log_dir.status is not LogDirStatus.SATURATED and is_current:
+        log_dirs.set_level(desk, path, log_dir, LogDirStatus.SATURATED, moment)

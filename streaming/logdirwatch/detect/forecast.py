@@ -1,0 +1,157 @@
+"""When a log directory will be full: from the peaks of its hours, pure, one number an hour and directory.
+
+Three things make a straight line through the samples lie, and each has its answer here:
+
+- Retention deletes whole segments, so use is a sawtooth. What fills a disk is its crest: of each hour the peak is kept,
+  and growth is that of the highest peak of a day, from day to day; the median, so that a single step counts as one.
+- Traffic has a day. How far each hour lies from the middle of its day, the median over the days, is expected again.
+- Moves bring bytes that no producer wrote. They are taken out of the series.
+
+Before a day and a half of history there is only the median slope between the peaks, and it is believed for ``TRUST``
+times as long as it was watched. A burst, growth faster than nearly every hour before it, is believed for
+``BURST_TRUST`` times as long as it has lasted.
+"""
+
+import statistics
+from itertools import combinations, pairwise, takewhile
+
+from msgspec import Struct, field
+
+HOUR_MS = 3_600_000
+DAY = 24
+KEPT_HOURS = 4 * DAY + 1
+LONGEST_HOURS = 7 * DAY
+SHORTEST_HOURS = 2
+TRUST = 2.0
+BURST_TRUST = 3.0
+BURST_RATIO = 1.5
+USUAL = 0.98
+
+Point = tuple[int, int]
+
+
+class Peaks(Struct, kw_only=True, omit_defaults=True):
+    """The highest own use of each hour, oldest first; None for an hour without a sample. ``hour`` is that of the last.
+
+    Own use is what is used without the bytes that moves brought, ``brought_bytes``.
+    """
+
+    hour: int = 0
+    used_bytes: list[int | None] = field(default_factory=list)
+    last_bytes: int = 0
+    brought_bytes: int = 0
+    arriving_bytes: int = 0
+
+
+class Forecast(Struct, frozen=True):
+    """Milliseconds until full, and how sure that is: the time watched over the time told, at most 1."""
+
+    full_in_ms: int
+    confidence: float
+
+
+def note(peaks: Peaks, at_ms: int, used_bytes: int, arriving_bytes: int | None) -> None:
+    """Take a sample: bytes in use, and bytes that have arrived so far by moves that still run (None: not known).
+
+    A move that ends leaves its bytes behind; one that is taken back takes them along, which looks the same as a
+    deletion and only lowers the forecast.
+    """
+    arriving = peaks.arriving_bytes if arriving_bytes is None else arriving_bytes
+    peaks.brought_bytes += max(0, arriving - peaks.arriving_bytes)
+    peaks.arriving_bytes = arriving
+    own, hour = used_bytes - peaks.brought_bytes, at_ms // HOUR_MS
+    peaks.last_bytes = own
+    if not peaks.used_bytes or hour - peaks.hour >= KEPT_HOURS:
+        peaks.hour, peaks.used_bytes = hour, [own]
+        return
+    if hour < peaks.hour:
+        return
+    peaks.used_bytes += [None] * (hour - peaks.hour)
+    peaks.hour = hour
+    last = peaks.used_bytes[-1]
+    peaks.used_bytes[-1] = own if last is None else max(last, own)
+    del peaks.used_bytes[:-KEPT_HOURS]
+
+
+def forecast(peaks: Peaks, free_bytes: int) -> Forecast | None:
+    """Return when ``free_bytes``, those of the last sample, will be used up; None when nothing says within a week."""
+    points = [(hour, peak) for hour, peak in enumerate(peaks.used_bytes) if peak is not None]
+    if len(points) <= SHORTEST_HOURS:
+        return None
+    limit = peaks.last_bytes + free_bytes
+    if points[-1][0] - points[0][0] >= DAY + DAY // 2:
+        return _by_days(points, limit)
+    return _by_slope(points, limit)
+
+
+def _by_slope(points: list[Point], limit: int) -> Forecast | None:
+    # The first and the last hour are cut short: their peaks were before, or are still to come.
+    whole = points[1:-1] if len(points) > SHORTEST_HOURS + 2 else points
+    slope = _median_slope(whole)
+    watched = points[-1][0] - points[0][0]
+    hours = (limit - points[-1][1]) / slope if slope > 0 else LONGEST_HOURS
+    return _forecast(hours, watched) if hours <= TRUST * watched else None
+
+
+def _median_slope(points: list[Point]) -> float:
+    return statistics.median((b - a) / (j - i) for (i, a), (j, b) in combinations(points, 2))
+
+
+def _by_days(points: list[Point], limit: int) -> Forecast | None:
+    drift = _drift(_crests(points))
+    shape = _shape_of_the_day(points, drift)
+    now = points[-1][0]
+    levels = [(hour, used - drift * (hour - now) - shape.get(hour % DAY, 0.0)) for hour, used in points]
+    # The last hour has only begun.
+    burst, lasts_hours = _burst(levels[:-1])
+    level = levels[-1][1] if burst else max(used for hour, used in levels if hour > now - DAY)
+    for hour in range(1, LONGEST_HOURS + 1):
+        expected = level + drift * hour + shape.get((now + hour) % DAY, 0.0)
+        if expected + burst * min(hour, lasts_hours) >= limit:
+            return _forecast(hour, now - points[0][0])
+    return None
+
+
+def _drift(crests: list[Point]) -> float:
+    """Return the growth an hour: from day to day once there are enough days, so that a single step counts as one."""
+    by_hour = dict(crests)
+    steps = [used - by_hour[hour - DAY] for hour, used in crests if hour - DAY in by_hour]
+    return statistics.median(steps) / DAY if len(steps) >= DAY else _median_slope(crests)
+
+
+def _crests(points: list[Point]) -> list[Point]:
+    """Return for every hour that ends a day of history the highest peak of that day."""
+    whole_from = points[0][0] + DAY - 1
+    return [
+        (hour, max(used for then, used in points if hour - DAY < then <= hour))
+        for hour, _ in points
+        if hour >= whole_from
+    ]
+
+
+def _shape_of_the_day(points: list[Point], drift: float) -> dict[int, float]:
+    """Return how far each hour of the day lies from the middle of its day; the median over the days."""
+    flat = [(hour, used - drift * hour) for hour, used in points]
+    middles = {
+        day: statistics.median(used for hour, used in flat if hour // DAY == day)
+        for day in {hour // DAY for hour, _ in flat}
+    }
+    far: dict[int, list[float]] = {}
+    for hour, used in flat:
+        far.setdefault(hour % DAY, []).append(used - middles[hour // DAY])
+    return {hour: statistics.median(values) for hour, values in far.items()}
+
+
+def _burst(levels: list[tuple[int, float]]) -> tuple[float, float]:
+    """Return the growth an hour that the days before do not explain, and for how many hours it is believed."""
+    steps = [(b - a) / (j - i) for (i, a), (j, b) in pairwise(levels)]
+    latest = statistics.median(steps[-2:])
+    lasted = sum(1 for _ in takewhile(lambda step: step >= latest / 2, reversed(steps)))
+    before = sorted(steps[:-lasted] if lasted else steps)
+    if latest <= 0 or not before or latest <= BURST_RATIO * max(0.0, before[int(len(before) * USUAL)]):
+        return 0.0, 0.0
+    return latest, BURST_TRUST * lasted
+
+
+def _forecast(hours: float, watched: int) -> Forecast:
+    return Forecast(int(max(0.0, hours) * HOUR_MS), round(min(1.0, watched / max(hours, 1.0)), 2))

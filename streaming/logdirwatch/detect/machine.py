@@ -1,0 +1,68 @@
+"""The state machine of one broker and its log directories.
+
+``advance`` shows it one observation, ``tick`` tells it that time passed. Both change the memory they are given and
+return what happened. Nothing here reads a clock.
+
+A log directory::
+
+             two samples in a row (debounce), 5 points of hysteresis on the way back
+        ┌──────────┐ ──▶ ┌──────────┐ ──▶ ┌──────────┐ ──▶ ┌───────────┐
+        │  online  │     │ filling  │     │ critical │     │ saturated │
+        └──────────┘ ◀── └──────────┘ ◀── └──────────┘ ◀── └───────────┘
+             │  a jump goes straight to its level; LogDirSaturated needs no second sample
+             │
+             ├── error 56, LogDirFailure ─────────▶ offline ──┐  first good sample:
+             └── broker offline or unknown,                   ├─▶ straight to its level
+                 other error, left the report ───▶ unknown ───┘
+
+A broker: ``online`` (answers), ``degraded`` (answers, a directory is offline), ``offline`` (the controller says so),
+``unknown`` (no answer).
+"""
+
+from logdirwatch.detect import brokers, events, pending
+from logdirwatch.detect.desk import Desk, Moment, Outcome
+from logdirwatch.detect.memory import BrokerMemory
+from logdirwatch.detect.observations import Observation, Sample
+from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.model.identity import Origin
+
+
+def advance(memory: BrokerMemory, observation: Observation, now_ms: int, settings: DetectSettings) -> Outcome:
+    """Show the machine one observation; ``now_ms`` is the batch's time and serves waiting only."""
+    desk = Desk(memory, settings)
+    if _is_replay(memory, observation.origin):
+        return desk.outcome()
+    memory.heard_ms = max(memory.heard_ms, now_ms)
+    if isinstance(observation, Sample):
+        brokers.take_sample(desk, observation)
+    else:
+        events.take_event(desk, observation, now_ms)
+        brokers.follow_event(desk, Moment(max(memory.newest_ms, memory.since_ms), str(observation.origin)))
+    return desk.outcome()
+
+
+def tick(memory: BrokerMemory, now_ms: int, settings: DetectSettings) -> Outcome:
+    """Let time pass: events that no directory followed, and silence."""
+    desk = Desk(memory, settings)
+    pending.expire(desk, now_ms)
+    brokers.judge_silence(desk, now_ms)
+    return desk.outcome()
+
+
+def next_deadline_ms(memory: BrokerMemory, settings: DetectSettings) -> int | None:
+    """Return when ``tick`` has something to judge next; None when only a record can change anything."""
+    deadlines = [event.deadline_ms for event in memory.pending]
+    if memory.collectors and not memory.is_silent:
+        deadlines.append(memory.heard_ms + brokers.silence_ms(memory, settings))
+    return min(deadlines, default=None)
+
+
+def _is_replay(memory: BrokerMemory, origin: Origin) -> bool:
+    """Tell whether the record was taken before; a topic made anew starts at offset 0 with newer timestamps."""
+    position = f"{origin.topic}/{origin.partition}"
+    is_old = origin.offset <= memory.positions.get(position, -1)
+    if is_old and origin.kafka_timestamp_ms <= memory.newest_kafka_ms:
+        return True
+    memory.positions[position] = origin.offset
+    memory.newest_kafka_ms = max(memory.newest_kafka_ms, origin.kafka_timestamp_ms)
+    return False

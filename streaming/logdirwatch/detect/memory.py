@@ -1,0 +1,140 @@
+"""What the state machine remembers of one broker, and how it is written down.
+
+Spark keeps it as one value ``struct<version:int, body:string>``; the same body travels in ``logdir.state`` records, so
+that a lost checkpoint is made good from the topic.
+"""
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from logdirwatch.errors import UserError
+from logdirwatch.model.records import PartitionHealth
+from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus, PollStatus, Rule, Severity
+
+MEMORY_VERSION = 1
+
+
+class OpenAlert(Struct, kw_only=True, omit_defaults=True):
+    """An alert that fires; what its next revision needs to know of it."""
+
+    alert_id: str
+    revision: int
+    severity: Severity
+    opened_at_ms: int
+    from_status: str | None
+    to_status: str | None
+    cause: Cause | None = None
+    evidence: dict[str, Any] = {}
+    affected: dict[str, Any] = {}
+    summary: str = ""
+    stale_since_ms: int | None = None
+
+
+class PendingEvent(Struct, kw_only=True):
+    """A LogDirFailure that named no directory: its fast alert waits for one to turn offline."""
+
+    alert_id: str
+    at_ms: int
+    deadline_ms: int
+
+
+class CollectorView(Struct, kw_only=True, omit_defaults=True):
+    """What one collector last said of the broker."""
+
+    taken_ms: int
+    interval_ms: int
+    status: PollStatus
+    ok_ms: int | None = None
+    failures: int = 0
+
+
+class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
+    """One log directory; numbers are those of the last sample that had them."""
+
+    status: LogDirStatus = LogDirStatus.UNKNOWN
+    since_ms: int = 0
+    cause: Cause | None = None
+    reason: str | None = None
+    last_status: LogDirStatus | None = None
+    seen_ms: int | None = None
+    event_ms: int | None = None
+    offline_ms: int | None = None
+    decided_by: str | None = None
+    sample_at_ms: int | None = None
+    interval_ms: int = 0
+    error_code: int | None = None
+    total_bytes: int | None = None
+    usable_bytes: int | None = None
+    growth_bytes_per_s: float | None = None
+    replica_count: int | None = None
+    replica_bytes: int | None = None
+    future_bytes: int | None = None
+    incoming_bytes: int | None = None
+    outgoing_bytes: int | None = None
+    proof_ms: int | None = None
+    is_cordoned: bool | None = None
+    is_metadata_dir: bool | None = None
+    proposals: dict[str, list[LogDirStatus]] = field(default_factory=dict)
+    codes: dict[str, tuple[int, int]] = field(default_factory=dict)
+    alerts: dict[Rule, OpenAlert] = field(default_factory=dict)
+
+
+class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
+    """One broker with all its directories."""
+
+    cluster: str
+    broker: int
+    status: BrokerStatus = BrokerStatus.UNKNOWN
+    since_ms: int = 0
+    reason: str | None = None
+    is_judged: bool = False
+    sequence: int = 0
+    newest_ms: int = 0
+    emitted_ms: int = 0
+    newest_kafka_ms: int = 0
+    heard_ms: int = 0
+    is_silent: bool = False
+    timer_ms: int | None = None
+    seen_ms: int | None = None
+    collector: str | None = None
+    host: str | None = None
+    rack: str | None = None
+    is_fenced: bool | None = None
+    kafka_version: str | None = None
+    metadata_version: str | None = None
+    controller_id: int | None = None
+    configured_dirs: list[str] | None = None
+    partitions: PartitionHealth | None = None
+    corrected_clocks: int = 0
+    collectors: dict[str, CollectorView] = field(default_factory=dict)
+    positions: dict[str, int] = field(default_factory=dict)
+    log_dirs: dict[str, LogDirMemory] = field(default_factory=dict)
+    alerts: dict[Rule, OpenAlert] = field(default_factory=dict)
+    pending: list[PendingEvent] = field(default_factory=list)
+
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(BrokerMemory)
+
+
+def encode(memory: BrokerMemory) -> str:
+    """Return the body that stands for ``memory``."""
+    return _encoder.encode(memory).decode()
+
+
+def decode(version: int, body: str) -> BrokerMemory:
+    """Return the memory that ``body`` stands for.
+
+    Raises UserError when it was written by another release and cannot be read.
+    """
+    if version != MEMORY_VERSION:
+        raise UserError(
+            f"detect: the checkpoint holds state of version {version}, this release reads version {MEMORY_VERSION}; "
+            "run the release that wrote it, or start with an empty checkpoint folder"
+        )
+    try:
+        return _decoder.decode(body)
+    except msgspec.MsgspecError as error:
+        raise UserError(f"detect: the checkpoint's state cannot be read: {error}") from None

@@ -1,0 +1,33 @@
+"""Failures that named no directory, waiting for one to turn offline."""
+
+from logdirwatch.detect.desk import Desk, Moment
+from logdirwatch.detect.memory import PendingEvent
+from logdirwatch.model.vocabulary import Rule
+
+
+def wait(desk: Desk, identity: str, at_ms: int, deadline_ms: int) -> None:
+    """Keep a fast alert until a directory of the broker turns offline or ``deadline_ms`` has passed."""
+    desk.memory.pending.append(PendingEvent(alert_id=identity, at_ms=at_ms, deadline_ms=deadline_ms))
+
+
+def meant_by(desk: Desk, failing: list[str]) -> str | None:
+    """Return the fast alert that the one directory now failing carries on; None when several fail at once."""
+    return desk.memory.pending[0].alert_id if desk.memory.pending and len(failing) == 1 else None
+
+
+def settle(desk: Desk, failed: list[str], moment: Moment) -> None:
+    """Answer the failures that named no directory, now that one turned offline."""
+    if not failed:
+        return
+    alerts = [desk.memory.log_dirs[path].alerts[Rule.LOG_DIR_OFFLINE].alert_id for path in failed]
+    for event in desk.memory.pending:
+        if event.alert_id not in alerts:
+            desk.book.answer_fast(event.alert_id, event.at_ms, moment.at_ms, alerts[0])
+    desk.memory.pending = []
+
+
+def expire(desk: Desk, now_ms: int) -> None:
+    """Close the failures that no directory followed in time."""
+    for event in [event for event in desk.memory.pending if event.deadline_ms <= now_ms]:
+        desk.memory.pending.remove(event)
+        desk.book.answer_fast(event.alert_id, event.at_ms, now_ms, None)

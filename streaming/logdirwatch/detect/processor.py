@@ -1,0 +1,114 @@
+"""The thin Spark adapter: rows of one broker in, records for Kafka out.
+
+Keyed by (cluster, broker); broker ``HEARTBEAT_BROKER`` stands for a cluster's heartbeats. State is one value
+``struct<version:int, body:string>``. Batch time comes from Spark, which replays it after a crash.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from pyspark.sql import Row
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from logdirwatch.detect import machine, memory, views
+from logdirwatch.detect.desk import Outcome
+from logdirwatch.detect.heartbeats import answer
+from logdirwatch.detect.memory import BrokerMemory
+from logdirwatch.detect.observations import Event, Observation, Sample, in_order
+from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.model import topics
+from logdirwatch.model.identity import Origin
+from logdirwatch.model.records import AlertRecord, EventRecord, HeartbeatRecord, MetricsRecord, StateRecord
+from logdirwatch.parse.records import Accepted, parse
+
+STATE_SCHEMA = "version int, body string"
+OUTPUT_SCHEMA = "topic string, key string, value string"
+HEARTBEAT_BROKER = -1
+
+
+class BrokerProcessor(StatefulProcessor):
+    """Runs the state machine of one broker a key."""
+
+    def __init__(self, settings: DetectSettings, default_cluster: str) -> None:
+        self._settings = settings
+        self._default_cluster = default_cluster
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Declare the one state value."""
+        self._handle = handle
+        self._state = handle.getValueState("broker", STATE_SCHEMA)
+
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
+        """Show the machine a batch's records of one broker, in their total order."""
+        cluster, broker = key
+        accepted = list(self._accepted(cluster, rows))
+        if broker == HEARTBEAT_BROKER:
+            yield from map(_row, answer(item for item in accepted if isinstance(item, HeartbeatRecord)))
+            return
+        now_ms = timerValues.getCurrentProcessingTimeInMs()
+        broker_memory = self._load() or BrokerMemory(cluster=cluster, broker=broker)
+        outcomes = [
+            machine.advance(broker_memory, observation, now_ms, self._settings)
+            for observation in in_order([item for item in accepted if not isinstance(item, HeartbeatRecord)])
+        ]
+        yield from map(_row, self._finish(broker_memory, outcomes))
+
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802, N803
+        """Let time pass for one broker."""
+        del key, expiredTimerInfo
+        broker_memory = self._load()
+        if broker_memory is None:
+            return
+        broker_memory.timer_ms = None
+        outcome = machine.tick(broker_memory, timerValues.getCurrentProcessingTimeInMs(), self._settings)
+        yield from map(_row, self._finish(broker_memory, [outcome]))
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _accepted(self, cluster: str, rows: Iterator[Row]) -> Iterator[Observation | HeartbeatRecord]:
+        """Yield what the parser accepts; ``store`` keeps what it rejects."""
+        for row in rows:
+            kafka_ms = row["timestamp_ms"]
+            result = parse(row["topic"], None, row["value"], kafka_ms, self._default_cluster)
+            if not isinstance(result, Accepted) or result.record.cluster != cluster:
+                continue
+            origin = Origin(row["topic"], row["partition"], row["offset"], kafka_ms)
+            if isinstance(result.record, MetricsRecord):
+                yield Sample(result.record, origin)
+            elif isinstance(result.record, EventRecord):
+                yield Event(result.record, origin)
+            elif isinstance(result.record, HeartbeatRecord):
+                yield result.record
+
+    def _load(self) -> BrokerMemory | None:
+        if not self._state.exists():
+            return None
+        version, body = self._state.get() or (None, None)
+        return memory.decode(version, body)
+
+    def _finish(self, broker_memory: BrokerMemory, outcomes: list[Outcome]) -> list[AlertRecord | StateRecord]:
+        """Set the timer, gather what must be written, and keep the memory."""
+        deadline_ms = machine.next_deadline_ms(broker_memory, self._settings)
+        if deadline_ms is not None and (broker_memory.timer_ms is None or deadline_ms < broker_memory.timer_ms):
+            # One timer, looked at again when it fires: setting it anew for every record is what costs.
+            if broker_memory.timer_ms is not None:
+                self._handle.deleteTimer(broker_memory.timer_ms)
+            self._handle.registerTimer(deadline_ms)
+            broker_memory.timer_ms = deadline_ms
+        alerts = [alert for outcome in outcomes for alert in outcome.alerts]
+        transitions = [transition for outcome in outcomes for transition in outcome.transitions]
+        records: list[AlertRecord | StateRecord] = list(alerts)
+        refresh_ms = broker_memory.emitted_ms + self._settings.state_refresh_ms
+        if alerts or transitions or broker_memory.newest_ms >= refresh_ms:
+            records.append(views.state_record(broker_memory, transitions))
+        self._state.update((memory.MEMORY_VERSION, memory.encode(broker_memory)))
+        return records
+
+
+def _row(record: AlertRecord | StateRecord) -> Row:
+    value = msgspec.json.encode(record).decode()
+    if isinstance(record, StateRecord):
+        return Row(topic=topics.STATE, key=f"{record.cluster}/{record.broker}", value=value)
+    return Row(topic=topics.ALERTS, key=record.alert_id, value=value)

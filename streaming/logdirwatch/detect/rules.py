@@ -1,0 +1,110 @@
+"""The judgements of the state machine, one short predicate a rule; no state, no clock."""
+
+from logdirwatch.detect.memory import LogDirMemory
+from logdirwatch.detect.settings import Thresholds
+from logdirwatch.model.records import LogDirSample, PartitionHealth
+from logdirwatch.model.vocabulary import SPACE_STATUSES, Cause, LogDirStatus, Severity
+
+SILENCE_POLLS = 3
+FULL_SAMPLE_POLLS = 2
+GAP_POLLS = 3
+GROWTH_SMOOTHING = 0.3
+
+SPACE_SEVERITY = {
+    LogDirStatus.FILLING: Severity.WARNING,
+    LogDirStatus.CRITICAL: Severity.CRITICAL,
+    LogDirStatus.SATURATED: Severity.PAGE,
+}
+
+
+def used_ratio(total_bytes: int | None, usable_bytes: int | None) -> float | None:
+    """Return ``1 - usable / total``, or None when Kafka did not report both (KIP-827)."""
+    if not total_bytes or usable_bytes is None:
+        return None
+    return 1.0 - usable_bytes / total_bytes
+
+
+def level(thresholds: Thresholds, total_bytes: int, usable_bytes: int, *, lowered_by: float = 0.0) -> LogDirStatus:
+    """Return the level of a used ratio; ``lowered_by`` moves every threshold down by that much.
+
+    A directory above ``large_from_bytes`` is judged by free bytes where that comes later than the ratio.
+    """
+    ratio = 1.0 - usable_bytes / total_bytes
+    critical, saturated = thresholds.critical_ratio, thresholds.saturated_ratio
+    if total_bytes > thresholds.large_from_bytes:
+        critical = max(critical, 1.0 - thresholds.large_critical_free_bytes / total_bytes)
+        saturated = max(saturated, 1.0 - thresholds.large_saturated_free_bytes / total_bytes)
+    if ratio >= saturated - lowered_by:
+        return LogDirStatus.SATURATED
+    if ratio >= critical - lowered_by:
+        return LogDirStatus.CRITICAL
+    if ratio >= thresholds.filling_ratio - lowered_by:
+        return LogDirStatus.FILLING
+    return LogDirStatus.ONLINE
+
+
+def proposed_level(thresholds: Thresholds, current: LogDirStatus, total_bytes: int, usable_bytes: int) -> LogDirStatus:
+    """Return the level that one sample asks for: up at the thresholds, down only ``back_ratio`` below them."""
+    up = level(thresholds, total_bytes, usable_bytes)
+    if up.rank >= current.rank:
+        return up
+    down = level(thresholds, total_bytes, usable_bytes, lowered_by=thresholds.back_ratio)
+    return down if down.rank < current.rank else current
+
+
+def debounced_level(current: LogDirStatus, proposals: list[LogDirStatus], samples: int) -> LogDirStatus:
+    """Return the level that the last ``samples`` proposals agree on: the change that all of them support."""
+    recent = proposals[-samples:]
+    if len(recent) < samples:
+        return current
+    ranks = [proposal.rank for proposal in recent]
+    if min(ranks) > current.rank:
+        return SPACE_STATUSES[min(ranks)]
+    if max(ranks) < current.rank:
+        return SPACE_STATUSES[max(ranks)]
+    return current
+
+
+def is_gap(memory: LogDirMemory, at_ms: int, interval_ms: int) -> bool:
+    """Tell whether so long passed since the last sample that the next one decides alone."""
+    return memory.sample_at_ms is None or at_ms - memory.sample_at_ms > GAP_POLLS * interval_ms
+
+
+def growth(memory: LogDirMemory, sample: LogDirSample, at_ms: int) -> float | None:
+    """Return the smoothed growth in bytes per second after one more sample; None before the second one."""
+    if memory.sample_at_ms is None or memory.usable_bytes is None or sample.usable_bytes is None:
+        return memory.growth_bytes_per_s
+    seconds = (at_ms - memory.sample_at_ms) / 1000
+    if seconds <= 0:
+        return memory.growth_bytes_per_s
+    now = (memory.usable_bytes - sample.usable_bytes) / seconds
+    before = memory.growth_bytes_per_s
+    return now if before is None else before + GROWTH_SMOOTHING * (now - before)
+
+
+def offline_cause(memory: LogDirMemory, thresholds: Thresholds, at_ms: int) -> tuple[Cause, str]:
+    """Return why a directory went offline at ``at_ms`` and which rule decided.
+
+    Stock Kafka treats a full disk like any other I/O error (Kafka 4.3.1 ``LogDirFailureChannel``), so the free bytes
+    seen before the failure decide, as KIP-928 does it.
+    """
+    if memory.sample_at_ms is None or memory.total_bytes is None or memory.usable_bytes is None:
+        return Cause.UNKNOWN, "no_sample_before"
+    age_ms = at_ms - memory.sample_at_ms
+    reserve_bytes = thresholds.reserve_of(memory.total_bytes)
+    is_recent = age_ms <= FULL_SAMPLE_POLLS * memory.interval_ms
+    if is_recent and memory.usable_bytes <= reserve_bytes:
+        return Cause.FULL, "usable_under_reserve"
+    grown_bytes = max(0.0, memory.growth_bytes_per_s or 0.0) * age_ms / 1000
+    if memory.usable_bytes - grown_bytes <= 0:
+        return Cause.FULL, "growth_reached_zero"
+    if is_recent:
+        return Cause.FAILED, "space_was_left"
+    return Cause.UNKNOWN, "sample_too_old"
+
+
+def offline_severity(partitions: PartitionHealth | None) -> Severity:
+    """Return ``page`` when a partition of the broker has no leader or too few in-sync replicas, else ``critical``."""
+    if partitions is not None and (partitions.leaderless or partitions.under_min_isr):
+        return Severity.PAGE
+    return Severity.CRITICAL

@@ -1,0 +1,94 @@
+"""Thresholds and waiting times of the state machine."""
+
+from fnmatch import fnmatchcase
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+GIB = 1 << 30
+TIB = 1 << 40
+MIB = 1 << 20
+
+Ratio = Annotated[float, Field(ge=0.0, le=1.0)]
+Ms = Annotated[int, Field(ge=0)]
+
+
+class Section(BaseModel):
+    """A part of the configuration: unknown keys are errors, values never change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Thresholds(Section):
+    """When a log directory is filling, critical or saturated, by used ratio; large ones by free bytes."""
+
+    filling_ratio: Ratio = Field(0.75, description="Used ratio from which a log directory is filling.")
+    critical_ratio: Ratio = Field(0.85, description="Used ratio from which a log directory is critical.")
+    saturated_ratio: Ratio = Field(0.95, description="Used ratio from which a log directory is saturated.")
+    back_ratio: Ratio = Field(
+        0.05, description="How far below a threshold the ratio must fall before the level goes back."
+    )
+    large_from_bytes: int = Field(
+        4 * TIB, gt=0, description="Log directories above this size are judged by free bytes where that comes later."
+    )
+    large_critical_free_bytes: int = Field(
+        400 * GIB, ge=0, description="Free bytes below which a large one is critical."
+    )
+    large_saturated_free_bytes: int = Field(
+        100 * GIB, ge=0, description="Free bytes below which a large one is saturated."
+    )
+    reserve_bytes: int = Field(
+        40 * MIB, ge=0, description="Free bytes below which a directory counts as full (KIP-928's reserve)."
+    )
+    reserve_ratio: Ratio = Field(0.05, description="Upper bound of the reserve as a share of a small directory.")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> "Thresholds":
+        if not self.filling_ratio < self.critical_ratio < self.saturated_ratio:
+            msg = "filling_ratio, critical_ratio and saturated_ratio must rise in this order"
+            raise ValueError(msg)
+        return self
+
+    def reserve_of(self, total_bytes: int) -> int:
+        """Return the free bytes below which a directory of ``total_bytes`` counts as full."""
+        return min(self.reserve_bytes, int(total_bytes * self.reserve_ratio))
+
+
+class ThresholdRule(Section):
+    """Other thresholds for the clusters and log directories that match shell patterns."""
+
+    cluster: str = Field("*", description="Shell pattern of cluster names.")
+    log_dir: str = Field("*", description="Shell pattern of log directory paths.")
+    thresholds: Thresholds
+
+
+class DetectSettings(Section):
+    """How ``detect`` judges."""
+
+    thresholds: Thresholds = Thresholds()
+    rules: tuple[ThresholdRule, ...] = Field((), description="Exceptions, the first that matches holds.")
+    debounce_samples: int = Field(
+        2, ge=1, description="Samples in a row before a level between online and saturated changes."
+    )
+    failure_polls: int = Field(3, ge=1, description="Polls in a row without an answer before broker_unknown fires.")
+    silence_min_ms: Ms = Field(
+        30_000,
+        description="Shortest silence (else three polls) after which a broker is unknown because nobody reports it.",
+    )
+    event_wait_ms: Ms = Field(
+        60_000, description="How long a LogDirFailure without a directory waits for one to turn offline."
+    )
+    broker_offline_grace_ms: Ms = Field(
+        300_000, description="How long a broker may be away before broker_offline fires."
+    )
+    state_refresh_ms: Ms = Field(30_000, description="How often an unchanged broker is written to logdir.state again.")
+    clock_skew_ms: Ms = Field(
+        60_000, description="How far a record's time may be ahead of Kafka's before Kafka's replaces it."
+    )
+
+    def thresholds_for(self, cluster: str, log_dir: str) -> Thresholds:
+        """Return the thresholds of one log directory."""
+        for rule in self.rules:
+            if fnmatchcase(cluster, rule.cluster) and fnmatchcase(log_dir, rule.log_dir):
+                return rule.thresholds
+        return self.thresholds

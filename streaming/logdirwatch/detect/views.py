@@ -1,0 +1,69 @@
+"""The machine's memory as the record of ``logdir.state``."""
+
+from logdirwatch.detect.memory import BrokerMemory, LogDirMemory, encode
+from logdirwatch.detect.rules import used_ratio
+from logdirwatch.model.records import LogDirView, StateRecord, Transition
+from logdirwatch.model.vocabulary import LogDirStatus
+
+
+def state_record(memory: BrokerMemory, transitions: list[Transition]) -> StateRecord:
+    """Return the next state record of a broker; raises its sequence."""
+    memory.sequence += 1
+    memory.emitted_ms = memory.newest_ms
+    return StateRecord(
+        version=1,
+        cluster=memory.cluster,
+        broker=memory.broker,
+        sequence=memory.sequence,
+        at_ms=memory.newest_ms,
+        status=memory.status,
+        reason=memory.reason,
+        since_ms=memory.since_ms,
+        last_seen_ms=memory.seen_ms,
+        collector=memory.collector,
+        host=memory.host,
+        rack=memory.rack,
+        is_fenced=memory.is_fenced,
+        kafka_version=memory.kafka_version,
+        metadata_version=memory.metadata_version,
+        controller_id=memory.controller_id,
+        log_dirs=[_view(path, log_dir) for path, log_dir in sorted(memory.log_dirs.items())],
+        partitions=memory.partitions,
+        transitions=transitions,
+        positions=dict(memory.positions),
+        machine=encode(memory),
+    )
+
+
+def _view(path: str, log_dir: LogDirMemory) -> LogDirView:
+    return LogDirView(
+        path=path,
+        status=log_dir.status,
+        cause=log_dir.cause if log_dir.status is LogDirStatus.OFFLINE else None,
+        reason=log_dir.reason,
+        since_ms=log_dir.since_ms,
+        sample_at_ms=log_dir.sample_at_ms,
+        last_seen_ms=log_dir.seen_ms,
+        last_status=log_dir.last_status,
+        last_proof_ms=log_dir.proof_ms,
+        error_code=log_dir.error_code,
+        total_bytes=log_dir.total_bytes,
+        usable_bytes=log_dir.usable_bytes,
+        used_ratio=used_ratio(log_dir.total_bytes, log_dir.usable_bytes),
+        replica_count=log_dir.replica_count,
+        replica_bytes=log_dir.replica_bytes,
+        future_bytes=log_dir.future_bytes,
+        incoming_bytes=log_dir.incoming_bytes,
+        outgoing_bytes=log_dir.outgoing_bytes,
+        unaccounted_bytes=_unaccounted_bytes(log_dir),
+        growth_bytes_per_s=log_dir.growth_bytes_per_s,
+        is_cordoned=log_dir.is_cordoned,
+        is_metadata_dir=log_dir.is_metadata_dir,
+    )
+
+
+def _unaccounted_bytes(log_dir: LogDirMemory) -> int | None:
+    """Return the used bytes that no live replica explains; None while a part is not known."""
+    if log_dir.total_bytes is None or log_dir.usable_bytes is None or log_dir.replica_bytes is None:
+        return None
+    return log_dir.total_bytes - log_dir.usable_bytes - log_dir.replica_bytes

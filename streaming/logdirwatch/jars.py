@@ -1,0 +1,185 @@
+"""The jars of Spark's connectors and of Kafka's brokers, resolved from Maven coordinates into the home folder."""
+
+import contextlib
+import fcntl
+import os
+import re
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyspark
+import requests
+import structlog
+from jgo.maven import MavenContext
+
+from logdirwatch.errors import UserError
+
+log = structlog.get_logger(__name__)
+
+KAFKA_VERSION = "4.3.1"
+MARKER = "coordinates.txt"
+# jgo has no exception of its own: unreadable POMs, failed requests and missing files end in any of these.
+DOWNLOAD_ERRORS = (OSError, ValueError, RuntimeError, AssertionError, KeyError, SyntaxError, zipfile.BadZipFile)
+
+
+@dataclass(frozen=True)
+class JarSet:
+    """Direct dependencies, what to leave out of their transitive ones, and artifact ids provided elsewhere."""
+
+    name: str
+    coordinates: tuple[str, ...]
+    exclusions: tuple[str, ...] = ()
+    provided: frozenset[str] = frozenset()
+    provided_by: str = ""
+
+    @property
+    def marker(self) -> str:
+        """What decides the content: a set with another marker is resolved again."""
+        return "\n".join((*self.coordinates, *(f"without {name}" for name in self.exclusions), self.provided_by, ""))
+
+
+# kafka-clients by itself: Maven's nearest-wins rule would take an older one that a transitive dependency names.
+# Kafka Connect, with its web server, serves none of the tools we run.
+KAFKA = JarSet(
+    "kafka",
+    (
+        f"org.apache.kafka:kafka_2.13:{KAFKA_VERSION}",
+        f"org.apache.kafka:kafka-tools:{KAFKA_VERSION}",
+        f"org.apache.kafka:kafka-clients:{KAFKA_VERSION}",
+        "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4",
+    ),
+    exclusions=("org.apache.kafka:connect-runtime",),
+)
+# The token provider by itself: it is not published at every version on every mirror, and this one works with 4.2.0.
+SPARK_COORDINATES = (
+    "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
+    "io.delta:delta-spark_4.2_2.13:4.4.0",
+    "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.1.0-preview1",
+)
+
+
+def spark_jars(home: Path) -> list[Path]:
+    """Return the connector jars that pyspark does not ship, below ``home/jars/spark``; downloads them at first use.
+
+    Raises UserError when they cannot be downloaded.
+    """
+    shipped = Path(pyspark.__file__).parent / "jars"
+    provided = frozenset(artifact_id(path.name) for path in shipped.glob("*.jar"))
+    return _materialised(
+        JarSet("spark", SPARK_COORDINATES, provided=provided, provided_by=f"pyspark {pyspark.__version__}"), home
+    )
+
+
+def kafka_jars(home: Path) -> list[Path]:
+    """Return the jars of a Kafka broker and Kafka's tools, below ``home/jars/kafka``; downloads them at first use.
+
+    Raises UserError when they cannot be downloaded.
+    """
+    return _materialised(KAFKA, home)
+
+
+def artifact_id(file_name: str) -> str:
+    """Return the artifact id of a jar's file name: everything before the version.
+
+    >>> artifact_id("scala-parallel-collections_2.13-1.2.0.jar")
+    'scala-parallel-collections_2.13'
+    """
+    return re.split(r"-(?=\d+(?:\.|$))", file_name.removesuffix(".jar"), maxsplit=1)[0]
+
+
+def _materialised(jar_set: JarSet, home: Path) -> list[Path]:
+    folder = (home / "jars").resolve() / jar_set.name
+    if not _is_complete(folder, jar_set):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with _locked(folder.parent / f"{jar_set.name}.lock"):
+            if not _is_complete(folder, jar_set):
+                _build(jar_set, folder)
+    return sorted(folder.glob("*.jar"))
+
+
+def _is_complete(folder: Path, jar_set: JarSet) -> bool:
+    marker = folder / MARKER
+    return marker.is_file() and marker.read_text(encoding="utf-8") == jar_set.marker
+
+
+def _build(jar_set: JarSet, folder: Path) -> None:
+    """Collect the jars in a temporary folder and rename it into place, so that a crash leaves nothing half."""
+    log.info("jars.resolving", set=jar_set.name, folder=str(folder))
+    for left_over in folder.parent.glob(f".{jar_set.name}-*"):
+        shutil.rmtree(left_over, ignore_errors=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{jar_set.name}-") as temporary:
+        built = Path(temporary) / "jars"
+        built.mkdir()
+        for jar in _download(jar_set, Path(temporary) / "repository"):
+            if artifact_id(jar.name) not in jar_set.provided:
+                _link_or_copy(jar, built / jar.name)
+        (built / MARKER).write_text(jar_set.marker, encoding="utf-8")
+        if folder.exists():
+            folder.rename(Path(temporary) / "replaced")
+        built.rename(folder)
+
+
+def _download(jar_set: JarSet, private: Path) -> list[Path]:
+    """Resolve through the user's Maven repository or, where that holds something half or unreadable, a private one."""
+    try:
+        return _resolve(jar_set, None)
+    except DOWNLOAD_ERRORS as error:
+        log.debug("jars.shared_repository_failed", set=jar_set.name, error=_first_line(error))
+    try:
+        return _resolve(jar_set, private)
+    except DOWNLOAD_ERRORS as error:
+        raise UserError(
+            f"cannot download the {jar_set.name} jars ({_first_line(error)}); "
+            "check that this machine reaches Maven Central, then run the command again"
+        ) from None
+
+
+def _resolve(jar_set: JarSet, repository: Path | None) -> list[Path]:
+    context = MavenContext(repo_cache=repository)
+    exclusions = [context.project(*name.split(":")) for name in jar_set.exclusions]
+    direct = [context.create_dependency(_compile_scope(name), exclusions) for name in jar_set.coordinates]
+    inputs, transitive = context.resolver.resolve(direct)
+    needed: list[Any] = [*inputs, *(found for found in transitive if found.scope in ("compile", "runtime"))]
+    return [_checked(found.artifact.resolve()) for found in needed]
+
+
+def _compile_scope(coordinate: str) -> str:
+    """Spell out packaging and scope: jgo leaves the scope of a bare coordinate open and then resolves nothing below it.
+
+    >>> _compile_scope("org.apache.kafka:kafka-clients:4.3.1")
+    'org.apache.kafka:kafka-clients:jar:4.3.1:compile'
+    """
+    group, artifact, version = coordinate.split(":")
+    return f"{group}:{artifact}:jar:{version}:compile"
+
+
+def _checked(jar: Path) -> Path:
+    """Return ``jar`` if it is whole: a download cut short has no central directory at its end."""
+    with zipfile.ZipFile(jar):
+        return jar
+
+
+def _link_or_copy(source: Path, target: Path) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def _first_line(error: Exception) -> str:
+    if isinstance(error, requests.ConnectionError):
+        return "no connection to the repository"
+    first_line = (str(error).splitlines() or [type(error).__name__])[0]
+    return first_line.partition(" in remote repositories")[0]
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,54 @@
+"""The query ``detect``: metrics and events in, alerts and state out. Kafka to Kafka, no table on this path."""
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
+from pyspark.sql.streaming.query import StreamingQuery
+
+from logdirwatch.detect.processor import HEARTBEAT_BROKER, OUTPUT_SCHEMA, BrokerProcessor
+from logdirwatch.jobs.session import every, few_tasks, kafka_stream, start_query, to_kafka
+from logdirwatch.model import topics
+from logdirwatch.settings import Settings
+
+NAME = "detect"
+TOPICS = (topics.METRICS, topics.EVENTS)
+
+
+def keyed(records: DataFrame, default_cluster: str) -> DataFrame:
+    """Add the key (cluster, broker) to raw records; one that names no broker is ``store``'s to reject."""
+    peek = F.from_json(F.col("value").cast("string"), "type string, cluster string, broker bigint")
+    broker = F.when(F.col("peek.type") == "heartbeat", F.lit(HEARTBEAT_BROKER)).otherwise(F.col("peek.broker"))
+    return (
+        records.withColumn("peek", peek)
+        .select(
+            F.coalesce("peek.cluster", F.lit(default_cluster)).alias("cluster"),
+            broker.alias("broker"),
+            "topic",
+            "partition",
+            "offset",
+            F.unix_millis("timestamp").alias("timestamp_ms"),
+            "value",
+        )
+        .where(F.col("broker").isNotNull())
+    )
+
+
+def judged(records: DataFrame, settings: Settings) -> DataFrame:
+    """Return the rows topic, key, value that the state machine writes."""
+    processor = BrokerProcessor(settings.detect, settings.default_cluster)
+    return (
+        keyed(records, settings.default_cluster)
+        .groupBy("cluster", "broker")
+        .transformWithState(
+            statefulProcessor=processor,
+            outputStructType=OUTPUT_SCHEMA,
+            outputMode="update",
+            timeMode="processingTime",
+        )
+    )
+
+
+def start(spark: SparkSession, settings: Settings) -> StreamingQuery:
+    """Start the query."""
+    records = few_tasks(kafka_stream(spark, settings, TOPICS), settings)
+    rows = judged(records, settings)
+    return start_query(to_kafka(rows, settings), settings, NAME, every(settings.stream.detect_trigger))

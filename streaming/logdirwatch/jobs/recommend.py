@@ -1,0 +1,169 @@
+"""The query ``recommend``: alerts and decisions in, actions out, with the tables for facts.
+
+The truth is on the topics: the book of open alerts and actions is read from them whole when a run starts, and anew
+after every failure. A batch runs when records come; between them a look at the open alerts is taken each
+``recommend_interval_ms``, since facts arrive, plans grow old and moves progress without any new record.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+import structlog
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from logdirwatch.jobs.session import every, kafka_stream, start_query
+from logdirwatch.kafka_clients import one_line, read_all, spark_options
+from logdirwatch.model import topics
+from logdirwatch.model.records import ActionRecord
+from logdirwatch.plan.book import Book
+from logdirwatch.plan.commands import Tools
+from logdirwatch.plan.draft import Policy
+from logdirwatch.plan.facts import Facts
+from logdirwatch.plan.load import load_facts
+from logdirwatch.plan.settings import ToolSettings
+from logdirwatch.settings import Settings
+
+NAME = "recommend"
+TOPICS = (topics.ALERTS, topics.DECISIONS)
+
+log = structlog.get_logger(__name__)
+
+Record = tuple[str, bytes | None, bytes | None]
+"""Topic, key and value."""
+
+
+@dataclass
+class Recommender:
+    """Keeps the book and publishes what it says; every way in and out is a callable, so that tests need no broker."""
+
+    read: Callable[[], Iterable[Record]]
+    facts: Callable[[str], Facts | None]
+    publish: Callable[[Sequence[ActionRecord]], None]
+    policy: Callable[[str], Policy]
+    _book: Book | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def take(self, records: Iterable[Record], now_ms: int) -> None:
+        """Take a batch's records in and publish what follows from them."""
+        with self._lock:
+            is_new = self._book is None
+            book = self._opened()
+            news = [book.take(*record) for record in records]
+            if is_new or any(news):
+                self._revise(book, now_ms)
+
+    def look(self, now_ms: int) -> None:
+        """Look at what is open without new records."""
+        with self._lock:
+            book = self._opened()
+            if book.open_clusters:
+                self._revise(book, now_ms)
+
+    def _opened(self) -> Book:
+        if self._book is None:
+            book = Book()
+            for record in self.read():
+                book.take(*record)
+            self._book = book
+        return self._book
+
+    def _revise(self, book: Book, now_ms: int) -> None:
+        """Publish, or forget the book: only what is on the topic counts as said."""
+        self._book = None
+        facts = {
+            cluster: known for cluster in sorted(book.open_clusters) if (known := self._known(cluster)) is not None
+        }
+        revisions = book.revise(facts, self.policy, now_ms)
+        if revisions:
+            self.publish(revisions)
+            log.info("recommend.published", actions=[f"{a.kind} {a.status} {a.action_id[:8]}" for a in revisions])
+        self._book = book
+
+    def _known(self, cluster: str) -> Facts | None:
+        """Return a cluster's facts; tables that cannot be read, for whatever reason, are as good as none."""
+        try:
+            return self.facts(cluster)
+        except Exception as error:
+            log.warning("recommend.no_facts", cluster=cluster, error=one_line(error)[:300])
+            return None
+
+
+def policy_for(settings: Settings, cluster: str) -> Policy:
+    """Return what plans for a cluster may do; its tools have no address where the configuration does not name it."""
+    known = settings.clusters.get(cluster)
+    tools = Tools(known.tools if known else ToolSettings(), known.bootstrap_servers if known else None)
+    return Policy(settings.plan, tools, settings.collect.inventory_interval_ms)
+
+
+def recommender(spark: SparkSession, settings: Settings) -> Recommender:
+    """Return the recommender on the telemetry cluster and the tables."""
+    return Recommender(
+        read=lambda: _history(settings),
+        facts=lambda cluster: load_facts(spark, settings, cluster),
+        publish=lambda actions: _publish(spark, settings, actions),
+        policy=lambda cluster: policy_for(settings, cluster),
+    )
+
+
+def start(spark: SparkSession, settings: Settings) -> StreamingQuery:
+    """Start the query and the looks between its batches."""
+    keeper = recommender(spark, settings)
+    writer = kafka_stream(spark, settings, TOPICS).writeStream.foreachBatch(batch_function(keeper))
+    query = start_query(writer, settings, NAME, every(settings.stream.recommend_trigger))
+    looks = threading.Thread(
+        target=_look_while_active, args=(query, keeper, settings.stream.recommend_interval_ms), name=NAME, daemon=True
+    )
+    looks.start()
+    return query
+
+
+def batch_function(keeper: Recommender) -> Callable[[DataFrame, int], None]:
+    """Return the function that Spark calls with each batch."""
+
+    def take(batch: DataFrame, batch_id: int) -> None:  # noqa: ARG001 - Spark's signature; repeats change nothing
+        rows = batch.select("topic", "key", "value").collect()
+        try:
+            keeper.take([(row["topic"], row["key"], row["value"]) for row in rows], _now_ms())
+        except Exception as error:
+            # Spark overflows its stack on a long message while a query is being stopped.
+            raise RuntimeError(one_line(error)[:300]) from None
+
+    return take
+
+
+def _look_while_active(query: StreamingQuery, keeper: Recommender, interval_ms: int) -> None:
+    """Look at once, since a restart may find open alerts, and then each interval."""
+    pause = threading.Event()
+    while query.isActive:
+        _look(query, keeper)
+        pause.wait(interval_ms / 1000)
+
+
+def _look(query: StreamingQuery, keeper: Recommender) -> None:
+    """Take a look; what goes wrong is tried again with the next one, and fails the batches too if it lasts."""
+    try:
+        keeper.look(_now_ms())
+    except Exception as error:
+        if query.isActive:
+            log.warning("recommend.look_failed", error=one_line(error)[:300])
+
+
+def _history(settings: Settings) -> Iterable[Record]:
+    for topic in (topics.ALERTS, topics.ACTIONS, topics.DECISIONS):
+        for record in read_all(settings.telemetry, topic):
+            yield topic, record.key, record.value
+
+
+def _publish(spark: SparkSession, settings: Settings, actions: Sequence[ActionRecord]) -> None:
+    """Write actions in order, one task and one producer; returns when Kafka has them."""
+    rows = [(action.action_id.encode(), msgspec.json.encode(action)) for action in actions]
+    frame = spark.createDataFrame(rows, "key binary, value binary").coalesce(1)
+    frame.write.format("kafka").options(**spark_options(settings.telemetry)).option("topic", topics.ACTIONS).save()
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

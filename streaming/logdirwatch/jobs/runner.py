@@ -1,0 +1,114 @@
+"""Runs the queries of one application: starts them, restarts one that failed, stops them cleanly."""
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import structlog
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from logdirwatch.jobs import fast_lane
+from logdirwatch.settings import Settings
+
+log = structlog.get_logger(__name__)
+
+Start = Callable[[SparkSession, Settings], StreamingQuery]
+
+FIRST_BACKOFF_MS = 1_000
+HEALTHY_AFTER_S = 60.0
+LOOK_S = 0.2
+
+
+@dataclass
+class Supervised:
+    """One query, and how often it failed of late."""
+
+    name: str
+    start: Start
+    query: StreamingQuery | None = None
+    failures: int = 0
+    retry_at_s: float = 0.0
+    started_at_s: float = 0.0
+
+
+@dataclass
+class Runner:
+    """Supervises queries until it is told to stop."""
+
+    spark: SparkSession
+    settings: Settings
+    starts: Mapping[str, Start]
+    stop_requested: threading.Event = field(default_factory=threading.Event)
+
+    def run(self, on_started: Callable[[], None] = lambda: None) -> None:
+        """Start every query and keep it running; returns after a clean stop."""
+        queries = [Supervised(name, start) for name, start in self.starts.items()]
+        with ThreadPoolExecutor(len(queries)) as pool:
+            list(pool.map(self._start, queries))
+        on_started()
+        while not self.stop_requested.wait(LOOK_S):
+            for query in queries:
+                self._look_after(query)
+        self._stop(queries)
+
+    def stop_on_signals(self) -> None:
+        """Let SIGTERM and SIGINT ask for a clean stop."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: self.stop_requested.set())
+
+    def _start(self, supervised: Supervised) -> None:
+        try:
+            supervised.query = supervised.start(self.spark, self.settings)
+        except PySparkException as error:
+            self._failed(supervised, error)
+        else:
+            supervised.started_at_s = time.monotonic()
+            log.info("query.started", query=supervised.name)
+
+    def _look_after(self, supervised: Supervised) -> None:
+        now_s = time.monotonic()
+        if supervised.query is None:
+            if now_s >= supervised.retry_at_s:
+                self._start(supervised)
+        elif not supervised.query.isActive:
+            error, supervised.query = supervised.query.exception(), None
+            if now_s - supervised.started_at_s > HEALTHY_AFTER_S:
+                supervised.failures = 0
+            self._failed(supervised, error)
+
+    def _failed(self, supervised: Supervised, error: Exception | None) -> None:
+        backoff_ms = min(FIRST_BACKOFF_MS << supervised.failures, self.settings.stream.restart_backoff_max_ms)
+        supervised.failures += 1
+        supervised.retry_at_s = time.monotonic() + backoff_ms / 1000
+        log.error("query.failed", query=supervised.name, retry_in_ms=backoff_ms, error=_first_line(error))
+
+    def _stop(self, queries: list[Supervised]) -> None:
+        """Stop each query between two of its batches; one that takes too long is cut, and done anew by the next start.
+
+        A real-time batch never ends by itself, so it is not waited for.
+        """
+        deadline_s = time.monotonic() + self.settings.stream.stop_timeout_ms / 1000
+        running = {supervised.name: supervised.query for supervised in queries if supervised.query is not None}
+        while running:
+            is_overdue = time.monotonic() >= deadline_s
+            for name, query in list(running.items()):
+                if is_overdue or name == fast_lane.NAME or not _is_in_batch(query):
+                    query.stop()
+                    del running[name]
+                    log.info("query.stopped", query=name)
+            time.sleep(LOOK_S / 10)
+
+
+def _is_in_batch(query: StreamingQuery) -> bool:
+    return query.isActive and bool(query.status["isTriggerActive"])
+
+
+def _first_line(error: Exception | None) -> str:
+    """Return the line of a Spark error that says what happened; the plan and the trace stay in the log file."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0][:500] if lines else "the query ended"

@@ -1,0 +1,123 @@
+"""The Spark session, the Kafka source and the one way a query is started."""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from pyspark import SparkContext
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from logdirwatch.jars import spark_jars
+from logdirwatch.kafka_clients import spark_options
+from logdirwatch.settings import Settings
+
+_ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+_LOG4J2 = Path(__file__).parent.parent / "conf" / "log4j2.properties"
+_JAVA_OPTIONS = (f"-Dlog4j2.configurationFile={_LOG4J2}", "-XX:+UseSerialGC")
+
+# What the queries need wherever they run; a cluster's own configuration adds to it.
+SESSION_CONF = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.sql.streaming.stateStore.providerClass": _ROCKSDB,
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    # Avro lets state gain fields; it cannot be changed once a checkpoint exists.
+    "spark.sql.streaming.stateStore.encodingFormat": "avro",
+    "spark.sql.streaming.minBatchesToRetain": "20",
+    "spark.databricks.delta.schema.autoMerge.enabled": "false",
+}
+
+
+def build_session(settings: Settings, name: str = "logdirwatch") -> SparkSession:
+    """Return the session: a local one with its own jars when ``stream.master`` is set, else the one Spark gives."""
+    stream = settings.stream
+    builder = SparkSession.Builder().appName(name)
+    if stream.master is not None:
+        os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+        builder = builder.master(stream.master)
+    local = {} if stream.master is None else _local_conf(settings)
+    sizes = {"spark.sql.shuffle.partitions": str(stream.shuffle_partitions)}
+    for key, value in {**SESSION_CONF, **sizes, **local, **stream.extra}.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def _local_conf(settings: Settings) -> dict[str, str]:
+    """Return what a session needs that this process starts itself."""
+    return {
+        "spark.driver.extraClassPath": os.pathsep.join(map(str, spark_jars(settings.home_path))),
+        "spark.driver.memory": settings.stream.driver_memory,
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": " ".join((*_JAVA_OPTIONS, settings.stream.driver_java_options)),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        # Nothing is kept in it, but Spark makes it: beside the tables it goes where they go.
+        "spark.sql.warehouse.dir": f"{settings.tables_path.rstrip('/')}/.warehouse",
+    }
+
+
+def end_session(spark: SparkSession) -> None:
+    """Stop the session and wait for the end of a JVM that this process started: nothing runs on when it ends."""
+    jvm = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001 - PySpark offers no other way to it
+    spark.stop()
+    if jvm is not None:
+        jvm.stdin.close()
+        jvm.wait()
+
+
+def kafka_stream(spark: SparkSession, settings: Settings, topics: Sequence[str]) -> DataFrame:
+    """Return the telemetry topics as a stream of key, value, topic, partition, offset, timestamp."""
+    return (
+        spark.readStream.format("kafka")
+        .options(**spark_options(settings.telemetry))
+        .option("subscribe", ",".join(topics))
+        .option("startingOffsets", settings.stream.starting_offsets)
+        # A watcher must go on when retention ran past its offsets; it may not die at night for that.
+        .option("failOnDataLoss", "false")
+        .load()
+        .select("key", "value", "topic", "partition", "offset", "timestamp")
+    )
+
+
+def few_tasks(records: DataFrame, settings: Settings) -> DataFrame:
+    """Read the many partitions of a stream in as many tasks as its shuffles have.
+
+    A batch holds few records of each: a task for each, each in a Python worker, would cost more than the work.
+    """
+    return records.coalesce(settings.stream.shuffle_partitions)
+
+
+def to_kafka(frame: DataFrame, settings: Settings) -> DataStreamWriter:
+    """Write columns topic, key and value to the telemetry cluster."""
+    return frame.writeStream.format("kafka").options(**spark_options(settings.telemetry)).outputMode("update")
+
+
+def checkpoint(settings: Settings, name: str) -> str:
+    """Return the checkpoint folder of a query."""
+    return f"{settings.checkpoints.path.rstrip('/')}/{name}"
+
+
+def start_query(
+    writer: DataStreamWriter,
+    settings: Settings,
+    name: str,
+    trigger: Callable[[DataStreamWriter], DataStreamWriter],
+) -> StreamingQuery:
+    """Start a query with its name, its own checkpoint and its trigger."""
+    return trigger(writer.queryName(name).option("checkpointLocation", checkpoint(settings, name))).start()
+
+
+def every(interval: str) -> Callable[[DataStreamWriter], DataStreamWriter]:
+    """Trigger a micro-batch each ``interval``."""
+    return lambda writer: writer.trigger(processingTime=interval)
+
+
+def real_time(batch: str) -> Callable[[DataStreamWriter], DataStreamWriter]:
+    """Run in Spark's real-time mode, with offsets committed each ``batch``."""
+    # PySpark 4.2.0 takes the argument, its overloads do not list it.
+    return lambda writer: writer.trigger(realTime=batch)  # type: ignore[call-overload]

@@ -1,0 +1,26 @@
+"""The query ``store``: every topic but the inventory in, Delta tables out."""
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from logdirwatch.jobs.session import every, few_tasks, kafka_stream, start_query
+from logdirwatch.model import topics
+from logdirwatch.settings import Settings
+from logdirwatch.store.batch import taken_in
+from logdirwatch.store.tables import Tables, short_errors
+from logdirwatch.store.write import WRITTEN, write_batch
+
+NAME = "store"
+TOPICS = (topics.METRICS, topics.EVENTS, topics.STATE, topics.ALERTS, topics.ACTIONS, topics.DECISIONS)
+
+
+def start(spark: SparkSession, settings: Settings) -> StreamingQuery:
+    """Create the tables that are missing and start the query."""
+    Tables(spark, settings).create_missing(WRITTEN)
+
+    def write(records: DataFrame, batch_id: int) -> None:
+        with short_errors(NAME, batch_id), taken_in(records, settings.default_cluster) as batch:
+            write_batch(batch, Tables(records.sparkSession, settings))
+
+    writer = few_tasks(kafka_stream(spark, settings, TOPICS), settings).writeStream.foreachBatch(write)
+    return start_query(writer, settings, NAME, every(settings.stream.store_trigger))

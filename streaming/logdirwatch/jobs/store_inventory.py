@@ -1,0 +1,26 @@
+"""The query ``store_inventory``: inventory and state in, the tables of replicas and partitions out."""
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from logdirwatch.jobs.session import every, few_tasks, kafka_stream, start_query
+from logdirwatch.model import topics
+from logdirwatch.settings import Settings
+from logdirwatch.store.tables import Tables, short_errors
+from logdirwatch.store.write_inventory import READ, WRITTEN, InventoryWriter
+
+NAME = "store_inventory"
+TOPICS = (topics.INVENTORY, topics.STATE)
+
+
+def start(spark: SparkSession, settings: Settings) -> StreamingQuery:
+    """Create the tables that are missing and start the query."""
+    Tables(spark, settings).create_missing((*WRITTEN, *READ))
+    inventory = InventoryWriter(settings.default_cluster)
+
+    def write(records: DataFrame, batch_id: int) -> None:
+        with short_errors(NAME, batch_id):
+            inventory.write(records, Tables(records.sparkSession, settings))
+
+    writer = few_tasks(kafka_stream(spark, settings, TOPICS), settings).writeStream.foreachBatch(write)
+    return start_query(writer, settings, NAME, every(settings.stream.store_inventory_trigger))

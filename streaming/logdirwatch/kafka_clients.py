@@ -1,0 +1,201 @@
+"""Kafka clients from the configuration, and reading a topic to its end or for ever."""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.consumer.fetcher import ConsumerRecord
+from kafka.errors import KafkaError
+from kafka.net.compat import KafkaNetClient
+
+from logdirwatch import kafka_properties
+from logdirwatch.errors import UserError
+from logdirwatch.settings import KafkaSettings
+
+CONNECT_TIMEOUT_MS = 10_000
+POLL_TIMEOUT_MS = 500
+# A consumer asks for more than one answer at once; a topic that gives nothing for this long is not readable.
+STALLED_AFTER_POLLS = 60
+# Some answers of Kafka print the whole request into their message.
+ERROR_CHARACTERS = 300
+
+
+def quiet_client_logs() -> None:
+    """Silence kafka-python's own log: it writes several lines for every attempt, where one line an incident is due."""
+    logging.getLogger("kafka").setLevel(logging.CRITICAL + 1)
+
+
+def python_arguments(settings: KafkaSettings) -> dict[str, Any]:
+    """Return kafka-python's arguments for a cluster; UserError names a property that cannot be translated."""
+    return kafka_properties.python_arguments(settings.bootstrap_servers, settings.client)
+
+
+def spark_options(settings: KafkaSettings) -> dict[str, str]:
+    """Return the options of Spark's Kafka source and sink; UserError as in :func:`python_arguments`."""
+    return kafka_properties.spark_options(settings.bootstrap_servers, settings.client)
+
+
+@contextmanager
+def admin(settings: KafkaSettings, timeout_ms: int = CONNECT_TIMEOUT_MS) -> Iterator[KafkaAdminClient]:
+    """Yield an admin client.
+
+    Raises UserError when the cluster does not answer within ``timeout_ms`` or refuses the credentials.
+    """
+    arguments = python_arguments(settings)
+    try:
+        client = _connected(KafkaAdminClient, {**arguments, "bootstrap_timeout_ms": timeout_ms})
+    except (KafkaError, OSError, ValueError) as error:
+        raise unreachable(settings, error) from None
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+@contextmanager
+def consumer(settings: KafkaSettings, **arguments: Any) -> Iterator[KafkaConsumer]:
+    """Yield a consumer without a group, which commits nothing; ``arguments`` are kafka-python's.
+
+    Raises UserError when the cluster does not answer or refuses the credentials.
+    """
+    arguments = {**python_arguments(settings), "bootstrap_timeout_ms": CONNECT_TIMEOUT_MS, **arguments}
+    try:
+        fixed = {"enable_auto_commit": False, "allow_auto_create_topics": False}
+        client = _connected(KafkaConsumer, {**arguments, **fixed})
+    except (KafkaError, OSError, ValueError) as error:
+        raise unreachable(settings, error) from None
+    try:
+        yield client
+    finally:
+        client.close(autocommit=False, timeout_ms=1_000)
+
+
+def producer(settings: KafkaSettings, **arguments: Any) -> KafkaProducer:
+    """Return a producer that never creates a topic; its caller closes it with a timeout.
+
+    Raises KafkaError when the cluster does not answer within ``bootstrap_timeout_ms``, UserError for a property.
+    """
+    fixed = {"allow_auto_create_topics": False}
+    client: KafkaProducer = _connected(KafkaProducer, {**python_arguments(settings), **fixed, **arguments})
+    # It would be closed when the interpreter ends, and wait there for partitions that may never come back.
+    client._unregister_cleanup()  # noqa: SLF001
+    return client
+
+
+def discard(client: KafkaProducer, timeout_s: float) -> None:
+    """Close a producer within about ``timeout_s``; what it could not send by then is given up."""
+    try:
+        client.close(timeout=timeout_s)
+    except KafkaError:
+        client._sender.force_close()  # noqa: SLF001
+        client._closed = True  # noqa: SLF001
+
+
+def read_all(settings: KafkaSettings, topic: str) -> Iterator[ConsumerRecord]:
+    """Yield every record of ``topic`` from its beginning to its end as of this call, ordered within a partition.
+
+    Raises UserError when the cluster does not answer or the topic does not exist.
+    """
+    with consumer(settings, auto_offset_reset="earliest") as client:
+        partitions = _partitions(settings, client, topic)
+        try:
+            ends = client.end_offsets(partitions)
+            begins = client.beginning_offsets(partitions)
+            yield from _until(client, {part: end for part, end in ends.items() if end > begins[part]})
+        except KafkaError as error:
+            raise unreachable(settings, error) from None
+
+
+def follow(settings: KafkaSettings, topic: str, from_beginning: bool) -> Iterator[ConsumerRecord]:
+    """Yield the records of ``topic`` for ever, from its beginning or from its end as of this call.
+
+    Raises UserError when the cluster does not answer or the topic does not exist.
+    """
+    with consumer(settings, auto_offset_reset="earliest") as client:
+        partitions = _partitions(settings, client, topic)
+        try:
+            offsets = client.beginning_offsets(partitions) if from_beginning else client.end_offsets(partitions)
+            _start_at(client, offsets)
+        except KafkaError as error:
+            raise unreachable(settings, error) from None
+        while True:
+            for records in client.poll(timeout_ms=POLL_TIMEOUT_MS).values():
+                yield from records
+
+
+def latest_by_key(records: Iterable[ConsumerRecord]) -> dict[bytes, ConsumerRecord]:
+    """Return the last record of every key, as compaction keeps it: a key whose last record is a tombstone is gone."""
+    latest: dict[bytes, ConsumerRecord] = {}
+    for record in records:
+        if record.value is None:
+            latest.pop(record.key, None)
+        else:
+            latest[record.key] = record
+    return latest
+
+
+def unreachable(settings: KafkaSettings, error: BaseException) -> UserError:
+    """Return the one line that says that a cluster cannot be asked."""
+    return UserError(f"Kafka at {settings.bootstrap_servers} cannot be reached: {one_line(error)}")
+
+
+def one_line(error: BaseException) -> str:
+    """Return an error as ``Type: text`` on one line that a person can read; kafka-python's codes keep theirs."""
+    text = " ".join(str(error).split())
+    name = type(error).__name__
+    line = (text if text.startswith(name) or f"] {name}" in text else f"{name}: {text}").rstrip(": ")
+    return line if len(line) <= ERROR_CHARACTERS else f"{line[:ERROR_CHARACTERS]}..."
+
+
+def _connected(make: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    """Make a client; kafka-python leaves the thread and the connections of one that cannot connect behind."""
+    made: list[KafkaNetClient] = []
+
+    def network(**configs: Any) -> KafkaNetClient:
+        made.append(KafkaNetClient(**configs))
+        return made[-1]
+
+    try:
+        return make(**arguments, kafka_client=network)
+    except BaseException:
+        for client in made:
+            client.close()
+        raise
+
+
+def _partitions(settings: KafkaSettings, client: KafkaConsumer, topic: str) -> list[TopicPartition]:
+    try:
+        numbers = client.partitions_for_topic(topic)
+    except KafkaError as error:
+        raise unreachable(settings, error) from None
+    if not numbers:
+        raise UserError(
+            f"topic {topic} does not exist on {settings.bootstrap_servers}; make it with: logdirwatch topics create"
+        )
+    return [TopicPartition(topic, number) for number in sorted(numbers)]
+
+
+def _start_at(client: KafkaConsumer, offsets: dict[TopicPartition, int]) -> None:
+    client.assign(list(offsets))
+    for partition, offset in offsets.items():
+        client.seek(partition, offset)
+
+
+def _until(client: KafkaConsumer, ends: dict[TopicPartition, int]) -> Iterator[ConsumerRecord]:
+    if not ends:
+        return
+    client.assign(list(ends))
+    client.seek_to_beginning()
+    pending, empty_polls = dict(ends), 0
+    while pending:
+        batches = client.poll(timeout_ms=POLL_TIMEOUT_MS)
+        for partition, records in batches.items():
+            yield from (record for record in records if record.offset < ends[partition])
+        empty_polls = 0 if batches else empty_polls + 1
+        if empty_polls > STALLED_AFTER_POLLS:
+            raise UserError(
+                f"topic {next(iter(ends)).topic}: no answer for partitions {[p.partition for p in pending]}"
+            )
+        pending = {part: end for part, end in pending.items() if client.position(part) < end}

@@ -1,0 +1,146 @@
+"""Kafka's own client properties, translated for kafka-python and for Spark. Pure; no value ever reaches a message."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from logdirwatch.errors import UserError
+
+_JAAS = re.compile(
+    r"\s*(?P<module>[\w.$]+)\s+(?:required|requisite|sufficient|optional)\s(?P<options>.*);\s*", re.DOTALL
+)
+_JAAS_OPTION = re.compile(r"""([\w.]+)\s*=\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s"']+)""", re.DOTALL)
+_PASSWORD_MODULES = {
+    "PlainLoginModule": "org.apache.kafka.common.security.plain.PlainLoginModule",
+    "ScramLoginModule": "org.apache.kafka.common.security.scram.ScramLoginModule",
+}
+_MECHANISM_MODULES = {
+    "PLAIN": "PlainLoginModule",
+    "SCRAM-SHA-256": "ScramLoginModule",
+    "SCRAM-SHA-512": "ScramLoginModule",
+}
+MECHANISMS = (*_MECHANISM_MODULES, "GSSAPI")
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+
+
+def _text(key: str, value: str) -> str:
+    del key
+    return value
+
+
+def _milliseconds(key: str, value: str) -> int:
+    try:
+        return int(value)
+    except ValueError:
+        raise _refused(key, "expected a whole number of milliseconds") from None
+
+
+def _one_of(*allowed: str) -> Callable[[str, str], str]:
+    def check(key: str, value: str) -> str:
+        if value.upper() not in allowed:
+            raise _refused(key, f"expected one of {', '.join(allowed)}")
+        return value.upper()
+
+    return check
+
+
+def _hostname_check(key: str, value: str) -> bool:
+    if value.lower() not in ("", "https"):
+        raise _refused(key, "expected https, or nothing to turn the check off")
+    return value != ""
+
+
+# Kafka's name -> (kafka-python's name, how its value reads). A PEM store holds what kafka-python calls cafile or
+# certfile; a PEM key store holds the private key too (KIP-651).
+_TRANSLATIONS: dict[str, tuple[str | None, Callable[[str, str], Any]]] = {
+    "client.id": ("client_id", _text),
+    "client.dns.lookup": ("client_dns_lookup", _text),
+    "security.protocol": ("security_protocol", _one_of(*PROTOCOLS)),
+    "sasl.mechanism": ("sasl_mechanism", _one_of(*MECHANISMS)),
+    "sasl.username": ("sasl_plain_username", _text),
+    "sasl.password": ("sasl_plain_password", _text),
+    "sasl.kerberos.service.name": ("sasl_kerberos_service_name", _text),
+    "ssl.truststore.location": ("ssl_cafile", _text),
+    "ssl.truststore.type": (None, _one_of("PEM")),
+    "ssl.keystore.location": ("ssl_certfile", _text),
+    "ssl.keystore.type": (None, _one_of("PEM")),
+    "ssl.key.password": ("ssl_password", _text),
+    "ssl.endpoint.identification.algorithm": ("ssl_check_hostname", _hostname_check),
+    "request.timeout.ms": ("request_timeout_ms", _milliseconds),
+    "connections.max.idle.ms": ("connections_max_idle_ms", _milliseconds),
+    "metadata.max.age.ms": ("metadata_max_age_ms", _milliseconds),
+    "reconnect.backoff.ms": ("reconnect_backoff_ms", _milliseconds),
+    "reconnect.backoff.max.ms": ("reconnect_backoff_max_ms", _milliseconds),
+    "retry.backoff.ms": ("retry_backoff_ms", _milliseconds),
+}
+_JAAS_KEY = "sasl.jaas.config"
+
+
+def python_arguments(bootstrap_servers: str, client: Mapping[str, str]) -> dict[str, Any]:
+    """Return kafka-python's arguments for a cluster.
+
+    Raises UserError naming a property that cannot be translated, never its value.
+    """
+    arguments: dict[str, Any] = {"bootstrap_servers": [part.strip() for part in bootstrap_servers.split(",")]}
+    for key, value in client.items():
+        if key == _JAAS_KEY:
+            arguments["sasl_plain_username"], arguments["sasl_plain_password"] = _jaas_credentials(value)
+            continue
+        name, read = _translation(key)
+        translated = read(key, value)
+        if name is not None:
+            arguments[name] = translated
+    if arguments.get("security_protocol", "").startswith("SASL"):
+        arguments.setdefault("sasl_mechanism", "GSSAPI")
+    return arguments
+
+
+def spark_options(bootstrap_servers: str, client: Mapping[str, str]) -> dict[str, str]:
+    """Return the options of Spark's Kafka source and sink for a cluster: the same properties under ``kafka.``.
+
+    Raises UserError as :func:`python_arguments` does, so that one configuration serves both or neither.
+    """
+    arguments = python_arguments(bootstrap_servers, client)
+    options = {f"kafka.{key}": value for key, value in client.items() if key not in ("sasl.username", "sasl.password")}
+    for store in ("truststore", "keystore"):
+        if f"ssl.{store}.location" in client:
+            options.setdefault(f"kafka.ssl.{store}.type", "PEM")
+    if "sasl_plain_username" in arguments and _JAAS_KEY not in client:
+        options[f"kafka.{_JAAS_KEY}"] = _jaas_config(arguments)
+    return {"kafka.bootstrap.servers": bootstrap_servers, **options}
+
+
+def _translation(key: str) -> tuple[str | None, Callable[[str, str], Any]]:
+    try:
+        return _TRANSLATIONS[key]
+    except KeyError:
+        raise _refused(key, f"not supported; supported are {', '.join(sorted([*_TRANSLATIONS, _JAAS_KEY]))}") from None
+
+
+def _jaas_credentials(value: str) -> tuple[str, str]:
+    match = _JAAS.fullmatch(value)
+    if match is None or match["module"].rpartition(".")[2] not in _PASSWORD_MODULES:
+        raise _refused(_JAAS_KEY, f"expected one login module of {', '.join(_PASSWORD_MODULES)}, ended by a semicolon")
+    options = {name: _unquoted(text) for name, text in _JAAS_OPTION.findall(match["options"])}
+    try:
+        return options["username"], options["password"]
+    except KeyError as missing:
+        raise _refused(_JAAS_KEY, f"the login module has no option {missing.args[0]}") from None
+
+
+def _unquoted(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text[1:-1], flags=re.DOTALL) if text[0] in "\"'" else text
+
+
+def _jaas_config(arguments: Mapping[str, Any]) -> str:
+    module = _MECHANISM_MODULES.get(arguments.get("sasl_mechanism", ""))
+    if module is None:
+        raise _refused("sasl.username", f"needs sasl.mechanism to be one of {', '.join(_MECHANISM_MODULES)}")
+    username, password = (
+        re.sub(r'(["\\])', r"\\\1", arguments.get(f"sasl_plain_{part}", "")) for part in ("username", "password")
+    )
+    return f'{_PASSWORD_MODULES[module]} required username="{username}" password="{password}";'
+
+
+def _refused(key: str, problem: str) -> UserError:
+    return UserError(f"Kafka client property {key}: {problem}", exit_code=2)

@@ -1,0 +1,1 @@
+"""A real JBOD Kafka cluster on this machine, for the demo and the tests."""

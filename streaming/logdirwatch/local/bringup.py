@@ -1,0 +1,146 @@
+"""A whole cluster up, and everything of it away again."""
+
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from logdirwatch import settings
+from logdirwatch.errors import UserError
+from logdirwatch.local import config, nodes, ports, processes
+from logdirwatch.local.config import ClusterSpec
+from logdirwatch.local.jvm import TOOL_HEAP_MIB, Jvm
+from logdirwatch.local.nodes import BROKER_HEAP_MIB, TELEMETRY_HEAP_MIB, Launcher, PortTakenError
+from logdirwatch.local.state import MountMode, State, StateFile
+from logdirwatch.local.volumes import Volumes, open_volumes, unmount_below, volumes_of
+
+PORT_ATTEMPTS = 3
+
+Say = Callable[[str], None]
+
+
+def bring_up(spec: ClusterSpec, home: Path, kafka: Jvm, say: Say, cluster_id: str) -> None:
+    """Start the monitored brokers and the telemetry broker below ``home/cluster`` and wait until all serve.
+
+    Nothing is left when it fails. Raises UserError, with the end of a broker's log where one is to blame.
+    """
+    attempt = 1
+    while not _has_come_up(spec, home, kafka, say, cluster_id, last=attempt == PORT_ATTEMPTS):
+        say("a port was taken meanwhile, trying others")
+        attempt += 1
+
+
+def tear_down(folder: Path) -> None:
+    """Kill every process of the cluster, unmount its filesystems and remove its files, so far as there are any."""
+    try:
+        state = StateFile(folder).load()
+    except UserError:
+        # Half a file tells nothing; the brokers name this folder themselves.
+        state = None
+    if state is not None:
+        processes.kill([*(node.process for node in state.nodes), state.holder])
+    processes.kill(nodes.started_from(folder))
+    unmount_below(folder)
+    if folder.exists():
+        shutil.rmtree(folder)
+
+
+def _has_come_up(spec: ClusterSpec, home: Path, kafka: Jvm, say: Say, cluster_id: str, *, last: bool) -> bool:
+    """Try once; return False when others ports may help."""
+    try:
+        _attempt(spec, home, kafka, say, cluster_id)
+    except PortTakenError:
+        if last:
+            raise
+        return False
+    return True
+
+
+def _attempt(spec: ClusterSpec, home: Path, kafka: Jvm, say: Say, cluster_id: str) -> None:
+    folder = home / "cluster"
+    folder.mkdir(parents=True, exist_ok=True)
+    file = StateFile(folder)
+    try:
+        state = _laid_out(spec, folder, cluster_id)
+        file.save(state)
+        _make_log_dirs(state)
+        _start_all(state, kafka, say, file)
+        _write_tools(state, kafka, folder)
+    except BaseException:
+        tear_down(folder)
+        raise
+
+
+def write_config(home: Path, state: State, spark_java_options: str) -> None:
+    """Write the configuration that points at the cluster; without it, nothing of the cluster stays."""
+    folder = home / "cluster"
+    try:
+        text = config.watch_config(state, home, folder, this_command(home), spark_java_options)
+        settings.local_cluster_config(home).write_text(text, encoding="utf-8")
+    except BaseException:
+        tear_down(folder)
+        raise
+
+
+def _laid_out(spec: ClusterSpec, folder: Path, cluster_id: str) -> State:
+    brokers, telemetry = config.plan_nodes(spec, folder, ports.free_ports(spec.ports))
+    opened = open_volumes(spec.mount_mode if spec.log_dir_size_bytes else MountMode.PLAIN, folder)
+    return State(
+        cluster_id=cluster_id,
+        mount_mode=opened.mode,
+        log_dir_size_bytes=spec.log_dir_size_bytes,
+        holder=opened.holder,
+        brokers=brokers,
+        telemetry=telemetry,
+    )
+
+
+def _make_log_dirs(state: State) -> None:
+    opened = volumes_of(state)
+    for node in state.brokers:
+        for path in map(Path, node.log_dirs):
+            path.parent.mkdir(parents=True)
+            if state.log_dir_size_bytes:
+                opened.mount(path.parent, state.log_dir_size_bytes)
+            opened.view(path).mkdir()
+    Path(state.telemetry.log_dirs[0]).mkdir(parents=True)
+    for node in state.nodes:
+        if node.metadata_dir not in node.log_dirs:
+            Path(node.metadata_dir).mkdir()
+
+
+def _start_all(state: State, kafka: Jvm, say: Say, file: StateFile) -> None:
+    monitored = Launcher(kafka, volumes_of(state), state.cluster_id)
+    telemetry = Launcher(kafka, Volumes(MountMode.PLAIN), config.new_cluster_id())
+    for node in state.brokers:
+        nodes.write_files(node, state.voters, len(state.brokers))
+    nodes.write_files(state.telemetry, [state.telemetry], 1)
+    say(f"formatting {sum(len(node.log_dirs) for node in state.nodes)} log directories")
+    nodes.format_all([(monitored, node) for node in state.brokers] + [(telemetry, state.telemetry)])
+    say(f"starting {len(state.brokers)} brokers and the telemetry broker")
+    try:
+        for node in state.brokers:
+            monitored.start(node, BROKER_HEAP_MIB)
+        telemetry.start(state.telemetry, TELEMETRY_HEAP_MIB)
+    finally:
+        file.save(state)
+    for node in state.brokers:
+        nodes.wait_serving(node, state.brokers)
+    nodes.wait_serving(state.telemetry, [state.telemetry])
+
+
+def _write_tools(state: State, kafka: Jvm, folder: Path) -> None:
+    scripts = folder / "bin"
+    scripts.mkdir()
+    opened = volumes_of(state)
+    for name, main_class in config.TOOLS.items():
+        # kafka-storage works on the directories themselves, all others on brokers.
+        prefix = opened.inside([]) if name == "kafka-storage" else []
+        script = scripts / f"{name}.sh"
+        script.write_text(config.tool_script(kafka.command(TOOL_HEAP_MIB), main_class, prefix), encoding="utf-8")
+        script.chmod(0o755)
+
+
+def this_command(home: Path) -> list[str]:
+    """Return the command that runs this program with the same home from anywhere."""
+    return ["env", f"LOGDIRWATCH_HOME={home}", sys.executable, "-m", "logdirwatch"]

@@ -1,0 +1,256 @@
+"""The local cluster: real Kafka brokers with several log directories, and one more broker for telemetry."""
+
+import signal
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+
+from logdirwatch import settings
+from logdirwatch.errors import UserError
+from logdirwatch.local import archive, bringup, config, faults, fill, nodes, processes, report, spark_archive
+from logdirwatch.local.config import ClusterSpec
+from logdirwatch.local.fill import Filled, FillWith, Target
+from logdirwatch.local.guard import Guard
+from logdirwatch.local.report import ClusterStatus
+from logdirwatch.local.state import Node, State, StateFile
+from logdirwatch.local.volumes import Space, volumes_of
+
+
+def _silent(line: str) -> None:
+    del line
+
+
+class LocalCluster:
+    """A cluster below ``home/cluster``; every method reads its state anew, so commands and objects may be mixed.
+
+    As a context manager it comes up as ``spec`` says and always goes down, even when this process is killed.
+    ``say`` is handed a progress line before each long step; ``jars_home`` is the home whose jars are used.
+    Methods raise UserError when there is no cluster, or no such broker or directory.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        spec: ClusterSpec | None = None,
+        *,
+        jars_home: Path | None = None,
+        say: bringup.Say = _silent,
+    ) -> None:
+        # Resolved: a symbolic link would lead out of the brokers' namespace.
+        self.home = home.resolve()
+        self.folder = self.home / "cluster"
+        self.spec = spec or ClusterSpec()
+        self._jars_home = (jars_home or home).resolve()
+        self._say = say
+        self._file = StateFile(self.folder)
+        self._guard: Guard | None = None
+
+    def __enter__(self) -> "LocalCluster":
+        cluster_id = config.new_cluster_id()
+        self._guard = Guard(self.home, cluster_id)
+        try:
+            self.up(cluster_id)
+        except BaseException:
+            self._guard.dismiss()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.down()
+        finally:
+            if self._guard is not None:
+                self._guard.dismiss()
+
+    def up(self, cluster_id: str | None = None) -> None:
+        """Start everything and return when all brokers serve; a dead cluster's remains are cleared away first."""
+        _check_path(self.home)
+        with self._file.exclusive():
+            state = self._file.load()
+            if state is not None and any(processes.find(node.process) for node in state.nodes):
+                raise UserError(f"a local cluster runs in {self.home} already; end it first: logdirwatch cluster down")
+            bringup.tear_down(self.folder)
+            kafka = archive.kafka_jvm(self._jars_home, self.folder, self._say)
+            bringup.bring_up(self.spec, self.home, kafka, self._say, cluster_id or config.new_cluster_id())
+            spark = spark_archive.java_options(self._jars_home, self.folder)
+            bringup.write_config(self.home, self.state(), spark)
+
+    def down(self, cluster_id: str | None = None) -> bool:
+        """Kill all processes, unmount and remove everything but jars; return whether there was anything.
+
+        With ``cluster_id`` another cluster that came up in the same place meanwhile is left alone.
+        """
+        if not self.folder.exists():
+            return False
+        with self._file.exclusive():
+            if cluster_id is not None and (state := self._file.load()) is not None and state.cluster_id != cluster_id:
+                return False
+            spark_archive.keep(self.folder, self._jars_home)
+            bringup.tear_down(self.folder)
+        return True
+
+    def state(self) -> State:
+        """Return what the cluster consists of."""
+        state = self._file.load()
+        if state is None:
+            raise UserError(f"no local cluster in {self.home}; start one with: logdirwatch cluster up")
+        return state
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Address of the monitored cluster."""
+        return self.state().bootstrap_servers
+
+    @property
+    def telemetry(self) -> str:
+        """Address of the telemetry cluster."""
+        return self.state().telemetry.address
+
+    @property
+    def config_path(self) -> Path:
+        """The configuration that points at this cluster."""
+        return settings.local_cluster_config(self.home)
+
+    def tool(self, name: str) -> Path:
+        """Return one of Kafka's tools as a script, such as ``kafka-topics``."""
+        return self.folder / "bin" / f"{name}.sh"
+
+    def status(self) -> ClusterStatus:
+        """Return which brokers run and what their directories look like from the outside."""
+        state = self.state()
+        return report.cluster_status(state, volumes_of(state))
+
+    def space(self, broker: int, log_dir: int | str) -> Space | None:
+        """Return the space of a directory's filesystem by statvfs."""
+        target = self._target(broker, log_dir)
+        return target.volumes.space(target.volume)
+
+    def kill(self, broker: int) -> None:
+        """End a broker's process with SIGKILL."""
+        processes.kill([self._running(broker).process])
+
+    def pause(self, broker: int) -> None:
+        """Stop a broker's process with SIGSTOP: it keeps its connections and answers nothing."""
+        processes.send(self._running(broker).process, signal.SIGSTOP)
+
+    def resume(self, broker: int) -> None:
+        """Let a paused broker go on."""
+        processes.send(self._running(broker).process, signal.SIGCONT)
+
+    def stop(self, broker: int) -> None:
+        """Ask a broker to shut down as an operator does, and kill it if it does not."""
+        node = self._running(broker)
+        self._say(f"stopping broker {broker}")
+        processes.stop(node.process, nodes.STOP_GRACE_S)
+
+    def start(self, broker: int) -> None:
+        """Start a broker that does not run, its new directories formatted, and return when it serves."""
+        with self._changing() as state:
+            node = state.broker(broker)
+            if processes.find(node.process):
+                raise UserError(f"broker {broker} runs already")
+            self._start(state, node)
+
+    def break_log_dir(self, broker: int, log_dir: int | str) -> None:
+        """Replace a log directory with a file; Kafka notices at its next write into it, within about a second."""
+        faults.break_log_dir(self._target(broker, log_dir))
+
+    def fill(
+        self,
+        broker: int,
+        log_dir: int | str,
+        with_: FillWith = FillWith.DATA,
+        *,
+        rate_bytes_per_s: int | None = None,
+        until_ratio: float | None = None,
+        replicas: Sequence[int] = (),
+        partitions: int = 1,
+        topic_configs: Mapping[str, str] | None = None,
+        stop: threading.Event | None = None,
+    ) -> Filled:
+        """Fill a sized log directory's filesystem until it is used to ``until_ratio``, it fails, or ``stop`` is set.
+
+        ``data`` makes a topic of ``partitions`` partitions that lie in the directory, with further replicas on the
+        brokers ``replicas``, and writes to it; ``file`` writes a file beside the directory.
+        """
+        target = self._target(broker, log_dir)
+        if target.state.log_dir_size_bytes is None:
+            raise UserError(
+                "these log directories have no size of their own, filling them would fill this machine's disk; "
+                "make the cluster with: logdirwatch cluster up --log-dir-size 64MB"
+            )
+        stop = stop or threading.Event()
+        self._say(f"filling {target.volume} with {with_.value}")
+        if with_ is FillWith.FILE:
+            return fill.fill_with_file(target, rate_bytes_per_s, until_ratio, stop)
+        if target.is_offline():
+            raise UserError(
+                f"{target.log_dir} is offline; mend it with: logdirwatch cluster restore {broker} {log_dir}"
+            )
+        topic = f"fill-{broker}-{target.index}"
+        partitions = fill.place_topic(target, topic, [broker, *replicas], partitions, dict(topic_configs or {}))
+        return fill.fill_with_data(target, topic, partitions, rate_bytes_per_s, until_ratio, stop)
+
+    def restore(self, broker: int, log_dir: int | str) -> None:
+        """Mend a broken or full directory and return when it is online again; restarts the broker only if it must.
+
+        A file in its place is replaced by a new, formatted directory, a file that fills it is removed, and one full of
+        data gets a filesystem of twice the size.
+        """
+        with self._changing() as state:
+            target = self._target(broker, log_dir, state)
+            faults.check_metadata_survives(target)
+            restart = faults.must_restart(target)
+            if restart:
+                self._say(f"stopping broker {broker}")
+                processes.stop(target.node.process, nodes.STOP_GRACE_S)
+            self._say(f"mending {target.log_dir}")
+            faults.mend(target)
+            if restart:
+                self._start(state, target.node)
+            nodes.wait_online(target.node, target.log_dir)
+
+    def _start(self, state: State, node: Node) -> None:
+        kafka = archive.kafka_jvm(self._jars_home, self.folder, self._say)
+        launcher = nodes.Launcher(kafka, volumes_of(state), state.cluster_id)
+        nodes.format_all([(launcher, node)])
+        self._say(f"starting broker {node.id}")
+        launcher.start(node, nodes.BROKER_HEAP_MIB)
+        self._file.save(state)
+        nodes.wait_serving(node, [node])
+
+    @contextmanager
+    def _changing(self) -> Iterator[State]:
+        with self._file.exclusive():
+            yield self.state()
+
+    def _running(self, broker: int) -> Node:
+        node = self.state().broker(broker)
+        if processes.find(node.process) is None:
+            raise UserError(f"broker {broker} does not run")
+        return node
+
+    def _target(self, broker: int, log_dir: int | str, state: State | None = None) -> Target:
+        state = state or self.state()
+        node = state.broker(broker)
+        return Target(state, volumes_of(state), node, log_dir_index(node, log_dir))
+
+
+def log_dir_index(node: Node, log_dir: int | str) -> int:
+    """Return the index of a directory that is named by its index or its path; UserError when there is none."""
+    if isinstance(log_dir, str) and log_dir in node.log_dirs:
+        return node.log_dirs.index(log_dir)
+    if str(log_dir).isdecimal() and int(log_dir) < len(node.log_dirs):
+        return int(log_dir)
+    known = ", ".join(f"{index} ({path})" for index, path in enumerate(node.log_dirs))
+    raise UserError(f"no log directory {log_dir} on broker {node.id}; it has {known}", exit_code=2)
+
+
+def _check_path(home: Path) -> None:
+    """Refuse what Kafka or Java would take for a list of paths."""
+    if any(char in str(home) for char in ",:\n"):
+        raise UserError(f"the home folder {home} must hold no comma, colon or line break", exit_code=2)

@@ -1,0 +1,205 @@
+"""What the brokers' files say. Pure: text from a node's description."""
+
+import shlex
+import uuid
+from base64 import urlsafe_b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from logdirwatch.errors import UserError
+from logdirwatch.local.state import HOST, MountMode, Node, State
+
+CLUSTER = "local"
+MIB = 1 << 20
+SMALLEST_LOG_DIR_BYTES = 16 * MIB
+
+# Kafka writes checkpoints into every directory at these intervals: a broken one is noticed without any traffic.
+MONITORED = {
+    "log.segment.bytes": 1 * MIB,
+    "log.index.size.max.bytes": 64 << 10,
+    "log.retention.check.interval.ms": 1_000,
+    "log.initial.task.delay.ms": 500,
+    "log.segment.delete.delay.ms": 1_000,
+    "log.flush.offset.checkpoint.interval.ms": 1_000,
+    "log.flush.start.offset.checkpoint.interval.ms": 1_000,
+    "replica.high.watermark.checkpoint.interval.ms": 1_000,
+    "broker.heartbeat.interval.ms": 500,
+    "broker.session.timeout.ms": 5_000,
+    "leader.imbalance.check.interval.seconds": 10,
+}
+_SMALL = {
+    "auto.create.topics.enable": "false",
+    "group.initial.rebalance.delay.ms": 0,
+    "log.cleaner.dedupe.buffer.size": 16 * MIB,
+    "num.io.threads": 4,
+    "num.network.threads": 2,
+    "offsets.topic.num.partitions": 3,
+    "share.coordinator.state.topic.num.partitions": 3,
+    "transaction.state.log.num.partitions": 3,
+}
+
+# The tools that recommended commands name, and a few more that one wants at hand.
+TOOLS = {
+    "kafka-cluster": "org.apache.kafka.tools.ClusterTool",
+    "kafka-configs": "kafka.admin.ConfigCommand",
+    "kafka-console-consumer": "org.apache.kafka.tools.consumer.ConsoleConsumer",
+    "kafka-console-producer": "org.apache.kafka.tools.ConsoleProducer",
+    "kafka-delete-records": "org.apache.kafka.tools.DeleteRecordsCommand",
+    "kafka-leader-election": "org.apache.kafka.tools.LeaderElectionCommand",
+    "kafka-log-dirs": "org.apache.kafka.tools.LogDirsCommand",
+    "kafka-metadata-quorum": "org.apache.kafka.tools.MetadataQuorumCommand",
+    "kafka-reassign-partitions": "org.apache.kafka.tools.reassign.ReassignPartitionsCommand",
+    "kafka-storage": "kafka.tools.StorageTool",
+    "kafka-topics": "org.apache.kafka.tools.TopicCommand",
+}
+
+# Compiled code is not worth its making for the few rows of a small cluster, and every batch would compile its own.
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+
+
+@dataclass(frozen=True)
+class ClusterSpec:
+    """What is asked of ``up``.
+
+    ``mount_mode`` None takes the first that this machine allows when ``log_dir_size_bytes`` asks for sized directories.
+    """
+
+    brokers: int = 4
+    log_dirs: int = 3
+    log_dir_size_bytes: int | None = None
+    metadata_in_first_dir: bool = False
+    mount_mode: MountMode | None = None
+
+    def __post_init__(self) -> None:
+        if self.brokers < 1 or self.log_dirs < 1:
+            raise UserError("a local cluster needs at least one broker and one log directory", exit_code=2)
+        if self.log_dir_size_bytes is not None and self.log_dir_size_bytes < SMALLEST_LOG_DIR_BYTES:
+            raise UserError("a log directory needs at least 16 MiB", exit_code=2)
+
+    @property
+    def controllers(self) -> int:
+        """How many of the brokers are controllers too."""
+        return 3 if self.brokers >= 3 else 1
+
+    @property
+    def ports(self) -> int:
+        """How many ports the monitored brokers and the telemetry broker need."""
+        return self.brokers + self.controllers + 2
+
+
+def plan_nodes(spec: ClusterSpec, folder: Path, ports: Sequence[int]) -> tuple[list[Node], Node]:
+    """Lay out the monitored brokers and the telemetry broker below ``folder``.
+
+    Two brokers share a rack, so that a lost replica finds a place in its own.
+    """
+    free = iter(ports)
+    racks = max(1, spec.brokers // 2)
+    brokers = [
+        Node(
+            id=broker,
+            port=next(free),
+            controller_port=next(free) if broker < spec.controllers else None,
+            rack=f"r{broker % racks}",
+            folder=str(home),
+            log_dirs=(dirs := [str(volume_of(home, index) / "logs") for index in range(spec.log_dirs)]),
+            metadata_dir=dirs[0] if spec.metadata_in_first_dir else str(home / "metadata"),
+        )
+        for broker, home in ((broker, folder / "brokers" / str(broker)) for broker in range(spec.brokers))
+    ]
+    home = folder / "telemetry"
+    telemetry = Node(
+        id=0,
+        port=next(free),
+        controller_port=next(free),
+        rack=None,
+        folder=str(home),
+        log_dirs=[str(home / "logs")],
+        metadata_dir=str(home / "metadata"),
+    )
+    return brokers, telemetry
+
+
+def new_cluster_id() -> str:
+    """Return a random cluster id in Kafka's form, without the dash in front that a tool would take for an option."""
+    while (identifier := urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")).startswith("-"):
+        pass
+    return identifier
+
+
+def volume_of(broker_folder: Path, index: int) -> Path:
+    """Return the mount point of a broker's log directory; the directory lies in it, so that it can be replaced."""
+    return broker_folder / f"d{index}"
+
+
+def broker_properties(node: Node, voters: Sequence[Node], brokers: int) -> str:
+    """Return the server.properties of a node of a cluster of ``brokers`` brokers."""
+    replicas = min(3, brokers)
+    controller = {"listeners": f"PLAINTEXT://{node.address},CONTROLLER://{HOST}:{node.controller_port}"}
+    properties: dict[str, Any] = {
+        "node.id": node.id,
+        "process.roles": "broker,controller" if node.controller_port else "broker",
+        "controller.quorum.voters": ",".join(f"{voter.id}@{HOST}:{voter.controller_port}" for voter in voters),
+        "controller.listener.names": "CONTROLLER",
+        "inter.broker.listener.name": "PLAINTEXT",
+        "advertised.listeners": f"PLAINTEXT://{node.address}",
+        **(controller if node.controller_port else {"listeners": f"PLAINTEXT://{node.address}"}),
+        "log.dirs": ",".join(node.log_dirs),
+        "metadata.log.dir": node.metadata_dir,
+        "default.replication.factor": replicas,
+        "offsets.topic.replication.factor": replicas,
+        "share.coordinator.state.topic.replication.factor": replicas,
+        "share.coordinator.state.topic.min.isr": 1,
+        "transaction.state.log.replication.factor": replicas,
+        "transaction.state.log.min.isr": 1,
+        **_SMALL,
+    }
+    if node.rack is not None:
+        properties.update(MONITORED, **{"broker.rack": node.rack})
+    return "".join(f"{key}={_escaped(str(value))}\n" for key, value in properties.items())
+
+
+def tool_script(java: Sequence[str], main_class: str, prefix: Sequence[str] = ()) -> str:
+    """Return a shell script that runs one of Kafka's tools."""
+    return f'#!/bin/sh\nexec {shlex.join([*prefix, *java, main_class])} "$@"\n'
+
+
+def watch_config(state: State, home: Path, folder: Path, command: Sequence[str], spark_java_options: str) -> str:
+    """Return the configuration that points at the cluster; ``command`` runs this program with the same home."""
+    cluster = {
+        "bootstrap_servers": state.bootstrap_servers,
+        "tools": {
+            "prefix": f"{shlex.quote(str(folder / 'bin'))}/",
+            "stop_command": f"{shlex.join(command)} cluster stop {{broker}}",
+            "start_command": f"{shlex.join(command)} cluster start {{broker}}",
+        },
+    }
+    content = {
+        "home": str(home),
+        "default_cluster": CLUSTER,
+        "telemetry": {"bootstrap_servers": state.telemetry.address},
+        "clusters": {CLUSTER: cluster},
+        "collect": {"metrics_interval_ms": 1_000, "inventory_interval_ms": 10_000, "partitions_interval_ms": 1_000},
+        # Two cores carry brokers, collector and stream here: tables may lag a little, and plans know that they do.
+        "stream": {
+            "detect_trigger": "2 seconds",
+            "store_trigger": "10 seconds",
+            "store_inventory_trigger": "10 seconds",
+            "stop_timeout_ms": 1_000,
+            "driver_java_options": f"-XX:TieredStopAtLevel=1 {spark_java_options}",
+            "extra": INTERPRETED,
+        },
+        "plan": {"inventory_max_age_scans": 6},
+        "tables": {"path": str(folder / "tables")},
+        "checkpoints": {"path": str(folder / "checkpoints")},
+    }
+    return "# Written by logdirwatch cluster up.\n" + yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+
+
+def _escaped(value: str) -> str:
+    """Escape for a Java properties file, which is read as ISO 8859-1."""
+    escaped = value.replace("\\", "\\\\")
+    return "".join(char if char.isascii() else f"\\u{ord(char):04x}" for char in escaped)

@@ -1,0 +1,222 @@
+"""Filling a log directory's filesystem: with the data of a topic that lies there, or with bytes no replica explains."""
+
+import errno
+import os
+import random
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from kafka.errors import KafkaError
+
+from logdirwatch import kafka_clients
+from logdirwatch.errors import UserError
+from logdirwatch.local import probes
+from logdirwatch.local.state import Node, State
+from logdirwatch.local.volumes import Volumes
+from logdirwatch.local.waiting import wait_until
+from logdirwatch.settings import KafkaSettings
+
+BALLAST = "fill.bin"
+"""The file beside the log directory, on the same filesystem."""
+
+STEP_S = 0.1
+LARGEST_RECORD_BYTES = 32 << 10
+UNPACED_STEP_BYTES = 512 << 10
+PLACING_DEADLINE_S = 30.0
+STALLED_AFTER_S = 30.0
+LOOK_EVERY_S = 1.0
+CLOSE_S = 1.0
+FLUSH_S = 6.0
+_PRODUCER = {
+    "acks": "all",
+    "linger_ms": 5,
+    "batch_size": 256 << 10,
+    "max_block_ms": 3_000,
+    "request_timeout_ms": 3_000,
+    "delivery_timeout_ms": 5_000,
+}
+
+
+class FillWith(str, Enum):
+    """What fills it."""
+
+    DATA = "data"
+    FILE = "file"
+
+
+class Ended(str, Enum):
+    """Why a fill ended."""
+
+    STOPPED = "stopped"
+    RATIO = "ratio"
+    FULL = "full"
+    FAILED = "failed"
+    """The broker took the directory offline, or halted."""
+
+
+@dataclass(frozen=True)
+class Filled:
+    """What a fill did; ``topic`` None when it was no topic's data."""
+
+    written_bytes: int
+    ended: Ended
+    topic: str | None = None
+
+
+@dataclass(frozen=True)
+class Target:
+    """One log directory of one broker."""
+
+    state: State
+    volumes: Volumes
+    node: Node
+    index: int
+
+    @property
+    def log_dir(self) -> str:
+        """The broker's path of it."""
+        return self.node.log_dirs[self.index]
+
+    @property
+    def volume(self) -> Path:
+        """The broker's path of the filesystem that it lies on."""
+        return Path(self.log_dir).parent
+
+    def is_at(self, ratio: float | None) -> bool:
+        """Return whether the filesystem is used to ``ratio``; False for None."""
+        space = self.volumes.space(self.volume)
+        return ratio is not None and space is not None and space.used_ratio >= ratio
+
+    def is_offline(self) -> bool:
+        """Return whether the broker says that the directory is offline, or says nothing."""
+        errors = probes.log_dir_errors(self.node.address, self.node.id)
+        return errors is None or errors.get(self.log_dir) != 0
+
+
+def fill_with_file(target: Target, rate_bytes_per_s: int | None, until: float | None, stop: threading.Event) -> Filled:
+    """Write one plain file beside the log directory until its filesystem is used to ``until``, or full."""
+    path = target.volumes.view(target.volume / BALLAST)
+    step_bytes = step_of(rate_bytes_per_s)
+    written = 0
+    with path.open("ab", buffering=0) as file:
+        while not stop.is_set():
+            if target.is_at(until):
+                return Filled(written, Ended.RATIO)
+            try:
+                written += file.write(os.urandom(step_bytes))
+            except OSError as error:
+                if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                    raise UserError(f"cannot write {path}: {error.strerror}") from None
+                return Filled(written, Ended.FULL)
+            _pace(rate_bytes_per_s, stop)
+    return Filled(written, Ended.STOPPED)
+
+
+def fill_with_data(
+    target: Target,
+    topic: str,
+    partitions: int,
+    rate_bytes_per_s: int | None,
+    until: float | None,
+    stop: threading.Event,
+) -> Filled:
+    """Write records to all partitions of ``topic`` until the filesystem is used to ``until`` or the directory fails.
+
+    Raises UserError when the topic takes no records though the directory is online.
+    """
+    settings = KafkaSettings(bootstrap_servers=target.state.bootstrap_servers)
+    try:
+        producer = kafka_clients.producer(settings, **_PRODUCER)
+    except KafkaError as error:
+        raise kafka_clients.unreachable(settings, error) from None
+    written, progress_s, looked_s = 0, time.monotonic(), time.monotonic()
+    try:
+        while not stop.is_set():
+            if target.is_at(until):
+                return Filled(written, Ended.RATIO, topic)
+            sent = _send(producer, topic, partitions, step_of(rate_bytes_per_s))
+            written, now_s = written + sent, time.monotonic()
+            progress_s = now_s if sent else progress_s
+            # With further replicas the leader moves on when the directory fails, and records would still be taken.
+            if not sent or now_s - looked_s > LOOK_EVERY_S:
+                looked_s = now_s
+                if target.is_offline():
+                    return Filled(written, Ended.FAILED, topic)
+            if now_s - progress_s > STALLED_AFTER_S:
+                raise UserError(
+                    f"topic {topic} took no record for {STALLED_AFTER_S:g} s though its directory is online"
+                )
+            _pace(rate_bytes_per_s, stop)
+    finally:
+        kafka_clients.discard(producer, CLOSE_S)
+    return Filled(written, Ended.STOPPED, topic)
+
+
+def place_topic(target: Target, topic: str, replicas: Sequence[int], partitions: int, configs: dict[str, str]) -> int:
+    """See to it that all partitions of ``topic`` lie in the target directory of the target broker.
+
+    One that does not exist is made, with ``partitions`` partitions on the brokers ``replicas``; returns how many it
+    has. Raises UserError when they do not come to lie there.
+    """
+    try:
+        with probes.admin(target.node.address) as client:
+            if topic in client.list_topics():
+                partitions = len(client.describe_topics([topic])[0]["partitions"])
+            else:
+                _make_topic(client, target, topic, {number: list(replicas) for number in range(partitions)}, configs)
+            _wait_placed(client, target, topic, partitions)
+    except KafkaError as error:
+        raise UserError(f"cannot make topic {topic}: {kafka_clients.one_line(error)}") from None
+    return partitions
+
+
+def _make_topic(
+    client: Any, target: Target, topic: str, assignments: dict[int, list[int]], configs: dict[str, str]
+) -> None:
+    # A broker remembers a directory that is named before the replica exists (AlterReplicaLogDirs, KIP-113).
+    client.alter_replica_log_dirs({(topic, number, target.node.id): target.log_dir for number in assignments})
+    client.create_topics({topic: {"assignments": assignments, "configs": configs}}, wait_for_metadata=True)
+
+
+def _wait_placed(client: Any, target: Target, topic: str, partitions: int) -> None:
+    """Wait until the replicas lie there; those that do not are moved."""
+    wanted = {(topic, number, target.node.id): target.log_dir for number in range(partitions)}
+
+    def placed() -> bool:
+        found = probes.replica_dirs(client, target.node.id, topic)
+        if len(found) == partitions and set(found.values()) == {target.log_dir}:
+            return True
+        client.alter_replica_log_dirs(wanted)
+        return False
+
+    wait_until(placed, PLACING_DEADLINE_S, f"topic {topic} does not come to lie in {target.log_dir}")
+
+
+def step_of(rate_bytes_per_s: int | None) -> int:
+    """Return the bytes of one step, of which STEP_S gives ten a second."""
+    return max(1, int(rate_bytes_per_s * STEP_S)) if rate_bytes_per_s else UNPACED_STEP_BYTES
+
+
+def _send(producer: Any, topic: str, partitions: int, size_bytes: int) -> int:
+    """Send ``size_bytes``, spread over the partitions, and return what was acknowledged."""
+    sizes = [LARGEST_RECORD_BYTES] * (size_bytes // LARGEST_RECORD_BYTES)
+    sizes += [rest] if (rest := size_bytes % LARGEST_RECORD_BYTES) else []
+    try:
+        sent = [
+            (size, producer.send(topic, os.urandom(size), partition=random.randrange(partitions)))  # noqa: S311
+            for size in sizes
+        ]
+        producer.flush(timeout=FLUSH_S)
+    except KafkaError:
+        return 0
+    return sum(size for size, future in sent if future.succeeded())
+
+
+def _pace(rate_bytes_per_s: int | None, stop: threading.Event) -> None:
+    if rate_bytes_per_s:
+        stop.wait(STEP_S)

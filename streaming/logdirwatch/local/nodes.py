@@ -1,0 +1,103 @@
+"""One broker: its files, its directories formatted, its process started, waited for and stopped."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from logdirwatch.errors import UserError
+from logdirwatch.local import config, jvm, probes, processes
+from logdirwatch.local.jvm import Jvm
+from logdirwatch.local.state import Node, Process
+from logdirwatch.local.volumes import Volumes
+from logdirwatch.local.waiting import wait_until
+
+BROKER_HEAP_MIB = 256
+TELEMETRY_HEAP_MIB = 384
+SERVING_DEADLINE_S = 90.0
+STOP_GRACE_S = 15.0
+FORMATTED = "meta.properties"
+
+
+class PortTakenError(UserError):
+    """Something else listens on a port that was free a moment ago."""
+
+
+@dataclass(frozen=True)
+class Launcher:
+    """Starts brokers of one cluster: with which Java, and seeing which filesystems."""
+
+    jvm: Jvm
+    volumes: Volumes
+    cluster_id: str
+
+    def format_command(self, node: Node) -> list[str] | None:
+        """Return the command that formats the broker's new directories, None when all are formatted."""
+        usable = [path for path in {*node.log_dirs, node.metadata_dir} if self.volumes.view(path).is_dir()]
+        if all(self.volumes.view(f"{path}/{FORMATTED}").exists() for path in usable):
+            return None
+        return self.volumes.inside(jvm.format_command(self.jvm, self.cluster_id, node.properties_file))
+
+    def start(self, node: Node, heap_mib: int) -> None:
+        """Start the broker's process; it does not serve yet."""
+        command = [*self.jvm.command(heap_mib, broker=True), jvm.BROKER, str(node.properties_file)]
+        node.process = processes.spawn(self.volumes.inside(command), node.log_file)
+
+
+def started_from(folder: Path) -> list[Process]:
+    """Return the brokers that run with a configuration below ``folder``, whether or not the state knows them."""
+    return [
+        Process(running.pid, running.info["create_time"])
+        for running in psutil.process_iter(["cmdline", "create_time"])
+        if jvm.BROKER in (arguments := running.info["cmdline"] or []) and Path(arguments[-1]).is_relative_to(folder)
+    ]
+
+
+def write_files(node: Node, voters: Sequence[Node], brokers: int) -> None:
+    """Write the broker's server.properties."""
+    Path(node.folder).mkdir(parents=True, exist_ok=True)
+    node.properties_file.write_text(config.broker_properties(node, voters, brokers), encoding="utf-8")
+
+
+def format_all(wanted: Sequence[tuple[Launcher, Node]]) -> None:
+    """Format the new directories of several brokers, all at once; UserError with the tool's complaint."""
+    commands = [command for launcher, node in wanted if (command := launcher.format_command(node))]
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(jvm.run_tool, commands))
+
+
+def wait_serving(node: Node, expected: Sequence[Node], deadline_s: float = SERVING_DEADLINE_S) -> None:
+    """Wait until the broker answers, and knows every one of ``expected`` as registered and unfenced.
+
+    Raises PortTakenError when its port was taken, UserError with the end of its log when it ended or took too long.
+    """
+    wanted = {other.id for other in expected}
+
+    def serves() -> bool:
+        if processes.find(node.process) is None:
+            raise _died(node)
+        return wanted <= probes.unfenced_brokers(node.address) and (
+            probes.log_dir_errors(node.address, node.id) is not None
+        )
+
+    wait_until(serves, deadline_s, lambda: _with_log(node, f"did not serve within {deadline_s:g} s"))
+
+
+def wait_online(node: Node, log_dir: str, deadline_s: float = SERVING_DEADLINE_S) -> None:
+    """Wait until a log directory of the broker is online; UserError with the end of its log otherwise."""
+
+    def online() -> bool:
+        return (probes.log_dir_errors(node.address, node.id) or {}).get(log_dir) == 0
+
+    wait_until(online, deadline_s, lambda: _with_log(node, f"has {log_dir} still offline after {deadline_s:g} s"))
+
+
+def _died(node: Node) -> UserError:
+    error = PortTakenError if "Address already in use" in processes.tail(node.log_file, 200) else UserError
+    return error(_with_log(node, "ended while it was starting"))
+
+
+def _with_log(node: Node, what: str) -> str:
+    return f"broker {node.id} {what}; the end of {node.log_file}:\n{processes.tail(node.log_file)}"

@@ -1,0 +1,73 @@
+"""What a local broker answers; readiness is an answered request, never a log line."""
+
+import contextlib
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+from kafka.errors import KafkaError
+
+from logdirwatch import kafka_clients
+from logdirwatch.errors import UserError
+from logdirwatch.settings import KafkaSettings
+
+CONNECT_TIMEOUT_MS = 2_000
+REQUEST_TIMEOUT_MS = "3000"
+KNOCK_S = 1.0
+STORAGE_ERROR = 56
+"""DescribeLogDirs' code of an offline directory."""
+
+
+@contextlib.contextmanager
+def admin(bootstrap_servers: str) -> Iterator[Any]:
+    """Yield an admin client with short timeouts; UserError when nobody answers."""
+    client = {"request.timeout.ms": REQUEST_TIMEOUT_MS}
+    settings = KafkaSettings(bootstrap_servers=bootstrap_servers, client=client)
+    with kafka_clients.admin(settings, CONNECT_TIMEOUT_MS) as connected:
+        yield connected
+
+
+def unfenced_brokers(bootstrap_servers: str) -> set[int]:
+    """Return the brokers that are registered and not fenced, none when nobody answers."""
+    if not _listens(bootstrap_servers):
+        return set()
+    try:
+        with admin(bootstrap_servers) as client:
+            brokers = client.describe_cluster()["brokers"]
+    except (UserError, KafkaError, OSError):
+        return set()
+    return {broker["broker_id"] for broker in brokers if not broker.get("is_fenced")}
+
+
+def log_dir_errors(bootstrap_servers: str, broker: int) -> dict[str, int] | None:
+    """Return the error code of each of a broker's directories, None when it does not answer."""
+    if not _listens(bootstrap_servers):
+        return None
+    try:
+        with admin(bootstrap_servers) as client:
+            answers = client.describe_log_dirs({}, brokers=[broker])
+    except (UserError, KafkaError, OSError):
+        return None
+    return {found["log_dir"]: found["error_code"] for answer in answers for found in answer["log_dirs"]} or None
+
+
+def _listens(bootstrap_servers: str) -> bool:
+    """Knock first: kafka-python leaks a socket for every connection that is refused."""
+    for address in bootstrap_servers.split(","):
+        host, _, port = address.rpartition(":")
+        with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=KNOCK_S):
+            return True
+    return False
+
+
+def replica_dirs(client: Any, broker: int, topic: str) -> dict[int, str]:
+    """Return the directory of each partition of ``topic`` that a broker holds; copies in progress do not count."""
+    answers = client.describe_log_dirs([topic], brokers=[broker])
+    return {
+        part["partition_index"]: found["log_dir"]
+        for answer in answers
+        for found in answer["log_dirs"]
+        for described in found["topics"]
+        for part in described["partitions"]
+        if not part["is_future_key"]
+    }

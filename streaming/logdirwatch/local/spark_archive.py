@@ -1,0 +1,34 @@
+"""The archive of Spark's loaded classes (JEP 350): the first stream of a machine writes it, every later one uses it."""
+
+import hashlib
+import shutil
+from pathlib import Path
+
+import pyspark
+
+from logdirwatch import jars
+from logdirwatch.local.jvm import find_java
+
+_QUIET = "-Xlog:cds=off -Xlog:cds+dynamic=off"
+_NAME = "spark-classes-{}.jsa"
+
+
+def java_options(jars_home: Path, folder: Path) -> str:
+    """Return the options of a driver that uses the archive or, where there is none yet, leaves it in ``folder``."""
+    _, version = find_java()
+    key = "\n".join((version, pyspark.__version__, *jars.SPARK_COORDINATES))
+    name = _NAME.format(hashlib.sha256(key.encode()).hexdigest()[:12])
+    kept = (jars_home / "jars").resolve() / name
+    if kept.exists():
+        return f"-XX:SharedArchiveFile={kept} {_QUIET}"
+    return f"-XX:ArchiveClassesAtExit={folder / name} {_QUIET}"
+
+
+def keep(folder: Path, jars_home: Path) -> None:
+    """Keep what a driver left in ``folder``; another one may have been quicker."""
+    for written in folder.glob(_NAME.format("*")):
+        kept = (jars_home / "jars").resolve() / written.name
+        if kept.parent.is_dir() and not kept.exists():
+            part = kept.with_suffix(f".{folder.parent.name}.part")
+            shutil.copyfile(written, part)
+            part.replace(kept)

@@ -1,0 +1,320 @@
+"""The records of every topic, version 1.
+
+JSON in UTF-8. Unknown fields are ignored, a missing required field rejects the record. Times are epoch milliseconds in
+fields ending ``_ms``, sizes are bytes in fields ending ``_bytes``; ``None`` means that nobody knows, never zero.
+"""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct, field
+
+from logdirwatch.model.vocabulary import (
+    ActionKind,
+    ActionStatus,
+    AlertStatus,
+    BrokerStatus,
+    Cause,
+    Decision,
+    Lane,
+    LogDirStatus,
+    PollStatus,
+    Rule,
+    Severity,
+)
+
+Version = Literal[1]
+BrokerId = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+EpochMs = Annotated[int, Meta(ge=0, le=2**53)]
+Bytes = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+Long = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+Revision = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+Name = Annotated[str, Meta(min_length=1)]
+
+DEFAULT_INTERVAL_MS = 5_000
+
+
+class LogDirSample(Struct, frozen=True, kw_only=True):
+    """One log directory as DescribeLogDirs reported it; Kafka's -1 is ``None``."""
+
+    path: Name
+    error_code: Annotated[int, Meta(ge=-(2**15), le=2**15 - 1)]
+    total_bytes: Bytes | None = None
+    usable_bytes: Bytes | None = None
+    is_cordoned: bool | None = None
+    is_metadata_dir: bool | None = None
+    replica_count: Count | None = None
+    replica_bytes: Bytes | None = None
+    future_bytes: Bytes | None = None
+    incoming_bytes: Bytes | None = None
+    outgoing_bytes: Bytes | None = None
+
+
+class PartitionHealth(Struct, frozen=True, kw_only=True):
+    """Partitions in danger that this broker hosts; a leaderless one counts at its preferred leader."""
+
+    leaderless: Count = 0
+    under_min_isr: Count = 0
+    at_min_isr: Count = 0
+    sole_replica: Count = 0
+    internal_leaderless: Count = 0
+    examples: list[str] = []
+
+
+class MetricsRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="metrics"):
+    """``logdir.metrics``: one record a broker and poll, whatever the answer was."""
+
+    version: Version
+    cluster: Name
+    broker: BrokerId
+    timestamp_ms: EpochMs
+    status: PollStatus
+    error: str | None = None
+    collector: str = ""
+    interval_ms: Annotated[int, Meta(gt=0, le=2**31 - 1)] = DEFAULT_INTERVAL_MS
+    host: str | None = None
+    rack: str | None = None
+    is_fenced: bool | None = None
+    is_registered: bool | None = None
+    controller_id: Long | None = None
+    controller_at_ms: EpochMs | None = None
+    kafka_version: str | None = None
+    metadata_version: str | None = None
+    log_dirs: list[LogDirSample] = []
+    partitions: PartitionHealth | None = None
+    metrics: dict[str, float | None] = {}
+    configs: dict[str, str | None] | None = None
+
+
+class HeartbeatRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="heartbeat"):
+    """``logdir.metrics``: a collector's sign of life, carried through ``detect`` to the alert topic."""
+
+    version: Version
+    cluster: Name
+    timestamp_ms: EpochMs
+    collector: str = ""
+    interval_ms: Annotated[int, Meta(gt=0, le=2**31 - 1)] = 10_000
+
+
+class EventRecord(Struct, frozen=True, kw_only=True):
+    """``logdir.events``: KIP-112's form (version, broker, event) and ours, which adds the rest."""
+
+    version: Version
+    broker: BrokerId
+    event: str | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+    cluster: Name | None = None
+    log_dir: Name | None = None
+    cause: str | None = None
+    timestamp_ms: EpochMs | None = None
+    detail: str | None = None
+    collector: str | None = None
+
+
+class Placement(Struct, frozen=True, kw_only=True):
+    """One replica in one log directory."""
+
+    topic: Name
+    partition: Count
+    size_bytes: Bytes | None = None
+    offset_lag: Long | None = None
+    is_future: bool = False
+
+
+class ReplicasRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="replicas"):
+    """``logdir.inventory``: the replicas of one directory at one scan, in ``parts`` records of one timestamp."""
+
+    version: Version
+    cluster: Name
+    broker: BrokerId
+    log_dir: Name
+    timestamp_ms: EpochMs
+    replicas: list[Placement]
+    collector: str = ""
+    part: Count = 0
+    parts: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
+
+
+class PartitionInfo(Struct, frozen=True, kw_only=True):
+    """One partition as metadata describes it; ``leader`` is ``None`` when there is none."""
+
+    partition: Count
+    leader: Annotated[int, Meta(ge=-1, le=2**31 - 1)] | None
+    replicas: list[BrokerId]
+    isr: list[BrokerId]
+    offline_replicas: list[BrokerId] = []
+    elr: list[BrokerId] | None = None
+    last_known_elr: list[BrokerId] | None = None
+
+
+class TopicRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="topic"):
+    """``logdir.inventory``: one topic's partitions and effective configuration at one scan.
+
+    ``overridden`` names the keys of ``configs`` that are set on the topic itself, the rest is inherited.
+    """
+
+    version: Version
+    cluster: Name
+    topic: Name
+    partitions: list[PartitionInfo]
+    timestamp_ms: EpochMs = 0
+    configs: dict[str, str | None] = {}
+    overridden: list[str] | None = None
+    is_internal: bool = False
+    collector: str = ""
+    part: Count = 0
+    parts: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
+
+
+class ScanRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="scan"):
+    """``logdir.inventory``: the end of a scan; topics that a complete scan did not list are gone."""
+
+    version: Version
+    cluster: Name
+    timestamp_ms: EpochMs
+    topics: Count
+    is_complete: bool
+    collector: str = ""
+
+
+InventoryRecord = ReplicasRecord | TopicRecord | ScanRecord
+
+
+class LogDirView(Struct, frozen=True, kw_only=True):
+    """One directory in a state record."""
+
+    path: str
+    status: LogDirStatus
+    cause: Cause | None = None
+    reason: str | None = None
+    since_ms: Long
+    sample_at_ms: Long | None = None
+    last_seen_ms: Long | None = None
+    last_status: LogDirStatus | None = None
+    last_proof_ms: Long | None = None
+    error_code: Long | None = None
+    total_bytes: Long | None = None
+    usable_bytes: Long | None = None
+    used_ratio: float | None = None
+    replica_count: Long | None = None
+    replica_bytes: Long | None = None
+    future_bytes: Long | None = None
+    incoming_bytes: Long | None = None
+    outgoing_bytes: Long | None = None
+    unaccounted_bytes: Long | None = None
+    growth_bytes_per_s: float | None = None
+    is_cordoned: bool | None = None
+    is_metadata_dir: bool | None = None
+
+
+class Transition(Struct, frozen=True, kw_only=True):
+    """A change of status, kept for good: what of, from, to, why and when."""
+
+    transition_id: str
+    cluster: str
+    broker: BrokerId
+    log_dir: str | None
+    from_status: str | None = field(name="from")
+    to_status: str = field(name="to")
+    cause: Cause | None = None
+    reason: str
+    at_ms: Long
+    origin: str
+
+
+class StateRecord(Struct, frozen=True, kw_only=True):
+    """``logdir.state``, key ``cluster/broker``: what ``detect`` now believes; the highest ``sequence`` holds.
+
+    ``machine`` is the state machine's own memory, from which ``detect`` starts again when its checkpoint is lost;
+    ``positions`` are the input offsets (``topic/partition``) up to which the record holds.
+    """
+
+    version: Version
+    cluster: Name
+    broker: BrokerId
+    sequence: Long
+    at_ms: Long
+    status: BrokerStatus
+    reason: str | None = None
+    since_ms: Long
+    last_seen_ms: Long | None = None
+    collector: str | None = None
+    host: str | None = None
+    rack: str | None = None
+    is_fenced: bool | None = None
+    kafka_version: str | None = None
+    metadata_version: str | None = None
+    controller_id: Long | None = None
+    log_dirs: list[LogDirView]
+    partitions: PartitionHealth | None = None
+    transitions: list[Transition] = []
+    positions: dict[str, int] = {}
+    machine: str
+
+
+class AlertRecord(Struct, frozen=True, kw_only=True):
+    """``logdir.alerts``: one revision of one alert. ``from``/``to`` are the statuses of the transition behind it."""
+
+    version: Version
+    alert_id: Name
+    revision: Revision
+    status: AlertStatus
+    rule: Rule
+    severity: Severity
+    cluster: Name
+    broker: BrokerId | None
+    log_dir: str | None
+    from_status: str | None = field(name="from")
+    to_status: str | None = field(name="to")
+    cause: Cause | None
+    opened_at_ms: Long
+    at_ms: Long
+    lane: Lane
+    evidence: dict[str, Any]
+    affected: dict[str, Any]
+    summary: str
+    reason: str | None = None
+    merged_into: str | None = None
+    stale_since_ms: Long | None = None
+
+
+class ActionRecord(Struct, frozen=True, kw_only=True):
+    """``logdir.actions``: one revision of one recommendation; ``commands`` are ready to paste into a POSIX shell."""
+
+    version: Version
+    action_id: Name
+    revision: Revision
+    status: ActionStatus
+    kind: ActionKind
+    alert_id: Name
+    alert: dict[str, Any]
+    cluster: Name
+    target: dict[str, Any]
+    reason: str
+    expected: dict[str, Any]
+    preconditions: list[dict[str, Any]]
+    vetoes: list[dict[str, Any]]
+    data_loss: bool
+    requires_approval: bool
+    expires_at_ms: Long
+    commands: list[str]
+    reassignment: dict[str, Any] | None
+    configs: dict[str, Any] | None
+    undo: dict[str, Any]
+    based_on: dict[str, Any]
+    at_ms: Long
+    observed: dict[str, Any] | None = None
+    status_reason: str | None = None
+    decision: dict[str, Any] | None = None
+
+
+class DecisionRecord(Struct, frozen=True, kw_only=True):
+    """``logdir.decisions``: what a person said of an alert or action."""
+
+    version: Version
+    id: Name
+    decision: Decision
+    by: Name
+    reason: str
+    at_ms: EpochMs
+    until_ms: EpochMs | None = None
+    cluster: Name | None = None

@@ -1,0 +1,44 @@
+"""The topics of the telemetry cluster: names, partitions and settings."""
+
+from dataclasses import dataclass, field
+
+DAY_MS = 24 * 3_600_000
+
+METRICS = "logdir.metrics"
+EVENTS = "logdir.events"
+INVENTORY = "logdir.inventory"
+STATE = "logdir.state"
+ALERTS = "logdir.alerts"
+ACTIONS = "logdir.actions"
+DECISIONS = "logdir.decisions"
+
+
+@dataclass(frozen=True)
+class Topic:
+    """One topic as ``logdirwatch topics create`` makes it."""
+
+    name: str
+    partitions: int
+    configs: dict[str, str] = field(default_factory=dict)
+
+
+def _kept_for(days: int) -> dict[str, str]:
+    return {"cleanup.policy": "delete", "retention.ms": str(days * DAY_MS)}
+
+
+# A revision must be readable for a week before compaction may drop it, and for 30 days after the last one.
+_LATEST_BY_KEY = {
+    "cleanup.policy": "compact,delete",
+    "min.compaction.lag.ms": str(7 * DAY_MS),
+    "retention.ms": str(30 * DAY_MS),
+}
+
+TOPICS = (
+    Topic(METRICS, 6, _kept_for(7)),
+    Topic(EVENTS, 3, _kept_for(7)),
+    Topic(INVENTORY, 6, _kept_for(7)),
+    Topic(STATE, 3, _LATEST_BY_KEY),
+    Topic(ALERTS, 3, _LATEST_BY_KEY),
+    Topic(ACTIONS, 1, _LATEST_BY_KEY),
+    Topic(DECISIONS, 1, _kept_for(30)),
+)

@@ -1,0 +1,201 @@
+"""Statuses, causes, rules and kinds, as the records spell them."""
+
+from enum import Enum
+
+
+class StrEnum(str, Enum):
+    """A string enum that prints its value (``enum.StrEnum`` needs Python 3.11)."""
+
+    __str__ = str.__str__
+
+
+class LogDirStatus(StrEnum):
+    """What is believed of one log directory; ``rank`` orders them from good to bad."""
+
+    ONLINE = "online"
+    FILLING = "filling"
+    CRITICAL = "critical"
+    SATURATED = "saturated"
+    OFFLINE = "offline"
+    UNKNOWN = "unknown"
+
+    @property
+    def rank(self) -> int:
+        """Position from good (0) to bad; ``unknown`` is neither better nor worse than another, so it is -1."""
+        return _LOG_DIR_RANK[self]
+
+
+_LOG_DIR_RANK = {
+    LogDirStatus.UNKNOWN: -1,
+    LogDirStatus.ONLINE: 0,
+    LogDirStatus.FILLING: 1,
+    LogDirStatus.CRITICAL: 2,
+    LogDirStatus.SATURATED: 3,
+    LogDirStatus.OFFLINE: 4,
+}
+
+SPACE_STATUSES = (LogDirStatus.ONLINE, LogDirStatus.FILLING, LogDirStatus.CRITICAL, LogDirStatus.SATURATED)
+
+
+class BrokerStatus(StrEnum):
+    """What is believed of one broker."""
+
+    ONLINE = "online"
+    DEGRADED = "degraded"
+    OFFLINE = "offline"
+    UNKNOWN = "unknown"
+
+
+class ReplicaStatus(StrEnum):
+    """What is believed of one replica; derived from its directory, its broker and the metadata."""
+
+    ONLINE = "online"
+    SATURATED = "saturated"
+    OFFLINE = "offline"
+    MOVING = "moving"
+    UNKNOWN = "unknown"
+
+
+class ReplicaCause(StrEnum):
+    """Why a replica is not online: its directory, its broker, or nobody knows."""
+
+    DIRECTORY = "directory"
+    BROKER = "broker"
+    UNKNOWN = "unknown"
+
+
+class Cause(StrEnum):
+    """Why a log directory is offline."""
+
+    FULL = "full"
+    FAILED = "failed"
+    LIMIT = "limit"
+    READ_ONLY = "read_only"
+    PERMISSION = "permission"
+    UNKNOWN = "unknown"
+
+
+class PollStatus(StrEnum):
+    """How a broker answered a poll."""
+
+    OK = "ok"
+    TIMEOUT = "timeout"
+    UNAUTHORIZED = "unauthorized"
+    ERROR = "error"
+
+
+class EventName(StrEnum):
+    """Events on ``logdir.events``; KIP-112 and KIP-928 send ``LogDirFailure``, also as the integer 1."""
+
+    LOG_DIR_FAILURE = "LogDirFailure"
+    LOG_DIR_RESET = "LogDirReset"
+    LOG_DIR_SATURATED = "LogDirSaturated"
+    LOG_DIR_RECOVERED = "LogDirRecovered"
+    CANARY = "Canary"
+
+
+class Severity(StrEnum):
+    """How loudly an alert speaks; ``rank`` orders them."""
+
+    INFO = "info"
+    WARNING = "warning"
+    CRITICAL = "critical"
+    PAGE = "page"
+
+    @property
+    def rank(self) -> int:
+        """Position from quiet (0) to loud."""
+        return list(Severity).index(self)
+
+
+class Rule(StrEnum):
+    """The rules that alerts name."""
+
+    LOG_DIR_SPACE = "log_dir_space"
+    LOG_DIR_OFFLINE = "log_dir_offline"
+    LOG_DIR_UNKNOWN = "log_dir_unknown"
+    LOG_DIR_SUSPECT = "log_dir_suspect"
+    LOG_DIR_CHANGED = "log_dir_changed"
+    LOG_DIR_IMBALANCE = "log_dir_imbalance"
+    BROKER_OFFLINE = "broker_offline"
+    BROKER_UNKNOWN = "broker_unknown"
+    PARTITION_FAILED = "partition_failed"
+    PARTITIONS_AT_RISK = "partitions_at_risk"
+    FLEET_SPACE = "fleet_space"
+    UNACCOUNTED_BYTES = "unaccounted_bytes"
+    MOVE_STALLED = "move_stalled"
+    THROTTLE_LEFT = "throttle_left"
+    PLACEMENT_REPORTS_STUCK = "placement_reports_stuck"
+    PIPELINE_LAGGING = "pipeline_lagging"
+    PIPELINE_REJECTS = "pipeline_rejects"
+    PIPELINE_DATA_LOSS = "pipeline_data_loss"
+    DATA_QUALITY = "data_quality"
+    HEARTBEAT = "heartbeat"
+
+
+class AlertStatus(StrEnum):
+    """Whether an alert is open."""
+
+    FIRING = "firing"
+    RESOLVED = "resolved"
+
+
+class Lane(StrEnum):
+    """The path an alert took: ``fast`` from the event alone, ``stateful`` from the state machine."""
+
+    FAST = "fast"
+    STATEFUL = "stateful"
+
+
+class ActionKind(StrEnum):
+    """What an action asks for."""
+
+    CORDON_LOG_DIR = "cordon_log_dir"
+    UNCORDON_LOG_DIR = "uncordon_log_dir"
+    LOWER_RETENTION = "lower_retention"
+    RESTORE_RETENTION = "restore_retention"
+    DELETE_RECORDS = "delete_records"
+    THROTTLE_PRODUCERS = "throttle_producers"
+    MOVE_LOG_DIR = "move_log_dir"
+    REASSIGN = "reassign"
+    CANCEL_MOVES = "cancel_moves"
+    DEMOTE_LEADERS = "demote_leaders"
+    ELECT_LEADERS = "elect_leaders"
+    CLEAR_THROTTLES = "clear_throttles"
+    RESTART_BROKER = "restart_broker"
+    REPLACE_DISK = "replace_disk"
+    EXPAND_DISK = "expand_disk"
+    ADD_LOG_DIR = "add_log_dir"
+    RELEASE_RESERVE = "release_reserve"
+    RECREATE_RESERVE = "recreate_reserve"
+    DELETE_TOPIC_CANDIDATE = "delete_topic_candidate"
+    GRANT_PERMISSION = "grant_permission"
+    RAISE_LIMIT = "raise_limit"
+    INVESTIGATE = "investigate"
+
+
+class ActionStatus(StrEnum):
+    """How far an action is."""
+
+    PROPOSED = "proposed"
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    EXPIRED = "expired"
+    SUPERSEDED = "superseded"
+    WITHDRAWN = "withdrawn"
+
+
+class Decision(StrEnum):
+    """What a person said of an alert or action."""
+
+    ACKNOWLEDGE = "acknowledge"
+    SILENCE = "silence"
+    ACCEPT = "accept"
+    REJECT = "reject"
+
+
+KAFKA_STORAGE_ERROR = 56
+"""What DescribeLogDirs answers for an offline directory (KIP-113; Kafka 4.3.1 ``ReplicaManager.describeLogDirs``)."""

@@ -1,0 +1,1 @@
+"""Bytes to accepted records or rejected ones, which keep the original bytes and their position."""

@@ -1,0 +1,186 @@
+"""What Kafka's own tool prints, as placements.
+
+Two forms: ``kafka-log-dirs.sh --describe`` as Kafka prints it today (``org.apache.kafka.tools.LogDirsCommand``), of
+several brokers, below lines of prose; and the form that KIP-113 proposed, of one broker which only the Kafka key
+names, its list spelled ``log_dirs`` or ``log dirs``. The listing must be of all topics: what a directory does not list
+is taken as gone. A directory with an error gives nothing, so that its last known placements stay.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType, field
+
+from logdirwatch.model.records import BrokerId, Count, Long, Name, Placement, ReplicasRecord
+
+COLLECTOR = "kafka-log-dirs"
+HIGHEST = 2**31 - 1
+_DIGITS = 10
+
+
+class Arrival(NamedTuple):
+    """What Kafka and the configuration add to a record's own bytes."""
+
+    key: bytes | None
+    kafka_timestamp_ms: int
+    default_cluster: str
+
+
+class Listing(NamedTuple):
+    """The placements of every directory that answered the tool."""
+
+    cluster: str
+    replicas: tuple[ReplicasRecord, ...]
+
+
+class _Probe(Struct):
+    type: Any = UNSET
+    brokers: Any = UNSET
+    log_dirs: Any = UNSET
+    log_dirs_with_blank: Any = field(default=UNSET, name="log dirs")
+
+
+class _Partition(Struct):
+    """``partition`` is TOPIC-NUMBER; a size or lag of -1 is not known."""
+
+    partition: Name
+    size: Long
+    offset_lag: Long = field(name="offsetLag")
+    is_future: bool = field(default=False, name="isFuture")
+
+
+class _LogDir(Struct):
+    log_dir: Name = field(name="logDir")
+    error: str | None
+    partitions: list[_Partition]
+
+
+class _Broker(Struct):
+    broker: BrokerId
+    log_dirs: list[_LogDir] = field(name="logDirs")
+
+
+class _Printed(Struct):
+    version: Literal[1]
+    brokers: list[_Broker]
+
+
+class _ProposedPartition(Struct):
+    topic: Name
+    partition: Count
+    size: Long
+    offset_lag: Long
+    is_temporary: bool = False
+
+
+class _ProposedLogDir(Struct):
+    is_live: bool
+    path: Name
+    partitions: list[_ProposedPartition]
+
+
+class _Proposed(Struct):
+    version: Literal[1]
+    log_dirs: list[_ProposedLogDir] | UnsetType = UNSET
+    log_dirs_with_blank: list[_ProposedLogDir] | UnsetType = field(default=UNSET, name="log dirs")
+
+
+class _Answer(NamedTuple):
+    broker: int
+    log_dir: str
+    replicas: list[Placement]
+
+
+def is_listing(value: bytes) -> bool:
+    """Tell whether ``value`` has the shape of the tool's output, right or wrong in detail."""
+    try:
+        probe = msgspec.json.decode(_json(value), type=_Probe)
+    except msgspec.DecodeError:
+        return False
+    return probe.type is UNSET and (probe.brokers, probe.log_dirs, probe.log_dirs_with_blank) != (UNSET,) * 3
+
+
+def read_listing(value: bytes, arrival: Arrival) -> Listing:
+    """Return the tool's output as placements; raises ValueError for what is wrong in it.
+
+    The cluster is the key's (``CLUSTER`` or ``CLUSTER/BROKER``) or the default, the time is Kafka's.
+    """
+    cluster, broker = _named_by((arrival.key or b"").decode())
+    cluster = cluster or arrival.default_cluster
+    replicas = (
+        ReplicasRecord(
+            version=1,
+            cluster=cluster,
+            broker=answer.broker,
+            log_dir=answer.log_dir,
+            timestamp_ms=arrival.kafka_timestamp_ms,
+            replicas=answer.replicas,
+            collector=COLLECTOR,
+        )
+        for answer in _answers(_json(value), broker)
+    )
+    return Listing(cluster, tuple(replicas))
+
+
+def _json(value: bytes) -> bytes:
+    return value[max(0, value.find(b"{")) :]
+
+
+def _named_by(key: str) -> tuple[str, int | None]:
+    cluster, slash, broker = key.rpartition("/")
+    if slash and _is_number(broker):
+        return cluster, int(broker)
+    return key, None
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= _DIGITS and int(text) <= HIGHEST
+
+
+def _answers(value: bytes, key_broker: int | None) -> Iterator[_Answer]:
+    if msgspec.json.decode(value, type=_Probe).brokers is not UNSET:
+        return _printed(msgspec.json.decode(value, type=_Printed))
+    if key_broker is None:
+        raise ValueError("KIP-113's form of kafka-log-dirs names no broker: expected the Kafka key CLUSTER/BROKER")
+    return _proposed(msgspec.json.decode(value, type=_Proposed), key_broker)
+
+
+def _printed(output: _Printed) -> Iterator[_Answer]:
+    for broker in output.brokers:
+        for log_dir in broker.log_dirs:
+            if log_dir.error is None:
+                yield _Answer(broker.broker, log_dir.log_dir, [_placement(item) for item in log_dir.partitions])
+
+
+def _placement(item: _Partition) -> Placement:
+    topic, _, number = item.partition.rpartition("-")
+    if not topic or not _is_number(number):
+        raise ValueError(f"partition {item.partition!r} is not TOPIC-NUMBER - at `$.brokers[...].logDirs[...]`")
+    return Placement(
+        topic=topic,
+        partition=int(number),
+        size_bytes=_known(item.size),
+        offset_lag=_known(item.offset_lag),
+        is_future=item.is_future,
+    )
+
+
+def _proposed(output: _Proposed, broker: int) -> Iterator[_Answer]:
+    for log_dir in output.log_dirs or output.log_dirs_with_blank or ():
+        if log_dir.is_live:
+            replicas = [
+                Placement(
+                    topic=item.topic,
+                    partition=item.partition,
+                    size_bytes=_known(item.size),
+                    offset_lag=_known(item.offset_lag),
+                    is_future=item.is_temporary,
+                )
+                for item in log_dir.partitions
+            ]
+            yield _Answer(broker, log_dir.path, replicas)
+
+
+def _known(value: int) -> int | None:
+    return None if value < 0 else value

@@ -1,0 +1,1 @@
+"""Recommendations: pure functions that propose, validate and bound."""

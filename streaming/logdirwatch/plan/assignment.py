@@ -1,0 +1,58 @@
+"""Where the replicas of a partition should be, in the form of KIP-113's reassignment JSON."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from logdirwatch.plan.facts import TopicPartition
+
+ANY = "any"
+"""KIP-113: the broker chooses. A replica that exists stays where it is: ``ReassignPartitionsCommand`` skips it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """One partition's brokers in the order of preference, and for each a directory's path or ``any``."""
+
+    topic: str
+    partition: int
+    replicas: tuple[int, ...]
+    log_dirs: tuple[str, ...]
+
+    @property
+    def key(self) -> TopicPartition:
+        """Its partition."""
+        return self.topic, self.partition
+
+    @property
+    def label(self) -> str:
+        """Its partition as Kafka's tools print it."""
+        return f"{self.topic}-{self.partition}"
+
+    @property
+    def chosen(self) -> tuple[tuple[int, str], ...]:
+        """The brokers for which it names a directory, with that directory."""
+        return tuple(pair for pair in zip(self.replicas, self.log_dirs, strict=True) if pair[1] != ANY)
+
+    def directory_of(self, broker: int) -> str:
+        """Return the path that it names for a broker's replica, or ``any``."""
+        return self.log_dirs[self.replicas.index(broker)]
+
+
+def to_json(assignments: Iterable[Assignment]) -> dict[str, Any]:
+    """Return the content of ``kafka-reassign-partitions.sh --reassignment-json-file`` (KIP-113, version 1)."""
+    return {
+        "version": 1,
+        "partitions": [
+            {"topic": a.topic, "partition": a.partition, "replicas": list(a.replicas), "log_dirs": list(a.log_dirs)}
+            for a in assignments
+        ],
+    }
+
+
+def from_json(plan: Mapping[str, Any]) -> tuple[Assignment, ...]:
+    """Read what :func:`to_json` wrote."""
+    return tuple(
+        Assignment(entry["topic"], entry["partition"], tuple(entry["replicas"]), tuple(entry["log_dirs"]))
+        for entry in plan["partitions"]
+    )

@@ -1,0 +1,151 @@
+"""The open alerts and their actions: what the topics said, and what must be published next.
+
+The truth is on the topics. The book is filled from them whole at start, told every record that comes, and told what was
+published; it can be thrown away at any time and filled again.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+
+import msgspec
+
+from logdirwatch.model import topics
+from logdirwatch.model.records import ActionRecord, AlertRecord, DecisionRecord
+from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule
+from logdirwatch.plan import lifecycle
+from logdirwatch.plan.draft import Policy
+from logdirwatch.plan.facts import Facts
+from logdirwatch.plan.overlay import OPEN, with_actions, with_alerts
+from logdirwatch.plan.recommend import recommend, unusable
+
+Record = AlertRecord | ActionRecord | DecisionRecord
+
+_TYPES: dict[str, type[Record]] = {
+    topics.ALERTS: AlertRecord,
+    topics.ACTIONS: ActionRecord,
+    topics.DECISIONS: DecisionRecord,
+}
+_FAST_SUFFIX = "/fast"
+
+
+class Book:
+    """Open alerts, the latest revision of every action, and decisions not taken in yet."""
+
+    def __init__(self) -> None:
+        self._alerts: dict[str, AlertRecord] = {}
+        self._actions: dict[str, dict[str, ActionRecord]] = defaultdict(dict)
+        self._decisions: list[DecisionRecord] = []
+        self._over: dict[str, int] = {}
+        self.unreadable = 0
+
+    def take(self, topic: str, key: bytes | None, value: bytes | None) -> bool:
+        """Take one record in; return whether it may change what must be published."""
+        if value is None:
+            return self._forget(topic, (key or b"").decode(errors="replace"))
+        try:
+            record = msgspec.json.decode(value, type=_TYPES[topic])
+        except msgspec.MsgspecError:
+            self.unreadable += 1
+            return False
+        if isinstance(record, AlertRecord):
+            return self._take_alert(record)
+        if isinstance(record, ActionRecord):
+            return self._take_action(record)
+        return self._take_decision(record)
+
+    @property
+    def open_clusters(self) -> set[str]:
+        """The clusters that have an open alert or an action whose end is not written yet."""
+        return {alert.cluster for alert in self._firing()} | {action.cluster for action in self._open_actions()}
+
+    def revise(self, facts: Mapping[str, Facts], policy_of: Callable[[str], Policy], now_ms: int) -> list[ActionRecord]:
+        """Return the action revisions to publish, and hold them for published.
+
+        ``facts`` by cluster; a cluster without any gets runbook steps. Decisions come first, then what is over, then
+        the open alerts, the oldest first, each knowing what the others' actions will do.
+        """
+        revisions = self._decide(now_ms)
+        firing = self._firing()
+        seen = {cluster: with_alerts(known, firing) for cluster, known in facts.items()}
+        revisions += self._close(seen, policy_of, now_ms)
+        for alert in sorted(firing, key=lambda alert: (alert.opened_at_ms, alert.alert_id)):
+            revisions += self._publish(self._revised(alert, seen.get(alert.cluster), policy_of(alert.cluster), now_ms))
+        self._drop_what_is_over()
+        return revisions
+
+    def _revised(self, alert: AlertRecord, seen: Facts | None, policy: Policy, now_ms: int) -> list[ActionRecord]:
+        known = list(self._actions[alert.alert_id].values())
+        others = (action for action in self._open_actions() if action.alert_id != alert.alert_id)
+        facts = None if seen is None else with_actions(seen, others)
+        planned = recommend(alert, facts, policy, now_ms)
+        if facts is None or unusable(facts, policy, now_ms):
+            return lifecycle.keep_waiting(known, planned, now_ms)
+        return lifecycle.reconcile(known, planned, facts, policy, now_ms)
+
+    def _decide(self, now_ms: int) -> list[ActionRecord]:
+        revisions: list[ActionRecord] = []
+        for decision in self._decisions:
+            for actions in list(self._actions.values()):
+                decided = lifecycle.decide(actions[decision.id], decision, now_ms) if decision.id in actions else None
+                revisions += self._publish([decided] if decided else [])
+        self._decisions.clear()
+        return revisions
+
+    def _close(self, facts: Mapping[str, Facts], policy_of: Callable[[str], Policy], now_ms: int) -> list[ActionRecord]:
+        revisions: list[ActionRecord] = []
+        for alert_id, actions in list(self._actions.items()):
+            alert, known = self._alerts.get(alert_id), list(actions.values())
+            if known and (alert is None or alert.status is AlertStatus.RESOLVED):
+                cluster = known[0].cluster
+                closed = lifecycle.close(known, alert, facts.get(cluster), policy_of(cluster), now_ms)
+                revisions += self._publish(closed)
+        return revisions
+
+    def _drop_what_is_over(self) -> None:
+        """Forget all but the last revision of an alert that is over, so that memory does not grow with history."""
+        for alert in [alert for alert in self._alerts.values() if alert.status is AlertStatus.RESOLVED]:
+            actions = self._actions.get(alert.alert_id, {})
+            if not any(action.status in OPEN for action in actions.values()):
+                self._actions.pop(alert.alert_id, None)
+                self._over[alert.alert_id] = self._alerts.pop(alert.alert_id).revision
+
+    def _publish(self, revisions: Iterable[ActionRecord]) -> list[ActionRecord]:
+        published = list(revisions)
+        for action in published:
+            self._actions[action.alert_id][action.action_id] = action
+        return published
+
+    def _firing(self) -> list[AlertRecord]:
+        return [alert for alert in self._alerts.values() if alert.status is AlertStatus.FIRING]
+
+    def _open_actions(self) -> list[ActionRecord]:
+        return [a for actions in self._actions.values() for a in actions.values() if a.status in OPEN]
+
+    def _take_alert(self, alert: AlertRecord) -> bool:
+        """Take a revision in; the fast lane's revision 0 counts until a stateful one is known."""
+        known = self._alerts.get(alert.alert_id)
+        newest = self._over.get(alert.alert_id, -1) if known is None else known.revision
+        if alert.rule is Rule.HEARTBEAT or newest >= alert.revision:
+            return False
+        self._alerts[alert.alert_id] = alert
+        return True
+
+    def _take_action(self, action: ActionRecord) -> bool:
+        known = self._actions[action.alert_id].get(action.action_id)
+        if known is not None and known.revision >= action.revision:
+            return False
+        self._actions[action.alert_id][action.action_id] = action
+        return True
+
+    def _take_decision(self, decision: DecisionRecord) -> bool:
+        if decision.decision not in {Decision.ACCEPT, Decision.REJECT}:
+            return False
+        self._decisions.append(decision)
+        return True
+
+    def _forget(self, topic: str, key: str) -> bool:
+        """Take a tombstone in: what it names is long over."""
+        if topic == topics.ALERTS and not key.endswith(_FAST_SUFFIX):
+            self._alerts.pop(key, None)
+            self._over.pop(key, None)
+        return False

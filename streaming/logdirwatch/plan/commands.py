@@ -1,0 +1,127 @@
+"""Commands as they are pasted into a POSIX shell: every name, path and value comes out as the one argument it was.
+
+The tool's prefix is the only part that is not quoted, since it may be a whole ``kubectl exec -i POD --`` line. For the
+same reason a reassignment reaches the tool on its standard input: the file need not exist where the tool runs.
+"""
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from logdirwatch.plan.settings import ToolSettings
+
+REASSIGN = "kafka-reassign-partitions"
+CONFIGS = "kafka-configs"
+LOG_DIRS = "kafka-log-dirs"
+TOPICS = "kafka-topics"
+QUORUM = "kafka-metadata-quorum"
+STORAGE = "kafka-storage"
+CLUSTER = "kafka-cluster"
+
+# What Kafka 4.3.1's ReassignPartitionsCommand prints for a partition or replica that is on its way.
+IN_PROGRESS = "is still in progress"
+POLL_S = 10
+_HEREDOC_END = "LOGDIRWATCH_END"
+_UNKNOWN_ADDRESS = '"${KAFKA_BOOTSTRAP_SERVERS:?set it to host:port of this cluster}"'
+
+
+@dataclass(frozen=True)
+class Tools:
+    """How the tools of one cluster are called; ``bootstrap_servers`` None where the configuration names no address."""
+
+    settings: ToolSettings
+    bootstrap_servers: str | None
+
+    def call(self, tool: str, *arguments: str, stdin: str | None = None) -> str:
+        """Return the command that runs ``tool`` against the cluster, reading the file ``stdin`` if one is named."""
+        redirect = [] if stdin is None else ["<", shlex.quote(stdin)]
+        return " ".join([self._program(tool), *self._connection(), *map(shlex.quote, arguments), *redirect])
+
+    def format_storage(self) -> list[str]:
+        """Return the commands that format a broker's new directories, to be run on its host while it is stopped.
+
+        Kafka 4.3.1 ``StorageTool``: ``--ignore-formatted`` leaves the directories alone that carry meta.properties.
+        """
+        if self.settings.server_config is None:
+            return []
+        ask = " ".join([self._program(CLUSTER), "cluster-id", *self._connection("--config")])
+        config = shlex.quote(self.settings.server_config)
+        return [
+            f"cluster_id=$({ask} | sed 's/^Cluster ID: //')",
+            f'{self._program(STORAGE)} format --ignore-formatted --cluster-id "$cluster_id" --config {config}',
+        ]
+
+    def stop(self, broker: int) -> list[str]:
+        """Return the configured command that stops a broker, if there is one."""
+        return _filled(self.settings.stop_command, broker)
+
+    def start(self, broker: int) -> list[str]:
+        """Return the configured command that starts a broker, if there is one."""
+        return _filled(self.settings.start_command, broker)
+
+    def reassign(self, plan: Mapping[str, Any], name: str, *, log_dir_rate: int | None, rate: int | None) -> list[str]:
+        """Return the commands that carry a reassignment out and clear its throttles at the end.
+
+        ``name`` is the file's, in the working directory; rates in bytes per second, None for no throttle.
+        """
+        arguments = ["--execute", "--timeout", str(self.settings.timeout_ms)]
+        if log_dir_rate is not None:
+            arguments += ["--replica-alter-log-dirs-throttle", str(log_dir_rate)]
+        if rate is not None:
+            arguments += ["--throttle", str(rate)]
+        return [write_file(name, reassignment_lines(plan)), self._on_plan(name, *arguments), *self._until_done(name)]
+
+    def cancel(self, name: str) -> str:
+        """Return the command that stops a reassignment that still runs, and its moves between directories."""
+        return self._on_plan(name, "--cancel")
+
+    def set_topic_config(self, topic: str, key: str, value: str | None) -> str:
+        """Return the command that overrides a topic's configuration value, or deletes the override (None)."""
+        change = ["--delete-config", key] if value is None else ["--add-config", f"{key}={value}"]
+        # A topic's name may begin with a dash; only this form is then read as a name.
+        return self.call(CONFIGS, "--alter", "--entity-type", "topics", f"--entity-name={topic}", *change)
+
+    def _until_done(self, name: str) -> list[str]:
+        """Wait, then verify once more: only the verify that finds nothing in progress clears the throttles."""
+        verify = self._on_plan(name, "--verify")
+        return [f"while {verify} | grep {shlex.quote(IN_PROGRESS)}; do sleep {POLL_S}; done", verify]
+
+    def _on_plan(self, name: str, *arguments: str) -> str:
+        return self.call(REASSIGN, *arguments, "--reassignment-json-file", "/dev/stdin", stdin=name)
+
+    def _program(self, tool: str) -> str:
+        return f"{self.settings.prefix}{tool}{self.settings.suffix}"
+
+    def _connection(self, config_option: str = "--command-config") -> list[str]:
+        address = self.settings.bootstrap_servers or self.bootstrap_servers
+        words = ["--bootstrap-server", _UNKNOWN_ADDRESS if address is None else shlex.quote(address)]
+        if self.settings.command_config is not None:
+            words += [config_option, shlex.quote(self.settings.command_config)]
+        return words
+
+
+def note(text: str) -> str:
+    """Return a step for a person as a shell comment; nothing in ``text`` can end the comment."""
+    return "# " + "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+
+
+def write_file(name: str, lines: Sequence[str]) -> str:
+    """Return the command that writes ``lines`` to a file; JSON lines can neither expand nor end the here-document."""
+    return "\n".join([f"cat > {shlex.quote(name)} <<'{_HEREDOC_END}'", *lines, _HEREDOC_END])
+
+
+def reassignment_lines(plan: Mapping[str, Any]) -> list[str]:
+    """Return a reassignment as JSON, one partition a line, so that people can read and diff it."""
+    partitions = [json.dumps(entry, separators=(",", ":")) for entry in plan["partitions"]]
+    return [
+        f'{{"version":{plan["version"]},"partitions":[',
+        *(f"{line}," for line in partitions[:-1]),
+        *partitions[-1:],
+        "]}",
+    ]
+
+
+def _filled(template: str | None, broker: int) -> list[str]:
+    return [] if template is None else [template.replace("{broker}", str(broker))]

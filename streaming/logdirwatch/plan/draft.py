@@ -1,0 +1,85 @@
+"""What a planner hands over: an action without its identity, its alert and its life."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.commands import Tools
+from logdirwatch.plan.settings import PlanSettings
+
+
+class Veto(NamedTuple):
+    """Why something must not be done: the name of the rule and what it says here."""
+
+    name: str
+    reason: str
+
+
+class Precondition(NamedTuple):
+    """What must hold when the action is carried out; ``holds`` None where only the operator can see it."""
+
+    name: str
+    text: str
+    holds: bool | None
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What a plan may do in one cluster, and how its commands are written."""
+
+    limits: PlanSettings
+    tools: Tools
+    inventory_interval_ms: int
+
+    @property
+    def facts_max_age_ms(self) -> int:
+        """How old the inventory may be that a plan stands on."""
+        return self.limits.inventory_max_age_scans * self.inventory_interval_ms + self.limits.inventory_delay_ms
+
+    @property
+    def settling_ms(self) -> int:
+        """How long it takes until the facts show what was done: one inventory, and its way to the tables."""
+        return self.inventory_interval_ms + self.limits.inventory_delay_ms
+
+
+@dataclass(frozen=True)
+class Draft:
+    """One action as a planner sees it. ``target`` says what it acts on and makes its identity."""
+
+    kind: ActionKind
+    target: Mapping[str, Any]
+    reason: str
+    expected: Mapping[str, Any]
+    preconditions: tuple[Precondition, ...] = ()
+    vetoes: tuple[Veto, ...] = ()
+    commands: tuple[str, ...] = ()
+    reassignment: Mapping[str, Any] | None = None
+    configs: Mapping[str, Any] | None = None
+    undo: Mapping[str, Any] = field(default_factory=dict)
+    data_loss: bool = False
+
+
+def effect(
+    *,
+    frees_bytes: int | None = None,
+    frees_by_ms: int | None = None,
+    needs_ms: int | None = None,
+    on: list[dict[str, Any]] | None = None,
+    time_to_full_after_ms: int | None = None,
+    **more: Any,
+) -> dict[str, Any]:
+    """Return ``expected`` of an action.
+
+    ``frees_bytes`` is what the alert's own directory gains; ``on`` lists every directory that changes, bytes taken are
+    negative. ``needs_ms`` is the time from its start until the bytes are there, ``frees_by_ms`` the moment if it starts
+    now. None where nobody knows.
+    """
+    return {
+        "frees_bytes": frees_bytes,
+        "frees_by_ms": frees_by_ms,
+        "needs_ms": needs_ms,
+        "on": on or [],
+        "time_to_full_after_ms": time_to_full_after_ms,
+        **more,
+    }

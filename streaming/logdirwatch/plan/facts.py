@@ -1,0 +1,251 @@
+"""The facts a plan stands on: one cluster's brokers, directories, replicas and topics as last seen.
+
+Plain values, loaded from the tables by ``plan.load`` or built by hand, so a plan can be tried on any facts; ``None``
+means that nobody knows.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
+
+from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+TopicPartition = tuple[str, int]
+Place = tuple[int, str]
+"""A broker's id and the path of one of its log directories."""
+
+
+@dataclass(frozen=True, slots=True)
+class Broker:
+    """One broker; ``configs`` are those that the collector's inventory scan reports."""
+
+    id: int
+    status: BrokerStatus
+    rack: str | None = None
+    is_fenced: bool | None = None
+    configs: Mapping[str, str | None] = field(default_factory=dict)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the cluster's metadata lists it: Kafka's tool refuses a reassignment that names any other."""
+        return self.status in {BrokerStatus.ONLINE, BrokerStatus.DEGRADED} and self.is_fenced is not True
+
+
+@dataclass(frozen=True, slots=True)
+class Directory:
+    """One log directory. The numbers are those of the last sample that had them, also when it is offline now.
+
+    ``unaccounted_bytes`` are used and explained by no replica: deleted segments not yet gone, files not Kafka's.
+    """
+
+    broker: int
+    path: str
+    status: LogDirStatus
+    cause: Cause | None = None
+    total_bytes: int | None = None
+    usable_bytes: int | None = None
+    growth_bytes_per_s: float | None = None
+    replica_count: int | None = None
+    unaccounted_bytes: int | None = None
+    incoming_bytes: int | None = None
+    is_cordoned: bool | None = None
+    is_metadata_dir: bool | None = None
+    sample_at_ms: int | None = None
+    state_at_ms: int | None = None
+
+    @property
+    def place(self) -> Place:
+        """Where it is."""
+        return self.broker, self.path
+
+    @property
+    def is_serving(self) -> bool:
+        """Whether Kafka is believed to read and write there."""
+        return self.status not in {LogDirStatus.OFFLINE, LogDirStatus.UNKNOWN}
+
+    @property
+    def used_bytes(self) -> int | None:
+        """Bytes that the broker cannot write any more."""
+        if self.total_bytes is None or self.usable_bytes is None:
+            return None
+        return self.total_bytes - self.usable_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """One replica in one directory; a replica that moves between directories has a second row, the future one."""
+
+    broker: int
+    log_dir: str
+    topic: str
+    partition: int
+    size_bytes: int | None = None
+    is_future: bool = False
+
+    @property
+    def key(self) -> TopicPartition:
+        """Its partition."""
+        return self.topic, self.partition
+
+    @property
+    def place(self) -> Place:
+        """Where it is."""
+        return self.broker, self.log_dir
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """One partition; ``replicas`` are in the order of the assignment, the first is the preferred leader."""
+
+    topic: str
+    partition: int
+    leader: int | None
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    offline_replicas: tuple[int, ...] = ()
+
+    @property
+    def key(self) -> TopicPartition:
+        """Its name."""
+        return self.topic, self.partition
+
+    @property
+    def label(self) -> str:
+        """Its name as Kafka's tools print it."""
+        return f"{self.topic}-{self.partition}"
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """One topic; ``configs`` holds the values in force, ``overridden`` the keys that are set on the topic itself.
+
+    A key that is missing is not known; so is what is overridden where ``overridden`` is None.
+    """
+
+    name: str
+    partitions: tuple[Partition, ...]
+    configs: Mapping[str, str | None] = field(default_factory=dict)
+    overridden: frozenset[str] | None = None
+    is_internal: bool = False
+
+    def number(self, key: str, default: int) -> int:
+        """Return a configuration value as a number; ``default`` is Kafka's own."""
+        value = self.configs.get(key)
+        return default if value is None else int(value)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Topics and replicas of one cluster: what is where. Built once, shared by every view of the facts."""
+
+    topics: Mapping[str, Topic]
+    replicas: tuple[Replica, ...]
+
+    @cached_property
+    def partitions(self) -> dict[TopicPartition, Partition]:
+        """Every partition by name."""
+        return {partition.key: partition for topic in self.topics.values() for partition in topic.partitions}
+
+    @cached_property
+    def replicas_in(self) -> dict[Place, tuple[Replica, ...]]:
+        """Every directory's replicas, copies in progress (future ones) left out."""
+        return _grouped((replica.place, replica) for replica in self.replicas if not replica.is_future)
+
+    @cached_property
+    def replicas_of(self) -> dict[TopicPartition, tuple[Replica, ...]]:
+        """Every partition's replicas, copies in progress left out."""
+        return _grouped((replica.key, replica) for replica in self.replicas if not replica.is_future)
+
+    @cached_property
+    def moving(self) -> frozenset[TopicPartition]:
+        """Partitions with a replica on its way to another directory of its broker."""
+        return frozenset(replica.key for replica in self.replicas if replica.is_future)
+
+    @cached_property
+    def catching_up(self) -> tuple[tuple[Place, int], ...]:
+        """Where copies run, with the bytes that they have still to write: future replicas, and those out of sync."""
+        found = []
+        for replica in self.replicas:
+            partition = self.partitions.get(replica.key)
+            if replica.is_future or (partition is not None and replica.broker not in partition.isr):
+                missing = (self.size_of(replica.key) or 0) - (replica.size_bytes or 0)
+                found.append((replica.place, max(0, missing)))
+        return tuple(found)
+
+    def size_of(self, key: TopicPartition) -> int | None:
+        """Return how many bytes a full copy of a partition takes: the leader's replica, else the largest known."""
+        sizes = {r.broker: r.size_bytes for r in self.replicas_of.get(key, ()) if r.size_bytes is not None}
+        leader = self.partitions[key].leader if key in self.partitions else None
+        return sizes[leader] if leader in sizes else max(sizes.values(), default=None)
+
+    def topic_bytes(self, place: Place, topic: str) -> int:
+        """Return the bytes of a topic in a directory, copies in progress left out."""
+        return sum(replica.size_bytes or 0 for replica in self.replicas_in.get(place, ()) if replica.topic == topic)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """One cluster, with the times of the newest state and of the last complete inventory that it comes from.
+
+    ``reserved`` are the bytes that open actions of other alerts will write to a directory, ``claimed`` the partitions
+    that they reassign, ``cutting`` the topics whose retention is being lowered: taken up, the bytes not gone yet.
+    """
+
+    cluster: str
+    brokers: Mapping[int, Broker]
+    directories: Mapping[Place, Directory]
+    layout: Layout
+    state_at_ms: int | None
+    inventory_at_ms: int | None
+    reserved: Mapping[Place, int] = field(default_factory=dict)
+    claimed: frozenset[TopicPartition] = frozenset()
+    cutting: frozenset[str] = frozenset()
+
+    @property
+    def based_on(self) -> dict[str, int | None]:
+        """How old the facts are, as an action carries it."""
+        return {"state_at_ms": self.state_at_ms, "inventory_at_ms": self.inventory_at_ms}
+
+    @property
+    def topics(self) -> Mapping[str, Topic]:
+        """Every topic by name."""
+        return self.layout.topics
+
+    @property
+    def partitions(self) -> dict[TopicPartition, Partition]:
+        """Every partition by name."""
+        return self.layout.partitions
+
+    @cached_property
+    def directories_of(self) -> dict[int, tuple[Directory, ...]]:
+        """Every broker's directories."""
+        return _grouped((directory.broker, directory) for directory in self.directories.values())
+
+    def is_alive(self, broker: int) -> bool:
+        """Whether a broker is known and alive."""
+        return broker in self.brokers and self.brokers[broker].is_alive
+
+    def all_serving(self, broker: int) -> bool:
+        """Whether every directory of a broker serves; a broker without known directories is not known to."""
+        directories = self.directories_of.get(broker, ())
+        return bool(directories) and all(directory.is_serving for directory in directories)
+
+    def replicas_in(self, place: Place) -> tuple[Replica, ...]:
+        """Return a directory's replicas, copies in progress left out."""
+        return self.layout.replicas_in.get(place, ())
+
+    def replicas_of(self, key: TopicPartition) -> tuple[Replica, ...]:
+        """Return a partition's replicas, copies in progress left out."""
+        return self.layout.replicas_of.get(key, ())
+
+
+def _grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, tuple[Value, ...]]:
+    groups: defaultdict[Key, list[Value]] = defaultdict(list)
+    for key, value in pairs:
+        groups[key].append(value)
+    return {key: tuple(values) for key, values in groups.items()}

@@ -1,0 +1,224 @@
+"""The life of actions: what is on the topic against what would be planned now.
+
+::
+
+    proposed ──▶ accepted ──▶ running ──▶ done | failed
+       │  ├────▶ rejected        ▲
+       │  └──────────────────────┘  carried out without a word
+       └──▶ superseded (something better) | withdrawn (wrong, or its alert is over) | expired (cannot be renewed)
+
+Every function returns only what must be published: a second look at the same facts returns nothing.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from logdirwatch.model.records import ActionRecord, AlertRecord, DecisionRecord
+from logdirwatch.model.vocabulary import SPACE_STATUSES, ActionKind, ActionStatus, Decision, Severity
+from logdirwatch.plan.assignment import from_json
+from logdirwatch.plan.draft import Policy
+from logdirwatch.plan.facts import Facts
+from logdirwatch.plan.overlay import OPEN, TAKEN_UP
+from logdirwatch.plan.progress import progress
+from logdirwatch.plan.validate import violations
+
+# A plan is written anew when it would free this much more than the published one.
+_BETTER_BY = 1.25
+_BACK_BY_RESTART = frozenset({ActionKind.RESTART_BROKER, ActionKind.REPLACE_DISK, ActionKind.RAISE_LIMIT})
+
+
+def decide(action: ActionRecord, decision: DecisionRecord, now_ms: int) -> ActionRecord | None:
+    """Return the action as a person's decision leaves it; None when the decision is an old one or changes nothing."""
+    if action.decision is not None and decision.at_ms <= action.decision["at_ms"]:
+        return None
+    if decision.decision is Decision.ACCEPT and action.status is ActionStatus.PROPOSED:
+        status = ActionStatus.ACCEPTED
+    elif decision.decision is Decision.REJECT and action.status in {ActionStatus.PROPOSED, ActionStatus.ACCEPTED}:
+        status = ActionStatus.REJECTED
+    else:
+        return None
+    said = {"decision": str(decision.decision), "by": decision.by, "reason": decision.reason, "at_ms": decision.at_ms}
+    return _next(action, now_ms, status, f"{decision.by}: {decision.reason}", decision=said)
+
+
+def reconcile(
+    known: Sequence[ActionRecord], planned: Sequence[ActionRecord], facts: Facts, policy: Policy, now_ms: int
+) -> list[ActionRecord]:
+    """Return the revisions that bring an open alert's known actions in line with what is planned on fresh facts."""
+    moved = [_moved_on(action, facts, policy, now_ms) or action for action in known]
+    by_id = {action.action_id: action for action in moved}
+    changed = [new for old, new in zip(known, moved, strict=True) if new is not old]
+    proposed = [
+        revision for plan in planned if (revision := _revised(by_id.get(plan.action_id), plan, facts, policy, now_ms))
+    ]
+    wanted = {plan.action_id for plan in planned}
+    return [*changed, *proposed, *_superseded(moved, planned, wanted, now_ms)]
+
+
+def keep_waiting(known: Sequence[ActionRecord], fallback: Sequence[ActionRecord], now_ms: int) -> list[ActionRecord]:
+    """Return the revisions of an open alert on whose cluster nothing can be planned now.
+
+    What was published before stays until it expires; ``fallback``, the runbook step, is added when nothing is left.
+    """
+    wanted = {plan.action_id for plan in fallback}
+    expired = [
+        _next(action, now_ms, ActionStatus.EXPIRED, "not taken up in time, and the facts are too old to renew it")
+        for action in known
+        if _is_past(action, now_ms) and action.action_id not in wanted
+    ]
+    if any(action.status in OPEN and not _is_past(action, now_ms) for action in known):
+        return expired
+    by_id = {action.action_id: action for action in known}
+    renewed = (_renewed(by_id.get(plan.action_id), plan) for plan in fallback)
+    return [*expired, *(action for action in renewed if action is not None)]
+
+
+def _is_past(action: ActionRecord, now_ms: int) -> bool:
+    return action.status is ActionStatus.PROPOSED and action.expires_at_ms <= now_ms
+
+
+def close(
+    known: Iterable[ActionRecord], alert: AlertRecord | None, facts: Facts | None, policy: Policy, now_ms: int
+) -> list[ActionRecord]:
+    """Return the last revisions of an alert that is over: done where the target is seen, else withdrawn.
+
+    An alert ends sooner than the inventory shows why: what an inventory can show waits for the next one.
+    """
+    closed = (_closed(action, alert, facts, policy, now_ms) for action in known if action.status in OPEN)
+    return [action for action in closed if action is not None]
+
+
+def _closed(
+    action: ActionRecord, alert: AlertRecord | None, facts: Facts | None, policy: Policy, now_ms: int
+) -> ActionRecord | None:
+    seen = None if facts is None else progress(action, facts)
+    if seen is not None and seen.is_done:
+        return _next(action, now_ms, ActionStatus.DONE, "all of its target is seen", observed=seen.observed)
+    if alert is None:
+        return _next(action, now_ms, ActionStatus.WITHDRAWN, "its alert is gone")
+    if action.kind in _BACK_BY_RESTART and alert.to_status in {str(status) for status in SPACE_STATUSES}:
+        observed = {"status": alert.to_status, "at_ms": alert.at_ms}
+        return _next(action, now_ms, ActionStatus.DONE, "the directory serves again", observed=observed)
+    if seen is not None and _may_show_more(alert, facts, policy, now_ms):
+        return None
+    why = f"its alert is resolved: {alert.reason or 'no reason given'}"
+    observed_now = seen.observed if seen is not None and seen.is_running else action.observed
+    return _next(action, now_ms, ActionStatus.WITHDRAWN, why, observed=observed_now)
+
+
+def _may_show_more(alert: AlertRecord, facts: Facts | None, policy: Policy, now_ms: int) -> bool:
+    is_older = facts is None or facts.inventory_at_ms is None or facts.inventory_at_ms <= alert.at_ms
+    return is_older and now_ms - alert.at_ms < policy.settling_ms
+
+
+def _moved_on(action: ActionRecord, facts: Facts, policy: Policy, now_ms: int) -> ActionRecord | None:
+    """Return an action's next revision if the facts show that it was begun, carried out, or can no longer be."""
+    if action.status not in OPEN:
+        return None
+    seen = progress(action, facts)
+    if seen is not None and seen.is_done:
+        return _next(action, now_ms, ActionStatus.DONE, "all of its target is seen", observed=seen.observed)
+    if seen is not None and seen.is_running and action.status is not ActionStatus.RUNNING:
+        observed = {**seen.observed, "started_at_ms": now_ms}
+        return _next(action, now_ms, ActionStatus.RUNNING, "part of its target is seen", observed=observed)
+    if action.status is ActionStatus.RUNNING and now_ms > _deadline_ms(action, policy):
+        observed = {**(action.observed or {}), **({} if seen is None else seen.observed)}
+        return _next(action, now_ms, ActionStatus.FAILED, "not all of its target is seen in time", observed=observed)
+    if action.status is ActionStatus.ACCEPTED:
+        against = standing_against(action, facts, policy)
+        if against:
+            return _next(action, now_ms, ActionStatus.WITHDRAWN, f"it no longer holds: {against[0]}")
+    return None
+
+
+def _deadline_ms(action: ActionRecord, policy: Policy) -> int:
+    started_at_ms: int = (action.observed or {})["started_at_ms"]
+    return started_at_ms + (action.expected.get("needs_ms") or 0) + policy.settling_ms
+
+
+def standing_against(action: ActionRecord, facts: Facts, policy: Policy) -> list[str]:
+    """Return why a published reassignment may no longer be executed on the facts; empty for other actions."""
+    if action.reassignment is None:
+        return []
+    changed = [
+        f"the replicas of {old.label} are no longer those that it was planned for"
+        for old in from_json(action.undo["reassignment"])
+        if old.key in facts.partitions and facts.partitions[old.key].replicas != old.replicas
+    ]
+    return changed or [veto.reason for veto in violations(from_json(action.reassignment), facts, policy)]
+
+
+def _revised(
+    old: ActionRecord | None, plan: ActionRecord, facts: Facts, policy: Policy, now_ms: int
+) -> ActionRecord | None:
+    """Return the revision to publish for a planned action; None when what is on the topic says enough."""
+    if old is None:
+        return plan
+    if old.status is ActionStatus.PROPOSED:
+        return None if _is_current(old, plan, facts, policy, now_ms) else _again(old, plan)
+    if old.status in TAKEN_UP:
+        return None
+    if old.status in {ActionStatus.DONE, ActionStatus.FAILED}:
+        return _again(old, plan) if now_ms > old.at_ms + policy.settling_ms else None
+    return _renewed(old, plan)
+
+
+def _is_current(old: ActionRecord, plan: ActionRecord, facts: Facts, policy: Policy, now_ms: int) -> bool:
+    """Whether a proposal on the topic still says what matters: numbers drift with every sample."""
+    return (
+        now_ms < old.expires_at_ms
+        and _names(old.vetoes) == _names(plan.vetoes)
+        and all(old.alert.get(key) == plan.alert.get(key) for key in ("severity", "to", "cause"))
+        and (old.reassignment is None) == (plan.reassignment is None)
+        and _covers(old, plan)
+        and not standing_against(old, facts, policy)
+    )
+
+
+def _covers(old: ActionRecord, plan: ActionRecord) -> bool:
+    if plan.kind is ActionKind.REASSIGN:
+        return _partitions(plan) <= _partitions(old)
+    better: int = plan.expected.get("frees_bytes") or 0
+    return better <= _BETTER_BY * (old.expected.get("frees_bytes") or 0)
+
+
+def _superseded(
+    known: Iterable[ActionRecord], planned: Sequence[ActionRecord], wanted: set[str], now_ms: int
+) -> list[ActionRecord]:
+    kinds = ", ".join(dict.fromkeys(str(plan.kind) for plan in planned))
+    return [
+        _next(action, now_ms, ActionStatus.SUPERSEDED, f"replaced by {kinds}")
+        for action in known
+        if action.status is ActionStatus.PROPOSED and action.action_id not in wanted
+    ]
+
+
+def _renewed(old: ActionRecord | None, plan: ActionRecord) -> ActionRecord | None:
+    """Return the plan as the next revision; None when a person rejected it and the severity did not rise since."""
+    if old is None:
+        return plan
+    if old.status is ActionStatus.REJECTED and _severity(plan) <= _severity(old):
+        return None
+    return _again(old, plan)
+
+
+def _again(old: ActionRecord, plan: ActionRecord) -> ActionRecord:
+    return replace(plan, revision=old.revision + 1, decision=old.decision)
+
+
+def _next(action: ActionRecord, now_ms: int, status: ActionStatus, why: str, **changes: Any) -> ActionRecord:
+    return replace(action, revision=action.revision + 1, status=status, status_reason=why, at_ms=now_ms, **changes)
+
+
+def _names(vetoes: Iterable[Mapping[str, Any]]) -> set[str]:
+    return {str(veto["name"]) for veto in vetoes}
+
+
+def _partitions(action: ActionRecord) -> set[tuple[str, int]]:
+    return {assignment.key for assignment in from_json(action.reassignment or {"partitions": []})}
+
+
+def _severity(action: ActionRecord) -> int:
+    return Severity(action.alert["severity"]).rank

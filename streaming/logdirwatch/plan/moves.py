@@ -1,0 +1,171 @@
+"""A filling directory: its largest replicas to the emptiest directory of the same broker (KIP-113).
+
+Kafka copies first and swaps after: the destination needs the room at once, the source is free only when the old files
+are deleted. Moves inside a broker are refused while any of its directories is offline.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from logdirwatch.plan import vetoes
+from logdirwatch.plan.assignment import ANY, Assignment
+from logdirwatch.plan.draft import Policy, Veto
+from logdirwatch.plan.facts import Directory, Facts, Place, Replica
+from logdirwatch.plan.space import Space, is_same_volume
+
+
+@dataclass(frozen=True)
+class Moves:
+    """The moves off one directory; ``vetoes`` say why there are none, or what stands against all of them."""
+
+    assignments: tuple[Assignment, ...] = ()
+    before: tuple[Assignment, ...] = ()
+    bytes_in: dict[Place, int] | None = None
+    needed_bytes: int = 0
+    vetoes: tuple[Veto, ...] = ()
+
+    @property
+    def moved_bytes(self) -> int:
+        """The bytes that leave the directory."""
+        return sum((self.bytes_in or {}).values())
+
+
+def plan_moves(source: Directory, facts: Facts, policy: Policy) -> Moves:
+    """Plan the moves that bring ``source`` under the target ratio, as far as the broker's other directories allow."""
+    standing = tuple(veto for veto in _standing(source, facts, policy) if veto is not None)
+    if standing:
+        return Moves(vetoes=standing)
+    needed = needed_bytes(source, Space(facts), policy)
+    if needed is None:
+        return Moves(vetoes=(Veto("source_space_unknown", f"the free space of {source.path} is not known"),))
+    if needed <= 0:
+        return Moves(vetoes=(Veto("below_target", f"{source.path} is below the target ratio already"),))
+    return _Planner(source, facts, policy).run(needed)
+
+
+def needed_bytes(source: Directory, space: Space, policy: Policy) -> int | None:
+    """Return the bytes that must leave a directory to bring it under the target ratio, copies under way counted."""
+    used = space.used_bytes(source.place)
+    if used is None or source.total_bytes is None:
+        return None
+    return used - int(source.total_bytes * policy.limits.target_ratio) + 1
+
+
+def _standing(source: Directory, facts: Facts, policy: Policy) -> list[Veto | None]:
+    return [
+        vetoes.broker_not_alive(facts, source.broker),
+        vetoes.log_dir_offline(facts, source.broker),
+        vetoes.log_dir_unknown(facts, source.broker),
+        vetoes.slower_than_writes(policy.limits.log_dir_throttle_bytes_per_s, source.growth_bytes_per_s),
+    ]
+
+
+class _Planner:
+    def __init__(self, source: Directory, facts: Facts, policy: Policy) -> None:
+        self._source, self._facts, self._policy = source, facts, policy
+        self._space = Space(facts)
+        self._refusals: Counter[Veto] = Counter()
+        self._bytes_in: Counter[Place] = Counter()
+        self._destinations = [d for d in facts.directories_of[source.broker] if self._is_destination(d)]
+
+    def run(self, needed: int) -> Moves:
+        assignments, before, moved = [], [], 0
+        candidates = self._candidates()
+        while moved < needed:
+            found = self._next(candidates, needed - moved)
+            if found is None:
+                break
+            replica, destination = found
+            candidates.remove(replica)
+            size = replica.size_bytes or 0
+            self._space.add(destination.place, size)
+            self._bytes_in[destination.place] += size
+            moved += size
+            assignments.append(self._assignment(replica, destination.path))
+            before.append(self._assignment(replica, self._source.path))
+        return Moves(
+            assignments=tuple(assignments),
+            before=tuple(before),
+            bytes_in=dict(self._bytes_in),
+            needed_bytes=needed,
+            vetoes=() if assignments else self._why_nothing(),
+        )
+
+    def _is_destination(self, directory: Directory) -> bool:
+        if directory.path == self._source.path:
+            return False
+        veto = vetoes.destination_cordoned(directory)
+        if veto is None and is_same_volume(self._source, directory):
+            veto = Veto("same_volume", f"{directory.path} is on the volume of {self._source.path}")
+        if veto is not None:
+            self._refusals[veto] += 1
+        return veto is None
+
+    def _candidates(self) -> list[Replica]:
+        """Return what may be moved, largest first."""
+        movable = [r for r in self._facts.replicas_in(self._source.place) if self._is_movable(r)]
+        return sorted(movable, key=lambda replica: (-(replica.size_bytes or 0), replica.key))
+
+    def _is_movable(self, replica: Replica) -> bool:
+        topic, partition = self._facts.topics.get(replica.topic), self._facts.partitions.get(replica.key)
+        if topic is None or partition is None or not replica.size_bytes:
+            return False
+        veto = vetoes.first(
+            [
+                vetoes.internal_topic(topic, self._policy.limits),
+                vetoes.never_touch(topic.name, self._policy.limits),
+                vetoes.partition_moving(self._facts, partition),
+                vetoes.partition_claimed(self._facts, partition),
+                vetoes.retention_waits(self._facts, topic.name),
+                vetoes.name_too_long(topic.name, partition.partition),
+                *(vetoes.broker_not_alive(self._facts, broker) for broker in partition.replicas),
+            ]
+        )
+        if veto is not None:
+            self._refusals[veto] += 1
+        return veto is None
+
+    def _next(self, candidates: list[Replica], needed: int) -> tuple[Replica, Directory] | None:
+        """Return the smallest replica that alone suffices, else the largest, that fits somewhere."""
+        sufficient = [replica for replica in reversed(candidates) if (replica.size_bytes or 0) >= needed]
+        for replica in [*sufficient, *candidates]:
+            destination = self._emptiest(replica)
+            if destination is not None:
+                return replica, destination
+        return None
+
+    def _emptiest(self, replica: Replica) -> Directory | None:
+        extra = (replica.size_bytes or 0) + self._growth_meanwhile(replica)
+        fitting = [d for d in self._destinations if self._fits(d, extra)]
+        return min(fitting, key=lambda d: self._preference(d, extra), default=None)
+
+    def _preference(self, destination: Directory, extra: int) -> tuple[bool, float, str]:
+        """Sort the emptiest first, and last the one with the metadata log: the broker halts when it fills."""
+        ratio = self._space.ratio(destination.place, extra)
+        return destination.is_metadata_dir is True, 1.0 if ratio is None else ratio, destination.path
+
+    def _fits(self, destination: Directory, extra: int) -> bool:
+        copied = self._bytes_in.total() + extra
+        more = extra + copy_growth(destination.growth_bytes_per_s, copied, self._policy)
+        veto = self._space.overflow(destination.place, more, self._policy.limits.destination_max_ratio)
+        if veto is not None:
+            self._refusals[veto] += 1
+        return veto is None
+
+    def _growth_meanwhile(self, replica: Replica) -> int:
+        """Return what a replica grows while it moves: at worst all growth of its directory is its own."""
+        return copy_growth(self._source.growth_bytes_per_s, replica.size_bytes or 0, self._policy)
+
+    def _assignment(self, replica: Replica, path: str) -> Assignment:
+        replicas = self._facts.partitions[replica.key].replicas
+        log_dirs = tuple(path if broker == replica.broker else ANY for broker in replicas)
+        return Assignment(replica.topic, replica.partition, replicas, log_dirs)
+
+    def _why_nothing(self) -> tuple[Veto, ...]:
+        reasons = tuple(veto for veto, _ in self._refusals.most_common(3))
+        return reasons or (Veto("nothing_to_move", f"no replica of {self._source.path} may be moved"),)
+
+
+def copy_growth(growth_bytes_per_s: float | None, copied_bytes: int, policy: Policy) -> int:
+    """Return what a directory grows while ``copied_bytes`` are copied at the throttle; 0 where growth is not known."""
+    return int(max(0.0, growth_bytes_per_s or 0.0) * copied_bytes / policy.limits.log_dir_throttle_bytes_per_s)

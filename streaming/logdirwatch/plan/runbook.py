@@ -1,0 +1,125 @@
+"""The runbook step of every alert for which there is no other action yet: what to look at, and how."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from logdirwatch.model.records import AlertRecord
+from logdirwatch.model.vocabulary import ActionKind, Rule
+from logdirwatch.plan.commands import LOG_DIRS, QUORUM, REASSIGN, TOPICS, Tools
+from logdirwatch.plan.draft import Draft, Policy, effect
+
+Step = Callable[[Tools, AlertRecord], str]
+
+
+@dataclass(frozen=True)
+class Runbook:
+    """What to find out, and commands that change nothing."""
+
+    text: str
+    steps: tuple[Step, ...]
+
+
+def investigate(alert: AlertRecord, policy: Policy, why: str | None = None) -> Draft:
+    """Return the runbook step of an alert; ``why`` says what keeps a better action back."""
+    runbook = RUNBOOKS[alert.rule]
+    return Draft(
+        kind=ActionKind.INVESTIGATE,
+        target={"broker": alert.broker, "log_dir": alert.log_dir, "step": str(alert.rule)},
+        reason=runbook.text if why is None else f"{runbook.text} ({why})",
+        expected=effect(),
+        commands=tuple(step(policy.tools, alert) for step in runbook.steps),
+    )
+
+
+def _log_dirs(tools: Tools, alert: AlertRecord) -> str:
+    chosen = () if alert.broker is None else ("--broker-list", str(alert.broker))
+    return tools.call(LOG_DIRS, "--describe", *chosen)
+
+
+def _all_log_dirs(tools: Tools, alert: AlertRecord) -> str:  # noqa: ARG001 - one signature for every step
+    return tools.call(LOG_DIRS, "--describe")
+
+
+def _topics(option: str) -> Step:
+    return lambda tools, _: tools.call(TOPICS, "--describe", option)
+
+
+def _quorum(tools: Tools, alert: AlertRecord) -> str:  # noqa: ARG001 - one signature for every step
+    return tools.call(QUORUM, "describe", "--status")
+
+
+def _running_moves(tools: Tools, alert: AlertRecord) -> str:  # noqa: ARG001 - one signature for every step
+    return tools.call(REASSIGN, "--list")
+
+
+_UNAVAILABLE = _topics("--unavailable-partitions")
+_UNDER_MIN_ISR = _topics("--under-min-isr-partitions")
+_UNDER_REPLICATED = _topics("--under-replicated-partitions")
+
+RUNBOOKS: Mapping[Rule, Runbook] = {
+    Rule.LOG_DIR_SPACE: Runbook(
+        "find what fills the directory: its largest topics, moves that still run, files that are not Kafka's",
+        (_log_dirs, _running_moves),
+    ),
+    Rule.LOG_DIR_OFFLINE: Runbook(
+        "find out whether the disk is full or broken: df, the kernel's log, the first LogDirFailureChannel line",
+        (_UNAVAILABLE, _UNDER_MIN_ISR),
+    ),
+    Rule.LOG_DIR_UNKNOWN: Runbook(
+        "find out why nothing is known of the directory: does the broker answer, is it still in log.dirs",
+        (_quorum, _UNAVAILABLE),
+    ),
+    Rule.LOG_DIR_SUSPECT: Runbook(
+        "ask the file system on the broker's host: df and ls on the directory, the kernel's log", (_UNAVAILABLE,)
+    ),
+    Rule.LOG_DIR_CHANGED: Runbook(
+        "find out why the directory's volume changed: is the disk mounted, or does Kafka write to the root disk",
+        (_UNAVAILABLE,),
+    ),
+    Rule.LOG_DIR_IMBALANCE: Runbook(
+        "compare the directories of the broker; a plan for them can wait for a quiet hour", (_log_dirs,)
+    ),
+    Rule.BROKER_OFFLINE: Runbook(
+        "find out why the broker is gone: its process and last log lines, a full or failed metadata directory; "
+        "restart no other broker meanwhile",
+        (_quorum, _UNAVAILABLE, _UNDER_MIN_ISR),
+    ),
+    Rule.BROKER_UNKNOWN: Runbook(
+        "find out why the broker does not answer: network, a long pause, the collector's permission (DESCRIBE on the "
+        "cluster)",
+        (_quorum, _UNDER_REPLICATED),
+    ),
+    Rule.PARTITION_FAILED: Runbook(
+        "look at the one partition that failed: its disk may be well; a restart of the broker or a new copy mends it",
+        (_UNDER_REPLICATED,),
+    ),
+    Rule.PARTITIONS_AT_RISK: Runbook(
+        "see which partitions have no leader or too few in-sync replicas; restart no broker that holds the last copy",
+        (_UNAVAILABLE, _UNDER_MIN_ISR),
+    ),
+    Rule.FLEET_SPACE: Runbook(
+        "many directories will fill together: moving data between them only shifts the problem; cut retention or add "
+        "disks",
+        (_all_log_dirs,),
+    ),
+    Rule.UNACCOUNTED_BYTES: Runbook(
+        "find the bytes that no replica explains: du on the directory, -stray and -delete folders, files not Kafka's",
+        (_log_dirs,),
+    ),
+    Rule.MOVE_STALLED: Runbook(
+        "see which move stands still and under which throttle; a throttle below the write rate never ends",
+        (_running_moves, _log_dirs),
+    ),
+    Rule.THROTTLE_LEFT: Runbook(
+        "see whether a move still needs the throttle; --verify of its reassignment removes it", (_running_moves,)
+    ),
+    Rule.PLACEMENT_REPORTS_STUCK: Runbook(
+        "the broker cannot tell the controller where its replicas are, so a directory's failure may not fail over: see "
+        "the controller and the network between",
+        (_quorum,),
+    ),
+    Rule.PIPELINE_LAGGING: Runbook("logdirwatch itself is behind: see its log and its machine's load", ()),
+    Rule.PIPELINE_REJECTS: Runbook("see the table rejected_records: which sender writes what cannot be read", ()),
+    Rule.PIPELINE_DATA_LOSS: Runbook("telemetry was deleted before it was read: see the retention of its topics", ()),
+    Rule.DATA_QUALITY: Runbook("see the table quality_results: which expectation failed on which table", ()),
+}

@@ -1,0 +1,143 @@
+"""How full directories get while a plan runs: copies under way and copies that may be born elsewhere are counted."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from logdirwatch.plan.draft import Veto
+from logdirwatch.plan.facts import Directory, Facts, Place
+from logdirwatch.report.units import human_bytes, human_ratio
+
+# Directories of one volume report its numbers, taken one after the other while the broker writes.
+_SAME_VOLUME_BYTES = 16 << 20
+_SAME_VOLUME_SHARE = 1000
+
+
+class Space:
+    """The used bytes of every directory after what a plan adds, directories of one volume together."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._directories = facts.directories
+        self._volumes = volumes(facts)
+        self._added: defaultdict[Place, int] = defaultdict(int, in_flight_bytes(facts))
+        for place, reserved_bytes in facts.reserved.items():
+            self._added[place] += reserved_bytes
+
+    def add(self, place: Place, size_bytes: int) -> None:
+        """Count bytes that will be written to a directory."""
+        self._added[place] += size_bytes
+
+    def used_bytes(self, place: Place, more_bytes: int = 0) -> int | None:
+        """Return a directory's used bytes once all that was added is there, and ``more_bytes``; None: not known."""
+        used = self._directories[place].used_bytes
+        return None if used is None else used + more_bytes + sum(self._added[other] for other in self._volumes[place])
+
+    def ratio(self, place: Place, more_bytes: int = 0) -> float | None:
+        """Return :meth:`used_bytes` as a share of the directory's size."""
+        used, total = self.used_bytes(place, more_bytes), self._directories[place].total_bytes
+        return None if used is None or not total else used / total
+
+    def overflow(self, place: Place, more_bytes: int, limit_ratio: float) -> Veto | None:
+        """Return a veto when ``more_bytes`` would fill a directory above ``limit_ratio``, or nobody can tell."""
+        ratio = self.ratio(place, more_bytes)
+        where = f"{place[1]} on broker {place[0]}"
+        if ratio is None:
+            return Veto("destination_space_unknown", f"the free space of {where} is not known")
+        if ratio > limit_ratio:
+            more = human_bytes(more_bytes)
+            return Veto(
+                "destination_would_overflow",
+                f"{more} more would fill {where} to {human_ratio(ratio)}, above {human_ratio(limit_ratio)}",
+            )
+        return None
+
+
+class Landing:
+    """New replicas on one broker: where each ends, and where Kafka may let it be born.
+
+    ``kafka-reassign-partitions`` alters the assignment first and the directories after it, so a new replica may be born
+    in the directory with the fewest logs (Kafka 4.3.1 ``LogManager.nextLogDirs``) and be copied from there: every
+    directory that may be chosen needs the room for the copies that can reach it.
+    """
+
+    def __init__(self, facts: Facts, broker: int, space: Space, limit_ratio: float) -> None:
+        self._space, self._limit_ratio = space, limit_ratio
+        self._eligible = {d.path: d for d in facts.directories_of.get(broker, ()) if d.is_serving and not d.is_cordoned}
+        self._counts = {d.path: log_count(facts, d) for d in self._eligible.values()}
+        self._landed: list[tuple[int, str | None]] = []
+
+    def veto(self, size_bytes: int, path: str | None) -> Veto | None:
+        """Return why one more replica of ``size_bytes`` cannot land, in the directory ``path`` or anywhere (None)."""
+        landed = [*self._landed, (size_bytes, path)]
+        if not self._eligible:
+            return Veto("no_directory", "the broker has no directory that serves and is not cordoned")
+        found = (self._worst(directory, landed) for directory in self._eligible.values())
+        return next((veto for veto in found if veto is not None), None)
+
+    def land(self, size_bytes: int, path: str | None) -> None:
+        """Count one more replica."""
+        self._landed.append((size_bytes, path))
+
+    def _worst(self, directory: Directory, landed: Sequence[tuple[int, str | None]]) -> Veto | None:
+        settled = sum(size for size, path in landed if path == directory.path)
+        targeted = {path: sum(1 for _, target in landed if target == path) for path in self._counts}
+        births = most_births(self._counts, targeted, directory.path, len(landed))
+        passing = sorted((size for size, path in landed if path != directory.path), reverse=True)[:births]
+        if not births and not targeted[directory.path]:
+            return None
+        return self._space.overflow(directory.place, settled + sum(passing), self._limit_ratio)
+
+
+def most_births(counts: Mapping[str, int], targeted: Mapping[str, int], path: str, new: int) -> int:
+    """Return how many of ``new`` replicas can at most be born in ``path``.
+
+    Kafka takes the directory with the fewest logs each time, ties in any order; copies to ``targeted`` directories
+    raise their counts meanwhile. The n-th birth in ``path`` needs every other directory to have reached its count.
+    """
+    births = 0
+    while births < new:
+        level = counts[path] + births
+        elsewhere = sum(max(0, level - count - targeted[other]) for other, count in counts.items() if other != path)
+        if elsewhere + births + 1 > new:
+            break
+        births += 1
+    return births
+
+
+def log_count(facts: Facts, directory: Directory) -> int:
+    """Return how many logs Kafka counts in a directory when it looks for the one with the fewest."""
+    return max(directory.replica_count or 0, len(facts.replicas_in(directory.place)))
+
+
+def in_flight_bytes(facts: Facts) -> dict[Place, int]:
+    """Return the bytes still to be written by copies that run already: between directories, and replicas catching up.
+
+    The larger of what the collector counted and what sizes and in-sync replicas say.
+    """
+    found: defaultdict[Place, int] = defaultdict(int)
+    for place, missing in facts.layout.catching_up:
+        found[place] += missing
+    return {
+        directory.place: max(directory.incoming_bytes or 0, found[directory.place])
+        for directory in facts.directories.values()
+        if directory.is_serving
+    }
+
+
+def volumes(facts: Facts) -> dict[Place, tuple[Place, ...]]:
+    """Return for each directory all those that look like its own volume, itself included."""
+    return {
+        directory.place: tuple(
+            other.place for other in facts.directories_of[directory.broker] if is_same_volume(directory, other)
+        )
+        for directory in facts.directories.values()
+    }
+
+
+def is_same_volume(one: Directory, other: Directory) -> bool:
+    """Whether two directories of a broker look like one volume, so that moving between them frees nothing."""
+    if one.path == other.path:
+        return True
+    if None in (one.total_bytes, one.usable_bytes, other.usable_bytes) or one.total_bytes != other.total_bytes:
+        return False
+    tolerance = min(_SAME_VOLUME_BYTES, (one.total_bytes or 0) // _SAME_VOLUME_SHARE)
+    return abs((one.usable_bytes or 0) - (other.usable_bytes or 0)) <= tolerance

@@ -1,0 +1,89 @@
+"""The judge of reassignments: whether one may be carried out on given facts, whoever made it.
+
+It shares no step with the planners, so that a plan is checked by something else than what made it.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from logdirwatch.plan import vetoes
+from logdirwatch.plan.assignment import ANY, Assignment
+from logdirwatch.plan.draft import Policy, Veto
+from logdirwatch.plan.facts import Facts, Partition
+from logdirwatch.plan.space import Landing, Space
+
+
+def violations(assignments: Sequence[Assignment], facts: Facts, policy: Policy) -> list[Veto]:
+    """Return every reason why a reassignment must not be executed now; empty when it may."""
+    found = [*_repeated(assignments)]
+    for assignment in assignments:
+        partition = facts.partitions.get(assignment.key)
+        if partition is None:
+            found.append(Veto("partition_gone", f"{assignment.label} does not exist any more"))
+        else:
+            found.extend(_of_partition(assignment, partition, facts))
+    if not found:
+        found.extend(_of_space(assignments, facts, policy))
+    return list(dict.fromkeys(found))
+
+
+def _repeated(assignments: Iterable[Assignment]) -> Iterator[Veto]:
+    counts = Counter(assignment.label for assignment in assignments)
+    yield from (Veto("partition_repeated", f"{label} is named twice") for label, count in counts.items() if count > 1)
+
+
+def _of_partition(assignment: Assignment, partition: Partition, facts: Facts) -> Iterator[Veto]:
+    yield from _of_form(assignment, partition)
+    found = [vetoes.broker_not_alive(facts, broker) for broker in assignment.replicas]
+    found.append(vetoes.rack_spread_lost(facts, partition.replicas, assignment.replicas))
+    found.append(vetoes.partition_moving(facts, partition))
+    for broker, path in assignment.chosen:
+        directory = facts.directories.get((broker, path))
+        if directory is None:
+            found.append(Veto("log_dir_not_found", f"broker {broker} has no log directory {path}"))
+            continue
+        found.append(vetoes.destination_not_serving(directory))
+        found.append(vetoes.destination_cordoned(directory))
+        found.append(vetoes.log_dir_offline(facts, broker))
+        found.append(vetoes.log_dir_unknown(facts, broker))
+    yield from (veto for veto in found if veto is not None)
+
+
+def _of_form(assignment: Assignment, partition: Partition) -> Iterator[Veto]:
+    if len(set(assignment.replicas)) != len(assignment.replicas):
+        yield Veto("replica_repeated", f"{assignment.label} names a broker twice")
+    if len(assignment.replicas) != len(partition.replicas):
+        yield Veto("replication_factor_changed", f"{assignment.label} would have {len(assignment.replicas)} replicas")
+
+
+def _of_space(assignments: Iterable[Assignment], facts: Facts, policy: Policy) -> Iterator[Veto]:
+    """Check what every broker receives: all copies at once, before anything is deleted."""
+    space, limit = Space(facts), policy.limits.destination_max_ratio
+    received: defaultdict[int, list[tuple[int, str | None]]] = defaultdict(list)
+    for assignment in assignments:
+        partition, size = facts.partitions[assignment.key], facts.layout.size_of(assignment.key)
+        for broker, path in zip(assignment.replicas, assignment.log_dirs, strict=True):
+            if size is None:
+                yield Veto("size_unknown", f"the size of {assignment.label} is not known")
+            elif broker not in partition.replicas:
+                received[broker].append((size, None if path == ANY else path))
+            elif path != ANY and not _is_there(assignment, broker, path, facts):
+                yield from _copy(space, (broker, path), size, limit)
+    for broker, copies in received.items():
+        landing = Landing(facts, broker, space, limit)
+        for size_bytes, wanted in copies:
+            veto = landing.veto(size_bytes, wanted)
+            landing.land(size_bytes, wanted)
+            if veto is not None:
+                yield veto
+
+
+def _copy(space: Space, place: tuple[int, str], size_bytes: int, limit_ratio: float) -> Iterator[Veto]:
+    veto = space.overflow(place, size_bytes, limit_ratio)
+    space.add(place, size_bytes)
+    if veto is not None:
+        yield veto
+
+
+def _is_there(assignment: Assignment, broker: int, path: str, facts: Facts) -> bool:
+    return any(r.place == (broker, path) for r in facts.replicas_of(assignment.key))

@@ -1,0 +1,218 @@
+"""The vetoes: each a rule with a name that says why something must not be done, or None where it may.
+
+Sources: KIP-112, KIP-113, KIP-928; Kafka 4.3.1's ``LogManager``, ``ReplicaManager``, ``ReassignPartitionsCommand``.
+"""
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+
+from logdirwatch.model.vocabulary import Cause, LogDirStatus
+from logdirwatch.plan.draft import Veto
+from logdirwatch.plan.facts import Directory, Facts, Partition, Topic
+from logdirwatch.plan.settings import PlanSettings
+
+SICK_CAUSES = frozenset({Cause.FAILED, Cause.READ_ONLY})
+
+_FILE_NAME_MAX = 255
+_FUTURE_SUFFIX = len(".") + 32 + len("-future")
+
+
+def first(vetoes: Iterable[Veto | None]) -> Veto | None:
+    """Return the first veto that is one."""
+    return next((veto for veto in vetoes if veto is not None), None)
+
+
+def broker_not_alive(facts: Facts, broker: int) -> Veto | None:
+    """Refuse a broker that is not alive: Kafka's tool refuses to name it (``verifyBrokerIds``)."""
+    if facts.is_alive(broker):
+        return None
+    return Veto("broker_not_alive", f"broker {broker} is not known to be alive; Kafka's tool refuses to name it")
+
+
+def log_dir_offline(facts: Facts, broker: int) -> Veto | None:
+    """Refuse moves while a directory is offline: the broker creates no future log (``LogManager.getOrCreateLog``)."""
+    paths = [d.path for d in facts.directories_of.get(broker, ()) if d.status is LogDirStatus.OFFLINE]
+    if not paths:
+        return None
+    return Veto(
+        "log_dir_offline",
+        f"{', '.join(paths)} of broker {broker} is offline; Kafka refuses moves inside a broker until it is back",
+    )
+
+
+def log_dir_unknown(facts: Facts, broker: int) -> Veto | None:
+    """Refuse moves while a directory is unknown: it may be offline, and Kafka then refuses the move half way."""
+    paths = [d.path for d in facts.directories_of.get(broker, ()) if d.status is LogDirStatus.UNKNOWN]
+    if not paths:
+        return None
+    return Veto("log_dir_unknown", f"the state of {', '.join(paths)} on broker {broker} is not known")
+
+
+def destination_not_serving(directory: Directory) -> Veto | None:
+    """Refuse a directory that is offline or unknown."""
+    if directory.is_serving:
+        return None
+    return Veto("destination_not_serving", f"{directory.path} on broker {directory.broker} is {directory.status}")
+
+
+def destination_cordoned(directory: Directory) -> Veto | None:
+    """Refuse a cordoned directory: it takes no new replica (KIP-1066; INVALID_REPLICA_ASSIGNMENT in 4.3.1)."""
+    if not directory.is_cordoned:
+        return None
+    return Veto("destination_cordoned", f"{directory.path} on broker {directory.broker} is cordoned")
+
+
+def destination_degraded(facts: Facts, broker: int) -> Veto | None:
+    """Refuse to name a path on a broker with an offline directory; only ``any`` works there."""
+    if facts.all_serving(broker):
+        return None
+    return Veto("destination_degraded", f"broker {broker} has a directory that is offline or unknown")
+
+
+def already_hosts(partition: Partition, broker: int) -> Veto | None:
+    """Refuse a broker that holds the partition already."""
+    if broker not in partition.replicas:
+        return None
+    return Veto("already_hosts", f"broker {broker} holds a replica of {partition.label} already")
+
+
+def rack_spread_lost(facts: Facts, before: Iterable[int], after: Iterable[int]) -> Veto | None:
+    """Refuse to leave a partition on fewer racks than it had."""
+    racks_before, racks_after = _racks(facts, before), _racks(facts, after)
+    if len(racks_after) >= len(racks_before):
+        return None
+    return Veto("rack_spread_lost", f"racks would shrink from {_listed(racks_before)} to {_listed(racks_after)}")
+
+
+def no_live_source(facts: Facts, partition: Partition, without: int) -> Veto | None:
+    """Refuse a reassignment without a live in-sync replica to copy from: it never ends."""
+    if any(facts.is_alive(broker) for broker in partition.isr if broker != without):
+        return None
+    return Veto("no_live_source", f"no other in-sync replica of {partition.label} is alive to copy from")
+
+
+def size_unknown(facts: Facts, partition: Partition) -> Veto | None:
+    """Refuse to place what nobody measured."""
+    if facts.layout.size_of(partition.key) is not None:
+        return None
+    return Veto("size_unknown", f"the size of {partition.label} is not known")
+
+
+def partition_moving(facts: Facts, partition: Partition) -> Veto | None:
+    """Leave partitions on the move alone (KIP-18); their retention and cleaning stand still, too."""
+    if partition.key not in facts.layout.moving:
+        return None
+    return Veto("partition_moving", f"{partition.label} is being moved between directories already")
+
+
+def partition_claimed(facts: Facts, partition: Partition) -> Veto | None:
+    """Refuse a second reassignment of one partition: each names the whole list of replicas, so it undoes the other."""
+    if partition.key not in facts.claimed:
+        return None
+    return Veto("partition_claimed", f"an open action of another alert reassigns {partition.label}")
+
+
+def retention_waits(facts: Facts, topic: str) -> Veto | None:
+    """Refuse to move what waits for a retention cut: a moving replica's retention stands still."""
+    if topic not in facts.cutting:
+        return None
+    return Veto("retention_waits", f"a retention cut of {topic} waits for its effect")
+
+
+def never_touch(topic: str, limits: PlanSettings) -> Veto | None:
+    """Leave alone what the configuration excludes from every recommendation."""
+    if not _matches(topic, limits.never_touch):
+        return None
+    return Veto("never_touch", f"the configuration says that {topic} is never touched")
+
+
+def internal_topic(topic: Topic, limits: PlanSettings) -> Veto | None:
+    """Leave internal topics alone: they are no candidates for retention or balance."""
+    if not topic.is_internal and not _matches(topic.name, limits.internal_topics):
+        return None
+    return Veto("internal_topic", f"{topic.name} is an internal topic")
+
+
+def not_deleted_by_retention(topic: Topic) -> Veto | None:
+    """Refuse any policy but ``delete``: ``compact`` ignores retention, ``compact,delete`` is left to the cleaner."""
+    policy = topic.configs.get("cleanup.policy")
+    if policy == "delete":
+        return None
+    known = "is not known" if policy is None else f"is {policy}"
+    return Veto("not_deleted_by_retention", f"the cleanup policy of {topic.name} {known}")
+
+
+def retention_frees_nothing(directory: Directory) -> Veto | None:
+    """Refuse an offline directory: the retention task does not run on its logs (KIP-18, KIP-928)."""
+    if directory.is_serving:
+        return None
+    return Veto("retention_frees_nothing", f"retention frees nothing in {directory.path}: it is {directory.status}")
+
+
+def no_free_bytes(directory: Directory) -> Veto | None:
+    """Refuse a cut without a free byte: it can fail, since a segment may be rolled before one is deleted (KIP-928)."""
+    if directory.usable_bytes != 0:
+        return None
+    return Veto("no_free_bytes", f"{directory.path} has no free byte left, so a retention cut may fail there")
+
+
+def tiered(topic: Topic) -> Veto | None:
+    """Refuse tiered topics: retention cuts remote data, the local copies have settings of their own (KIP-405)."""
+    if topic.configs.get("remote.storage.enable") != "true":
+        return None
+    return Veto("tiered", f"{topic.name} is tiered: its local retention decides")
+
+
+def name_too_long(topic: str, partition: int) -> Veto | None:
+    """Refuse names too long for ``topic-partition.<32 digits>-future``, a file name of at most 255 bytes."""
+    if len(f"{topic}-{partition}") + _FUTURE_SUFFIX <= _FILE_NAME_MAX:
+        return None
+    return Veto("name_too_long", f"the name {topic} is too long for Kafka to move it between directories")
+
+
+def slower_than_writes(rate: int, growth_bytes_per_s: float | None) -> Veto | None:
+    """Refuse a copy that is slower than the writes: it never ends."""
+    if growth_bytes_per_s is None or growth_bytes_per_s < rate:
+        return None
+    return Veto("slower_than_writes", f"the throttle of {rate} bytes/s is below the growth of the directory")
+
+
+def known_sick_disk(directories: Iterable[Directory]) -> Veto | None:
+    """Refuse to start a broker on a disk that failed: it may fail while it recovers (KIP-112, operations 3)."""
+    sick = [d.path for d in directories if d.status is LogDirStatus.OFFLINE and d.cause in SICK_CAUSES]
+    if not sick:
+        return None
+    return Veto("known_sick_disk", f"{', '.join(sick)} failed; restart only after the disk was replaced")
+
+
+def other_broker_down(facts: Facts, broker: int) -> Veto | None:
+    """Refuse to take a second broker away."""
+    down = [other for other in facts.brokers if other != broker and not facts.is_alive(other)]
+    if not down:
+        return None
+    return Veto("other_broker_down", f"broker {', '.join(map(str, down))} is not known to be alive")
+
+
+def last_in_sync_replica(facts: Facts, broker: int) -> Veto | None:
+    """Refuse to restart the only in-sync replica: it takes the partition's leader away."""
+    alone = [p.label for p in facts.partitions.values() if p.isr == (broker,) and p.leader == broker]
+    if not alone:
+        return None
+    return Veto("last_in_sync_replica", f"broker {broker} has the only in-sync replica of {_examples(alone)}")
+
+
+def _racks(facts: Facts, brokers: Iterable[int]) -> set[str]:
+    return {rack for broker in brokers if broker in facts.brokers and (rack := facts.brokers[broker].rack) is not None}
+
+
+def _matches(topic: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(topic, pattern) for pattern in patterns)
+
+
+def _listed(racks: set[str]) -> str:
+    return ", ".join(sorted(racks)) or "none"
+
+
+def _examples(labels: list[str], limit: int = 5) -> str:
+    more = f" and {len(labels) - limit} more" if len(labels) > limit else ""
+    return ", ".join(labels[:limit]) + more

@@ -1,0 +1,169 @@
+"""The action list and one action in full: what to do, why, what it brings, how to undo it."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from logdirwatch.errors import UserError
+from logdirwatch.model.records import ActionRecord
+from logdirwatch.model.vocabulary import ActionStatus, Severity
+from logdirwatch.report.layout import sentences
+from logdirwatch.report.units import human_ago, human_bytes, human_ms
+from logdirwatch.report.words import colour, place, short_id, utc
+
+OPEN = (ActionStatus.PROPOSED, ActionStatus.ACCEPTED, ActionStatus.RUNNING)
+_MARK = {True: "[ok]", False: "[NO]", None: "[check]"}
+
+
+def listed(actions: Iterable[ActionRecord], *, everything: bool) -> list[ActionRecord]:
+    """Return the actions to show: those of the loudest alert first, closed ones last and only if asked for."""
+    shown = [a for a in actions if everything or a.status in OPEN]
+    return sorted(shown, key=lambda a: (a.status not in OPEN, -_loudness(a), bool(a.vetoes), a.at_ms, a.action_id))
+
+
+def find(actions: Iterable[ActionRecord], identity: str) -> ActionRecord:
+    """Return the action that ``identity``, or its beginning, names.
+
+    Raises UserError when none or several do.
+    """
+    found = [a for a in actions if a.action_id.startswith(identity)] if identity else []
+    if not found:
+        raise UserError(f"no action {identity!r}; the known ones: logdirwatch actions --all")
+    if len(found) > 1:
+        raise UserError(f"{len(found)} actions begin with {identity}; write more of the id", exit_code=2)
+    return found[0]
+
+
+def view(actions: Iterable[ActionRecord], now_ms: int, width: int) -> RenderableType:
+    """Return the actions for people, at most ``width`` columns wide."""
+    rows = [
+        (
+            Text(f"{action.kind}\n{standing(action, now_ms)}"),
+            Text(_where(action, between="\n")),
+            Text("\n".join(effect(action))),
+            Text(short_id(action.action_id)),
+            Text(action.reason),
+        )
+        for action in actions
+    ]
+    return sentences(("action", "where", "effect", "id"), rows, width)
+
+
+def line(action: ActionRecord) -> Text:
+    """Return one revision of one action on one line."""
+    severity = str(action.alert.get("severity", ""))
+    return Text(" ").join(
+        [
+            Text(utc(action.at_ms), style="dim"),
+            Text(f"{severity:<8}", style=colour(severity)),
+            Text(f"{action.status:<10}"),
+            Text(f"{action.kind} {short_id(action.action_id)}.{action.revision}"),
+            Text(_where(action)),
+            Text("; ".join([*effect(action), action.reason])),
+        ]
+    )
+
+
+def standing(action: ActionRecord, now_ms: int) -> str:
+    """Return an action's status; one that nobody took up in time says how long ago that was."""
+    if action.status is ActionStatus.PROPOSED and action.expires_at_ms < now_ms:
+        return f"proposed, {human_ms(now_ms - action.expires_at_ms)} too old"
+    return action.status
+
+
+def effect(action: ActionRecord) -> list[str]:
+    """Return what an action is expected to bring and cost, a short phrase each; a vetoed one brings nothing."""
+    if action.vetoes and action.status in OPEN:
+        return ["MUST NOT BE DONE NOW"]
+    expected, phrases = action.expected, []
+    if expected.get("frees_bytes"):
+        phrases.append(f"frees {human_bytes(expected['frees_bytes'])}")
+    if expected.get("needs_ms"):
+        phrases.append(f"in {human_ms(expected['needs_ms'])}")
+    if expected.get("time_to_full_after_ms"):
+        phrases.append(f"then full in {human_ms(expected['time_to_full_after_ms'])}")
+    if action.data_loss:
+        phrases.append("LOSES DATA")
+    if action.requires_approval and action.status is ActionStatus.PROPOSED:
+        phrases.append("needs approval")
+    return phrases
+
+
+def details(action: ActionRecord, now_ms: int) -> str:
+    """Return one action in full, as text whose commands can be pasted into a POSIX shell as they stand."""
+    return "\n".join(_details(action, now_ms)) + "\n"
+
+
+def _details(action: ActionRecord, now_ms: int) -> Iterator[str]:
+    yield f"{action.kind} {action.action_id} (revision {action.revision}): {standing(action, now_ms)}"
+    if action.status_reason:
+        yield f"  {action.status_reason}"
+    yield f"  where     {_where(action)}"
+    yield f"  why       {action.reason}"
+    yield f"  for       {_alert(action)}"
+    yield f"  effect    {', '.join(effect(action)) or 'not known'}"
+    yield from _touched(action.expected.get("on"))
+    yield f"  facts     {_facts(action.based_on, now_ms)}"
+    yield f"  valid     until {utc(action.expires_at_ms)}"
+    yield from _block("before you start", [_condition(item) for item in action.preconditions])
+    yield from _block("it must not be done now, because", [_said(item) for item in action.vetoes])
+    yield from _commands("do it", action.commands)
+    yield from _commands("undo it", _undo(action.undo))
+
+
+def _touched(changes: Any) -> Iterator[str]:
+    for entry in changes if isinstance(changes, list) else []:
+        size_bytes = entry.get("bytes")
+        if isinstance(size_bytes, int | float):
+            effect_here = f"{'frees' if size_bytes >= 0 else 'takes'} {human_bytes(abs(size_bytes))}"
+            yield f"            broker {entry.get('broker')} {entry.get('log_dir')} {effect_here}"
+
+
+def _facts(based_on: dict[str, Any], now_ms: int) -> str:
+    ages = (("state", based_on.get("state_at_ms")), ("inventory", based_on.get("inventory_at_ms")))
+    return ", ".join(f"{name} of {human_ago(at, now_ms)}" if at else f"{name} not known" for name, at in ages)
+
+
+def _block(title: str, lines: list[str]) -> list[str]:
+    return ["", f"{title}:", *(f"  {text}" for text in lines)] if lines else []
+
+
+def _commands(title: str, commands: list[str]) -> list[str]:
+    return ["", f"# {title}", *commands] if commands else []
+
+
+def _undo(undo: dict[str, Any]) -> list[str]:
+    commands = undo.get("commands")
+    text = [f"# {undo['text']}"] if undo.get("text") else []
+    return [*text, *(str(command) for command in commands or [])]
+
+
+def _condition(item: dict[str, Any]) -> str:
+    return f"{_MARK.get(item.get('holds'), '[check]')} {_said(item)}"
+
+
+def _said(item: dict[str, Any]) -> str:
+    return str(item.get("text") or item.get("reason") or item.get("name") or json.dumps(item))
+
+
+def _alert(action: ActionRecord) -> str:
+    alert = action.alert
+    words = [str(alert[key]) for key in ("severity", "rule") if alert.get(key)]
+    return " ".join([*words, short_id(action.alert_id)])
+
+
+def _where(action: ActionRecord, between: str = " ") -> str:
+    broker, log_dir = action.target.get("broker"), action.target.get("log_dir")
+    where = place(
+        action.cluster, broker if isinstance(broker, int) else None, str(log_dir) if log_dir else None, between
+    )
+    topic = action.target.get("topic")
+    return f"{where}{between}topic {topic}" if topic else where
+
+
+def _loudness(action: ActionRecord) -> int:
+    severity = action.alert.get("severity")
+    return Severity(severity).rank if severity in {s.value for s in Severity} else -1

@@ -1,0 +1,164 @@
+"""What one cluster looks like now, as ``logdirwatch status`` says it: these structs are its JSON."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from logdirwatch.model.records import AlertRecord
+from logdirwatch.model.vocabulary import AlertStatus, Lane, ReplicaCause, Severity
+from logdirwatch.report.folding import is_heartbeat
+
+HEARTBEATS_MISSED = 3
+EXAMPLES = 10
+Rows = Iterable[Mapping[str, Any]]
+
+
+class LogDir(Struct, kw_only=True):
+    """A row of log_dir_state."""
+
+    log_dir: str
+    status: str
+    cause: str | None = None
+    reason: str | None = None
+    since_ms: int
+    last_status: str | None = None
+    last_seen_ms: int | None = None
+    used_ratio: float | None = None
+    total_bytes: int | None = None
+    usable_bytes: int | None = None
+    unaccounted_bytes: int | None = None
+    growth_bytes_per_s: float | None = None
+    replica_count: int | None = None
+    is_cordoned: bool | None = None
+    is_metadata_dir: bool | None = None
+
+
+class Broker(Struct, kw_only=True):
+    """A row of broker_state with its directories."""
+
+    broker: int
+    status: str
+    reason: str | None = None
+    since_ms: int
+    at_ms: int
+    last_seen_ms: int | None = None
+    host: str | None = None
+    rack: str | None = None
+    is_fenced: bool | None = None
+    kafka_version: str | None = None
+    log_dirs: list[LogDir] = []
+
+
+class OfflineReplicas(Struct, kw_only=True):
+    """Offline replicas of one topic, by what took them: a directory, a broker, or nobody knows."""
+
+    topic: str
+    directory: int = 0
+    broker: int = 0
+    unknown: int = 0
+
+
+class Risk(Struct, kw_only=True):
+    """Partitions in one kind of danger; internal topics come first among the examples."""
+
+    count: int = 0
+    examples: list[str] = []
+
+
+class Heartbeat(Struct, kw_only=True):
+    """The last sign of life of one collector that came through the whole path."""
+
+    collector: str
+    at_ms: int
+    age_ms: int
+    is_stale: bool
+
+
+class ClusterStatus(Struct, kw_only=True):
+    """One cluster; None where the tables or the telemetry cluster could not be asked."""
+
+    cluster: str
+    data_at_ms: int | None
+    data_age_ms: int | None
+    is_stale: bool
+    inventory_at_ms: int | None
+    inventory_age_ms: int | None
+    is_inventory_stale: bool
+    heartbeats: list[Heartbeat] | None
+    fast_lane_proof_ms: int | None
+    is_fast_lane_stale: bool
+    open_alerts: dict[str, int] | None
+    brokers: list[Broker]
+    offline_replicas: list[OfflineReplicas] | None
+    partitions_at_risk: dict[str, Risk] | None
+
+
+RISKS = {
+    "leaderless": "is_leaderless",
+    "under_min_isr": "is_under_min_isr",
+    "at_min_isr": "is_at_min_isr",
+    "sole_replica": "is_sole_replica",
+}
+"""Each kind of danger and the column of topic_state that tells it."""
+
+
+def brokers(broker_rows: Rows, log_dir_rows: Rows) -> list[Broker]:
+    """Return one cluster's brokers with their directories, in order of id and path."""
+    by_broker: dict[int, list[LogDir]] = defaultdict(list)
+    for row in sorted(log_dir_rows, key=lambda row: row["log_dir"]):
+        by_broker[row["broker"]].append(LogDir(**{name: row[name] for name in LogDir.__struct_fields__}))
+    names = [name for name in Broker.__struct_fields__ if name != "log_dirs"]
+    return [
+        Broker(**{name: row[name] for name in names}, log_dirs=by_broker[row["broker"]])
+        for row in sorted(broker_rows, key=lambda row: row["broker"])
+    ]
+
+
+def offline_replicas(rows: Rows) -> list[OfflineReplicas]:
+    """Return the topics with offline replicas, most first, from rows of topic, cause and replicas (how many)."""
+    topics: dict[str, OfflineReplicas] = {}
+    for row in rows:
+        topic = topics.setdefault(row["topic"], OfflineReplicas(topic=row["topic"]))
+        cause = row["cause"] if row["cause"] in set(ReplicaCause) else ReplicaCause.UNKNOWN
+        setattr(topic, cause, getattr(topic, cause) + row["replicas"])
+    return sorted(topics.values(), key=lambda t: (-(t.directory + t.broker + t.unknown), t.topic))
+
+
+def partitions_at_risk(rows: Rows) -> dict[str, Risk]:
+    """Return every kind of danger with its partitions, from rows of topic_state."""
+    ordered = sorted(rows, key=lambda row: (not row["is_internal"], row["topic"], row["partition"]))
+    return {name: _risk([row for row in ordered if row[column]]) for name, column in RISKS.items()}
+
+
+def _risk(rows: list[Mapping[str, Any]]) -> Risk:
+    return Risk(count=len(rows), examples=[f"{row['topic']}-{row['partition']}" for row in rows[:EXAMPLES]])
+
+
+def open_alerts(alerts: Iterable[AlertRecord]) -> dict[str, int]:
+    """Return how many alerts fire, by severity from loud to quiet."""
+    counts = Counter(a.severity for a in alerts if a.status is AlertStatus.FIRING and not is_heartbeat(a))
+    return {str(severity): counts[severity] for severity in reversed(Severity) if counts[severity]}
+
+
+def heartbeats(alerts: Iterable[AlertRecord], now_ms: int) -> list[Heartbeat]:
+    """Return the last heartbeat of each collector, the newest first."""
+    beats = [a for a in alerts if is_heartbeat(a) and a.lane is Lane.STATEFUL]
+    return [_heartbeat(beat, now_ms) for beat in sorted(beats, key=lambda beat: -beat.at_ms)]
+
+
+def fast_lane_proof_ms(alerts: Iterable[AlertRecord]) -> int | None:
+    """Return when a canary last came through the fast lane."""
+    return max((a.at_ms for a in alerts if is_heartbeat(a) and a.lane is Lane.FAST), default=None)
+
+
+def _heartbeat(beat: AlertRecord, now_ms: int) -> Heartbeat:
+    interval_ms = int(beat.evidence.get("interval_ms", 0))
+    age_ms = max(0, now_ms - beat.at_ms)
+    return Heartbeat(
+        collector=str(beat.evidence.get("collector", "")),
+        at_ms=beat.at_ms,
+        age_ms=age_ms,
+        is_stale=age_ms > HEARTBEATS_MISSED * interval_ms,
+    )

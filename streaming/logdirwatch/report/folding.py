@@ -1,0 +1,81 @@
+"""Records of a compacted topic folded to the latest revision of each identity."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from logdirwatch.model.records import ActionRecord, AlertRecord
+from logdirwatch.model.vocabulary import Rule
+
+R = TypeVar("R", bound=Struct)
+
+
+@dataclass(frozen=True)
+class Message:
+    """A Kafka record's key and value; no value is a tombstone."""
+
+    key: bytes | None
+    value: bytes | None
+
+
+class Latest(Generic[R]):
+    """The latest revision of every identity, and how many records could not be read.
+
+    Revisions decide, not the order of arrival: the fast lane's revision 0 counts until a stateful one is known, and a
+    record repeated after a crash says nothing new. A tombstone takes its identity away for good.
+    """
+
+    def __init__(self, kind: type[R], identify: Callable[[R], tuple[str, int]]) -> None:
+        self._decoder = msgspec.json.Decoder(kind)
+        self._identify = identify
+        self._latest: dict[str, R] = {}
+        self._gone: set[str] = set()
+        self.unreadable = 0
+
+    def take(self, message: Message) -> R | None:
+        """Take one record in; return it if it says something new."""
+        if message.value is None:
+            self._forget((message.key or b"").decode(errors="replace"))
+            return None
+        try:
+            record = self._decoder.decode(message.value)
+        except msgspec.MsgspecError:
+            self.unreadable += 1
+            return None
+        name, revision = self._identify(record)
+        known = self._latest.get(name)
+        if name in self._gone or (known is not None and self._identify(known)[1] >= revision):
+            return None
+        self._latest[name] = record
+        return record
+
+    def take_all(self, messages: Iterable[Message]) -> Iterator[R]:
+        """Take records in as they come and yield those that say something new."""
+        return (record for record in map(self.take, messages) if record is not None)
+
+    @property
+    def records(self) -> list[R]:
+        """The latest record of each identity."""
+        return list(self._latest.values())
+
+    def _forget(self, name: str) -> None:
+        self._gone.add(name)
+        self._latest.pop(name, None)
+
+
+def latest_alerts() -> Latest[AlertRecord]:
+    """Return an empty fold of ``logdir.alerts``."""
+    return Latest(AlertRecord, lambda alert: (alert.alert_id, alert.revision))
+
+
+def latest_actions() -> Latest[ActionRecord]:
+    """Return an empty fold of ``logdir.actions``."""
+    return Latest(ActionRecord, lambda action: (action.action_id, action.revision))
+
+
+def is_heartbeat(alert: AlertRecord) -> bool:
+    """Tell whether a record on the alert topic is a sign of life and no alert."""
+    return alert.rule is Rule.HEARTBEAT

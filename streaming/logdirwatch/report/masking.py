@@ -1,0 +1,21 @@
+"""Settings as they may be shown: secrets masked."""
+
+import re
+from typing import Any
+
+MASK = "********"
+
+# Kafka's and Spark's own names: sasl.jaas.config, ssl.key.password, ssl.keystore.key, fs.s3a.access.key, ...
+_SECRET_KEY = re.compile(r"password|passphrase|secret|jaas|token|credential|(^|[._])key([._]|$)", re.IGNORECASE)
+_USER_INFO = re.compile(r"(?<=://)[^/@\s]+@")
+
+
+def masked(value: Any, key: str = "") -> Any:
+    """Return ``value`` as it may be printed: what stands under a secret's name, and the user part of URLs, masked."""
+    if isinstance(value, dict):
+        return {name: masked(item, str(name)) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [masked(item, key) for item in value]
+    if isinstance(value, str):
+        return MASK if value and _SECRET_KEY.search(key) else _USER_INFO.sub(f"{MASK}@", value)
+    return value

@@ -1,0 +1,148 @@
+"""The pages of the documentation's reference, written from the code."""
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+from logdirwatch.model.topics import TOPICS
+from logdirwatch.report.reference import reference_yaml
+from logdirwatch.report.schemas import RECORDS, json_schema
+from logdirwatch.report.units import human_ms
+from logdirwatch.settings import Settings
+from logdirwatch.store.schemas import TABLES
+
+_CARRIES = {
+    "logdir.metrics": "one record per broker and poll, whatever the answer was; and heartbeats",
+    "logdir.events": "what happened to a directory, from the collector or from brokers in KIP-112's form",
+    "logdir.inventory": "where every replica lies, and what every topic is; also the JSON of `kafka-log-dirs`",
+    "logdir.state": "what `detect` believes of each broker and its directories",
+    "logdir.alerts": "revisions of alerts, and heartbeats that came through",
+    "logdir.actions": "revisions of actions",
+    "logdir.decisions": "what people said of alerts and actions",
+}
+_PARTITIONS = {
+    "logdir.metrics": "`topics.metrics_partitions`",
+    "logdir.events": "`topics.events_partitions`",
+    "logdir.inventory": "`topics.inventory_partitions`",
+}
+
+
+def generated(root_command: Any) -> dict[str, str]:
+    """Return every generated page by its path; ``root_command`` is the command line's."""
+    pages = {
+        "reference/commands.md": _commands(root_command),
+        "reference/configuration.md": _configuration(),
+        "reference/topics.md": _topics(),
+        "reference/records.md": _records(),
+        "reference/tables.md": _tables(),
+    }
+    return {path: "\n".join(lines) + "\n" for path, lines in pages.items()}
+
+
+def _configuration() -> Iterator[str]:
+    yield "# Configuration\n"
+    yield "`logdirwatch config check` prints what holds, `logdirwatch config reference` this page's content.\n"
+    yield f"```yaml\n{reference_yaml(Settings)}```"
+
+
+def _topics() -> Iterator[str]:
+    yield "# Topics\n"
+    yield "`logdirwatch topics create` makes them. Records are JSON in UTF-8: [records](records.md).\n"
+    yield "| topic | carries | partitions | settings |\n|---|---|---|---|"
+    for topic in TOPICS:
+        settings = "<br>".join(f"`{key}={value}`{_days(key, value)}" for key, value in topic.configs.items())
+        partitions = (
+            f"{topic.partitions} ({_PARTITIONS[topic.name]})" if topic.name in _PARTITIONS else topic.partitions
+        )
+        yield f"| `{topic.name}` | {_CARRIES[topic.name]} | {partitions} | {settings} |"
+
+
+def _days(key: str, value: str) -> str:
+    return f" ({human_ms(int(value))})" if key.endswith(".ms") else ""
+
+
+def _records() -> Iterator[str]:
+    yield "# Records\n"
+    yield (
+        "`logdirwatch schema NAME` prints the JSON Schema. Times are epoch milliseconds in fields ending `_ms`, sizes "
+        "are bytes in fields ending `_bytes`; null means that nobody knows. Unknown fields are ignored, a missing "
+        "required one rejects the record, which then stands in the table `rejected_records` with the reason.\n"
+    )
+    for name, (topic, _) in RECORDS.items():
+        yield f"## {name}\n\nTopic `{topic}`, `logdirwatch schema {name}`.\n"
+        yield from _definitions(json_schema(name))
+
+
+def _definitions(schema: dict[str, Any]) -> Iterator[str]:
+    for title, definition in schema["$defs"].items():
+        if "properties" in definition:
+            yield f"**{title}.** {definition.get('description', '').replace('``', '`')}\n"
+            yield "| field | type | required |\n|---|---|---|"
+            required = definition.get("required", [])
+            for field, kind in definition["properties"].items():
+                yield f"| `{field}` | {_type(kind)} | {'yes' if field in required else ''} |"
+            yield ""
+        elif "enum" in definition:
+            values = ", ".join(f"`{value}`" for value in definition["enum"])
+            yield f"**{title}.** {definition.get('description', '').replace('``', '`')} One of {values}.\n"
+
+
+def _type(kind: dict[str, Any]) -> str:
+    if "anyOf" in kind:
+        return " or ".join(_type(part) for part in kind["anyOf"])
+    if "$ref" in kind:
+        return str(kind["$ref"].rpartition("/")[2])
+    if "enum" in kind:
+        return " or ".join(f"`{value}`" for value in kind["enum"])
+    if kind.get("type") == "array":
+        return f"list of {_type(kind['items'])}" if kind.get("items") else "list"
+    if kind.get("type") == "object" and isinstance(kind.get("additionalProperties"), dict):
+        return f"map to {_type(kind['additionalProperties']) or 'anything'}"
+    return str(kind.get("type", "anything"))
+
+
+def _tables() -> Iterator[str]:
+    yield "# Tables\n"
+    yield (
+        "Delta tables below `tables.path`, or in `tables.catalog` and `tables.table_schema`. Times are epoch "
+        "milliseconds in columns ending `_ms`, sizes are bytes in columns ending `_bytes`; null means that nobody "
+        "knows. What varies in shape is JSON text.\n"
+    )
+    for table in TABLES.values():
+        key = ", ".join(f"`{name}`" for name in table.key)
+        yield f"## {table.name}\n\n{table.comment}. One row per {key}.\n"
+        yield "| column | type | meaning |\n|---|---|---|"
+        yield from (f"| `{c.name}` | {c.kind.replace('<', '&lt;')} | {c.comment} |" for c in table.columns)
+        yield ""
+
+
+def _commands(root: Any) -> Iterator[str]:
+    yield "# Commands\n"
+    yield "Exit codes: 0 fine, 1 failed, 2 wrong use. Global options stand before the command's name.\n"
+    yield from _command(root, "logdirwatch")
+
+
+def _command(command: Any, name: str) -> Iterator[str]:
+    """Describe a command and those below it; both click's and typer's own classes have these attributes."""
+    yield f"## {name}\n\n{inspect.cleandoc(command.help or '')}\n"
+    rows = [row for row in map(_parameter, command.params) if row]
+    if rows:
+        yield "| | |\n|---|---|"
+        yield from rows
+        yield ""
+    for below, child in getattr(command, "commands", {}).items():
+        yield from _command(child, f"{name} {below}")
+
+
+def _parameter(parameter: Any) -> str | None:
+    if (
+        getattr(parameter, "hidden", False)
+        or "--install-completion" in parameter.opts
+        or "--show-completion" in parameter.opts
+    ):
+        return None
+    is_option = parameter.param_type_name == "option"
+    spelled = (
+        ", ".join(f"`{word}`" for word in parameter.opts) if is_option else f"`{parameter.metavar or parameter.name}`"
+    )
+    return f"| {spelled} | {parameter.help or ''} |"

@@ -1,0 +1,105 @@
+"""The rows and alerts that a status is made of, and the status of every cluster in them."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from logdirwatch.errors import UserError
+from logdirwatch.model.records import AlertRecord
+from logdirwatch.report import cluster as view
+from logdirwatch.report.cluster import ClusterStatus
+from logdirwatch.settings import Settings
+
+Row = Mapping[str, Any]
+_INTERVAL = re.compile(r"(\d+)\s*(millisecond|second|minute|hour)")
+_UNIT_MS = {"millisecond": 1, "second": 1_000, "minute": 60_000, "hour": 3_600_000}
+ROUNDS_MISSED = 3
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What was read; ``alerts`` is None when the telemetry cluster could not be asked.
+
+    ``scans`` are the newest inventories, one row a cluster for its topics and one for its directories.
+    """
+
+    brokers: list[Row]
+    log_dirs: list[Row]
+    scans: list[Row]
+    replicas: list[Row]
+    partitions: list[Row]
+    alerts: list[AlertRecord] | None
+
+
+@dataclass(frozen=True)
+class Patience:
+    """The ages from which state, inventory and the fast lane's last proof are stale: some rounds were missed."""
+
+    state_ms: int
+    inventory_ms: int
+    proof_ms: int
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Patience":
+        """Return what the configured rhythm allows."""
+        stream = settings.stream
+        state_ms = settings.detect.state_refresh_ms + interval_ms(stream.store_trigger)
+        inventory_ms = settings.collect.inventory_interval_ms + interval_ms(stream.store_inventory_trigger)
+        proof_ms = settings.collect.canary_interval_ms
+        return cls(*(ROUNDS_MISSED * interval for interval in (state_ms, inventory_ms, proof_ms)))
+
+
+def interval_ms(text: str) -> int:
+    """Return a Spark interval such as ``30 seconds`` in milliseconds."""
+    return sum(int(count) * _UNIT_MS[unit] for count, unit in _INTERVAL.findall(text))
+
+
+def statuses(snapshot: Snapshot, now_ms: int, patience: Patience, only: str | None = None) -> list[ClusterStatus]:
+    """Return the status of every cluster, or of the one named ``only``.
+
+    Raises UserError when no cluster is known by that name.
+    """
+    names = sorted({row["cluster"] for row in snapshot.brokers})
+    if only is not None:
+        if only not in names:
+            raise UserError(f"no cluster {only} in the tables; there are {', '.join(names) or 'none yet'}")
+        names = [only]
+    return [_status(snapshot, name, now_ms, patience) for name in names]
+
+
+def _status(snapshot: Snapshot, name: str, now_ms: int, patience: Patience) -> ClusterStatus:
+    brokers = view.brokers(_of(snapshot.brokers, name), _of(snapshot.log_dirs, name))
+    alerts = None if snapshot.alerts is None else [a for a in snapshot.alerts if a.cluster == name]
+    scans = {row["is_of_topics"]: row["at_ms"] for row in _of(snapshot.scans, name)}
+    proof_ms = None if alerts is None else view.fast_lane_proof_ms(alerts)
+    data_at_ms = max((broker.at_ms for broker in brokers), default=None)
+    inventory_at_ms = max(scans.values(), default=None)
+    return ClusterStatus(
+        cluster=name,
+        data_at_ms=data_at_ms,
+        data_age_ms=_age(data_at_ms, now_ms),
+        is_stale=_is_stale(data_at_ms, now_ms, patience.state_ms),
+        inventory_at_ms=inventory_at_ms,
+        inventory_age_ms=_age(inventory_at_ms, now_ms),
+        is_inventory_stale=_is_stale(inventory_at_ms, now_ms, patience.inventory_ms),
+        heartbeats=None if alerts is None else view.heartbeats(alerts, now_ms),
+        fast_lane_proof_ms=proof_ms,
+        is_fast_lane_stale=alerts is not None and _is_stale(proof_ms, now_ms, patience.proof_ms),
+        open_alerts=None if alerts is None else view.open_alerts(alerts),
+        brokers=brokers,
+        offline_replicas=view.offline_replicas(_of(snapshot.replicas, name)) if False in scans else None,
+        partitions_at_risk=view.partitions_at_risk(_of(snapshot.partitions, name)) if True in scans else None,
+    )
+
+
+def _age(at_ms: int | None, now_ms: int) -> int | None:
+    return None if at_ms is None else max(0, now_ms - at_ms)
+
+
+def _is_stale(at_ms: int | None, now_ms: int, patience_ms: int) -> bool:
+    return at_ms is None or now_ms - at_ms > patience_ms
+
+
+def _of(rows: Iterable[Row], name: str) -> list[Row]:
+    return [row for row in rows if row["cluster"] == name]

@@ -1,0 +1,47 @@
+"""Places, statuses and colours, spelled the same by every command."""
+
+from datetime import datetime, timezone
+
+_COLOURS = {
+    "page": "bold white on red",
+    "critical": "bold red",
+    "warning": "yellow",
+    "info": "cyan",
+    "offline": "bold red",
+    "saturated": "bold red",
+    "filling": "yellow",
+    "degraded": "yellow",
+    "unknown": "magenta",
+    "moving": "cyan",
+    "online": "green",
+    "resolved": "green",
+    "firing": "bold red",
+}
+ID_CHARACTERS = 8
+
+
+def colour(word: str | None) -> str:
+    """Return the style in which a status or severity is shown."""
+    return _COLOURS.get(word or "", "")
+
+
+def place(cluster: str, broker: int | None, log_dir: str | None, between: str = " ") -> str:
+    """Return where something is: cluster, broker and, behind ``between``, the directory, as far as known."""
+    where = cluster if broker is None else f"{cluster} broker {broker}"
+    return where if log_dir is None else f"{where}{between}{log_dir}"
+
+
+def change(from_status: str | None, to_status: str | None, cause: str | None) -> str:
+    """Return a transition as ``from > to (cause)``, as far as known."""
+    text = " > ".join(status for status in (from_status, to_status) if status)
+    return f"{text} ({cause})" if cause else text
+
+
+def short_id(identity: str) -> str:
+    """Return the beginning of an identity, which commands accept for the whole."""
+    return identity[:ID_CHARACTERS]
+
+
+def utc(at_ms: int) -> str:
+    """Return a moment to the second, in UTC."""
+    return datetime.fromtimestamp(at_ms / 1000, tz=timezone.utc).strftime("%Y-%m-%d %H:%M:%SZ")

@@ -1,0 +1,184 @@
+"""The configuration: one YAML file, environment variables over it, defaults under it.
+
+Validating never connects. Every key is listed with its meaning in ``conf/reference.yaml``.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from logdirwatch.collect.settings import CollectSettings
+from logdirwatch.detect.settings import DetectSettings, Section
+from logdirwatch.errors import UserError
+from logdirwatch.plan.settings import PlanSettings, ToolSettings
+
+ENV_PREFIX = "LOGDIRWATCH_"
+
+
+class KafkaSettings(Section):
+    """How to reach one Kafka cluster."""
+
+    bootstrap_servers: str = Field("localhost:9092", min_length=1, description="host:port, several parted by commas.")
+    client: dict[str, str] = Field(
+        {},
+        repr=False,
+        description="Client properties with Kafka's own names, such as security.protocol or sasl.mechanism.",
+    )
+
+
+class ClusterSettings(KafkaSettings):
+    """One monitored cluster."""
+
+    tools: ToolSettings = ToolSettings()
+
+
+class TopicSettings(Section):
+    """How the telemetry topics are made."""
+
+    replication_factor: int = Field(1, ge=1, description="Replication factor of the telemetry topics; 3 in production.")
+    events_partitions: int = Field(
+        3, ge=1, description="Partitions of logdir.events; each holds a task slot of fast_lane for good."
+    )
+    metrics_partitions: int = Field(6, ge=1, description="Partitions of logdir.metrics.")
+    inventory_partitions: int = Field(6, ge=1, description="Partitions of logdir.inventory.")
+
+
+class StreamSettings(Section):
+    """How the Spark application runs."""
+
+    master: str | None = Field("local[8,4]", description="Spark master; null where spark-submit or Databricks sets it.")
+    driver_memory: str = Field("2g", description="Heap of the driver when this command starts the JVM itself.")
+    driver_java_options: str = Field("", description="Further options of a JVM that this command starts itself.")
+    shuffle_partitions: int = Field(2, ge=1, description="State partitions of detect; fixed by the first checkpoint.")
+    detect_trigger: str = Field("500 milliseconds", description="Trigger of detect.")
+    fast_lane_batch: str = Field(
+        "5 minutes", description="Batch duration of the real-time fast lane, at least 5 seconds."
+    )
+    store_trigger: str = Field("30 seconds", description="Trigger of store.")
+    store_inventory_trigger: str = Field("60 seconds", description="Trigger of store_inventory.")
+    recommend_trigger: str = Field("1 second", description="Trigger of recommend.")
+    recommend_interval_ms: int = Field(
+        15_000, ge=100, description="Time between two looks at open alerts without new input."
+    )
+    starting_offsets: str = Field(
+        "earliest", pattern="^(earliest|latest)$", description="Where a query without checkpoint begins."
+    )
+    restart_backoff_max_ms: int = Field(60_000, ge=100, description="Longest pause before a failed query starts again.")
+    stop_timeout_ms: int = Field(
+        10_000,
+        ge=100,
+        description="How long SIGTERM waits for batches; one that is cut is done anew.",
+    )
+    extra: dict[str, str] = Field({}, description="Further Spark configuration.")
+
+
+class TableSettings(Section):
+    """Where the Delta tables are: a path, or a catalog and schema."""
+
+    path: str | None = Field(
+        None, description="Folder or object store URL of the tables; default: tables in the home folder."
+    )
+    catalog: str | None = Field(None, description="Unity Catalog name; needs table_schema, excludes path.")
+    table_schema: str | None = Field(None, description="Schema in the catalog.")
+
+
+class CheckpointSettings(Section):
+    """Where the queries keep their checkpoints."""
+
+    path: str = Field("checkpoints", description="Folder or object store URL; one folder a query.")
+
+
+class Settings(BaseSettings):
+    """The whole configuration."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=ENV_PREFIX,
+        env_nested_delimiter="__",
+        extra="forbid",
+        frozen=True,
+        nested_model_default_partial_update=True,
+    )
+
+    home: str = Field(".logdirwatch", description="Folder of local run-time files: tables, local cluster, jars, logs.")
+    default_cluster: str = Field("default", min_length=1, description="Cluster of events that name none.")
+    telemetry: KafkaSettings = KafkaSettings()
+    clusters: dict[str, ClusterSettings] = Field({}, description="The monitored clusters by name.")
+    topics: TopicSettings = TopicSettings()
+    collect: CollectSettings = Field(default_factory=CollectSettings)
+    detect: DetectSettings = DetectSettings()
+    plan: PlanSettings = PlanSettings()
+    stream: StreamSettings = StreamSettings()
+    tables: TableSettings = TableSettings()
+    checkpoints: CheckpointSettings = CheckpointSettings()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Let the environment override the file, which arrives as init arguments."""
+        del settings_cls, dotenv_settings, file_secret_settings
+        return env_settings, init_settings
+
+    @property
+    def home_path(self) -> Path:
+        """The home folder, absolute."""
+        return Path(self.home).expanduser().absolute()
+
+    @property
+    def tables_path(self) -> str:
+        """Where path tables lie."""
+        return self.tables.path or str(self.home_path / "tables")
+
+
+def local_cluster_config(home: Path) -> Path:
+    """Return where a running local cluster keeps the configuration that points at it."""
+    return home / "cluster" / "logdirwatch.yaml"
+
+
+def find_config(explicit: Path | None) -> Path | None:
+    """Return the file to read: the named one, ``LOGDIRWATCH_CONFIG``, ``logdirwatch.yaml``, the local cluster's."""
+    named = explicit or (Path(value) if (value := os.environ.get(f"{ENV_PREFIX}CONFIG")) else None)
+    if named is not None:
+        return named
+    home = Path(os.environ.get(f"{ENV_PREFIX}HOME", ".logdirwatch")).absolute()
+    return next((path for path in (Path("logdirwatch.yaml"), local_cluster_config(home)) if path.is_file()), None)
+
+
+def load(path: Path | None = None) -> Settings:
+    """Read the configuration from ``path`` and the environment.
+
+    Raises UserError naming the file, the key and what is wrong with it; never shows a value, which may be a secret.
+    """
+    try:
+        return Settings(**_read_yaml(path) if path else {})
+    except ValidationError as error:
+        where = str(path) if path else "the environment"
+        problems = "; ".join(
+            f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors(include_input=False)
+        )
+        raise UserError(f"configuration ({where}): {problems}", exit_code=2) from None
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"configuration {path}: {error.strerror}", exit_code=2) from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" line {mark.line + 1}" if mark else ""
+        raise UserError(f"configuration {path}{line}: not valid YAML", exit_code=2) from None
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise UserError(f"configuration {path}: expected keys and values at the top", exit_code=2)
+    return content

@@ -1,0 +1,1 @@
+"""Delta tables: schemas, writes, maintenance."""

@@ -1,0 +1,87 @@
+"""One micro-batch: taken in once, looked over once, and then asked for by kind."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
+
+from logdirwatch.store.intake import take_in
+from logdirwatch.store.tables import Span
+
+HOUR_MS = 3_600_000
+MOST_SPANS = 12
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The thin rows of a batch, and of each kind whether it repeats itself and the times it speaks of."""
+
+    thin: DataFrame
+    spans_by_kind: dict[str, list[Span]]
+    repeating: frozenset[str]
+
+    def has(self, *kinds: str) -> bool:
+        """Whether any row is of one of the kinds."""
+        return any(kind in self.spans_by_kind for kind in kinds)
+
+    def spans(self, *kinds: str) -> list[Span]:
+        """Return the times that rows of the kinds speak of, as few spans, both ends included."""
+        return joined(span for kind in kinds for span in self.spans_by_kind.get(kind, ()))
+
+    def of(self, *kinds: str) -> DataFrame:
+        """Return the rows of the kinds, one for each thing they speak of."""
+        rows = self.thin.where(F.col("kind").isin(*kinds))
+        return one_each(rows) if self.repeating.intersection(kinds) else rows
+
+
+@contextmanager
+def taken_in(records: DataFrame, default_cluster: str) -> Iterator[Batch]:
+    """Take in Kafka rows, and keep what was parsed until the batch is written."""
+    thin = take_in(records, default_cluster).persist()
+    try:
+        yield looked_over(thin)
+    finally:
+        thin.unpersist()
+
+
+def looked_over(thin: DataFrame) -> Batch:
+    """Return the batch of some thin rows; one pass over them."""
+    things = thin.groupBy("kind", "identity").agg(
+        F.count("*").alias("rows"), F.min("at_ms").alias("from_ms"), F.max("at_ms").alias("to_ms")
+    )
+    hours = (
+        things.groupBy("kind", F.floor(F.col("from_ms") / HOUR_MS))
+        .agg(F.max("rows").alias("rows"), F.min("from_ms").alias("from_ms"), F.max("to_ms").alias("to_ms"))
+        .collect()
+    )
+    spans: defaultdict[str, list[Span]] = defaultdict(list)
+    for hour in hours:
+        spans[hour["kind"]].append((hour["from_ms"], hour["to_ms"]))
+    return Batch(thin, dict(spans), frozenset(hour["kind"] for hour in hours if hour["rows"] > 1))
+
+
+def one_each(thin: DataFrame) -> DataFrame:
+    """Return one row of each kind and identity: the one of the highest rank, of those the first in Kafka."""
+    order = Window.partitionBy("kind", "identity").orderBy(F.desc("rank"), "partition", "offset")
+    return thin.withColumn("place", F.row_number().over(order)).where(F.col("place") == 1).drop("place")
+
+
+def joined(spans: Iterable[Span]) -> list[Span]:
+    """Return spans in order, those less than an hour apart as one, and the nearest as one until few are left.
+
+    >>> joined([(10, 20), (0, 5), (10 * 3_600_000, 10 * 3_600_000)])
+    [(0, 20), (36000000, 36000000)]
+    """
+    whole: list[Span] = []
+    for low, high in sorted(spans):
+        if whole and low - whole[-1][1] < HOUR_MS:
+            whole[-1] = (whole[-1][0], max(whole[-1][1], high))
+        else:
+            whole.append((low, high))
+    while len(whole) > MOST_SPANS:
+        at = min(range(1, len(whole)), key=lambda place: whole[place][0] - whole[place - 1][1])
+        whole[at - 1 : at + 1] = [(whole[at - 1][0], whole[at][1])]
+    return whole

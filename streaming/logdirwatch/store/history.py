@@ -1,0 +1,133 @@
+"""Thin rows as rows of the history tables. DataFrame in, DataFrame out."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
+
+from logdirwatch.model.records import (
+    ActionRecord,
+    AlertRecord,
+    DecisionRecord,
+    EventRecord,
+    LogDirSample,
+    MetricsRecord,
+    Transition,
+)
+from logdirwatch.store.columns import SOURCE, Table
+from logdirwatch.store.json_types import spark_type
+from logdirwatch.store.schemas import ACTIONS, ALERTS, DECISIONS, LOG_DIR_SAMPLES, REJECTED_RECORDS, TRANSITIONS
+
+UNKNOWN_CLUSTER = "unknown"
+SOURCE_NAMES = tuple(column.name for column in SOURCE)
+POLL, LOG_DIR, EVENT = "poll", "log_dir", "event"
+
+_OF_POLL_AND_LOG_DIR = ("cluster", "broker", "collector", "timestamp_ms", "status", "error", "interval_ms")
+_OF_POLL = (
+    "host",
+    "rack",
+    "is_fenced",
+    "is_registered",
+    "controller_id",
+    "controller_at_ms",
+    "kafka_version",
+    "metadata_version",
+    "metrics",
+    "configs",
+)
+_OF_EVENT = ("cluster", "broker", "log_dir", "timestamp_ms", "event", "cause", "detail")
+
+
+def parsed(thin: DataFrame, kind: str, record: type[Struct]) -> DataFrame:
+    """Return the thin rows of one kind with their record as the column ``r``."""
+    is_of_kind = F.col("kind") == kind
+    # Spark may judge what is asked of ``r`` before it filters: only the condition keeps other kinds from the parser.
+    body = F.when(is_of_kind, F.from_json("body", spark_type(record), {"mode": "FAILFAST"}))
+    return thin.where(is_of_kind).withColumn("r", body)
+
+
+def shaped(rows: DataFrame, table: Table, expressions: Mapping[str, Column]) -> DataFrame:
+    """Return ``rows`` as rows of ``table``: each column by its expression, null without one.
+
+    The source is that of the thin row, unless an expression says otherwise.
+    """
+    source = {name: F.col(name.removeprefix("source_")) for name in SOURCE_NAMES if name not in expressions}
+    known = {**source, **expressions}
+    nothing = F.lit(None)
+    return rows.select(
+        [known.get(column.name, nothing).cast(column.kind).alias(column.name) for column in table.columns]
+    )
+
+
+def fields(record: str, names: tuple[str, ...]) -> dict[str, Column]:
+    """Return the columns ``names`` as fields of the struct column ``record``."""
+    return {name: F.col(f"{record}.`{name}`") for name in names}
+
+
+def _like(table: Table, record: type[Struct]) -> dict[str, Column]:
+    """Return every column of ``table`` that ``record`` has a field for; ``from`` and ``to`` are statuses."""
+    spelled = {name: name for name in spark_type(record).names}
+    spelled |= {f"{end}_status": end for end in ("from", "to") if end in spelled}
+    return {name: F.col(f"r.`{spelled[name]}`") for name in table.names if name in spelled}
+
+
+def samples(thin: DataFrame) -> DataFrame:
+    """Return the rows of ``log_dir_samples``: a poll, each directory of it, an event."""
+    return _polls(thin).unionByName(_events(thin))
+
+
+def _polls(thin: DataFrame) -> DataFrame:
+    the_poll_itself = F.array(F.lit(None).cast(spark_type(LogDirSample)))
+    rows = parsed(thin, "metrics", MetricsRecord).withColumn("d", F.explode(F.concat(the_poll_itself, "r.log_dirs")))
+    is_poll = F.col("d.path").isNull()
+    of_poll = {name: F.when(is_poll, column) for name, column in fields("r", _OF_POLL).items()}
+    of_log_dir = fields("d", tuple(name for name in spark_type(LogDirSample).names if name != "path"))
+    rest = {
+        "log_dir": F.col("d.path"),
+        "kind": F.when(is_poll, F.lit(POLL)).otherwise(F.lit(LOG_DIR)),
+        "partitions": F.when(is_poll, F.to_json("r.partitions")),
+        "kafka_timestamp_ms": F.col("kafka_timestamp_ms"),
+    }
+    return shaped(rows, LOG_DIR_SAMPLES, {**fields("r", _OF_POLL_AND_LOG_DIR), **of_poll, **of_log_dir, **rest})
+
+
+def _events(thin: DataFrame) -> DataFrame:
+    rest = {
+        "collector": F.concat(F.coalesce("r.collector", F.lit("")), F.lit("/"), F.col("r.event")),
+        "kind": F.lit(EVENT),
+        "kafka_timestamp_ms": F.col("kafka_timestamp_ms"),
+    }
+    return shaped(parsed(thin, "event", EventRecord), LOG_DIR_SAMPLES, {**fields("r", _OF_EVENT), **rest})
+
+
+def transitions(thin: DataFrame) -> DataFrame:
+    """Return the rows of ``transitions``."""
+    return shaped(parsed(thin, "transition", Transition), TRANSITIONS, _like(TRANSITIONS, Transition))
+
+
+def alerts(thin: DataFrame) -> DataFrame:
+    """Return the rows of ``alerts``."""
+    expressions = {**_like(ALERTS, AlertRecord), "record": F.col("record")}
+    return shaped(parsed(thin, "alert", AlertRecord), ALERTS, expressions)
+
+
+def actions(thin: DataFrame) -> DataFrame:
+    """Return the rows of ``actions``."""
+    expressions = {**_like(ACTIONS, ActionRecord), "record": F.col("record")}
+    return shaped(parsed(thin, "action", ActionRecord), ACTIONS, expressions)
+
+
+def decisions(thin: DataFrame, clusters: DataFrame) -> DataFrame:
+    """Return the rows of ``decisions``; ``clusters`` (id, cluster) tells what the deciders left out."""
+    known = clusters.select(F.col("id").alias("known_id"), F.col("cluster").alias("known_cluster"))
+    rows = parsed(thin, "decision", DecisionRecord).join(known, on=F.col("r.id") == F.col("known_id"), how="left")
+    cluster = F.coalesce("r.cluster", "known_cluster", F.lit(UNKNOWN_CLUSTER))
+    return shaped(rows, DECISIONS, {**_like(DECISIONS, DecisionRecord), "cluster": cluster})
+
+
+def rejected(thin: DataFrame) -> DataFrame:
+    """Return the rows of ``rejected_records``."""
+    rows = thin.where(F.col("kind") == "rejected").withColumn("cluster", F.coalesce("cluster", F.lit(UNKNOWN_CLUSTER)))
+    same = ("topic", "partition", "offset", "cluster", "reason", "kafka_timestamp_ms", "key", "value")
+    return shaped(rows, REJECTED_RECORDS, {name: F.col(name) for name in same})

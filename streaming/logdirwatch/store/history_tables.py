@@ -1,0 +1,194 @@
+"""The tables that only grow: samples, transitions, alerts, actions, decisions, rejected records, quality results."""
+
+from logdirwatch.store.columns import SOURCE, Table, columns
+
+LOG_DIR_SAMPLES = Table(
+    "log_dir_samples",
+    "Every input of the state machine: one row a poll, one a directory of it, one an event",
+    columns("""
+        cluster             string  Kafka cluster, by its name in the configuration
+        broker              int     Broker id
+        log_dir             string  Path of the directory; null in a poll's own row and in events that name none
+        collector           string  Collector; of an event COLLECTOR/EVENT, so that it never meets a poll of that time
+        timestamp_ms        bigint  Time of the poll or event
+        kind                string  poll, log_dir or event
+        status              string  How the broker answered: ok, timeout, unauthorized or error; null in events
+        error               string  What went wrong when the broker did not answer well
+        interval_ms         bigint  Time to the collector's next poll
+        host                string  Poll: host that the broker advertises
+        rack                string  Poll: rack that the broker names
+        is_fenced           boolean Poll: whether the controller fences the broker
+        is_registered       boolean Poll: whether the broker is registered
+        controller_id       bigint  Poll: the active controller
+        controller_at_ms    bigint  Poll: when the controller said so
+        kafka_version       string  Poll: version of Kafka the broker runs
+        metadata_version    string  Poll: metadata.version that the cluster has finalized
+        partitions          string  Poll: partitions in danger that the broker hosts, JSON
+        metrics             map<string,double>  Poll: broker metrics by name
+        configs             map<string,string>  Poll: broker configuration, once an inventory scan
+        error_code          int     Directory: error code of DescribeLogDirs, 0 is none
+        total_bytes         bigint  Directory: size of its volume
+        usable_bytes        bigint  Directory: bytes that the broker can still write
+        is_cordoned         boolean Directory: whether Kafka places no new replicas in it
+        is_metadata_dir     boolean Directory: whether the metadata log lies in it
+        replica_count       bigint  Directory: replicas in it at the last scan
+        replica_bytes       bigint  Directory: bytes of those replicas
+        future_bytes        bigint  Directory: bytes of copies in progress
+        incoming_bytes      bigint  Directory: bytes that running moves still bring
+        outgoing_bytes      bigint  Directory: bytes that running moves take away
+        event               string  Event: LogDirFailure, LogDirReset, LogDirSaturated or LogDirRecovered
+        cause               string  Event: cause that its sender names
+        detail              string  Event: what its sender adds
+        kafka_timestamp_ms  bigint  Kafka's own time of the record
+    """)
+    + SOURCE,
+    key=("cluster", "broker", "log_dir", "collector", "timestamp_ms"),
+    clustered_by=("cluster", "timestamp_ms"),
+    time="timestamp_ms",
+)
+
+TRANSITIONS = Table(
+    "transitions",
+    "Every change of status of a broker or log directory",
+    columns("""
+        transition_id  string  Identity of the transition
+        cluster        string  Kafka cluster, by its name in the configuration
+        broker         int     Broker id
+        log_dir        string  Path of the directory; null: the broker's own status
+        from_status    string  Status before; null at first sight
+        to_status      string  Status after
+        cause          string  Why it is offline: full, failed, limit, read_only, permission or unknown
+        reason         string  Which rule decided
+        at_ms          bigint  Time of the evidence
+        origin         string  Record that brought it: topic/partition/offset/Kafka time, or the timer judged
+    """)
+    + SOURCE,
+    key=("transition_id",),
+    clustered_by=("cluster", "at_ms"),
+    time="at_ms",
+)
+
+ALERTS = Table(
+    "alerts",
+    "Every revision of every alert, heartbeats left out",
+    columns("""
+        alert_id        string  Identity of the alert
+        revision        bigint  Number of the revision; 0 is the fast lane's
+        status          string  firing or resolved
+        rule            string  Rule that it is about
+        severity        string  info, warning, critical or page
+        cluster         string  Kafka cluster, by its name in the configuration
+        broker          int     Broker id; null: the whole cluster
+        log_dir         string  Path of the directory; null: the whole broker or cluster
+        from_status     string  Status before the transition behind it
+        to_status       string  Status after that transition
+        cause           string  Why a directory is offline
+        opened_at_ms    bigint  When the alert opened
+        at_ms           bigint  Time of this revision's evidence
+        lane            string  fast (from the event alone) or stateful (from the state machine)
+        evidence        string  Numbers and rules behind it, JSON
+        affected        string  Partitions, topics and consumer groups hurt, JSON
+        summary         string  One sentence for people
+        reason          string  Why it resolved or changed
+        merged_into     string  Alert that took this one's place
+        stale_since_ms  bigint  Since when nothing confirms it
+        record          string  The alert record itself, JSON
+    """)
+    + SOURCE,
+    key=("alert_id", "revision"),
+    clustered_by=("cluster", "at_ms"),
+    time="opened_at_ms",
+)
+
+ACTIONS = Table(
+    "actions",
+    "Every revision of every recommended action",
+    columns("""
+        action_id          string  Identity of the action
+        revision           bigint  Number of the revision
+        status             string  proposed, accepted, rejected, running, done, failed, expired, superseded or withdrawn
+        status_reason      string  Why it has that status
+        kind               string  What it asks for
+        alert_id           string  Alert that it answers
+        alert              string  That alert in short, JSON
+        cluster            string  Kafka cluster, by its name in the configuration
+        target             string  What it acts on, JSON
+        reason             string  Why it helps
+        expected           string  Effect it will have, and when, JSON
+        preconditions      string  What must hold before, JSON
+        vetoes             string  What speaks against it, JSON
+        data_loss          boolean Whether it deletes data
+        requires_approval  boolean Whether a person must accept it
+        expires_at_ms      bigint  When it stops being valid
+        commands           array<string>  Commands ready to paste, in order
+        reassignment       string  Reassignment for kafka-reassign-partitions, JSON
+        configs            string  Configuration changes, JSON
+        undo               string  The way back, JSON
+        based_on           string  How old its facts are, JSON
+        observed           string  Effect that was seen, JSON
+        decision           string  Last decision of a person that it took in, JSON
+        at_ms              bigint  Time of this revision's evidence
+        record             string  The action record itself, JSON
+    """)
+    + SOURCE,
+    key=("action_id", "revision"),
+    clustered_by=("cluster", "at_ms"),
+    time="at_ms",
+)
+
+DECISIONS = Table(
+    "decisions",
+    "What people said of alerts and actions",
+    columns("""
+        id        string  Alert or action that it speaks of
+        decision  string  acknowledge, silence, accept or reject
+        by        string  Who decided
+        reason    string  Why
+        at_ms     bigint  When
+        until_ms  bigint  How long it holds; null: for good
+        cluster   string  Cluster of the alert or action, unknown when neither table has it
+    """)
+    + SOURCE,
+    key=("id", "at_ms"),
+    clustered_by=("cluster", "at_ms"),
+    time="at_ms",
+)
+
+REJECTED_RECORDS = Table(
+    "rejected_records",
+    "Records that could not be believed, byte for byte",
+    columns("""
+        topic               string  Kafka topic
+        partition           int     Partition
+        offset              bigint  Offset
+        cluster             string  Cluster that the record names, unknown when it names none
+        reason              string  What is wrong, and where
+        kafka_timestamp_ms  bigint  Kafka's own time of the record
+        key                 binary  Key, as it came
+        value               binary  Value, as it came
+    """)
+    + SOURCE,
+    key=("topic", "partition", "offset"),
+    clustered_by=("cluster", "kafka_timestamp_ms"),
+    time="kafka_timestamp_ms",
+)
+
+QUALITY_RESULTS = Table(
+    "quality_results",
+    "What each run of the data quality checks found",
+    columns("""
+        run_id       string  Identity of the run
+        suite        string  Suite of expectations, named for its table
+        expectation  string  Expectation with its arguments
+        cluster      string  Kafka cluster checked, * for all
+        at_ms        bigint  Time of the run
+        success      boolean Whether the table met it
+        observed     string  Value that was seen, JSON
+        unexpected   bigint  Rows that did not meet it
+        error        string  What kept it from being checked
+    """)
+    + SOURCE,
+    key=("run_id", "suite", "expectation"),
+    clustered_by=("cluster", "at_ms"),
+    time="at_ms",
+)

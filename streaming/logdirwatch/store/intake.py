@@ -1,0 +1,262 @@
+"""Kafka rows in, thin rows out: the one place where the tables' side runs Python over records.
+
+A thin row names its kind, its cluster, what it speaks of (``identity``), its ``rank`` (of two rows of one identity the
+higher holds, then the earlier in Kafka), its time, and the record as JSON that ``from_json`` reads without surprise.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+import msgspec
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
+
+from logdirwatch.model import topics
+from logdirwatch.model.identity import identity
+from logdirwatch.model.records import (
+    ActionRecord,
+    AlertRecord,
+    DecisionRecord,
+    EventRecord,
+    MetricsRecord,
+    ReplicasRecord,
+    ScanRecord,
+    StateRecord,
+    TopicRecord,
+)
+from logdirwatch.model.vocabulary import EventName, Rule
+from logdirwatch.parse.log_dirs_tool import Listing
+from logdirwatch.parse.records import Accepted, Deleted, Record, Rejected, parse
+from logdirwatch.store.json_types import flattened
+
+BATCH_BYTES = 16 << 20
+
+SCHEMA = """
+    kind string, cluster string, identity string, rank bigint, at_ms bigint, broker int, log_dir string,
+    body string, record string, reason string,
+    topic string, partition int, offset bigint, kafka_timestamp_ms bigint, key binary, value binary
+"""
+
+
+class Position(NamedTuple):
+    """A Kafka record as it came."""
+
+    topic: str
+    partition: int
+    offset: int
+    kafka_timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+
+
+class Thin(NamedTuple):
+    """What a thin row says beside its position; ``record`` is kept where a table shows the record itself."""
+
+    kind: str
+    cluster: str | None
+    identity: str
+    rank: int
+    at_ms: int
+    broker: int | None = None
+    log_dir: str | None = None
+    body: str | None = None
+    record: str | None = None
+    reason: str | None = None
+
+
+def take_in(records: DataFrame, default_cluster: str) -> DataFrame:
+    """Return the thin rows of Kafka rows (key, value, topic, partition, offset, timestamp)."""
+    rows = records.select(
+        "topic", "partition", "offset", F.unix_millis("timestamp").alias("kafka_timestamp_ms"), "key", "value"
+    )
+    return rows.mapInArrow(partial(_thin_batches, default_cluster=default_cluster), SCHEMA)
+
+
+def thin_rows(position: Position, default_cluster: str) -> list[Thin]:
+    """Return the thin rows of one Kafka record; a refused one gives a row too."""
+    result = parse(position.topic, position.key, position.value, position.kafka_timestamp_ms, default_cluster)
+    if isinstance(result, Accepted):
+        try:
+            return list(_accepted(result.record, position))
+        except RecursionError:
+            result = Rejected("nested too deeply", getattr(result.record, "cluster", None))
+    if isinstance(result, Deleted):
+        return list(_deleted(result, position))
+    return [_rejected(result, position)]
+
+
+def _accepted(record: Record, position: Position) -> Iterator[Thin]:
+    if isinstance(record, Listing):
+        for replicas in record.replicas:
+            yield from _replicas(replicas, position)
+    elif (reader := _READERS.get(type(record))) is not None:
+        yield from reader(record, position)
+
+
+def _metrics(record: MetricsRecord, _: Position) -> Iterator[Thin]:
+    at_ms = record.timestamp_ms
+    spoken_of = identity(record.cluster, str(record.broker), record.collector, str(at_ms))
+    yield Thin("metrics", record.cluster, spoken_of, 0, at_ms, record.broker, body=_body(record))
+    if record.configs is not None:
+        configs = msgspec.json.encode(record.configs).decode()
+        yield Thin("configs", record.cluster, state_key(record), at_ms, at_ms, record.broker, body=configs)
+
+
+def _event(record: EventRecord, _: Position) -> Iterator[Thin]:
+    if record.event == EventName.CANARY:
+        return
+    assert record.cluster is not None
+    assert record.timestamp_ms is not None
+    spoken_of = identity(
+        record.cluster,
+        str(record.broker),
+        record.log_dir or "",
+        record.collector or "",
+        str(record.event),
+        str(record.timestamp_ms),
+    )
+    yield Thin("event", record.cluster, spoken_of, 0, record.timestamp_ms, record.broker, body=_body(record))
+
+
+def _state(record: StateRecord, position: Position) -> Iterator[Thin]:
+    yield Thin(
+        "state",
+        record.cluster,
+        state_key(record),
+        record.sequence,
+        record.at_ms,
+        record.broker,
+        body=_body(record),
+        record=_text(position),
+    )
+    for transition in record.transitions:
+        identified = identity(transition.transition_id)
+        yield Thin("transition", transition.cluster, identified, 0, transition.at_ms, body=_body(transition))
+
+
+def _alert(record: AlertRecord, position: Position) -> Iterator[Thin]:
+    if record.rule is not Rule.HEARTBEAT:
+        spoken_of = identity(record.alert_id, str(record.revision))
+        # Every revision of an alert has its opening time, so that is what a repeat is looked for by.
+        yield Thin(
+            "alert", record.cluster, spoken_of, 0, record.opened_at_ms, body=_body(record), record=_text(position)
+        )
+
+
+def _action(record: ActionRecord, position: Position) -> Iterator[Thin]:
+    spoken_of = identity(record.action_id, str(record.revision))
+    yield Thin("action", record.cluster, spoken_of, 0, record.at_ms, body=_body(record), record=_text(position))
+
+
+def _decision(record: DecisionRecord, _: Position) -> Iterator[Thin]:
+    spoken_of = identity(record.id, str(record.at_ms))
+    yield Thin("decision", record.cluster, spoken_of, 0, record.at_ms, body=_body(record))
+
+
+def _replicas(record: ReplicasRecord, _: Position) -> Iterator[Thin]:
+    at_ms = record.timestamp_ms
+    spoken_of = identity(
+        record.cluster, str(record.broker), record.log_dir, record.collector, str(at_ms), str(record.part)
+    )
+    yield Thin("replicas", record.cluster, spoken_of, 0, at_ms, record.broker, record.log_dir, _body(record))
+
+
+def _topic(record: TopicRecord, _: Position) -> Iterator[Thin]:
+    spoken_of = identity(record.cluster, record.topic, record.collector, str(record.timestamp_ms), str(record.part))
+    yield Thin("topic", record.cluster, spoken_of, 0, record.timestamp_ms, body=_body(record))
+
+
+def _scan(record: ScanRecord, _: Position) -> Iterator[Thin]:
+    spoken_of = identity(record.cluster, record.collector, str(record.timestamp_ms))
+    yield Thin("scan", record.cluster, spoken_of, 0, record.timestamp_ms, body=_body(record))
+
+
+# Heartbeats and canaries tell that the path lives; no table keeps them.
+_READERS: dict[type, Callable[..., Iterable[Thin]]] = {
+    MetricsRecord: _metrics,
+    EventRecord: _event,
+    StateRecord: _state,
+    AlertRecord: _alert,
+    ActionRecord: _action,
+    DecisionRecord: _decision,
+    ReplicasRecord: _replicas,
+    TopicRecord: _topic,
+    ScanRecord: _scan,
+}
+
+
+def state_key(record: MetricsRecord | StateRecord) -> str:
+    """Return the Kafka key of a broker's state record."""
+    return f"{record.cluster}/{record.broker}"
+
+
+def _deleted(deleted: Deleted, position: Position) -> Iterator[Thin]:
+    """Yield what a tombstone takes away: brokers; what was said of alerts and actions stays said."""
+    cluster, _, broker = deleted.key.rpartition("/")
+    if position.topic == topics.STATE and re.fullmatch("[0-9]{1,9}", broker):
+        yield Thin("deleted", cluster, deleted.key, position.offset, position.kafka_timestamp_ms, int(broker))
+
+
+def _rejected(rejected: Rejected, position: Position) -> Thin:
+    spoken_of = identity(position.topic, str(position.partition), str(position.offset))
+    return Thin("rejected", rejected.cluster, spoken_of, 0, position.kafka_timestamp_ms, reason=rejected.reason)
+
+
+def _body(record: msgspec.Struct) -> str:
+    return flattened(record).decode()
+
+
+def _text(position: Position) -> str:
+    return (position.value or b"").decode()
+
+
+def _thin_batches(batches: Iterator[pa.RecordBatch], default_cluster: str) -> Iterator[pa.RecordBatch]:
+    rows: list[tuple[object, ...]] = []
+    size = 0
+    for batch in batches:
+        for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            position = Position(*values)
+            for thin in thin_rows(position, default_cluster):
+                rows.append(_columns(thin, position))
+                size += len(thin.body or "") + len(thin.record or "")
+            if size > BATCH_BYTES:
+                yield _batch(rows)
+                rows, size = [], 0
+    if rows:
+        yield _batch(rows)
+
+
+def _columns(thin: Thin, position: Position) -> tuple[object, ...]:
+    is_rejected = thin.kind == "rejected"
+    kept = position[4:] if is_rejected else (None, None)
+    return (*thin, *position[:4], *kept)
+
+
+_ARROW = pa.schema(
+    [
+        ("kind", pa.string()),
+        ("cluster", pa.string()),
+        ("identity", pa.string()),
+        ("rank", pa.int64()),
+        ("at_ms", pa.int64()),
+        ("broker", pa.int32()),
+        ("log_dir", pa.string()),
+        ("body", pa.string()),
+        ("record", pa.string()),
+        ("reason", pa.string()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("kafka_timestamp_ms", pa.int64()),
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+    ]
+)
+
+
+def _batch(rows: list[tuple[object, ...]]) -> pa.RecordBatch:
+    columns = [pa.array(values, field.type) for values, field in zip(zip(*rows, strict=True), _ARROW, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=_ARROW)

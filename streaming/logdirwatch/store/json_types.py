@@ -1,0 +1,87 @@
+"""Spark's types of our records, read from the records themselves, so that the two cannot differ.
+
+What may hold anything is JSON text in a string: ``flattened`` writes a record so.
+"""
+
+from functools import cache
+from typing import Any
+
+import msgspec
+from msgspec import Struct, inspect
+from pyspark.sql import types as T  # noqa: N812 - the field's name for it
+
+_SIMPLE: dict[type[inspect.Type], T.DataType] = {
+    inspect.IntType: T.LongType(),
+    inspect.FloatType: T.DoubleType(),
+    inspect.BoolType: T.BooleanType(),
+    inspect.StrType: T.StringType(),
+    inspect.EnumType: T.StringType(),
+}
+
+
+@cache
+def spark_type(record: type[Struct]) -> T.StructType:
+    """Return the type with which ``from_json`` reads what ``flattened`` wrote of a record of this type."""
+    kind = inspect.type_info(record)
+    assert isinstance(kind, inspect.StructType)
+    return _struct(kind)
+
+
+@cache
+def text_fields(record: type[Struct]) -> tuple[str, ...]:
+    """Return the fields, as JSON spells them, that may hold anything."""
+    kind = inspect.type_info(record)
+    assert isinstance(kind, inspect.StructType)
+    return tuple(field.encode_name for field in kind.fields if _holds_anything(field.type))
+
+
+def flattened(record: Struct) -> bytes:
+    """Return a record as JSON in which every field that may hold anything is itself JSON text.
+
+    Raises RecursionError for what is nested too deeply.
+    """
+    names = text_fields(type(record))
+    if not names:
+        return msgspec.json.encode(record)
+    document: dict[str, Any] = msgspec.to_builtins(record)
+    texts = {name: msgspec.json.encode(document[name]).decode() for name in names if document[name] is not None}
+    return msgspec.json.encode({**document, **texts})
+
+
+def _struct(kind: inspect.StructType) -> T.StructType:
+    return T.StructType(
+        [
+            T.StructField(field.encode_name, T.StringType() if _holds_anything(field.type) else _type(field.type))
+            for field in kind.fields
+        ]
+    )
+
+
+def _type(kind: inspect.Type) -> T.DataType:
+    kind = _without_none(kind)
+    if isinstance(kind, inspect.StructType):
+        return _struct(kind)
+    if isinstance(kind, inspect.ListType):
+        return T.ArrayType(_type(kind.item_type))
+    if isinstance(kind, inspect.DictType):
+        return T.MapType(T.StringType(), _type(kind.value_type))
+    if isinstance(kind, inspect.LiteralType):
+        return T.LongType() if isinstance(kind.values[0], int) else T.StringType()
+    return _SIMPLE[type(kind)]
+
+
+def _without_none(kind: inspect.Type) -> inspect.Type:
+    if not isinstance(kind, inspect.UnionType):
+        return kind
+    kinds = [member for member in kind.types if not isinstance(member, inspect.NoneType)]
+    # A name or a number, as an event spells it, has become a name in the parser.
+    return next((member for member in kinds if isinstance(member, inspect.StrType)), kinds[0])
+
+
+def _holds_anything(kind: inspect.Type) -> bool:
+    kind = _without_none(kind)
+    if isinstance(kind, inspect.ListType):
+        return _holds_anything(kind.item_type)
+    if isinstance(kind, inspect.DictType):
+        return _holds_anything(kind.value_type)
+    return isinstance(kind, inspect.AnyType)

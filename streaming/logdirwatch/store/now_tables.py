@@ -1,0 +1,144 @@
+"""The tables that say how things are now: one row a broker, log directory, replica, partition."""
+
+from logdirwatch.store.columns import SOURCE, Table, columns
+
+BROKER_STATE = Table(
+    "broker_state",
+    "What is believed of each broker now; one row a broker, the state record of the highest sequence",
+    columns("""
+        cluster              string  Kafka cluster, by its name in the configuration
+        broker               int     Broker id
+        sequence             bigint  Number of the state record; a lower one never replaces a higher one
+        status               string  online, degraded (answers, at least one directory offline), offline or unknown
+        reason               string  Why the status is what it is
+        since_ms             bigint  When the status began
+        at_ms                bigint  Time of the newest evidence behind this row
+        last_seen_ms         bigint  When the broker last answered
+        collector            string  Collector whose answer counts
+        host                 string  Host that the broker advertises
+        rack                 string  Rack that the broker names
+        is_fenced            boolean Whether the controller fences it
+        kafka_version        string  Version of Kafka it runs
+        metadata_version     string  metadata.version that the cluster has finalized
+        controller_id        bigint  Broker or controller id of the active controller
+        log_dir_count        int     Number of its log directories
+        offline_log_dirs     int     How many of them are offline
+        leaderless           bigint  Partitions without a leader whose preferred leader it is
+        under_min_isr        bigint  Partitions it hosts with fewer in-sync replicas than min.insync.replicas
+        at_min_isr           bigint  Partitions it hosts with exactly min.insync.replicas in sync
+        sole_replica         bigint  Partitions it hosts with one replica in sync
+        internal_leaderless  bigint  Internal partitions among the leaderless
+        partition_examples   array<string>       Some partitions in danger
+        configs              map<string,string>  Broker configuration as the last inventory scan read it
+        configs_at_ms        bigint  Time of that scan
+        record               string  The state record itself, JSON; detect can start again from it
+    """)
+    + SOURCE,
+    key=("cluster", "broker"),
+    clustered_by=("cluster", "broker"),
+)
+
+LOG_DIR_STATE = Table(
+    "log_dir_state",
+    "What is believed of each log directory now; one row a directory of its broker's newest state record",
+    columns("""
+        cluster             string  Kafka cluster, by its name in the configuration
+        broker              int     Broker id
+        log_dir             string  Path of the directory, as log.dirs spells it
+        sequence            bigint  Number of the broker's state record
+        at_ms               bigint  Time of the newest evidence behind that record
+        status              string  online, filling, critical, saturated, offline or unknown
+        cause               string  Why it is offline: full, failed, limit, read_only, permission or unknown
+        reason              string  Which rule decided
+        since_ms            bigint  When the status began
+        sample_at_ms        bigint  Time of the last sample that told its space
+        last_seen_ms        bigint  When the broker last listed it without an error
+        last_status         string  Status before it became unknown
+        last_proof_ms       bigint  Last proof of life: a write seen to succeed
+        error_code          bigint  Error code of the last DescribeLogDirs answer
+        total_bytes         bigint  Size of its volume
+        usable_bytes        bigint  Bytes that the broker can still write
+        used_ratio          double  1 - usable_bytes / total_bytes
+        replica_count       bigint  Replicas in it, copies in progress left out
+        replica_bytes       bigint  Bytes of those replicas
+        future_bytes        bigint  Bytes of copies in progress
+        incoming_bytes      bigint  Bytes that running moves still bring
+        outgoing_bytes      bigint  Bytes that running moves take away
+        unaccounted_bytes   bigint  Used bytes that no replica explains
+        growth_bytes_per_s  double  Growth of the used bytes, without what moves brought
+        is_cordoned         boolean Whether Kafka places no new replicas in it (KIP-1066)
+        is_metadata_dir     boolean Whether the metadata log lies in it: its failure halts the broker
+    """)
+    + SOURCE,
+    key=("cluster", "broker", "log_dir"),
+    clustered_by=("cluster", "broker"),
+)
+
+REPLICA_STATE = Table(
+    "replica_state",
+    "Each replica now: last known placement, its directory's status, and what the metadata says of it",
+    columns("""
+        cluster         string  Kafka cluster, by its name in the configuration
+        broker          int     Broker id
+        topic           string  Topic
+        partition       int     Partition
+        is_future       boolean Whether this is the copy in progress of a move between directories
+        log_dir         string  Last known directory; null when no directory of the broker ever listed the replica
+        size_bytes      bigint  Bytes of its live segments when last listed
+        offset_lag      bigint  Records behind: of a replica to the high watermark, of a copy to its original
+        status          string  online, saturated, offline, moving or unknown
+        cause           string  Why it is not online: directory, broker or unknown
+        is_leader       boolean Whether it leads its partition; null when the metadata is not known
+        in_isr          boolean Whether it is in sync
+        is_listed       boolean Whether Kafka lists it now; false: this is its last known placement, or it has none
+        inventory_at_ms bigint  Scan that first reported these values; log_dir_inventory tells the newest scan
+        status_at_ms    bigint  When its status began
+    """)
+    + SOURCE,
+    key=("cluster", "broker", "topic", "partition", "is_future"),
+    clustered_by=("cluster", "broker"),
+)
+
+TOPIC_STATE = Table(
+    "topic_state",
+    "Each partition now, with its topic's configuration; topics that a complete scan did not list are gone",
+    columns("""
+        cluster              string     Kafka cluster, by its name in the configuration
+        topic                string     Topic
+        partition            int        Partition
+        leader               int        Broker that leads it; null when there is none
+        replicas             array<int> Brokers it is assigned to, the preferred leader first
+        isr                  array<int> Brokers in sync
+        offline_replicas     array<int> Brokers whose replica Kafka calls offline, by broker or by directory
+        elr                  array<int> Eligible leader replicas (KIP-966)
+        last_known_elr       array<int> Last known eligible leader replicas
+        is_leaderless        boolean    Whether it has no leader
+        is_under_min_isr     boolean    Whether fewer replicas are in sync than min.insync.replicas
+        is_at_min_isr        boolean    Whether exactly min.insync.replicas are in sync
+        is_sole_replica      boolean    Whether exactly one replica is in sync
+        min_insync_replicas  int        min.insync.replicas of the topic
+        is_internal          boolean    Whether Kafka calls the topic internal
+        configs              map<string,string>  Topic configuration in force
+        overridden           array<string>       Keys of configs that are set on the topic itself; null: not known
+        inventory_at_ms      bigint     Scan that first reported these values; log_dir_inventory tells the newest scan
+    """)
+    + SOURCE,
+    key=("cluster", "topic", "partition"),
+    clustered_by=("cluster", "topic"),
+)
+
+LOG_DIR_INVENTORY = Table(
+    "log_dir_inventory",
+    "Which scan last listed each log directory completely; a row without broker: the last complete scan of topics",
+    columns("""
+        cluster          string  Kafka cluster, by its name in the configuration
+        broker           int     Broker id; null in the row of the cluster's topics
+        log_dir          string  Path of the directory; null in the row of the cluster's topics
+        inventory_at_ms  bigint  Time of the scan
+        listed           bigint  Replicas or topics that it listed
+        collector        string  Collector that scanned
+    """)
+    + SOURCE,
+    key=("cluster", "broker", "log_dir"),
+    clustered_by=("cluster", "broker"),
+)

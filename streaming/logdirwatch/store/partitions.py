@@ -1,0 +1,85 @@
+"""Topic records as rows of ``topic_state``, with the health that follows. DataFrame in, DataFrame out."""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
+
+from logdirwatch.store.history import SOURCE_NAMES, fields, shaped
+from logdirwatch.store.schemas import TOPIC_STATE
+
+_PLACE = ("cluster", "name", "number")
+_WHEN = ("inventory_at_ms", *SOURCE_NAMES)
+VALUES = tuple(name for name in TOPIC_STATE.names if name not in (*TOPIC_STATE.key, *_WHEN))
+
+
+def partition_rows(parts: DataFrame) -> DataFrame:
+    """Return the rows of ``topic_state`` that parts of topics hold (``scans.topic_parts``), the newest of each."""
+    exploded = parts.withColumn("p", F.explode("r.partitions")).withColumn("number", F.col("p.partition"))
+    newest = (
+        exploded.groupBy(*_PLACE).agg(F.max_by(F.struct("*"), F.struct("at_ms", "source")).alias("n")).select("n.*")
+    )
+    return shaped(newest, TOPIC_STATE, {**_stated(), **_health()})
+
+
+def _stated() -> dict[str, Column]:
+    leader = F.col("p.leader")
+    return {
+        "cluster": F.col("cluster"),
+        "topic": F.col("name"),
+        "partition": F.col("number"),
+        "leader": F.when(leader >= 0, leader),
+        **fields("p", ("replicas", "isr", "offline_replicas", "elr", "last_known_elr")),
+        **fields("r", ("is_internal", "configs", "overridden")),
+        "inventory_at_ms": F.col("at_ms"),
+        **{name: F.col(f"source.{name.removeprefix('source_')}") for name in SOURCE_NAMES},
+    }
+
+
+def _health() -> dict[str, Column]:
+    """Return the columns of health, as ``collect.health`` means them: live replicas against the effective minimum."""
+    replicas = F.size("p.replicas")
+    live = F.size(F.array_except("p.isr", "p.offline_replicas"))
+    configured = F.expr("try_cast(r.configs['min.insync.replicas'] AS int)")
+    needed = F.least(configured, replicas)
+    is_leaderless = F.col("p.leader").isNull() | (F.col("p.leader") < 0)
+    is_under = F.when(is_leaderless, F.lit(True)).when(configured.isNotNull(), live < needed)
+    return {
+        "min_insync_replicas": configured,
+        "is_leaderless": is_leaderless,
+        "is_under_min_isr": is_under,
+        "is_at_min_isr": F.when(is_under.isNotNull(), ~is_under & (replicas > 1) & (live == needed)),
+        "is_sole_replica": (replicas > 1) & (live == 1),
+    }
+
+
+def changed_partitions(rows: DataFrame, stored: DataFrame) -> DataFrame:
+    """Return the rows that are new, or newer than the stored row of their key with other values."""
+    known = stored.select(
+        *TOPIC_STATE.key, F.col("inventory_at_ms").alias("known_at_ms"), F.struct(*VALUES).alias("known")
+    )
+    is_new = F.col("known_at_ms").isNull()
+    # Maps cannot be compared; as sorted entries they can.
+    differs = ~_comparable(F.struct(*VALUES)).eqNullSafe(_comparable(F.col("known")))
+    is_newer = F.col("inventory_at_ms") > F.col("known_at_ms")
+    return (
+        rows.join(known, on=list(TOPIC_STATE.key), how="left").where(is_new | (is_newer & differs)).select(rows.columns)
+    )
+
+
+def _comparable(values: Column) -> Column:
+    return values.withField("configs", F.array_sort(F.map_entries(values["configs"])))
+
+
+def gone_partitions(stored: DataFrame, parts: DataFrame, scans: DataFrame) -> DataFrame:
+    """Return the keys of stored partitions that a newer whole scan of their cluster did not list."""
+    whole = scans.select("cluster", "collector", "at_ms")
+    listed = (
+        parts.join(whole, on=["cluster", "collector", "at_ms"], how="left_semi")
+        .withColumn("p", F.explode("r.partitions"))
+        .select("cluster", F.col("name").alias("topic"), F.col("p.partition").cast("int").alias("partition"))
+    )
+    return (
+        stored.join(whole, on=["cluster"], how="inner")
+        .where(F.col("inventory_at_ms") < F.col("at_ms"))
+        .join(listed, on=list(TOPIC_STATE.key), how="left_anti")
+        .select(*TOPIC_STATE.key, F.col("at_ms").alias("inventory_at_ms"))
+    )

@@ -1,0 +1,141 @@
+"""The status of every replica: placement x directory status x metadata. DataFrame in, DataFrame out.
+
+The rules, worst knowledge first (rank of the first that holds)::
+
+    its broker is offline                               offline, cause broker
+    its broker is unknown, or nobody judged it          unknown, cause unknown
+    its directory is offline                            offline, cause directory
+    its directory is saturated                          saturated, cause directory
+    no directory lists it, Kafka calls it offline       offline, cause directory (the broker lives)
+    no directory lists it, or its directory is unknown  unknown, cause unknown
+    it is the copy in progress of a move                moving
+    its directory is online, filling or critical        online
+    anything else                                       unknown, cause unknown
+
+A replica that the metadata assigns to a broker has a row though no directory lists it: it was never created, or lost,
+or lay in a directory that was offline before the first scan. One that the metadata no longer assigns has none, and
+neither has one of a topic that a later whole scan does not know, wherever it was listed last.
+"""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
+
+from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, ReplicaCause, ReplicaStatus
+from logdirwatch.store.placements import KEY, SEEN, WHEN
+from logdirwatch.store.schemas import REPLICA_STATE
+
+_PARTITION = ("cluster", "topic", "partition")
+_METADATA = ("leader", "replicas", "isr", "offline_replicas")
+_SERVING = (LogDirStatus.ONLINE, LogDirStatus.FILLING, LogDirStatus.CRITICAL)
+_LISTED = (ReplicaStatus.ONLINE, ReplicaStatus.SATURATED, ReplicaStatus.MOVING)
+_VIEW = "array<struct<path:string,status:string,since_ms:bigint>>"
+_BROKER = f"struct<cluster:string,broker:int,sequence:bigint,status:string,since_ms:bigint,log_dirs:{_VIEW}>"
+
+
+def judged_brokers(records: DataFrame) -> DataFrame:
+    """Return the newest judgement of each broker from state records (column ``record``, JSON).
+
+    Columns: cluster, broker, broker_status, broker_since_ms, and ``views``, a map of path to status and since_ms.
+    """
+    read = records.select(F.from_json("record", _BROKER).alias("b")).select("b.*")
+    newest = read.groupBy("cluster", "broker").agg(F.max_by(F.struct("*"), "sequence").alias("n"))
+    return newest.select(
+        "cluster",
+        "broker",
+        F.col("n.status").alias("broker_status"),
+        F.col("n.since_ms").alias("broker_since_ms"),
+        F.map_from_entries(
+            F.transform("n.log_dirs", lambda d: F.struct(d["path"], F.struct(d["status"], d["since_ms"])))
+        ).alias("views"),
+    )
+
+
+def derive(placements: DataFrame, partitions: DataFrame, brokers: DataFrame, scanned: DataFrame) -> DataFrame:
+    """Return every replica as ``replica_state`` should have it, with ``old``, its stored row, and ``is_gone``.
+
+    ``placements`` are those of ``store.placements``, ``partitions`` rows of ``topic_state``, ``brokers`` those of
+    ``judged_brokers``, ``scanned`` the time of each cluster's last whole scan of topics: cluster, scanned_at_ms.
+    """
+    metadata = partitions.select(*_PARTITION, *_METADATA, *WHEN, F.col("inventory_at_ms").alias("metadata_at_ms"))
+    seen = placements.join(metadata.drop(*WHEN), on=list(_PARTITION), how="left")
+    rows = seen.unionByName(_unlisted(placements, metadata), allowMissingColumns=True)
+    judged = rows.join(F.broadcast(brokers), on=["cluster", "broker"], how="left").join(
+        F.broadcast(scanned), on="cluster", how="left"
+    )
+    return _shaped(judged.withColumn("view", F.col("views")[F.col("log_dir")]).withColumn("verdict", _verdict()))
+
+
+def _unlisted(placements: DataFrame, metadata: DataFrame) -> DataFrame:
+    """Return the replicas that the metadata assigns and that no row of ``placements`` speaks of."""
+    assigned = metadata.withColumn("broker", F.explode("replicas")).withColumn("is_future", F.lit(False))
+    return assigned.join(placements.select(*KEY), on=list(KEY), how="left_anti")
+
+
+def _verdict() -> Column:
+    is_unlisted = F.col("log_dir").isNull()
+    is_offline_by_metadata = F.array_contains("offline_replicas", F.col("broker"))
+    view = F.col("view.status")
+    broker_since, view_since = F.col("broker_since_ms"), F.col("view.since_ms")
+    by_metadata = F.col("metadata_at_ms")
+    return (
+        F.when(F.col("broker_status") == BrokerStatus.OFFLINE, _is(ReplicaStatus.OFFLINE, "broker", broker_since))
+        .when(F.col("broker_status") == BrokerStatus.UNKNOWN, _is(ReplicaStatus.UNKNOWN, "unknown", broker_since))
+        .when(F.col("broker_status").isNull(), _is(ReplicaStatus.UNKNOWN, "unknown", by_metadata))
+        .when(view == LogDirStatus.OFFLINE, _is(ReplicaStatus.OFFLINE, "directory", view_since))
+        .when(view == LogDirStatus.SATURATED, _is(ReplicaStatus.SATURATED, "directory", view_since))
+        .when(
+            is_unlisted & F.coalesce(is_offline_by_metadata, F.lit(False)),
+            _is(ReplicaStatus.OFFLINE, "directory", by_metadata),
+        )
+        .when(is_unlisted, _is(ReplicaStatus.UNKNOWN, "unknown", by_metadata))
+        .when(view.isin(*_SERVING) & F.col("is_future"), _is(ReplicaStatus.MOVING, None, F.col("inventory_at_ms")))
+        .when(view.isin(*_SERVING), _is(ReplicaStatus.ONLINE, None, view_since))
+        .otherwise(_is(ReplicaStatus.UNKNOWN, "unknown", F.coalesce(view_since, by_metadata)))
+    )
+
+
+def _is(status: ReplicaStatus, cause: str | None, since: Column) -> Column:
+    spelled = F.lit(None if cause is None else ReplicaCause(cause).value)
+    return F.struct(F.lit(status.value).alias("status"), spelled.cast("string").alias("cause"), since.alias("since_ms"))
+
+
+def _shaped(rows: DataFrame) -> DataFrame:
+    """Shape the rows; a status keeps the time at which it began, whatever level its directory went through since."""
+    status, cause = F.col("verdict.status"), F.col("verdict.cause")
+    is_as_before = status.eqNullSafe(F.col("old.status")) & cause.eqNullSafe(F.col("old.cause"))
+    is_known = F.col("metadata_at_ms").isNotNull()
+    is_assigned = F.array_contains("replicas", F.col("broker"))
+    is_current = ~F.col("is_future")
+    return rows.select(
+        *KEY,
+        *SEEN,
+        status.alias("status"),
+        cause.alias("cause"),
+        F.when(is_known, is_current & F.col("leader").eqNullSafe(F.col("broker"))).alias("is_leader"),
+        F.when(is_known, is_current & F.array_contains("isr", F.col("broker"))).alias("in_isr"),
+        (F.col("log_dir").isNotNull() & status.isin(*_LISTED)).alias("is_listed"),
+        F.when(is_as_before, F.col("old.status_at_ms")).otherwise(F.col("verdict.since_ms")).alias("status_at_ms"),
+        *WHEN,
+        "old",
+        _is_gone(is_known, is_assigned).alias("is_gone"),
+    )
+
+
+def _is_gone(is_known: Column, is_assigned: Column) -> Column:
+    is_unlisted = F.col("log_dir").isNull()
+    is_deleted = F.coalesce(F.col("scanned_at_ms") > F.col("inventory_at_ms"), F.lit(False))
+    return (
+        F.when(F.col("is_future") & is_unlisted, F.lit(True))
+        .when(is_known, ~is_assigned)
+        .otherwise(is_unlisted | is_deleted)
+    )
+
+
+def changes(derived: DataFrame) -> DataFrame:
+    """Return what must be written: rows of ``replica_state`` that differ from their stored one, or are gone."""
+    values = F.struct(*REPLICA_STATE.names)
+    is_stored = F.col("old").isNotNull()
+    same = values.eqNullSafe(F.struct(*(F.col(f"old.{name}").alias(name) for name in REPLICA_STATE.names)))
+    must_go = F.col("is_gone") & is_stored
+    must_change = ~F.col("is_gone") & ~same
+    return derived.where(must_go | must_change).select(*REPLICA_STATE.names, "is_gone")

@@ -1,0 +1,53 @@
+"""Every Delta table by name.
+
+Times are epoch milliseconds in columns ending ``_ms``, sizes are bytes in columns ending ``_bytes``; null means that
+nobody knows. What varies in shape is JSON text.
+"""
+
+from logdirwatch.store.columns import Column, Table
+from logdirwatch.store.history_tables import (
+    ACTIONS,
+    ALERTS,
+    DECISIONS,
+    LOG_DIR_SAMPLES,
+    QUALITY_RESULTS,
+    REJECTED_RECORDS,
+    TRANSITIONS,
+)
+from logdirwatch.store.now_tables import BROKER_STATE, LOG_DIR_INVENTORY, LOG_DIR_STATE, REPLICA_STATE, TOPIC_STATE
+
+TABLES: dict[str, Table] = {
+    table.name: table
+    for table in (
+        BROKER_STATE,
+        LOG_DIR_STATE,
+        REPLICA_STATE,
+        TOPIC_STATE,
+        LOG_DIR_INVENTORY,
+        LOG_DIR_SAMPLES,
+        TRANSITIONS,
+        ALERTS,
+        ACTIONS,
+        DECISIONS,
+        REJECTED_RECORDS,
+        QUALITY_RESULTS,
+    )
+}
+
+__all__ = [
+    "ACTIONS",
+    "ALERTS",
+    "BROKER_STATE",
+    "DECISIONS",
+    "LOG_DIR_INVENTORY",
+    "LOG_DIR_SAMPLES",
+    "LOG_DIR_STATE",
+    "QUALITY_RESULTS",
+    "REJECTED_RECORDS",
+    "REPLICA_STATE",
+    "TABLES",
+    "TOPIC_STATE",
+    "TRANSITIONS",
+    "Column",
+    "Table",
+]

@@ -1,0 +1,171 @@
+"""Delta tables: where they are, how they come to be, and the merges that may be repeated without effect."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, TypeVar
+
+import structlog
+from delta.exceptions import (
+    ConcurrentAppendException,
+    ConcurrentDeleteDeleteException,
+    ConcurrentDeleteReadException,
+    ConcurrentTransactionException,
+    ConcurrentWriteException,
+    DeltaConcurrentModificationException,
+    MetadataChangedException,
+    ProtocolChangedException,
+)
+from delta.tables import DeltaTable
+from pyspark.sql import DataFrame, SparkSession
+
+from logdirwatch.errors import UserError
+from logdirwatch.settings import Settings
+from logdirwatch.store.columns import Column, Table
+
+log = structlog.get_logger(__name__)
+
+ATTEMPTS = 6
+FIRST_PAUSE_S = 0.5
+LONGEST_ERROR = 300
+CREATED_AT_ONCE = 4
+
+# PySpark makes each of them a class of its own, without their common parent.
+CONFLICTS = (
+    DeltaConcurrentModificationException,
+    ConcurrentAppendException,
+    ConcurrentDeleteDeleteException,
+    ConcurrentDeleteReadException,
+    ConcurrentTransactionException,
+    ConcurrentWriteException,
+    MetadataChangedException,
+    ProtocolChangedException,
+)
+
+# The command line reads the tables with a reader that knows no deletion vectors.
+PROPERTIES = {"delta.enableDeletionVectors": "false"}
+
+Span = tuple[int, int]
+Result = TypeVar("Result")
+
+
+class Tables:
+    """The tables of one configuration, seen through one Spark session."""
+
+    def __init__(self, spark: SparkSession, settings: Settings) -> None:
+        self._spark = spark
+        # Delta reads a table's log in 50 tasks, which for logs of this size is nearly all of a batch's time.
+        spark.conf.set("spark.databricks.delta.snapshotPartitions", "2")
+        self._path = settings.tables_path.rstrip("/")
+        self._schema = (
+            f"`{settings.tables.catalog}`.`{settings.tables.table_schema}`" if settings.tables.catalog else None
+        )
+
+    def name(self, table: Table) -> str:
+        """Return what SQL calls a table."""
+        return f"{self._schema}.`{table.name}`" if self._schema else f"delta.`{self._path}/{table.name}`"
+
+    def delta(self, table: Table) -> Any:
+        """Return a table for merging."""
+        return DeltaTable.forName(self._spark, self.name(table))
+
+    def read(self, table: Table) -> DataFrame:
+        """Return a table's rows."""
+        return self._spark.read.table(self.name(table))
+
+    def create_missing(self, tables: Iterable[Table]) -> None:
+        """Create the tables that are not there, and add the columns that an earlier release did not have."""
+        with ThreadPoolExecutor(CREATED_AT_ONCE) as pool:
+            list(pool.map(self._create_or_extend, tables))
+
+    def _create_or_extend(self, table: Table) -> None:
+        retried(f"create {table.name}", partial(self._created_or_extended, table))
+
+    def _created_or_extended(self, table: Table) -> None:
+        if not self._exists(table):
+            self._create(table)
+            return
+        there = set(self.read(table).columns)
+        missing = [column for column in table.columns if column.name not in there]
+        if missing:
+            definitions = ", ".join(map(_definition, missing))
+            self._spark.sql(f"ALTER TABLE {self.name(table)} ADD COLUMNS ({definitions})")
+
+    def _exists(self, table: Table) -> bool:
+        if self._schema:
+            return self._spark.catalog.tableExists(self.name(table))
+        return bool(DeltaTable.isDeltaTable(self._spark, f"{self._path}/{table.name}"))
+
+    def _create(self, table: Table) -> None:
+        columns = ", ".join(map(_definition, table.columns))
+        properties = ", ".join(f"'{key}' = '{value}'" for key, value in PROPERTIES.items())
+        clustered_by = ", ".join(table.clustered_by)
+        self._spark.sql(
+            f"CREATE TABLE IF NOT EXISTS {self.name(table)} ({columns}) USING delta CLUSTER BY ({clustered_by}) "
+            f"COMMENT {_quoted(table.comment)} TBLPROPERTIES ({properties})"
+        )
+
+    def insert_new(self, table: Table, rows: DataFrame, spans: Sequence[Span]) -> None:
+        """Append the rows whose key is not there yet; ``spans`` bound ``table.time`` of the rows.
+
+        Files outside the spans are not read, so the cost does not grow with the history.
+        """
+        condition = f"{same_key(table)} AND ({within(f't.{table.time}', spans)})"
+        self.merge(table, rows, condition, lambda merge: merge.whenNotMatchedInsertAll())
+
+    def merge(self, table: Table, rows: DataFrame, condition: str, clauses: Callable[[Any], Any]) -> None:
+        """Merge ``rows`` as ``s`` into ``table`` as ``t``; another writer in between means a new attempt."""
+
+        def once() -> None:
+            clauses(self.delta(table).alias("t").merge(rows.alias("s"), condition)).execute()
+
+        retried(f"merge into {table.name}", once)
+
+
+def same_key(table: Table) -> str:
+    """Return the condition that ``t`` and ``s`` have the same key, nulls being equal."""
+    return " AND ".join(f"t.`{column}` <=> s.`{column}`" for column in table.key)
+
+
+def within(column: str, spans: Sequence[Span]) -> str:
+    """Return the condition that ``column`` lies in one of ``spans``, both ends included."""
+    return " OR ".join(f"{column} BETWEEN {low} AND {high}" for low, high in spans) or "false"
+
+
+def retried(what: str, action: Callable[[], Result]) -> Result:
+    """Return ``action()``, tried anew with a growing pause while other writers come in between."""
+    pause_s = FIRST_PAUSE_S
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            return action()
+        except CONFLICTS as conflict:
+            if attempt == ATTEMPTS:
+                break
+            log.info("tables.conflict", what=what, retry_in_s=pause_s, conflict=type(conflict).__name__)
+        time.sleep(pause_s)
+        pause_s *= 2
+    raise UserError(f"{what}: other writers came in between {ATTEMPTS} times; let one application write")
+
+
+@contextmanager
+def short_errors(query: str, batch_id: int) -> Iterator[None]:
+    """Log what goes wrong in a batch, and raise it as one short line.
+
+    A long message that reaches Spark while the query is being stopped overflows the stack in one of its patterns.
+    """
+    try:
+        yield
+    except Exception as error:
+        log.exception("batch.failed", query=query, batch_id=batch_id)
+        line = " ".join(str(error).split())[:LONGEST_ERROR]
+        raise RuntimeError(f"{query}, batch {batch_id}: {type(error).__name__}: {line}") from None
+
+
+def _definition(column: Column) -> str:
+    return f"`{column.name}` {column.kind} COMMENT {_quoted(column.comment)}"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -1,0 +1,165 @@
+"""What ``store_inventory`` does with a batch. Every step may be repeated without effect; the markers come last."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import reduce
+from typing import Any
+
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
+
+from logdirwatch.model import topics
+from logdirwatch.store import brokers, partitions, placements, replicas, scans
+from logdirwatch.store.batch import Batch, looked_over
+from logdirwatch.store.history import rejected
+from logdirwatch.store.intake import take_in
+from logdirwatch.store.schemas import (
+    BROKER_STATE,
+    LOG_DIR_INVENTORY,
+    REJECTED_RECORDS,
+    REPLICA_STATE,
+    TOPIC_STATE,
+    Table,
+)
+from logdirwatch.store.tables import Tables, same_key
+
+WRITTEN = (REPLICA_STATE, TOPIC_STATE, LOG_DIR_INVENTORY, REJECTED_RECORDS)
+READ = (BROKER_STATE,)
+MOST_BROKERS_NAMED = 100
+
+
+class InventoryWriter:
+    """Writes batches of inventory and state, and keeps for the next one what is not whole yet or not stored yet.
+
+    ``store`` writes states in its own time: until it has, they are kept here, or replicas would fall back to what was.
+    What is kept is lost with the process; then the next scan, and ``store``, say it again.
+    """
+
+    def __init__(self, default_cluster: str) -> None:
+        self._default_cluster = default_cluster
+        self._kept: DataFrame | None = None
+
+    def write(self, records: DataFrame, tables: Tables) -> None:
+        """Write one batch of Kafka rows."""
+        new = take_in(records, self._default_cluster)
+        thin = (new if self._kept is None else new.unionByName(self._kept)).persist()
+        try:
+            batch = looked_over(thin)
+            write_batch(batch, tables)
+            self._kept = _kept(batch, tables)
+        finally:
+            thin.unpersist()
+
+
+def _kept(batch: Batch, tables: Tables) -> DataFrame | None:
+    parts = []
+    if batch.has("replicas", "topic", "scan"):
+        parts.append(scans.unfinished(batch.thin, tables.read(LOG_DIR_INVENTORY)))
+    if batch.has("state"):
+        parts.append(brokers.unstored_states(batch.of("state"), tables.read(BROKER_STATE), batch.of("deleted")))
+    if not parts:
+        return None
+    # Cut off from this batch, whose rows are let go.
+    rows = reduce(DataFrame.unionByName, parts).localCheckpoint()
+    return None if rows.isEmpty() else rows
+
+
+def write_batch(batch: Batch, tables: Tables) -> None:
+    """Write a batch of inventory and state; ``store`` keeps what was rejected of the state topic."""
+    if batch.has("rejected"):
+        _write_rejected(batch, tables)
+    if batch.has("deleted"):
+        _delete_markers(batch, tables)
+    markers = tables.read(LOG_DIR_INVENTORY)
+    log_dir_parts = scans.replicas_parts(batch.of("replicas"), markers)
+    topic_parts = scans.topic_parts(batch.of("topic"), markers)
+    log_dirs = scans.whole_log_dirs(log_dir_parts)
+    whole_scans = scans.whole_scans(topic_parts, scans.scan_ends(batch.of("scan"), markers))
+    if batch.has("topic", "scan"):
+        _merge_partitions(topic_parts, whole_scans, tables)
+    scanned = scans.last_whole_scans(markers, whole_scans)
+    _merge_replicas(batch, placements.listed_replicas(log_dir_parts), log_dirs, scanned, tables)
+    if batch.has("replicas", "scan"):
+        _merge_markers(scans.marker_rows(log_dirs, whole_scans), tables)
+
+
+def _write_rejected(batch: Batch, tables: Tables) -> None:
+    rows = rejected(batch.of("rejected")).where(F.col("topic") == topics.INVENTORY)
+    tables.insert_new(REJECTED_RECORDS, rows, batch.spans("rejected"))
+
+
+def _delete_markers(batch: Batch, tables: Tables) -> None:
+    """Forget what was scanned of brokers that are gone."""
+    tables.merge(
+        LOG_DIR_INVENTORY,
+        batch.of("deleted"),
+        "t.cluster = s.cluster AND t.broker = s.broker",
+        lambda merge: merge.whenMatchedDelete("t.inventory_at_ms <= s.at_ms"),
+    )
+
+
+def _merge_partitions(parts: DataFrame, whole_scans: DataFrame, tables: Tables) -> None:
+    stored = tables.read(TOPIC_STATE)
+    changed = partitions.changed_partitions(partitions.partition_rows(parts), stored)
+    gone = partitions.gone_partitions(stored, parts, whole_scans)
+    with _flagged(changed, gone) as rows:
+        if not rows.isEmpty():
+            is_newer = "s.inventory_at_ms > t.inventory_at_ms"
+            tables.merge(
+                TOPIC_STATE, rows, same_key(TOPIC_STATE), lambda merge: _replaced(merge, TOPIC_STATE, is_newer)
+            )
+
+
+def _merge_replicas(batch: Batch, listed: DataFrame, log_dirs: DataFrame, scanned: DataFrame, tables: Tables) -> None:
+    states = brokers.after_tombstones(batch.of("state"), batch.of("deleted")).select("record")
+    judged = replicas.judged_brokers(tables.read(BROKER_STATE).select("record").unionByName(states))
+    known = placements.placements(tables.read(REPLICA_STATE), listed, log_dirs)
+    changed = replicas.changes(replicas.derive(known, tables.read(TOPIC_STATE), judged, scanned)).persist()
+    try:
+        places = changed.select("cluster", "broker").distinct().limit(MOST_BROKERS_NAMED + 1).collect()
+        if places:
+            condition = f"{same_key(REPLICA_STATE)} AND {_only(places)}"
+            is_no_older = "coalesce(s.inventory_at_ms, -1) >= coalesce(t.inventory_at_ms, -1)"
+            tables.merge(REPLICA_STATE, changed, condition, lambda merge: _replaced(merge, REPLICA_STATE, is_no_older))
+    finally:
+        changed.unpersist()
+
+
+def _only(places: Sequence[Row]) -> str:
+    """Return a condition that spares the merge the files of other brokers, while these are few."""
+    if len(places) > MOST_BROKERS_NAMED:
+        return "true"
+    return f"t.broker IN ({', '.join(sorted({str(place['broker']) for place in places}))})"
+
+
+def _merge_markers(rows: DataFrame, tables: Tables) -> None:
+    is_newer = "s.inventory_at_ms > t.inventory_at_ms"
+    values = {name: f"s.`{name}`" for name in LOG_DIR_INVENTORY.names}
+    tables.merge(
+        LOG_DIR_INVENTORY,
+        rows,
+        same_key(LOG_DIR_INVENTORY),
+        lambda merge: merge.whenMatchedUpdate(is_newer, values).whenNotMatchedInsert(values=values),
+    )
+
+
+@contextmanager
+def _flagged(changed: DataFrame, gone: DataFrame) -> Iterator[DataFrame]:
+    """Hold rows to write and keys to delete as one frame, told apart by ``is_gone``."""
+    rows = changed.withColumn("is_gone", F.lit(False)).unionByName(
+        gone.withColumn("is_gone", F.lit(True)), allowMissingColumns=True
+    )
+    held = rows.persist()
+    try:
+        yield held
+    finally:
+        held.unpersist()
+
+
+def _replaced(merge: Any, table: Table, is_newer: str) -> Any:
+    values = {name: f"s.`{name}`" for name in table.names}
+    return (
+        merge.whenMatchedDelete(f"s.is_gone AND {is_newer}")
+        .whenMatchedUpdate(is_newer, values)
+        .whenNotMatchedInsert("NOT s.is_gone", values)
+    )

@@ -1,0 +1,140 @@
+"""The telemetry topics: how they should be, how they are, and making those that are missing."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kafka import KafkaAdminClient
+from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.errors import KafkaError, TopicAlreadyExistsError, UnknownTopicOrPartitionError, for_code
+
+from logdirwatch import kafka_clients
+from logdirwatch.errors import UserError
+from logdirwatch.model import topics as model
+from logdirwatch.model.topics import Topic
+from logdirwatch.settings import Settings, TopicSettings
+
+
+@dataclass(frozen=True)
+class Existing:
+    """A topic as Kafka has it; ``configs`` are effective values."""
+
+    partitions: int
+    replication_factor: int
+    configs: Mapping[str, str | None]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One setting of an existing topic that is not as wanted, and the command that changes it."""
+
+    text: str
+    command: str
+
+
+def wanted(settings: TopicSettings) -> tuple[Topic, ...]:
+    """Return the telemetry topics with the configured numbers of partitions."""
+    partitions = {
+        model.EVENTS: settings.events_partitions,
+        model.METRICS: settings.metrics_partitions,
+        model.INVENTORY: settings.inventory_partitions,
+    }
+    return tuple(replace(topic, partitions=partitions.get(topic.name, topic.partitions)) for topic in model.TOPICS)
+
+
+def differences(topic: Topic, existing: Existing, replication_factor: int, bootstrap_servers: str) -> list[Difference]:
+    """Return what of an existing topic is not as wanted."""
+    server = f"--bootstrap-server {shlex.quote(bootstrap_servers)}"
+    found = []
+    if existing.partitions != topic.partitions:
+        found.append(_partitions(topic, existing, server))
+    if existing.replication_factor != replication_factor:
+        text = f"replication factor {existing.replication_factor}, wanted {replication_factor}"
+        found.append(Difference(text, f"kafka-reassign-partitions.sh {server} --execute ... names the new replicas"))
+    changed = {key: value for key, value in topic.configs.items() if existing.configs.get(key) != value}
+    if changed:
+        text = ", ".join(f"{key} {existing.configs.get(key)}, wanted {value}" for key, value in changed.items())
+        added = ",".join(f"{key}=[{value}]" if "," in value else f"{key}={value}" for key, value in changed.items())
+        command = (
+            f"kafka-configs.sh {server} --alter --entity-type topics --entity-name {topic.name} --add-config {added}"
+        )
+        found.append(Difference(text, command))
+    return found
+
+
+def _partitions(topic: Topic, existing: Existing, server: str) -> Difference:
+    text = f"{existing.partitions} partitions, wanted {topic.partitions}"
+    if existing.partitions < topic.partitions:
+        command = f"kafka-topics.sh {server} --alter --topic {topic.name} --partitions {topic.partitions}"
+    else:
+        command = f"kafka-topics.sh {server} --delete --topic {topic.name}, and make it again: partitions only grow"
+    return Difference(text, command)
+
+
+def describe(admin: KafkaAdminClient, names: Sequence[str]) -> dict[str, Existing]:
+    """Return those of ``names`` that exist. Raises KafkaError."""
+    present = []
+    for topic in admin.describe_topics(list(names)):
+        error = for_code(topic["error_code"])
+        if topic["error_code"] and error is not UnknownTopicOrPartitionError:
+            raise error(topic["name"])
+        if not topic["error_code"]:
+            present.append(topic)
+    if not present:
+        return {}
+    resources = [ConfigResource(ConfigResourceType.TOPIC, topic["name"]) for topic in present]
+    configs = admin.describe_configs(resources, config_filter="all")["topic"]
+    return {
+        topic["name"]: Existing(
+            partitions=len(topic["partitions"]),
+            replication_factor=max((len(part["replica_nodes"]) for part in topic["partitions"]), default=0),
+            configs={key: entry["value"] for key, entry in configs[topic["name"]].items()},
+        )
+        for topic in present
+    }
+
+
+def existing_topics(settings: Settings) -> dict[str, Existing]:
+    """Return the telemetry topics that exist. Raises UserError when the telemetry cluster cannot be asked."""
+    with kafka_clients.admin(settings.telemetry) as admin:
+        try:
+            return describe(admin, [topic.name for topic in wanted(settings.topics)])
+        except KafkaError as error:
+            raise kafka_clients.unreachable(settings.telemetry, error) from None
+
+
+def create_missing(settings: Settings) -> list[Topic]:
+    """Make the telemetry topics that do not exist and wait until they can be used; return them.
+
+    Raises UserError when the telemetry cluster cannot be asked or refuses.
+    """
+    with kafka_clients.admin(settings.telemetry) as admin:
+        try:
+            present = describe(admin, [topic.name for topic in wanted(settings.topics)])
+            missing = [topic for topic in wanted(settings.topics) if topic.name not in present]
+            if missing:
+                _create(admin, missing, settings.topics.replication_factor)
+        except KafkaError as error:
+            raise UserError(
+                f"topics: {settings.telemetry.bootstrap_servers}: {kafka_clients.one_line(error)}"
+            ) from None
+    return missing
+
+
+def _create(admin: KafkaAdminClient, missing: Sequence[Topic], replication_factor: int) -> None:
+    answer = admin.create_topics(
+        {
+            topic.name: {
+                "num_partitions": topic.partitions,
+                "replication_factor": replication_factor,
+                "configs": topic.configs,
+            }
+            for topic in missing
+        },
+        raise_errors=False,
+    )
+    for topic in answer["topics"]:
+        error = for_code(topic["error_code"])
+        if topic["error_code"] and error is not TopicAlreadyExistsError:
+            raise error(f"{topic['name']}: {topic['error_message']}")
+    admin.wait_for_topics([topic.name for topic in missing])

@@ -1,0 +1,160 @@
+"""A history of records on a real telemetry cluster, the stream over it, and what comes out."""
+
+import json
+import os
+import signal
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from logdirwatch import settings as configuration
+from logdirwatch import telemetry
+from logdirwatch.demo import tables
+from logdirwatch.demo.services import Service
+from logdirwatch.kafka_clients import admin, producer, read_all
+from logdirwatch.local.config import INTERPRETED
+from logdirwatch.model import topics
+from logdirwatch.settings import Settings
+from tests.support.waiting import wait_until
+
+NAMES = [topic.name for topic in topics.TOPICS]
+
+
+def fresh_topics(settings: Settings) -> None:
+    """Empty the telemetry cluster: all its topics are deleted and made anew."""
+    with admin(settings.telemetry) as client:
+        existing = [name for name in client.list_topics() if name in NAMES]
+        if existing:
+            client.delete_topics(existing)
+        wait_until(lambda: not set(client.list_topics()) & set(NAMES), 60, "the old telemetry topics to be gone")
+    telemetry.create_missing(settings)
+
+
+@dataclass
+class Message:
+    """One record to write, its partition and time fixed so that every run writes the same."""
+
+    topic: str
+    value: bytes
+    timestamp_ms: int
+    partition: int = 0
+
+
+def send(settings: Settings, messages: list[Message]) -> None:
+    """Write records in order and wait for their acknowledgement."""
+    client = producer(settings.telemetry, acks="all", request_timeout_ms=10_000, delivery_timeout_ms=30_000)
+    try:
+        sent = [client.send(m.topic, m.value, partition=m.partition, timestamp_ms=m.timestamp_ms) for m in messages]
+        for future in sent:
+            future.get(timeout=30)
+    finally:
+        client.close(timeout=5)
+
+
+@dataclass
+class Run:
+    """The stream over a folder of its own: started, stopped, killed, and read."""
+
+    folder: Path
+    base: Settings
+    overrides: dict[str, Any] = field(default_factory=dict)
+    queries: tuple[str, ...] = ("fast_lane", "detect", "store")
+    service: Service | None = None
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir(parents=True)
+        content = {
+            "home": str(self.base.home_path),
+            "default_cluster": "fallback",
+            "telemetry": {"bootstrap_servers": self.base.telemetry.bootstrap_servers},
+            "tables": {"path": str(self.folder / "tables")},
+            "checkpoints": {"path": str(self.folder / "checkpoints")},
+            "detect": {"state_refresh_ms": 0, "silence_min_ms": 86_400_000},
+            "stream": {
+                "driver_memory": "1g",
+                "store_trigger": "2 seconds",
+                "detect_trigger": "500 milliseconds",
+                "stop_timeout_ms": 1_000,
+                "driver_java_options": "-XX:TieredStopAtLevel=1",
+                "extra": INTERPRETED,
+            },
+        } | self.overrides
+        self.config = self.folder / "logdirwatch.yaml"
+        self.config.write_text(yaml.safe_dump(content))
+        self.settings = configuration.load(self.config)
+
+    def start(self) -> None:
+        chosen = [word for query in self.queries for word in ("--query", query)]
+        log_file = self.folder / "stream.log"
+        self.service = Service("stream", ["--config", str(self.config), "stream", *chosen], log_file).start()
+
+    def stop(self) -> int | None:
+        service, self.service = self.service, None
+        return None if service is None else service.stop()
+
+    def kill(self) -> None:
+        """Kill driver, JVM and Python workers at once."""
+        os.killpg(self.service.pid, signal.SIGKILL)
+        self.stop()
+
+    def uncommitted(self, query: str) -> set[int]:
+        """The batches of a query whose offsets are written and whose commit is not."""
+        return self._batches(query, "offsets") - self._batches(query, "commits")
+
+    def _batches(self, query: str, kind: str) -> set[int]:
+        try:
+            names = os.listdir(self.folder / "checkpoints" / query / kind)  # noqa: PTH208 - the fastest way to look
+        except FileNotFoundError:
+            return set()
+        return {int(name) for name in names if name.isdecimal()}
+
+    def kill_inside_a_batch(self, query: str, deadline_s: float = 60.0) -> set[int]:
+        """Kill as soon as a batch of ``query`` has begun and not ended; return the batches that were cut."""
+        end_s = time.monotonic() + deadline_s
+        seen = self._batches(query, "offsets")
+        while not self.uncommitted(query) - seen:
+            self.service.check()
+            assert time.monotonic() < end_s, f"no batch of {query} began within {deadline_s:g} s"
+        self.kill()
+        return self.uncommitted(query)
+
+    def wait_for(self, condition, message: str, deadline_s: float = 120.0):
+        def seen():
+            self.service.check()
+            return condition()
+
+        return wait_until(seen, deadline_s, f"{message}; {self.service.tail()}", pause_s=0.3)
+
+    def values(self, topic: str) -> list[tuple[bytes, bytes]]:
+        """Every record of a topic as (key, value), repeats included."""
+        return [(record.key, record.value) for record in read_all(self.settings.telemetry, topic)]
+
+    def alerts(self) -> dict[tuple[str, int], set[bytes]]:
+        """The different values of each (alert_id, revision) on the topic, heartbeats left out."""
+        found = defaultdict(set)
+        for _, value in self.values(topics.ALERTS):
+            record = json.loads(value)
+            if record["rule"] != "heartbeat":
+                found[record["alert_id"], record["revision"]].add(value)
+        return dict(found)
+
+    def states(self) -> dict[tuple[str, int], dict[str, Any]]:
+        """The latest state record of each broker."""
+        latest: dict[tuple[str, int], dict[str, Any]] = {}
+        for _, value in self.values(topics.STATE):
+            record = json.loads(value)
+            key = record["cluster"], record["broker"]
+            if key not in latest or record["sequence"] >= latest[key]["sequence"]:
+                latest[key] = record
+        return latest
+
+    def rows(self, table: str, without: tuple[str, ...] = ()) -> list[dict[str, Any]]:
+        """A table's rows without what may differ between runs: where in a topic they came from, and ``without``."""
+        left_out = {"source_topic", "source_partition", "source_offset", *without}
+        found = tables.rows(self.settings.tables_path, table)
+        kept = [{name: value for name, value in row.items() if name not in left_out} for row in found]
+        return sorted(kept, key=repr)

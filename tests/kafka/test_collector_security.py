@@ -1,0 +1,71 @@
+"""The collector where it must say who it is: without permission, with it, with the wrong password, over TLS."""
+
+import re
+
+import pytest
+
+from logdirwatch.model.vocabulary import PollStatus
+from tests.kafka.collecting import Collector, run, write_config
+from tests.kafka.conftest import JARS_HOME
+from tests.kafka.secured import PASSWORD, secured_broker
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory):
+    with secured_broker(tmp_path_factory.mktemp("secured"), JARS_HOME) as broker:
+        yield broker
+
+
+def collecting(cluster, servers, folder, client=None):
+    return Collector(cluster.telemetry, servers, folder, client=client or {})
+
+
+@pytest.mark.parametrize("listener", ["open", "tls", "sasl"])
+def test_a_broker_that_may_not_be_asked_is_unauthorized_and_not_without_disks(
+    collected_cluster, secured, tmp_path, listener
+):
+    client = {"open": {}, "tls": secured.tls_client, "sasl": secured.client("watcher")}[listener]
+    with collecting(collected_cluster, getattr(secured, listener), tmp_path, client) as collector:
+        record = collector.metrics_where(0, lambda record: True, "any")
+        assert record.status is PollStatus.UNAUTHORIZED
+        assert "ClusterAuthorizationFailedError" in record.error
+        assert record.log_dirs == []
+        assert (record.is_fenced, record.is_registered) == (False, True)
+        assert "unauthorized" in collector.says("broker does not tell its disks")
+        assert collector.stop() == 0
+
+
+def test_with_permission_its_directories_are_told(collected_cluster, secured, tmp_path):
+    with collecting(collected_cluster, secured.sasl, tmp_path, secured.client("admin")) as collector:
+        record = collector.metrics_where(
+            0, lambda record: record.log_dirs and record.log_dirs[0].replica_count is not None, "complete"
+        )
+        assert record.status is PollStatus.OK
+        assert record.log_dirs[0].total_bytes > 0
+        assert record.configs is None or record.configs["log.dirs"] == record.log_dirs[0].path
+        assert record.log_dirs[0].is_metadata_dir is True
+
+
+def test_a_wrong_password_is_said_and_never_shown(collected_cluster, secured, tmp_path):
+    config = write_config(
+        tmp_path / "wrong.yaml",
+        collected_cluster.telemetry,
+        secured.sasl,
+        client=secured.client("admin", "wr0ng"),
+    )
+    done = run(config, "collect", "--once")
+    assert done.returncode == 1
+    assert re.search("SaslAuthenticationFailedError|are the credentials right", done.stderr)
+    assert "could not ask everything of test" in done.stderr
+    for secret in ("wr0ng", PASSWORD):
+        assert secret not in done.stdout + done.stderr
+
+
+def test_an_untranslatable_property_is_named_at_the_start(collected_cluster, tmp_path):
+    config = write_config(
+        tmp_path / "odd.yaml", collected_cluster.telemetry, "127.0.0.1:1", client={"ssl.provider": "hidden"}
+    )
+    done = run(config, "collect")
+    assert done.returncode == 2
+    assert done.stderr.startswith("logdirwatch: Kafka client property ssl.provider: not supported")
+    assert "hidden" not in done.stderr

@@ -1,0 +1,101 @@
+"""The commands that read and decide, on a real telemetry cluster, as a person or a program starts them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import msgspec
+import pytest
+
+from logdirwatch.kafka_clients import producer, read_all
+from logdirwatch.model import topics
+from logdirwatch.model.records import DecisionRecord
+from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule
+from tests.kafka.telemetry import fresh_topics
+from tests.support.waiting import wait_until
+from tests.unit.report.builders import action, alert
+
+
+@pytest.fixture(scope="module")
+def commands(cluster, watched):
+    """What runs a command against a telemetry cluster with one alert in both lanes, one resolved, and an action."""
+    fresh_topics(watched)
+    heartbeat = alert("h", 7, rule=Rule.HEARTBEAT, status=AlertStatus.RESOLVED)
+    alerts = [alert("x", 1), alert("x", 0), alert("y", 3, status=AlertStatus.RESOLVED), heartbeat]
+    send(watched, topics.ALERTS, *alerts)
+    send(watched, topics.ACTIONS, action("c1"))
+
+    def command(*arguments, **options):
+        line = [sys.executable, "-m", "logdirwatch", "--config", str(cluster.config_path), *arguments]
+        return subprocess.run(line, capture_output=True, text=True, timeout=120, check=False, **options)
+
+    return command
+
+
+def send(settings, topic, *records):
+    """Write alerts or actions, keyed as the stream keys them."""
+    client = producer(settings.telemetry, acks="all", delivery_timeout_ms=30_000, request_timeout_ms=10_000)
+    try:
+        for record in records:
+            client.send(topic, key=key_of(record).encode(), value=msgspec.json.encode(record)).get(timeout=30)
+    finally:
+        client.close(timeout=5)
+
+
+def key_of(record):
+    identity = getattr(record, "action_id", record.alert_id)
+    return identity if record.revision else f"{identity}/fast"
+
+
+def ended(process):
+    """Return the exit code of a process that was asked to end; one that does not is killed."""
+    try:
+        return process.wait(60)
+    finally:
+        process.kill()
+
+
+def identities(out):
+    return [(row["alert_id"], row["revision"]) for row in map(json.loads, out.splitlines())]
+
+
+def test_alerts_are_read_in_their_latest_revision(commands):
+    ended = commands("alerts", "--json", "--all")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert identities(ended.stdout) == [("x", 1), ("y", 3)]
+
+
+def test_followed_alerts_are_printed_once_as_they_come_until_ctrl_c(cluster, watched, commands, tmp_path):
+    out = tmp_path / "out"
+    # A shell starts what runs in its background with SIGINT ignored, and its children inherit that.
+    program = ["env", "--default-signal=INT", sys.executable, "-m", "logdirwatch"]
+    line = [*program, "--config", str(cluster.config_path), "alerts", "--follow", "--json"]
+    with out.open("w") as stdout, subprocess.Popen(line, stdout=stdout, stderr=subprocess.PIPE) as follower:
+        try:
+            wait_until(lambda: "\n" in out.read_text(), 60, "the open alert to be printed")
+            send(watched, topics.ALERTS, alert("x", 1), alert("z", 1), alert("x", 2))
+            wait_until(lambda: len(out.read_text().splitlines()) >= 3, 60, "the new revisions to be printed")
+        finally:
+            follower.send_signal(signal.SIGINT)
+            code = ended(follower)
+        assert code == 0
+    assert identities(out.read_text()) == [("x", 1), ("z", 1), ("x", 2)]
+
+
+def test_a_decision_is_acknowledged_by_kafka(watched, commands):
+    ended = commands("actions", "reject", "c1", "--by", "ada", "--reason", "not tonight")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    (record,) = (
+        msgspec.json.decode(r.value, type=DecisionRecord) for r in read_all(watched.telemetry, topics.DECISIONS)
+    )
+    assert (record.id, record.decision, record.by, record.reason) == ("c1", Decision.REJECT, "ada", "not tonight")
+
+
+def test_a_telemetry_cluster_that_is_away_is_one_line(commands):
+    away = {**os.environ, "LOGDIRWATCH_TELEMETRY__BOOTSTRAP_SERVERS": "127.0.0.1:1"}
+    ended = commands("alerts", env=away)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.startswith("logdirwatch: Kafka at 127.0.0.1:1 cannot be reached")
+    assert ended.stderr.count("\n") == 1

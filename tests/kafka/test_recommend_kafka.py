@@ -1,0 +1,182 @@
+"""Recommendations carried out on a real cluster as they stand: pasted into a shell, with Kafka's own tools.
+
+Directories are sized filesystems, since space is the point.
+"""
+
+import subprocess
+import time
+from dataclasses import replace
+
+import pytest
+
+from logdirwatch import kafka_clients, telemetry
+from logdirwatch import settings as configuration
+from logdirwatch.jobs.recommend import policy_for
+from logdirwatch.local.config import CLUSTER, ClusterSpec
+from logdirwatch.model.vocabulary import ActionKind, Cause, LogDirStatus
+from logdirwatch.plan.progress import progress
+from logdirwatch.plan.recommend import recommend
+from logdirwatch.plan.runbook import RUNBOOKS, investigate
+from logdirwatch.settings import KafkaSettings
+from tests.kafka.collecting import collector_of
+from tests.kafka.conftest import cluster_in
+from tests.kafka.observing import facts_after
+from tests.support.waiting import wait_until
+from tests.unit.plan.builders import MIB, alert, space_alert
+
+PASTE_DEADLINE_S = 240
+SLACK_S = 30
+EMPTY_RATIO = 0.1
+THROTTLES = (
+    "leader.replication.throttled.rate",
+    "follower.replication.throttled.rate",
+    "replica.alter.log.dirs.io.max.bytes.per.second",
+)
+
+
+@pytest.fixture(scope="module")
+def sized(tmp_path_factory):
+    """Four brokers in two racks, with two directories of 64 MiB each."""
+    spec = ClusterSpec(brokers=4, log_dirs=2, log_dir_size_bytes=64 * MIB)
+    with cluster_in(tmp_path_factory.mktemp("sized"), spec) as running:
+        telemetry.create_missing(configuration.load(running.config_path))
+        yield running
+
+
+@pytest.fixture(scope="module")
+def policy(sized):
+    return policy_for(configuration.load(sized.config_path), CLUSTER)
+
+
+@pytest.fixture(scope="module")
+def collector(sized, tmp_path_factory):
+    with collector_of(sized, tmp_path_factory.mktemp("collector")) as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def emptied(sized):
+    """What a test wrote is gone before the next one begins."""
+    yield
+    servers = KafkaSettings(bootstrap_servers=sized.bootstrap_servers)
+    with kafka_clients.admin(servers) as admin:
+        admin.delete_topics([name for name in admin.list_topics() if name.startswith("fill-")])
+    places = [(node.id, path) for node in sized.state().brokers for path in node.log_dirs]
+    wait_until(
+        lambda: all(sized.space(*place).used_ratio < EMPTY_RATIO for place in places), SLACK_S, "the data to be deleted"
+    )
+
+
+def now():
+    return time.time_ns() // 1_000_000
+
+
+def paste(commands, folder):
+    """Paste commands into a shell in an empty folder; all of them must succeed."""
+    folder.mkdir(exist_ok=True)
+    script = "\n".join(["set -e", *commands])
+    done = subprocess.run(
+        ["sh", "-c", script], cwd=folder, capture_output=True, text=True, timeout=PASTE_DEADLINE_S, check=False
+    )
+    assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def filled(sized, collector, broker, index, partitions):
+    """Fill a directory to four fifths; return its place and the facts."""
+    place = broker, sized.state().broker(broker).log_dirs[index]
+    sized.fill(broker, index, until_ratio=0.8, partitions=partitions)
+    used = 0.79 * 64 * MIB
+    return place, facts_after(collector, now(), lambda facts: facts.directories[place].used_bytes >= used)
+
+
+def recommended(facts, policy, an_alert, place, kind):
+    actions = recommend(an_alert(number=place[0], log_dir=place[1], cluster="test"), facts, policy, now())
+    assert actions[0].vetoes == []
+    return next(action for action in actions if action.kind is kind)
+
+
+def throttles_left(facts):
+    return [(b.id, key) for b in facts.brokers.values() for key in THROTTLES if _is_set(b.configs.get(key))]
+
+
+def _is_set(value):
+    return value is not None and int(value) != 2**63 - 1
+
+
+def test_a_filling_directory_is_saved_by_a_move_and_the_move_can_be_undone(sized, collector, policy, tmp_path):
+    place, before = filled(sized, collector, broker=1, index=0, partitions=6)
+    action = recommended(before, policy, space_alert, place, ActionKind.MOVE_LOG_DIR)
+    said = paste(action.commands, tmp_path / "do")
+    assert "completed successfully" in said
+    after = facts_after(collector, now(), lambda facts: progress(action, facts).is_done)
+    freed = before.directories[place].used_bytes - after.directories[place].used_bytes
+    assert freed == pytest.approx(action.expected["frees_bytes"], rel=0.1)
+    assert after.directories[place].used_bytes < policy.limits.target_ratio * 64 * MIB
+    assert throttles_left(after) == []
+    paste(action.undo["commands"], tmp_path / "undo")
+    back = facts_after(collector, now(), lambda facts: not progress(action, facts).is_running)
+    assert progress(action, back).reached == 0
+
+
+def test_a_retention_cut_frees_what_it_promised_when_it_promised(sized, collector, policy, tmp_path):
+    place, before = filled(sized, collector, broker=2, index=0, partitions=2)
+    action = recommended(before, policy, space_alert, place, ActionKind.LOWER_RETENTION)
+    paste(action.commands, tmp_path)
+    promised = action.expected["frees_bytes"]
+    enough = before.directories[place].used_bytes - promised
+    wait_until(
+        lambda: sized.space(*place).used_ratio * 64 * MIB <= enough,
+        action.expected["needs_ms"] / 1000 + SLACK_S,
+        f"the promised bytes to be free in {place}",
+    )
+    after = facts_after(collector, now(), lambda facts: progress(action, facts).is_done)
+    observed = progress(action, after).observed["frees_bytes"]
+    assert promised <= observed <= promised + 2 * MIB, "one segment of 1 MiB more in each of two replicas"
+    topic = action.target["topic"]
+    paste(action.undo["commands"], tmp_path)
+    undone = facts_after(collector, now(), lambda facts: not progress(action, facts).is_running)
+    assert undone.topics[topic].configs["retention.bytes"] == before.topics[topic].configs["retention.bytes"]
+    assert "retention.bytes" not in undone.topics[topic].overridden
+
+
+def test_the_replicas_of_a_failed_directory_are_rebuilt_where_the_action_says(sized, collector, policy, tmp_path):
+    """The lost replicas are the leaders; the reassignment is accepted by Kafka's own tool and verified to its end."""
+    place = 3, sized.state().broker(3).log_dirs[1]
+    sized.fill(3, 1, until_ratio=0.3, partitions=4, replicas=[0])
+    wanted = facts_after(collector, now(), lambda facts: len(facts.replicas_in(place)) >= 4)
+    lost = {replica.key for replica in wanted.replicas_in(place)}
+    sized.break_log_dir(3, 1)
+    failed = facts_after(
+        collector, now(), lambda facts: facts.directories[place].status is LogDirStatus.OFFLINE and _led(facts, lost)
+    )
+    # The last sample before the failure, as the state machine keeps it.
+    known = replace(failed.directories[place], cause=Cause.FAILED)
+    facts = replace(failed, directories=failed.directories | {place: known})
+    action = recommended(facts, policy, alert, place, ActionKind.REASSIGN)
+    assert {(p["topic"], p["partition"]) for p in action.reassignment["partitions"]} >= {
+        key for key in lost if len(facts.partitions[key].replicas) > 1
+    }
+    said = paste(action.commands, tmp_path)
+    assert "Clearing broker-level throttles" in said
+    after = facts_after(collector, now(), lambda facts: progress(action, facts).is_done)
+    for entry in action.reassignment["partitions"]:
+        rebuilt = after.partitions[entry["topic"], entry["partition"]]
+        assert rebuilt.replicas == tuple(entry["replicas"])
+        assert set(rebuilt.isr) == set(entry["replicas"])
+        racks = {after.brokers[number].rack for number in rebuilt.replicas}
+        assert racks == {facts.brokers[number].rack for number in facts.partitions[rebuilt.key].replicas}
+        for number, path in zip(entry["replicas"], entry["log_dirs"], strict=True):
+            places = {r.place for r in after.replicas_of(rebuilt.key)}
+            assert path == "any" or (number, path) in places
+    assert throttles_left(after) == []
+
+
+def test_every_step_of_the_runbook_runs_as_it_stands(policy, tmp_path):
+    alerts = [alert(rule, number=0, cluster="test") for rule in RUNBOOKS]
+    commands = [command for an_alert in alerts for command in investigate(an_alert, policy).commands]
+    paste(dict.fromkeys(commands), tmp_path)
+
+
+def _led(facts, keys):
+    return all(facts.partitions[key].leader not in (None, 3) for key in keys if len(facts.partitions[key].replicas) > 1)

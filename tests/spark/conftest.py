@@ -1,0 +1,43 @@
+"""One Spark session for the whole tier: two cores, Delta, UTC, built as the product builds its own."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from logdirwatch.jobs.session import build_session
+from logdirwatch.local.config import INTERPRETED
+from logdirwatch.settings import Settings, StreamSettings
+from logdirwatch.store.schemas import TABLES
+from tests.spark.lake import Lake
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("spark")
+    # The jars stay between runs: downloading them is no part of what is tested.
+    home = os.environ.get("LOGDIRWATCH_HOME", str(Path(__file__).parents[2] / ".logdirwatch"))
+    stream = StreamSettings(
+        master="local[2]",
+        driver_memory="2g",
+        shuffle_partitions=2,
+        extra={**INTERPRETED, "spark.sql.warehouse.dir": str(folder / "warehouse")},
+    )
+    session = build_session(Settings(home=home, stream=stream), "logdirwatch-tests")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def empty_tables(spark, tmp_path_factory):
+    """Every table, made once."""
+    folder = tmp_path_factory.mktemp("empty") / "tables"
+    Lake(spark, folder).tables.create_missing(TABLES.values())
+    return folder
+
+
+@pytest.fixture
+def lake(spark, empty_tables, tmp_path):
+    """Every table, empty: copied, for making them takes seconds."""
+    return Lake(spark, shutil.copytree(empty_tables, tmp_path / "tables"))

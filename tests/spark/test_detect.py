@@ -1,0 +1,138 @@
+"""The Spark adapter of the state machine: rows in, records out, state kept over restarts."""
+
+import datetime as dt
+import json
+
+import msgspec
+import pytest
+
+from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.jobs import detect
+from logdirwatch.model.records import AlertRecord, StateRecord
+from logdirwatch.settings import Settings
+from tests.support.waiting import wait_until
+
+SCHEMA = "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"
+T0 = 1_700_000_000_000
+MIB = 1 << 20
+
+
+def metrics(at_ms, *, broker=7, used=0.5, error_code=0, cluster="prod", **fields):
+    sizes = {} if error_code else {"total_bytes": 1000 * MIB, "usable_bytes": round(1000 * MIB * (1 - used))}
+    log_dir = {"path": "/d1", "error_code": error_code} | sizes
+    record = {"version": 1, "cluster": cluster, "broker": broker, "timestamp_ms": at_ms, "status": "ok"}
+    return record | {"collector": "c1", "interval_ms": 5_000, "log_dirs": [log_dir]} | fields
+
+
+class Feed:
+    """A file-fed stream of Kafka rows through ``detect``, and everything it wrote, by batch."""
+
+    def __init__(self, spark, folder, settings):
+        self.spark, self.folder, self.settings = spark, folder, settings
+        self.offsets = {}
+        self.written = []
+        self.query = None
+        (folder / "in").mkdir()
+
+    def start(self):
+        records = self.spark.readStream.schema(SCHEMA).parquet(str(self.folder / "in"))
+        self.query = (
+            detect.judged(records, self.settings)
+            .writeStream.foreachBatch(lambda frame, _: self.written.extend(frame.collect()))
+            .outputMode("update")
+            .option("checkpointLocation", str(self.folder / "checkpoint"))
+            .trigger(processingTime="100 milliseconds")
+            .start()
+        )
+        return self
+
+    def stop(self):
+        self.query.stop()
+
+    def send(self, *records, topic="logdir.metrics"):
+        rows = []
+        for record in records:
+            value = record if isinstance(record, bytes) else json.dumps(record).encode()
+            offset = self.offsets[topic] = self.offsets.get(topic, -1) + 1
+            at_ms = record.get("timestamp_ms", T0) if isinstance(record, dict) else T0
+            time = dt.datetime.fromtimestamp(at_ms / 1000, dt.timezone.utc)
+            rows.append((None, bytearray(value), topic, 0, offset, time))
+        self.spark.createDataFrame(rows, SCHEMA).coalesce(1).write.mode("append").parquet(str(self.folder / "in"))
+
+    def records(self, topic):
+        kind = StateRecord if topic == "logdir.state" else AlertRecord
+        return [msgspec.json.decode(row.value, type=kind) for row in self.written if row.topic == topic]
+
+    def wait_for(self, topic, condition, message):
+        def seen():
+            assert self.query.exception() is None, str(self.query.exception())[:500]
+            return [record for record in self.records(topic) if condition(record)]
+
+        return wait_until(seen, 60, message)[-1]
+
+
+@pytest.fixture
+def feed(spark, tmp_path):
+    settings = Settings(detect=DetectSettings(silence_min_ms=3_600_000), default_cluster="fallback")
+    stream = Feed(spark, tmp_path, settings).start()
+    yield stream
+    stream.stop()
+
+
+def test_a_failing_directory_becomes_an_alert_and_state_with_its_transitions(feed):
+    feed.send(metrics(T0))
+    first = feed.wait_for("logdir.state", lambda r: r.status == "online", "the first state of the broker")
+    assert (first.sequence, [t.to_status for t in first.transitions]) == (1, ["online", "online"])
+    feed.send(metrics(T0 + 5_000, error_code=56))
+    alert = feed.wait_for("logdir.alerts", lambda r: r.rule == "log_dir_offline", "the alert of the directory")
+    assert (alert.revision, alert.cause, alert.log_dir) == (1, "failed", "/d1")
+    state = feed.wait_for("logdir.state", lambda r: r.status == "degraded", "the degraded broker")
+    assert state.sequence == 2
+    assert state.positions == {"logdir.metrics/0": 1}
+    assert {row.key for row in feed.written} == {alert.alert_id, "prod/7"}
+
+
+def test_state_survives_a_restart_and_the_alert_goes_on_under_its_identity(feed):
+    feed.send(metrics(T0), metrics(T0 + 5_000, error_code=56))
+    opened = feed.wait_for("logdir.alerts", lambda r: r.status == "firing", "the alert before the restart")
+    feed.stop()
+    feed.send(metrics(T0 + 10_000))
+    feed.start()
+    closed = feed.wait_for("logdir.alerts", lambda r: r.status == "resolved", "the resolve after the restart")
+    assert (closed.alert_id, closed.revision, closed.reason) == (opened.alert_id, 2, "recovered")
+
+
+def test_garbage_stops_nothing_and_speaks_for_nobody(feed):
+    feed.send(b"garbage", b"\xff\xfe", b"{}", b'{"version":2,"cluster":"prod","broker":7}', metrics(T0, used=0.96))
+    alert = feed.wait_for("logdir.alerts", lambda r: r.rule == "log_dir_space", "the alert behind the garbage")
+    assert alert.severity == "page"
+    assert {record.broker for record in feed.records("logdir.state")} == {7}
+
+
+def test_a_heartbeat_is_handed_on_to_the_alert_topic(feed):
+    beat = {"version": 1, "type": "heartbeat", "cluster": "prod", "collector": "c1", "timestamp_ms": T0}
+    feed.send(beat, beat | {"timestamp_ms": T0 + 10_000})
+    alert = feed.wait_for("logdir.alerts", lambda r: r.rule == "heartbeat", "the heartbeat")
+    assert (alert.revision, alert.status, alert.at_ms) == ((T0 + 10_000) // 1000, "resolved", T0 + 10_000)
+    assert feed.records("logdir.state") == []
+
+
+def test_a_bare_event_counts_for_the_default_cluster(feed):
+    feed.send(metrics(T0, cluster="fallback"))
+    feed.send({"version": 1, "broker": 7, "event": 1}, topic="logdir.events")
+    feed.send(metrics(T0 + 5_000, cluster="fallback", error_code=56))
+    alert = feed.wait_for("logdir.alerts", lambda r: r.status == "firing", "the alert of the bare event")
+    assert (alert.cluster, alert.log_dir) == ("fallback", "/d1")
+
+
+def test_silence_is_noticed_without_any_input(spark, tmp_path):
+    settings = Settings(detect=DetectSettings(silence_min_ms=1_000))
+    feed = Feed(spark, tmp_path, settings).start()
+    try:
+        feed.send(metrics(T0, interval_ms=100))
+        alert = feed.wait_for("logdir.alerts", lambda r: r.rule == "broker_unknown", "the alert of the silent broker")
+        assert alert.evidence["reason"].startswith("silent")
+        state = feed.wait_for("logdir.state", lambda r: r.status == "unknown", "the unknown broker")
+        assert [log_dir.status for log_dir in state.log_dirs] == ["unknown"]
+    finally:
+        feed.stop()

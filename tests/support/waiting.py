@@ -1,0 +1,19 @@
+"""Waiting on a condition: with a deadline and a message, never for a fixed time."""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def wait_until(condition: Callable[[], T], deadline_s: float, message: str, pause_s: float = 0.1) -> T:
+    """Return the first true value of ``condition``; fail with ``message`` when ``deadline_s`` passes without one."""
+    end_s = time.monotonic() + deadline_s
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end_s:
+            raise AssertionError(f"not within {deadline_s:g} s: {message}")
+        time.sleep(pause_s)

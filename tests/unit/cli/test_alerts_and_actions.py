@@ -1,0 +1,145 @@
+"""The commands over a telemetry cluster that is scripted: what they print, send and answer."""
+
+import json
+from types import SimpleNamespace
+
+import msgspec
+import pytest
+
+from logdirwatch import kafka_clients
+from logdirwatch.errors import UserError
+from logdirwatch.model.records import DecisionRecord
+from logdirwatch.model.vocabulary import ActionStatus, AlertStatus, Decision
+from tests.unit.report.builders import action, alert
+
+
+class Telemetry:
+    """Topics as lists; following a topic ends, as with Ctrl-C, when the list does."""
+
+    def __init__(self):
+        self.topics = {"logdir.alerts": [], "logdir.actions": []}
+        self.later = []
+        self.sent = []
+
+    def read_all(self, settings, topic):
+        return iter([SimpleNamespace(key=b"k", value=msgspec.json.encode(record)) for record in self.topics[topic]])
+
+    def follow(self, settings, topic, from_beginning):
+        assert from_beginning
+        yield from self.read_all(settings, topic)
+        yield from [SimpleNamespace(key=b"k", value=msgspec.json.encode(record)) for record in self.later]
+        raise KeyboardInterrupt
+
+    def producer(self, settings, **arguments):
+        return self
+
+    def send(self, topic, key, value):
+        self.sent.append((topic, key, value))
+        return SimpleNamespace(get=lambda timeout: None)
+
+    def close(self, timeout):
+        pass
+
+
+@pytest.fixture
+def telemetry(monkeypatch):
+    fake = Telemetry()
+    for name in ("read_all", "follow", "producer"):
+        monkeypatch.setattr(kafka_clients, name, getattr(fake, name))
+    return fake
+
+
+def printed(out: str) -> list[tuple[str, int]]:
+    rows = [json.loads(row) for row in out.splitlines()]
+    return [(row.get("action_id") or row["alert_id"], row["revision"]) for row in rows]
+
+
+def test_open_alerts_are_printed_one_record_a_line(run, telemetry):
+    telemetry.topics["logdir.alerts"] = [alert("x", 0), alert("x", 1), alert("y", 1, status=AlertStatus.RESOLVED)]
+    ended = run("alerts", "--json")
+    assert ended.exit_code == 0
+    assert printed(ended.out) == [("x", 1)]
+    assert json.loads(ended.out)["from"] == "online"
+
+
+def test_all_alerts_include_the_resolved_ones(run, telemetry):
+    telemetry.topics["logdir.alerts"] = [alert("y", 1, status=AlertStatus.RESOLVED), alert("x", 1)]
+    assert printed(run("alerts", "--json", "--all").out) == [("x", 1), ("y", 1)]
+
+
+def test_following_prints_every_revision_once_and_ends_with_ctrl_c(run, telemetry):
+    telemetry.topics["logdir.alerts"] = [alert("x", 0), alert("x", 1), alert("old", 4, status=AlertStatus.RESOLVED)]
+    telemetry.later = [alert("x", 1), alert("y", 0), alert("y", 0), alert("y", 1), alert("x", 2)]
+    ended = run("alerts", "--follow", "--json")
+    assert ended.exit_code == 0
+    assert printed(ended.out) == [("x", 1), ("y", 0), ("y", 1), ("x", 2)]
+
+
+def test_no_alert_says_where_to_look_next(run, telemetry):
+    ended = run("alerts")
+    assert ended.exit_code == 0
+    assert "logdirwatch status" in ended.out
+
+
+def test_no_alert_is_no_output_for_programs(run, telemetry):
+    assert run("alerts", "--json").out == ""
+
+
+def test_a_telemetry_cluster_that_is_away_is_one_line_and_a_failure(run, monkeypatch):
+    def away(settings, topic):
+        raise UserError("Kafka at localhost:9092 cannot be reached")
+
+    monkeypatch.setattr(kafka_clients, "read_all", away)
+    for command in (["alerts"], ["actions"], ["actions", "show", "c1"]):
+        ended = run(*command)
+        assert ended.exit_code == 1
+        assert ended.err == "logdirwatch: Kafka at localhost:9092 cannot be reached\n"
+
+
+def test_actions_are_a_table_for_people_and_records_for_programs(run, telemetry):
+    telemetry.topics["logdir.actions"] = [action("c1", 1), action("c1", 2)]
+    assert "logdirwatch actions show ID" in run("actions").out
+    assert printed(run("actions", "--json").out) == [("c1", 2)]
+
+
+def test_an_action_is_shown_with_its_commands(run, telemetry):
+    telemetry.topics["logdir.actions"] = [action("c1", commands=["tool 'a b' [c]"])]
+    ended = run("actions", "show", "c")
+    assert ended.exit_code == 0
+    assert "\ntool 'a b' [c]\n" in ended.out
+
+
+@pytest.mark.parametrize(("verb", "decision"), [("accept", Decision.ACCEPT), ("reject", Decision.REJECT)])
+def test_a_decision_goes_to_its_topic(run, telemetry, verb, decision):
+    telemetry.topics["logdir.actions"] = [action("c1")]
+    ended = run("actions", verb, "c1", "--by", "ada", "--reason", "agreed with the owner")
+    assert ended.exit_code == 0
+    ((topic, key, value),) = telemetry.sent
+    record = msgspec.json.decode(value, type=DecisionRecord)
+    assert (topic, key) == ("logdir.decisions", b"c1")
+    assert (record.id, record.cluster, record.decision, record.by) == ("c1", "prod", decision, "ada")
+    assert record.reason == "agreed with the owner"
+
+
+@pytest.mark.parametrize(
+    ("verb", "status"),
+    [("accept", ActionStatus.DONE), ("accept", ActionStatus.ACCEPTED), ("reject", ActionStatus.RUNNING)],
+)
+def test_a_decision_that_would_change_nothing_is_refused(run, telemetry, verb, status):
+    telemetry.topics["logdir.actions"] = [action("c1", status=status)]
+    ended = run("actions", verb, "c1", "--by", "ada", "--reason", "r")
+    assert ended.exit_code == 1
+    assert f"there is nothing to {verb}" in ended.err
+    assert telemetry.sent == []
+
+
+@pytest.mark.parametrize("arguments", [["--by", "ada"], ["--reason", "r"], ["--by", " ", "--reason", "r"]])
+def test_a_decision_without_name_or_reason_is_wrong_use(run, telemetry, arguments):
+    telemetry.topics["logdir.actions"] = [action("c1")]
+    assert run("actions", "accept", "c1", *arguments).exit_code == 2
+    assert telemetry.sent == []
+
+
+@pytest.mark.parametrize("arguments", [["alerts", "--nonsense"], ["actions", "shw"], ["schema"], ["nonsense"]])
+def test_wrong_use_ends_with_exit_code_2(run, arguments):
+    assert run(*arguments).exit_code == 2

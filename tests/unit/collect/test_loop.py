@@ -1,0 +1,83 @@
+"""Rounds keep their pace, do not pile up, and outlive an error."""
+
+import asyncio
+
+import pytest
+import structlog
+
+from logdirwatch.collect.admin import first_answer
+from logdirwatch.collect.loop import every
+
+DEADLINE_S = 10
+
+
+def run_until(work, times, **fields):
+    """Run ``work`` every millisecond until it began ``times`` times; return how many ran at once at most."""
+    done = asyncio.Event()
+    state = {"begun": 0, "running": 0, "most": 0}
+
+    async def counted():
+        state["begun"] += 1
+        state["running"] += 1
+        state["most"] = max(state["most"], state["running"])
+        if state["begun"] >= times:
+            done.set()
+        try:
+            await work(state["begun"])
+        finally:
+            state["running"] -= 1
+
+    async def run():
+        rounds = asyncio.create_task(every(1, counted, **fields))
+        try:
+            await asyncio.wait_for(done.wait(), DEADLINE_S)
+        finally:
+            rounds.cancel()
+            await asyncio.gather(rounds, return_exceptions=True)
+        assert state["running"] == 0
+
+    asyncio.run(run())
+    return state["most"]
+
+
+def test_a_round_that_takes_longer_than_the_interval_makes_the_next_wait():
+    assert run_until(lambda number: asyncio.sleep(0.01), 5) == 1
+
+
+def test_rounds_that_may_overlap_do_not_wait_for_a_slow_one():
+    async def slow_at_first(number):
+        if number == 1:
+            await asyncio.Event().wait()
+
+    assert run_until(slow_at_first, 5, overlapping=True) >= 2
+
+
+def test_an_error_is_logged_and_the_next_round_comes():
+    async def broken(number):
+        raise ZeroDivisionError
+
+    with structlog.testing.capture_logs() as logged:
+        run_until(broken, 3)
+    assert len(logged) >= 2
+    assert all("round failed" in line["event"] for line in logged)
+
+
+def test_the_first_answer_wins_and_the_rest_is_not_waited_for():
+    async def answers():
+        return "me"
+
+    async def fails():
+        raise ConnectionError("no")
+
+    async def hangs():
+        await asyncio.Event().wait()
+
+    assert asyncio.run(asyncio.wait_for(first_answer([hangs(), fails(), answers()]), DEADLINE_S)) == "me"
+
+
+def test_when_nobody_answers_the_last_error_says_why():
+    async def fails():
+        raise ConnectionError("no")
+
+    with pytest.raises(ConnectionError):
+        asyncio.run(first_answer([fails(), fails()]))

@@ -1,0 +1,173 @@
+"""The publisher keeps what it cannot send, says so once, and drops only what it must."""
+
+import threading
+
+import pytest
+import structlog
+
+from logdirwatch.collect.channel import Delivery
+from logdirwatch.collect.publish import Publisher
+from tests.support.waiting import wait_until
+from tests.unit.collect.test_buffer import event, metric, numbers
+
+DEADLINE_S = 10
+
+
+class Telemetry:
+    """Stands where the telemetry cluster is: takes batches, unless it is away."""
+
+    def __init__(self):
+        self.batches = []
+        self.is_away = False
+        self.refuses = set()
+        self.fails = set()
+        self.opened = 0
+        self.closed = 0
+
+    def connect(self):
+        if self.is_away:
+            raise ConnectionError("nobody there")
+        self.opened += 1
+        return self
+
+    def send(self, batch):
+        if self.is_away:
+            return Delivery(failed=list(batch), error="gone")
+        delivery = Delivery()
+        for record in batch:
+            number = int(record.value)
+            if number in self.refuses:
+                delivery.refused.append(record)
+            elif number in self.fails:
+                delivery.failed.append(record)
+                delivery.error = "one partition"
+            else:
+                delivery.delivered.append(record)
+        self.batches.append(numbers(delivery.delivered))
+        return delivery
+
+    def close(self):
+        self.closed += 1
+
+    @property
+    def taken(self):
+        return [number for batch in self.batches for number in batch]
+
+
+@pytest.fixture
+def telemetry():
+    return Telemetry()
+
+
+@pytest.fixture
+def logged():
+    with structlog.testing.capture_logs() as lines:
+        yield lines
+
+
+@pytest.fixture
+def publish(telemetry, logged):
+    """Start a publisher with a buffer of five; whatever a test leaves is stopped."""
+    publisher = Publisher(telemetry.connect, capacity=5, backoff_max_ms=1)
+    publisher.start()
+    yield publisher
+    publisher.stop(DEADLINE_S)
+
+
+def arrived(telemetry, *expected):
+    wait_until(lambda: telemetry.taken == list(expected), DEADLINE_S, f"records {expected}", pause_s=0.005)
+
+
+def away(logged):
+    wait_until(lambda: any("away" in line["event"] for line in logged), DEADLINE_S, "the line", pause_s=0.005)
+
+
+def test_records_arrive_in_order_and_are_counted_by_topic(publish, telemetry, logged):
+    publish.put([metric(1), event(2), metric(3, waits=True)])
+    arrived(telemetry, 1, 2, 3)
+    assert publish.stop(DEADLINE_S) == 0
+    assert dict(publish.sent) == {"logdir.metrics": 2, "logdir.events": 1}
+    assert logged == []
+
+
+def test_an_event_is_acknowledged_before_its_record_is_sent(publish, telemetry):
+    publish.put([event(1), metric(2, waits=True)])
+    arrived(telemetry, 1, 2)
+    assert telemetry.batches == [[1], [2]]
+
+
+def test_what_came_while_the_cluster_was_away_arrives_and_two_lines_say_so(publish, telemetry, logged):
+    telemetry.is_away = True
+    publish.put([metric(1), metric(2)])
+    away(logged)
+    publish.put([metric(3)])
+    telemetry.is_away = False
+    arrived(telemetry, 1, 2, 3)
+    publish.stop(DEADLINE_S)
+    first, second = (line["event"] for line in logged)
+    assert "away" in first
+    assert "3 records were kept, none was dropped" in second
+
+
+def test_a_full_buffer_drops_the_oldest_and_says_how_many(publish, telemetry, logged):
+    telemetry.is_away = True
+    publish.put([event(0)])
+    away(logged)
+    publish.put([metric(number) for number in range(1, 9)])
+    telemetry.is_away = False
+    arrived(telemetry, 0, 5, 6, 7, 8)
+    publish.stop(DEADLINE_S)
+    assert "5 records were kept, 4 of the oldest had to be dropped" in logged[-1]["event"]
+
+
+def test_more_than_fits_at_once_is_said_even_when_the_cluster_is_there(telemetry, logged):
+    publisher = Publisher(telemetry.connect, capacity=5, backoff_max_ms=1)
+    publisher.put([metric(number) for number in range(8)])
+    publisher.start()
+    arrived(telemetry, 3, 4, 5, 6, 7)
+    assert publisher.stop(DEADLINE_S) == 0
+    assert [line["dropped"] for line in logged] == [3]
+
+
+def test_one_record_that_fails_is_sent_again_on_another_connection(publish, telemetry, logged):
+    telemetry.fails = {2}
+    publish.put([metric(1), metric(2), metric(3)])
+    wait_until(lambda: telemetry.opened > 1, DEADLINE_S, "another connection", pause_s=0.005)
+    telemetry.fails = set()
+    arrived(telemetry, 1, 3, 2)
+    publish.stop(DEADLINE_S)
+    assert telemetry.closed == telemetry.opened
+
+
+def test_a_record_that_no_cluster_will_take_does_not_stand_in_the_way(publish, telemetry, logged):
+    telemetry.refuses = {1}
+    publish.put([metric(1), metric(2)])
+    arrived(telemetry, 2)
+    assert publish.stop(DEADLINE_S) == 0
+    assert [line["event"] for line in logged] == ["record refused for good"]
+
+
+def test_an_unforeseen_error_of_the_client_loses_nothing(publish, telemetry, logged):
+    telemetry.send, send = lambda batch: 1 / 0, telemetry.send
+    publish.put([metric(1)])
+    away(logged)
+    telemetry.send = send
+    arrived(telemetry, 1)
+
+
+def test_stopping_while_the_cluster_is_away_ends_at_once_and_tells_what_is_left(publish, telemetry, logged):
+    telemetry.is_away = True
+    publish.put([metric(1), metric(2)])
+    away(logged)
+    assert publish.stop(DEADLINE_S) == 2
+
+
+def test_stopping_sends_what_is_there_first(publish, telemetry):
+    gate = threading.Event()
+    send = telemetry.send
+    telemetry.send = lambda batch: (gate.wait(DEADLINE_S), send(batch))[1]
+    publish.put([metric(1)])
+    publish.put([metric(2)])
+    gate.set()
+    assert publish.stop(DEADLINE_S) == 0
+    assert telemetry.taken == [1, 2]

@@ -1,0 +1,111 @@
+"""Records and observations with defaults, and a driver that keeps what came out."""
+
+from dataclasses import dataclass, field
+
+from logdirwatch.detect import machine
+from logdirwatch.detect.memory import BrokerMemory, decode, encode
+from logdirwatch.detect.observations import Event, Observation, Sample
+from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.model.identity import Origin
+from logdirwatch.model.records import AlertRecord, EventRecord, LogDirSample, MetricsRecord, Transition
+from logdirwatch.model.vocabulary import PollStatus
+
+T0 = 1_700_000_000_000
+POLL_MS = 5_000
+GIB = 1 << 30
+TOTAL = 1_000 * GIB
+
+
+def log_dir(path="/d1", used=0.5, error_code=0, total_bytes=TOTAL, **fields):
+    if error_code:
+        return LogDirSample(path=path, error_code=error_code, **fields)
+    usable = round(total_bytes * (1 - used))
+    return LogDirSample(path=path, error_code=0, total_bytes=total_bytes, usable_bytes=usable, **fields)
+
+
+def metrics(at_ms, *dirs, status=PollStatus.OK, collector="c1", interval_ms=POLL_MS, **fields):
+    return MetricsRecord(
+        version=1,
+        cluster="prod",
+        broker=7,
+        timestamp_ms=at_ms,
+        status=PollStatus(status),
+        collector=collector,
+        interval_ms=interval_ms,
+        log_dirs=list(dirs),
+        **fields,
+    )
+
+
+def event(at_ms, name="LogDirFailure", log_dir=None, **fields):
+    return EventRecord(version=1, cluster="prod", broker=7, event=name, log_dir=log_dir, timestamp_ms=at_ms, **fields)
+
+
+@dataclass
+class Driver:
+    """Shows one broker's machine what happens, poll by poll; memory goes through its codec each time."""
+
+    settings: DetectSettings = field(default_factory=DetectSettings)
+    memory: BrokerMemory = field(default_factory=lambda: BrokerMemory(cluster="prod", broker=7))
+    at_ms: int = T0
+    offsets: dict[str, int] = field(default_factory=dict)
+    alerts: list[AlertRecord] = field(default_factory=list)
+    transitions: list[Transition] = field(default_factory=list)
+
+    def poll(self, *dirs, **fields):
+        self.at_ms += POLL_MS
+        return self.show(metrics(self.at_ms, *dirs, **fields))
+
+    def polls(self, *ratios, path="/d1"):
+        for used in ratios:
+            self.poll(log_dir(path, used))
+        return self
+
+    def event(self, name="LogDirFailure", log_dir=None, after_ms=1, **fields):
+        self.at_ms += after_ms
+        return self.show(event(self.at_ms, name, log_dir, **fields))
+
+    def show(self, record, kafka_ms=None, offset=None):
+        topic = "logdir.metrics" if isinstance(record, MetricsRecord) else "logdir.events"
+        if offset is None:
+            offset = self.offsets[topic] = self.offsets.get(topic, -1) + 1
+        origin = Origin(topic, 0, offset, record.timestamp_ms if kafka_ms is None else kafka_ms)
+        observation: Observation = (
+            Sample(record, origin) if isinstance(record, MetricsRecord) else Event(record, origin)
+        )
+        return self._keep(machine.advance(self._reloaded(), observation, self.at_ms, self.settings))
+
+    def wait(self, ms):
+        self.at_ms += ms
+        return self._keep(machine.tick(self._reloaded(), self.at_ms, self.settings))
+
+    def _reloaded(self):
+        self.memory = decode(1, encode(self.memory))
+        return self.memory
+
+    def _keep(self, outcome):
+        self.alerts += outcome.alerts
+        self.transitions += outcome.transitions
+        return self
+
+    def status(self, path="/d1"):
+        return self.memory.log_dirs[path].status
+
+    def cause(self, path="/d1"):
+        return self.memory.log_dirs[path].cause
+
+    def path_of(self, path="/d1"):
+        """The statuses a directory went through."""
+        return [t.to_status for t in self.transitions if t.log_dir == path]
+
+    def said(self, rule=None):
+        """Every alert revision as (rule, status, severity or reason)."""
+        return [
+            (str(a.rule), str(a.status), str(a.severity) if a.status == "firing" else a.reason)
+            for a in self.alerts
+            if rule is None or a.rule == rule
+        ]
+
+    def open_alerts(self):
+        latest = {alert.alert_id: alert for alert in self.alerts}
+        return [alert for alert in latest.values() if alert.status == "firing"]

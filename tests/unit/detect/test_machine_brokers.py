@@ -1,0 +1,182 @@
+"""What a broker goes through: answers, the controller's word, silence."""
+
+import pytest
+
+from logdirwatch.detect import machine
+from logdirwatch.detect.memory import BrokerMemory, decode, encode
+from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.errors import UserError
+from logdirwatch.model.records import PartitionHealth
+from tests.unit.detect.builders import POLL_MS, T0, Driver, log_dir, metrics
+
+
+def timeout(driver, **fields):
+    return driver.poll(status="timeout", error="no answer in 4000 ms", **fields)
+
+
+def fenced(driver, **fields):
+    return timeout(driver, is_fenced=True, controller_at_ms=driver.at_ms + POLL_MS, **fields)
+
+
+def test_an_answering_broker_with_one_dead_directory_is_degraded():
+    driver = Driver()
+    driver.poll(log_dir("/d1"), log_dir("/d2"))
+    driver.poll(log_dir("/d1"), log_dir("/d2", error_code=56))
+    assert driver.memory.status == "degraded"
+    assert [t.to_status for t in driver.transitions if t.log_dir is None] == ["online", "degraded"]
+
+
+def test_one_timeout_makes_broker_and_directories_unknown_without_an_alert():
+    driver = timeout(Driver().polls(0.5))
+    assert (driver.memory.status, driver.status()) == ("unknown", "unknown")
+    assert driver.memory.log_dirs["/d1"].last_status == "online"
+    assert driver.alerts == []
+
+
+def test_three_timeouts_raise_one_broker_alert_and_none_for_its_directories():
+    driver = Driver().polls(0.5)
+    for _ in range(5):
+        timeout(driver)
+    assert driver.said() == [("broker_unknown", "firing", "critical")]
+    assert driver.path_of() == ["online", "unknown"]
+
+
+@pytest.mark.parametrize("status", ["timeout", "unauthorized", "error"])
+def test_every_kind_of_failure_is_unknown_never_healthy(status):
+    driver = Driver().polls(0.5)
+    driver.poll(status=status, error="said so")
+    assert driver.memory.status == "unknown"
+    assert driver.memory.reason == f"{status}: said so"
+
+
+def test_an_open_alert_goes_on_while_nobody_sees_the_directory_and_says_since_when():
+    driver = timeout(Driver().polls(0.8))
+    alert = driver.alerts[-1]
+    assert (alert.status, alert.stale_since_ms) == ("firing", driver.at_ms)
+    driver.polls(0.8)
+    assert (driver.alerts[-1].status, driver.alerts[-1].stale_since_ms) == ("firing", None)
+
+
+def test_the_broker_alert_resolves_with_the_first_answer():
+    driver = Driver().polls(0.5)
+    for _ in range(3):
+        timeout(driver)
+    driver.polls(0.5)
+    assert driver.said()[-1] == ("broker_unknown", "resolved", "recovered")
+    assert (driver.memory.status, driver.status()) == ("online", "online")
+
+
+def test_the_controllers_word_makes_a_broker_offline_and_quiet_within_the_grace():
+    driver = Driver().polls(0.5)
+    for _ in range(10):
+        fenced(driver)
+    assert driver.memory.status == "offline"
+    assert driver.status() == "unknown"
+    assert driver.alerts == []
+
+
+def test_a_broker_that_stays_away_longer_than_the_grace_is_an_alert():
+    driver = Driver().polls(0.5)
+    for _ in range(62):
+        fenced(driver, partitions=PartitionHealth(leaderless=1))
+    assert driver.said() == [("broker_offline", "firing", "page")]
+    assert "no, because partitions have no leader" in driver.alerts[-1].summary
+
+
+def test_an_unregistered_broker_is_offline():
+    driver = Driver().polls(0.5)
+    timeout(driver, is_registered=False, controller_at_ms=driver.at_ms + POLL_MS)
+    assert driver.memory.status == "offline"
+
+
+def test_an_old_word_of_the_controller_counts_no_more():
+    driver = Driver().polls(0.5)
+    timeout(driver, is_fenced=True, controller_at_ms=driver.at_ms + POLL_MS - 4 * POLL_MS)
+    assert driver.memory.status == "unknown"
+
+
+def test_broker_offline_takes_over_from_broker_unknown():
+    driver = Driver(settings=DetectSettings(broker_offline_grace_ms=0)).polls(0.5)
+    for _ in range(3):
+        timeout(driver)
+    fenced(driver)
+    assert driver.said() == [
+        ("broker_unknown", "firing", "critical"),
+        ("broker_offline", "firing", "critical"),
+        ("broker_unknown", "resolved", "offline"),
+    ]
+
+
+def test_a_broker_that_restarts_with_a_bad_directory_keeps_its_cause_and_alert():
+    driver = Driver()
+    driver.poll(log_dir("/d1"), log_dir("/d2"))
+    driver.poll(log_dir("/d1"), log_dir("/d2", error_code=56))
+    fenced(driver)
+    driver.poll(log_dir("/d1"), log_dir("/d2", error_code=56))
+    assert (driver.status("/d2"), driver.cause("/d2")) == ("offline", "failed")
+    assert len(driver.open_alerts()) == 1
+    driver.poll(log_dir("/d1"), log_dir("/d2"))
+    assert driver.open_alerts() == []
+
+
+def test_one_collectors_answer_outranks_anothers_timeout_for_three_polls():
+    driver = Driver()
+    driver.poll(log_dir(), collector="a")
+    timeout(driver, collector="b")
+    assert driver.memory.status == "online"
+    driver.at_ms += 3 * POLL_MS
+    timeout(driver, collector="b")
+    assert driver.memory.status == "unknown"
+
+
+def test_silence_makes_a_broker_unknown_once():
+    driver = Driver().polls(0.5)
+    driver.wait(29_000)
+    assert driver.memory.status == "online"
+    driver.wait(1_000)
+    assert driver.memory.status == "unknown"
+    assert driver.said() == [("broker_unknown", "firing", "critical")]
+    assert machine.next_deadline_ms(driver.memory, driver.settings) is None
+    driver.wait(60_000)
+    assert len(driver.alerts) == 1
+    driver.polls(0.5)
+    assert driver.said()[-1] == ("broker_unknown", "resolved", "recovered")
+
+
+def test_a_record_that_is_not_newer_changes_nothing():
+    driver = Driver().polls(0.5, 0.5)
+    driver.show(metrics(T0 + POLL_MS, log_dir(error_code=56)))
+    driver.show(metrics(driver.at_ms, log_dir(error_code=56)))
+    assert driver.status() == "online"
+
+
+def test_a_replayed_record_changes_nothing():
+    driver = Driver().polls(0.8)
+    before = encode(driver.memory)
+    driver.show(metrics(driver.at_ms, log_dir(error_code=56)), offset=0)
+    assert encode(driver.memory) == before
+
+
+def test_a_topic_made_anew_is_read_again():
+    driver = Driver().polls(0.5, 0.5)
+    driver.at_ms += POLL_MS
+    driver.show(metrics(driver.at_ms, log_dir(error_code=56)), offset=0)
+    assert driver.status() == "offline"
+
+
+def test_a_clock_far_ahead_is_replaced_by_kafkas_and_counted():
+    driver = Driver().polls(0.5)
+    driver.show(metrics(driver.at_ms + 3_600_000, log_dir(used=0.5)), kafka_ms=driver.at_ms + POLL_MS)
+    assert driver.memory.newest_ms == driver.at_ms + POLL_MS
+    assert driver.memory.corrected_clocks == 1
+    driver.at_ms += POLL_MS
+    driver.poll(log_dir(error_code=56))
+    assert driver.status() == "offline"
+
+
+def test_state_of_another_release_is_refused_with_one_line():
+    body = encode(BrokerMemory(cluster="prod", broker=7))
+    with pytest.raises(UserError, match="state of version 2, this release reads version 1"):
+        decode(2, body)
+    with pytest.raises(UserError, match="cannot be read"):
+        decode(1, "{}")

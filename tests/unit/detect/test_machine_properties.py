@@ -1,0 +1,141 @@
+"""What holds for the state machine whatever it is shown."""
+
+import itertools
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from logdirwatch.detect import machine
+from logdirwatch.detect.memory import BrokerMemory, encode
+from logdirwatch.detect.observations import Event, Sample, in_order
+from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.model.identity import Origin
+from logdirwatch.model.records import PartitionHealth
+from tests.unit.detect.builders import POLL_MS, T0, event, log_dir, metrics
+
+SETTINGS = DetectSettings()
+PATHS = ("/d1", "/d2")
+EVENTS = ("LogDirFailure", "LogDirSaturated", "LogDirRecovered", "LogDirReset")
+
+directory = st.one_of(
+    st.builds(log_dir, st.sampled_from(PATHS), st.sampled_from([0.1, 0.72, 0.76, 0.86, 0.96, 0.99999])),
+    st.builds(lambda path, code: log_dir(path, error_code=code), st.sampled_from(PATHS), st.sampled_from([56, -1])),
+)
+answers = st.lists(directory, max_size=2, unique_by=lambda sample: sample.path).map(lambda dirs: ("ok", dirs))
+failures = st.sampled_from(["timeout", "unauthorized", "error", "fenced"]).map(lambda status: (status, []))
+polls = st.one_of(answers, answers, failures).map(lambda poll: ("metrics", poll))
+happenings = st.tuples(st.sampled_from(EVENTS), st.sampled_from([None, *PATHS])).map(lambda e: ("event", e))
+histories = st.lists(st.tuples(st.sampled_from(["a", "b"]), st.one_of(polls, polls, happenings)), max_size=25)
+
+
+def observations(history):
+    """Give each item of a history its time, its source and its place in Kafka."""
+    offsets = {}
+    shown = []
+    for step, (collector, (kind, what)) in enumerate(history):
+        at_ms = T0 + step * POLL_MS
+        source = f"logdir.{'metrics' if kind == 'metrics' else 'events'}"
+        partition = 0 if collector == "a" else 1
+        offsets[source, partition] = offset = offsets.get((source, partition), -1) + 1
+        origin = Origin(source, partition, offset, at_ms)
+        if kind == "event":
+            shown.append(Event(event(at_ms, what[0], what[1], collector=collector), origin))
+            continue
+        status, dirs = what
+        fields = {"is_fenced": True, "controller_at_ms": at_ms} if status == "fenced" else {}
+        status = "timeout" if status == "fenced" else status
+        health = PartitionHealth(leaderless=step % 3 == 0)
+        record = metrics(at_ms, *dirs, status=status, collector=collector, partitions=health, **fields)
+        shown.append(Sample(record, origin))
+    return shown
+
+
+def play(batches):
+    memory = BrokerMemory(cluster="prod", broker=7)
+    outcomes = [
+        machine.advance(memory, observation, T0, SETTINGS) for batch in batches for observation in in_order(batch)
+    ]
+    alerts = [alert for outcome in outcomes for alert in outcome.alerts]
+    transitions = [transition for outcome in outcomes for transition in outcome.transitions]
+    return memory, alerts, transitions
+
+
+@given(histories)
+@settings(max_examples=300)
+def test_revisions_rise_by_one_and_nothing_follows_a_resolve(history):
+    _, alerts, _ = play([[observation] for observation in observations(history)])
+    seen = {}
+    for alert in alerts:
+        revision, status = seen.get(alert.alert_id, (0, "firing"))
+        assert status == "firing"
+        assert alert.revision == revision + 1
+        seen[alert.alert_id] = (alert.revision, alert.status)
+
+
+@given(histories)
+@settings(max_examples=300)
+def test_what_fires_is_in_the_memory_and_what_is_in_the_memory_fires(history):
+    memory, alerts, _ = play([[observation] for observation in observations(history)])
+    latest = {alert.alert_id: alert for alert in alerts}
+    firing = {key for key, alert in latest.items() if alert.status == "firing"}
+    remembered = [alert.alert_id for holder in (memory, *memory.log_dirs.values()) for alert in holder.alerts.values()]
+    assert len(remembered) == len(set(remembered))
+    assert firing == set(remembered)
+
+
+@given(histories)
+@settings(max_examples=300)
+def test_transitions_chain_without_a_gap(history):
+    _, _, transitions = play([[observation] for observation in observations(history)])
+    last = {}
+    for transition in transitions:
+        before = last.get(transition.log_dir)
+        assert transition.from_status == (None if before == "removed" else before)
+        assert transition.from_status != transition.to_status
+        last[transition.log_dir] = transition.to_status
+
+
+@given(histories)
+@settings(max_examples=300)
+def test_a_status_is_never_better_than_the_last_answer(history):
+    shown = observations(history)
+    memory, _, _ = play([[observation] for observation in shown])
+    samples = [observation.record for observation in shown if isinstance(observation, Sample)]
+    if not samples:
+        return
+    last = samples[-1]
+    for sample in last.log_dirs if last.status == "ok" else []:
+        status = memory.log_dirs[sample.path].status
+        if sample.error_code == 56:
+            assert status == "offline"
+        elif sample.error_code:
+            assert status in {"unknown", "offline"}
+    if last.is_fenced:
+        assert memory.status == "offline"
+        assert {log_dir.status for log_dir in memory.log_dirs.values()} <= {"unknown", "offline"}
+
+
+@given(histories, st.randoms(use_true_random=False))
+@settings(max_examples=300)
+def test_a_repeated_batch_changes_nothing(history, random):
+    shown = observations(history)
+    memory, _, _ = play([[observation] for observation in shown])
+    before = encode(memory)
+    repeated = random.sample(shown, k=random.randint(0, len(shown)))
+    for observation in in_order(repeated):
+        outcome = machine.advance(memory, observation, T0, SETTINGS)
+        assert outcome == ([], [])
+    assert encode(memory) == before
+
+
+@given(histories, st.lists(st.integers(0, 25)))
+@settings(max_examples=300)
+def test_how_a_history_is_cut_into_batches_changes_nothing(history, cuts):
+    shown = observations(history)
+    edges = sorted({0, len(shown), *(cut for cut in cuts if cut < len(shown))})
+    batches = [shown[start:end] for start, end in itertools.pairwise(edges)]
+    cut_memory, cut_alerts, cut_transitions = play(batches)
+    memory, alerts, transitions = play([[observation] for observation in shown])
+    assert encode(cut_memory) == encode(memory)
+    assert cut_alerts == alerts
+    assert cut_transitions == transitions

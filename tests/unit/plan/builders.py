@@ -1,0 +1,147 @@
+"""Clusters small enough to read: brokers 1, 2, ... with directories of 1000 MiB each, unless said otherwise."""
+
+from dataclasses import replace
+
+from logdirwatch.model.records import ActionRecord, AlertRecord, DecisionRecord
+from logdirwatch.model.vocabulary import (
+    ActionKind,
+    ActionStatus,
+    AlertStatus,
+    BrokerStatus,
+    Cause,
+    Decision,
+    Lane,
+    LogDirStatus,
+    Rule,
+    Severity,
+)
+from logdirwatch.plan.commands import Tools
+from logdirwatch.plan.draft import Policy
+from logdirwatch.plan.facts import Broker, Directory, Facts, Layout, Partition, Replica, Topic
+from logdirwatch.plan.recommend import action_id
+from logdirwatch.plan.settings import PlanSettings, ToolSettings
+
+MIB = 1 << 20
+NOW_MS = 1_700_000_000_000
+SIZE = 1000 * MIB
+CONFIGS = {"cleanup.policy": "delete", "retention.bytes": "-1", "segment.bytes": str(10 * MIB)}
+
+
+def policy(*, tools=None, bootstrap="kafka:9092", interval_ms=60_000, **limits):
+    return Policy(PlanSettings(**limits), Tools(tools or ToolSettings(), bootstrap), interval_ms)
+
+
+def broker(number, status=BrokerStatus.ONLINE, rack=None, **configs):
+    return Broker(number, status, rack, configs=configs)
+
+
+def directory(number, path="/d1", used=100 * MIB, *, total=SIZE, status=LogDirStatus.ONLINE, **fields):
+    """A directory; its used bytes differ a little by path so that no two look like one volume."""
+    usable = None if used is None else total - used
+    return Directory(number, path, status, total_bytes=total, usable_bytes=usable, **fields)
+
+
+def offline(number, path="/d1", cause=Cause.FAILED, **fields):
+    return directory(number, path, status=LogDirStatus.OFFLINE, cause=cause, **fields)
+
+
+def topic(name, *assignments, leaderless=(), isr=None, configs=None, is_internal=False, overridden=frozenset()):
+    """A topic whose partitions 0, 1, ... have these replicas, all in sync, the first one leading."""
+    partitions = tuple(
+        Partition(
+            name,
+            number,
+            leader=None if number in leaderless else (isr or {}).get(number, replicas)[0],
+            replicas=tuple(replicas),
+            isr=tuple((isr or {}).get(number, replicas)),
+        )
+        for number, replicas in enumerate(assignments)
+    )
+    return Topic(name, partitions, CONFIGS | (configs or {}), overridden, is_internal)
+
+
+def replica(number, path, name, partition=0, size=100 * MIB, **fields):
+    return Replica(number, path, name, partition, size, **fields)
+
+
+def facts(*parts, cluster="c", state_at_ms=NOW_MS, inventory_at_ms=NOW_MS, **fields):
+    """Facts made of brokers, directories, topics and replicas in any order; a directory's broker exists."""
+    directories = {part.place: part for part in parts if isinstance(part, Directory)}
+    named = {part.id: part for part in parts if isinstance(part, Broker)}
+    brokers = {number: broker(number) for number, _ in directories} | named
+    for place in directories.values():
+        if place.status is LogDirStatus.OFFLINE and brokers[place.broker].status is BrokerStatus.ONLINE:
+            brokers[place.broker] = replace(brokers[place.broker], status=BrokerStatus.DEGRADED)
+    return Facts(
+        cluster=cluster,
+        brokers=brokers,
+        directories=directories,
+        layout=Layout(
+            topics={part.name: part for part in parts if isinstance(part, Topic)},
+            replicas=tuple(part for part in parts if isinstance(part, Replica)),
+        ),
+        state_at_ms=state_at_ms,
+        inventory_at_ms=inventory_at_ms,
+        **fields,
+    )
+
+
+def alert(rule=Rule.LOG_DIR_OFFLINE, *, number=1, log_dir="/d1", to="offline", cause=Cause.FAILED, **fields):
+    values = {
+        "version": 1,
+        "alert_id": "alert",
+        "revision": 1,
+        "status": AlertStatus.FIRING,
+        "rule": rule,
+        "severity": Severity.CRITICAL,
+        "cluster": "c",
+        "broker": number,
+        "log_dir": log_dir,
+        "from_status": "online",
+        "to_status": to,
+        "cause": cause,
+        "opened_at_ms": NOW_MS,
+        "at_ms": NOW_MS,
+        "lane": Lane.STATEFUL,
+        "evidence": {},
+        "affected": {},
+        "summary": "",
+    }
+    return AlertRecord(**(values | fields))
+
+
+def space_alert(to="filling", **fields):
+    return alert(Rule.LOG_DIR_SPACE, to=to, cause=None, **fields)
+
+
+def action(kind=ActionKind.INVESTIGATE, *, target=None, status=ActionStatus.PROPOSED, severity="critical", **fields):
+    target = target or {"broker": 1, "log_dir": "/d1"}
+    values = {
+        "version": 1,
+        "action_id": action_id("alert", kind, target),
+        "revision": 1,
+        "status": status,
+        "kind": kind,
+        "alert_id": "alert",
+        "alert": {"severity": severity, "to": "offline", "cause": "failed"},
+        "cluster": "c",
+        "target": target,
+        "reason": "",
+        "expected": {"frees_bytes": None, "on": [], "needs_ms": None},
+        "preconditions": [],
+        "vetoes": [],
+        "data_loss": False,
+        "requires_approval": True,
+        "expires_at_ms": NOW_MS + 1_800_000,
+        "commands": [],
+        "reassignment": None,
+        "configs": None,
+        "undo": {},
+        "based_on": {},
+        "at_ms": NOW_MS,
+    }
+    return ActionRecord(**(values | fields))
+
+
+def decision(said=Decision.ACCEPT, *, at_ms=NOW_MS + 1, identity="x"):
+    return DecisionRecord(version=1, id=identity, decision=said, by="ann", reason="because", at_ms=at_ms)

@@ -1,0 +1,91 @@
+"""Rows of the tables as facts; what is null there is None here."""
+
+from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus
+from logdirwatch.plan.load import facts_from
+from logdirwatch.store.schemas import BROKER_STATE, LOG_DIR_INVENTORY, LOG_DIR_STATE, REPLICA_STATE, TOPIC_STATE
+
+
+def reader(**rows):
+    """Read rows of the named tables; a column that a row leaves out is null."""
+
+    def read(table, columns):
+        assert set(columns) <= set(table.names)
+        for row in rows.get(table.name, []):
+            yield {column: row.get(column) for column in columns}
+
+    return read
+
+
+ROWS = {
+    BROKER_STATE.name: [
+        {
+            "broker": 1,
+            "status": "degraded",
+            "rack": "a",
+            "is_fenced": False,
+            "at_ms": 5,
+            "configs": {"log.dirs": "/d1"},
+        },
+        {"broker": 2, "status": "online", "at_ms": 7},
+    ],
+    LOG_DIR_STATE.name: [
+        {"broker": 1, "log_dir": "/d1", "status": "offline", "cause": "full", "total_bytes": 100, "usable_bytes": 0},
+        {"broker": 2, "log_dir": "/d1", "status": "online", "at_ms": 7, "sample_at_ms": 6, "is_cordoned": True},
+    ],
+    REPLICA_STATE.name: [
+        {"broker": 1, "log_dir": "/d1", "topic": "t", "partition": 0, "size_bytes": 9, "is_future": False},
+        {"broker": 2, "log_dir": None, "topic": "t", "partition": 0, "is_future": False},
+    ],
+    TOPIC_STATE.name: [
+        {
+            "topic": "t",
+            "partition": 1,
+            "replicas": [2, 1],
+            "isr": [2],
+            "configs": {"cleanup.policy": "delete"},
+            "overridden": ["retention.ms"],
+            "is_internal": False,
+        },
+        {"topic": "t", "partition": 0, "leader": 1, "replicas": [1, 2], "isr": [1], "offline_replicas": [2]},
+    ],
+    LOG_DIR_INVENTORY.name: [
+        {"broker": 1, "inventory_at_ms": 99},
+        {"broker": None, "inventory_at_ms": 42},
+    ],
+}
+
+
+def test_rows_become_facts():
+    facts = facts_from(reader(**ROWS), "c")
+    assert (facts.cluster, facts.state_at_ms, facts.inventory_at_ms) == ("c", 7, 42)
+    assert facts.brokers[1].status is BrokerStatus.DEGRADED
+    assert facts.brokers[1].configs == {"log.dirs": "/d1"}
+    assert facts.brokers[2].rack is None
+    lost = facts.directories[1, "/d1"]
+    assert (lost.status, lost.cause, lost.used_bytes) == (LogDirStatus.OFFLINE, Cause.FULL, 100)
+    assert facts.directories[2, "/d1"].is_cordoned
+    assert facts.directories[2, "/d1"].state_at_ms == 7
+    assert facts.directories[2, "/d1"].used_bytes is None
+    assert [p.label for p in facts.topics["t"].partitions] == ["t-0", "t-1"]
+    assert facts.partitions["t", 0].offline_replicas == (2,)
+    assert facts.topics["t"].configs == {"cleanup.policy": "delete"}
+    assert facts.topics["t"].overridden == {"retention.ms"}
+
+
+def test_a_replica_that_no_directory_ever_listed_has_no_place():
+    assert [r.place for r in facts_from(reader(**ROWS), "c").layout.replicas] == [(1, "/d1")]
+
+
+def test_a_cluster_that_no_table_knows_has_no_facts():
+    assert facts_from(reader(), "c") is None
+
+
+def test_before_the_first_complete_scan_the_inventory_has_no_age():
+    rows = ROWS | {LOG_DIR_INVENTORY.name: [{"broker": 1, "inventory_at_ms": 99}]}
+    assert facts_from(reader(**rows), "c").inventory_at_ms is None
+
+
+def test_a_status_of_a_later_release_is_unknown():
+    rows = ROWS | {LOG_DIR_STATE.name: [{"broker": 1, "log_dir": "/d1", "status": "shiny", "cause": "rust"}]}
+    directory = facts_from(reader(**rows), "c").directories[1, "/d1"]
+    assert (directory.status, directory.cause) == (LogDirStatus.UNKNOWN, Cause.UNKNOWN)

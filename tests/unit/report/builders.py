@@ -1,0 +1,59 @@
+"""Alerts and actions with defaults."""
+
+import msgspec
+
+from logdirwatch.model.records import ActionRecord, AlertRecord
+from logdirwatch.model.vocabulary import ActionKind, ActionStatus, AlertStatus, Lane, Rule, Severity
+from logdirwatch.report.folding import Message
+
+NOW_MS = 1_700_000_000_000
+
+
+def alert(alert_id="a" * 32, revision=1, **fields) -> AlertRecord:
+    values = {
+        "status": AlertStatus.FIRING,
+        "rule": Rule.LOG_DIR_OFFLINE,
+        "severity": Severity.CRITICAL,
+        "cluster": "prod",
+        "broker": 7,
+        "log_dir": "/data/d1",
+        "from_status": "online",
+        "to_status": "offline",
+        "cause": None,
+        "opened_at_ms": NOW_MS - 60_000,
+        "at_ms": NOW_MS - 60_000,
+        "lane": Lane.FAST if revision == 0 else Lane.STATEFUL,
+        "evidence": {},
+        "affected": {},
+        "summary": "Broker 7 /data/d1 is offline",
+    }
+    return AlertRecord(version=1, alert_id=alert_id, revision=revision, **{**values, **fields})
+
+
+def action(action_id="c" * 32, revision=1, **fields) -> ActionRecord:
+    values = {
+        "status": ActionStatus.PROPOSED,
+        "kind": ActionKind.MOVE_LOG_DIR,
+        "alert_id": "a" * 32,
+        "alert": {"severity": "critical", "rule": "log_dir_space"},
+        "cluster": "prod",
+        "target": {"broker": 7, "log_dir": "/data/d1"},
+        "reason": "three replicas fit into /data/d2",
+        "expected": {"frees_bytes": 3 << 30, "needs_ms": 600_000, "time_to_full_after_ms": None, "on": []},
+        "preconditions": [],
+        "vetoes": [],
+        "data_loss": False,
+        "requires_approval": True,
+        "expires_at_ms": NOW_MS + 60_000,
+        "commands": ["kafka-reassign-partitions.sh --execute"],
+        "reassignment": None,
+        "configs": None,
+        "undo": {},
+        "based_on": {"state_at_ms": NOW_MS - 5_000, "inventory_at_ms": None},
+        "at_ms": NOW_MS - 30_000,
+    }
+    return ActionRecord(version=1, action_id=action_id, revision=revision, **{**values, **fields})
+
+
+def message(record, key=None) -> Message:
+    return Message(None if key is None else key.encode(), msgspec.json.encode(record))

@@ -1,0 +1,62 @@
+import io
+
+import pytest
+from rich.console import Console
+
+from logdirwatch.model.vocabulary import AlertStatus, Cause, Rule, Severity
+from logdirwatch.report.alerts import line, listed, view
+from tests.unit.report.builders import NOW_MS, alert
+
+
+def shown(*alerts, width=100) -> str:
+    console = Console(file=io.StringIO(), width=width)
+    console.print(view(alerts, NOW_MS, width))
+    return console.file.getvalue()
+
+
+def test_the_loudest_stand_first_and_then_the_oldest():
+    alerts = [
+        alert("warning", severity=Severity.WARNING),
+        alert("young", severity=Severity.PAGE, opened_at_ms=NOW_MS - 1),
+        alert("old", severity=Severity.PAGE, opened_at_ms=NOW_MS - 9),
+    ]
+    assert [a.alert_id for a in listed(alerts, everything=False)] == ["old", "young", "warning"]
+
+
+def test_resolved_alerts_are_shown_last_and_only_when_asked_for():
+    alerts = [alert("over", severity=Severity.PAGE, status=AlertStatus.RESOLVED), alert("open")]
+    assert [a.alert_id for a in listed(alerts, everything=False)] == ["open"]
+    assert [a.alert_id for a in listed(alerts, everything=True)] == ["open", "over"]
+
+
+def test_heartbeats_are_never_listed():
+    assert listed([alert(rule=Rule.HEARTBEAT, status=AlertStatus.RESOLVED)], everything=True) == []
+
+
+def test_a_row_says_how_bad_what_where_since_when_and_what_it_means():
+    text = " ".join(shown(alert(cause=Cause.FAILED)).split())
+    for part in ("critical", "log_dir_offline", "online > offline", "(failed)", "broker 7", "1 min ago", "aaaaaaaa"):
+        assert part in text
+
+
+def test_an_alert_that_nobody_sees_any_more_says_so():
+    assert "nothing seen of it" in " ".join(shown(alert(stale_since_ms=NOW_MS - 5_000), width=200).split())
+
+
+@pytest.mark.parametrize("width", [30, 60, 80, 100])
+def test_the_table_fits_the_terminal_and_cuts_no_path(width):
+    path = "/very/long/mount/point/of/a/broker/with many words/kafka-logs-1"
+    text = shown(alert(log_dir=path, summary="word " * 40), width=width)
+    assert max(len(row) for row in text.splitlines()) <= width
+    assert "…" not in text
+
+
+def test_markup_in_a_path_is_shown_as_it_is():
+    assert "/d[red]1" in shown(alert(log_dir="/d[red]1"), width=200)
+
+
+def test_a_followed_revision_is_one_line():
+    text = line(alert(revision=3)).plain
+    assert "\n" not in text
+    assert "aaaaaaaa.3 (stateful)" in text
+    assert text.startswith("2023-11-14 22:12:20Z critical firing")

@@ -1,0 +1,34 @@
+import pytest
+
+from logdirwatch.report.masking import MASK, masked
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "sasl.jaas.config",
+        "ssl.key.password",
+        "ssl.keystore.key",
+        "ssl.truststore.password",
+        "spark.hadoop.fs.s3a.access.key",
+        "spark.hadoop.fs.s3a.secret.key",
+        "spark.hadoop.fs.azure.account.key.mine.dfs.core.windows.net",
+        "sasl.oauthbearer.client.credentials.client.secret",
+        "api_key",
+    ],
+)
+def test_secrets_are_masked_by_their_name(key):
+    assert masked({"client": {key: "hunter2"}}) == {"client": {key: MASK}}
+
+
+@pytest.mark.parametrize("key", ["security.protocol", "ssl.truststore.location", "bootstrap_servers", "keyed.by"])
+def test_what_is_no_secret_stays(key):
+    assert masked({key: "value"}) == {key: "value"}
+
+
+def test_the_user_part_of_a_url_is_masked():
+    assert masked({"path": "s3a://user:hunter2@bucket/tables"}) == {"path": f"s3a://{MASK}@bucket/tables"}
+
+
+def test_numbers_lists_and_nothing_pass():
+    assert masked({"a": 1, "b": None, "c": ("x", 2), "token": ""}) == {"a": 1, "b": None, "c": ["x", 2], "token": ""}

@@ -1,0 +1,213 @@
+import io
+
+import pytest
+from rich.console import Console
+
+from logdirwatch.errors import UserError
+from logdirwatch.model.vocabulary import AlertStatus, Lane, Rule, Severity
+from logdirwatch.report.snapshot import Patience, Snapshot, interval_ms, statuses
+from logdirwatch.report.status import view
+from logdirwatch.settings import Settings
+from tests.unit.report.builders import NOW_MS, alert
+from tests.unit.report.rows import broker, log_dir, offline, partition, scan
+
+STALE_MS = 180_000
+PATIENCE = Patience(STALE_MS, 2 * STALE_MS, 3 * STALE_MS)
+
+
+def heartbeat(age_ms=5_000, collector="c1", **fields):
+    values = {
+        "rule": Rule.HEARTBEAT,
+        "status": AlertStatus.RESOLVED,
+        "severity": Severity.INFO,
+        "broker": None,
+        "log_dir": None,
+        "at_ms": NOW_MS - age_ms,
+        "evidence": {"collector": collector, "interval_ms": 10_000},
+    }
+    return alert(f"beat-{collector}", revision=9, **{**values, **fields})
+
+
+def snapshot(**fields) -> Snapshot:
+    values = {
+        "brokers": [broker()],
+        "log_dirs": [log_dir()],
+        "scans": [scan(), scan(is_of_topics=True)],
+        "replicas": [],
+        "partitions": [],
+        "alerts": [heartbeat()],
+    }
+    return Snapshot(**{**values, **fields})
+
+
+def status(only=None, **fields):
+    (one,) = statuses(snapshot(**fields), NOW_MS, PATIENCE, only)
+    return one
+
+
+def shown(width=100, everything=False, **fields) -> str:
+    console = Console(file=io.StringIO(), width=width, highlight=False)
+    console.print(view(status(**fields), NOW_MS, width, everything=everything))
+    return console.file.getvalue()
+
+
+def test_every_cluster_is_told_apart():
+    both = snapshot(
+        brokers=[broker(1, "a"), broker(1, "b")],
+        log_dirs=[log_dir(1, "/x", cluster="b")],
+        alerts=[alert("x", cluster="a"), heartbeat(cluster="b")],
+    )
+    a, b = statuses(both, NOW_MS, PATIENCE)
+    assert (a.cluster, len(a.brokers[0].log_dirs), a.open_alerts, a.heartbeats) == ("a", 0, {"critical": 1}, [])
+    assert (b.cluster, len(b.brokers[0].log_dirs), b.open_alerts) == ("b", 1, {})
+
+
+def test_one_cluster_is_chosen_by_name_and_an_unknown_one_is_named():
+    assert status(only="prod").cluster == "prod"
+    with pytest.raises(UserError, match="no cluster prd in the tables; there are prod"):
+        status(only="prd")
+
+
+def test_no_rows_are_no_clusters():
+    assert statuses(snapshot(brokers=[]), NOW_MS, PATIENCE) == []
+
+
+def test_data_grow_stale_with_their_newest_evidence():
+    rows = [broker(1, at_ms=NOW_MS - STALE_MS - 1), broker(2, at_ms=NOW_MS - STALE_MS)]
+    assert not status(brokers=rows).is_stale
+    assert status(brokers=rows[:1]).is_stale
+
+
+def test_stale_data_are_said_loudly_before_anything_else():
+    assert "THE DATA IS STALE" in shown(brokers=[broker(at_ms=NOW_MS - 3_600_000)]).splitlines()[1]
+
+
+@pytest.mark.parametrize(
+    ("alerts", "words"),
+    [
+        ([heartbeat(5_000)], "heartbeat  5 s ago (c1)"),
+        ([heartbeat(30_001)], "THE HEARTBEAT STOPPED: 30 s ago (c1)"),
+        ([], "NO HEARTBEAT YET"),
+        (None, "NO HEARTBEAT CAN BE READ"),
+    ],
+)
+def test_the_heartbeat_is_shown_and_its_lack_is_loud(alerts, words):
+    assert words in shown(alerts=alerts)
+
+
+def test_one_living_collector_is_enough():
+    assert "heartbeat  5 s ago (c1), 1 h ago (c2)" in shown(alerts=[heartbeat(3_600_000, "c2"), heartbeat(5_000)])
+
+
+def test_a_canary_proves_the_fast_lane_and_is_no_heartbeat():
+    canary = heartbeat(60_000, "canary", lane=Lane.FAST)
+    one = status(alerts=[canary])
+    assert one.heartbeats == []
+    assert one.fast_lane_proof_ms == NOW_MS - 60_000
+    assert "proven 1 min ago" in shown(alerts=[canary])
+
+
+def test_a_fast_lane_that_nothing_proves_is_said_loudly():
+    old = heartbeat(3 * STALE_MS + 1, "canary", lane=Lane.FAST)
+    assert "THE FAST LANE IS NOT PROVEN, last time: 9 min ago" in shown(alerts=[old])
+    assert "THE FAST LANE IS NOT PROVEN, last time: never" in shown(alerts=[])
+    assert not status(alerts=None).is_fast_lane_stale
+
+
+def test_open_alerts_are_counted_by_severity_from_loud_to_quiet():
+    alerts = [
+        alert("w", severity=Severity.WARNING),
+        alert("p", severity=Severity.PAGE),
+        alert("o", severity=Severity.PAGE, status=AlertStatus.RESOLVED),
+        heartbeat(),
+    ]
+    assert list(status(alerts=alerts).open_alerts.items()) == [("page", 1), ("warning", 1)]
+
+
+def test_alerts_that_cannot_be_read_are_not_none():
+    assert "alerts     not known" in shown(alerts=None)
+    assert "alerts     none open" in shown()
+
+
+def test_offline_replicas_are_split_by_what_took_them_and_the_most_come_first():
+    rows = [offline("a"), offline("b", "broker", 4), offline("b", "directory", 2), offline("b", None, 1)]
+    first, second = status(replicas=rows).offline_replicas
+    assert (first.topic, first.directory, first.broker, first.unknown) == ("b", 2, 4, 1)
+    assert second.topic == "a"
+    assert "offline replicas (8)" in shown(replicas=rows)
+
+
+def test_replicas_and_partitions_without_an_inventory_are_not_known():
+    text = shown(scans=[])
+    assert "inventory  none stored yet" in text
+    assert "offline replicas: not known" in text
+    assert "partitions at risk: not known" in text
+
+
+def test_replicas_may_be_known_before_partitions_are():
+    one = status(scans=[scan()])
+    assert (one.offline_replicas, one.partitions_at_risk) == ([], None)
+
+
+def test_an_old_inventory_is_said_loudly():
+    assert "inventory  10 s old" in shown()
+    old = [scan(at_ms=NOW_MS - 2 * STALE_MS - 1)]
+    assert status(scans=old).is_inventory_stale
+    assert "THE INVENTORY IS STALE: 6 min old" in shown(scans=old)
+
+
+def test_partitions_at_risk_are_counted_by_danger_with_internal_topics_first():
+    rows = [
+        partition("orders", 1, is_leaderless=True, is_under_min_isr=True),
+        partition("__consumer_offsets", 3, is_internal=True, is_leaderless=True),
+    ]
+    risks = status(partitions=rows).partitions_at_risk
+    assert risks["leaderless"].examples == ["__consumer_offsets-3", "orders-1"]
+    assert {name: risk.count for name, risk in risks.items()} == {
+        "leaderless": 2,
+        "under_min_isr": 1,
+        "at_min_isr": 0,
+        "sole_replica": 0,
+    }
+
+
+def test_a_directory_shows_how_full_it_is_and_why_it_is_gone():
+    text = shown(log_dirs=[log_dir(used=0.97, status="offline", cause="full", is_metadata_dir=True)])
+    for part in ("offline (full)", "█" * 9 + "░ 97.0 %", "when last seen", "[metadata]", "30.7 GiB of 1 TiB"):
+        assert part in text
+
+
+def test_what_nobody_knows_of_a_directory_is_not_shown_as_empty():
+    text = shown(log_dirs=[log_dir(used=None, status="unknown", last_status="critical", total_bytes=None)])
+    assert "unknown, was critical" in text
+    assert "?????????? -" in text
+
+
+def test_of_many_directories_the_worst_are_shown_and_the_rest_counted():
+    rows = [log_dir(log_dir=f"/data/{number:03}") for number in range(100)]
+    rows[50] = log_dir(log_dir="/data/050", status="offline")
+    text = shown(log_dirs=rows)
+    assert "log directories (100), 60 healthier log directories left out (--all shows them)" in text
+    assert "/data/050" in text
+    assert "/data/099" in shown(log_dirs=rows, everything=True)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100])
+def test_the_status_fits_the_terminal(width):
+    text = shown(
+        width=width,
+        log_dirs=[log_dir(log_dir="/a/long/mount/point/of/a/broker/kafka-logs-1", status="offline", cause="failed")],
+    )
+    assert max(len(row) for row in text.splitlines()) <= width
+    assert "…" not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected_ms"), [("30 seconds", 30_000), ("500 milliseconds", 500), ("1 minute 30 seconds", 90_000)]
+)
+def test_spark_intervals_are_read(text, expected_ms):
+    assert interval_ms(text) == expected_ms
+
+
+def test_patience_is_three_rounds_of_what_is_configured():
+    assert Patience.of(Settings()) == Patience(180_000, 360_000, 10_800_000)

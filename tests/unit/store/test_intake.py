@@ -1,0 +1,69 @@
+"""Records as thin rows, without Spark."""
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from logdirwatch.model import topics
+from logdirwatch.store.intake import Position, thin_rows
+
+METRICS = {"version": 1, "cluster": "c", "broker": 7, "timestamp_ms": 5, "status": "ok"}
+STATE = {"version": 1, "cluster": "c", "broker": 7, "sequence": 4, "at_ms": 9, "status": "online", "since_ms": 1}
+TRANSITION = {"transition_id": "t", "cluster": "c", "broker": 7, "log_dir": None, "from": None, "to": "online"}
+
+
+def rows(topic, record, key=None):
+    value = record if record is None or isinstance(record, bytes) else json.dumps(record).encode()
+    return thin_rows(Position(topic, 0, 3, 77, key, value), "home")
+
+
+def test_a_poll_is_one_row_and_its_configs_another():
+    assert [row.kind for row in rows(topics.METRICS, METRICS)] == ["metrics"]
+    both = rows(topics.METRICS, METRICS | {"configs": {"log.dirs": "/d"}})
+    assert [(row.kind, row.rank, row.broker) for row in both] == [("metrics", 0, 7), ("configs", 5, 7)]
+
+
+def test_a_state_record_ranks_by_its_sequence_and_its_transitions_stand_alone():
+    record = STATE | {
+        "log_dirs": [],
+        "machine": "",
+        "transitions": [TRANSITION | {"reason": "r", "at_ms": 8, "origin": "o"}],
+    }
+    found = rows(topics.STATE, record)
+    assert [(row.kind, row.rank, row.at_ms) for row in found] == [("state", 4, 9), ("transition", 0, 8)]
+    assert found[0].identity == "c/7"
+
+
+def test_a_broker_is_deleted_under_the_identity_of_its_state():
+    (row,) = rows(topics.STATE, None, b"eu/prod/7")
+    assert (row.kind, row.cluster, row.broker, row.identity, row.rank) == ("deleted", "eu/prod", 7, "eu/prod/7", 3)
+
+
+def test_tombstones_of_alerts_and_of_keys_that_name_no_broker_say_nothing():
+    assert rows(topics.ALERTS, None, b"a1") == rows(topics.STATE, None, b"nonsense") == []
+
+
+def test_what_may_hold_anything_is_json_text_in_the_body():
+    record = {"version": 1, "alert_id": "a", "revision": 1, "status": "firing", "rule": "log_dir_space"}
+    place = {
+        "severity": "page",
+        "cluster": "c",
+        "broker": None,
+        "log_dir": None,
+        "from": None,
+        "to": "x",
+        "cause": None,
+    }
+    rest = {"opened_at_ms": 1, "at_ms": 2, "lane": "fast", "evidence": {"a": [1, {"b": None}]}, "affected": {}}
+    (row,) = rows(topics.ALERTS, record | place | rest | {"summary": "s"})
+    body = json.loads(row.body)
+    assert json.loads(body["evidence"]) == {"a": [1, {"b": None}]}
+    assert body["affected"] == "{}"
+    assert row.at_ms == 1
+
+
+@given(st.sampled_from([topic.name for topic in topics.TOPICS]), st.none() | st.binary(), st.none() | st.binary())
+def test_no_bytes_stop_the_intake(topic, key, value):
+    found = thin_rows(Position(topic, 0, 0, 0, key, value), "home")
+    assert {row.kind for row in found} <= {"rejected", "deleted"}
