@@ -208,6 +208,7 @@ class LocalCluster:
             if restart:
                 self._say(f"stopping broker {broker}")
                 processes.stop(target.node.process, nodes.STOP_GRACE_S)
+                faults.wait_for_another_leader(target)
             self._say(f"mending {target.log_dir}")
             faults.mend(target)
             if restart:

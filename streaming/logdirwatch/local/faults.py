@@ -3,12 +3,15 @@
 import shutil
 
 from logdirwatch.errors import UserError
-from logdirwatch.local import processes
+from logdirwatch.local import probes, processes
 from logdirwatch.local.fill import BALLAST, Target
+from logdirwatch.local.state import Node
+from logdirwatch.local.waiting import wait_until
 
 # A directory that is this full after the ballast went is full of data: it gets a bigger volume.
 CROWDED_RATIO = 0.75
 GROWTH = 2
+ELECTION_DEADLINE_S = 60.0
 
 
 def break_log_dir(target: Target) -> None:
@@ -33,18 +36,41 @@ def check_metadata_survives(target: Target) -> None:
 
     Raises UserError.
     """
-    node = target.node
-    if node.controller_port is None or node.metadata_dir != target.log_dir:
-        return
-    if target.volumes.view(target.log_dir).is_dir():
+    if not _lost_metadata(target):
         return
     voters = target.state.voters
-    others = [voter for voter in voters if voter is not node and processes.find(voter.process)]
-    if len(others) <= len(voters) // 2:
+    if len(_other_controllers(target)) <= len(voters) // 2:
         raise UserError(
             f"{target.log_dir} held the cluster's metadata and no majority of the other controllers runs; "
             "make a new cluster: logdirwatch cluster down, then up"
         )
+
+
+def wait_for_another_leader(target: Target) -> None:
+    """Wait until the other controllers have a leader, when the stopped broker lost the cluster's metadata.
+
+    Started sooner, a former leader hears from the others that it still leads, finds nothing of that in its empty
+    directory, and ends (KafkaRaftClient.maybeTransition). Raises UserError after ``ELECTION_DEADLINE_S``.
+    """
+    if not _lost_metadata(target):
+        return
+    addresses = [other.address for other in _other_controllers(target)]
+
+    def led() -> bool:
+        return any(probes.quorum_leader(address) not in (None, target.node.id) for address in addresses)
+
+    wait_until(led, ELECTION_DEADLINE_S, f"the other controllers chose no leader within {ELECTION_DEADLINE_S:g} s")
+
+
+def _lost_metadata(target: Target) -> bool:
+    node = target.node
+    holds_metadata = node.controller_port is not None and node.metadata_dir == target.log_dir
+    return holds_metadata and not target.volumes.view(target.log_dir).is_dir()
+
+
+def _other_controllers(target: Target) -> list[Node]:
+    others = (voter for voter in target.state.voters if voter is not target.node)
+    return [voter for voter in others if processes.find(voter.process)]
 
 
 def mend(target: Target) -> None:

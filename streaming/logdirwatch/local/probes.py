@@ -39,6 +39,19 @@ def unfenced_brokers(bootstrap_servers: str) -> set[int]:
     return {broker["broker_id"] for broker in brokers if not broker.get("is_fenced")}
 
 
+def quorum_leader(bootstrap_servers: str) -> int | None:
+    """Return the controller that leads the metadata quorum, None while there is none or nobody answers."""
+    if not _listens(bootstrap_servers):
+        return None
+    try:
+        with admin(bootstrap_servers) as client:
+            [topic] = client.describe_metadata_quorum()["topics"]
+    except (UserError, KafkaError, OSError):
+        return None
+    [partition] = topic["partitions"]
+    return int(partition["leader_id"]) if partition["error"] is None else None
+
+
 def log_dir_errors(bootstrap_servers: str, broker: int) -> dict[str, int] | None:
     """Return the error code of each of a broker's directories, None when it does not answer."""
     if not _listens(bootstrap_servers):
