@@ -152,4 +152,4 @@ def test_what_is_skipped_fails_the_run(tmp_path, body):
 def test_the_log_configuration_that_people_find_is_the_one_that_spark_gets():
     from logdirwatch.jobs import session
 
-    assert (ROOT / "conf" / "log4j2.properties").resolve() == session._LOG4J2.resolve()
+    assert (ROOT / "conf" / "log4j2.properties").read_text() == session._LOG4J2.read_text()
