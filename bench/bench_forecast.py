@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from logdirwatch.detect.forecast import HOUR_MS, Peaks, forecast, note
+from logdirwatch.detect.forecast import HOUR_MS, Moving, Peaks, forecast, note
 
 DAY_MS = 24 * HOUR_MS
 MONTH_MS = 30 * DAY_MS
@@ -103,7 +103,7 @@ def _addition(kind: str, rng: random.Random, fills: bool) -> Callable[[int, floa
 def of_forecast(samples: list[Sample]) -> Judged:
     peaks, judged = Peaks(), []
     for sample, is_due in _hourly(samples):
-        note(peaks, *sample)
+        note(peaks, sample.at_ms, TOTAL_BYTES, sample.used_bytes, Moving(sample.arriving_bytes))
         if is_due:
             found = forecast(peaks, TOTAL_BYTES - sample.used_bytes)
             judged.append((sample.at_ms, None if found is None else found.full_in_ms))

@@ -11,9 +11,11 @@ import yaml
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from logdirwatch.collect.settings import CollectSettings
+from logdirwatch.collect.host_settings import HostSettings
+from logdirwatch.collect.settings import CollectSettings, JmxExporterSettings
 from logdirwatch.detect.settings import DetectSettings, Section
 from logdirwatch.errors import UserError
+from logdirwatch.fleet.settings import FleetSettings
 from logdirwatch.plan.settings import PlanSettings, ToolSettings
 
 ENV_PREFIX = "LOGDIRWATCH_"
@@ -34,6 +36,7 @@ class ClusterSettings(KafkaSettings):
     """One monitored cluster."""
 
     tools: ToolSettings = ToolSettings()
+    jmx_exporter: JmxExporterSettings = JmxExporterSettings()
 
 
 class TopicSettings(Section):
@@ -53,8 +56,11 @@ class StreamSettings(Section):
     master: str | None = Field("local[8,4]", description="Spark master; null where spark-submit or Databricks sets it.")
     driver_memory: str = Field("2g", description="Heap of the driver when this command starts the JVM itself.")
     driver_java_options: str = Field("", description="Further options of a JVM that this command starts itself.")
-    shuffle_partitions: int = Field(2, ge=1, description="State partitions of detect; fixed by the first checkpoint.")
+    shuffle_partitions: int = Field(
+        2, ge=1, description="State partitions of detect and fleet; fixed by the first checkpoint."
+    )
     detect_trigger: str = Field("500 milliseconds", description="Trigger of detect.")
+    fleet_trigger: str = Field("15 seconds", description="Trigger of fleet.")
     fast_lane_batch: str = Field(
         "5 minutes", description="Batch duration of the real-time fast lane, at least 5 seconds."
     )
@@ -109,7 +115,9 @@ class Settings(BaseSettings):
     clusters: dict[str, ClusterSettings] = Field({}, description="The monitored clusters by name.")
     topics: TopicSettings = TopicSettings()
     collect: CollectSettings = Field(default_factory=CollectSettings)
+    host: HostSettings | None = None
     detect: DetectSettings = DetectSettings()
+    fleet: FleetSettings = FleetSettings()
     plan: PlanSettings = PlanSettings()
     stream: StreamSettings = StreamSettings()
     tables: TableSettings = TableSettings()

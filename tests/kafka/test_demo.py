@@ -14,7 +14,7 @@ import pytest
 from tests.kafka.conftest import JARS_HOME
 from tests.support.waiting import wait_until
 
-DEADLINE_S = 420
+DEADLINE_S = 840
 SMALL = ["--brokers", "3", "--log-dirs", "2", "--log-dir-size", "48MB", "--seed", "7"]
 
 
@@ -47,7 +47,10 @@ class Demo:
         return wait_until(told, DEADLINE_S, f"the demo to tell {pattern!r}")
 
     def end(self) -> tuple[int, dict]:
-        output, _ = self.process.communicate(timeout=DEADLINE_S)
+        try:
+            output, _ = self.process.communicate(timeout=DEADLINE_S)
+        except subprocess.TimeoutExpired:
+            pytest.fail(f"the demo did not end within {DEADLINE_S} s; it told:\n{self.story}")
         return self.process.returncode, json.loads(output.splitlines()[-1])
 
     def leftovers(self) -> list[str]:

@@ -1,12 +1,16 @@
 """The stream on a real telemetry cluster: what each kind of record does, and what a kill -9 may not change."""
 
 import json
+import shutil
 import time
+from collections import defaultdict
 
 import pytest
 
+from logdirwatch import telemetry
 from logdirwatch.model.identity import Origin, alert_id
 from tests.kafka.telemetry import Message, Run, fresh_topics, send
+from tests.support.waiting import wait_until
 
 # An hour ago, the same for every run: older records would fall to the topics' retention.
 T0 = int(time.time()) * 1_000 - 3_600_000
@@ -148,6 +152,59 @@ def test_a_kill_inside_a_batch_changes_nothing_of_what_comes_out(undisturbed, se
         assert len(keys) == len(set(keys))
     finally:
         killed.stop()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("source", ["logdir.state", "broker_state"])
+def test_a_lost_checkpoint_of_detect_is_made_good_and_nothing_fires_twice(settings, tmp_path, source):
+    fresh_topics(settings)
+    run = Run(tmp_path / "run", settings)
+    run.start()
+    try:
+        messages = history()
+        half = len(messages) // 2
+        send(settings, messages[:half])
+        at_ms = messages[half - 1].timestamp_ms
+        run.wait_for(lambda: newest(run) >= at_ms - POLL_MS and is_stored_up_to(run), "the first half stored")
+        assert run.stop() == 0
+        before = run.alerts()
+        assert before, "the first half fires alerts"
+        shutil.rmtree(run.folder / "checkpoints" / "detect")
+        if source == "broker_state":
+            forget_states(settings)
+        send(settings, messages[half:])
+        run.start()
+        run.wait_for(lambda: is_caught_up(run), "every broker judged up to its last poll")
+        assert f"read_from={source}" in run.service.log_file.read_text()
+        after = run.alerts()
+        assert all(len(values) == 1 for values in after.values()), "no revision was written with two values"
+        assert {key: after[key] for key in before} == before
+        lives = defaultdict(list)
+        for alert_id, revision in sorted(after):
+            lives[alert_id].append(revision)
+        stateful = [revisions for revisions in lives.values() if revisions != [0]]
+        assert all(revisions[-1] == sum(map(bool, revisions)) for revisions in stateful), "no revision is missing"
+        opened = [(json.loads(v)["rule"], json.loads(v)["broker"]) for (_, r), (v,) in after.items() if r == 1]
+        assert sorted(opened) == sorted(set(opened)), "nothing fires under a second identity"
+    finally:
+        run.stop()
+
+
+def newest(run):
+    return min((state["at_ms"] for state in run.states().values()), default=0)
+
+
+def is_stored_up_to(run):
+    return {row["at_ms"] for row in run.rows("broker_state")} == {state["at_ms"] for state in run.states().values()}
+
+
+def forget_states(settings):
+    from logdirwatch.kafka_clients import admin
+
+    with admin(settings.telemetry) as client:
+        client.delete_topics(["logdir.state"])
+        wait_until(lambda: "logdir.state" not in client.list_topics(), 60, "the old topic to be gone")
+    telemetry.create_missing(settings)
 
 
 @pytest.fixture

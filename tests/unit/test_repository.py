@@ -114,8 +114,9 @@ def test_every_command_says_what_it_does():
 
 
 def test_every_rule_that_can_fire_has_a_runbook():
-    detect = ROOT / "streaming" / "logdirwatch" / "detect"
-    used = {name for path in detect.glob("*.py") for name in re.findall(r"\bRule\.([A-Z_]+)\b", text_of(path))}
+    package = ROOT / "streaming" / "logdirwatch"
+    judging = [path for folder in ("detect", "fleet") for path in (package / folder).glob("*.py")]
+    used = {name for path in judging for name in re.findall(r"\bRule\.([A-Z_]+)\b", text_of(path))}
     rules = {Rule[name].value for name in used} - {Rule.HEARTBEAT.value}
     pages = {path.stem for path in (ROOT / "docs" / "runbooks").glob("*.md")} - {"index"}
     assert rules == pages

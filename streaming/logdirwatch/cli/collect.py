@@ -79,7 +79,8 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def _publisher(settings: Settings) -> Publisher:
+def publisher_of(settings: Settings) -> Publisher:
+    """Return a publisher to the telemetry cluster, not started; UserError names a client property that is wrong."""
     kafka_clients.python_arguments(settings.telemetry)  # a wrong property is said now, not at the first record
     return Publisher(
         lambda: Channel(settings.telemetry), settings.collect.buffer_records, settings.collect.backoff_max_ms
@@ -91,10 +92,10 @@ def _watches(settings: Settings, clusters: dict[str, ClusterSettings], publisher
 
 
 async def _collect(settings: Settings, clusters: dict[str, ClusterSettings]) -> None:
-    publisher = _publisher(settings)
+    publisher = publisher_of(settings)
     watched = _watches(settings, clusters, publisher)
     stop = asyncio.Event()
-    _on_signal(stop.set)
+    on_signal(stop.set)
     for remark in remarks(settings):
         log.warning(remark)
     publisher.start()
@@ -104,14 +105,15 @@ async def _collect(settings: Settings, clusters: dict[str, ClusterSettings]) -> 
     log.info("stopped", sent=sum(publisher.sent.values()), not_sent=left)
 
 
-def _on_signal(stop: Callable[[], None]) -> None:
+def on_signal(stop: Callable[[], None]) -> None:
+    """Call ``stop`` at SIGTERM and Ctrl-C."""
     running = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         running.add_signal_handler(number, stop)
 
 
 def _collect_once(settings: Settings, clusters: dict[str, ClusterSettings]) -> None:
-    publisher = _publisher(settings)
+    publisher = publisher_of(settings)
     watched = _watches(settings, clusters, publisher)
     publisher.start()
     incomplete = asyncio.run(loop.run_once(watched))

@@ -40,7 +40,7 @@ def reference() -> None:
 
 def remarks(settings: Settings) -> list[str]:
     """Return what is valid and yet most likely not meant."""
-    if not settings.clusters:
+    if not settings.clusters and settings.host is None:
         return ["no cluster to watch: name one under clusters"]
     telemetry = _addresses(settings.telemetry.bootstrap_servers)
     shared = [name for name, c in settings.clusters.items() if telemetry & _addresses(c.bootstrap_servers)]

@@ -41,7 +41,21 @@ def _options(
 
 
 # A command's module is imported by name so that one file holds one command.
-for _module in ("demo", "collect", "stream", "status", "alerts", "actions", "topics", "config", "schema", "cluster"):
+_COMMANDS = (
+    "demo",
+    "collect",
+    "watch_host",
+    "stream",
+    "status",
+    "alerts",
+    "actions",
+    "backtest",
+    "topics",
+    "config",
+    "schema",
+    "cluster",
+)
+for _module in _COMMANDS:
     importlib.import_module(f"logdirwatch.cli.{_module}").register(app)
 
 

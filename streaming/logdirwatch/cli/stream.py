@@ -14,6 +14,7 @@ class Query(str, Enum):
 
     FAST_LANE = "fast_lane"
     DETECT = "detect"
+    FLEET = "fleet"
     STORE = "store"
     STORE_INVENTORY = "store_inventory"
     RECOMMEND = "recommend"

@@ -1,7 +1,9 @@
 """Runs the rounds of every cluster at their pace, in one asyncio loop. Wiring only."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Protocol
 
 import structlog
 
@@ -10,6 +12,7 @@ from logdirwatch.collect import records
 from logdirwatch.collect.admin import Admin
 from logdirwatch.collect.buffer import Outgoing
 from logdirwatch.collect.poll import Clock, ClusterPoller, Publish, event_outgoing, outgoing
+from logdirwatch.collect.prometheus import Exporters
 from logdirwatch.collect.scan import Scanner
 from logdirwatch.collect.settings import CollectSettings
 from logdirwatch.collect.wire import Wire, addresses
@@ -22,8 +25,18 @@ log = structlog.get_logger(__name__)
 Round = Callable[[], Awaitable[object]]
 
 
+class Watch(Protocol):
+    """What runs until it is cancelled."""
+
+    async def run(self) -> None:
+        """Run until cancelled."""
+
+    def close(self) -> None:
+        """Give back what it holds."""
+
+
 class ClusterWatch:
-    """One monitored cluster: its connections, its poller and its scanner."""
+    """One monitored cluster: its connections, its poller, its scanner and its brokers' exporters."""
 
     def __init__(
         self,
@@ -36,6 +49,8 @@ class ClusterWatch:
     ) -> None:
         self.name = name
         self._settings = collect
+        self._exporters = Exporters(name, cluster.jmx_exporter, _monotonic_ms)
+        self._scrape_interval_ms = cluster.jmx_exporter.interval_ms
         self._wire = Wire(kafka_clients.python_arguments(cluster))
         self._origin = records.Origin(name, collect.collector, collect.metrics_interval_ms)
         self._publish = publish
@@ -51,9 +66,10 @@ class ClusterWatch:
         )
         self._scanner = Scanner(self.poller, collect.record_max_bytes)
         self.poller.after_failure = self._scanner.look_at_partitions
+        self.poller.metrics_of = self._exporters.metrics_of
 
     async def run(self) -> None:
-        """Poll, scan, look at partitions and give signs of life until cancelled."""
+        """Poll, scan, look at partitions, scrape and give signs of life until cancelled."""
         settings = self._settings
         await asyncio.gather(
             every(settings.metrics_interval_ms, self.poller.poll, overlapping=True),
@@ -61,12 +77,13 @@ class ClusterWatch:
             every(settings.canary_interval_ms, self._canary),
             self._when_discovered(settings.inventory_interval_ms, self._scanner.scan),
             self._when_discovered(settings.partitions_interval_ms, self._scanner.look_at_partitions),
+            self._when_discovered(self._scrape_interval_ms, self._scrape, overlapping=True),
         )
 
     async def once(self) -> bool:
         """Do every round once, the polls last so that they carry the inventory; tell whether every broker answered."""
         await self.poller.refresh_brokers()
-        is_complete = await self._scanner.scan()
+        is_complete, _ = await asyncio.gather(self._scanner.scan(), self._scrape())
         await self._scanner.look_at_partitions()
         await self.poller.poll()
         return is_complete and not any(map(self.poller.is_silent, self.poller.brokers))
@@ -74,10 +91,14 @@ class ClusterWatch:
     def close(self) -> None:
         """Close the connections."""
         self._wire.close()
+        self._exporters.close()
 
-    async def _when_discovered(self, interval_ms: int, work: Round) -> None:
+    async def _when_discovered(self, interval_ms: int, work: Round, *, overlapping: bool = False) -> None:
         await self.poller.discovered.wait()
-        await every(interval_ms, work)
+        await every(interval_ms, work, overlapping=overlapping)
+
+    async def _scrape(self) -> None:
+        await self._exporters.scrape(self.poller.brokers.values())
 
     async def _heartbeat(self) -> None:
         record = records.heartbeat_record(self._origin, self._clock(), self._settings.heartbeat_interval_ms)
@@ -85,6 +106,10 @@ class ClusterWatch:
 
     async def _canary(self) -> None:
         self._publish([event_outgoing(records.canary_record(self._origin, self.poller.stamp(0)))])
+
+
+def _monotonic_ms() -> int:
+    return time.monotonic_ns() // 1_000_000
 
 
 async def every(interval_ms: int, work: Round, *, overlapping: bool = False) -> None:
@@ -129,7 +154,7 @@ def watches(
     return [ClusterWatch(name, cluster, collect, detect, publish, clock) for name, cluster in clusters.items()]
 
 
-async def run(watched: list[ClusterWatch], stop: asyncio.Event) -> None:
+async def run(watched: Sequence[Watch], stop: asyncio.Event) -> None:
     """Run every watch until ``stop`` is set."""
     runs = [asyncio.create_task(watch.run()) for watch in watched]
     stopped = asyncio.create_task(stop.wait())

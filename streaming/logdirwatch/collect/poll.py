@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 
 import msgspec
@@ -25,6 +25,7 @@ log = structlog.get_logger(__name__)
 
 Publish = Callable[[list[Outgoing]], None]
 Clock = Callable[[], int]
+MetricsOf = Callable[[BrokerFacts], Mapping[str, float | None]]
 # How long the record of a failure waits for a fresh look at the partitions; its event does not wait.
 LOOK_TIMEOUT_S = 1.0
 _encode = msgspec.json.Encoder().encode
@@ -63,6 +64,7 @@ class ClusterPoller:
         self._rounds = 0
         self.discovered = asyncio.Event()
         self.after_failure: Callable[[], Awaitable[None]] = _nothing
+        self.metrics_of: MetricsOf = _no_metrics
 
     @property
     def is_away(self) -> bool:
@@ -174,7 +176,9 @@ class ClusterPoller:
         with_configs = broker in self.with_configs
         self.with_configs.discard(broker)
         facts = self.brokers[broker]
-        record = records.metrics_record(self.origin, facts, self.facts, answer, at_ms, with_configs=with_configs)
+        record = records.metrics_record(
+            self.origin, facts, self.facts, answer, at_ms, with_configs=with_configs, metrics=self.metrics_of(facts)
+        )
         return metrics_outgoing(record, waits=waits)
 
     def _repeat_last(self) -> None:
@@ -208,6 +212,11 @@ class ClusterPoller:
 
 async def _nothing() -> None:
     """Look at nothing: the poller knows no scanner yet."""
+
+
+def _no_metrics(_: BrokerFacts) -> Mapping[str, float | None]:
+    """Know no metrics: the poller knows no exporters yet."""
+    return {}
 
 
 def address_of(facts: BrokerFacts) -> Address:

@@ -57,14 +57,19 @@ class Publisher:
             self._buffer.put(records)
             self._changed.notify_all()
 
+    @property
+    def pending(self) -> int:
+        """How many records were taken and are not acknowledged yet."""
+        with self._changed:
+            return len(self._buffer) + self._in_flight
+
     def stop(self, drain_s: float) -> int:
         """Stop after at most ``drain_s`` seconds, once everything is sent; return how many records were not."""
         with self._changed:
             self._stop_at = time.monotonic() + drain_s
             self._changed.notify_all()
         self._thread.join(drain_s)
-        with self._changed:
-            return len(self._buffer) + self._in_flight
+        return self.pending
 
     def _run(self) -> None:
         while batch := self._next_batch():

@@ -69,8 +69,9 @@ def metrics_record(
     at_ms: int,
     *,
     with_configs: bool,
+    metrics: Mapping[str, float | None] | None = None,
 ) -> MetricsRecord:
-    """Return the record of one poll of one broker, whatever it answered."""
+    """Return the record of one poll of one broker, whatever it answered; ``metrics`` are those of its exporter."""
     return MetricsRecord(
         version=1,
         cluster=origin.cluster,
@@ -90,6 +91,7 @@ def metrics_record(
         metadata_version=cluster.metadata_version,
         log_dirs=[_sample(broker, cluster, log_dir) for log_dir in answer.log_dirs],
         partitions=None if cluster.partitions is None else cluster.partitions.get(broker.node.broker),
+        metrics=dict(metrics or {}),
         configs=dict(broker.configs) if with_configs and broker.configs is not None else None,
     )
 

@@ -1,8 +1,11 @@
 """What the collector polls, how often, and how long it waits."""
 
+import re
 import socket
+from typing import Annotated
+from urllib.parse import urlsplit
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from logdirwatch.detect.settings import Ms, Section
 
@@ -33,3 +36,71 @@ class CollectSettings(Section):
     )
     backoff_max_ms: Ms = Field(30_000, description="Longest pause between two attempts at a cluster that is away.")
     record_max_bytes: int = Field(900_000, ge=1_000, description="Inventory records are split before they exceed this.")
+
+
+def _url(template: str) -> str:
+    """Refuse what cannot be the URL of an exporter; the message shows nothing of it."""
+    if not _is_url(template.replace("{host}", "host").replace("{broker}", "0")):
+        msg = "expected http:// or https:// with a host; {host} and {broker} are filled in; no user:password@"
+        raise ValueError(msg)
+    return template
+
+
+def _is_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        is_whole = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+    return is_whole and re.fullmatch(r"[\x21-\x7e]+", text) is not None and not set("{}@#") & set(text)
+
+
+def _token(secret: SecretStr) -> SecretStr:
+    """Refuse what a header cannot carry, such as the line end of a file that the token was read from."""
+    if re.fullmatch(r"[\x21-\x7e]+", secret.get_secret_value()) is None:
+        msg = "expected one word of ASCII characters, without a line end"
+        raise ValueError(msg)
+    return secret
+
+
+Url = Annotated[str, AfterValidator(_url)]
+
+
+class JmxExporterSettings(Section):
+    """The brokers' JMX exporters in Prometheus' text format, an optional source; off without a URL."""
+
+    url: Url | None = Field(
+        None, description="URL of every broker's exporter, as in http://{host}:7071/metrics; {broker} is its id."
+    )
+    urls: dict[int, Url] = Field({}, description="URLs by broker id, for those that differ.")
+    interval_ms: int = Field(15_000, ge=100, description="Time between two scrapes of a broker.")
+    timeout_ms: int = Field(5_000, ge=100, description="How long an exporter may take to answer in full.")
+    username: str | None = Field(None, pattern="^[^:]*$", description="User of basic authentication.")
+    password: SecretStr | None = Field(None, description="Password of basic authentication.")
+    bearer_token: Annotated[SecretStr, AfterValidator(_token)] | None = Field(
+        None, description="Bearer token, instead of user and password."
+    )
+    ca_file: str | None = Field(
+        None, description="PEM file of the authorities trusted for https; null: those that the system trusts."
+    )
+
+    @model_validator(mode="after")
+    def _one_way_to_authenticate(self) -> "JmxExporterSettings":
+        if (self.username is None) != (self.password is None):
+            msg = "username and password belong together"
+            raise ValueError(msg)
+        if self.bearer_token is not None and self.username is not None:
+            msg = "either username and password or bearer_token"
+            raise ValueError(msg)
+        return self
+
+    @property
+    def needs_tls(self) -> bool:
+        """Whether any exporter is behind https."""
+        return any(url.lower().startswith("https:") for url in (self.url or "", *self.urls.values()))
+
+    def url_of(self, broker: int, host: str) -> str | None:
+        """Return where the exporter of ``broker`` answers, which listens on ``host``; None when it has none."""
+        template = self.urls.get(broker, self.url)
+        host = f"[{host}]" if ":" in host else host
+        return template and template.replace("{host}", host).replace("{broker}", str(broker))

@@ -8,18 +8,22 @@ from typing import Any
 
 from logdirwatch.detect import wording
 from logdirwatch.detect.memory import BrokerMemory, LogDirMemory, OpenAlert
+from logdirwatch.detect.settings import HOUR_MS, DetectSettings
 from logdirwatch.model.identity import alert_id
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import AlertStatus, Cause, Lane, Rule, Severity
 
 Holder = BrokerMemory | LogDirMemory
+RECOVERED = "recovered"
+"""Why an alert ends whose evidence is good again; the one reason that flapping holds back."""
 
 
 class AlertBook:
     """The alerts of one broker and its directories; ``records`` gathers what must be written."""
 
-    def __init__(self, memory: BrokerMemory) -> None:
+    def __init__(self, memory: BrokerMemory, settings: DetectSettings) -> None:
         self._memory = memory
+        self._settings = settings
         self.records: list[AlertRecord] = []
 
     def holder(self, path: str | None) -> Holder:
@@ -57,31 +61,50 @@ class AlertBook:
                 to_status=transition[1],
             )
             holder.alerts[rule] = alert
-        elif not _says_more(alert, severity, transition[1], cause):
-            return alert
-        else:
+        alert.calm_since_ms = None
+        if alert.revision:
+            if not _says_more(alert, severity, transition[1], cause, evidence):
+                return alert
             alert.from_status, alert.to_status = transition
         alert.severity, alert.cause, alert.stale_since_ms = severity, cause, None
         alert.evidence, alert.affected, alert.summary = evidence, affected, summary
         self._write(rule, path, alert, AlertStatus.FIRING, at_ms)
         return alert
 
-    def mark_stale(self, path: str | None, since_ms: int) -> None:
-        """Say on every alert of a place that nobody sees it any more; it keeps firing."""
+    def mark_stale(self, path: str | None, since_ms: int, *, fresh: Rule | None = None) -> None:
+        """Say on every alert of a place, but that of ``fresh``, that nobody sees it any more; it keeps firing."""
         for rule, alert in self.holder(path).alerts.items():
-            if alert.stale_since_ms is None:
+            if alert.stale_since_ms is None and rule is not fresh:
                 alert.stale_since_ms = since_ms
                 self._write(rule, path, alert, AlertStatus.FIRING, since_ms)
 
     def resolve(self, rule: Rule, path: str | None, reason: str, at_ms: int, *, to_status: str | None = None) -> None:
-        """Close the alert of ``rule`` if it is open."""
-        alert = self.holder(path).alerts.pop(rule, None)
-        if alert is None:
+        """Close the alert of ``rule`` if it is open; one that flaps only after its evidence stayed good for a while."""
+        holder = self.holder(path)
+        alert = holder.alerts.get(rule)
+        if alert is None or (reason == RECOVERED and self._is_held(rule, path, alert, at_ms)):
             return
+        del holder.alerts[rule]
         alert.from_status, alert.to_status = alert.to_status, to_status
         alert.stale_since_ms = None
         alert.summary = wording.resolved(self._memory, path, reason)
         self._write(rule, path, alert, AlertStatus.RESOLVED, at_ms, reason=reason)
+
+    def _is_held(self, rule: Rule, path: str | None, alert: OpenAlert, at_ms: int) -> bool:
+        """Tell whether a flapping alert stays open for now; says so once, and keeps when it would have ended."""
+        holder, settings = self.holder(path), self._settings
+        ended = [ended_ms for ended_ms in holder.ended.get(rule, []) if at_ms - ended_ms < HOUR_MS]
+        if alert.calm_since_ms is None:
+            alert.calm_since_ms = at_ms
+            ended = [*ended, at_ms][-settings.flapping_times :]
+        holder.ended[rule] = ended
+        if len(ended) < settings.flapping_times:
+            return False
+        if "flapping" not in alert.evidence:
+            alert.evidence = {**alert.evidence, "flapping": len(ended)}
+            alert.summary = wording.flapping(alert.summary, len(ended), settings.flapping_hold_ms)
+            self._write(rule, path, alert, AlertStatus.FIRING, at_ms)
+        return at_ms - alert.calm_since_ms < settings.flapping_hold_ms
 
     def resolve_all(self, path: str | None, reason: str, at_ms: int) -> None:
         """Close every alert of a place."""
@@ -153,9 +176,13 @@ class AlertBook:
         )
 
 
-def _says_more(alert: OpenAlert, severity: Severity, to_status: str | None, cause: Cause | None) -> bool:
+def _says_more(
+    alert: OpenAlert, severity: Severity, to_status: str | None, cause: Cause | None, evidence: dict[str, Any]
+) -> bool:
+    """``why`` is the part of the evidence whose change is news; the numbers beside it change with every sample."""
     return (
-        severity is not alert.severity
+        evidence.get("why") != alert.evidence.get("why")
+        or severity is not alert.severity
         or to_status != alert.to_status
         or cause is not alert.cause
         or alert.stale_since_ms is not None

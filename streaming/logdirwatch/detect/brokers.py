@@ -2,15 +2,17 @@
 
 from typing import Any
 
-import msgspec
-
-from logdirwatch.detect import log_dirs, rules, wording
+from logdirwatch.detect import evidence, gauges, log_dirs, partitions, rules, wording
+from logdirwatch.detect.alerts import RECOVERED
 from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.detect.memory import BrokerMemory, CollectorView
 from logdirwatch.detect.observations import Sample, effective_ms
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.model.records import MetricsRecord
 from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, PollStatus, Rule, Severity
+
+SILENT = "silent: "
+"""How the reason begins of a broker that is unknown because nothing is heard of it."""
 
 
 def take_sample(desk: Desk, sample: Sample) -> None:
@@ -33,6 +35,8 @@ def take_sample(desk: Desk, sample: Sample) -> None:
         memory.seen_ms, memory.collector = at_ms, record.collector
         log_dirs.take_samples(desk, record, moment)
         _answer(desk, moment)
+        gauges.take_gauges(desk, record, moment)
+        partitions.forget_old(desk, moment)
     elif not _another_answers(memory, record.collector, at_ms):
         _lose(desk, BrokerStatus.UNKNOWN, _failure(record), moment)
 
@@ -83,7 +87,7 @@ def _failure(record: MetricsRecord) -> str:
 def _answer(desk: Desk, moment: Moment) -> None:
     _set_by_directories(desk, moment)
     for rule in (Rule.BROKER_UNKNOWN, Rule.BROKER_OFFLINE):
-        desk.book.resolve(rule, None, "recovered", moment.at_ms, to_status=desk.memory.status)
+        desk.book.resolve(rule, None, RECOVERED, moment.at_ms, to_status=desk.memory.status)
 
 
 def _set_by_directories(desk: Desk, moment: Moment) -> None:
@@ -112,7 +116,7 @@ def _lose(desk: Desk, status: BrokerStatus, reason: str, moment: Moment) -> None
 def _raise_unknown(desk: Desk, moment: Moment) -> None:
     memory = desk.memory
     failures = min(view.failures for view in memory.collectors.values()) if memory.collectors else 0
-    if failures < desk.settings.failure_polls and not memory.is_silent:
+    if failures < desk.settings.failure_polls or memory.is_silent:
         return
     desk.book.raise_alert(
         Rule.BROKER_UNKNOWN,
@@ -120,7 +124,7 @@ def _raise_unknown(desk: Desk, moment: Moment) -> None:
         severity=Severity.CRITICAL,
         transition=(None, BrokerStatus.UNKNOWN),
         evidence=_evidence(memory),
-        affected=_affected(memory),
+        affected=evidence.affected_by_broker(desk),
         summary=wording.broker_unknown(memory),
         at_ms=moment.at_ms,
         origin=moment.origin,
@@ -139,7 +143,7 @@ def _raise_offline(desk: Desk, moment: Moment) -> None:
         severity=Severity.PAGE if leaderless else Severity.CRITICAL,
         transition=(None, BrokerStatus.OFFLINE),
         evidence=_evidence(memory),
-        affected=_affected(memory),
+        affected=evidence.affected_by_broker(desk),
         summary=wording.broker_offline(memory),
         at_ms=moment.at_ms,
         origin=moment.origin,
@@ -156,11 +160,18 @@ def silence_ms(memory: BrokerMemory, settings: DetectSettings) -> int:
 def judge_silence(desk: Desk, now_ms: int) -> None:
     """No record for three polls: the broker is unknown, and nobody will say so but this timer."""
     memory = desk.memory
-    if memory.is_silent or not memory.collectors or now_ms - memory.heard_ms < silence_ms(memory, desk.settings):
+    silent_for_ms = now_ms - memory.heard_ms - silence_ms(memory, desk.settings)
+    if memory.is_silent or not memory.collectors or silent_for_ms < 0:
+        return
+    if silent_for_ms > desk.settings.late_timer_ms:
+        # The query itself was away: its input may wait in Kafka still.
+        memory.heard_ms = now_ms
         return
     memory.is_silent = True
     moment = Moment(now_ms, f"timer/{memory.newest_ms}")
-    _lose(desk, BrokerStatus.UNKNOWN, "silent: no collector reports it", moment)
+    _lose(desk, BrokerStatus.UNKNOWN, f"{SILENT}no collector reports it", moment)
+    # Silence is told by the query fleet: of a whole cluster it is one alert.
+    desk.book.resolve(Rule.BROKER_UNKNOWN, None, "silent", now_ms, to_status=BrokerStatus.UNKNOWN)
 
 
 def _evidence(memory: BrokerMemory) -> dict[str, Any]:
@@ -178,7 +189,3 @@ def _evidence(memory: BrokerMemory) -> dict[str, Any]:
             for path, log_dir in sorted(memory.log_dirs.items())
         },
     }
-
-
-def _affected(memory: BrokerMemory) -> dict[str, Any]:
-    return {} if memory.partitions is None else msgspec.to_builtins(memory.partitions)

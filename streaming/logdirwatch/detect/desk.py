@@ -33,7 +33,7 @@ class Desk:
     def __init__(self, memory: BrokerMemory, settings: DetectSettings) -> None:
         self.memory = memory
         self.settings = settings
-        self.book = AlertBook(memory)
+        self.book = AlertBook(memory, settings)
         self.transitions: list[Transition] = []
 
     def outcome(self) -> Outcome:

@@ -3,11 +3,12 @@
 A LogDirFailure says that a directory stopped serving, not why: KIP-928 sends the same event for a saturated one.
 """
 
-from logdirwatch.detect import log_dirs, pending
+from logdirwatch.detect import log_dirs, partitions, pending, space
 from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.detect.memory import LogDirMemory
 from logdirwatch.detect.observations import Event, effective_ms
 from logdirwatch.model.identity import alert_id
+from logdirwatch.model.records import EventRecord
 from logdirwatch.model.vocabulary import SPACE_STATUSES, Cause, EventName, LogDirStatus, Rule
 
 
@@ -25,16 +26,20 @@ def take_event(desk: Desk, event: Event, now_ms: int) -> None:
         if record.log_dir is None:
             _take_bare_failure(desk, identity, moment, now_ms)
         else:
-            _take_failure(desk, record.log_dir, record.cause, identity, moment)
+            _take_failure(desk, record, record.log_dir, identity, moment)
+    elif record.event == EventName.PARTITION_FAILED:
+        _take_partition_failure(desk, record, moment)
     elif record.event == EventName.LOG_DIR_SATURATED and record.log_dir in desk.memory.log_dirs:
         _take_saturation(desk, record.log_dir, moment)
 
 
-def _take_failure(desk: Desk, path: str, cause: str | None, identity: str, moment: Moment) -> None:
+def _take_failure(desk: Desk, record: EventRecord, path: str, identity: str, moment: Moment) -> None:
     log_dir = desk.memory.log_dirs.setdefault(path, LogDirMemory())
     open_alert = log_dir.alerts.get(Rule.LOG_DIR_OFFLINE)
     if log_dir.status is LogDirStatus.OFFLINE and open_alert is not None:
         desk.book.answer_fast(identity, moment.at_ms, moment.at_ms, open_alert.alert_id)
+        if _names_cause(log_dir, record):
+            log_dirs.raise_offline(desk, path, log_dir, log_dir.status, moment, None)
         return
     is_outdated = log_dir.sample_at_ms is not None and moment.at_ms < log_dir.sample_at_ms
     is_repeat = log_dir.event_ms is not None and moment.at_ms <= log_dir.event_ms
@@ -42,11 +47,30 @@ def _take_failure(desk: Desk, path: str, cause: str | None, identity: str, momen
         desk.book.answer_fast(identity, moment.at_ms, moment.at_ms, None)
         return
     log_dir.event_ms = log_dir.offline_ms = moment.at_ms
-    log_dir.cause = Cause(cause) if cause in set(Cause) else Cause.UNKNOWN
+    log_dir.cause = Cause.UNKNOWN
+    _names_cause(log_dir, record)
     before = desk.set_log_dir(path, LogDirStatus.OFFLINE, "event", moment)
     if open_alert is not None:
         desk.book.answer_fast(identity, moment.at_ms, moment.at_ms, open_alert.alert_id)
     log_dirs.raise_offline(desk, path, log_dir, before, moment, identity)
+
+
+def _names_cause(log_dir: LogDirMemory, record: EventRecord) -> bool:
+    """Take the cause that an event names: read in the broker's log, it says more than the space seen before."""
+    cause = Cause(record.cause) if record.cause in set(Cause) else Cause.UNKNOWN
+    if cause is Cause.UNKNOWN:
+        return False
+    log_dir.cause, log_dir.event_detail = cause, record.detail
+    if log_dir.decided_by is not None:
+        log_dir.decided_by = "event"
+    return True
+
+
+def _take_partition_failure(desk: Desk, record: EventRecord, moment: Moment) -> None:
+    """One partition is bad, not its directory (KIP-18's distinction)."""
+    if record.topic is not None and record.partition is not None:
+        desk.memory.failed_partitions[f"{record.topic}-{record.partition}"] = moment.at_ms
+        partitions.tell_failed(desk, moment, record.detail)
 
 
 def _take_bare_failure(desk: Desk, identity: str, moment: Moment, now_ms: int) -> None:
@@ -69,4 +93,4 @@ def _take_saturation(desk: Desk, path: str, moment: Moment) -> None:
     log_dir = desk.memory.log_dirs[path]
     is_current = log_dir.sample_at_ms is None or moment.at_ms >= log_dir.sample_at_ms
     if log_dir.status in SPACE_STATUSES and log_dir.status is not LogDirStatus.SATURATED and is_current:
-        log_dirs.set_level(desk, path, log_dir, LogDirStatus.SATURATED, moment)
+        space.set_level(desk, path, log_dir, LogDirStatus.SATURATED, moment)

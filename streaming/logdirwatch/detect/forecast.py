@@ -13,9 +13,12 @@ times as long as it was watched. A burst, growth faster than nearly every hour b
 """
 
 import statistics
+from array import array
+from base64 import b64decode, b64encode
 from itertools import combinations, pairwise, takewhile
+from zlib import crc32
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 HOUR_MS = 3_600_000
 DAY = 24
@@ -26,21 +29,38 @@ TRUST = 2.0
 BURST_TRUST = 3.0
 BURST_RATIO = 1.5
 USUAL = 0.98
+STEPS = 32_000
+NO_SAMPLE = -(2**15)
 
 Point = tuple[int, int]
 
 
-class Peaks(Struct, kw_only=True, omit_defaults=True):
-    """The highest own use of each hour, oldest first; None for an hour without a sample. ``hour`` is that of the last.
+class Moving(Struct, frozen=True):
+    """What moves do in a directory: bytes of copies that arrived and bytes still to come; None where nobody knows."""
 
-    Own use is what is used without the bytes that moves brought, ``brought_bytes``.
+    future_bytes: int | None = None
+    incoming_bytes: int | None = None
+
+
+NO_MOVES = Moving()
+
+
+class Peaks(Struct, kw_only=True, omit_defaults=True):
+    """The highest own use of each hour: ``past`` the hours that are over, ``peak_bytes`` the one that runs, ``hour``.
+
+    Own use is what is used without the bytes that moves brought, ``brought_bytes``. The past is packed, two bytes an
+    hour: state is written with every batch, and this is most of it.
     """
 
     hour: int = 0
-    used_bytes: list[int | None] = field(default_factory=list)
+    peak_bytes: int | None = None
+    past: str = ""
+    unit_bytes: int = 1
     last_bytes: int = 0
     brought_bytes: int = 0
-    arriving_bytes: int = 0
+    future_bytes: int = 0
+    incoming_bytes: int = 0
+    used_at_scan_bytes: int = 0
 
 
 class Forecast(Struct, frozen=True):
@@ -50,32 +70,61 @@ class Forecast(Struct, frozen=True):
     confidence: float
 
 
-def note(peaks: Peaks, at_ms: int, used_bytes: int, arriving_bytes: int | None) -> None:
-    """Take a sample: bytes in use, and bytes that have arrived so far by moves that still run (None: not known).
-
-    A move that ends leaves its bytes behind; one that is taken back takes them along, which looks the same as a
-    deletion and only lowers the forecast.
-    """
-    arriving = peaks.arriving_bytes if arriving_bytes is None else arriving_bytes
-    peaks.brought_bytes += max(0, arriving - peaks.arriving_bytes)
-    peaks.arriving_bytes = arriving
+def note(peaks: Peaks, at_ms: int, total_bytes: int, used_bytes: int, moving: Moving = NO_MOVES) -> None:
+    """Take a sample of a directory's bytes in use."""
+    _take_out_what_came(peaks, used_bytes, moving)
     own, hour = used_bytes - peaks.brought_bytes, at_ms // HOUR_MS
     peaks.last_bytes = own
-    if not peaks.used_bytes or hour - peaks.hour >= KEPT_HOURS:
-        peaks.hour, peaks.used_bytes = hour, [own]
+    if peaks.peak_bytes is None or hour - peaks.hour >= KEPT_HOURS:
+        peaks.hour, peaks.peak_bytes, peaks.past = hour, own, ""
+    elif hour > peaks.hour:
+        _close_hours(peaks, hour, total_bytes)
+        peaks.peak_bytes = own
+    elif hour == peaks.hour:
+        peaks.peak_bytes = max(peaks.peak_bytes, own)
+
+
+def _take_out_what_came(peaks: Peaks, used_bytes: int, moving: Moving) -> None:
+    """Count the bytes that moves brought between two scans, at most as many as use rose by.
+
+    A move that is taken back takes its bytes along, which looks the same as a deletion and only lowers the forecast.
+    """
+    future = peaks.future_bytes if moving.future_bytes is None else moving.future_bytes
+    incoming = peaks.incoming_bytes if moving.incoming_bytes is None else moving.incoming_bytes
+    if (future, incoming) == (peaks.future_bytes, peaks.incoming_bytes):
         return
-    if hour < peaks.hour:
-        return
-    peaks.used_bytes += [None] * (hour - peaks.hour)
-    peaks.hour = hour
-    last = peaks.used_bytes[-1]
-    peaks.used_bytes[-1] = own if last is None else max(last, own)
-    del peaks.used_bytes[:-KEPT_HOURS]
+    came = max(future - peaks.future_bytes, peaks.incoming_bytes - incoming, 0)
+    peaks.brought_bytes += min(came, max(0, used_bytes - peaks.used_at_scan_bytes))
+    peaks.future_bytes, peaks.incoming_bytes, peaks.used_at_scan_bytes = future, incoming, used_bytes
+
+
+def _close_hours(peaks: Peaks, hour: int, total_bytes: int) -> None:
+    past = [*_past(peaks), peaks.peak_bytes, *[None] * (hour - peaks.hour - 1)][1 - KEPT_HOURS :]
+    peaks.unit_bytes = max(1, -(-total_bytes // STEPS))
+    steps = (NO_SAMPLE if used is None else round(used / peaks.unit_bytes) for used in past)
+    packed = array("h", (max(NO_SAMPLE, min(step, 2**15 - 1)) for step in steps))
+    peaks.past, peaks.hour = b64encode(packed.tobytes()).decode(), hour
+
+
+def _past(peaks: Peaks) -> list[int | None]:
+    packed = array("h", b64decode(peaks.past))
+    return [None if step == NO_SAMPLE else step * peaks.unit_bytes for step in packed]
+
+
+def hourly_peaks(peaks: Peaks) -> list[int | None]:
+    """Return the highest own use of each hour in bytes, oldest first, the one that runs last; None without a sample."""
+    return [] if peaks.peak_bytes is None else [*_past(peaks), peaks.peak_bytes]
+
+
+def is_due(name: str, before_ms: int | None, at_ms: int) -> bool:
+    """Tell whether a directory is to be forecast again: once an hour, and not all in the same second."""
+    phase_ms = crc32(name.encode()) % HOUR_MS
+    return before_ms is None or (before_ms + phase_ms) // HOUR_MS < (at_ms + phase_ms) // HOUR_MS
 
 
 def forecast(peaks: Peaks, free_bytes: int) -> Forecast | None:
     """Return when ``free_bytes``, those of the last sample, will be used up; None when nothing says within a week."""
-    points = [(hour, peak) for hour, peak in enumerate(peaks.used_bytes) if peak is not None]
+    points = [(hour, peak) for hour, peak in enumerate(hourly_peaks(peaks)) if peak is not None]
     if len(points) <= SHORTEST_HOURS:
         return None
     limit = peaks.last_bytes + free_bytes

@@ -1,16 +1,12 @@
 """How the log directories of an answering broker are judged by its samples."""
 
-from typing import Any
-
-import msgspec
-
-from logdirwatch.detect import pending, rules, wording
+from logdirwatch.detect import evidence, pending, rules, space, suspicions, volumes, wording
 from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.detect.memory import LogDirMemory
 from logdirwatch.model.records import LogDirSample, MetricsRecord
-from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, SPACE_STATUSES, Cause, LogDirStatus, Rule, Severity
+from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, Cause, LogDirStatus, Rule, Severity
 
-_WATCHED_RULES = (Rule.LOG_DIR_SUSPECT, Rule.LOG_DIR_UNKNOWN)
+_LESSER_RULES = (Rule.LOG_DIR_SUSPECT, Rule.LOG_DIR_UNKNOWN, Rule.UNACCOUNTED_BYTES, Rule.LOG_DIR_CHANGED)
 
 
 def take_samples(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
@@ -18,6 +14,7 @@ def take_samples(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
     known = desk.memory.log_dirs
     for sample in record.log_dirs:
         _note(known.setdefault(sample.path, LogDirMemory()), sample, record, moment)
+    volumes.watch(desk.memory, record.log_dirs)
     failing = [
         sample.path
         for sample in record.log_dirs
@@ -45,8 +42,12 @@ def _take_sample(desk: Desk, sample: LogDirSample, record: MetricsRecord, moment
         _go_offline(desk, sample.path, log_dir, moment, meant)
     elif sample.error_code != 0:
         _become_suspect(desk, sample, log_dir, moment)
-    elif log_dir.event_ms is None or moment.at_ms > log_dir.event_ms:
-        _take_good_sample(desk, sample, log_dir, record.collector, moment)
+    elif log_dir.event_ms is not None and moment.at_ms <= log_dir.event_ms:
+        return
+    elif not sample.total_bytes or sample.usable_bytes is None:
+        _become_unknown(desk, sample.path, log_dir, "no capacity reported", moment)
+    else:
+        space.take_good_sample(desk, sample, record.collector, moment)
 
 
 def _is_offline(log_dir: LogDirMemory, record: MetricsRecord, moment: Moment) -> bool:
@@ -73,7 +74,8 @@ def raise_offline(
     desk: Desk, path: str, log_dir: LogDirMemory, before: str | None, moment: Moment, identity: str | None
 ) -> None:
     """Open or update the alert of an offline directory; its alerts of lesser states end."""
-    for rule in _WATCHED_RULES:
+    log_dir.suspicions, log_dir.change = {}, None
+    for rule in _LESSER_RULES:
         desk.book.resolve(rule, path, "offline", moment.at_ms, to_status=LogDirStatus.OFFLINE)
     severity = rules.offline_severity(desk.memory.partitions)
     open_alert = log_dir.alerts.get(Rule.LOG_DIR_OFFLINE)
@@ -85,8 +87,8 @@ def raise_offline(
         severity=severity,
         transition=(before if open_alert is None else open_alert.from_status, LogDirStatus.OFFLINE),
         cause=log_dir.cause or Cause.UNKNOWN,
-        evidence=_offline_evidence(desk, path, log_dir),
-        affected=_affected(desk, log_dir),
+        evidence=evidence.of_offline(desk, path, log_dir),
+        affected=evidence.affected(desk, log_dir),
         summary=wording.offline(desk.memory, path, log_dir),
         at_ms=moment.at_ms,
         origin=moment.origin,
@@ -100,74 +102,22 @@ def _become_suspect(desk: Desk, sample: LogDirSample, log_dir: LogDirMemory, mom
     log_dir.error_code = sample.error_code
     _remember_last(log_dir)
     before = desk.set_log_dir(sample.path, LogDirStatus.UNKNOWN, f"error {sample.error_code}", moment)
-    desk.book.mark_stale(sample.path, moment.at_ms)
-    desk.book.raise_alert(
-        Rule.LOG_DIR_SUSPECT,
-        sample.path,
-        severity=Severity.WARNING,
-        transition=(before, LogDirStatus.UNKNOWN),
-        evidence={"error_code": sample.error_code, **_last_sample(log_dir)},
-        affected=_affected(desk, log_dir),
-        summary=wording.suspect(desk.memory, sample.path, sample.error_code),
-        at_ms=moment.at_ms,
-        origin=moment.origin,
-    )
-
-
-def _take_good_sample(desk: Desk, sample: LogDirSample, log_dir: LogDirMemory, collector: str, moment: Moment) -> None:
-    if not sample.total_bytes or sample.usable_bytes is None:
-        _become_unknown(desk, sample.path, log_dir, "no capacity reported", moment)
-        return
-    decides_alone = log_dir.status not in SPACE_STATUSES or rules.is_gap(log_dir, moment.at_ms, log_dir.interval_ms)
-    thresholds = desk.thresholds(sample.path)
-    if decides_alone:
-        wanted = rules.level(thresholds, sample.total_bytes, sample.usable_bytes)
-        log_dir.proposals = {collector: [wanted]}
-    else:
-        proposals = log_dir.proposals.setdefault(collector, [])
-        proposals.append(rules.proposed_level(thresholds, log_dir.status, sample.total_bytes, sample.usable_bytes))
-        del proposals[: -desk.settings.debounce_samples]
-        wanted = rules.debounced_level(log_dir.status, proposals, desk.settings.debounce_samples)
-    _remember_numbers(log_dir, sample, moment.at_ms, starts_anew=decides_alone)
-    set_level(desk, sample.path, log_dir, wanted, moment)
-
-
-def set_level(desk: Desk, path: str, log_dir: LogDirMemory, wanted: LogDirStatus, moment: Moment) -> None:
-    """Give a directory that can be written a level by space; its alerts follow."""
-    was_confirmed = log_dir.decided_by is not None
-    before = desk.set_log_dir(path, wanted, "space", moment)
-    log_dir.cause = log_dir.offline_ms = log_dir.decided_by = log_dir.last_status = None
-    recovered = "recovered" if was_confirmed else "unconfirmed"
-    desk.book.resolve(Rule.LOG_DIR_OFFLINE, path, recovered, moment.at_ms, to_status=wanted)
-    for rule in _WATCHED_RULES:
-        desk.book.resolve(rule, path, "recovered", moment.at_ms, to_status=wanted)
-    if wanted is LogDirStatus.ONLINE:
-        desk.book.resolve(Rule.LOG_DIR_SPACE, path, "recovered", moment.at_ms, to_status=wanted)
-        return
-    desk.book.raise_alert(
-        Rule.LOG_DIR_SPACE,
-        path,
-        severity=rules.SPACE_SEVERITY[wanted],
-        transition=(before, wanted),
-        evidence=_last_sample(log_dir),
-        affected=_affected(desk, log_dir),
-        summary=wording.space(desk.memory, path, log_dir),
-        at_ms=moment.at_ms,
-        origin=moment.origin,
-    )
+    desk.book.mark_stale(sample.path, moment.at_ms, fresh=Rule.LOG_DIR_SUSPECT)
+    text = f"cannot be asked (error {sample.error_code}), though Kafka does not call it offline"
+    suspicions.suspect(desk, sample.path, suspicions.ERROR_CODE, text, moment, before=before)
 
 
 def _become_unknown(desk: Desk, path: str, log_dir: LogDirMemory, reason: str, moment: Moment) -> None:
     _remember_last(log_dir)
     before = desk.set_log_dir(path, LogDirStatus.UNKNOWN, reason, moment)
-    desk.book.mark_stale(path, moment.at_ms)
+    desk.book.mark_stale(path, moment.at_ms, fresh=Rule.LOG_DIR_UNKNOWN)
     desk.book.raise_alert(
         Rule.LOG_DIR_UNKNOWN,
         path,
         severity=Severity.WARNING,
         transition=(before, LogDirStatus.UNKNOWN),
-        evidence={"reason": reason, **_last_sample(log_dir)},
-        affected=_affected(desk, log_dir),
+        evidence={"reason": reason, **evidence.last_sample(log_dir)},
+        affected=evidence.affected(desk, log_dir),
         summary=wording.unknown(desk.memory, path, reason),
         at_ms=moment.at_ms,
         origin=moment.origin,
@@ -193,50 +143,3 @@ def lose_sight(desk: Desk, reason: str, moment: Moment) -> None:
 def _remember_last(log_dir: LogDirMemory) -> None:
     if log_dir.status is not LogDirStatus.UNKNOWN:
         log_dir.last_status = log_dir.status
-
-
-def _remember_numbers(log_dir: LogDirMemory, sample: LogDirSample, at_ms: int, *, starts_anew: bool) -> None:
-    log_dir.growth_bytes_per_s = None if starts_anew else rules.growth(log_dir, sample, at_ms)
-    has_grown = None not in (sample.replica_bytes, log_dir.replica_bytes) and (
-        (sample.replica_bytes or 0) > (log_dir.replica_bytes or 0)
-    )
-    if has_grown and not starts_anew:
-        log_dir.proof_ms = at_ms
-    log_dir.sample_at_ms = at_ms
-    log_dir.error_code = sample.error_code
-    log_dir.total_bytes, log_dir.usable_bytes = sample.total_bytes, sample.usable_bytes
-    log_dir.replica_count, log_dir.replica_bytes = sample.replica_count, sample.replica_bytes
-    log_dir.future_bytes = sample.future_bytes
-    log_dir.incoming_bytes, log_dir.outgoing_bytes = sample.incoming_bytes, sample.outgoing_bytes
-    log_dir.is_cordoned = sample.is_cordoned
-
-
-def _last_sample(log_dir: LogDirMemory) -> dict[str, Any]:
-    return {
-        "sample_at_ms": log_dir.sample_at_ms,
-        "total_bytes": log_dir.total_bytes,
-        "usable_bytes": log_dir.usable_bytes,
-        "used_ratio": rules.used_ratio(log_dir.total_bytes, log_dir.usable_bytes),
-        "growth_bytes_per_s": log_dir.growth_bytes_per_s,
-        "is_metadata_dir": log_dir.is_metadata_dir,
-    }
-
-
-def _offline_evidence(desk: Desk, path: str, log_dir: LogDirMemory) -> dict[str, Any]:
-    reserve_bytes = None if log_dir.total_bytes is None else desk.thresholds(path).reserve_of(log_dir.total_bytes)
-    return {
-        "error_code": KAFKA_STORAGE_ERROR if log_dir.decided_by else None,
-        "event_ms": log_dir.event_ms,
-        "decided_by": log_dir.decided_by or "event",
-        "reserve_bytes": reserve_bytes,
-        **_last_sample(log_dir),
-    }
-
-
-def _affected(desk: Desk, log_dir: LogDirMemory) -> dict[str, Any]:
-    partitions = desk.memory.partitions
-    return {
-        "replica_count": log_dir.replica_count,
-        "replica_bytes": log_dir.replica_bytes,
-        **({} if partitions is None else msgspec.to_builtins(partitions)),
-    }

@@ -19,10 +19,10 @@ A broker: ``online`` (answers), ``degraded`` (answers, a directory is offline), 
 ``unknown`` (no answer).
 """
 
-from logdirwatch.detect import brokers, events, pending
+from logdirwatch.detect import brokers, events, host, pending
 from logdirwatch.detect.desk import Desk, Moment, Outcome
 from logdirwatch.detect.memory import BrokerMemory
-from logdirwatch.detect.observations import Observation, Sample
+from logdirwatch.detect.observations import HostView, Observation, Sample
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.model.identity import Origin
 
@@ -31,6 +31,9 @@ def advance(memory: BrokerMemory, observation: Observation, now_ms: int, setting
     """Show the machine one observation; ``now_ms`` is the batch's time and serves waiting only."""
     desk = Desk(memory, settings)
     if _is_replay(memory, observation.origin):
+        return desk.outcome()
+    if isinstance(observation, HostView):
+        host.take_host_view(desk, observation)
         return desk.outcome()
     memory.heard_ms = max(memory.heard_ms, now_ms)
     if isinstance(observation, Sample):

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
+from logdirwatch.detect.forecast import Peaks
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import PartitionHealth
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus, PollStatus, Rule, Severity
@@ -30,6 +31,7 @@ class OpenAlert(Struct, kw_only=True, omit_defaults=True):
     affected: dict[str, Any] = {}
     summary: str = ""
     stale_since_ms: int | None = None
+    calm_since_ms: int | None = None
 
 
 class PendingEvent(Struct, kw_only=True):
@@ -50,6 +52,23 @@ class CollectorView(Struct, kw_only=True, omit_defaults=True):
     failures: int = 0
 
 
+class Pace(Struct, kw_only=True, omit_defaults=True):
+    """How long something usually takes in milliseconds, from how many samples, and how many slow ones came in a row."""
+
+    usual_ms: float = 0.0
+    samples: int = 0
+    slow_samples: int = 0
+
+
+class Change(Struct, kw_only=True):
+    """Another size or volume than a directory had: since when, and what it had."""
+
+    why: str
+    at_ms: int
+    total_bytes: int
+    volume: str | None
+
+
 class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
     """One log directory; numbers are those of the last sample that had them."""
 
@@ -68,6 +87,10 @@ class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
     total_bytes: int | None = None
     usable_bytes: int | None = None
     growth_bytes_per_s: float | None = None
+    peaks: Peaks = field(default_factory=Peaks)
+    forecast_at_ms: int | None = None
+    full_at_ms: int | None = None
+    forecast_confidence: float | None = None
     replica_count: int | None = None
     replica_bytes: int | None = None
     future_bytes: int | None = None
@@ -76,6 +99,20 @@ class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
     proof_ms: int | None = None
     is_cordoned: bool | None = None
     is_metadata_dir: bool | None = None
+    volume: str | None = None
+    is_volume_told: bool = False
+    twin: str | None = None
+    twin_samples: int = 0
+    is_root_volume: bool | None = None
+    change: Change | None = None
+    unaccounted_since_ms: int | None = None
+    used_inodes_ratio: float | None = None
+    host_ms: int | None = None
+    host_interval_ms: int = 0
+    event_detail: str | None = None
+    probe: Pace = field(default_factory=Pace)
+    suspicions: dict[str, str] = field(default_factory=dict)
+    ended: dict[Rule, list[int]] = field(default_factory=dict)
     proposals: dict[str, list[LogDirStatus]] = field(default_factory=dict)
     codes: dict[str, tuple[int, int]] = field(default_factory=dict)
     alerts: dict[Rule, OpenAlert] = field(default_factory=dict)
@@ -93,6 +130,8 @@ class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
     sequence: int = 0
     newest_ms: int = 0
     emitted_ms: int = 0
+    emitted_silent: bool = False
+    emitted_partitions: PartitionHealth | None = None
     newest_kafka_ms: int = 0
     heard_ms: int = 0
     is_silent: bool = False
@@ -113,6 +152,11 @@ class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
     log_dirs: dict[str, LogDirMemory] = field(default_factory=dict)
     alerts: dict[Rule, OpenAlert] = field(default_factory=dict)
     pending: list[PendingEvent] = field(default_factory=list)
+    ended: dict[Rule, list[int]] = field(default_factory=dict)
+    flush: Pace = field(default_factory=Pace)
+    suspicions: dict[str, str] = field(default_factory=dict)
+    queued_since_ms: int | None = None
+    failed_partitions: dict[str, int] = field(default_factory=dict)
 
 
 _encoder = msgspec.json.Encoder()

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from logdirwatch.model.identity import Origin
-from logdirwatch.model.records import EventRecord, MetricsRecord
+from logdirwatch.model.records import EventRecord, HostRecord, MetricsRecord
 
 
 class Sample(NamedTuple):
@@ -20,7 +20,14 @@ class Event(NamedTuple):
     origin: Origin
 
 
-Observation = Sample | Event
+class HostView(NamedTuple):
+    """What the source on the broker's host saw."""
+
+    record: HostRecord
+    origin: Origin
+
+
+Observation = Sample | Event | HostView
 
 
 def order(observation: Observation) -> tuple[int, str, int, int]:

@@ -15,11 +15,11 @@ from logdirwatch.detect import machine, memory, views
 from logdirwatch.detect.desk import Outcome
 from logdirwatch.detect.heartbeats import answer
 from logdirwatch.detect.memory import BrokerMemory
-from logdirwatch.detect.observations import Event, Observation, Sample, in_order
+from logdirwatch.detect.observations import Event, HostView, Observation, Sample, in_order
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.model import topics
 from logdirwatch.model.identity import Origin
-from logdirwatch.model.records import AlertRecord, EventRecord, HeartbeatRecord, MetricsRecord, StateRecord
+from logdirwatch.model.records import AlertRecord, EventRecord, HeartbeatRecord, HostRecord, MetricsRecord, StateRecord
 from logdirwatch.parse.records import Accepted, parse
 
 STATE_SCHEMA = "version int, body string"
@@ -64,6 +64,13 @@ class BrokerProcessor(StatefulProcessor):
         outcome = machine.tick(broker_memory, timerValues.getCurrentProcessingTimeInMs(), self._settings)
         yield from map(_row, self._finish(broker_memory, [outcome]))
 
+    def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:  # noqa: N802, N803
+        """Begin with the memory of a state record; its timer was another checkpoint's."""
+        del key, timerValues
+        broker_memory = memory.decode(initialState["version"], initialState["body"])
+        broker_memory.timer_ms = None
+        self._keep(broker_memory)
+
     def close(self) -> None:
         """Nothing is held open."""
 
@@ -79,6 +86,8 @@ class BrokerProcessor(StatefulProcessor):
                 yield Sample(result.record, origin)
             elif isinstance(result.record, EventRecord):
                 yield Event(result.record, origin)
+            elif isinstance(result.record, HostRecord):
+                yield HostView(result.record, origin)
             elif isinstance(result.record, HeartbeatRecord):
                 yield result.record
 
@@ -89,7 +98,16 @@ class BrokerProcessor(StatefulProcessor):
         return memory.decode(version, body)
 
     def _finish(self, broker_memory: BrokerMemory, outcomes: list[Outcome]) -> list[AlertRecord | StateRecord]:
-        """Set the timer, gather what must be written, and keep the memory."""
+        """Gather what must be written, set the timer, and keep the memory."""
+        alerts = [alert for outcome in outcomes for alert in outcome.alerts]
+        transitions = [transition for outcome in outcomes for transition in outcome.transitions]
+        records: list[AlertRecord | StateRecord] = list(alerts)
+        if alerts or transitions or views.has_news(broker_memory, self._settings.state_refresh_ms):
+            records.append(views.state_record(broker_memory, transitions))
+        self._keep(broker_memory)
+        return records
+
+    def _keep(self, broker_memory: BrokerMemory) -> None:
         deadline_ms = machine.next_deadline_ms(broker_memory, self._settings)
         if deadline_ms is not None and (broker_memory.timer_ms is None or deadline_ms < broker_memory.timer_ms):
             # One timer, looked at again when it fires: setting it anew for every record is what costs.
@@ -97,14 +115,7 @@ class BrokerProcessor(StatefulProcessor):
                 self._handle.deleteTimer(broker_memory.timer_ms)
             self._handle.registerTimer(deadline_ms)
             broker_memory.timer_ms = deadline_ms
-        alerts = [alert for outcome in outcomes for alert in outcome.alerts]
-        transitions = [transition for outcome in outcomes for transition in outcome.transitions]
-        records: list[AlertRecord | StateRecord] = list(alerts)
-        refresh_ms = broker_memory.emitted_ms + self._settings.state_refresh_ms
-        if alerts or transitions or broker_memory.newest_ms >= refresh_ms:
-            records.append(views.state_record(broker_memory, transitions))
         self._state.update((memory.MEMORY_VERSION, memory.encode(broker_memory)))
-        return records
 
 
 def _row(record: AlertRecord | StateRecord) -> Row:

@@ -1,5 +1,7 @@
 """The judgements of the state machine, one short predicate a rule; no state, no clock."""
 
+from typing import NamedTuple
+
 from logdirwatch.detect.memory import LogDirMemory
 from logdirwatch.detect.settings import Thresholds
 from logdirwatch.model.records import LogDirSample, PartitionHealth
@@ -9,6 +11,7 @@ SILENCE_POLLS = 3
 FULL_SAMPLE_POLLS = 2
 GAP_POLLS = 3
 GROWTH_SMOOTHING = 0.3
+BACK_STRETCH = 1.5
 
 SPACE_SEVERITY = {
     LogDirStatus.FILLING: Severity.WARNING,
@@ -22,6 +25,52 @@ def used_ratio(total_bytes: int | None, usable_bytes: int | None) -> float | Non
     if not total_bytes or usable_bytes is None:
         return None
     return 1.0 - usable_bytes / total_bytes
+
+
+class Room(NamedTuple):
+    """What a directory's level is judged by; None where nothing is known, which decides nothing.
+
+    ``missing_bytes`` are those that running moves will bring and that do not fit.
+    """
+
+    total_bytes: int
+    usable_bytes: int
+    full_in_ms: int | None = None
+    missing_bytes: int | None = None
+    used_inodes_ratio: float | None = None
+
+
+def judged_level(thresholds: Thresholds, room: Room, *, on_the_way_back: bool = False) -> tuple[LogDirStatus, str]:
+    """Return the worst of the levels that a directory's room asks for, and what asks for it.
+
+    On the way back every threshold is a step lower.
+    """
+    back = thresholds.back_ratio if on_the_way_back else 0.0
+    stretched = BACK_STRETCH if on_the_way_back else 1.0
+    asked = [
+        (level(thresholds, room.total_bytes, room.usable_bytes, lowered_by=back), "space"),
+        (_level_by_forecast(thresholds, room.full_in_ms, stretched), "forecast"),
+        (LogDirStatus.CRITICAL if room.missing_bytes else LogDirStatus.ONLINE, "moves_do_not_fit"),
+        (_level_by_inodes(thresholds, room.used_inodes_ratio, back), "inodes"),
+    ]
+    return max(asked, key=lambda answer: answer[0].rank)
+
+
+def _level_by_forecast(thresholds: Thresholds, full_in_ms: int | None, stretched: float) -> LogDirStatus:
+    if full_in_ms is None:
+        return LogDirStatus.ONLINE
+    if full_in_ms < thresholds.critical_within_ms * stretched:
+        return LogDirStatus.CRITICAL
+    return LogDirStatus.FILLING if full_in_ms < thresholds.filling_within_ms * stretched else LogDirStatus.ONLINE
+
+
+def _level_by_inodes(thresholds: Thresholds, used_ratio: float | None, lowered_by: float) -> LogDirStatus:
+    """Without inodes no segment can be made, whatever space is left."""
+    if used_ratio is None:
+        return LogDirStatus.ONLINE
+    if used_ratio >= thresholds.saturated_ratio - lowered_by:
+        return LogDirStatus.SATURATED
+    return LogDirStatus.CRITICAL if used_ratio >= thresholds.critical_ratio - lowered_by else LogDirStatus.ONLINE
 
 
 def level(thresholds: Thresholds, total_bytes: int, usable_bytes: int, *, lowered_by: float = 0.0) -> LogDirStatus:
@@ -43,12 +92,12 @@ def level(thresholds: Thresholds, total_bytes: int, usable_bytes: int, *, lowere
     return LogDirStatus.ONLINE
 
 
-def proposed_level(thresholds: Thresholds, current: LogDirStatus, total_bytes: int, usable_bytes: int) -> LogDirStatus:
-    """Return the level that one sample asks for: up at the thresholds, down only ``back_ratio`` below them."""
-    up = level(thresholds, total_bytes, usable_bytes)
+def proposed_level(thresholds: Thresholds, current: LogDirStatus, room: Room) -> LogDirStatus:
+    """Return the level that one sample asks for: up at the thresholds, down only a step below them."""
+    up, _ = judged_level(thresholds, room)
     if up.rank >= current.rank:
         return up
-    down = level(thresholds, total_bytes, usable_bytes, lowered_by=thresholds.back_ratio)
+    down, _ = judged_level(thresholds, room, on_the_way_back=True)
     return down if down.rank < current.rank else current
 
 

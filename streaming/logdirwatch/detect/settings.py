@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 GIB = 1 << 30
 TIB = 1 << 40
 MIB = 1 << 20
+HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
 
 Ratio = Annotated[float, Field(ge=0.0, le=1.0)]
 Ms = Annotated[int, Field(ge=0)]
@@ -36,6 +38,12 @@ class Thresholds(Section):
     )
     large_saturated_free_bytes: int = Field(
         100 * GIB, ge=0, description="Free bytes below which a large one is saturated."
+    )
+    filling_within_ms: Ms = Field(
+        4 * DAY_MS, description="Time to full, by the forecast, from which a log directory is filling; 0: never."
+    )
+    critical_within_ms: Ms = Field(
+        DAY_MS, description="Time to full, by the forecast, from which a log directory is critical; 0: never."
     )
     reserve_bytes: int = Field(
         40 * MIB, ge=0, description="Free bytes below which a directory counts as full (KIP-928's reserve)."
@@ -81,7 +89,37 @@ class DetectSettings(Section):
     broker_offline_grace_ms: Ms = Field(
         300_000, description="How long a broker may be away before broker_offline fires."
     )
+    late_timer_ms: Ms = Field(
+        60_000, description="A timer this late finds the query itself was away; silence is then counted anew."
+    )
     state_refresh_ms: Ms = Field(30_000, description="How often an unchanged broker is written to logdir.state again.")
+    flapping_times: int = Field(
+        3, ge=2, description="Ends of one alert within an hour from which it is held open as flapping."
+    )
+    flapping_hold_ms: Ms = Field(
+        600_000, description="How long a flapping alert's evidence must stay good before the alert ends."
+    )
+    unaccounted_ratio: Ratio = Field(
+        0.15, description="Share of a volume that no replica explains from which unaccounted_bytes fires."
+    )
+    unaccounted_after_ms: Ms = Field(
+        900_000, description="How long it must stay so: deleted segments and topics leave late."
+    )
+    changed_hold_ms: Ms = Field(
+        DAY_MS, description="How long a new capacity must stay before log_dir_changed ends by itself."
+    )
+    slow_factor: float = Field(
+        5.0, gt=1, description="How many times its usual time a disk's flush or probe must take to be suspect."
+    )
+    slow_min_ms: float = Field(100.0, ge=0, description="A flush or probe shorter than this is never suspect.")
+    slow_samples: int = Field(3, ge=1, description="Slow samples in a row before a disk is suspect.")
+    placement_queue_ms: Ms = Field(
+        60_000,
+        description="How long reports of replica placement may wait in a broker (QueuedReplicaToDirAssignments).",
+    )
+    partition_failed_hold_ms: Ms = Field(
+        DAY_MS, description="How long a failed partition must not be seen again before partition_failed ends."
+    )
     clock_skew_ms: Ms = Field(
         60_000, description="How far a record's time may be ahead of Kafka's before Kafka's replaces it."
     )

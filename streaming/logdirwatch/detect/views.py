@@ -2,14 +2,22 @@
 
 from logdirwatch.detect.memory import BrokerMemory, LogDirMemory, encode
 from logdirwatch.detect.rules import used_ratio
+from logdirwatch.detect.volumes import unaccounted_bytes
 from logdirwatch.model.records import LogDirView, StateRecord, Transition
 from logdirwatch.model.vocabulary import LogDirStatus
+
+
+def has_news(memory: BrokerMemory, refresh_ms: int) -> bool:
+    """Tell whether a broker is to be written without a transition: what ``fleet`` judges changed, or it is time."""
+    is_other = (memory.is_silent, memory.partitions) != (memory.emitted_silent, memory.emitted_partitions)
+    return is_other or memory.newest_ms >= memory.emitted_ms + refresh_ms
 
 
 def state_record(memory: BrokerMemory, transitions: list[Transition]) -> StateRecord:
     """Return the next state record of a broker; raises its sequence."""
     memory.sequence += 1
-    memory.emitted_ms = memory.newest_ms
+    memory.emitted_ms, memory.emitted_silent = memory.newest_ms, memory.is_silent
+    memory.emitted_partitions = memory.partitions
     return StateRecord(
         version=1,
         cluster=memory.cluster,
@@ -27,7 +35,7 @@ def state_record(memory: BrokerMemory, transitions: list[Transition]) -> StateRe
         kafka_version=memory.kafka_version,
         metadata_version=memory.metadata_version,
         controller_id=memory.controller_id,
-        log_dirs=[_view(path, log_dir) for path, log_dir in sorted(memory.log_dirs.items())],
+        log_dirs=[_view(memory, path, log_dir) for path, log_dir in sorted(memory.log_dirs.items())],
         partitions=memory.partitions,
         transitions=transitions,
         positions=dict(memory.positions),
@@ -35,7 +43,7 @@ def state_record(memory: BrokerMemory, transitions: list[Transition]) -> StateRe
     )
 
 
-def _view(path: str, log_dir: LogDirMemory) -> LogDirView:
+def _view(memory: BrokerMemory, path: str, log_dir: LogDirMemory) -> LogDirView:
     return LogDirView(
         path=path,
         status=log_dir.status,
@@ -55,15 +63,11 @@ def _view(path: str, log_dir: LogDirMemory) -> LogDirView:
         future_bytes=log_dir.future_bytes,
         incoming_bytes=log_dir.incoming_bytes,
         outgoing_bytes=log_dir.outgoing_bytes,
-        unaccounted_bytes=_unaccounted_bytes(log_dir),
+        unaccounted_bytes=unaccounted_bytes(memory, path),
         growth_bytes_per_s=log_dir.growth_bytes_per_s,
+        full_at_ms=log_dir.full_at_ms,
+        forecast_confidence=log_dir.forecast_confidence,
+        volume=log_dir.volume,
         is_cordoned=log_dir.is_cordoned,
         is_metadata_dir=log_dir.is_metadata_dir,
     )
-
-
-def _unaccounted_bytes(log_dir: LogDirMemory) -> int | None:
-    """Return the used bytes that no live replica explains; None while a part is not known."""
-    if log_dir.total_bytes is None or log_dir.usable_bytes is None or log_dir.replica_bytes is None:
-        return None
-    return log_dir.total_bytes - log_dir.usable_bytes - log_dir.replica_bytes

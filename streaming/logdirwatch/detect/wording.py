@@ -1,6 +1,6 @@
 """The sentences of alerts: what happened, how bad, and whether it can wait until morning."""
 
-from logdirwatch.detect.memory import BrokerMemory, LogDirMemory
+from logdirwatch.detect.memory import BrokerMemory, Change, LogDirMemory
 from logdirwatch.detect.rules import used_ratio
 from logdirwatch.model.records import PartitionHealth
 from logdirwatch.model.vocabulary import Cause, LogDirStatus
@@ -23,14 +23,23 @@ def size(value: int | float | None) -> str:
     return f"{value / _GIB:.1f} GiB" if value >= _GIB else f"{value / _MIB:.1f} MiB"
 
 
-def space(memory: BrokerMemory, path: str, log_dir: LogDirMemory) -> str:
-    """Say how full a directory is and how long it has left at its present growth."""
+_ASKED_BY = {
+    "forecast": "by its forecast",
+    "moves_do_not_fit": "running moves bring more than fits",
+    "inodes": "its inodes run out",
+}
+
+
+def space(memory: BrokerMemory, path: str, log_dir: LogDirMemory, decided_by: str) -> str:
+    """Say how full a directory is, what made it so bad, and how long it has left."""
     ratio = used_ratio(log_dir.total_bytes, log_dir.usable_bytes)
     percent = "an unknown share" if ratio is None else f"{ratio:.1%}"
     text = f"Broker {memory.broker} {path} is {log_dir.status}: {percent} of {size(log_dir.total_bytes)} used"
+    if decided_by in _ASKED_BY:
+        text += f", {_ASKED_BY[decided_by]}"
     left_s = _seconds_left(log_dir)
     if left_s is not None:
-        text += f", full in about {_duration(left_s)} at {size(log_dir.growth_bytes_per_s)}/s"
+        text += f", full in about {_duration(left_s)}"
     return f"{text}; {_waits_for_space(log_dir, left_s)}"
 
 
@@ -54,11 +63,53 @@ def merged(memory: BrokerMemory) -> str:
     return f"Broker {memory.broker} reported LogDirFailure for a log directory whose alert is open already"
 
 
-def suspect(memory: BrokerMemory, path: str, error_code: int) -> str:
-    """Say that a directory answered with an error that is not the one of an offline directory."""
+def suspect(memory: BrokerMemory, path: str | None, suspicions: list[str]) -> str:
+    """Say what is held against a directory or broker that Kafka calls healthy."""
     return (
-        f"Broker {memory.broker} {path} cannot be asked (error {error_code}), though Kafka does not call it offline; "
-        "can wait until morning: no, because a file system that cannot be asked may be failing"
+        f"{_place(memory, path)} is suspect: {'; '.join(suspicions)}; "
+        "can wait until morning: no, because a disk that behaves like this may be failing"
+    )
+
+
+def changed(memory: BrokerMemory, path: str, change: Change, total_bytes: int | None) -> str:
+    """Say that a directory has another size, or lies on another volume, than before."""
+    text = {
+        "capacity": f"has another size: {size(change.total_bytes)} before, {size(total_bytes)} now",
+        "volume": "lies on another volume than before",
+        "root_volume": "lies on the root volume, which it did not before: its mount is gone",
+    }[change.why]
+    is_worse = change.why == "root_volume" or (change.why == "capacity" and (total_bytes or 0) < change.total_bytes)
+    waits = (
+        "no, because the broker may be writing beside its disk"
+        if is_worse
+        else "yes, because no space was lost; check that it was meant"
+    )
+    return f"{_place(memory, path)} {text}; can wait until morning: {waits}"
+
+
+def unaccounted(memory: BrokerMemory, path: str, unaccounted_bytes: int, total_bytes: int) -> str:
+    """Say how much of a volume no replica explains."""
+    return (
+        f"{_place(memory, path)}: {size(unaccounted_bytes)} ({unaccounted_bytes / total_bytes:.0%} of the volume) are "
+        "explained by no replica: files that are not Kafka's, or stray and deleted replicas that stay; "
+        "can wait until morning: yes, because nothing fails by it, but no retention frees them"
+    )
+
+
+def placement_reports_stuck(memory: BrokerMemory, queued: int) -> str:
+    """Say that the controller does not know in which directories replicas lie."""
+    return (
+        f"Broker {memory.broker} cannot tell the controller where {queued} replicas lie; "
+        "can wait until morning: no, because these would not fail over when their directory fails"
+    )
+
+
+def partitions_failed(memory: BrokerMemory, failed: list[str]) -> str:
+    """Say which partitions the broker's log calls bad."""
+    more = f" and {len(failed) - 3} more" if len(failed) > 3 else ""
+    return (
+        f"Broker {memory.broker} calls partitions bad, not their directory: {', '.join(failed[:3])}{more}; "
+        "can wait until morning: yes, while other replicas are in sync"
     )
 
 
@@ -94,13 +145,24 @@ def broker_offline(memory: BrokerMemory) -> str:
     return f"{text}; {_waits_for_partitions(memory.partitions)}"
 
 
+def flapping(summary: str, times: int, hold_ms: int) -> str:
+    """Say that an alert comes and goes, and until when it is held open."""
+    return f"{summary}; flapping: ended {times} times within an hour, held open until calm for {hold_ms // 60_000} min"
+
+
 def resolved(memory: BrokerMemory, path: str | None, reason: str) -> str:
     """Say that an alert is over and why."""
-    place = f"Broker {memory.broker}" + (f" {path}" if path else "")
-    return f"{place}: resolved, {reason}"
+    return f"{_place(memory, path)}: resolved, {reason}"
+
+
+def _place(memory: BrokerMemory, path: str | None) -> str:
+    return f"Broker {memory.broker} {path}" if path else f"Broker {memory.broker}"
 
 
 def _seconds_left(log_dir: LogDirMemory) -> float | None:
+    """Return the time left by the forecast, or before there is one at the growth of the last minutes."""
+    if log_dir.full_at_ms is not None and log_dir.sample_at_ms is not None:
+        return max(0, log_dir.full_at_ms - log_dir.sample_at_ms) / 1000
     if not log_dir.growth_bytes_per_s or log_dir.growth_bytes_per_s <= 0 or log_dir.usable_bytes is None:
         return None
     return log_dir.usable_bytes / log_dir.growth_bytes_per_s
@@ -111,7 +173,7 @@ def _duration(seconds: float) -> str:
         return f"{seconds:.0f} s"
     if seconds < 7200:
         return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.0f} h"
+    return f"{seconds / 3600:.0f} h" if seconds < 72 * 3600 else f"{seconds / 86400:.0f} days"
 
 
 def _waits_for_space(log_dir: LogDirMemory, left_s: float | None) -> str:

@@ -7,7 +7,7 @@ from py4j.protocol import Py4JNetworkError
 from pyspark.sql import SparkSession
 
 from logdirwatch.errors import UserError
-from logdirwatch.jobs import checks, detect, fast_lane, recommend, store, store_inventory
+from logdirwatch.jobs import checks, detect, fast_lane, fleet, recommend, store, store_inventory
 from logdirwatch.jobs.runner import Runner, Start
 from logdirwatch.jobs.session import build_session, end_session
 from logdirwatch.model import topics
@@ -18,6 +18,7 @@ log = structlog.get_logger(__name__)
 QUERIES: dict[str, Start] = {
     fast_lane.NAME: fast_lane.start,
     detect.NAME: detect.start,
+    fleet.NAME: fleet.start,
     store.NAME: store.start,
     store_inventory.NAME: store_inventory.start,
     recommend.NAME: recommend.start,

@@ -6,6 +6,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from logdirwatch.detect.processor import HEARTBEAT_BROKER, OUTPUT_SCHEMA, BrokerProcessor
 from logdirwatch.jobs.session import every, few_tasks, kafka_stream, start_query, to_kafka
+from logdirwatch.jobs.start_state import start_state
 from logdirwatch.model import topics
 from logdirwatch.settings import Settings
 
@@ -32,8 +33,8 @@ def keyed(records: DataFrame, default_cluster: str) -> DataFrame:
     )
 
 
-def judged(records: DataFrame, settings: Settings) -> DataFrame:
-    """Return the rows topic, key, value that the state machine writes."""
+def judged(records: DataFrame, settings: Settings, memories: DataFrame | None = None) -> DataFrame:
+    """Return the rows topic, key, value that the state machine writes; ``memories`` is what it begins with."""
     processor = BrokerProcessor(settings.detect, settings.default_cluster)
     return (
         keyed(records, settings.default_cluster)
@@ -43,12 +44,15 @@ def judged(records: DataFrame, settings: Settings) -> DataFrame:
             outputStructType=OUTPUT_SCHEMA,
             outputMode="update",
             timeMode="processingTime",
+            initialState=None if memories is None else memories.groupBy("cluster", "broker"),
         )
     )
 
 
 def start(spark: SparkSession, settings: Settings) -> StreamingQuery:
     """Start the query."""
-    records = few_tasks(kafka_stream(spark, settings, TOPICS), settings)
-    rows = judged(records, settings)
+    begin = start_state(spark, settings, NAME, TOPICS)
+    memories, offsets = begin or (None, None)
+    records = few_tasks(kafka_stream(spark, settings, TOPICS, offsets), settings)
+    rows = judged(records, settings, memories)
     return start_query(to_kafka(rows, settings), settings, NAME, every(settings.stream.detect_trigger))

@@ -70,13 +70,15 @@ def end_session(spark: SparkSession) -> None:
         jvm.wait()
 
 
-def kafka_stream(spark: SparkSession, settings: Settings, topics: Sequence[str]) -> DataFrame:
+def kafka_stream(
+    spark: SparkSession, settings: Settings, topics: Sequence[str], starting_offsets: str | None = None
+) -> DataFrame:
     """Return the telemetry topics as a stream of key, value, topic, partition, offset, timestamp."""
     return (
         spark.readStream.format("kafka")
         .options(**spark_options(settings.telemetry))
         .option("subscribe", ",".join(topics))
-        .option("startingOffsets", settings.stream.starting_offsets)
+        .option("startingOffsets", starting_offsets or settings.stream.starting_offsets)
         # A watcher must go on when retention ran past its offsets; it may not die at night for that.
         .option("failOnDataLoss", "false")
         .load()

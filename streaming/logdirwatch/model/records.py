@@ -108,6 +108,44 @@ class EventRecord(Struct, frozen=True, kw_only=True):
     timestamp_ms: EpochMs | None = None
     detail: str | None = None
     collector: str | None = None
+    topic: Name | None = None
+    partition: Count | None = None
+
+
+class HostLogDir(Struct, frozen=True, kw_only=True):
+    """One log directory as the host sees it, and the probe: 4 KiB written, synced, read back and compared.
+
+    ``volume`` names the file system it lies on; two directories with one name share its space. ``probe_error`` is
+    ``None`` when the probe passed, and ``probe_ms`` when there was none.
+    """
+
+    path: Name
+    total_bytes: Bytes | None = None
+    usable_bytes: Bytes | None = None
+    total_inodes: Bytes | None = None
+    free_inodes: Bytes | None = None
+    volume: Name | None = None
+    is_read_only: bool | None = None
+    is_root_volume: bool | None = None
+    probe_ms: Annotated[float, Meta(ge=0)] | None = None
+    probe_error: str | None = None
+
+
+class HostRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="host"):
+    """``logdir.metrics``: what the source on the broker's own host sees of its disks; ``errors`` cannot be placed.
+
+    ``collector`` is the host source's own name, never that of a collector that polls.
+    """
+
+    version: Version
+    cluster: Name
+    broker: BrokerId
+    timestamp_ms: EpochMs
+    collector: Name
+    interval_ms: Annotated[int, Meta(gt=0, le=2**31 - 1)] = 10_000
+    host: str | None = None
+    log_dirs: list[HostLogDir] = []
+    errors: list[str] = []
 
 
 class Placement(Struct, frozen=True, kw_only=True):
@@ -202,6 +240,9 @@ class LogDirView(Struct, frozen=True, kw_only=True):
     outgoing_bytes: Long | None = None
     unaccounted_bytes: Long | None = None
     growth_bytes_per_s: float | None = None
+    full_at_ms: Long | None = None
+    forecast_confidence: float | None = None
+    volume: str | None = None
     is_cordoned: bool | None = None
     is_metadata_dir: bool | None = None
 

@@ -91,6 +91,7 @@ class EventName(StrEnum):
     LOG_DIR_RESET = "LogDirReset"
     LOG_DIR_SATURATED = "LogDirSaturated"
     LOG_DIR_RECOVERED = "LogDirRecovered"
+    PARTITION_FAILED = "PartitionFailed"
     CANARY = "Canary"
 
 

@@ -17,6 +17,7 @@ from logdirwatch.model.records import (
     DecisionRecord,
     EventRecord,
     HeartbeatRecord,
+    HostRecord,
     InventoryRecord,
     MetricsRecord,
     StateRecord,
@@ -30,6 +31,7 @@ LONGEST_REASON = 300
 Record = (
     MetricsRecord
     | HeartbeatRecord
+    | HostRecord
     | EventRecord
     | InventoryRecord
     | Listing
@@ -87,6 +89,7 @@ class _Envelope(Struct):
 _ENVELOPE = msgspec.json.Decoder(_Envelope)
 _METRICS = msgspec.json.Decoder(MetricsRecord)
 _HEARTBEAT = msgspec.json.Decoder(HeartbeatRecord)
+_HOST = msgspec.json.Decoder(HostRecord)
 _EVENT = msgspec.json.Decoder(EventRecord)
 _INVENTORY: msgspec.json.Decoder[InventoryRecord] = msgspec.json.Decoder(InventoryRecord)
 _STATE = msgspec.json.Decoder(StateRecord)
@@ -101,13 +104,17 @@ _EVENT_NUMBERS = {1: EventName.LOG_DIR_FAILURE.value, "1": EventName.LOG_DIR_FAI
 _LONE_SURROGATE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])")
 
 
-def _metrics(value: bytes, _: Arrival) -> MetricsRecord | HeartbeatRecord:
+def _metrics(value: bytes, _: Arrival) -> MetricsRecord | HeartbeatRecord | HostRecord:
+    record: MetricsRecord | HostRecord
     try:
         record = _METRICS.decode(value)
     except msgspec.ValidationError:
-        if _ENVELOPE.decode(value).type != "heartbeat":
+        kind = _ENVELOPE.decode(value).type
+        if kind == "heartbeat":
+            return _HEARTBEAT.decode(value)
+        if kind != "host":
             raise
-        return _HEARTBEAT.decode(value)
+        record = _HOST.decode(value)
     _refuse_repeats([log_dir.path for log_dir in record.log_dirs])
     return record
 

@@ -25,9 +25,11 @@ def with_alerts(facts: Facts, alerts: Iterable[AlertRecord]) -> Facts:
     """Return the facts with the evidence of the cluster's open alerts over them."""
     brokers, directories = dict(facts.brokers), dict(facts.directories)
     for alert in sorted(alerts, key=lambda alert: (alert.at_ms, alert.alert_id)):
-        if alert.cluster != facts.cluster or alert.broker is None:
+        if alert.cluster != facts.cluster:
             continue
-        if alert.rule in _BROKER_RULES and alert.broker in brokers:
+        if alert.broker is None:
+            brokers = _all_unknown(brokers) if alert.rule is Rule.BROKER_UNKNOWN else brokers
+        elif alert.rule in _BROKER_RULES and alert.broker in brokers:
             brokers[alert.broker] = replace(brokers[alert.broker], status=_BROKER_RULES[alert.rule])
         elif alert.log_dir is not None:
             place = alert.broker, alert.log_dir
@@ -74,6 +76,11 @@ def _measured(directory: Directory, alert: AlertRecord) -> Directory:
 
 def _unknown(place: Place) -> Directory:
     return Directory(broker=place[0], path=place[1], status=LogDirStatus.UNKNOWN)
+
+
+def _all_unknown(brokers: dict[int, Broker]) -> dict[int, Broker]:
+    """Nobody reports any broker of the cluster."""
+    return {number: replace(broker, status=BrokerStatus.UNKNOWN) for number, broker in brokers.items()}
 
 
 def _degraded(broker: Broker) -> Broker:

@@ -86,7 +86,7 @@ RUNBOOKS: Mapping[Rule, Runbook] = {
     ),
     Rule.BROKER_UNKNOWN: Runbook(
         "find out why the broker does not answer: network, a long pause, the collector's permission (DESCRIBE on the "
-        "cluster)",
+        "cluster); if it is the whole cluster, whether the collector runs and reaches the telemetry cluster",
         (_quorum, _UNDER_REPLICATED),
     ),
     Rule.PARTITION_FAILED: Runbook(

@@ -55,8 +55,11 @@ def _key(name: str, field: FieldInfo, default: Any, indent: str) -> Iterator[str
 
 
 def _example(model: type[BaseModel], field: FieldInfo, indent: str) -> Iterator[str]:
-    """Show, commented out, one entry of a mapping or list of sections."""
+    """Show, commented out, one entry of a mapping or list of sections, or the keys of a section that may be null."""
     lines = list(_section(model, _defaults(model), indent="  "))
+    if type(None) in get_args(field.annotation):
+        yield from (f"{indent}# {line}" for line in lines)
+        return
     opening = "NAME:" if "dict" in str(field.annotation) else "-"
     yield from (f"{indent}#   {line}" for line in (opening, *lines))
 

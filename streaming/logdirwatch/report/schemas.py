@@ -12,6 +12,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 RECORDS: dict[str, tuple[str, type | UnionType]] = {
     "metrics": (topics.METRICS, records.MetricsRecord),
     "heartbeat": (topics.METRICS, records.HeartbeatRecord),
+    "host": (topics.METRICS, records.HostRecord),
     "events": (topics.EVENTS, records.EventRecord),
     "inventory": (topics.INVENTORY, records.InventoryRecord),
     "state": (topics.STATE, records.StateRecord),

@@ -11,6 +11,8 @@ from logdirwatch.model.records import (
     AlertRecord,
     DecisionRecord,
     EventRecord,
+    HostLogDir,
+    HostRecord,
     LogDirSample,
     MetricsRecord,
     Transition,
@@ -21,7 +23,7 @@ from logdirwatch.store.schemas import ACTIONS, ALERTS, DECISIONS, LOG_DIR_SAMPLE
 
 UNKNOWN_CLUSTER = "unknown"
 SOURCE_NAMES = tuple(column.name for column in SOURCE)
-POLL, LOG_DIR, EVENT = "poll", "log_dir", "event"
+POLL, LOG_DIR, EVENT, HOST = "poll", "log_dir", "event", "host"
 
 _OF_POLL_AND_LOG_DIR = ("cluster", "broker", "collector", "timestamp_ms", "status", "error", "interval_ms")
 _OF_POLL = (
@@ -36,7 +38,8 @@ _OF_POLL = (
     "metrics",
     "configs",
 )
-_OF_EVENT = ("cluster", "broker", "log_dir", "timestamp_ms", "event", "cause", "detail")
+_OF_HOST = ("cluster", "broker", "collector", "timestamp_ms", "interval_ms", "host")
+_OF_EVENT = ("cluster", "broker", "log_dir", "timestamp_ms", "event", "cause", "detail", "topic", "partition")
 
 
 def parsed(thin: DataFrame, kind: str, record: type[Struct]) -> DataFrame:
@@ -73,8 +76,8 @@ def _like(table: Table, record: type[Struct]) -> dict[str, Column]:
 
 
 def samples(thin: DataFrame) -> DataFrame:
-    """Return the rows of ``log_dir_samples``: a poll, each directory of it, an event."""
-    return _polls(thin).unionByName(_events(thin))
+    """Return the rows of ``log_dir_samples``: a poll, each directory of it, an event, each directory of a host."""
+    return _polls(thin).unionByName(_events(thin)).unionByName(_hosts(thin))
 
 
 def _polls(thin: DataFrame) -> DataFrame:
@@ -99,6 +102,20 @@ def _events(thin: DataFrame) -> DataFrame:
         "kafka_timestamp_ms": F.col("kafka_timestamp_ms"),
     }
     return shaped(parsed(thin, "event", EventRecord), LOG_DIR_SAMPLES, {**fields("r", _OF_EVENT), **rest})
+
+
+def _hosts(thin: DataFrame) -> DataFrame:
+    the_look_itself = F.array(F.lit(None).cast(spark_type(HostLogDir)))
+    rows = parsed(thin, "host", HostRecord).withColumn("d", F.explode(F.concat(the_look_itself, "r.log_dirs")))
+    of_log_dir = fields("d", tuple(name for name in spark_type(HostLogDir).names if name != "path"))
+    errors = F.when(F.col("d.path").isNull() & (F.size("r.errors") > 0), F.concat_ws("; ", "r.errors"))
+    rest = {
+        "log_dir": F.col("d.path"),
+        "kind": F.lit(HOST),
+        "error": errors,
+        "kafka_timestamp_ms": F.col("kafka_timestamp_ms"),
+    }
+    return shaped(rows, LOG_DIR_SAMPLES, {**fields("r", _OF_HOST), **of_log_dir, **rest})
 
 
 def transitions(thin: DataFrame) -> DataFrame:

@@ -4,14 +4,14 @@ from logdirwatch.store.columns import SOURCE, Table, columns
 
 LOG_DIR_SAMPLES = Table(
     "log_dir_samples",
-    "Every input of the state machine: one row a poll, one a directory of it, one an event",
+    "Every input of the state machine: one row a poll, one a directory of it, one an event, and what hosts see",
     columns("""
         cluster             string  Kafka cluster, by its name in the configuration
         broker              int     Broker id
         log_dir             string  Path of the directory; null in a poll's own row and in events that name none
         collector           string  Collector; of an event COLLECTOR/EVENT, so that it never meets a poll of that time
         timestamp_ms        bigint  Time of the poll or event
-        kind                string  poll, log_dir or event
+        kind                string  poll, log_dir, event, or host: a look of the source on the broker's host
         status              string  How the broker answered: ok, timeout, unauthorized or error; null in events
         error               string  What went wrong when the broker did not answer well
         interval_ms         bigint  Time to the collector's next poll
@@ -36,9 +36,18 @@ LOG_DIR_SAMPLES = Table(
         future_bytes        bigint  Directory: bytes of copies in progress
         incoming_bytes      bigint  Directory: bytes that running moves still bring
         outgoing_bytes      bigint  Directory: bytes that running moves take away
-        event               string  Event: LogDirFailure, LogDirReset, LogDirSaturated or LogDirRecovered
+        volume              string  Host: name of the file system
+        is_root_volume      boolean Host: whether that is the root file system
+        is_read_only        boolean Host: whether it is mounted read-only
+        total_inodes        bigint  Host: inodes of the file system
+        free_inodes         bigint  Host: inodes left
+        probe_ms            double  Host: how long writing, syncing and reading 4 KiB took
+        probe_error         string  Host: why that failed
+        event               string  Event: LogDirFailure, LogDirReset, LogDirSaturated, LogDirRecovered, PartitionFailed
         cause               string  Event: cause that its sender names
         detail              string  Event: what its sender adds
+        topic               string  Event: topic of a failed partition
+        partition           int     Event: number of a failed partition
         kafka_timestamp_ms  bigint  Kafka's own time of the record
     """)
     + SOURCE,

@@ -21,6 +21,7 @@ from logdirwatch.model.records import (
     AlertRecord,
     DecisionRecord,
     EventRecord,
+    HostRecord,
     MetricsRecord,
     ReplicasRecord,
     ScanRecord,
@@ -105,6 +106,12 @@ def _metrics(record: MetricsRecord, _: Position) -> Iterator[Thin]:
         yield Thin("configs", record.cluster, state_key(record), at_ms, at_ms, record.broker, body=configs)
 
 
+def _host(record: HostRecord, _: Position) -> Iterator[Thin]:
+    at_ms = record.timestamp_ms
+    spoken_of = identity(record.cluster, str(record.broker), record.collector, "host", str(at_ms))
+    yield Thin("host", record.cluster, spoken_of, 0, at_ms, record.broker, body=_body(record))
+
+
 def _event(record: EventRecord, _: Position) -> Iterator[Thin]:
     if record.event == EventName.CANARY:
         return
@@ -177,6 +184,7 @@ def _scan(record: ScanRecord, _: Position) -> Iterator[Thin]:
 # Heartbeats and canaries tell that the path lives; no table keeps them.
 _READERS: dict[type, Callable[..., Iterable[Thin]]] = {
     MetricsRecord: _metrics,
+    HostRecord: _host,
     EventRecord: _event,
     StateRecord: _state,
     AlertRecord: _alert,

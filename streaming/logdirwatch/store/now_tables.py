@@ -66,6 +66,9 @@ LOG_DIR_STATE = Table(
         outgoing_bytes      bigint  Bytes that running moves take away
         unaccounted_bytes   bigint  Used bytes that no replica explains
         growth_bytes_per_s  double  Growth of the used bytes, without what moves brought
+        full_at_ms          bigint  When it will be full, by the forecast; null when nothing says so within a week
+        forecast_confidence double  How sure that is, from 0 to 1
+        volume              string  Name of the file system that it shares with other directories; null when not known
         is_cordoned         boolean Whether Kafka places no new replicas in it (KIP-1066)
         is_metadata_dir     boolean Whether the metadata log lies in it: its failure halts the broker
     """)

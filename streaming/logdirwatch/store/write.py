@@ -33,7 +33,7 @@ WRITTEN = (
 )
 
 HISTORIES = (
-    (LOG_DIR_SAMPLES, ("metrics", "event"), history.samples),
+    (LOG_DIR_SAMPLES, ("metrics", "event", "host"), history.samples),
     (TRANSITIONS, ("transition",), history.transitions),
     (ALERTS, ("alert",), history.alerts),
     (ACTIONS, ("action",), history.actions),

@@ -1,10 +1,11 @@
 """The command line, run in this process exactly as the ``logdirwatch`` command runs it."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
+import structlog
 
 from logdirwatch.cli.main import main
 
@@ -19,7 +20,7 @@ class Ended:
 
 
 @pytest.fixture
-def run(monkeypatch, capsys, tmp_path) -> Callable[..., Ended]:
+def run(monkeypatch, capsys, tmp_path) -> Iterator[Callable[..., Ended]]:
     """Run ``logdirwatch ARGUMENTS`` in an empty folder without configuration; what a traceback shows fails the test."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LOGDIRWATCH_HOME", str(tmp_path / "home"))
@@ -37,4 +38,5 @@ def run(monkeypatch, capsys, tmp_path) -> Callable[..., Ended]:
         assert "Traceback" not in out + err
         return Ended(exit_code, out, err)
 
-    return run
+    yield run
+    structlog.reset_defaults()  # a command's log lines go to the standard error of its test only

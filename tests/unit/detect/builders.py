@@ -4,10 +4,18 @@ from dataclasses import dataclass, field
 
 from logdirwatch.detect import machine
 from logdirwatch.detect.memory import BrokerMemory, decode, encode
-from logdirwatch.detect.observations import Event, Observation, Sample
+from logdirwatch.detect.observations import Event, HostView, Sample
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.model.identity import Origin
-from logdirwatch.model.records import AlertRecord, EventRecord, LogDirSample, MetricsRecord, Transition
+from logdirwatch.model.records import (
+    AlertRecord,
+    EventRecord,
+    HostLogDir,
+    HostRecord,
+    LogDirSample,
+    MetricsRecord,
+    Transition,
+)
 from logdirwatch.model.vocabulary import PollStatus
 
 T0 = 1_700_000_000_000
@@ -37,6 +45,14 @@ def metrics(at_ms, *dirs, status=PollStatus.OK, collector="c1", interval_ms=POLL
     )
 
 
+def host_view(at_ms, *dirs):
+    return HostRecord(version=1, cluster="prod", broker=7, timestamp_ms=at_ms, collector="host", log_dirs=list(dirs))
+
+
+def host_dir(path="/d1", **fields):
+    return HostLogDir(path=path, **fields)
+
+
 def event(at_ms, name="LogDirFailure", log_dir=None, **fields):
     return EventRecord(version=1, cluster="prod", broker=7, event=name, log_dir=log_dir, timestamp_ms=at_ms, **fields)
 
@@ -61,19 +77,21 @@ class Driver:
             self.poll(log_dir(path, used))
         return self
 
+    def host(self, *dirs, after_ms=1):
+        self.at_ms += after_ms
+        return self.show(host_view(self.at_ms, *dirs))
+
     def event(self, name="LogDirFailure", log_dir=None, after_ms=1, **fields):
         self.at_ms += after_ms
         return self.show(event(self.at_ms, name, log_dir, **fields))
 
     def show(self, record, kafka_ms=None, offset=None):
-        topic = "logdir.metrics" if isinstance(record, MetricsRecord) else "logdir.events"
+        topic = "logdir.events" if isinstance(record, EventRecord) else "logdir.metrics"
         if offset is None:
             offset = self.offsets[topic] = self.offsets.get(topic, -1) + 1
         origin = Origin(topic, 0, offset, record.timestamp_ms if kafka_ms is None else kafka_ms)
-        observation: Observation = (
-            Sample(record, origin) if isinstance(record, MetricsRecord) else Event(record, origin)
-        )
-        return self._keep(machine.advance(self._reloaded(), observation, self.at_ms, self.settings))
+        kind = {MetricsRecord: Sample, EventRecord: Event, HostRecord: HostView}[type(record)]
+        return self._keep(machine.advance(self._reloaded(), kind(record, origin), self.at_ms, self.settings))
 
     def wait(self, ms):
         self.at_ms += ms

@@ -4,20 +4,20 @@ import math
 
 import pytest
 
-from logdirwatch.detect.forecast import DAY, HOUR_MS, KEPT_HOURS, Peaks, forecast, note
+from logdirwatch.detect.forecast import DAY, HOUR_MS, KEPT_HOURS, Moving, Peaks, forecast, hourly_peaks, is_due, note
 
 GB = 10**9
 TOTAL = 1_000 * GB
 
 
-def watched(use, hours, *, arriving=lambda _: None, skip=()):
+def watched(use, hours, *, arriving=lambda _: (None, None), skip=()):
     """Note six samples an hour of ``use(hour)``; return the peaks and what is free at the last one."""
     peaks, used = Peaks(), 0
     for step in range(hours * 6):
         hour = step / 6
         if math.floor(hour) not in skip:
             used = int(use(hour))
-            note(peaks, int(hour * HOUR_MS), used, arriving(hour))
+            note(peaks, int(hour * HOUR_MS), TOTAL, used, Moving(*arriving(hour)))
     return peaks, TOTAL - used
 
 
@@ -54,16 +54,36 @@ def test_the_wave_of_the_day_is_no_growth(hours):
     assert hours_left(lambda hour: 850 * GB + 100 * GB * math.sin(2 * math.pi * hour / DAY), hours) is None
 
 
-def test_bytes_that_a_move_brings_are_no_growth():
-    def use(hour):
-        return 500 * GB + min(max(hour - 80, 0), 8) / 8 * 300 * GB
+def copy_of_300_gb(hour):
+    return int(min(max(hour - 80, 0), 8) / 8 * 300 * GB)
 
-    def arriving(hour):
-        return int(use(hour) - 500 * GB) if hour < 88 else 0
+
+def within_the_broker(hour):
+    return (copy_of_300_gb(hour), 300 * GB - copy_of_300_gb(hour)) if 80 <= hour < 88 else (0, 0)
+
+
+def from_another_broker(hour):
+    return (0, 300 * GB - copy_of_300_gb(hour)) if 80 <= hour < 88 else (0, 0)
+
+
+@pytest.mark.parametrize("moving", [within_the_broker, from_another_broker])
+def test_bytes_that_a_move_brings_are_no_growth(moving):
+    def use(hour):
+        return 500 * GB + copy_of_300_gb(hour)
 
     for hours in range(81, 96):
-        assert hours_left(use, hours, arriving=arriving) is None, hours
+        assert hours_left(use, hours, arriving=moving) is None, hours
     assert hours_left(use, 86) is not None, "the same without knowing of the move"
+
+
+def test_a_move_that_is_taken_back_hides_no_growth():
+    def use(hour):
+        return TOTAL - 60 * GB + (hour - 96) * GB
+
+    def given_up(hour):
+        return (0, 300 * GB) if 60 <= hour < 61 else (0, 0)
+
+    assert hours_left(use, 96, arriving=given_up) == pytest.approx(60, abs=3)
 
 
 def test_a_burst_is_seen_and_not_believed_for_ever():
@@ -81,16 +101,34 @@ def test_hours_without_samples_are_gaps_and_not_zeros():
 
 def test_the_past_is_bounded_and_a_long_absence_starts_anew():
     peaks, _ = watched(lambda hour: hour * GB, 300)
-    assert len(peaks.used_bytes) == KEPT_HOURS
-    note(peaks, 1_000 * HOUR_MS, 5, None)
-    assert peaks.used_bytes == [5]
+    assert len(hourly_peaks(peaks)) == KEPT_HOURS
+    assert len(peaks.past) <= 4 * KEPT_HOURS
+    note(peaks, 1_000 * HOUR_MS, TOTAL, 5)
+    assert hourly_peaks(peaks) == [5]
+
+
+def test_the_past_is_kept_to_a_part_in_thirty_thousand_whatever_the_size_becomes():
+    peaks, _ = watched(lambda hour: hour * GB, 10)
+    note(peaks, 10 * HOUR_MS, 4 * TOTAL, 3_999 * GB)
+    note(peaks, 11 * HOUR_MS, 4 * TOTAL, 4_000 * GB)
+    kept = hourly_peaks(peaks)
+    assert kept[:10] == pytest.approx([(hour + 5 / 6) * GB for hour in range(10)], abs=4 * TOTAL / 30_000)
+    assert kept[10:] == pytest.approx([3_999 * GB, 4_000 * GB], abs=4 * TOTAL / 30_000)
 
 
 def test_a_late_sample_changes_nothing():
     peaks, _ = watched(lambda hour: hour * GB, 10)
-    before = list(peaks.used_bytes)
-    note(peaks, 3 * HOUR_MS, TOTAL, None)
-    assert peaks.used_bytes == before
+    before = hourly_peaks(peaks)
+    note(peaks, 3 * HOUR_MS, TOTAL, TOTAL)
+    assert hourly_peaks(peaks) == before
+
+
+def test_each_directory_is_forecast_once_an_hour_and_not_all_at_once():
+    names = [f"prod/{broker}/d{number}" for broker in range(50) for number in range(12)]
+    minutes = [[name for name in names if is_due(name, minute * 60_000, (minute + 1) * 60_000)] for minute in range(60)]
+    assert sorted(name for due in minutes for name in due) == sorted(names)
+    assert max(map(len, minutes)) <= 3 * len(names) / 60
+    assert is_due("prod/1/d1", None, 0)
 
 
 def test_confidence_grows_with_what_was_watched():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from logdirwatch.detect import machine
+from logdirwatch.detect import machine, views
 from logdirwatch.detect.memory import BrokerMemory, decode, encode
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.errors import UserError
@@ -135,12 +135,35 @@ def test_silence_makes_a_broker_unknown_once():
     assert driver.memory.status == "online"
     driver.wait(1_000)
     assert driver.memory.status == "unknown"
-    assert driver.said() == [("broker_unknown", "firing", "critical")]
+    assert driver.memory.reason.startswith("silent: ")
+    assert driver.said() == [], "silence is told by fleet: of a whole cluster it is one alert"
     assert machine.next_deadline_ms(driver.memory, driver.settings) is None
     driver.wait(60_000)
-    assert len(driver.alerts) == 1
+    assert len(driver.transitions) == 4
     driver.polls(0.5)
-    assert driver.said()[-1] == ("broker_unknown", "resolved", "recovered")
+    assert driver.memory.status == "online"
+    assert driver.said() == []
+
+
+def test_a_broker_that_timed_out_and_then_falls_silent_is_handed_over_to_the_cluster():
+    driver = Driver().polls(0.5)
+    for _ in range(4):
+        timeout(driver)
+    assert [alert.rule for alert in driver.open_alerts()] == ["broker_unknown"]
+    views.state_record(driver.memory, [])
+    assert not views.has_news(driver.memory, 60_000)
+    driver.wait(30_000)
+    assert driver.said()[-1] == ("broker_unknown", "resolved", "silent")
+    assert views.has_news(driver.memory, 60_000), "fleet must hear of it though no status changed"
+
+
+def test_other_partitions_at_risk_are_news_before_the_refresh():
+    driver = Driver().poll(log_dir(), partitions=PartitionHealth(leaderless=1))
+    views.state_record(driver.memory, [])
+    driver.poll(log_dir(), partitions=PartitionHealth(leaderless=1))
+    assert not views.has_news(driver.memory, 60_000)
+    driver.poll(log_dir(), partitions=PartitionHealth(leaderless=2))
+    assert views.has_news(driver.memory, 60_000)
 
 
 def test_a_record_that_is_not_newer_changes_nothing():

@@ -7,15 +7,15 @@ from hypothesis import strategies as st
 
 from logdirwatch.detect import machine
 from logdirwatch.detect.memory import BrokerMemory, encode
-from logdirwatch.detect.observations import Event, Sample, in_order
+from logdirwatch.detect.observations import Event, HostView, Sample, in_order
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import PartitionHealth
-from tests.unit.detect.builders import POLL_MS, T0, event, log_dir, metrics
+from tests.unit.detect.builders import POLL_MS, T0, event, host_dir, host_view, log_dir, metrics
 
 SETTINGS = DetectSettings()
 PATHS = ("/d1", "/d2")
-EVENTS = ("LogDirFailure", "LogDirSaturated", "LogDirRecovered", "LogDirReset")
+EVENTS = ("LogDirFailure", "LogDirSaturated", "LogDirRecovered", "LogDirReset", "PartitionFailed")
 
 directory = st.one_of(
     st.builds(log_dir, st.sampled_from(PATHS), st.sampled_from([0.1, 0.72, 0.76, 0.86, 0.96, 0.99999])),
@@ -25,7 +25,18 @@ answers = st.lists(directory, max_size=2, unique_by=lambda sample: sample.path).
 failures = st.sampled_from(["timeout", "unauthorized", "error", "fenced"]).map(lambda status: (status, []))
 polls = st.one_of(answers, answers, failures).map(lambda poll: ("metrics", poll))
 happenings = st.tuples(st.sampled_from(EVENTS), st.sampled_from([None, *PATHS])).map(lambda e: ("event", e))
-histories = st.lists(st.tuples(st.sampled_from(["a", "b"]), st.one_of(polls, polls, happenings)), max_size=25)
+looks = st.builds(
+    host_dir,
+    st.sampled_from(PATHS),
+    is_read_only=st.sampled_from([None, False, True]),
+    probe_error=st.sampled_from([None, "EIO"]),
+    probe_ms=st.sampled_from([None, 3.0]),
+    total_inodes=st.just(100),
+    free_inodes=st.sampled_from([1, 90]),
+    volume=st.sampled_from([None, "dev 8:1", "dev 8:2"]),
+    is_root_volume=st.booleans(),
+).map(lambda seen: ("host", seen))
+histories = st.lists(st.tuples(st.sampled_from(["a", "b"]), st.one_of(polls, polls, happenings, looks)), max_size=25)
 
 
 def observations(history):
@@ -34,12 +45,15 @@ def observations(history):
     shown = []
     for step, (collector, (kind, what)) in enumerate(history):
         at_ms = T0 + step * POLL_MS
-        source = f"logdir.{'metrics' if kind == 'metrics' else 'events'}"
+        source = f"logdir.{'events' if kind == 'event' else 'metrics'}"
         partition = 0 if collector == "a" else 1
         offsets[source, partition] = offset = offsets.get((source, partition), -1) + 1
         origin = Origin(source, partition, offset, at_ms)
         if kind == "event":
-            shown.append(Event(event(at_ms, what[0], what[1], collector=collector), origin))
+            shown.append(Event(event(at_ms, *what, collector=collector, topic="t", partition=step % 3), origin))
+            continue
+        if kind == "host":
+            shown.append(HostView(host_view(at_ms, what), origin))
             continue
         status, dirs = what
         fields = {"is_fenced": True, "controller_at_ms": at_ms} if status == "fenced" else {}

@@ -70,7 +70,7 @@ def test_free_bytes_never_come_before_the_ratio():
     ],
 )
 def test_a_level_goes_back_only_five_points_below_its_threshold(current, ratio, expected):
-    assert rules.proposed_level(THRESHOLDS, current, TOTAL, usable(ratio)) == expected
+    assert rules.proposed_level(THRESHOLDS, current, rules.Room(TOTAL, usable(ratio))) == expected
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,15 @@ def test_suspect_and_unknown_directories_are_not_served_from():
         assert after.directories[1, "/d1"].status is LogDirStatus.UNKNOWN
 
 
+def test_a_cluster_that_nobody_reports_has_no_broker_that_is_known_to_live():
+    silent = alert(Rule.BROKER_UNKNOWN, number=None, log_dir=None, to="unknown", cause=None)
+    after = seen(silent, directory(1), directory(2))
+    assert {broker.status for broker in after.brokers.values()} == {BrokerStatus.UNKNOWN}
+    for rule in (Rule.PARTITIONS_AT_RISK, Rule.FLEET_SPACE):
+        after = seen(alert(rule, number=None, log_dir=None, to="filling", cause=None), directory(1))
+        assert after.brokers[1].status is BrokerStatus.ONLINE
+
+
 def test_brokers_are_what_their_alerts_call_them():
     for rule, status in ((Rule.BROKER_OFFLINE, "offline"), (Rule.BROKER_UNKNOWN, "unknown")):
         after = seen(alert(rule, log_dir=None, to=status, cause=None), directory(1))

@@ -271,6 +271,16 @@ def test_an_alert_whose_directory_nobody_knows_is_investigated(log_dir):
     assert kinds(recommended(alert(log_dir=log_dir), *FAILED)) == ["investigate"]
 
 
+@pytest.mark.parametrize("rule", [Rule.PARTITIONS_AT_RISK, Rule.FLEET_SPACE, Rule.BROKER_UNKNOWN])
+def test_an_alert_about_a_whole_cluster_is_investigated(rule):
+    about_cluster = alert(rule, number=None, log_dir=None, to=None, cause=None)
+    for actions in (recommended(about_cluster, *FAILED), recommended(about_cluster)):
+        (action,) = actions
+        assert (action.kind, action.target) == ("investigate", {"broker": None, "log_dir": None, "step": str(rule)})
+        assert action.commands
+        assert "None" not in " ".join([action.reason, *action.commands])
+
+
 def test_without_facts_the_runbook_step_comes_at_once():
     (action,) = recommended(alert())
     assert (action.kind, action.status) == (ActionKind.INVESTIGATE, ActionStatus.PROPOSED)

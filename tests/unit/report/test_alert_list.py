@@ -39,6 +39,17 @@ def test_a_row_says_how_bad_what_where_since_when_and_what_it_means():
         assert part in text
 
 
+def test_an_alert_about_a_whole_cluster_names_the_cluster_and_no_broker():
+    about = alert(
+        rule=Rule.BROKER_UNKNOWN, broker=None, log_dir=None, from_status=None, to_status="unknown", summary=""
+    )
+    for text in (shown(about), line(about).plain):
+        assert "prod" in text
+        assert "broker " not in text
+        assert "None" not in text
+    assert "unknown" in shown(about)
+
+
 def test_an_alert_that_nobody_sees_any_more_says_so():
     assert "nothing seen of it" in " ".join(shown(alert(stale_since_ms=NOW_MS - 5_000), width=200).split())
 

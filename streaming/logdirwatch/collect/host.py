@@ -1,0 +1,128 @@
+"""The source on a broker's own host: publishes what its logs tell and how its directories look."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Callable, Sequence
+from queue import SimpleQueue
+
+import structlog
+
+from logdirwatch.collect import host_records
+from logdirwatch.collect.host_eyes import HostEyes
+from logdirwatch.collect.host_settings import HostSettings
+from logdirwatch.collect.kernel_log import KernelError
+from logdirwatch.collect.log_news import NewsDesk
+from logdirwatch.collect.loop import every
+from logdirwatch.collect.poll import Clock, Publish, event_outgoing, outgoing
+from logdirwatch.collect.prober import in_thread
+from logdirwatch.collect.records import Origin
+from logdirwatch.collect.tail_state import StateFile, TailState
+from logdirwatch.model import topics
+from logdirwatch.model.records import HostLogDir, HostRecord
+
+log = structlog.get_logger(__name__)
+
+READ_MS = 250
+READS_PER_SAVE = 4
+LOCK_S = 1.0
+# A storm of errors between two looks; the latest few of them are all that a record holds.
+KERNEL_ERRORS_KEPT = 1_000
+
+
+class HostWatch:
+    """Runs the host source of one broker.
+
+    After an event the state file moves on only when ``is_delivered`` says that everything published has arrived: a
+    crash repeats an event, it loses none.
+    """
+
+    def __init__(
+        self,
+        settings: HostSettings,
+        eyes: HostEyes,
+        state_file: StateFile,
+        state: TailState,
+        publish: Publish,
+        is_delivered: Callable[[], bool],
+        clock: Clock,
+    ) -> None:
+        self._interval_ms = settings.interval_ms
+        self._is_probing = settings.probe
+        self._broker = settings.broker
+        self._origin = Origin(settings.cluster, settings.name, settings.interval_ms)
+        self._eyes = eyes
+        self._state_file = state_file
+        self._desk = NewsDesk(state.told_dirs)
+        self._publish = publish
+        self._is_delivered = is_delivered
+        self._clock = clock
+        self._kernel_errors: SimpleQueue[KernelError] = SimpleQueue()
+        self._reads = 0
+        self._is_event_out = False
+        self._reading = threading.Lock()
+        self._told_unproven: set[str] = set()
+
+    async def run(self) -> None:
+        """Read the logs several times a second and look at the directories every interval, until cancelled."""
+        await asyncio.gather(every(READ_MS, self._read_logs), every(self._interval_ms, self.look))
+
+    def close(self) -> None:
+        """Do nothing: the logs stay open until :meth:`end`, after the last records are sent."""
+
+    def end(self) -> None:
+        """Save how far the logs were read, and close them; what hangs is left behind."""
+        if self._reading.acquire(timeout=LOCK_S):
+            self._save()
+            self._eyes.close()
+
+    async def look(self) -> HostRecord:
+        """Look at every directory once, publish the record and return it."""
+        seen = await self._eyes.prober.round()
+        log_dirs, errors = self._eyes.placed(seen, self._taken_errors())
+        record = host_records.host_record(
+            self._origin, self._broker, socket.gethostname(), log_dirs, errors, self._clock()
+        )
+        self._publish(outgoing(topics.METRICS, [(f"{record.cluster}/{record.broker}", record)]))
+        self._tell_unproven(log_dirs)
+        return record
+
+    async def _read_logs(self) -> None:
+        await in_thread(self.read_logs)
+
+    def read_logs(self) -> None:
+        """Publish what the logs have told since the last call, and from time to time save how far they were read."""
+        with self._reading:
+            self._read_broker_log()
+            if self._eyes.kernel_log is not None:
+                for error in self._eyes.kernel_log.errors():
+                    self._kernel_errors.put(error)
+            self._reads += 1
+            if self._reads % READS_PER_SAVE == 1:
+                self._save()
+
+    def _read_broker_log(self) -> None:
+        for finding in self._eyes.broker_log.findings() if self._eyes.broker_log is not None else ():
+            news = self._desk.news(finding, self._clock())
+            if news is not None:
+                self._is_event_out = True
+                event = host_records.event_record(self._origin, self._broker, news, self._clock())
+                self._publish([event_outgoing(event)])
+
+    def _save(self) -> None:
+        if self._is_event_out and not self._is_delivered():
+            return
+        self._is_event_out = False
+        self._state_file.save(TailState(self._eyes.positions(), self._desk.told_dirs))
+
+    def _taken_errors(self) -> list[KernelError]:
+        taken = [self._kernel_errors.get() for _ in range(self._kernel_errors.qsize())]
+        return taken[-KERNEL_ERRORS_KEPT:]
+
+    def _tell_unproven(self, log_dirs: Sequence[HostLogDir]) -> None:
+        """Say once of each directory that it is not probed although it should be."""
+        for log_dir in log_dirs:
+            is_unproven = self._is_probing and log_dir.probe_ms is None and log_dir.probe_error is None
+            if is_unproven and log_dir.path not in self._told_unproven:
+                log.warning("not probed: less is free than the reserve, or this user may not write", path=log_dir.path)
+            (self._told_unproven.add if is_unproven else self._told_unproven.discard)(log_dir.path)

@@ -1,0 +1,97 @@
+"""What the host source looks at and reads, made from its settings: directories, the broker's log, the kernel's."""
+
+import stat
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from logdirwatch.collect import block_devices, host_records, server_properties
+from logdirwatch.collect.host_settings import HostSettings
+from logdirwatch.collect.kernel_log import KernelError, placed
+from logdirwatch.collect.log_sources import BrokerLog, KernelLog, KernelRing, Source
+from logdirwatch.collect.logtail import Position, Tail
+from logdirwatch.collect.probe import PROBE_FILE, ProbeRules, ReserveOf, look
+from logdirwatch.collect.prober import Look, Prober
+from logdirwatch.collect.tail_state import TailState
+from logdirwatch.errors import UserError
+from logdirwatch.model.records import HostLogDir
+
+
+def log_dirs_of(settings: HostSettings) -> tuple[str, ...]:
+    """Return the directories to watch; UserError when ``properties_file`` cannot be read or is another broker's."""
+    if settings.properties_file is None:
+        return server_properties.absolute(settings.log_dirs)
+    try:
+        text = Path(settings.properties_file).read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UserError(f"host.properties_file {settings.properties_file}: {error.strerror}", exit_code=2) from None
+    properties = server_properties.parsed(text)
+    server_properties.check_broker(properties, settings.broker)
+    return server_properties.log_dirs_of(properties)
+
+
+def kernel_source(path: str, position: Position | None, back_bytes: int = 0) -> Source:
+    """Return the kernel's log, a file or its own buffer; UserError when the latter cannot be opened."""
+    try:
+        if stat.S_ISCHR(Path(path).stat().st_mode):
+            return KernelRing(path, from_start=back_bytes > 0)
+    except FileNotFoundError:
+        pass  # a file that may still come
+    except OSError as error:
+        raise UserError(f"host.kernel_log {path}: {error.strerror}") from None
+    return Tail(Path(path), position, back_bytes)
+
+
+class HostEyes:
+    """What looks and reads for one broker; nothing here publishes or remembers beyond the process."""
+
+    def __init__(
+        self,
+        settings: HostSettings,
+        log_dirs: Sequence[str],
+        reserve_of: ReserveOf,
+        state: TailState,
+        back_bytes: int = 0,
+        probe_file: str = PROBE_FILE,
+        look_at: Look | None = None,
+    ) -> None:
+        rules = ProbeRules(settings.probe, reserve_of, probe_file)
+        self.prober = Prober(log_dirs, look_at or partial(look, rules=rules), settings.probe_timeout_ms)
+        self.broker_log: BrokerLog | None = None
+        self.kernel_log: KernelLog | None = None
+        if settings.server_log is not None:
+            tail = Tail(Path(settings.server_log), state.positions.get(settings.server_log), back_bytes)
+            self.broker_log = BrokerLog(tail, log_dirs)
+        if settings.kernel_log is not None:
+            position = state.positions.get(settings.kernel_log)
+            self.kernel_log = KernelLog(kernel_source(settings.kernel_log, position, back_bytes))
+        self._settings = settings
+        self._numbers: dict[str, str | None] = dict.fromkeys(log_dirs)
+
+    def positions(self) -> dict[str, Position]:
+        """Return how far each log was read."""
+        logs = ((self._settings.server_log, self.broker_log), (self._settings.kernel_log, self.kernel_log))
+        read = {path: followed.position() for path, followed in logs if path is not None and followed is not None}
+        return {path: position for path, position in read.items() if position is not None}
+
+    def placed(
+        self, log_dirs: Sequence[HostLogDir], errors: Sequence[KernelError]
+    ) -> tuple[list[HostLogDir], list[str]]:
+        """Return the directories with the kernel's errors of their disks, and the errors of no known directory."""
+        for log_dir in log_dirs:
+            if log_dir.volume is not None:
+                self._numbers[log_dir.path] = log_dir.volume.removeprefix("dev ")
+        if not errors:
+            return list(log_dirs), []
+        try:
+            devices = block_devices.devices_below(self._numbers)
+        except OSError:
+            devices = {}
+        by_dir, unplaced = placed(errors, devices)
+        return host_records.with_kernel_errors(log_dirs, by_dir), unplaced
+
+    def close(self) -> None:
+        """Close the logs."""
+        for source in (self.broker_log, self.kernel_log):
+            if source is not None:
+                source.close()

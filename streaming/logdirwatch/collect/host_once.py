@@ -1,0 +1,43 @@
+"""One look of the host source that sends nothing and remembers nothing."""
+
+import socket
+from collections.abc import Iterator
+
+from logdirwatch.collect import host_records
+from logdirwatch.collect.host_eyes import HostEyes
+from logdirwatch.collect.host_settings import HostSettings
+from logdirwatch.collect.log_findings import Finding, Started
+from logdirwatch.collect.log_news import NewsDesk
+from logdirwatch.collect.log_sources import BrokerLog
+from logdirwatch.collect.logtail import LOOKS_BEFORE_TOLD
+from logdirwatch.collect.records import Origin
+from logdirwatch.model.records import EventRecord, HostRecord
+
+# How far back a single look reads the logs.
+BACK_BYTES = 8 << 20
+# A probe of its own: the running source may be in the middle of one.
+ONCE_PROBE_FILE = ".logdirwatch-probe-once"
+
+
+async def look_once(settings: HostSettings, eyes: HostEyes, at_ms: int) -> tuple[HostRecord, list[EventRecord]]:
+    """Return what the directories look like, and what the log tells of the broker's present run."""
+    origin = Origin(settings.cluster, settings.name, settings.interval_ms)
+    findings = list(_findings(eyes.broker_log)) if eyes.broker_log else []
+    errors = list(eyes.kernel_log.errors()) if eyes.kernel_log else []
+    log_dirs, unplaced = eyes.placed(await eyes.prober.round(), errors)
+    desk = NewsDesk()
+    events: list[EventRecord] = []
+    for finding in findings:
+        news = desk.news(finding, at_ms)
+        if isinstance(finding, Started):
+            events.clear()
+        elif news is not None:
+            events.append(host_records.event_record(origin, settings.broker, news, at_ms))
+    record = host_records.host_record(origin, settings.broker, socket.gethostname(), log_dirs, unplaced, at_ms)
+    return record, events
+
+
+def _findings(broker_log: BrokerLog) -> Iterator[Finding]:
+    for _ in range(LOOKS_BEFORE_TOLD):  # so that a log that cannot be read is said
+        yield from broker_log.findings()
+    yield from broker_log.rest()

@@ -1,0 +1,67 @@
+"""The records of the host source. Pure."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from logdirwatch.collect.log_findings import DirFailed, PartitionBad
+from logdirwatch.collect.records import Origin
+from logdirwatch.model.records import EventRecord, HostLogDir, HostRecord
+from logdirwatch.model.vocabulary import EventName
+
+
+def event_record(origin: Origin, broker: int, news: DirFailed | PartitionBad, at_ms: int) -> EventRecord:
+    """Return the event of one finding; one of a directory names no partition, for all of them are lost with it."""
+    if isinstance(news, DirFailed):
+        return EventRecord(
+            version=1,
+            broker=broker,
+            event=EventName.LOG_DIR_FAILURE,
+            cluster=origin.cluster,
+            log_dir=news.log_dir,
+            cause=news.cause,
+            timestamp_ms=at_ms,
+            detail=news.detail,
+            collector=origin.collector,
+        )
+    return EventRecord(
+        version=1,
+        broker=broker,
+        event=EventName.PARTITION_FAILED,
+        cluster=origin.cluster,
+        log_dir=news.log_dir,
+        timestamp_ms=at_ms,
+        detail=news.detail,
+        collector=origin.collector,
+        topic=news.topic,
+        partition=news.partition,
+    )
+
+
+def host_record(
+    origin: Origin, broker: int, host: str, log_dirs: Sequence[HostLogDir], errors: Sequence[str], at_ms: int
+) -> HostRecord:
+    """Return the record of one look at a host's directories."""
+    return HostRecord(
+        version=1,
+        cluster=origin.cluster,
+        broker=broker,
+        timestamp_ms=at_ms,
+        collector=origin.collector,
+        interval_ms=origin.interval_ms,
+        host=host,
+        log_dirs=list(log_dirs),
+        errors=list(errors),
+    )
+
+
+def with_kernel_errors(log_dirs: Sequence[HostLogDir], errors: Mapping[str, str]) -> list[HostLogDir]:
+    """Return ``log_dirs`` with what the kernel said of their disks: no probe that passed speaks against that."""
+    return [_with_error(log_dir, errors.get(log_dir.path)) for log_dir in log_dirs]
+
+
+def _with_error(log_dir: HostLogDir, error: str | None) -> HostLogDir:
+    if error is None:
+        return log_dir
+    said = f"kernel: {error}"
+    return replace(log_dir, probe_error=f"{log_dir.probe_error}; {said}" if log_dir.probe_error else said)

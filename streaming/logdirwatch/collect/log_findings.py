@@ -1,0 +1,187 @@
+"""What an entry of a broker's log says about its disks. Pure: one entry in, at most one finding out.
+
+The wording is that of Kafka 4.3.1, whose older releases say the same:
+
+- ``ERROR Error while rolling log segment for t-0 in dir /d1 (...LogDirFailureChannel)``: the directory is lost until
+  the broker restarts, whatever partition is named; the exception below tells why.
+- ``Partition t-0 marked as failed (kafka.server.ReplicaFetcherThread)``, or a CorruptRecordException or
+  InvalidRecordException with a partition: one partition is bad, its directory is not (the line that KIP-18 draws).
+- A fetcher marks a partition failed for two reasons more, each told in the line before: its directory went offline
+  (KafkaStorageException), or its leader has just changed ("has an older epoch"). Neither is news of the partition.
+"""
+
+import posixpath
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from logdirwatch.collect.log_lines import Entry
+from logdirwatch.model.vocabulary import Cause
+
+UNKNOWN_OPERATION = "unknown operation"
+DETAIL_CHARACTERS = 500
+
+
+@dataclass(frozen=True)
+class Started:
+    """A broker begins another run: what was offline is tried again."""
+
+
+@dataclass(frozen=True)
+class DirFailed:
+    """A directory stopped serving; ``log_dir`` is None where the line does not tell which."""
+
+    log_dir: str | None
+    cause: Cause
+    operation: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class PartitionBad:
+    """One partition is bad; ``is_mark`` when a fetcher only says that it gave it up."""
+
+    topic: str
+    partition: int
+    log_dir: str | None
+    detail: str
+    is_mark: bool = False
+
+
+@dataclass(frozen=True)
+class MarkExplained:
+    """Why a fetcher is about to mark a partition failed; ``detail`` is None when that is no news."""
+
+    topic: str
+    partition: int
+    detail: str | None
+
+
+Finding = Started | DirFailed | PartitionBad | MarkExplained
+
+# The first that is found decides: a text may name a second one as its consequence.
+_CAUSES = (
+    (Cause.FULL, re.compile(r"No space left on device|Disk quota exceeded|\bENOSPC\b|\bEDQUOT\b")),
+    (Cause.LIMIT, re.compile(r"Too many open files|Map failed|\bEMFILE\b|\bENFILE\b")),
+    (Cause.READ_ONLY, re.compile(r"Read-only file system|ReadOnlyFileSystemException|\bEROFS\b")),
+    (Cause.PERMISSION, re.compile(r"Permission denied|AccessDeniedException|Operation not permitted")),
+    (
+        Cause.FAILED,
+        re.compile(
+            r"(?:Input/output|Remote I/O) error|\bEIO\b|Not a directory|Structure needs cleaning|Bad message"
+            r"|No such device|Stale (?:NFS )?file handle|Transport endpoint is not connected|Host is down"
+        ),
+    ),
+)
+
+_OPERATIONS = (
+    ("append", re.compile(r"appending records|Failed to append")),
+    ("roll", re.compile(r"rolling log segment")),
+    ("flush", re.compile(r"[Ff]lushing (?:log|topic)")),
+    ("clean", re.compile(r"clean up log|to cleaner-offset-checkpoint|checkpoint file (?:cleaner-\S+ )?in dir ")),
+    ("checkpoint", re.compile(r"checkpoint|highwatermark file|partition metadata file")),
+    ("delete", re.compile(r"[Dd]eleting ")),
+    ("rename", re.compile(r"renaming dir")),
+    ("truncate", re.compile(r"truncating ")),
+    ("read", re.compile(r"reading from|fetching offset by timestamp|increasing log start offset")),
+    ("lock", re.compile(r"locking directory|acquire lock")),
+    ("load", re.compile(r"loading (?:log dir|logs|ID)|Failed to load")),
+    ("create", re.compile(r"creating log|create (?:or validate )?data directory")),
+)
+
+_STARTS = re.compile(r"Registered `?kafka:type=kafka\.Log4jController`? MBean|Transition from SHUTDOWN to STARTING")
+_PARTITION = r"(?P<topic>[\w.-]+)-(?P<partition>\d+)\b"
+_MARK = re.compile(rf"Partition {_PARTITION} marked as failed")
+_FENCED = re.compile(rf"Partition {_PARTITION} has an older epoch")
+_FETCHER = re.compile(
+    rf"(?:processing data for partition|occurred during truncation for|Failed to truncate) {_PARTITION} at offset"
+)
+_BAD_RECORD = re.compile(r"\b(?:Corrupt|Invalid)RecordException\b")
+# A producer's bad batch is its own mistake: it is refused, and what is stored stays good.
+_PRODUCER = re.compile(r"processing append operation on partition")
+_ANY_PARTITION = re.compile(rf"(?:\bpartition[ =]\(?|\bfor ){_PARTITION}")
+_DIR_IN_BRACKETS = re.compile(r"\bdir=(?P<dir>/[^\],)]+)")
+_DIR_AT_END = re.compile(r"(?:\bdir|\bdirectory) (?P<dir>/.*?)(?: with offset .*| due to IOException|\.)?$")
+_FILE = re.compile(r"\bfile (?P<file>/\S.*)$")
+
+
+def finding(entry: Entry, log_dirs: Sequence[str]) -> Finding | None:
+    """Return what ``entry`` says, None for nothing of interest.
+
+    ``log_dirs`` are the broker's own directories: a path in the text that lies in one of them stands for it.
+    """
+    if "LogDirFailureChannel" in entry.first:
+        return _dir_failed(entry, log_dirs)
+    if _STARTS.search(entry.first):
+        return Started()
+    return _of_fetcher(entry, log_dirs) or _bad_record(entry, log_dirs)
+
+
+def cause_of(text: str) -> Cause:
+    """Return the cause that an exception's text tells."""
+    return next((cause for cause, pattern in _CAUSES if pattern.search(text)), Cause.UNKNOWN)
+
+
+def operation_of(message: str) -> str:
+    """Return what the broker was doing when it failed."""
+    return next((name for name, pattern in _OPERATIONS if pattern.search(message)), UNKNOWN_OPERATION)
+
+
+def dir_of(text: str, log_dirs: Sequence[str]) -> str | None:
+    """Return the log directory that ``text`` names: the longest of ``log_dirs`` that a path in it lies in."""
+    named = [path for path in log_dirs if re.search(rf"(?<![\w./-]){re.escape(path)}(?![\w.-])", text)]
+    return max(named, key=len, default=None)
+
+
+def _dir_failed(entry: Entry, log_dirs: Sequence[str]) -> DirFailed:
+    message = entry.message
+    log_dir = dir_of(message, log_dirs) or _unlisted_dir(message) or dir_of(entry.exception, log_dirs)
+    operation = operation_of(message)
+    return DirFailed(
+        log_dir, cause_of(entry.exception or message), operation, _detail(entry, f"{operation} failed: {message}")
+    )
+
+
+def _unlisted_dir(message: str) -> str | None:
+    """Return the directory as the line words it, for one that the configuration does not list."""
+    if match := _DIR_AT_END.search(message):
+        return match["dir"]
+    if match := _FILE.search(message):
+        folder = posixpath.dirname(match["file"])
+        is_replica = re.fullmatch(_PARTITION, posixpath.basename(folder)) is not None
+        return posixpath.dirname(folder) if is_replica else folder
+    return None
+
+
+def _of_fetcher(entry: Entry, log_dirs: Sequence[str]) -> Finding | None:
+    if match := _MARK.search(entry.first):
+        return _partition_bad(match, entry, log_dirs, is_mark=True)
+    if match := _FENCED.search(entry.first):
+        return MarkExplained(match["topic"], int(match["partition"]), None)
+    if (match := _FETCHER.search(entry.first)) and not _BAD_RECORD.search(entry.exception):
+        detail = None if "KafkaStorageException" in entry.exception else _detail(entry, entry.message)
+        return MarkExplained(match["topic"], int(match["partition"]), detail)
+    return None
+
+
+def _bad_record(entry: Entry, log_dirs: Sequence[str]) -> PartitionBad | None:
+    if not _BAD_RECORD.search(f"{entry.first}\n{entry.exception}") or _PRODUCER.search(entry.first):
+        return None
+    match = _ANY_PARTITION.search(entry.message)
+    return _partition_bad(match, entry, log_dirs) if match else None
+
+
+def _partition_bad(
+    match: "re.Match[str]", entry: Entry, log_dirs: Sequence[str], *, is_mark: bool = False
+) -> PartitionBad:
+    replica = _DIR_IN_BRACKETS.search(entry.message)
+    log_dir = dir_of(replica["dir"] if replica else entry.message, log_dirs)
+    return PartitionBad(
+        match["topic"], int(match["partition"]), log_dir, _detail(entry, entry.message), is_mark=is_mark
+    )
+
+
+def _detail(entry: Entry, text: str) -> str:
+    """Return one line: what happened, the exception's first line, and when the broker wrote it."""
+    reason = f": {entry.more[0].strip()}" if entry.more else ""
+    return f"{text[:DETAIL_CHARACTERS]}{reason[:DETAIL_CHARACTERS]} (in the broker's log at {entry.at})"

@@ -1,0 +1,124 @@
+"""The logs that the host source reads, as findings: the broker's own, and the kernel's."""
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from logdirwatch.collect import log_findings
+from logdirwatch.collect.kernel_log import KernelError, kernel_error
+from logdirwatch.collect.log_findings import Finding
+from logdirwatch.collect.log_lines import Entries, Entry, Lines
+from logdirwatch.collect.logtail import END_OF_FILE, Piece, Position
+
+# An exception is written right behind its line; after this many looks without a byte nothing more belongs to it.
+QUIET_LOOKS = 4
+RECORD_BYTES = 8_192
+
+
+class Source(Protocol):
+    """A log that grows."""
+
+    def read(self) -> Iterator[Piece]:
+        """Yield what came since the last call."""
+
+    def position(self, held_bytes: int = 0) -> Position | None:
+        """Return where to go on after a restart, None where that cannot be."""
+
+    def close(self) -> None:
+        """Close it."""
+
+
+class BrokerLog:
+    """The findings in a broker's log."""
+
+    def __init__(self, source: Source, log_dirs: Sequence[str]) -> None:
+        self._source = source
+        self._log_dirs = log_dirs
+        self._entries = Entries()
+        self._quiet_looks = 0
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield what the log has told since the last call."""
+        for entry in self._new():
+            found = log_findings.finding(entry, self._log_dirs)
+            if found is not None:
+                yield found
+
+    def position(self) -> Position | None:
+        """Return where to go on after a restart: with the first entry that is not judged yet."""
+        return self._source.position(self._entries.held_bytes)
+
+    def close(self) -> None:
+        """Close the log."""
+        self._source.close()
+
+    def _new(self) -> Iterator[Entry]:
+        is_quiet = True
+        for piece in self._source.read():
+            is_quiet = False
+            yield from self._entries.end() if piece is END_OF_FILE else self._entries.feed(piece)
+        self._quiet_looks = self._quiet_looks + 1 if is_quiet else 0
+        if self._quiet_looks == QUIET_LOOKS:
+            yield from self._entries.flush()
+
+    def rest(self) -> Iterator[Finding]:
+        """Yield what the last entry tells, for one who does not wait for the next one."""
+        found = (log_findings.finding(entry, self._log_dirs) for entry in self._entries.end())
+        return (finding for finding in found if finding is not None)
+
+
+class KernelLog:
+    """The errors of disks and file systems in the kernel's log."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._lines = Lines()
+
+    def errors(self) -> Iterator[KernelError]:
+        """Yield what the log has told since the last call."""
+        for piece in self._source.read():
+            for text, _ in self._lines.end() if piece is END_OF_FILE else self._lines.feed(piece):
+                error = kernel_error(text)
+                if error is not None:
+                    yield error
+
+    def position(self) -> Position | None:
+        """Return where to go on after a restart."""
+        return self._source.position(self._lines.held_bytes)
+
+    def close(self) -> None:
+        """Close the log."""
+        self._source.close()
+
+
+class KernelRing:
+    """The kernel's own buffer (/dev/kmsg): one record a read, nothing to resume.
+
+    Begins at its end, or with what it still holds. Raises OSError when it cannot be opened.
+    """
+
+    def __init__(self, path: str, *, from_start: bool = False) -> None:
+        self._descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        os.lseek(self._descriptor, 0, os.SEEK_SET if from_start else os.SEEK_END)
+
+    def read(self) -> Iterator[Piece]:
+        """Yield the records that came since the last call."""
+        while True:
+            try:
+                record = os.read(self._descriptor, RECORD_BYTES)
+            except BlockingIOError:
+                return
+            except BrokenPipeError:
+                continue  # records were overwritten before they were read; the next read goes on behind them
+            if not record:
+                return
+            yield record
+
+    def position(self, held_bytes: int = 0) -> Position | None:
+        """Return None: a restart begins at the end again."""
+        del held_bytes
+        return None
+
+    def close(self) -> None:
+        """Close it."""
+        os.close(self._descriptor)

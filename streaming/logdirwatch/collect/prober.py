@@ -1,0 +1,79 @@
+"""Looks at every log directory each round, each in a thread of its own: a dead disk hangs that thread and no other."""
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from logdirwatch.model.records import HostLogDir
+
+T = TypeVar("T")
+Look = Callable[[str], HostLogDir]
+
+
+def in_thread(work: Callable[[], T]) -> "asyncio.Future[T]":
+    """Start ``work`` in a thread of its own and return its outcome to come.
+
+    The thread is a daemon: while it hangs in the kernel the program can still end.
+    """
+    loop = asyncio.get_running_loop()
+    outcome: asyncio.Future[T] = loop.create_future()
+
+    def settle(value: T | None, error: BaseException | None) -> None:
+        if outcome.done():
+            return
+        if error is not None:
+            outcome.set_exception(error)
+        else:
+            outcome.set_result(value)  # type: ignore[arg-type] # None only where T is None
+
+    def run() -> None:
+        value, error = None, None
+        try:
+            value = work()
+        except BaseException as raised:
+            error = raised
+        with contextlib.suppress(RuntimeError):  # the loop ended while this one hung
+            loop.call_soon_threadsafe(settle, value, error)
+
+    threading.Thread(target=run, name="host", daemon=True).start()
+    return outcome
+
+
+class Prober:
+    """Looks at ``paths``; what gives no answer within ``timeout_ms`` is reported so, and left alone until it does."""
+
+    def __init__(
+        self, paths: Sequence[str], look: Look, timeout_ms: int, timer_s: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._paths = paths
+        self._look = look
+        self._timeout_ms = timeout_ms
+        self._timer_s = timer_s
+        self._busy: dict[str, tuple[asyncio.Future[HostLogDir], float]] = {}
+
+    async def round(self) -> list[HostLogDir]:
+        """Look at every directory once; one that still hangs from an earlier round is not waited for again."""
+        begun = {path: self._begin(path) for path in self._paths if not self._is_hanging(path)}
+        if begun:
+            await asyncio.wait(begun.values(), timeout=self._timeout_ms / 1_000)
+        return [self._answer(path) for path in self._paths]
+
+    def _begin(self, path: str) -> "asyncio.Future[HostLogDir]":
+        future = in_thread(lambda: self._look(path))
+        self._busy[path] = future, self._timer_s()
+        return future
+
+    def _is_hanging(self, path: str) -> bool:
+        """Tell whether an earlier look has not ended; an answer that came too late is old and dropped."""
+        return path in self._busy and not self._busy[path][0].done()
+
+    def _answer(self, path: str) -> HostLogDir:
+        future, begun_s = self._busy[path]
+        if not future.done():
+            waited_s = self._timer_s() - begun_s
+            return HostLogDir(path=path, probe_error=f"no answer for {waited_s:.0f} s")
+        error = future.exception()
+        return HostLogDir(path=path, probe_error=f"look: {error}") if error else future.result()

@@ -1,0 +1,91 @@
+"""A directory that suddenly has another size, or lies on another volume, is news: a lost mount looks like that."""
+
+from typing import Any
+
+from logdirwatch.detect import evidence, wording
+from logdirwatch.detect.alerts import RECOVERED
+from logdirwatch.detect.desk import Desk, Moment
+from logdirwatch.detect.forecast import Peaks
+from logdirwatch.detect.memory import Change, LogDirMemory
+from logdirwatch.model.records import HostLogDir, LogDirSample
+from logdirwatch.model.vocabulary import Rule, Severity
+
+CAPACITY = "capacity"
+VOLUME = "volume"
+ROOT_VOLUME = "root_volume"
+CHANGE_RATIO = 0.01
+
+
+def note_capacity(log_dir: LogDirMemory, sample: LogDirSample, moment: Moment) -> None:
+    """Take the size of a sample, before it is remembered; what was used on another volume forecasts nothing here."""
+    known, now = log_dir.total_bytes, sample.total_bytes
+    if not known or not now or _is_same_size(known, now):
+        return
+    log_dir.peaks, log_dir.full_at_ms, log_dir.forecast_confidence = Peaks(), None, None
+    if log_dir.change is None:
+        log_dir.change = Change(why=CAPACITY, at_ms=moment.at_ms, total_bytes=known, volume=log_dir.volume)
+
+
+def note_volume(log_dir: LogDirMemory, seen: HostLogDir, moment: Moment) -> None:
+    """Take the volume that the host names."""
+    is_lost = bool(seen.is_root_volume) and log_dir.is_root_volume is False
+    is_other = log_dir.is_volume_told and seen.volume != log_dir.volume
+    if (is_lost or is_other) and (log_dir.change is None or log_dir.change.why == CAPACITY):
+        why = ROOT_VOLUME if is_lost else VOLUME
+        log_dir.change = Change(
+            why=why, at_ms=moment.at_ms, total_bytes=log_dir.total_bytes or 0, volume=log_dir.volume
+        )
+    log_dir.volume, log_dir.is_volume_told = seen.volume, True
+    log_dir.is_root_volume = seen.is_root_volume
+
+
+def tell(desk: Desk, path: str, log_dir: LogDirMemory, moment: Moment) -> None:
+    """Open or end the alert of a change; it ends when all is as before, or when the new state has stayed."""
+    change = log_dir.change
+    if change is None:
+        return
+    ended = _ended(desk, log_dir, change, moment)
+    if ended is not None:
+        log_dir.change = None
+        desk.book.resolve(Rule.LOG_DIR_CHANGED, path, ended, moment.at_ms, to_status=log_dir.status)
+        return
+    desk.book.raise_alert(
+        Rule.LOG_DIR_CHANGED,
+        path,
+        severity=_severity(log_dir, change),
+        transition=(log_dir.status, log_dir.status),
+        evidence=_evidence(log_dir, change),
+        affected=evidence.affected(desk, log_dir),
+        summary=wording.changed(desk.memory, path, change, log_dir.total_bytes),
+        at_ms=moment.at_ms,
+        origin=moment.origin,
+    )
+
+
+def _ended(desk: Desk, log_dir: LogDirMemory, change: Change, moment: Moment) -> str | None:
+    is_back = (
+        _is_same_size(change.total_bytes, log_dir.total_bytes or 0)
+        if change.why == CAPACITY
+        else log_dir.volume == change.volume
+    )
+    if is_back:
+        return RECOVERED
+    has_stayed = moment.at_ms - change.at_ms >= desk.settings.changed_hold_ms
+    return "it stayed so" if has_stayed and change.why != ROOT_VOLUME else None
+
+
+def _severity(log_dir: LogDirMemory, change: Change) -> Severity:
+    if change.why == ROOT_VOLUME:
+        return Severity.CRITICAL
+    if change.why == VOLUME:
+        return Severity.WARNING
+    return Severity.CRITICAL if (log_dir.total_bytes or 0) < change.total_bytes else Severity.INFO
+
+
+def _evidence(log_dir: LogDirMemory, change: Change) -> dict[str, Any]:
+    before = {"total_bytes_before": change.total_bytes, "volume_before": change.volume}
+    return {"why": change.why, **before, "volume": log_dir.volume, **evidence.last_sample(log_dir)}
+
+
+def _is_same_size(known: int, now: int) -> bool:
+    return abs(now - known) <= CHANGE_RATIO * known

@@ -1,0 +1,49 @@
+"""How what the host itself sees of its disks is judged: proof of life, volumes, inodes, read-only mounts."""
+
+from logdirwatch.detect import changes, suspicions
+from logdirwatch.detect.desk import Desk, Moment
+from logdirwatch.detect.memory import LogDirMemory
+from logdirwatch.detect.observations import HostView, effective_ms
+from logdirwatch.model.records import HostLogDir, HostRecord
+from logdirwatch.model.vocabulary import LogDirStatus
+
+
+def take_host_view(desk: Desk, view: HostView) -> None:
+    """Take one look of the host source; it speaks of directories that the broker reports, and decides no status."""
+    record, memory = view.record, desk.memory
+    at_ms, corrected = effective_ms(record.timestamp_ms, view.origin.kafka_timestamp_ms, desk.settings.clock_skew_ms)
+    memory.corrected_clocks += corrected
+    moment = Moment(at_ms, str(view.origin))
+    for seen in record.log_dirs:
+        log_dir = memory.log_dirs.get(seen.path)
+        if log_dir is not None and (log_dir.host_ms is None or at_ms > log_dir.host_ms):
+            _take(desk, seen, log_dir, record, moment)
+
+
+def _take(desk: Desk, seen: HostLogDir, log_dir: LogDirMemory, record: HostRecord, moment: Moment) -> None:
+    log_dir.host_ms, log_dir.host_interval_ms = moment.at_ms, record.interval_ms
+    log_dir.used_inodes_ratio = _used_inodes_ratio(seen)
+    if log_dir.status is LogDirStatus.OFFLINE:
+        return
+    if seen.volume is not None:
+        changes.note_volume(log_dir, seen, moment)
+        changes.tell(desk, seen.path, log_dir, moment)
+    if seen.is_read_only:
+        suspicions.suspect(desk, seen.path, suspicions.READ_ONLY, "its file system is mounted read-only", moment)
+    elif seen.is_read_only is False:
+        suspicions.clear(desk, seen.path, suspicions.READ_ONLY, moment)
+    if seen.probe_error is not None:
+        suspicions.suspect(desk, seen.path, suspicions.PROBE, f"the probe failed: {seen.probe_error}", moment)
+    elif seen.probe_ms is not None:
+        log_dir.proof_ms = moment.at_ms
+        suspicions.clear(desk, seen.path, suspicions.PROBE, moment)
+        suspicions.judge_pace(
+            desk, seen.path, suspicions.SLOW_PROBE, log_dir.probe, seen.probe_ms, "writing 4 KiB", moment
+        )
+
+
+def _used_inodes_ratio(seen: HostLogDir) -> float | None:
+    """Return the share of inodes in use; some file systems have no fixed number and report 0."""
+    if not seen.total_inodes or seen.free_inodes is None:
+        return None
+    return 1.0 - seen.free_inodes / seen.total_inodes

@@ -1,0 +1,137 @@
+"""How a directory that can be written is judged: its level by room and forecast, and what else its numbers show."""
+
+from logdirwatch.detect import changes, evidence, forecast, rules, suspicions, volumes, wording
+from logdirwatch.detect.alerts import RECOVERED
+from logdirwatch.detect.desk import Desk, Moment
+from logdirwatch.detect.memory import LogDirMemory
+from logdirwatch.model.records import LogDirSample
+from logdirwatch.model.vocabulary import SPACE_STATUSES, LogDirStatus, Rule, Severity
+
+
+def take_good_sample(desk: Desk, sample: LogDirSample, collector: str, moment: Moment) -> None:
+    """Judge a sample without an error that tells its space."""
+    log_dir = desk.memory.log_dirs[sample.path]
+    decides_alone = log_dir.status not in SPACE_STATUSES or rules.is_gap(log_dir, moment.at_ms, log_dir.interval_ms)
+    changes.note_capacity(log_dir, sample, moment)
+    _remember_numbers(log_dir, sample, moment.at_ms, starts_anew=decides_alone)
+    _forecast(desk, sample, log_dir, moment.at_ms)
+    wanted = _wanted_level(desk, sample.path, log_dir, collector, moment.at_ms, decides_alone=decides_alone)
+    set_level(desk, sample.path, log_dir, wanted, moment)
+    changes.tell(desk, sample.path, log_dir, moment)
+    _tell_unaccounted(desk, sample.path, log_dir, moment)
+
+
+def _wanted_level(
+    desk: Desk, path: str, log_dir: LogDirMemory, collector: str, at_ms: int, *, decides_alone: bool
+) -> LogDirStatus:
+    thresholds, room = desk.thresholds(path), _room(log_dir, at_ms)
+    if decides_alone:
+        wanted, _ = rules.judged_level(thresholds, room)
+        log_dir.proposals = {collector: [wanted]}
+        return wanted
+    proposals = log_dir.proposals.setdefault(collector, [])
+    proposals.append(rules.proposed_level(thresholds, log_dir.status, room))
+    del proposals[: -desk.settings.debounce_samples]
+    return rules.debounced_level(log_dir.status, proposals, desk.settings.debounce_samples)
+
+
+def _room(log_dir: LogDirMemory, at_ms: int) -> rules.Room:
+    total_bytes, usable_bytes = log_dir.total_bytes or 0, log_dir.usable_bytes or 0
+    moving_bytes = log_dir.peaks.incoming_bytes + log_dir.peaks.used_at_scan_bytes
+    return rules.Room(
+        total_bytes=total_bytes,
+        usable_bytes=usable_bytes,
+        full_in_ms=None if log_dir.full_at_ms is None else max(0, log_dir.full_at_ms - at_ms),
+        missing_bytes=max(0, moving_bytes - total_bytes) if log_dir.peaks.incoming_bytes else None,
+        used_inodes_ratio=log_dir.used_inodes_ratio,
+    )
+
+
+def set_level(desk: Desk, path: str, log_dir: LogDirMemory, wanted: LogDirStatus, moment: Moment) -> None:
+    """Give a directory that can be written a level; its alerts follow."""
+    was_confirmed = log_dir.decided_by is not None
+    before = desk.set_log_dir(path, wanted, "space", moment)
+    log_dir.cause = log_dir.offline_ms = log_dir.decided_by = log_dir.last_status = log_dir.event_detail = None
+    ended = RECOVERED if was_confirmed else "unconfirmed"
+    desk.book.resolve(Rule.LOG_DIR_OFFLINE, path, ended, moment.at_ms, to_status=wanted)
+    desk.book.resolve(Rule.LOG_DIR_UNKNOWN, path, RECOVERED, moment.at_ms, to_status=wanted)
+    suspicions.clear(desk, path, suspicions.ERROR_CODE, moment)
+    _tell_space(desk, path, log_dir, before, moment)
+
+
+def _tell_space(desk: Desk, path: str, log_dir: LogDirMemory, before: str | None, moment: Moment) -> None:
+    wanted = log_dir.status
+    if wanted is LogDirStatus.ONLINE:
+        desk.book.resolve(Rule.LOG_DIR_SPACE, path, RECOVERED, moment.at_ms, to_status=wanted)
+        return
+    sharing = volumes.sharing(desk.memory, path)
+    if sharing and path != sharing[0]:
+        desk.book.resolve(Rule.LOG_DIR_SPACE, path, f"one volume with {sharing[0]}", moment.at_ms, to_status=wanted)
+        return
+    _, decided_by = rules.judged_level(desk.thresholds(path), _room(log_dir, moment.at_ms), on_the_way_back=True)
+    desk.book.raise_alert(
+        Rule.LOG_DIR_SPACE,
+        path,
+        severity=rules.SPACE_SEVERITY[wanted],
+        transition=(before, wanted),
+        evidence={**evidence.last_sample(log_dir), "decided_by": decided_by, "shares_volume_with": sharing[1:]},
+        affected=evidence.affected(desk, log_dir),
+        summary=wording.space(desk.memory, path, log_dir, decided_by),
+        at_ms=moment.at_ms,
+        origin=moment.origin,
+    )
+
+
+def _remember_numbers(log_dir: LogDirMemory, sample: LogDirSample, at_ms: int, *, starts_anew: bool) -> None:
+    log_dir.growth_bytes_per_s = None if starts_anew else rules.growth(log_dir, sample, at_ms)
+    has_grown = None not in (sample.replica_bytes, log_dir.replica_bytes) and (
+        (sample.replica_bytes or 0) > (log_dir.replica_bytes or 0)
+    )
+    if has_grown and not starts_anew:
+        log_dir.proof_ms = at_ms
+    log_dir.sample_at_ms = at_ms
+    log_dir.error_code = sample.error_code
+    log_dir.total_bytes, log_dir.usable_bytes = sample.total_bytes, sample.usable_bytes
+    log_dir.replica_count, log_dir.replica_bytes = sample.replica_count, sample.replica_bytes
+    log_dir.future_bytes = sample.future_bytes
+    log_dir.incoming_bytes, log_dir.outgoing_bytes = sample.incoming_bytes, sample.outgoing_bytes
+    log_dir.is_cordoned = sample.is_cordoned
+
+
+def _forecast(desk: Desk, sample: LogDirSample, log_dir: LogDirMemory, at_ms: int) -> None:
+    total_bytes, usable_bytes = log_dir.total_bytes or 0, log_dir.usable_bytes or 0
+    moving = forecast.Moving(sample.future_bytes, sample.incoming_bytes)
+    forecast.note(log_dir.peaks, at_ms, total_bytes, total_bytes - usable_bytes, moving)
+    name = f"{desk.memory.cluster}/{desk.memory.broker}/{sample.path}"
+    if not forecast.is_due(name, log_dir.forecast_at_ms, at_ms):
+        return
+    log_dir.forecast_at_ms = at_ms
+    found = forecast.forecast(log_dir.peaks, usable_bytes)
+    log_dir.full_at_ms = None if found is None else at_ms + found.full_in_ms
+    log_dir.forecast_confidence = None if found is None else found.confidence
+
+
+def _tell_unaccounted(desk: Desk, path: str, log_dir: LogDirMemory, moment: Moment) -> None:
+    """Bytes that no replica explains: files that are not Kafka's, stray or deleted replicas that stay."""
+    settings, total_bytes = desk.settings, log_dir.total_bytes or 0
+    unaccounted = volumes.unaccounted_bytes(desk.memory, path)
+    sharing = volumes.sharing(desk.memory, path)
+    if unaccounted is None or unaccounted < settings.unaccounted_ratio * total_bytes or path not in sharing[:1]:
+        log_dir.unaccounted_since_ms = None
+        if unaccounted is not None:
+            desk.book.resolve(Rule.UNACCOUNTED_BYTES, path, RECOVERED, moment.at_ms, to_status=log_dir.status)
+        return
+    log_dir.unaccounted_since_ms = log_dir.unaccounted_since_ms or moment.at_ms
+    if moment.at_ms - log_dir.unaccounted_since_ms < settings.unaccounted_after_ms:
+        return
+    desk.book.raise_alert(
+        Rule.UNACCOUNTED_BYTES,
+        path,
+        severity=Severity.WARNING,
+        transition=(log_dir.status, log_dir.status),
+        evidence={"unaccounted_bytes": unaccounted, **evidence.last_sample(log_dir)},
+        affected=evidence.affected(desk, log_dir),
+        summary=wording.unaccounted(desk.memory, path, unaccounted, total_bytes),
+        at_ms=moment.at_ms,
+        origin=moment.origin,
+    )

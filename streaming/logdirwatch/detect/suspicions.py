@@ -1,0 +1,75 @@
+"""What makes a disk or broker suspect though Kafka calls it healthy: one alert, as long as one suspicion stands.
+
+Kafka leaves slow and sick disks undetected (KIP-112), and its reads for consumers never mark a directory.
+"""
+
+from logdirwatch.detect import evidence, wording
+from logdirwatch.detect.alerts import RECOVERED
+from logdirwatch.detect.desk import Desk, Moment
+from logdirwatch.detect.memory import Pace
+from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.model.vocabulary import Rule, Severity
+
+ERROR_CODE = "error_code"
+PROBE = "probe"
+READ_ONLY = "read_only"
+SLOW_PROBE = "slow_probe"
+SLOW_FLUSH = "slow_flush"
+LEARNING = 20
+LEARNED = 0.05
+
+
+def suspect(desk: Desk, path: str | None, kind: str, text: str, moment: Moment, *, before: str | None = None) -> None:
+    """Hold something against a directory, or the broker (None)."""
+    holder = desk.book.holder(path)
+    holder.suspicions[kind] = text
+    status = str(holder.status)
+    log_dir = None if path is None else desk.memory.log_dirs[path]
+    desk.book.raise_alert(
+        Rule.LOG_DIR_SUSPECT,
+        path,
+        severity=Severity.WARNING,
+        transition=(before or status, status),
+        evidence={
+            "why": sorted(holder.suspicions),
+            **holder.suspicions,
+            **(evidence.last_sample(log_dir) if log_dir else {}),
+        },
+        affected=evidence.affected(desk, log_dir) if log_dir else evidence.affected_by_broker(desk),
+        summary=wording.suspect(desk.memory, path, [holder.suspicions[kind] for kind in sorted(holder.suspicions)]),
+        at_ms=moment.at_ms,
+        origin=moment.origin,
+    )
+
+
+def clear(desk: Desk, path: str | None, kind: str, moment: Moment) -> None:
+    """Hold one thing against it no longer; with the last one the alert ends."""
+    holder = desk.book.holder(path)
+    holder.suspicions.pop(kind, None)
+    if not holder.suspicions:
+        desk.book.resolve(Rule.LOG_DIR_SUSPECT, path, RECOVERED, moment.at_ms, to_status=str(holder.status))
+
+
+def judge_pace(desk: Desk, path: str | None, kind: str, pace: Pace, took_ms: float, what: str, moment: Moment) -> None:
+    """Compare how long something took with how long it usually takes there; slow ones teach nothing."""
+    if not _is_slow(pace, took_ms, desk.settings):
+        pace.slow_samples = 0
+        _learn(pace, took_ms)
+        clear(desk, path, kind, moment)
+        return
+    pace.slow_samples += 1
+    if pace.slow_samples >= desk.settings.slow_samples:
+        text = f"{what} took {took_ms:.0f} ms, usually {pace.usual_ms:.0f} ms"
+        if kind not in desk.book.holder(path).suspicions:
+            suspect(desk, path, kind, text, moment)
+
+
+def _is_slow(pace: Pace, took_ms: float, settings: DetectSettings) -> bool:
+    is_known = pace.samples >= LEARNING
+    return is_known and took_ms >= settings.slow_min_ms and took_ms > settings.slow_factor * pace.usual_ms
+
+
+def _learn(pace: Pace, took_ms: float) -> None:
+    pace.samples = min(pace.samples + 1, LEARNING)
+    weight = max(LEARNED, 1 / pace.samples) if pace.samples < LEARNING else LEARNED
+    pace.usual_ms += weight * (took_ms - pace.usual_ms)

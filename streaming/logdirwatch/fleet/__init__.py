@@ -1,0 +1,1 @@
+"""What no single broker shows: the judgement of whole clusters."""

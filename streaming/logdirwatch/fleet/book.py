@@ -1,0 +1,170 @@
+"""The life of a cluster's alerts: opened when something lasts, revised when it says more, resolved with a reason.
+
+The one writer of this query's alert records: revisions rise by one, and nothing follows a resolve.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from logdirwatch.fleet import wording
+from logdirwatch.fleet.memory import FleetAlert, FleetMemory
+from logdirwatch.fleet.rules import NEWS_AT_ONCE, NEWS_LATER, moved
+from logdirwatch.model.identity import alert_id
+from logdirwatch.model.records import AlertRecord
+from logdirwatch.model.vocabulary import AlertStatus, Lane, Rule, Severity
+
+
+class Claim(NamedTuple):
+    """What an alert says, in short: enough to tell whether it says more than before."""
+
+    severity: Severity
+    to_status: str
+    figures: tuple[int, ...] = ()
+
+
+class Details(NamedTuple):
+    """What an alert says at length; worked out only for a revision that is written."""
+
+    evidence: dict[str, Any]
+    affected: dict[str, Any]
+    summary: str
+
+
+class FleetBook:
+    """The alerts of one cluster; ``records`` gathers what must be written."""
+
+    def __init__(self, memory: FleetMemory, update_interval_ms: int) -> None:
+        self._memory = memory
+        self._update_interval_ms = update_interval_ms
+        self.records: list[AlertRecord] = []
+
+    def get(self, rule: Rule, broker: int | None = None) -> FleetAlert | None:
+        """Return the open alert of a rule, for one broker or for the cluster."""
+        return self._memory.alerts.get(key(rule, broker))
+
+    def lasting(self, rule: Rule, at_ms: int, *, is_wrong: bool, after_ms: int, hold_ms: int) -> bool | None:
+        """Return True when the cluster's alert must fire, False when it must end, None while nothing is decided.
+
+        What is wrong must last for ``after_ms`` before it counts, and be over for ``hold_ms`` before it is forgotten.
+        """
+        alert = self.get(rule)
+        if is_wrong:
+            if alert is None and at_ms - self._memory.pending.setdefault(rule, at_ms) < after_ms:
+                return None
+            self._memory.pending.pop(rule, None)
+            if alert is not None:
+                alert.calm_since_ms = None
+            return True
+        self._memory.pending.pop(rule, None)
+        if alert is None:
+            return None
+        alert.calm_since_ms = at_ms if alert.calm_since_ms is None else alert.calm_since_ms
+        return False if at_ms - alert.calm_since_ms >= hold_ms else None
+
+    def fire(
+        self, rule: Rule, broker: int | None, claim: Claim, details: Callable[[], Details], at_ms: int, origin: str
+    ) -> FleetAlert:
+        """Open an alert, or write its next revision if it says more."""
+        alert = self.get(rule, broker)
+        if alert is None:
+            alert = self._open(rule, broker, claim, at_ms, origin)
+        elif not self._says_more(alert, claim, at_ms):
+            return alert
+        else:
+            alert.from_status, alert.to_status = alert.to_status, claim.to_status
+        alert.severity, alert.figures, alert.stale_since_ms = claim.severity, claim.figures, None
+        alert.evidence, alert.affected, alert.summary = details()
+        self._write(alert, AlertStatus.FIRING, at_ms)
+        return alert
+
+    def mark_stale(self, rule: Rule, since_ms: int, at_ms: int) -> None:
+        """Say that nobody sees what the cluster's alert speaks of; it keeps firing."""
+        alert = self.get(rule)
+        if alert is not None and alert.stale_since_ms is None:
+            alert.stale_since_ms = since_ms
+            self._write(alert, AlertStatus.FIRING, at_ms)
+
+    def resolve(
+        self,
+        rule: Rule,
+        broker: int | None,
+        reason: str,
+        at_ms: int,
+        *,
+        to_status: str | None = None,
+        merged_into: str | None = None,
+    ) -> None:
+        """Close an alert if it is open."""
+        alert = self._memory.alerts.pop(key(rule, broker), None)
+        if alert is None:
+            return
+        alert.from_status, alert.to_status = alert.to_status, to_status
+        alert.stale_since_ms = None
+        alert.summary = wording.resolved(self._memory.cluster, broker, reason)
+        self._write(alert, AlertStatus.RESOLVED, at_ms, reason=reason, merged_into=merged_into)
+
+    def _open(self, rule: Rule, broker: int | None, claim: Claim, at_ms: int, origin: str) -> FleetAlert:
+        alert = FleetAlert(
+            alert_id=alert_id(self._memory.cluster, broker, None, rule, origin),
+            revision=0,
+            rule=rule,
+            broker=broker,
+            severity=claim.severity,
+            opened_at_ms=at_ms,
+            said_ms=at_ms,
+            to_status=claim.to_status,
+        )
+        self._memory.alerts[key(rule, broker)] = alert
+        return alert
+
+    def _says_more(self, alert: FleetAlert, claim: Claim, at_ms: int) -> bool:
+        is_due = at_ms - alert.said_ms >= self._update_interval_ms
+        return (
+            claim.severity is not alert.severity
+            or claim.to_status != alert.to_status
+            or alert.stale_since_ms is not None
+            or moved(alert.figures, claim.figures, NEWS_LATER if is_due else NEWS_AT_ONCE)
+        )
+
+    def _write(
+        self,
+        alert: FleetAlert,
+        status: AlertStatus,
+        at_ms: int,
+        *,
+        reason: str | None = None,
+        merged_into: str | None = None,
+    ) -> None:
+        alert.revision += 1
+        # A timer's time and a record's come from two clocks; an alert's own time never goes back.
+        alert.said_ms = max(alert.said_ms, at_ms)
+        self.records.append(
+            AlertRecord(
+                version=1,
+                alert_id=alert.alert_id,
+                revision=alert.revision,
+                status=status,
+                rule=alert.rule,
+                severity=alert.severity,
+                cluster=self._memory.cluster,
+                broker=alert.broker,
+                log_dir=None,
+                from_status=alert.from_status,
+                to_status=alert.to_status,
+                cause=None,
+                opened_at_ms=alert.opened_at_ms,
+                at_ms=alert.said_ms,
+                lane=Lane.STATEFUL,
+                evidence=alert.evidence,
+                affected=alert.affected,
+                summary=alert.summary,
+                reason=reason,
+                merged_into=merged_into,
+                stale_since_ms=alert.stale_since_ms,
+            )
+        )
+
+
+def key(rule: Rule, broker: int | None = None) -> str:
+    """Return the name under which an open alert is remembered."""
+    return f"{rule}/{'*' if broker is None else broker}"

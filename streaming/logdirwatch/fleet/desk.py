@@ -1,0 +1,41 @@
+"""What every judgement of a cluster works with, and where it writes."""
+
+from typing import NamedTuple
+
+from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.fleet.book import FleetBook
+from logdirwatch.fleet.disks import Disk
+from logdirwatch.fleet.memory import FleetMemory
+from logdirwatch.fleet.settings import FleetSettings
+from logdirwatch.fleet.tally import Tally
+from logdirwatch.model.records import PartitionHealth
+
+
+class Moment(NamedTuple):
+    """When something is judged to have happened, and which record says so."""
+
+    at_ms: int
+    origin: str
+
+
+class Desk:
+    """One cluster's memory, the settings, the sums over its brokers, and what was written during a batch."""
+
+    def __init__(self, memory: FleetMemory, settings: FleetSettings, detect: DetectSettings) -> None:
+        self.memory = memory
+        self.settings = settings
+        self.tally = Tally(memory, detect)
+        self.book = FleetBook(memory, settings.update_interval_ms)
+
+    @property
+    def healths(self) -> list[PartitionHealth]:
+        """The partition health of every broker of which it is known."""
+        return [digest.partitions for digest in self.memory.brokers.values() if digest.partitions is not None]
+
+    def disks(self) -> list[Disk]:
+        """Return the disks of all brokers, in the order of their ids."""
+        return [
+            disk
+            for broker, digest in sorted(self.memory.brokers.items())
+            for disk in self.tally.disks_of(broker, digest)
+        ]

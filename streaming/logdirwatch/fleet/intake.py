@@ -1,0 +1,65 @@
+"""What ``fleet`` is shown: state records and tombstones, and the part of them that it keeps."""
+
+from typing import NamedTuple
+
+from logdirwatch.detect.brokers import SILENT
+from logdirwatch.fleet.memory import BrokerDigest, DirDigest
+from logdirwatch.model.identity import Origin
+from logdirwatch.model.records import LogDirView, StateRecord
+
+
+class Seen(NamedTuple):
+    """One record of ``logdir.state``; without a state it is a tombstone: the broker is gone."""
+
+    broker: int
+    state: StateRecord | None
+    origin: Origin
+
+
+def in_order(batch: list[Seen]) -> list[Seen]:
+    """Return a batch in a total order by Kafka's time that keeps every partition's own order."""
+    newest: dict[int, int] = {}
+    keyed = []
+    for seen in sorted(batch, key=lambda seen: (seen.origin.partition, seen.origin.offset)):
+        partition, offset = seen.origin.partition, seen.origin.offset
+        newest[partition] = max(seen.origin.kafka_timestamp_ms, newest.get(partition, 0))
+        keyed.append(((newest[partition], partition, offset), seen))
+    return [seen for _, seen in sorted(keyed, key=lambda item: item[0])]
+
+
+def is_newer(state: StateRecord, known: tuple[int, int] | None) -> bool:
+    """Tell whether a record says more than the one with that sequence and time.
+
+    The sequence decides; a ``detect`` that lost all it knew counts from 1 again, and then the time does.
+    """
+    return known is None or state.sequence > known[0] or state.at_ms > known[1]
+
+
+def digest(state: StateRecord, before: BrokerDigest | None, now_ms: int) -> BrokerDigest:
+    """Return what is kept of a state record; a silence that goes on began when it was first seen."""
+    is_silent = (state.reason or "").startswith(SILENT)
+    since_ms = before.silent_at_ms if before is not None and before.is_silent else now_ms
+    return BrokerDigest(
+        sequence=state.sequence,
+        at_ms=state.at_ms,
+        status=state.status,
+        reason=state.reason,
+        log_dirs=[_log_dir(view) for view in state.log_dirs],
+        partitions=state.partitions,
+        last_seen_ms=state.last_seen_ms,
+        silent_at_ms=since_ms if is_silent else None,
+    )
+
+
+def _log_dir(view: LogDirView) -> DirDigest:
+    return DirDigest(
+        path=view.path,
+        status=view.status,
+        total_bytes=view.total_bytes,
+        usable_bytes=view.usable_bytes,
+        full_at_ms=view.full_at_ms,
+        replica_bytes=view.replica_bytes,
+        is_cordoned=view.is_cordoned,
+        volume=view.volume,
+        last_status=view.last_status,
+    )

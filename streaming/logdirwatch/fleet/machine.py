@@ -1,0 +1,64 @@
+"""The judgement of one cluster from the states of its brokers.
+
+``take`` shows it one record, ``tick`` tells it that time passed. Both change the memory of the desk they are given,
+whose book gathers what must be written. Partitions and space are judged by the time of the evidence alone, so that it
+does not matter how records are cut into batches; only silence waits by the batch's clock, since no record may come.
+"""
+
+from logdirwatch.fleet import intake, risk, silence, space
+from logdirwatch.fleet.desk import Desk, Moment
+from logdirwatch.fleet.intake import Seen
+from logdirwatch.fleet.memory import FleetMemory
+from logdirwatch.fleet.settings import FleetSettings
+from logdirwatch.model.records import StateRecord
+from logdirwatch.model.vocabulary import Rule
+
+
+def take(desk: Desk, seen: Seen, now_ms: int) -> None:
+    """Show the machine one record; ``now_ms`` is the batch's time and serves waiting only."""
+    is_news = _remove(desk, seen.broker, now_ms) if seen.state is None else _note(desk, seen.state, now_ms)
+    if is_news and desk.memory.brokers:
+        moment = Moment(desk.memory.newest_ms, str(seen.origin))
+        risk.judge(desk, moment)
+        space.judge(desk, moment)
+
+
+def tick(desk: Desk, now_ms: int) -> None:
+    """Let time pass: only silence is decided by it."""
+    silence.judge(desk, now_ms)
+
+
+def next_deadline_ms(memory: FleetMemory, settings: FleetSettings) -> int | None:
+    """Return when ``tick`` has something to decide next; None when only a record can change anything."""
+    return silence.next_deadline_ms(memory, settings)
+
+
+def _note(desk: Desk, state: StateRecord, now_ms: int) -> bool:
+    """Take a broker's state in; return whether it was news."""
+    memory, broker = desk.memory, state.broker
+    before = memory.brokers.get(broker)
+    known = memory.gone.get(broker) if before is None else (before.sequence, before.at_ms)
+    if not intake.is_newer(state, known):
+        return False
+    memory.gone.pop(broker, None)
+    memory.newest_ms = max(memory.newest_ms, state.at_ms)
+    memory.brokers[broker] = intake.digest(state, before, now_ms)
+    desk.tally.put(broker, memory.brokers[broker])
+    silence.follow(desk, broker, now_ms)
+    return True
+
+
+def _remove(desk: Desk, broker: int, now_ms: int) -> bool:
+    """Forget a broker; return whether it was known. With the last one the cluster's alerts end too."""
+    memory = desk.memory
+    digest = memory.brokers.pop(broker, None)
+    if digest is None:
+        return False
+    memory.gone[broker] = digest.sequence, digest.at_ms
+    desk.tally.drop(broker)
+    silence.forget(desk, broker, now_ms)
+    if not memory.brokers:
+        memory.pending.clear()
+        for rule in (Rule.PARTITIONS_AT_RISK, Rule.FLEET_SPACE):
+            desk.book.resolve(rule, None, "removed", memory.newest_ms)
+    return True

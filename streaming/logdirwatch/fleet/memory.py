@@ -1,0 +1,117 @@
+"""What ``fleet`` remembers of one cluster, and how it is written down.
+
+Spark keeps it as one value ``struct<version:int, body:string>``, written anew with every batch: of a broker it holds
+only what is judged, and as arrays without names. Fields may be added at the end of an array, with a default.
+"""
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from logdirwatch.errors import UserError
+from logdirwatch.model.records import PartitionHealth
+from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, Rule, Severity
+
+MEMORY_VERSION = 1
+
+
+class DirDigest(Struct, frozen=True, array_like=True):
+    """One log directory; the numbers are those of its last good sample, None where nobody knows."""
+
+    path: str
+    status: LogDirStatus
+    total_bytes: int | None
+    usable_bytes: int | None
+    full_at_ms: int | None = None
+    replica_bytes: int | None = None
+    is_cordoned: bool | None = None
+    volume: str | None = None
+    last_status: LogDirStatus | None = None
+
+
+class BrokerDigest(Struct, frozen=True, array_like=True):
+    """One broker's newest state record. ``silent_at_ms`` is the batch's time when its silence was first seen."""
+
+    sequence: int
+    at_ms: int
+    status: BrokerStatus
+    reason: str | None
+    log_dirs: list[DirDigest]
+    partitions: PartitionHealth | None = None
+    last_seen_ms: int | None = None
+    silent_at_ms: int | None = None
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether no collector reports the broker any more."""
+        return self.silent_at_ms is not None
+
+
+class FleetAlert(Struct, kw_only=True, omit_defaults=True):
+    """An alert that fires; what its next revision needs to know of it.
+
+    ``figures`` are the numbers that its last revision told, ``said_ms`` is when; ``calm_since_ms`` is since when
+    nothing is wrong any more.
+    """
+
+    alert_id: str
+    revision: int
+    rule: Rule
+    broker: int | None
+    severity: Severity
+    opened_at_ms: int
+    said_ms: int
+    from_status: str | None = None
+    to_status: str | None = None
+    figures: tuple[int, ...] = ()
+    evidence: dict[str, Any] = {}
+    affected: dict[str, Any] = {}
+    summary: str = ""
+    stale_since_ms: int | None = None
+    calm_since_ms: int | None = None
+
+
+class FleetMemory(Struct, kw_only=True, omit_defaults=True):
+    """One cluster.
+
+    ``newest_ms`` is the time of the newest evidence; ``gone`` holds sequence and time of the last record of brokers
+    that were taken away; ``pending`` since when a rule's condition holds that has not fired yet; ``regather_ms`` until
+    when the alert of a silent cluster waits to see who comes back; ``turns`` how often silence went from being told of
+    brokers to being told of the cluster, or back: the same silence is then told by another alert.
+    """
+
+    cluster: str
+    newest_ms: int = 0
+    timer_ms: int | None = None
+    regather_ms: int | None = None
+    turns: int = 0
+    brokers: dict[int, BrokerDigest] = field(default_factory=dict)
+    gone: dict[int, tuple[int, int]] = field(default_factory=dict)
+    pending: dict[Rule, int] = field(default_factory=dict)
+    alerts: dict[str, FleetAlert] = field(default_factory=dict)
+
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(FleetMemory)
+
+
+def encode(memory: FleetMemory) -> str:
+    """Return the body that stands for ``memory``."""
+    return _encoder.encode(memory).decode()
+
+
+def decode(version: int, body: str) -> FleetMemory:
+    """Return the memory that ``body`` stands for.
+
+    Raises UserError when it was written by another release and cannot be read.
+    """
+    if version != MEMORY_VERSION:
+        raise UserError(
+            f"fleet: the checkpoint holds state of version {version}, this release reads version {MEMORY_VERSION}; "
+            "run the release that wrote it, or start with an empty checkpoint folder"
+        )
+    try:
+        return _decoder.decode(body)
+    except msgspec.MsgspecError as error:
+        raise UserError(f"fleet: the checkpoint's state cannot be read: {error}") from None

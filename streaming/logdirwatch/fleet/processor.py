@@ -1,0 +1,97 @@
+"""The thin Spark adapter: state records of one cluster in, alerts for Kafka out.
+
+Keyed by cluster. State is one value ``struct<version:int, body:string>``. Batch time comes from Spark, which replays it
+after a crash.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from pyspark.sql import Row
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.fleet import machine, memory
+from logdirwatch.fleet.desk import Desk
+from logdirwatch.fleet.intake import Seen, in_order
+from logdirwatch.fleet.memory import FleetMemory
+from logdirwatch.fleet.settings import FleetSettings
+from logdirwatch.model import topics
+from logdirwatch.model.identity import Origin
+from logdirwatch.model.records import StateRecord
+from logdirwatch.parse.records import Accepted, Deleted, parse
+
+STATE_SCHEMA = "version int, body string"
+OUTPUT_SCHEMA = "topic string, key string, value string"
+
+
+class ClusterProcessor(StatefulProcessor):
+    """Judges one cluster a key."""
+
+    def __init__(self, settings: FleetSettings, detect: DetectSettings) -> None:
+        self._settings = settings
+        self._detect = detect
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Declare the one state value."""
+        self._handle = handle
+        self._state = handle.getValueState("cluster", STATE_SCHEMA)
+
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
+        """Show the machine a batch's records of one cluster, in their total order."""
+        (cluster,) = key
+        now_ms = timerValues.getCurrentProcessingTimeInMs()
+        desk = self._desk(self._load() or FleetMemory(cluster=cluster))
+        for seen in in_order(list(accepted(cluster, rows))):
+            machine.take(desk, seen, now_ms)
+        yield from self._finish(desk)
+
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802, N803
+        """Let time pass for one cluster."""
+        del key, expiredTimerInfo
+        known = self._load()
+        if known is None:
+            return
+        known.timer_ms = None
+        desk = self._desk(known)
+        machine.tick(desk, timerValues.getCurrentProcessingTimeInMs())
+        yield from self._finish(desk)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _desk(self, known: FleetMemory) -> Desk:
+        return Desk(known, self._settings, self._detect)
+
+    def _load(self) -> FleetMemory | None:
+        if not self._state.exists():
+            return None
+        version, body = self._state.get() or (None, None)
+        return memory.decode(version, body)
+
+    def _finish(self, desk: Desk) -> Iterator[Row]:
+        """Set the timer, keep the memory, and return what must be written."""
+        deadline_ms, known = machine.next_deadline_ms(desk.memory, self._settings), desk.memory
+        if deadline_ms is not None and known.timer_ms is None:
+            # One timer, looked at again when it fires; what is decided later never has the earlier deadline.
+            self._handle.registerTimer(deadline_ms)
+            known.timer_ms = deadline_ms
+        if known.brokers or known.gone:
+            self._state.update((memory.MEMORY_VERSION, memory.encode(known)))
+        for alert in desk.book.records:
+            yield Row(topic=topics.ALERTS, key=alert.alert_id, value=msgspec.json.encode(alert).decode())
+
+
+def accepted(cluster: str, rows: Iterator[Row]) -> Iterator[Seen]:
+    """Yield the states and tombstones that the parser accepts; ``store`` keeps what it rejects."""
+    for row in rows:
+        kafka_ms = row["timestamp_ms"]
+        origin = Origin(row["topic"], row["partition"], row["offset"], kafka_ms)
+        result = parse(topics.STATE, row["key"], row["value"], kafka_ms, cluster)
+        record = result.record if isinstance(result, Accepted) else None
+        if isinstance(result, Deleted):
+            # The key was read as cluster/broker before it came here.
+            yield Seen(int(result.key.rpartition("/")[2]), None, origin)
+        elif isinstance(record, StateRecord) and record.cluster == cluster:
+            yield Seen(record.broker, record, origin)

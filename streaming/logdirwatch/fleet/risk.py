@@ -1,0 +1,58 @@
+"""partitions_at_risk: how many partitions of a cluster are without a leader, or close to it."""
+
+from typing import Any
+
+from logdirwatch.fleet import rules, wording
+from logdirwatch.fleet.book import Claim, Details
+from logdirwatch.fleet.desk import Desk, Moment
+from logdirwatch.model.vocabulary import Rule
+
+
+def judge(desk: Desk, moment: Moment) -> None:
+    """Let the alert follow the sums over all brokers; a broker that is not seen counts as it was last seen."""
+    danger, settings = rules.danger(desk.tally.sums), desk.settings
+    verdict = desk.book.lasting(
+        Rule.PARTITIONS_AT_RISK,
+        moment.at_ms,
+        is_wrong=danger is not None,
+        after_ms=settings.risk_after_ms,
+        hold_ms=settings.risk_hold_ms,
+    )
+    if verdict is False:
+        desk.book.resolve(Rule.PARTITIONS_AT_RISK, None, "recovered", moment.at_ms)
+    elif verdict and danger is not None:
+        kind, severity = danger
+        sums = desk.tally.sums
+        figures = (sums.leaderless, sums.under_min_isr, sums.sole_replica, sums.internal_leaderless)
+        claim = Claim(severity, kind, figures)
+        desk.book.fire(Rule.PARTITIONS_AT_RISK, None, claim, lambda: _details(desk, kind), *moment)
+
+
+def affected(desk: Desk) -> dict[str, Any]:
+    """Return the counts of partitions in danger, and examples.
+
+    Those under or at their minimum are told as at least so many and, ``_at_most``, with each replica counted.
+    """
+    sums, healths = desk.tally.sums, desk.healths
+    under, at = rules.at_least(sums, healths)
+    return {
+        "leaderless": sums.leaderless,
+        "under_min_isr": under,
+        "under_min_isr_at_most": sums.under_min_isr,
+        "at_min_isr": at,
+        "at_min_isr_at_most": sums.at_min_isr,
+        "sole_replica": sums.sole_replica,
+        "internal_leaderless": sums.internal_leaderless,
+        "examples": rules.examples(healths),
+    }
+
+
+def _details(desk: Desk, kind: str) -> Details:
+    hurt = affected(desk)
+    evidence = {
+        "decided_by": kind,
+        "brokers": desk.tally.sums.brokers,
+        "unknown_brokers": desk.tally.sums.brokers - len(desk.healths),
+        "silent_brokers": desk.tally.sums.silent_brokers,
+    }
+    return Details(evidence, hurt, wording.partitions_at_risk(desk.memory.cluster, kind, hurt))

@@ -1,0 +1,29 @@
+"""How ``fleet`` judges; the thresholds of directories are those of ``detect``."""
+
+from pydantic import Field
+
+from logdirwatch.detect.settings import Ms, Ratio, Section
+
+
+class FleetSettings(Section):
+    """Shares and waiting times of the judgement of clusters."""
+
+    silence_gather_ms: Ms = Field(
+        20_000,
+        description="How long fleet waits, once a broker is silent, to see whether all are: then it is one alert.",
+    )
+    risk_after_ms: Ms = Field(
+        10_000, description="How long partitions must be in danger before partitions_at_risk fires."
+    )
+    risk_hold_ms: Ms = Field(
+        30_000, description="How long no partition must be in danger before partitions_at_risk ends."
+    )
+    space_brokers_ratio: Ratio = Field(
+        0.25, description="Share of a cluster's brokers with a filling directory from which fleet_space may fire."
+    )
+    space_brokers_min: int = Field(2, ge=1, description="Number of such brokers that it takes at least.")
+    space_after_ms: Ms = Field(300_000, description="How long space must be short before fleet_space fires.")
+    space_hold_ms: Ms = Field(600_000, description="How long space must suffice before fleet_space ends.")
+    update_interval_ms: Ms = Field(
+        60_000, description="How often an alert tells of numbers that moved a little; doubled ones are told at once."
+    )

@@ -1,0 +1,138 @@
+"""Brokers that no collector reports: one alert each, or a single one when it is the whole cluster.
+
+Timers of brokers run out over some seconds, so nothing is decided before ``silence_gather_ms`` have passed::
+
+    a broker silent ──▶ gather ──┬── others are reported ──▶ an alert for the broker ──▶ reported again: resolved
+                                 │                                    │ the last one falls silent, gather: merged
+                                 └── all are silent ──▶ one alert for the cluster ◀──┘
+                                                          │        │
+                          all are reported again: resolved ◀┘        └──▶ some are not, gather: narrowed to one each
+"""
+
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from logdirwatch.fleet import risk, wording
+from logdirwatch.fleet.book import Claim, Details, key
+from logdirwatch.fleet.desk import Desk
+from logdirwatch.fleet.memory import BrokerDigest, FleetMemory
+from logdirwatch.fleet.settings import FleetSettings
+from logdirwatch.model.vocabulary import BrokerStatus, Rule, Severity
+
+RULE = Rule.BROKER_UNKNOWN
+_CLAIM = Claim(Severity.CRITICAL, BrokerStatus.UNKNOWN)
+_ABOUT_CLUSTERS = (Rule.PARTITIONS_AT_RISK, Rule.FLEET_SPACE)
+
+
+def follow(desk: Desk, broker: int, now_ms: int) -> None:
+    """Take note of a broker's new record: one that is reported again ends its alert."""
+    digest, newest_ms = desk.memory.brokers[broker], desk.memory.newest_ms
+    if digest.is_silent:
+        return
+    desk.book.resolve(RULE, broker, _why_reported(digest), newest_ms, to_status=digest.status)
+    if desk.book.get(RULE) is not None:
+        _gather_again(desk, now_ms)
+
+
+def forget(desk: Desk, broker: int, now_ms: int) -> None:
+    """Take note that a broker is gone."""
+    desk.book.resolve(RULE, broker, "removed", desk.memory.newest_ms)
+    if desk.book.get(RULE) is not None and not desk.memory.brokers:
+        desk.book.resolve(RULE, None, "removed", desk.memory.newest_ms)
+    elif desk.book.get(RULE) is not None and not desk.tally.sums.silent_brokers:
+        _gather_again(desk, now_ms)
+
+
+def judge(desk: Desk, now_ms: int) -> None:
+    """Decide what has been gathered long enough."""
+    sums, memory = desk.tally.sums, desk.memory
+    is_told = desk.book.get(RULE) is not None
+    if sums.silent_brokers and sums.silent_brokers == sums.brokers:
+        memory.regather_ms = None
+        if not is_told and any(_due_ms(desk, digest) <= now_ms for digest in memory.brokers.values()):
+            _raise_for_cluster(desk, now_ms)
+    elif not is_told:
+        _raise_for_brokers(desk, now_ms)
+    elif memory.regather_ms is not None and memory.regather_ms <= now_ms:
+        memory.regather_ms = None
+        memory.turns += 1
+        _raise_for_brokers(desk, now_ms)
+        desk.book.resolve(RULE, None, "narrowed", now_ms)
+
+
+def next_deadline_ms(memory: FleetMemory, settings: FleetSettings) -> int | None:
+    """Return when ``judge`` has something to decide next; None when only a record can change anything."""
+    if key(RULE) in memory.alerts:
+        return memory.regather_ms
+    silent = {
+        broker: digest.silent_at_ms for broker, digest in memory.brokers.items() if digest.silent_at_ms is not None
+    }
+    are_all = len(silent) == len(memory.brokers)
+    waiting = [since_ms for broker, since_ms in silent.items() if are_all or key(RULE, broker) not in memory.alerts]
+    return min(waiting) + settings.silence_gather_ms if waiting else None
+
+
+def _gather_again(desk: Desk, now_ms: int) -> None:
+    """See who comes back to a cluster that was silent, before the others get an alert each."""
+    if not desk.tally.sums.silent_brokers:
+        desk.memory.regather_ms = None
+        desk.book.resolve(RULE, None, "recovered", desk.memory.newest_ms)
+    elif desk.memory.regather_ms is None:
+        desk.memory.regather_ms = now_ms + desk.settings.silence_gather_ms
+
+
+def _due_ms(desk: Desk, digest: BrokerDigest) -> int:
+    return (digest.silent_at_ms or 0) + desk.settings.silence_gather_ms
+
+
+def _why_reported(digest: BrokerDigest) -> str:
+    if digest.status in {BrokerStatus.ONLINE, BrokerStatus.DEGRADED}:
+        return "recovered"
+    return "offline" if digest.status is BrokerStatus.OFFLINE else "reported"
+
+
+def _raise_for_brokers(desk: Desk, now_ms: int) -> None:
+    for broker, digest in sorted(desk.memory.brokers.items()):
+        if digest.is_silent and _due_ms(desk, digest) <= now_ms and desk.book.get(RULE, broker) is None:
+            origin = f"silence/{digest.at_ms}/{digest.sequence}/{desk.memory.turns}"
+            desk.book.fire(RULE, broker, _CLAIM, partial(_of_broker, desk, broker, digest), now_ms, origin)
+
+
+def _raise_for_cluster(desk: Desk, now_ms: int) -> None:
+    newest_ms = desk.memory.newest_ms
+    desk.memory.turns += 1
+    origin = f"silence/{newest_ms}/{desk.memory.turns}"
+    alert = desk.book.fire(RULE, None, _CLAIM, partial(_of_cluster, desk), now_ms, origin)
+    for broker in sorted(desk.memory.brokers):
+        desk.book.resolve(RULE, broker, "merged", now_ms, to_status=BrokerStatus.UNKNOWN, merged_into=alert.alert_id)
+    for rule in _ABOUT_CLUSTERS:
+        desk.book.mark_stale(rule, newest_ms, now_ms)
+
+
+def _of_broker(desk: Desk, broker: int, digest: BrokerDigest) -> Details:
+    fullest = max(
+        (disk for disk in desk.tally.disks_of(broker, digest) if disk.used_ratio is not None),
+        key=lambda disk: disk.used_ratio or 0.0,
+        default=None,
+    )
+    evidence: dict[str, Any] = {
+        "reason": digest.reason,
+        "last_seen_ms": digest.last_seen_ms,
+        "brokers": desk.tally.sums.brokers,
+        "silent_brokers": desk.tally.sums.silent_brokers,
+        "fullest": None if fullest is None else {"log_dir": fullest.paths[0], "used_ratio": fullest.used_ratio},
+    }
+    affected = {} if digest.partitions is None else msgspec.to_builtins(digest.partitions)
+    return Details(evidence, affected, wording.broker_silent(broker, evidence))
+
+
+def _of_cluster(desk: Desk) -> Details:
+    evidence = {
+        "reason": "silent: no collector reports any broker",
+        "last_seen_ms": desk.memory.newest_ms,
+        "brokers": desk.tally.sums.brokers,
+        "silent_brokers": desk.tally.sums.silent_brokers,
+    }
+    return Details(evidence, risk.affected(desk), wording.cluster_silent(desk.memory.cluster, desk.tally.sums.brokers))

@@ -1,0 +1,95 @@
+"""fleet_space: many directories of a cluster fill together, and the others cannot take what they have too much."""
+
+from typing import Any
+
+from logdirwatch.fleet import rules, wording
+from logdirwatch.fleet.book import Claim, Details
+from logdirwatch.fleet.desk import Desk, Moment
+from logdirwatch.fleet.disks import Disk
+from logdirwatch.model.vocabulary import LogDirStatus, Rule, Severity
+
+
+def judge(desk: Desk, moment: Moment) -> None:
+    """Let the alert follow the sums over all brokers."""
+    sums, settings = desk.tally.sums, desk.settings
+    verdict = desk.book.lasting(
+        Rule.FLEET_SPACE,
+        moment.at_ms,
+        is_wrong=rules.is_short_of_space(settings, sums),
+        after_ms=settings.space_after_ms,
+        hold_ms=settings.space_hold_ms,
+    )
+    if verdict is False:
+        desk.book.resolve(Rule.FLEET_SPACE, None, "recovered", moment.at_ms)
+    elif verdict:
+        figures = (sums.filling_brokers, sums.above_bytes - sums.room_bytes)
+        claim = Claim(Severity.WARNING, LogDirStatus.FILLING, figures)
+        desk.book.fire(Rule.FLEET_SPACE, None, claim, lambda: _details(desk, moment.at_ms), *moment)
+
+
+def _details(desk: Desk, at_ms: int) -> Details:
+    disks = desk.disks()
+    filling = sorted(
+        (disk for disk in disks if disk.is_filling),
+        key=lambda disk: (-(disk.used_ratio or 0.0), disk.broker, disk.paths),
+    )
+    evidence = _evidence(desk, disks, filling)
+    affected = {
+        "brokers": desk.tally.sums.filling_brokers,
+        "log_dirs": sum(len(disk.paths) for disk in filling),
+        "examples": [f"{disk.broker}:{disk.paths[0]}" for disk in filling[: rules.EXAMPLES]],
+    }
+    urgent = sum(1 for disk in filling if disk.is_urgent)
+    return Details(evidence, affected, wording.fleet_space(desk.memory.cluster, evidence, urgent, at_ms))
+
+
+def _evidence(desk: Desk, disks: list[Disk], filling: list[Disk]) -> dict[str, Any]:
+    sums = desk.tally.sums
+    return {
+        "brokers": sums.brokers,
+        "filling_brokers": sums.filling_brokers,
+        "needed_brokers": rules.brokers_needed(desk.settings, sums.brokers),
+        "above_bytes": sums.above_bytes,
+        "room_bytes": sums.room_bytes,
+        "missing_bytes": sums.above_bytes - sums.room_bytes,
+        "first_full_at_ms": min((d.full_at_ms for d in filling if d.full_at_ms is not None), default=None),
+        "unknown_disks": sum(1 for disk in disks if disk.is_unknown),
+        "fullest": [_named(disk) for disk in filling[: rules.EXAMPLES]],
+        "if_lost": if_lost(disks),
+    }
+
+
+def if_lost(disks: list[Disk]) -> dict[str, Any]:
+    """Answer whether any one directory, any one broker, could be lost and rebuilt on the other brokers.
+
+    Only bytes are compared. Racks, and brokers that have another replica already, can only make it worse.
+    """
+    unknown = [disk for disk in disks if disk.replica_bytes is None]
+    return {
+        "log_dir": _answer(rules.worst_loss(rules.disk_losses(disks)), len(unknown)),
+        "broker": _answer(rules.worst_loss(rules.broker_losses(disks)), len({disk.broker for disk in unknown})),
+    }
+
+
+def _answer(worst: rules.Loss | None, unknown: int) -> dict[str, Any]:
+    """Return the worst known case; None for ``can_be_rebuilt`` says that a worse one may be among the unknown."""
+    if worst is None:
+        return {"can_be_rebuilt": None, "unknown": unknown}
+    fits = None if unknown else True
+    return {
+        "can_be_rebuilt": False if worst.missing_bytes else fits,
+        "worst": {"broker": worst.broker, "log_dir": worst.log_dir},
+        "needs_bytes": worst.needs_bytes,
+        "room_bytes": worst.room_bytes,
+        "missing_bytes": worst.missing_bytes,
+        "unknown": unknown,
+    }
+
+
+def _named(disk: Disk) -> dict[str, Any]:
+    return {
+        "broker": disk.broker,
+        "log_dirs": list(disk.paths),
+        "used_ratio": disk.used_ratio,
+        "full_at_ms": disk.full_at_ms,
+    }

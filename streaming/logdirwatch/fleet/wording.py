@@ -1,0 +1,100 @@
+"""The sentences of a cluster's alerts: what happened, how bad, and whether it can wait until morning."""
+
+from typing import Any
+
+from logdirwatch.detect.wording import NIGHT_S
+from logdirwatch.report.units import human_bytes, human_ms, human_ratio
+
+_NAMED = 3
+_WAITS = "can wait until morning"
+_RISK_WAITS = {
+    "leaderless": "no, because nobody can read or write what has no leader",
+    "under_min_isr": "no, because producers that ask for all in-sync replicas are refused",
+    "sole_replica": "yes, because every partition still takes reads and writes; but the next failure takes their data",
+}
+
+
+def partitions_at_risk(cluster: str, kind: str, affected: dict[str, Any]) -> str:
+    """Say how many partitions are in which danger, the worst first."""
+    told = [text for text in (_leaderless(affected), _under_min_isr(affected), _sole(affected)) if text]
+    names = affected["examples"][:_NAMED]
+    example = f", among them {', '.join(names)}" if names else ""
+    return f"Cluster {cluster}: {', '.join(told)}{example}; {_WAITS}: {_RISK_WAITS[kind]}"
+
+
+def fleet_space(cluster: str, evidence: dict[str, Any], urgent: int, at_ms: int) -> str:
+    """Say that many disks fill together, by how much, and whether what is lost could be rebuilt."""
+    return (
+        f"Cluster {cluster}: {evidence['filling_brokers']} of {evidence['brokers']} brokers have disks that are "
+        f"filling or soon will be, {human_bytes(evidence['above_bytes'])} too much, and the others take "
+        f"{human_bytes(evidence['room_bytes'])} of it: moving data only moves the problem; "
+        f"{_could_be_rebuilt(evidence['if_lost'])}; {_WAITS}: {_waits_for_space(evidence, urgent, at_ms)}"
+    )
+
+
+def broker_silent(broker: int, evidence: dict[str, Any]) -> str:
+    """Say that nobody reports one broker while others are reported."""
+    fullest = evidence["fullest"]
+    seen = f"; last seen: {fullest['log_dir']} at {human_ratio(fullest['used_ratio'])}" if fullest else ""
+    others = evidence["brokers"] - evidence["silent_brokers"]
+    return (
+        f"Broker {broker} is unknown: no collector reports it, while {others} of the cluster's {evidence['brokers']} "
+        f"are reported{seen}; {_WAITS}: no, because nobody sees its disks"
+    )
+
+
+def cluster_silent(cluster: str, brokers: int) -> str:
+    """Say that nobody reports any broker of a cluster."""
+    who = "its only broker" if brokers == 1 else f"any of its {brokers} brokers"
+    return (
+        f"Cluster {cluster} is unknown: no collector reports {who} any more; look at the collector and its way to the "
+        f"telemetry cluster first; {_WAITS}: no, because nobody sees its disks"
+    )
+
+
+def resolved(cluster: str, broker: int | None, reason: str) -> str:
+    """Say that an alert is over and why."""
+    return f"{f'Cluster {cluster}' if broker is None else f'Broker {broker}'}: resolved, {reason}"
+
+
+def _leaderless(affected: dict[str, Any]) -> str:
+    count, internal = affected["leaderless"], affected["internal_leaderless"]
+    of_internal = f" ({internal} of internal topics)" if internal else ""
+    return f"{_partitions(count)} without a leader{of_internal}" if count else ""
+
+
+def _under_min_isr(affected: dict[str, Any]) -> str:
+    count, at_most = affected["under_min_isr"], affected["under_min_isr_at_most"]
+    if not at_most:
+        return ""
+    return f"{'' if count == at_most else 'at least '}{_partitions(count)} with too few in-sync replicas"
+
+
+def _sole(affected: dict[str, Any]) -> str:
+    count = affected["sole_replica"]
+    return f"{_partitions(count)} with a single replica left" if count else ""
+
+
+def _partitions(count: int) -> str:
+    return "1 partition" if count == 1 else f"{count} partitions"
+
+
+def _could_be_rebuilt(if_lost: dict[str, Any]) -> str:
+    """Speak of the broker where one could not be rebuilt, of the directory where even that is too much."""
+    for what, place in (("log_dir", "{log_dir} of broker {broker}"), ("broker", "broker {broker}")):
+        answer = if_lost[what]
+        if answer["can_be_rebuilt"] is False:
+            lost, missing = place.format(**answer["worst"]), human_bytes(answer["missing_bytes"])
+            return f"if {lost} were lost, {missing} would find no place"
+    if if_lost["broker"]["can_be_rebuilt"]:
+        return "any one broker could be rebuilt on the others"
+    return "whether a lost broker could be rebuilt is not known"
+
+
+def _waits_for_space(evidence: dict[str, Any], urgent: int, at_ms: int) -> str:
+    first_ms = evidence["first_full_at_ms"]
+    if urgent:
+        return f"no, because {'1 disk is' if urgent == 1 else f'{urgent} disks are'} critical or worse already"
+    if first_ms is not None and first_ms - at_ms < NIGHT_S * 1000:
+        return f"no, because the first will be full in {human_ms(max(0, first_ms - at_ms))}"
+    return "yes, because none of them is critical yet; but more room takes days to get"

@@ -1,0 +1,113 @@
+"""Where ``detect`` starts when it has no checkpoint: from ``logdir.state``, and if that is empty from ``broker_state``.
+
+A state record carries the machine's memory and the input offsets up to which it holds. The query reads on from the
+lowest of them; older records change nothing, and what fires already is not fired again.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import structlog
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
+
+from logdirwatch.detect.brokers import SILENT
+from logdirwatch.detect.memory import MEMORY_VERSION
+from logdirwatch.jobs.session import checkpoint
+from logdirwatch.kafka_clients import admin, spark_options
+from logdirwatch.model import topics
+from logdirwatch.settings import Settings
+from logdirwatch.store.schemas import BROKER_STATE
+from logdirwatch.store.tables import Tables
+
+log = structlog.get_logger(__name__)
+
+EARLIEST = -2
+_NEEDED = "cluster string, broker bigint, reason string, positions map<string,bigint>, machine string"
+
+
+class StartState(NamedTuple):
+    """The memories (cluster, broker, version, body) to begin with, and the offsets to read on from, as Spark's JSON."""
+
+    memories: DataFrame
+    starting_offsets: str
+
+
+def start_state(spark: SparkSession, settings: Settings, name: str, sources: Sequence[str]) -> StartState | None:
+    """Return what a query without a checkpoint starts from; None with one, or when no state was ever written."""
+    if has_checkpoint(spark, settings, name):
+        return None
+    for place, records in (("logdir.state", _from_topic), ("broker_state", _from_table)):
+        states = parsed_states(records(spark, settings)).persist()
+        if count := states.count():
+            log.warning("detect.starts_from_state", reason="no checkpoint", read_from=place, brokers=count)
+            offsets = starting_offsets(_lowest(states), _partitions(settings, sources))
+            return StartState(_memories(states), json.dumps(offsets))
+        states.unpersist()
+    return None
+
+
+def has_checkpoint(spark: SparkSession, settings: Settings, name: str) -> bool:
+    """Tell whether a query of that name ever planned a batch, wherever its checkpoint lies."""
+    jvm = spark._jvm  # noqa: SLF001 - PySpark has no other way to a file system that is not local
+    assert jvm is not None
+    path = jvm.org.apache.hadoop.fs.Path(f"{checkpoint(settings, name)}/offsets")
+    files = path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())  # noqa: SLF001
+    return bool(files.exists(path))
+
+
+def _from_topic(spark: SparkSession, settings: Settings) -> DataFrame:
+    """Return the last value of every key; a tombstone's is null."""
+    return (
+        spark.read.format("kafka")
+        .options(**spark_options(settings.telemetry))
+        .option("subscribe", topics.STATE)
+        .option("failOnDataLoss", "false")
+        .load()
+        .groupBy("key")
+        .agg(F.max_by(F.col("value").cast("string"), "offset").alias("record"))
+    )
+
+
+def _from_table(spark: SparkSession, settings: Settings) -> DataFrame:
+    try:
+        return Tables(spark, settings).read(BROKER_STATE).select("record")
+    except AnalysisException:
+        return spark.createDataFrame([], "record string")
+
+
+def parsed_states(records: DataFrame) -> DataFrame:
+    """Return cluster, broker, reason, positions and machine of state records (``record``: their JSON, or null)."""
+    read = F.from_json("record", _NEEDED).alias("r")
+    return records.where(F.col("record").isNotNull()).select(read).select("r.*").where(F.col("machine").isNotNull())
+
+
+def _memories(states: DataFrame) -> DataFrame:
+    return states.select("cluster", "broker", F.lit(MEMORY_VERSION).alias("version"), F.col("machine").alias("body"))
+
+
+def _lowest(states: DataFrame) -> list[Row]:
+    """Return the lowest position of each input partition.
+
+    Silent brokers do not count: their last state was written when nothing had come from them for long, and holding on
+    to it would read days anew.
+    """
+    is_heard = F.coalesce(~F.col("reason").startswith(SILENT), F.lit(True))
+    positions = states.where(is_heard).select(F.explode("positions").alias("source", "offset"))
+    return positions.groupBy("source").agg(F.min("offset").alias("offset")).collect()
+
+
+def _partitions(settings: Settings, sources: Sequence[str]) -> dict[str, int]:
+    with admin(settings.telemetry) as client:
+        return {topic["name"]: len(topic["partitions"]) for topic in client.describe_topics(list(sources))}
+
+
+def starting_offsets(lowest: Sequence[Row], partitions: Mapping[str, int]) -> dict[str, dict[str, int]]:
+    """Return the next offset of every partition of every topic; the earliest where no state tells one."""
+    known = {row["source"]: row["offset"] + 1 for row in lowest}
+    return {
+        topic: {str(number): known.get(f"{topic}/{number}", EARLIEST) for number in range(count)}
+        for topic, count in partitions.items()
+    }

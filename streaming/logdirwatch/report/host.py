@@ -1,0 +1,65 @@
+"""What the host source sees, for people."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from logdirwatch.model.records import EventRecord, HostLogDir, HostRecord
+from logdirwatch.report.layout import listing
+from logdirwatch.report.units import bar, human_bytes, human_ms, human_ratio
+
+HEADERS = ("log directory", "used", "usable", "free inodes", "volume", "probe")
+
+
+def view(record: HostRecord, events: Sequence[EventRecord], width: int) -> RenderableType:
+    """Return one look: the directories, what the broker's log tells of this run, and the kernel's errors."""
+    rows = [_row(log_dir) for log_dir in record.log_dirs]
+    return Group(
+        Text(f"cluster {record.cluster} broker {record.broker} on {record.host}", style="bold"),
+        listing(HEADERS, rows, width),
+        *_events(events),
+        *(Text(f"kernel: {error}", style="yellow") for error in record.errors),
+    )
+
+
+def _row(log_dir: HostLogDir) -> list[Text]:
+    ratio = _used_ratio(log_dir)
+    return [
+        Text(log_dir.path),
+        Text(f"{bar(ratio)} {human_ratio(ratio)}"),
+        Text(human_bytes(log_dir.usable_bytes)),
+        Text("-" if log_dir.free_inodes is None else f"{log_dir.free_inodes:,}"),
+        _volume(log_dir),
+        _probe(log_dir),
+    ]
+
+
+def _used_ratio(log_dir: HostLogDir) -> float | None:
+    if not log_dir.total_bytes or log_dir.usable_bytes is None:
+        return None
+    return 1 - log_dir.usable_bytes / log_dir.total_bytes
+
+
+def _volume(log_dir: HostLogDir) -> Text:
+    marks = [
+        word for word, holds in (("root volume", log_dir.is_root_volume), ("READ-ONLY", log_dir.is_read_only)) if holds
+    ]
+    return Text(", ".join([log_dir.volume or "-", *marks]), style="bold red" if log_dir.is_read_only else "")
+
+
+def _probe(log_dir: HostLogDir) -> Text:
+    if log_dir.probe_error is not None:
+        return Text(log_dir.probe_error, style="bold red")
+    if log_dir.probe_ms is None:
+        return Text("not probed", style="yellow")
+    return Text(f"passed in {human_ms(max(1.0, log_dir.probe_ms))}", style="green")
+
+
+def _events(events: Sequence[EventRecord]) -> Iterator[Text]:
+    if not events:
+        yield Text("No failure in the broker's log since its last start.")
+    for event in events:
+        cause = f" ({event.cause})" if event.cause else ""
+        where = event.log_dir or f"{event.topic}-{event.partition}"
+        yield Text(f"{event.event}{cause} {where}: {event.detail}", style="bold red")

@@ -1,0 +1,369 @@
+"""The host source as a whole: what it publishes, and what it remembers."""
+
+import asyncio
+import threading
+
+import msgspec
+import pytest
+import structlog
+
+from logdirwatch.collect import host, log_sources
+from logdirwatch.collect.host import HostWatch
+from logdirwatch.collect.host_eyes import HostEyes, kernel_source, log_dirs_of
+from logdirwatch.collect.host_once import look_once
+from logdirwatch.collect.host_settings import HostSettings
+from logdirwatch.collect.log_sources import QUIET_LOOKS, KernelRing
+from logdirwatch.collect.server_properties import log_dirs_of as dirs_in
+from logdirwatch.collect.server_properties import parsed
+from logdirwatch.collect.tail_state import StateFile, TailState
+from logdirwatch.errors import UserError
+from logdirwatch.model import topics
+from logdirwatch.model.records import EventRecord, HostLogDir, HostRecord
+from logdirwatch.parse import records as parse
+from tests.support.waiting import wait_until
+from tests.unit.collect.builders import T0, Clock
+from tests.unit.collect.logs import NOISE, START, failure, marked
+
+DEADLINE_S = 10
+TYPES = {topics.METRICS: HostRecord, topics.EVENTS: EventRecord}
+
+
+def reserve_of(path, total_bytes):
+    return 0
+
+
+class Host:
+    """A host with a broker's log and two directories; :meth:`start` begins another run of the source."""
+
+    def __init__(self, folder):
+        self.log = folder / "server.log"
+        self.kernel = folder / "kern.log"
+        self.dirs = (str(folder / "d0"), str(folder / "d1"))
+        for path in self.dirs:
+            (folder / path).mkdir()
+        self.log.write_text(failure(f"Error in dir {self.dirs[0]}"))
+        self.kernel.write_text("")
+        self.settings = HostSettings(
+            cluster="prod",
+            broker=7,
+            name="host-b7",
+            log_dirs=self.dirs,
+            server_log=str(self.log),
+            kernel_log=str(self.kernel),
+        )
+        self.state_folder = folder / "state"
+        self.sent = []
+        self.is_delivered = True
+        self.look_at = None
+        self.watch = self.eyes = None
+
+    def start(self):
+        if self.eyes is not None:
+            self.eyes.close()
+        state_file = StateFile(self.state_folder, "prod", 7)
+        state = state_file.load()
+        self.eyes = HostEyes(self.settings, self.dirs, reserve_of, state, look_at=self.look_at)
+        self.watch = HostWatch(
+            self.settings, self.eyes, state_file, state, self.sent.extend, lambda: self.is_delivered, Clock()
+        )
+        self.watch.read_logs()
+
+    def write(self, *lines):
+        with self.log.open("a") as file:
+            file.writelines(lines)
+
+    def read(self, times=1):
+        for _ in range(times):
+            self.watch.read_logs()
+
+    def look(self):
+        return asyncio.run(asyncio.wait_for(self.watch.look(), DEADLINE_S))
+
+    @property
+    def records(self):
+        return [msgspec.json.decode(record.value, type=TYPES[record.topic]) for record in self.sent]
+
+    @property
+    def failed_dirs(self):
+        return [event.log_dir for event in self.records if isinstance(event, EventRecord)]
+
+
+@pytest.fixture
+def machine(tmp_path):
+    made = Host(tmp_path)
+    yield made
+    if made.eyes is not None:
+        made.eyes.close()
+
+
+def test_a_failure_in_the_log_becomes_an_event_with_its_cause(machine):
+    machine.start()
+    machine.write(failure(f"Error while rolling log segment for t-0 in dir {machine.dirs[1]}"), NOISE)
+    machine.read()
+    (sent,) = machine.sent
+    assert (sent.topic, sent.key) == ("logdir.events", b"prod/7")
+    (event,) = machine.records
+    assert (event.event, event.cause, event.log_dir) == ("LogDirFailure", "full", machine.dirs[1])
+    assert (event.timestamp_ms, event.collector, event.topic) == (T0, "host-b7", None)
+    assert "roll failed" in event.detail
+
+
+def test_a_bad_partition_becomes_an_event_that_condemns_no_directory(machine):
+    machine.start()
+    machine.write(marked("orders-12"), NOISE)
+    machine.read()
+    (event,) = machine.records
+    assert (event.event, event.topic, event.partition) == ("PartitionFailed", "orders", 12)
+    assert (event.cause, event.log_dir) == (None, None)
+
+
+def test_the_last_entry_is_judged_though_nothing_follows_it(machine):
+    machine.start()
+    machine.write(failure(f"Error in dir {machine.dirs[0]}"))
+    machine.read(QUIET_LOOKS)
+    assert machine.failed_dirs == []
+    machine.read()
+    assert machine.failed_dirs == [machine.dirs[0]]
+
+
+def test_a_directory_that_fails_in_the_next_run_of_the_broker_is_told_again(machine):
+    machine.start()
+    again = failure(f"Error in dir {machine.dirs[0]}")
+    machine.write(again, again, START, again, NOISE)
+    machine.read()
+    assert machine.failed_dirs == [machine.dirs[0]] * 2
+
+
+def test_a_restart_of_ours_repeats_nothing_and_misses_nothing(machine):
+    machine.start()
+    machine.write(failure(f"Error in dir {machine.dirs[0]}"), NOISE)
+    machine.read(host.READS_PER_SAVE)
+    machine.write(failure(f"Error in dir {machine.dirs[0]}"), failure(f"Error in dir {machine.dirs[1]}"), NOISE)
+    machine.start()
+    assert machine.failed_dirs == list(machine.dirs)
+
+
+def test_a_restart_of_ours_in_the_middle_of_an_entry_reads_it_whole(machine):
+    machine.start()
+    first, rest = failure(f"Error in dir {machine.dirs[0]}").split("\n", 1)
+    machine.write(first, "\n")
+    machine.read(host.READS_PER_SAVE)
+    machine.write(rest, NOISE)
+    machine.start()
+    (event,) = machine.records
+    assert (event.log_dir, event.cause) == (machine.dirs[0], "full")
+
+
+def test_a_crash_before_an_event_arrived_repeats_it(machine):
+    machine.start()
+    machine.is_delivered = False
+    machine.write(failure(f"Error in dir {machine.dirs[0]}"), NOISE)
+    machine.read(host.READS_PER_SAVE)
+    machine.start()
+    assert machine.failed_dirs == [machine.dirs[0]] * 2
+
+
+def test_once_an_event_arrived_it_is_not_repeated(machine):
+    machine.start()
+    machine.is_delivered = False
+    machine.write(failure(f"Error in dir {machine.dirs[0]}"), NOISE)
+    machine.read(host.READS_PER_SAVE)
+    machine.is_delivered = True
+    machine.watch.end()
+    machine.start()
+    assert machine.failed_dirs == [machine.dirs[0]]
+
+
+def test_before_the_first_event_a_telemetry_cluster_that_is_away_does_not_hold_up_the_position(machine):
+    machine.is_delivered = False
+    machine.start()
+    machine.write(failure(f"Error in dir {machine.dirs[0]}"), NOISE)
+    machine.start()
+    assert machine.failed_dirs == [machine.dirs[0]]
+
+
+def test_a_look_becomes_a_record_of_its_kind(machine):
+    machine.start()
+    record = machine.look()
+    (sent,) = machine.sent
+    assert (sent.topic, sent.key) == ("logdir.metrics", b"prod/7")
+    assert machine.records == [record]
+    assert (record.collector, record.interval_ms, record.timestamp_ms) == ("host-b7", 10_000, T0)
+    assert [log_dir.path for log_dir in record.log_dirs] == list(machine.dirs)
+    assert all(log_dir.probe_error is None and log_dir.probe_ms is not None for log_dir in record.log_dirs)
+
+
+def test_the_stream_reads_the_record(machine):
+    machine.start()
+    machine.look()
+    (sent,) = machine.sent
+    assert parse._metrics(sent.value, None) == machine.records[0]
+
+
+def test_an_error_of_the_kernel_is_told_with_its_directory_or_without_one_and_once(machine, monkeypatch):
+    monkeypatch.setattr(
+        "logdirwatch.collect.block_devices.devices_below", lambda numbers: dict.fromkeys(numbers, frozenset({"sdb"}))
+    )
+    machine.start()
+    machine.kernel.write_text("blk_update_request: I/O error, dev sdb, sector 1\nI/O error, dev sdq, sector 2\n")
+    machine.read()
+    record = machine.look()
+    assert [log_dir.probe_error for log_dir in record.log_dirs] == [
+        "kernel: blk_update_request: I/O error, dev sdb, sector 1"
+    ] * 2
+    assert record.errors == ["I/O error, dev sdq, sector 2"]
+    assert machine.look().errors == []
+
+
+def test_an_error_of_the_kernel_stands_beside_that_of_the_probe(machine, monkeypatch):
+    numbers = []
+    monkeypatch.setattr(
+        "logdirwatch.collect.block_devices.devices_below",
+        lambda asked: numbers.append(dict(asked)) or dict.fromkeys(asked, frozenset({"sdb"})),
+    )
+    machine.look_at = lambda path: HostLogDir(path=path, volume="dev 8:17", probe_error="probe: x")
+    machine.start()
+    machine.kernel.write_text("I/O error, dev sdb, sector 1\n")
+    machine.read()
+    assert {log_dir.probe_error for log_dir in machine.look().log_dirs} == {
+        "probe: x; kernel: I/O error, dev sdb, sector 1"
+    }
+    assert set(numbers[0].values()) == {"8:17"}
+
+
+def test_a_directory_that_is_not_probed_is_said_once(machine):
+    machine.look_at = lambda path: HostLogDir(path=path)
+    machine.start()
+    with structlog.testing.capture_logs() as logged:
+        machine.look()
+        machine.look()
+    assert [entry["path"] for entry in logged] == list(machine.dirs)
+
+
+def test_it_runs_until_it_is_stopped_though_a_directory_hangs(machine, monkeypatch):
+    monkeypatch.setattr(host, "READ_MS", 1)
+    gate = threading.Event()
+    machine.look_at = lambda path: gate.wait(DEADLINE_S) and HostLogDir(path=path)
+    machine.settings = machine.settings.model_copy(update={"interval_ms": 1, "probe_timeout_ms": 10})
+    machine.start()
+
+    async def run():
+        running = asyncio.create_task(machine.watch.run())
+        await asyncio.to_thread(wait_until, lambda: len(machine.sent) > 1, DEADLINE_S, "records", 0.005)
+        machine.write(failure(f"Error in dir {machine.dirs[1]}"), NOISE)
+        await asyncio.to_thread(wait_until, lambda: machine.failed_dirs, DEADLINE_S, "the event", 0.005)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    try:
+        asyncio.run(asyncio.wait_for(run(), DEADLINE_S))
+        machine.watch.end()
+    finally:
+        gate.set()
+    record = next(record for record in machine.records if isinstance(record, HostRecord))
+    assert all(log_dir.probe_error.startswith("no answer for") for log_dir in record.log_dirs)
+    assert machine.failed_dirs == [machine.dirs[1]]
+
+
+def test_one_look_tells_what_the_log_says_of_the_present_run_only(machine):
+    machine.log.write_text("")
+    machine.write(failure(f"Error in dir {machine.dirs[0]}"), START, failure(f"Error in dir {machine.dirs[1]}"))
+    machine.eyes = HostEyes(machine.settings, machine.dirs, reserve_of, TailState(), back_bytes=1 << 20)
+    record, events = asyncio.run(look_once(machine.settings, machine.eyes, T0))
+    assert [event.log_dir for event in events] == [machine.dirs[1]]
+    assert len(record.log_dirs) == 2
+    assert not machine.state_folder.exists()
+
+
+def test_one_look_says_that_the_log_is_missing(machine):
+    machine.log.unlink()
+    machine.eyes = HostEyes(machine.settings, machine.dirs, reserve_of, TailState())
+    with structlog.testing.capture_logs() as logged:
+        asyncio.run(look_once(machine.settings, machine.eyes, T0))
+    assert [entry["error"] for entry in logged] == ["No such file or directory"]
+
+
+def test_without_logs_the_directories_are_looked_at_all_the_same(tmp_path):
+    settings = HostSettings(cluster="c", broker=0, log_dirs=(str(tmp_path),))
+    eyes = HostEyes(settings, settings.log_dirs, reserve_of, TailState())
+    record, events = asyncio.run(look_once(settings, eyes, T0))
+    assert (record.log_dirs[0].probe_error, events, eyes.positions()) == (None, [], {})
+
+
+class Ring:
+    """Stands where the kernel's buffer is."""
+
+    def __init__(self, *reads):
+        self.reads = list(reads)
+
+    def __call__(self, descriptor, size):
+        if not self.reads:
+            raise BlockingIOError
+        if isinstance(self.reads[0], OSError):
+            raise self.reads.pop(0)
+        return self.reads.pop(0)
+
+
+def test_the_kernels_own_buffer_is_read_record_by_record_past_what_was_overwritten(tmp_path, monkeypatch):
+    (tmp_path / "kmsg").write_text("")
+    ring = KernelRing(str(tmp_path / "kmsg"))
+    monkeypatch.setattr(log_sources.os, "read", Ring(b"6,1,2,-;a\n", BrokenPipeError(), b"6,3,4,-;b\n"))
+    assert list(ring.read()) == [b"6,1,2,-;a\n", b"6,3,4,-;b\n"]
+    assert list(ring.read()) == []
+    ring.close()
+
+
+def test_a_kernel_log_may_still_come_but_a_device_must_open(tmp_path, monkeypatch):
+    assert list(kernel_source(str(tmp_path / "kern.log"), None).read()) == []
+    device = kernel_source("/dev/null", None)
+    assert list(device.read()) == []
+    device.close()
+
+    def refused(*args):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(log_sources.os, "open", refused)
+    with pytest.raises(UserError, match=r"host\.kernel_log /dev/null: Operation not permitted"):
+        kernel_source("/dev/null", None)
+
+
+PROPERTIES = """\
+# log.dirs=/not/this
+node.id = 7
+log.dirs=/data/d0/,\\
+    /data//d1 , /data/d0
+! another comment
+listeners=PLAINTEXT://:9092
+"""
+
+
+def test_directories_are_read_from_the_brokers_properties_as_it_reports_them():
+    assert dirs_in(parsed(PROPERTIES)) == ("/data/d0", "/data/d1")
+    assert dirs_in({"log.dir": "/one"}) == ("/one",)
+    assert dirs_in({}) == ("/tmp/kafka-logs",)
+    assert parsed("a:b\nc d\n")["c"] == "d"
+
+
+def test_a_relative_directory_is_refused():
+    with pytest.raises(UserError, match="data/d0 is relative") as refused:
+        dirs_in({"log.dirs": "data/d0"})
+    assert refused.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("broker", "content", "message"),
+    [(7, None, "No such file"), (8, PROPERTIES, r"host\.broker is 8, .* node 7")],
+)
+def test_a_properties_file_that_is_missing_or_another_brokers_is_refused(tmp_path, broker, content, message):
+    file = tmp_path / "server.properties"
+    if content is not None:
+        file.write_text(content)
+    with pytest.raises(UserError, match=message):
+        log_dirs_of(HostSettings(cluster="c", broker=broker, properties_file=str(file)))
+
+
+def test_the_properties_file_of_the_right_broker_gives_its_directories(tmp_path):
+    file = tmp_path / "server.properties"
+    file.write_text(PROPERTIES)
+    settings = HostSettings(cluster="c", broker=7, properties_file=str(file))
+    assert log_dirs_of(settings) == ("/data/d0", "/data/d1")

@@ -1,0 +1,82 @@
+"""A log comes in any pieces; its entries do not depend on them."""
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from logdirwatch.collect.log_lines import ENTRY_LINES, LINE_BYTES, Entries, Entry
+from tests.unit.collect.logs import AT, FRAMES, NOISE, START, failure, line, marked
+
+EXCEPTION = "java.io.IOException: No space left on device"
+LOG = START + NOISE + failure() + NOISE + marked("töpic-3") + failure("Error while flushing log for t-0 in dir /d1 x")
+
+
+def entries_of(*pieces):
+    cut = Entries()
+    found = [entry for piece in pieces for entry in cut.feed(piece)]
+    return found + list(cut.end())
+
+
+def test_an_exception_belongs_to_the_line_above_and_its_frames_are_left_out():
+    caused = failure(
+        exception=f"java.io.IOException: Map failed\n{FRAMES}Caused by: java.lang.OutOfMemoryError: Map failed"
+    )
+    first, second = entries_of((caused + NOISE).encode())
+    assert first.exception.splitlines() == [
+        "java.io.IOException: Map failed",
+        "Caused by: java.lang.OutOfMemoryError: Map failed",
+    ]
+    assert first.message == "Error while rolling log segment for t-0 in dir /d1"
+    assert first.at == AT
+    assert second.more == ()
+
+
+def test_other_patterns_of_operators_are_read_too():
+    for text in (
+        "2026-03-01T16:22:07.079Z ERROR Error while x in dir /d1 (kafka.server.LogDirFailureChannel) [scheduler-1]",
+        "2026-03-01 16:22:07 ERROR Error while x in dir /d1",
+    ):
+        (entry,) = entries_of(text.encode())
+        assert entry.message == "Error while x in dir /d1"
+
+
+@given(st.lists(st.integers(0, len(LOG.encode()))))
+def test_any_cut_of_the_text_gives_the_same_entries(cuts):
+    data = LOG.encode()
+    edges = [0, *sorted(cuts), len(data)]
+    pieces = [data[start:end] for start, end in pairwise(edges)]
+    assert entries_of(*pieces) == entries_of(data)
+    assert len(entries_of(data)) == 6
+
+
+@given(st.lists(st.integers(0, len(LOG.encode()))))
+def test_what_is_held_back_is_exactly_what_a_restart_must_read_again(cuts):
+    data = LOG.encode()
+    for cut in cuts:
+        before = Entries()
+        found = list(before.feed(data[:cut]))
+        assert found + entries_of(data[cut - before.held_bytes :]) == entries_of(data)
+
+
+def test_a_last_line_without_its_end_waits_for_it():
+    cut = Entries()
+    assert list(cut.feed(f"[{AT}] ERROR Error wh".encode())) == []
+    assert list(cut.flush()) == []
+    assert list(cut.feed(b"ile x (a.B)\n")) == []
+    assert [entry.message for entry in cut.flush()] == ["Error while x"]
+    assert cut.held_bytes == 0
+
+
+def test_lines_before_the_first_entry_belong_to_nothing():
+    assert entries_of(f"rest of a line\n{FRAMES}{EXCEPTION}\n{NOISE}".encode()) == [Entry(NOISE.rstrip("\n"))]
+
+
+def test_endless_lines_and_endless_entries_are_bounded():
+    cut = Entries()
+    long_line = line("x" * 10 * LINE_BYTES)
+    assert list(cut.feed((long_line + "config = value\n" * 10_000).encode())) == []
+    assert cut.held_bytes == len(long_line) + 10_000 * len("config = value\n")
+    (entry,) = cut.end()
+    assert len(entry.first) == LINE_BYTES
+    assert len(entry.more) == ENTRY_LINES - 1

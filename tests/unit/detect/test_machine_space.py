@@ -1,0 +1,187 @@
+"""What makes a directory filling or critical besides its used ratio, and what else its numbers tell."""
+
+import pytest
+
+from logdirwatch.detect.settings import DetectSettings, Thresholds
+from logdirwatch.detect.volumes import TOGETHER
+from tests.unit.detect.builders import GIB, POLL_MS, TOTAL, Driver, host_dir, log_dir
+
+HOUR_MS = 3_600_000
+QUARTER_MS = HOUR_MS // 4
+HALF = TOTAL // 2
+
+
+def grown(driver, hours, per_hour_bytes, start_bytes=HALF):
+    """Poll every quarter of an hour while use grows evenly."""
+    for quarter in range(hours * 4 + 1):
+        driver.at_ms += QUARTER_MS - POLL_MS
+        driver.poll(log_dir(used=(start_bytes + per_hour_bytes * quarter / 4) / TOTAL), interval_ms=QUARTER_MS)
+    return driver
+
+
+def evidence(driver, rule="log_dir_space"):
+    return [alert.evidence for alert in driver.alerts if alert.rule == rule][-1]
+
+
+def test_a_directory_that_will_be_full_within_four_days_is_filling_at_half_its_space():
+    driver = grown(Driver(), 40, 5 * GIB)
+    assert driver.status() == "filling"
+    assert driver.said("log_dir_space") == [("log_dir_space", "firing", "warning")]
+    assert evidence(driver)["decided_by"] == "forecast"
+    full_in_h = (driver.memory.log_dirs["/d1"].full_at_ms - driver.at_ms) / HOUR_MS
+    assert full_in_h == pytest.approx((HALF - 200 * GIB) / (5 * GIB), rel=0.1)
+    assert "by its forecast, full in about" in driver.alerts[-1].summary
+
+
+def test_within_a_day_it_is_critical_and_when_growth_ends_it_is_online_again():
+    driver = grown(Driver(), 12, 16 * GIB)
+    assert driver.status() == "critical"
+    grown(driver, 60, 0, HALF + 12 * 16 * GIB)
+    assert driver.status() == "online"
+    assert driver.said("log_dir_space")[-1] == ("log_dir_space", "resolved", "recovered")
+
+
+def test_a_directory_that_grows_slowly_stays_online():
+    assert grown(Driver(), 60, GIB).status() == "online"
+
+
+def test_the_forecast_can_be_switched_off():
+    off = DetectSettings(thresholds=Thresholds(filling_within_ms=0, critical_within_ms=0))
+    assert grown(Driver(off), 12, 16 * GIB).status() == "online"
+
+
+def test_the_forecast_of_before_a_bigger_volume_is_forgotten():
+    driver = grown(Driver(), 12, 16 * GIB)
+    for _ in range(3):
+        driver.poll(log_dir(used=0.2, total_bytes=4 * TOTAL), interval_ms=QUARTER_MS)
+    assert driver.status() == "online"
+
+
+def test_moves_that_bring_more_than_fits_are_critical_at_once_and_as_they_stand_when_scanned():
+    driver = Driver().polls(0.5)
+    fits = log_dir(used=0.5, incoming_bytes=HALF - GIB)
+    for _ in range(3):
+        driver.poll(fits)
+    driver.poll(log_dir(used=0.52, incoming_bytes=HALF - GIB))
+    driver.poll(log_dir(used=0.54, incoming_bytes=HALF - GIB))
+    assert driver.status() == "online", "what came since the scan is still counted as coming"
+    for _ in range(2):
+        driver.poll(log_dir(used=0.54, incoming_bytes=HALF))
+    assert driver.status() == "critical"
+    assert evidence(driver)["decided_by"] == "moves_do_not_fit"
+    for _ in range(2):
+        driver.poll(log_dir(used=0.54, incoming_bytes=0))
+    assert driver.status() == "online"
+
+
+def test_a_file_system_without_inodes_is_saturated_whatever_space_is_left():
+    driver = Driver().polls(0.1)
+    driver.host(host_dir(total_inodes=1_000, free_inodes=10))
+    driver.polls(0.1, 0.1)
+    assert driver.status() == "saturated"
+    assert evidence(driver)["decided_by"] == "inodes"
+    driver.host(host_dir(total_inodes=1_000, free_inodes=900)).polls(0.1, 0.1)
+    assert driver.status() == "online"
+
+
+def test_a_file_system_that_counts_no_inodes_is_judged_by_space():
+    driver = Driver().polls(0.1).host(host_dir(total_inodes=0, free_inodes=0)).polls(0.1, 0.1)
+    assert driver.status() == "online"
+
+
+def test_two_directories_on_one_volume_are_seen_and_speak_with_one_alert():
+    driver = Driver()
+    for number in range(TOGETHER + 2):
+        driver.poll(*(log_dir(path, 0.7 + number / 100) for path in ("/d1", "/d2")), log_dir("/d3", 0.2))
+    assert {path: d.volume for path, d in driver.memory.log_dirs.items()} == {
+        "/d1": "of /d1",
+        "/d2": "of /d1",
+        "/d3": None,
+    }
+    assert driver.status("/d2") == "filling"
+    assert [alert.log_dir for alert in driver.open_alerts()] == ["/d1"]
+    assert {a.reason for a in driver.alerts if a.log_dir == "/d2" and a.status == "resolved"} == {"one volume with /d1"}
+
+
+def test_directories_that_fill_apart_are_two_volumes():
+    driver = Driver()
+    for number in range(TOGETHER + 2):
+        driver.poll(log_dir("/d1", 0.5 + number / 100), log_dir("/d2", 0.5 + number / 90))
+    assert driver.memory.log_dirs["/d2"].volume is None
+
+
+def test_directories_that_do_not_change_tell_nothing_about_their_volume():
+    driver = Driver()
+    for _ in range(3 * TOGETHER):
+        driver.poll(log_dir("/d1", 0.5), log_dir("/d2", 0.5))
+    assert driver.memory.log_dirs["/d1"].volume is None
+
+
+def test_the_host_knows_volumes_at_once_and_its_word_stays():
+    driver = Driver().poll(log_dir("/d1", 0.8), log_dir("/d2", 0.8))
+    driver.host(host_dir("/d1", volume="dev 8:1"), host_dir("/d2", volume="dev 8:1"))
+    driver.poll(log_dir("/d1", 0.8), log_dir("/d2", 0.8))
+    assert [alert.log_dir for alert in driver.open_alerts()] == ["/d1"]
+    assert driver.open_alerts()[0].evidence["shares_volume_with"] in ([], ["/d2"])
+    driver.poll(log_dir("/d1", 0.8, error_code=56), log_dir("/d2", 0.8))
+    assert [(a.log_dir, a.rule) for a in driver.open_alerts() if a.rule == "log_dir_space"] == [
+        ("/d2", "log_dir_space")
+    ]
+
+
+@pytest.mark.parametrize(("factor", "severity"), [(0.5, "critical"), (2, "info")])
+def test_another_size_is_told_until_it_has_stayed_a_day(factor, severity):
+    driver = Driver().polls(0.3, 0.3)
+    for _ in range(2):
+        driver.poll(log_dir(used=0.3, total_bytes=int(TOTAL * factor)))
+    assert driver.said("log_dir_changed") == [("log_dir_changed", "firing", severity)]
+    assert driver.open_alerts()[0].evidence["total_bytes_before"] == TOTAL
+    driver.at_ms += 24 * HOUR_MS
+    driver.poll(log_dir(used=0.3, total_bytes=int(TOTAL * factor)))
+    assert driver.said("log_dir_changed")[-1] == ("log_dir_changed", "resolved", "it stayed so")
+
+
+def test_a_size_that_comes_back_ends_the_alert_and_a_little_more_or_less_is_no_news():
+    driver = Driver().polls(0.3).poll(log_dir(used=0.3, total_bytes=TOTAL + GIB))
+    assert driver.said() == []
+    driver.poll(log_dir(used=0.3, total_bytes=TOTAL // 2)).polls(0.3)
+    assert driver.said("log_dir_changed")[-1] == ("log_dir_changed", "resolved", "recovered")
+
+
+def test_a_directory_that_is_suddenly_on_the_root_volume_is_critical_until_it_is_back():
+    driver = Driver().polls(0.3)
+    driver.host(host_dir(volume="dev 8:17", is_root_volume=False))
+    driver.host(host_dir(volume="dev 8:1", is_root_volume=True))
+    assert driver.said("log_dir_changed") == [("log_dir_changed", "firing", "critical")]
+    driver.at_ms += 48 * HOUR_MS
+    driver.polls(0.3)
+    assert driver.open_alerts(), "staying so long makes a lost mount no better"
+    driver.host(host_dir(volume="dev 8:17", is_root_volume=False))
+    assert driver.said("log_dir_changed")[-1] == ("log_dir_changed", "resolved", "recovered")
+
+
+def test_a_directory_that_always_lay_on_the_root_volume_is_no_news():
+    driver = Driver().polls(0.3)
+    for _ in range(2):
+        driver.host(host_dir(volume="dev 8:1", is_root_volume=True))
+    assert driver.said() == []
+
+
+def test_bytes_that_no_replica_explains_are_told_when_they_stay():
+    driver = Driver()
+    for _ in range(14 * 12):
+        driver.poll(log_dir(used=0.5, replica_bytes=TOTAL // 4))
+    assert driver.said() == []
+    for _ in range(2 * 12):
+        driver.poll(log_dir(used=0.5, replica_bytes=TOTAL // 4))
+    assert driver.said() == [("unaccounted_bytes", "firing", "warning")]
+    driver.poll(log_dir(used=0.5, replica_bytes=TOTAL // 2 - GIB))
+    assert driver.said()[-1] == ("unaccounted_bytes", "resolved", "recovered")
+
+
+def test_replicas_of_the_neighbour_on_one_volume_are_accounted_for():
+    driver = Driver().poll(log_dir("/d1"), log_dir("/d2"))
+    driver.host(host_dir("/d1", volume="dev 8:1"), host_dir("/d2", volume="dev 8:1"))
+    for _ in range(16 * 12):
+        driver.poll(*(log_dir(path, 0.5, replica_bytes=TOTAL // 4) for path in ("/d1", "/d2")))
+    assert driver.said() == []

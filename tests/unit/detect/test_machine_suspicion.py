@@ -1,0 +1,183 @@
+"""Disks and brokers that Kafka calls healthy and that are not; and alerts that come and go."""
+
+from logdirwatch.detect.suspicions import LEARNING
+from tests.unit.detect.builders import Driver, host_dir, log_dir
+
+MINUTE_MS = 60_000
+
+
+def suspected(driver):
+    return [(a.log_dir, a.evidence["why"]) for a in driver.open_alerts() if a.rule == "log_dir_suspect"]
+
+
+def test_a_code_that_is_not_56_is_said_once_however_often_it_comes():
+    driver = Driver().polls(0.5)
+    for _ in range(5):
+        driver.poll(log_dir(error_code=-1))
+    assert driver.said("log_dir_suspect") == [("log_dir_suspect", "firing", "warning")]
+    driver.polls(0.5)
+    assert driver.said("log_dir_suspect")[-1] == ("log_dir_suspect", "resolved", "recovered")
+
+
+def test_a_directory_without_capacity_is_said_once_however_often_it_comes():
+    driver = Driver().polls(0.5)
+    for _ in range(5):
+        driver.poll(log_dir(used=0, total_bytes=0))
+    assert driver.said("log_dir_unknown") == [("log_dir_unknown", "firing", "warning")]
+
+
+def test_a_read_only_mount_is_suspect_and_a_good_answer_of_kafka_does_not_clear_it():
+    driver = Driver().polls(0.5).host(host_dir(is_read_only=True)).polls(0.5)
+    assert suspected(driver) == [("/d1", ["read_only"])]
+    assert driver.status() == "online", "what is suspected is no status"
+    driver.host(host_dir(is_read_only=False))
+    assert suspected(driver) == []
+
+
+def test_suspicions_add_up_in_one_alert_that_ends_with_the_last_of_them():
+    driver = Driver().polls(0.5).host(host_dir(is_read_only=True)).host(host_dir(is_read_only=True, probe_error="EIO"))
+    assert suspected(driver) == [("/d1", ["probe", "read_only"])]
+    driver.host(host_dir(is_read_only=False, probe_error="EIO"))
+    assert suspected(driver) == [("/d1", ["probe"])]
+    driver.host(host_dir(is_read_only=False, probe_ms=2.0))
+    assert suspected(driver) == []
+    assert len({alert.alert_id for alert in driver.alerts}) == 1
+
+
+def test_a_probe_that_passed_is_proof_of_life():
+    driver = Driver().polls(0.5)
+    assert driver.memory.log_dirs["/d1"].proof_ms is None
+    driver.host(host_dir(probe_ms=2.0))
+    assert driver.memory.log_dirs["/d1"].proof_ms == driver.at_ms
+
+
+def test_a_disk_that_became_slow_is_suspect_against_its_own_past():
+    driver = Driver().polls(0.5)
+    for _ in range(LEARNING):
+        driver.host(host_dir(probe_ms=4.0))
+    driver.host(host_dir(probe_ms=900.0)).host(host_dir(probe_ms=900.0)).host(host_dir(probe_ms=5.0))
+    assert suspected(driver) == [], "two slow ones in a row are chance"
+    for _ in range(3):
+        driver.host(host_dir(probe_ms=900.0))
+    assert suspected(driver) == [("/d1", ["slow_probe"])]
+    assert "took 900 ms, usually 4 ms" in driver.open_alerts()[0].summary
+    driver.host(host_dir(probe_ms=5.0))
+    assert suspected(driver) == []
+
+
+def test_a_disk_that_was_never_quick_is_not_suspect_and_neither_is_one_nobody_knows_yet():
+    driver = Driver().polls(0.5)
+    for _ in range(2 * LEARNING):
+        driver.host(host_dir(probe_ms=400.0))
+    assert suspected(driver) == []
+
+
+def test_slow_flushes_make_the_broker_suspect():
+    driver = Driver()
+    for _ in range(LEARNING):
+        driver.poll(log_dir(), metrics={"LogFlushTimeMs:p99": 10.0})
+    for _ in range(3):
+        driver.poll(log_dir(), metrics={"LogFlushTimeMs:p99": 2_000.0})
+    assert suspected(driver) == [(None, ["slow_flush"])]
+    driver.poll(log_dir(), metrics={})
+    assert suspected(driver) == [(None, ["slow_flush"])], "no gauge is no evidence of health"
+    driver.poll(log_dir(), metrics={"LogFlushTimeMs:p99": 12.0})
+    assert suspected(driver) == []
+
+
+def test_one_slow_scrape_that_three_polls_carry_is_one():
+    driver = Driver()
+    for _ in range(LEARNING):
+        driver.poll(log_dir(), metrics={"LogFlushTimeMs:p99": 10.0})
+    for age_ms in (200, 5_200, 10_200):
+        driver.poll(log_dir(), metrics={"LogFlushTimeMs:p99": 2_000.0, "scrape_age_ms": float(age_ms)})
+    assert suspected(driver) == []
+
+
+def test_an_offline_directory_is_not_suspect_besides():
+    driver = Driver().polls(0.5).host(host_dir(is_read_only=True)).poll(log_dir(error_code=56))
+    driver.host(host_dir(is_read_only=True))
+    assert [str(alert.rule) for alert in driver.open_alerts()] == ["log_dir_offline"]
+
+
+def test_what_the_host_sees_before_the_broker_reported_the_directory_waits():
+    driver = Driver().host(host_dir(is_read_only=True))
+    assert driver.alerts == []
+    assert driver.memory.log_dirs == {}
+
+
+def test_a_repeated_look_changes_nothing():
+    driver = Driver().polls(0.5).host(host_dir(is_read_only=True))
+    before = len(driver.alerts)
+    driver.host(host_dir(is_read_only=True), after_ms=0)
+    assert len(driver.alerts) == before
+
+
+def test_placement_reports_that_wait_are_told_after_a_minute():
+    driver = Driver()
+    for _ in range(12):
+        driver.poll(log_dir(), metrics={"QueuedReplicaToDirAssignments": 3.0})
+    assert driver.said() == []
+    driver.poll(log_dir(), metrics={"QueuedReplicaToDirAssignments": 3.0})
+    assert driver.said() == [("placement_reports_stuck", "firing", "warning")]
+    driver.poll(log_dir(), metrics={"QueuedReplicaToDirAssignments": 0.0})
+    assert driver.said()[-1] == ("placement_reports_stuck", "resolved", "recovered")
+
+
+def test_one_bad_partition_does_not_condemn_its_directory():
+    driver = Driver().polls(0.5)
+    for partition in (0, 1, 1):
+        driver.event("PartitionFailed", "/d1", topic="orders", partition=partition, detail="CorruptRecordException")
+    assert driver.status() == "online"
+    assert driver.memory.status == "online"
+    assert [a.evidence["why"] for a in driver.alerts] == [["orders-0"], ["orders-0", "orders-1"]]
+    driver.at_ms += 25 * 60 * MINUTE_MS
+    driver.polls(0.5)
+    assert driver.said()[-1] == ("partition_failed", "resolved", "not seen again")
+
+
+def test_an_alert_that_comes_and_goes_is_held_open_and_says_so():
+    driver = Driver()
+    for _ in range(3):
+        driver.polls(0.8, 0.8, 0.6, 0.6)
+    assert [item[1] for item in driver.said("log_dir_space")] == [
+        *["firing", "resolved"] * 2,
+        "firing",
+        "firing",
+    ]
+    assert driver.status() == "online"
+    assert driver.open_alerts()[0].evidence["flapping"] == 3
+    driver.polls(0.8, 0.8, 0.6, 0.6)
+    assert len(driver.said("log_dir_space")) == 6, "what flaps is said once"
+    driver.polls(*[0.6] * 118)
+    assert driver.open_alerts(), "not calm for ten minutes yet"
+    driver.polls(*[0.6] * 3)
+    assert driver.said("log_dir_space")[-1] == ("log_dir_space", "resolved", "recovered")
+
+
+def test_a_flapping_directory_that_fails_ends_its_alert_at_once():
+    driver = Driver()
+    for _ in range(3):
+        driver.polls(0.8, 0.8, 0.6, 0.6)
+    driver.poll(log_dir(error_code=56))
+    assert ("log_dir_space", "resolved", "offline") in driver.said()
+    assert [str(alert.rule) for alert in driver.open_alerts()] == ["log_dir_offline"]
+
+
+def test_what_the_log_says_of_a_failure_outranks_what_was_inferred():
+    driver = Driver().polls(0.5).poll(log_dir(error_code=56))
+    assert driver.cause() == "failed"
+    driver.event(log_dir="/d1", cause="full", detail="append: No space left on device")
+    assert driver.cause() == "full"
+    assert driver.open_alerts()[0].cause == "full"
+    assert driver.open_alerts()[0].evidence["event_detail"] == "append: No space left on device"
+    driver.event(log_dir="/d1", cause="unknown")
+    assert driver.cause() == "full"
+
+
+def test_a_query_that_was_away_makes_nobody_silent():
+    driver = Driver().polls(0.5)
+    driver.wait(10 * MINUTE_MS)
+    assert driver.memory.status == "online"
+    driver.wait(30_000)
+    assert driver.memory.status == "unknown", "silence counts from when the query was back"

@@ -1,0 +1,75 @@
+"""What is kept of a cluster: small, versioned, and read again."""
+
+import msgspec
+import pytest
+
+from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.errors import UserError
+from logdirwatch.fleet import machine, tally
+from logdirwatch.fleet.desk import Desk
+from logdirwatch.fleet.intake import digest
+from logdirwatch.fleet.memory import FleetMemory, decode, encode
+from logdirwatch.fleet.settings import FleetSettings
+from logdirwatch.model.records import PartitionHealth
+from tests.unit.fleet.builders import T0, Driver, filling, log_dir, seen, state
+
+BROKERS, DIRS = 2_000, 12
+MOST_BYTES = 4_000_000
+
+
+def large_cluster():
+    """Every number at its full length, and every broker in distress, with as many examples as a record may have."""
+    memory = FleetMemory(cluster="prod", newest_ms=T0)
+    names = [f"a.topic.of.usual.length-{number}" for number in range(20)]
+    for broker in range(BROKERS):
+        dirs = [
+            log_dir(f"/var/lib/kafka/data{number:02}", 0.7654321, full_at_ms=T0, total_bytes=15_999_999_999_999)
+            for number in range(DIRS)
+        ]
+        health = PartitionHealth(leaderless=20, under_min_isr=100, examples=names if broker % 4 == 0 else [])
+        memory.brokers[broker] = digest(state(broker, *dirs, health=health), None, T0)
+    return memory
+
+
+def test_two_thousand_brokers_stay_small():
+    body = encode(large_cluster())
+    assert len(body) <= MOST_BYTES, f"{len(body)} bytes"
+    assert encode(decode(1, body)) == body
+
+
+def test_memory_is_what_it_was_when_it_is_read_again():
+    driver = Driver().show(1, filling(volume="v")).show(2, filling(), health=PartitionHealth(leaderless=1)).gone(1)
+    driver.silent(2).wait(60_000)
+    assert decode(1, encode(driver.memory)) == driver.memory
+    assert driver.memory.alerts
+    assert driver.memory.gone
+
+
+def test_what_a_state_record_carries_beside_is_not_kept():
+    record = msgspec.structs.replace(state(1, log_dir()), machine="x" * 100_000)
+    memory = FleetMemory(cluster="prod", brokers={1: digest(record, None, T0)})
+    assert len(encode(memory)) < 1_000
+
+
+def test_state_of_another_release_is_refused_with_one_line():
+    body = encode(FleetMemory(cluster="prod"))
+    with pytest.raises(UserError, match="state of version 2, this release reads version 1"):
+        decode(2, body)
+    with pytest.raises(UserError, match="cannot be read"):
+        decode(1, "{}")
+
+
+def test_an_array_that_gains_a_field_reads_the_old_one():
+    short = '{"cluster":"prod","brokers":{"1":[1,5,"online",null,[["/d1","online",null,null]]]}}'
+    broker = decode(1, short).brokers[1]
+    assert (broker.log_dirs[0].volume, broker.is_silent, broker.partitions) == (None, False, None)
+
+
+def test_judging_one_record_looks_at_one_broker(monkeypatch):
+    """The work for a record must not grow with the cluster: a batch may hold one of every broker."""
+    desk = Desk(large_cluster(), FleetSettings(), DetectSettings())
+    looked_at = []
+    judged = tally.disks
+    monkeypatch.setattr(tally, "disks", lambda broker, *rest: looked_at.append(broker) or judged(broker, *rest))
+    machine.take(desk, seen(state(7, log_dir(), sequence=2, at_ms=T0 + 1), 5), T0)
+    assert looked_at == [7]

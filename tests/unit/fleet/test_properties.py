@@ -1,0 +1,157 @@
+"""What holds for the judgement of a cluster whatever it is shown."""
+
+import itertools
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.fleet import machine
+from logdirwatch.fleet.desk import Desk
+from logdirwatch.fleet.intake import Seen, in_order
+from logdirwatch.fleet.memory import FleetMemory, decode, encode
+from logdirwatch.fleet.settings import FleetSettings
+from logdirwatch.model.identity import Origin
+from logdirwatch.model.records import PartitionHealth
+from tests.unit.fleet.builders import SILENCE, T0, filling, log_dir, state
+
+STEP_MS = 5_000
+SETTINGS = FleetSettings(risk_after_ms=STEP_MS, risk_hold_ms=STEP_MS, space_after_ms=STEP_MS, space_hold_ms=STEP_MS)
+BROKERS = (1, 2, 3)
+GONE = "gone"
+
+HEALTHS = (
+    PartitionHealth(),
+    PartitionHealth(leaderless=1, under_min_isr=1, examples=["__consumer_offsets-0"]),
+    PartitionHealth(under_min_isr=2, examples=["a-0", "a-1"]),
+    PartitionHealth(sole_replica=5, at_min_isr=1, examples=["b-0"]),
+)
+UNSEEN = (log_dir(used=0.8, status="unknown", last_status="filling"),)
+KINDS = {
+    "well": {"dirs": (log_dir(used=0.3),)},
+    "filling": {"dirs": (filling(used=0.9), filling("/d2", used=0.8))},
+    "away": {"dirs": UNSEEN, "status": "unknown", "reason": "timeout: no answer"},
+    "fenced": {"dirs": UNSEEN, "status": "offline", "reason": "fenced by the controller"},
+    "silent": {"dirs": UNSEEN, "status": "unknown", "reason": SILENCE},
+    GONE: {},
+}
+
+happenings = st.tuples(st.sampled_from(BROKERS), st.sampled_from(sorted(KINDS)), st.sampled_from(HEALTHS))
+histories = st.lists(happenings, max_size=30)
+waits = st.lists(st.sampled_from([0, 1_000, 15_000, 60_000]), min_size=30, max_size=30)
+
+
+def records(history):
+    """Give each item of a history its sequence, its time and its place in Kafka."""
+    shown, sequences, offsets = [], {}, {}
+    for step, (broker, kind, health) in enumerate(history):
+        at_ms, partition = T0 + step * STEP_MS, broker % 2
+        sequences[broker] = sequences.get(broker, 0) + 1
+        offsets[partition] = offsets.get(partition, -1) + 1
+        fields = dict(KINDS[kind])
+        dirs = fields.pop("dirs", ())
+        record = state(broker, *dirs, sequence=sequences[broker], at_ms=at_ms, health=health, **fields)
+        origin = Origin("logdir.state", partition, offsets[partition], at_ms)
+        shown.append(Seen(broker, None if kind == GONE else record, origin))
+    return shown
+
+
+def play(batches, pauses=None):
+    """Show batches; with ``pauses`` the batch's clock runs on before each, and timers fire."""
+    memory, alerts, now_ms = FleetMemory(cluster="prod"), [], T0
+    for batch, pause_ms in zip(batches, pauses or itertools.repeat(0), strict=False):
+        now_ms += pause_ms
+        desk = Desk(decode(1, encode(memory)), SETTINGS, DetectSettings())
+        deadline_ms = machine.next_deadline_ms(desk.memory, SETTINGS)
+        if pauses and deadline_ms is not None and deadline_ms <= now_ms:
+            machine.tick(desk, now_ms)
+        for seen in in_order(batch):
+            machine.take(desk, seen, now_ms)
+        memory = desk.memory
+        alerts += desk.book.records
+    return memory, alerts
+
+
+def one_by_one(history):
+    return [[seen] for seen in records(history)]
+
+
+@given(histories, waits)
+@settings(max_examples=150)
+def test_revisions_rise_by_one_and_nothing_follows_a_resolve(history, pauses):
+    _, alerts = play(one_by_one(history), pauses)
+    latest = {}
+    for alert in alerts:
+        before = latest.get(alert.alert_id)
+        assert alert.revision == (1 if before is None else before.revision + 1)
+        assert before is None or (before.status == "firing" and before.at_ms <= alert.at_ms)
+        assert alert.at_ms >= alert.opened_at_ms
+        latest[alert.alert_id] = alert
+
+
+@given(histories, waits)
+@settings(max_examples=150)
+def test_what_fires_is_in_the_memory_and_one_alert_speaks_of_one_place(history, pauses):
+    memory, alerts = play(one_by_one(history), pauses)
+    latest = {alert.alert_id: alert for alert in alerts}
+    firing = {key: (alert.rule, alert.broker) for key, alert in latest.items() if alert.status == "firing"}
+    assert firing == {alert.alert_id: (alert.rule, alert.broker) for alert in memory.alerts.values()}
+    assert len(set(firing.values())) == len(firing)
+
+
+@given(histories, waits)
+@settings(max_examples=150)
+def test_silence_is_said_once_and_of_nobody_who_is_reported(history, pauses):
+    memory, _ = play(one_by_one(history), pauses)
+    silent = {broker for broker, digest in memory.brokers.items() if digest.is_silent}
+    said = {alert.broker for alert in memory.alerts.values() if alert.rule == "broker_unknown"}
+    assert said <= silent | {None}
+    assert None not in said or (said == {None} and silent)
+
+
+@given(histories, waits)
+@settings(max_examples=150)
+def test_every_silence_is_told_in_the_end_and_then_no_timer_is_left(history, pauses):
+    memory, _ = play(one_by_one(history), pauses)
+    desk = Desk(memory, SETTINGS, DetectSettings())
+    for _ in range(3):
+        machine.tick(desk, T0 + 10**9)
+    silent = {broker for broker, digest in memory.brokers.items() if digest.is_silent}
+    are_all = bool(silent) and len(silent) == len(memory.brokers)
+    said = {alert.broker for alert in memory.alerts.values() if alert.rule == "broker_unknown"}
+    assert said == ({None} if are_all else silent)
+    assert machine.next_deadline_ms(memory, SETTINGS) is None
+
+
+@given(histories, st.lists(st.integers(0, 30)))
+@settings(max_examples=150)
+def test_how_a_history_is_cut_into_batches_changes_nothing(history, cuts):
+    shown = records(history)
+    edges = sorted({0, len(shown), *(cut for cut in cuts if cut < len(shown))})
+    whole_memory, whole_alerts = play([shown[start:end] for start, end in itertools.pairwise(edges)])
+    memory, alerts = play([[seen] for seen in shown])
+    assert encode(whole_memory) == encode(memory)
+    assert whole_alerts == alerts
+
+
+@given(histories, st.randoms(use_true_random=False))
+@settings(max_examples=150)
+def test_repeated_and_old_records_change_nothing(history, random):
+    shown = records(history)
+    memory, _ = play([shown])
+    before = encode(memory)
+    states = [seen for seen in shown if seen.state is not None]
+    desk = Desk(memory, SETTINGS, DetectSettings())
+    for seen in random.sample(states, k=random.randint(0, len(states))):
+        machine.take(desk, seen, T0)
+    assert desk.book.records == []
+    assert encode(memory) == before
+
+
+@given(histories)
+@settings(max_examples=150)
+def test_the_sums_that_are_kept_are_those_of_the_brokers(history):
+    desk = Desk(FleetMemory(cluster="prod"), SETTINGS, DetectSettings())
+    for seen in records(history):
+        machine.take(desk, seen, T0)
+    assert desk.tally.sums == Desk(desk.memory, SETTINGS, DetectSettings()).tally.sums

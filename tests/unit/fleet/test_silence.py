@@ -1,0 +1,185 @@
+"""Silence: one alert for a cluster, one each for brokers, and who comes back."""
+
+import pytest
+
+from logdirwatch.fleet import machine
+from logdirwatch.fleet.settings import FleetSettings
+from logdirwatch.model.identity import alert_id
+from logdirwatch.model.records import PartitionHealth
+from tests.unit.fleet.builders import SILENCE, T0, Driver, filling, log_dir
+
+GATHER_MS = FleetSettings().silence_gather_ms
+ALL = (1, 2, 3)
+ONE_FOR_ALL = [("broker_unknown", None)]
+
+
+def watched(*brokers):
+    driver = Driver()
+    for broker in brokers or ALL:
+        driver.show(broker)
+    return driver
+
+
+def test_nothing_is_said_before_it_is_known_who_is_silent():
+    driver = watched().silent(1).wait(GATHER_MS - 1)
+    assert driver.alerts == []
+    assert machine.next_deadline_ms(driver.memory, driver.settings) == T0 + GATHER_MS
+
+
+def test_one_silent_broker_is_an_alert_of_its_own():
+    driver = watched().silent(2).wait(GATHER_MS)
+    (alert,) = driver.alerts
+    assert driver.said() == [("broker_unknown", 2, "firing", "critical")]
+    assert (alert.from_status, alert.to_status, alert.at_ms) == (None, "unknown", T0 + GATHER_MS)
+    assert alert.alert_id == alert_id("prod", 2, None, "broker_unknown", f"silence/{T0}/2/0")
+    assert alert.evidence["fullest"] == {"log_dir": "/d1", "used_ratio": 0.5}
+    assert "while 2 of the cluster's 3 are reported; last seen: /d1 at 50.0 %; can wait" in alert.summary
+    assert machine.next_deadline_ms(driver.memory, driver.settings) is None
+    assert len(driver.wait(GATHER_MS).alerts) == 1
+
+
+def test_a_whole_silent_cluster_is_one_alert_though_its_timers_run_out_one_after_the_other():
+    driver = watched()
+    for broker in ALL:
+        driver.silent(broker).wait(6_000)
+    (alert,) = driver.wait(GATHER_MS).alerts
+    assert driver.said() == [("broker_unknown", None, "firing", "critical")]
+    assert (alert.from_status, alert.to_status) == (None, "unknown")
+    assert alert.alert_id == alert_id("prod", None, None, "broker_unknown", f"silence/{T0}/1")
+    assert "reports any of its 3 brokers any more" in alert.summary
+    assert driver.wait(10 * GATHER_MS).firing() == ONE_FOR_ALL
+    assert len(driver.alerts) == 1
+
+
+def test_the_only_broker_of_a_cluster_is_the_cluster():
+    driver = watched(1).silent(1).wait(GATHER_MS)
+    assert driver.firing() == ONE_FOR_ALL
+    assert "no collector reports its only broker any more" in driver.alerts[-1].summary
+
+
+@pytest.mark.parametrize("seconds", [1, 100])
+def test_when_the_last_broker_falls_silent_late_the_single_alerts_are_merged(seconds):
+    driver = watched().silent(1, 2).wait(GATHER_MS)
+    assert driver.firing() == [("broker_unknown", 1), ("broker_unknown", 2)]
+    driver.wait(seconds * 1000).silent(3).wait(GATHER_MS)
+    assert driver.firing() == ONE_FOR_ALL
+    merged = [alert for alert in driver.alerts if alert.reason == "merged"]
+    assert [alert.broker for alert in merged] == [1, 2]
+    assert {alert.merged_into for alert in merged} == {driver.alerts[2].alert_id}
+
+
+def test_the_last_reported_broker_may_also_leave_by_a_tombstone():
+    driver = watched().silent(1, 2).wait(GATHER_MS).gone(3).wait(0)
+    assert driver.firing() == ONE_FOR_ALL
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "why"),
+    [
+        ("online", "answers", "recovered"),
+        ("degraded", "offline: /d1", "recovered"),
+        ("offline", "fenced by the controller", "offline"),
+        ("unknown", "timeout: no answer", "reported"),
+    ],
+)
+def test_only_a_record_that_is_not_silent_ends_it_and_says_why(status, reason, why):
+    driver = watched().silent(2).wait(GATHER_MS).show(1).show(3)
+    assert driver.firing() == [("broker_unknown", 2)]
+    driver.show(2, status=status, reason=reason, after_ms=1_000)
+    last = driver.alerts[-1]
+    assert (last.broker, last.status, last.reason, last.to_status) == (2, "resolved", why, status)
+
+
+def test_a_silence_that_is_told_again_does_not_begin_anew():
+    driver = watched().silent(1).wait(10_000).silent(1).wait(GATHER_MS - 10_000)
+    assert driver.firing() == [("broker_unknown", 1)]
+
+
+def test_a_broker_that_fails_its_polls_is_not_silent():
+    driver = watched().show(1, status="unknown", reason="timeout: no answer").wait(GATHER_MS)
+    assert driver.alerts == []
+
+
+def test_a_broker_that_is_back_in_time_was_never_silent():
+    driver = watched().silent(1).wait(10_000).show(1).silent(1).wait(GATHER_MS - 1)
+    assert driver.alerts == []
+
+
+def test_a_cluster_that_is_reported_again_ends_its_alert_once_all_are_back():
+    driver = watched().silent(*ALL).wait(GATHER_MS).show(1, after_ms=1_000).wait(5_000).show(2)
+    assert driver.firing() == ONE_FOR_ALL
+    driver.show(3)
+    assert driver.said()[-1] == ("broker_unknown", None, "resolved", "recovered")
+    assert len(driver.alerts) == 2
+    assert driver.alerts[-1].at_ms == driver.alerts[0].at_ms, "an alert's time does not go back to the record's"
+
+
+def test_those_that_do_not_come_back_get_their_own_alerts():
+    driver = watched().silent(*ALL).wait(GATHER_MS).show(1, after_ms=1_000).wait(GATHER_MS - 1)
+    assert driver.firing() == ONE_FOR_ALL
+    driver.wait(1)
+    assert driver.firing() == [("broker_unknown", 2), ("broker_unknown", 3)]
+    assert driver.said()[-1] == ("broker_unknown", None, "resolved", "narrowed")
+
+
+def test_those_that_are_back_and_go_on_being_reported_do_not_put_it_off():
+    driver = watched().silent(*ALL).wait(GATHER_MS).show(1, after_ms=1_000)
+    driver.wait(GATHER_MS - 1).show(1, after_ms=1_000).wait(1)
+    assert driver.firing() == [("broker_unknown", 2), ("broker_unknown", 3)]
+
+
+def test_a_cluster_that_falls_silent_again_meanwhile_keeps_its_alert():
+    driver = watched().silent(*ALL).wait(GATHER_MS).show(1, after_ms=1_000).wait(5_000).silent(1).wait(GATHER_MS)
+    assert driver.firing() == ONE_FOR_ALL
+    assert len(driver.alerts) == 1
+    assert machine.next_deadline_ms(driver.memory, driver.settings) is None
+
+
+def test_what_speaks_of_the_cluster_says_since_when_nobody_looks_and_goes_on_when_somebody_does():
+    bad = PartitionHealth(leaderless=1)
+    unseen = log_dir(used=0.8, status="unknown", last_status="filling")
+    driver = Driver()
+    for broker in ALL:
+        driver.show(broker, filling(), health=bad)
+    assert driver.firing() == [("fleet_space", None), ("partitions_at_risk", None)]
+    for broker in ALL:
+        driver.show(broker, unseen, status="unknown", reason=SILENCE, health=bad)
+    driver.wait(GATHER_MS)
+    stale = {str(alert.rule): alert.stale_since_ms for alert in driver.alerts[-2:]}
+    assert stale == {"partitions_at_risk": T0, "fleet_space": T0}
+    driver.show(1, filling(), health=bad, after_ms=1_000)
+    assert [(alert.status, alert.stale_since_ms) for alert in driver.alerts[-2:]] == [("firing", None)] * 2
+
+
+def test_a_silence_told_again_after_it_was_merged_is_another_alert():
+    driver = watched(1, 2).silent(1).wait(GATHER_MS).gone(2).wait(0)
+    driver.show(2, after_ms=1_000).wait(GATHER_MS).gone(2).wait(0)
+    opened = [(alert.broker, alert.alert_id) for alert in driver.alerts if alert.revision == 1]
+    assert [broker for broker, _ in opened] == [1, None, 1, None]
+    assert len(set(opened)) == 4
+
+
+def test_a_removed_broker_takes_its_alert_along_and_the_last_one_the_clusters():
+    driver = watched(1, 2).silent(1).wait(GATHER_MS).gone(1)
+    assert driver.said()[-1] == ("broker_unknown", 1, "resolved", "removed")
+    driver.show(2, health=PartitionHealth(leaderless=1)).silent(2).wait(GATHER_MS)
+    driver.gone(2)
+    assert driver.firing() == []
+    assert driver.memory.brokers == {}
+
+
+def test_an_old_record_does_not_bring_a_removed_broker_back():
+    driver = watched(1, 2).gone(1)
+    old = driver.memory.gone[1]
+    driver.show(1, sequence=old[0], at_ms=old[1])
+    assert set(driver.memory.brokers) == {2}
+    driver.show(1, sequence=old[0] + 1, at_ms=old[1])
+    assert set(driver.memory.brokers) == {1, 2}
+    assert driver.memory.gone == {}
+
+
+def test_a_detect_that_counts_from_one_again_is_heard():
+    driver = watched(1)
+    driver.show(1, sequence=50)
+    driver.show(1, sequence=1, after_ms=1_000, status="degraded", reason="offline: /d1")
+    assert driver.memory.brokers[1].status == "degraded"
