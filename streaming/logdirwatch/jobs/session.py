@@ -16,7 +16,9 @@ from logdirwatch.settings import Settings
 
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _LOG4J2 = Path(__file__).parent.parent / "conf" / "log4j2.properties"
-_JAVA_OPTIONS = (f"-Dlog4j2.configurationFile={_LOG4J2}", "-XX:+UseSerialGC")
+# With the first compiler alone Java keeps 48 MiB for compiled code; six queries fill it, and then all is interpreted.
+_CODE_CACHE = "-XX:ReservedCodeCacheSize=256m"
+_JAVA_OPTIONS = (f"-Dlog4j2.configurationFile={_LOG4J2}", "-XX:+UseSerialGC", _CODE_CACHE)
 
 # What the queries need wherever they run; a cluster's own configuration adds to it.
 SESSION_CONF = {
@@ -28,6 +30,13 @@ SESSION_CONF = {
     # Avro lets state gain fields; it cannot be changed once a checkpoint exists.
     "spark.sql.streaming.stateStore.encodingFormat": "avro",
     "spark.sql.streaming.minBatchesToRetain": "20",
+    # Spark describes the plan of every job it runs, and asks for a stack trace with every column: in many short batches
+    # that is a good part of the time, for texts that nobody reads.
+    "spark.sql.ui.explainMode": "simple",
+    "spark.sql.maxPlanStringLength": "2000",
+    "spark.sql.debug.maxToStringFields": "5",
+    "spark.sql.dataFrameQueryContext.enabled": "false",
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.databricks.delta.schema.autoMerge.enabled": "false",
 }
 

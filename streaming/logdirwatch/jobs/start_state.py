@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 from logdirwatch.detect.brokers import SILENT
 from logdirwatch.detect.memory import MEMORY_VERSION
 from logdirwatch.jobs.session import checkpoint
-from logdirwatch.kafka_clients import admin, spark_options
+from logdirwatch.kafka_clients import admin, read_all, spark_options
 from logdirwatch.model import topics
 from logdirwatch.settings import Settings
 from logdirwatch.store.schemas import BROKER_STATE
@@ -40,7 +40,10 @@ def start_state(spark: SparkSession, settings: Settings, name: str, sources: Seq
     if has_checkpoint(spark, settings, name):
         return None
     for place, records in (("logdir.state", _from_topic), ("broker_state", _from_table)):
-        states = parsed_states(records(spark, settings)).persist()
+        found = records(spark, settings)
+        if found is None:
+            continue
+        states = parsed_states(found).persist()
         if count := states.count():
             log.warning("detect.starts_from_state", reason="no checkpoint", read_from=place, brokers=count)
             offsets = starting_offsets(_lowest(states), _partitions(settings, sources))
@@ -51,15 +54,25 @@ def start_state(spark: SparkSession, settings: Settings, name: str, sources: Seq
 
 def has_checkpoint(spark: SparkSession, settings: Settings, name: str) -> bool:
     """Tell whether a query of that name ever planned a batch, wherever its checkpoint lies."""
+    return _files(spark, f"{checkpoint(settings, name)}/offsets") > 0
+
+
+def _files(spark: SparkSession, folder: str) -> int:
+    """Return how many files a folder holds, wherever it lies; 0 when it is not there."""
     jvm = spark._jvm  # noqa: SLF001 - PySpark has no other way to a file system that is not local
     assert jvm is not None
-    path = jvm.org.apache.hadoop.fs.Path(f"{checkpoint(settings, name)}/offsets")
+    path = jvm.org.apache.hadoop.fs.Path(folder)
     files = path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())  # noqa: SLF001
-    return bool(files.exists(path))
+    return len(files.listStatus(path)) if files.exists(path) else 0
 
 
-def _from_topic(spark: SparkSession, settings: Settings) -> DataFrame:
-    """Return the last value of every key; a tombstone's is null."""
+def _from_topic(spark: SparkSession, settings: Settings) -> DataFrame | None:
+    """Return the last value of every key, a tombstone's is null; None when the topic is empty.
+
+    That is asked first: the first start of all would read nothing with two jobs of Spark.
+    """
+    if next(read_all(settings.telemetry, topics.STATE), None) is None:
+        return None
     return (
         spark.read.format("kafka")
         .options(**spark_options(settings.telemetry))
@@ -71,11 +84,15 @@ def _from_topic(spark: SparkSession, settings: Settings) -> DataFrame:
     )
 
 
-def _from_table(spark: SparkSession, settings: Settings) -> DataFrame:
+def _from_table(spark: SparkSession, settings: Settings) -> DataFrame | None:
+    """Return the stored records; None while the table was only made, and never written."""
+    log_folder = f"{settings.tables_path.rstrip('/')}/{BROKER_STATE.name}/_delta_log"
+    if settings.tables.catalog is None and _files(spark, log_folder) <= 1:
+        return None
     try:
         return Tables(spark, settings).read(BROKER_STATE).select("record")
     except AnalysisException:
-        return spark.createDataFrame([], "record string")
+        return None
 
 
 def parsed_states(records: DataFrame) -> DataFrame:

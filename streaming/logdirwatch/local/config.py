@@ -186,7 +186,8 @@ def watch_config(state: State, home: Path, folder: Path, command: Sequence[str],
         # Two cores carry brokers, collector and stream here: tables may lag a little, and plans know that they do.
         "stream": {
             "detect_trigger": "2 seconds",
-            "fleet_trigger": "5 seconds",
+            "shuffle_partitions": 1,
+            "fleet_trigger": "15 seconds",
             "store_trigger": "10 seconds",
             "store_inventory_trigger": "10 seconds",
             "stop_timeout_ms": 1_000,
