@@ -1,0 +1,178 @@
+"""How many brokers the state machine judges in a batch, beside a query that only parses the same records.
+
+    python bench/bench_fleet_size.py [--brokers 1000 2000 5000 10000] [--rounds 8]
+
+Each round is one poll of every broker, with twelve log directories each, whose use moves; one round is one batch.
+The first rounds are not counted: Java and the Python workers are cold. Prints the median and the longest batch, the
+time over that of parsing alone, and the state kept for a broker. Input is read from files, so no broker is needed.
+"""
+
+import argparse
+import datetime as dt
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from logdirwatch.jobs import detect
+from logdirwatch.jobs.session import build_session
+from logdirwatch.model import topics
+from logdirwatch.model.records import LogDirSample, MetricsRecord
+from logdirwatch.model.vocabulary import PollStatus
+from logdirwatch.parse.records import Accepted, parse
+from logdirwatch.settings import Settings, StreamSettings
+
+SCHEMA = "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"
+T0_MS = 1_700_000_000_000
+INTERVAL_MS = 10_000
+LOG_DIRS = 12
+PARTITIONS = 6
+WARM_UP = 3
+TOTAL_BYTES = 4 << 40
+DEADLINE_S = 900.0
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--brokers", type=int, nargs="+", default=[1_000, 2_000, 5_000, 10_000])
+    arguments.add_argument("--rounds", type=int, default=8)
+    chosen = arguments.parse_args()
+    home = os.environ.get("LOGDIRWATCH_HOME", ".logdirwatch")
+    with tempfile.TemporaryDirectory() as folder:
+        stream = StreamSettings(
+            master="local[2]",
+            driver_memory="2g",
+            shuffle_partitions=2,
+            extra={"spark.sql.warehouse.dir": f"{folder}/warehouse"},
+        )
+        settings = Settings(home=home, stream=stream)
+        spark = build_session(settings, "bench")
+        print(f"{os.cpu_count()} cores, heap {stream.driver_memory}, {LOG_DIRS} directories a broker, a poll a batch\n")
+        print(f"{'brokers':>8}{'median s':>10}{'longest s':>11}{'parse s':>9}{'ratio':>7}{'state B/broker':>16}")
+        for brokers in chosen.brokers:
+            row(spark, settings, Path(folder) / str(brokers), brokers, chosen.rounds + WARM_UP)
+        spark.stop()
+
+
+def row(spark: SparkSession, settings: Settings, folder: Path, brokers: int, rounds: int) -> None:
+    for number in range(rounds):
+        write_round(spark, folder / "in", brokers, number)
+    parsing = run(spark, folder, "parse", parsed, brokers, rounds)
+    judging = run(spark, folder, "detect", lambda records: detect.judged(records, settings), brokers, rounds)
+    took, alone = statistics.median(judging.seconds), statistics.median(parsing.seconds)
+    columns = f"{brokers:>8}{took:>10.2f}{max(judging.seconds):>11.2f}{alone:>9.2f}{took / alone:>7.1f}"
+    print(f"{columns}{judging.state_bytes / brokers:>16.0f}", flush=True)
+
+
+class Outcome(msgspec.Struct):
+    seconds: list[float]
+    state_bytes: int
+
+
+def run(spark: SparkSession, folder: Path, name: str, plan, brokers: int, rounds: int) -> Outcome:  # type: ignore[no-untyped-def]
+    """Run a query over the rounds, a file a batch, and return how long its batches took after the warm-up."""
+    records = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
+    query = (
+        plan(records)
+        .writeStream.format("noop")
+        .outputMode("update")
+        .option("checkpointLocation", str(folder / f"checkpoint-{name}"))
+        .trigger(processingTime="0 seconds")
+        .start()
+    )
+    try:
+        full = wait_for_rounds(query, brokers, rounds)
+    finally:
+        query.stop()
+    state = full[-1]["stateOperators"]
+    return Outcome(
+        [progress["durationMs"]["triggerExecution"] / 1000 for progress in full[WARM_UP:]],
+        int(state[0]["memoryUsedBytes"]) if state else 0,
+    )
+
+
+def wait_for_rounds(query: StreamingQuery, brokers: int, rounds: int) -> list[dict]:  # type: ignore[type-arg]
+    seen: dict[int, dict] = {}  # type: ignore[type-arg]
+    ends_s = time.monotonic() + DEADLINE_S
+    while len(seen) < rounds:
+        if query.exception() is not None or time.monotonic() > ends_s:
+            raise SystemExit(f"only {len(seen)} of {rounds} rounds were judged: {query.exception()}")
+        seen |= {p["batchId"]: p for p in query.recentProgress if p["numInputRows"] >= brokers}
+        time.sleep(0.2)
+    return [seen[batch] for batch in sorted(seen)]
+
+
+def write_round(spark: SparkSession, folder: Path, brokers: int, number: int) -> None:
+    at_ms = T0_MS + number * INTERVAL_MS
+    time_of_it = dt.datetime.fromtimestamp(at_ms / 1000, dt.timezone.utc)
+    rows = []
+    for broker in range(brokers):
+        place = broker % PARTITIONS, offset(broker, brokers, number)
+        rows.append((None, bytearray(record(broker, number, at_ms)), topics.METRICS, *place, time_of_it))
+    spark.createDataFrame(rows, SCHEMA).coalesce(1).write.mode("append").parquet(str(folder))
+
+
+def offset(broker: int, brokers: int, number: int) -> int:
+    return number * (brokers // PARTITIONS + 1) + broker // PARTITIONS
+
+
+def record(broker: int, number: int, at_ms: int) -> bytes:
+    """One poll's answer: use that rises by a GiB a poll in some directories and falls in others."""
+    return msgspec.json.encode(
+        MetricsRecord(
+            version=1,
+            cluster="bench",
+            broker=broker,
+            timestamp_ms=at_ms,
+            status=PollStatus.OK,
+            collector="bench",
+            interval_ms=INTERVAL_MS,
+            rack=f"r{broker % 3}",
+            is_fenced=False,
+            is_registered=True,
+            log_dirs=[sample(broker, directory, number) for directory in range(LOG_DIRS)],
+        )
+    )
+
+
+def sample(broker: int, directory: int, number: int) -> LogDirSample:
+    used = TOTAL_BYTES * (40 + (broker * 7 + directory * 13) % 30) // 100 + ((-1) ** directory) * (number << 30)
+    return LogDirSample(
+        path=f"/data/disk{directory:02d}/kafka-logs",
+        error_code=0,
+        total_bytes=TOTAL_BYTES,
+        usable_bytes=TOTAL_BYTES - used,
+        is_cordoned=False,
+        is_metadata_dir=directory == 0,
+        replica_count=120,
+        replica_bytes=used - (1 << 30),
+        future_bytes=0,
+        incoming_bytes=0,
+        outgoing_bytes=0,
+    )
+
+
+def parsed(records: DataFrame) -> DataFrame:
+    """The records read and parsed by the same parser, and nothing else."""
+    return records.select("topic", "value").mapInArrow(parse_batches, "records long")
+
+
+def parse_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        topic_names, values = (column.to_pylist() for column in batch.columns)
+        good = sum(
+            isinstance(parse(topic, None, value, T0_MS, "bench"), Accepted)
+            for topic, value in zip(topic_names, values, strict=True)
+        )
+        yield pa.RecordBatch.from_pydict({"records": [good]})
+
+
+if __name__ == "__main__":
+    main()
