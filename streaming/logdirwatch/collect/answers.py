@@ -3,8 +3,10 @@
 A broker that cannot be asked is an answer too: its status and its error are kept (see :class:`LogDirsAnswer`).
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from msgspec import structs
 
 from logdirwatch.model.records import PartitionInfo, Placement
 from logdirwatch.model.vocabulary import PollStatus
@@ -66,6 +68,21 @@ class Reassignment:
 
     adding: tuple[int, ...]
     removing: tuple[int, ...]
+
+
+def with_reassignments(
+    topics: Iterable[Topic], reassignments: Mapping[tuple[str, int], Reassignment]
+) -> tuple[Topic, ...]:
+    """Return the topics with what runs on each of their partitions; nothing runs where none is listed."""
+    nothing = Reassignment((), ())
+
+    def told(topic: Topic, partition: PartitionInfo) -> PartitionInfo:
+        move = reassignments.get((topic.name, partition.partition), nothing)
+        return structs.replace(partition, adding=list(move.adding), removing=list(move.removing))
+
+    return tuple(
+        replace(topic, partitions=tuple(told(topic, partition) for partition in topic.partitions)) for topic in topics
+    )
 
 
 @dataclass(frozen=True)

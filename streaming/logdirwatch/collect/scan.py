@@ -9,11 +9,11 @@ import structlog
 
 from logdirwatch.collect import records
 from logdirwatch.collect.admin import ASK_ERRORS
-from logdirwatch.collect.answers import Configs, LogDirsAnswer, Topic
+from logdirwatch.collect.answers import Configs, LogDirsAnswer, Reassignment, Topic, with_reassignments
 from logdirwatch.collect.facts import BrokerFacts
 from logdirwatch.collect.health import partition_health
 from logdirwatch.collect.poll import ClusterPoller, address_of, outgoing
-from logdirwatch.collect.usage import usages
+from logdirwatch.collect.usage import Partition, usages
 from logdirwatch.collect.wire import Address
 from logdirwatch.kafka_clients import one_line
 from logdirwatch.model import topics as telemetry
@@ -102,9 +102,9 @@ class Scanner:
         at_ms = self._last_ms = max(self._poller.clock(), self._last_ms + 1)
         asked = [facts for number, facts in self._poller.brokers.items() if not self._poller.is_silent(number)]
         brokers = asyncio.gather(*(self._scan_broker(facts, at_ms) for facts in asked))
-        topics = await self._scan_topics(at_ms)
-        log_dirs = {broker: answer.log_dirs for broker, answer in await brokers if answer.status is PollStatus.OK}
         moves = await self._tried("reassignments", self._admin.reassignments)
+        topics = await self._scan_topics(at_ms, moves)
+        log_dirs = {broker: answer.log_dirs for broker, answer in await brokers if answer.status is PollStatus.OK}
         level = await self._tried("features", self._admin.metadata_level)
         facts = self._poller.facts
         self._poller.facts = replace(
@@ -139,7 +139,7 @@ class Scanner:
         self._worked(what)
         return configs
 
-    async def _scan_topics(self, at_ms: int) -> int | None:
+    async def _scan_topics(self, at_ms: int, moves: Mapping[Partition, Reassignment] | None) -> int | None:
         """Write every topic; return how many there are, None when they could not be listed."""
         topics = await self._tried("topics", self._admin.all_topics)
         if topics is None:
@@ -147,6 +147,8 @@ class Scanner:
         configs = await self._topic_configs(topics, TOPIC_KEYS)
         if configs is not None:
             self._min_isr = records.min_isr_by_topic(configs.values)
+        if moves is not None:
+            topics = with_reassignments(topics, moves)
         parts = records.topic_records(self._origin, topics, configs or Configs(), at_ms, self._max_bytes)
         keyed = ((f"{self._origin.cluster}/{part.topic}", part) for part in parts)
         self._poller.publish(outgoing(telemetry.INVENTORY, keyed))

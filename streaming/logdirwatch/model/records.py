@@ -173,7 +173,10 @@ class ReplicasRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="r
 
 
 class PartitionInfo(Struct, frozen=True, kw_only=True):
-    """One partition as metadata describes it; ``leader`` is ``None`` when there is none."""
+    """One partition as metadata describes it; ``leader`` is ``None`` when there is none.
+
+    ``adding`` and ``removing`` are the brokers of a running reassignment, empty without one, ``None`` when not known.
+    """
 
     partition: Count
     leader: Annotated[int, Meta(ge=-1, le=2**31 - 1)] | None
@@ -182,6 +185,8 @@ class PartitionInfo(Struct, frozen=True, kw_only=True):
     offline_replicas: list[BrokerId] = []
     elr: list[BrokerId] | None = None
     last_known_elr: list[BrokerId] | None = None
+    adding: list[BrokerId] | None = None
+    removing: list[BrokerId] | None = None
 
 
 class TopicRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="topic"):

@@ -108,6 +108,7 @@ class Partition:
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
     offline_replicas: tuple[int, ...] = ()
+    is_reassigned: bool = False
 
     @property
     def key(self) -> TopicPartition:
@@ -163,8 +164,9 @@ class Layout:
 
     @cached_property
     def moving(self) -> frozenset[TopicPartition]:
-        """Partitions with a replica on its way to another directory of its broker."""
-        return frozenset(replica.key for replica in self.replicas if replica.is_future)
+        """Partitions with a replica on its way to another directory of its broker, or to another broker."""
+        reassigned = {key for key, partition in self.partitions.items() if partition.is_reassigned}
+        return frozenset(reassigned | {replica.key for replica in self.replicas if replica.is_future})
 
     @cached_property
     def catching_up(self) -> tuple[tuple[Place, int], ...]:

@@ -43,7 +43,7 @@ _DIRECTORY_COLUMNS = (
     "at_ms",
 )
 _REPLICA_COLUMNS = ("broker", "log_dir", "topic", "partition", "size_bytes", "is_future")
-_PARTITION_COLUMNS = ("topic", "partition", "leader", "replicas", "isr", "offline_replicas")
+_PARTITION_COLUMNS = ("topic", "partition", "leader", "replicas", "isr", "offline_replicas", "adding", "removing")
 _TOPIC_COLUMNS = ("configs", "overridden", "is_internal")
 
 
@@ -144,6 +144,7 @@ def _partition(row: Row) -> Partition:
         replicas=tuple(row["replicas"] or ()),
         isr=tuple(row["isr"] or ()),
         offline_replicas=tuple(row["offline_replicas"] or ()),
+        is_reassigned=bool(row["adding"] or row["removing"]),
     )
 
 

@@ -102,7 +102,8 @@ def partition_moving(facts: Facts, partition: Partition) -> Veto | None:
     """Leave partitions on the move alone (KIP-18); their retention and cleaning stand still, too."""
     if partition.key not in facts.layout.moving:
         return None
-    return Veto("partition_moving", f"{partition.label} is being moved between directories already")
+    how = "reassigned" if partition.is_reassigned else "moved between directories"
+    return Veto("partition_moving", f"{partition.label} is being {how} already")
 
 
 def partition_claimed(facts: Facts, partition: Partition) -> Veto | None:

@@ -115,6 +115,8 @@ TOPIC_STATE = Table(
         offline_replicas     array<int> Brokers whose replica Kafka calls offline, by broker or by directory
         elr                  array<int> Eligible leader replicas (KIP-966)
         last_known_elr       array<int> Last known eligible leader replicas
+        adding               array<int> Brokers that a running reassignment adds; null: not known
+        removing             array<int> Brokers that a running reassignment removes; null: not known
         is_leaderless        boolean    Whether it has no leader
         is_under_min_isr     boolean    Whether fewer replicas are in sync than min.insync.replicas
         is_at_min_isr        boolean    Whether exactly min.insync.replicas are in sync

@@ -27,7 +27,7 @@ def _stated() -> dict[str, Column]:
         "topic": F.col("name"),
         "partition": F.col("number"),
         "leader": F.when(leader >= 0, leader),
-        **fields("p", ("replicas", "isr", "offline_replicas", "elr", "last_known_elr")),
+        **fields("p", ("replicas", "isr", "offline_replicas", "elr", "last_known_elr", "adding", "removing")),
         **fields("r", ("is_internal", "configs", "overridden")),
         "inventory_at_ms": F.col("at_ms"),
         **{name: F.col(f"source.{name.removeprefix('source_')}") for name in SOURCE_NAMES},

@@ -13,7 +13,7 @@ from kafka.protocol.admin import (
 )
 
 from logdirwatch.collect import records
-from logdirwatch.collect.answers import Configs, LogDirAnswer, LogDirsAnswer, Node, Topic, Topology
+from logdirwatch.collect.answers import Configs, LogDirAnswer, LogDirsAnswer, Node, Reassignment, Topic, Topology
 from logdirwatch.collect.buffer import Outgoing
 from logdirwatch.collect.facts import BrokerFacts
 from logdirwatch.collect.poll import ClusterPoller
@@ -255,6 +255,7 @@ class Brokers:
     asked: list[int] = field(default_factory=list)
     topology_asked: int = 0
     broken: set[str] = field(default_factory=set)
+    moves: dict[tuple[str, int], Reassignment] = field(default_factory=dict)
 
     async def capacity(self, address):
         broker = int(address.host.removeprefix("host"))
@@ -288,7 +289,7 @@ class Brokers:
 
     async def reassignments(self, address):
         self._fail("reassignments")
-        return {}
+        return self.moves
 
     async def controller_id(self, address):
         return 3

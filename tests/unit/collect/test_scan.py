@@ -5,6 +5,7 @@ import asyncio
 import pytest
 import structlog
 
+from logdirwatch.collect.answers import Reassignment
 from logdirwatch.collect.scan import Scanner
 from logdirwatch.model.records import ReplicasRecord, ScanRecord, TopicRecord
 from tests.unit.collect.builders import (
@@ -133,6 +134,16 @@ def test_moves_are_unknown_when_the_reassignments_are():
     _, _, _, polling = scanned(cluster(broken={"reassignments"}))
     usage = polling.facts.usages[1, "/d1"]
     assert (usage.replica_count, usage.incoming_bytes) == (1, None)
+
+
+def test_a_running_reassignment_is_told_with_its_partition_and_none_is_unknown_when_it_cannot_be_asked():
+    def told(**fields):
+        _, written, _, _ = scanned(cluster(**fields))
+        parts = {record.topic: record.partitions[0] for record in written if isinstance(record, TopicRecord)}
+        return {name: (part.adding, part.removing) for name, part in parts.items()}
+
+    assert told(moves={("t", 0): Reassignment((3,), (1,))}) == {"t": ([3], [1]), "u": ([], [])}
+    assert told(broken={"reassignments"}) == {"t": (None, None), "u": (None, None)}
 
 
 def test_health_that_cannot_be_asked_again_is_forgotten():

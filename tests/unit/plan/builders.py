@@ -45,7 +45,16 @@ def offline(number, path="/d1", cause=Cause.FAILED, **fields):
     return directory(number, path, status=LogDirStatus.OFFLINE, cause=cause, **fields)
 
 
-def topic(name, *assignments, leaderless=(), isr=None, configs=None, is_internal=False, overridden=frozenset()):
+def topic(
+    name,
+    *assignments,
+    leaderless=(),
+    isr=None,
+    configs=None,
+    is_internal=False,
+    overridden=frozenset(),
+    reassigned=(),
+):
     """A topic whose partitions 0, 1, ... have these replicas, all in sync, the first one leading."""
     partitions = tuple(
         Partition(
@@ -54,6 +63,7 @@ def topic(name, *assignments, leaderless=(), isr=None, configs=None, is_internal
             leader=None if number in leaderless else (isr or {}).get(number, replicas)[0],
             replicas=tuple(replicas),
             isr=tuple((isr or {}).get(number, replicas)),
+            is_reassigned=number in reassigned,
         )
         for number, replicas in enumerate(assignments)
     )

@@ -192,6 +192,8 @@ def test_what_the_configuration_or_another_action_holds_is_left_alone():
     assert why(plan_repair((1, "/d1"), claimed, policy())) == {"t-0": "partition_claimed"}
     moving = facts(*parts, replica(2, "/d2", "t", is_future=True, size=MIB))
     assert why(plan_repair((1, "/d1"), moving, policy())) == {"t-0": "partition_moving"}
+    others = facts(*parts[:-2], topic("t", (1, 2), reassigned=[0]), parts[-1])
+    assert why(plan_repair((1, "/d1"), others, policy())) == {"t-0": "partition_moving"}, "somebody else's"
 
 
 def test_an_unknown_size_is_not_planned_with():
