@@ -14,7 +14,7 @@ CODE := streaming tests docs/hooks $(wildcard bench/*.py)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help setup java demo test test-unit test-spark test-kafka test-long lint format bench docs lock clean ci
+.PHONY: help setup java demo test test-unit test-spark test-kafka test-long test-scenarios lint format bench docs lock clean ci
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -50,6 +50,9 @@ test-kafka: java $(STAMP) ## real brokers with real, really full disks
 
 test-long: java $(STAMP) ## what takes long: every rule of the tables, the demo with a part of it stopped
 	$(PYTEST) tests/spark tests/kafka -m long $(ARGS)
+
+test-scenarios: java $(STAMP) ## the proposals' scenarios on one real cluster
+	$(PYTEST) tests/scenarios $(ARGS)
 
 lint: docs ## ruff, formatting, mypy --strict and the documentation build
 	$(BIN)/ruff check $(CODE)

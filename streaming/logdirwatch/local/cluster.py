@@ -16,6 +16,9 @@ from logdirwatch.local.guard import Guard
 from logdirwatch.local.report import ClusterStatus
 from logdirwatch.local.state import Node, State, StateFile
 from logdirwatch.local.volumes import Space, volumes_of
+from logdirwatch.local.waiting import wait_until
+
+SIGNAL_DEADLINE_S = 30.0
 
 
 def _silent(line: str) -> None:
@@ -134,12 +137,12 @@ class LocalCluster:
         processes.kill([self._running(broker).process])
 
     def pause(self, broker: int) -> None:
-        """Stop a broker's process with SIGSTOP: it keeps its connections and answers nothing."""
-        processes.send(self._running(broker).process, signal.SIGSTOP)
+        """Stop a broker's process with SIGSTOP; return when it stands. It keeps its connections and answers nothing."""
+        self._signal(broker, signal.SIGSTOP, "paused")
 
     def resume(self, broker: int) -> None:
         """Let a paused broker go on."""
-        processes.send(self._running(broker).process, signal.SIGCONT)
+        self._signal(broker, signal.SIGCONT, "running")
 
     def stop(self, broker: int) -> None:
         """Ask a broker to shut down as an operator does, and kill it if it does not."""
@@ -228,6 +231,11 @@ class LocalCluster:
     def _changing(self) -> Iterator[State]:
         with self._file.exclusive():
             yield self.state()
+
+    def _signal(self, broker: int, number: signal.Signals, wanted: str) -> None:
+        node = self._running(broker)
+        processes.send(node.process, number)
+        wait_until(lambda: report.broker_state(node) == wanted, SIGNAL_DEADLINE_S, f"broker {broker} is not {wanted}")
 
     def _running(self, broker: int) -> Node:
         node = self.state().broker(broker)
