@@ -80,6 +80,10 @@ def _another_answers(memory: BrokerMemory, collector: str, at_ms: int) -> bool:
     )
 
 
+def _is_current(view: CollectorView, at_ms: int) -> bool:
+    return at_ms - view.taken_ms <= rules.SILENCE_POLLS * view.interval_ms
+
+
 def _failure(record: MetricsRecord) -> str:
     return f"{record.status}: {record.error}" if record.error else str(record.status)
 
@@ -115,7 +119,8 @@ def _lose(desk: Desk, status: BrokerStatus, reason: str, moment: Moment) -> None
 
 def _raise_unknown(desk: Desk, moment: Moment) -> None:
     memory = desk.memory
-    failures = min(view.failures for view in memory.collectors.values()) if memory.collectors else 0
+    # A collector that is gone must not vouch for the broker for ever.
+    failures = min((view.failures for view in memory.collectors.values() if _is_current(view, moment.at_ms)), default=0)
     if failures < desk.settings.failure_polls or memory.is_silent:
         return
     desk.book.raise_alert(

@@ -53,6 +53,7 @@ def _take_failure(desk: Desk, record: EventRecord, path: str, identity: str, mom
     if open_alert is not None:
         desk.book.answer_fast(identity, moment.at_ms, moment.at_ms, open_alert.alert_id)
     log_dirs.raise_offline(desk, path, log_dir, before, moment, identity)
+    pending.settle(desk, [path], moment)
 
 
 def _names_cause(log_dir: LogDirMemory, record: EventRecord) -> bool:

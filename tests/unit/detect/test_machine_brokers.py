@@ -145,6 +145,14 @@ def test_silence_makes_a_broker_unknown_once():
     assert driver.said() == []
 
 
+def test_a_collector_that_left_vouches_for_nobody():
+    driver = Driver().polls(0.5)
+    driver.poll(log_dir(), collector="gone")
+    for _ in range(8):
+        timeout(driver)
+    assert driver.said() == [("broker_unknown", "firing", "critical")]
+
+
 def test_a_broker_that_timed_out_and_then_falls_silent_is_handed_over_to_the_cluster():
     driver = Driver().polls(0.5)
     for _ in range(4):

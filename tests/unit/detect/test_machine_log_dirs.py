@@ -224,6 +224,18 @@ def test_a_bare_event_after_the_directory_failed_is_merged():
     assert driver.said()[-1] == ("log_dir_offline", "resolved", "merged")
 
 
+def test_a_bare_event_before_the_collectors_own_is_merged_into_it():
+    driver = Driver().polls(0.5)
+    driver.event()
+    driver.event(log_dir="/d1")
+    assert [(a.reason, a.log_dir) for a in driver.alerts] == [(None, "/d1"), ("merged", None)]
+    assert driver.alerts[1].merged_into == driver.alerts[0].alert_id
+    driver.poll(offline())
+    driver.wait(120_000)
+    assert len(driver.open_alerts()) == 1
+    assert "unconfirmed" not in {alert.reason for alert in driver.alerts}
+
+
 def test_a_bare_event_that_no_directory_follows_is_closed_after_a_minute():
     driver = Driver().polls(0.5)
     driver.event()

@@ -1,0 +1,129 @@
+"""What is done to the monitored cluster: topics, moves, data, clients, and everything mended."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from kafka import TopicPartition, TopicPartitionReplica
+
+from logdirwatch import kafka_clients
+from logdirwatch.local import faults, fill, probes
+from logdirwatch.local.cluster import LocalCluster
+from logdirwatch.local.fill import Target
+from logdirwatch.local.volumes import volumes_of
+from logdirwatch.settings import KafkaSettings
+from tests.scenarios.clients import Pair
+from tests.support.waiting import wait_until
+
+ANSWER_S = 60
+
+
+class Hands:
+    """One cluster, and the settings of its clients."""
+
+    def __init__(self, cluster: LocalCluster, monitored: KafkaSettings) -> None:
+        self.cluster = cluster
+        self.monitored = monitored
+
+    def log_dir(self, broker: int, index: int) -> str:
+        return self.cluster.state().broker(broker).log_dirs[index]
+
+    def topic(self, name: str, *assignments: list[int], at: tuple[int, int] | None = None, min_isr: int = 2) -> None:
+        """Make a topic, one partition a list of brokers; ``at``: the broker and directory that all of them lie in."""
+        configs = {"min.insync.replicas": str(min_isr)}
+        if at is not None:
+            assert len({tuple(brokers) for brokers in assignments}) == 1, "they lie in one directory of one broker"
+            fill.place_topic(self.target(*at), name, assignments[0], len(assignments), configs)
+            return
+        with kafka_clients.admin(self.monitored) as client:
+            wanted = {"assignments": dict(enumerate(assignments)), "configs": configs}
+            client.create_topics({name: wanted}, wait_for_metadata=True)
+
+    def delete_topics(self, *names: str) -> None:
+        with kafka_clients.admin(self.monitored) as client:
+            client.delete_topics(list(names))
+
+    def write(self, topic: str, records: int) -> None:
+        """Write records of 10 kB."""
+        client = kafka_clients.producer(self.monitored)
+        try:
+            for number in range(records):
+                client.send(topic, key=str(number).encode(), value=b"x" * 10_000)
+            client.flush(60)
+        finally:
+            kafka_clients.discard(client, 1)
+
+    def move(self, topic: str, partition: int, broker: int, to: str) -> None:
+        """Ask a broker to move its replica to another of its directories."""
+        with kafka_clients.admin(self.monitored) as client:
+            client.alter_replica_log_dirs({TopicPartitionReplica(topic, partition, broker): to})
+
+    def reassign(self, topic: str, *assignments: list[int]) -> None:
+        """Give the partitions of a topic other brokers."""
+        with kafka_clients.admin(self.monitored) as client:
+            wanted = {TopicPartition(topic, number): brokers for number, brokers in enumerate(assignments)}
+            client.alter_partition_reassignments(wanted)
+
+    @contextmanager
+    def slow_moves(self, broker: int) -> Iterator[None]:
+        """Limit the moves between the directories of a broker to a byte a second."""
+        key = "replica.alter.log.dirs.io.max.bytes.per.second"
+        command = [self.cluster.tool("kafka-configs"), "--bootstrap-server", self.cluster.bootstrap_servers, "--alter"]
+        command += ["--entity-type", "brokers", "--entity-name", str(broker)]
+        subprocess.run([*command, "--add-config", f"{key}=1"], check=True, capture_output=True)
+        try:
+            yield
+        finally:
+            subprocess.run([*command, "--delete-config", key], check=True, capture_output=True)
+
+    def clients(self, topic: str, partitions: int = 1) -> Pair:
+        """A producer and a consumer of a topic, to be entered."""
+        return Pair(self.monitored, topic, partitions)
+
+    def target(self, broker: int, index: int) -> Target:
+        state = self.cluster.state()
+        return Target(state, volumes_of(state), state.broker(broker), index)
+
+    def topic_names(self) -> list[str]:
+        """Every topic but Kafka's own."""
+        with kafka_clients.admin(self.monitored) as client:
+            return [name for name in client.list_topics() if not name.startswith("__")]
+
+    def out_of_sync(self) -> list[str]:
+        """The partitions whose replicas are not all in sync."""
+        with kafka_clients.admin(self.monitored) as client:
+            described = client.describe_topics()
+        return [
+            f"{topic['name']}-{part['partition_index']} in sync on {part['isr_nodes']} of {part['replica_nodes']}"
+            for topic in described
+            for part in topic["partitions"]
+            if set(part["isr_nodes"]) != set(part["replica_nodes"])
+        ]
+
+    def mend(self, broker: int) -> bool:
+        """Mend every directory of a broker and let it run; return whether it was started."""
+        is_stopped = self._resumed(broker)
+        targets = [self.target(broker, index) for index in range(len(self.cluster.state().broker(broker).log_dirs))]
+        if not is_stopped and self._needs_restart(broker, targets):
+            self.cluster.stop(broker)
+            is_stopped = True
+        for target in targets:
+            faults.mend(target)
+        if is_stopped:
+            self.cluster.start(broker)
+        return is_stopped
+
+    def _resumed(self, broker: int) -> bool:
+        """Let a paused broker go on; return whether it does not run at all."""
+        status = self.cluster.status().brokers[broker].status
+        if status == "paused":
+            self.cluster.resume(broker)
+        return status == "stopped"
+
+    def _needs_restart(self, broker: int, targets: list[Target]) -> bool:
+        """Kafka takes no directory back while it runs."""
+        if not all(target.volumes.view(target.log_dir).is_dir() for target in targets):
+            return True
+        address = targets[0].node.address
+        errors = wait_until(lambda: probes.log_dir_errors(address, broker), ANSWER_S, f"broker {broker} to answer")
+        return any(errors.values())

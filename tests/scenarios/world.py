@@ -1,0 +1,372 @@
+"""The watched cluster of the scenarios: what happens to it, what is said of it, and how it is made whole again."""
+
+import copy
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+
+from logdirwatch import kafka_clients, telemetry
+from logdirwatch import settings as configuration
+from logdirwatch.demo import tables
+from logdirwatch.demo.services import Service
+from logdirwatch.local.cluster import LocalCluster
+from logdirwatch.local.config import CLUSTER
+from logdirwatch.model import topics
+from tests.kafka import collecting
+from tests.scenarios.clients import Pair
+from tests.scenarios.hands import Hands
+from tests.scenarios.reading import Alerts, Place, Record, Tail, line, place_of, taken
+from tests.support.waiting import wait_until
+
+BROKERS = (0, 1, 2, 3)
+DEADLINE_S = 240.0
+START_DEADLINE_S = 420.0
+PAUSE_S = 0.5
+TABLE_PAUSE_S = 1.0
+RECENT = 25
+FLOWING = 100
+
+# Waits of minutes are waits of seconds here. No forecast: a suite that crosses two full hours would have one.
+QUICK: dict[str, Any] = {
+    "collect": {
+        "collector": "first",
+        "metrics_interval_ms": 1_000,
+        "partitions_interval_ms": 1_000,
+        "inventory_interval_ms": 5_000,
+        # Three polls of a hanging broker fail before the controller gives it up, which takes five seconds.
+        "request_timeout_ms": 1_500,
+        "backoff_max_ms": 2_000,
+    },
+    "detect": {
+        "broker_offline_grace_ms": 5_000,
+        "failure_polls": 3,
+        "silence_min_ms": 15_000,
+        "event_wait_ms": 10_000,
+        "state_refresh_ms": 5_000,
+        # A dozen scenarios hurt the same brokers within an hour, which is no flapping.
+        "flapping_times": 1_000,
+        "changed_hold_ms": 5_000,
+        "thresholds": {"filling_within_ms": 0, "critical_within_ms": 0},
+    },
+    "fleet": {"silence_gather_ms": 5_000, "risk_after_ms": 5_000, "risk_hold_ms": 5_000},
+}
+
+T = TypeVar("T")
+
+
+def of_dir(broker: int, path: str) -> set[Place]:
+    """The alert of a directory that is lost."""
+    return {("log_dir_offline", broker, path)}
+
+
+def of_broker(broker: int) -> set[Place]:
+    """The alerts of a broker that is away: unknown while only its polls fail, offline when the controller says so."""
+    return {("broker_unknown", broker, None), ("broker_offline", broker, None)}
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def write_config(cluster: LocalCluster, path: Path, **collect: Any) -> Path:
+    """Write the local cluster's own configuration, quickened; ``collect`` goes over its section."""
+    content = yaml.safe_load(cluster.config_path.read_text())
+    for section, values in copy.deepcopy(QUICK).items():
+        content.setdefault(section, {}).update(values)
+    content["collect"].update(collect)
+    path.write_text(yaml.safe_dump(content))
+    return path
+
+
+class World(Hands):
+    """Cluster, collector and stream, shared by all scenarios; ``begin`` is set anew for each of them."""
+
+    def __init__(self, cluster: LocalCluster, logs: Path) -> None:
+        self.logs = logs
+        self.config = write_config(cluster, logs / "logdirwatch.yaml")
+        self.settings = configuration.load(self.config)
+        super().__init__(cluster, self.settings.clusters[CLUSTER])
+        self.collector = self._service("collect", self.config, "collect.log")
+        self.stream = self._service("stream", self.config, "stream.log")
+        self.begin: frozenset[str] = frozenset()
+        self.begin_ms = 0
+        self.expected: set[Place] = set()
+        self._states: dict[int, Record] = {}
+
+    @contextmanager
+    def running(self) -> Iterator["World"]:
+        """Everything started, and every broker judged and stored once."""
+        telemetry.create_missing(self.settings)
+        with ExitStack() as stack:
+            self._alerts = Alerts(self.settings.telemetry)
+            self._tails = {
+                name: Tail(self.settings.telemetry, name) for name in (topics.METRICS, topics.EVENTS, topics.STATE)
+            }
+            for tail in (self._alerts, *self._tails.values()):
+                stack.callback(tail.close)
+            for service in (self.collector, self.stream):
+                stack.callback(service.stop)
+                service.start()
+            self.settle(START_DEADLINE_S)
+            self.wait_rows("broker_state", lambda rows: len(rows) == len(BROKERS), "every broker stored")
+            self.wait_rows(
+                "log_dir_inventory",
+                lambda rows: {row["broker"] for row in rows} == {None, *BROKERS},
+                "a first inventory stored",
+            )
+            yield self
+
+    # -- waiting
+
+    def wait(
+        self, condition: Callable[[], T], message: str, deadline_s: float = DEADLINE_S, pause_s: float = PAUSE_S
+    ) -> T:
+        """Return the first true value of ``condition``; fail with what was said lately and where the logs are."""
+
+        def seen() -> T:
+            self.collector.check()
+            self.stream.check()
+            return condition()
+
+        try:
+            return wait_until(seen, deadline_s, message, pause_s=pause_s)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.told()}") from None
+
+    def told(self) -> str:
+        """The last revisions on the alert topic, and where the logs are."""
+        recent = self._alerts.revisions()[-RECENT:]
+        alerts = "\n".join(f"  {line(record)}" for record in recent) or "  none"
+        brokers = "\n".join(
+            f"  broker {number}: {state['status']} ({state['reason']}), "
+            + ", ".join(f"{view['path'][-7:]} {view['status']}" for view in state["log_dirs"])
+            for number, state in sorted(self.states().items())
+        )
+        return (
+            f"the last alerts (this scenario began at {self.begin_ms}):\n{alerts}\nthe brokers:\n{brokers}\n"
+            f"collector: {self.collector.tail()}\nstream: {self.stream.tail()}"
+        )
+
+    # -- alerts
+
+    def mark(self) -> frozenset[str]:
+        """The alerts known by now."""
+        return frozenset(self._alerts.latest())
+
+    def alerts(self) -> list[Record]:
+        """The latest revision of every alert of this scenario, in the order in which they came up."""
+        return self.since(self.begin)
+
+    def since(self, mark: frozenset[str]) -> list[Record]:
+        """The latest revision of every alert that came up after ``mark``."""
+        return [record for alert_id, record in self._alerts.latest().items() if alert_id not in mark]
+
+    def life(self, alert_id: str) -> list[Record]:
+        """Every revision of one alert."""
+        mine = {record["revision"]: record for record in self._alerts.revisions() if record["alert_id"] == alert_id}
+        return [mine[revision] for revision in sorted(mine)]
+
+    def wait_alert(self, **wanted: Any) -> Record:
+        """Wait for a revision of an alert of this scenario whose fields are as ``wanted``."""
+
+        def found() -> Record | None:
+            mine = (record for record in self._alerts.revisions() if record["alert_id"] not in self.begin)
+            return next((r for r in mine if all(r[name] == value for name, value in wanted.items())), None)
+
+        said = ", ".join(f"{name} {value}" for name, value in wanted.items())
+        return self.wait(found, f"an alert with {said}")
+
+    def came_up(self) -> list[Place]:
+        """What alerts of this scenario are about, in the order in which they came up."""
+        return [place_of(self.life(record["alert_id"])) for record in self.alerts()]
+
+    def expects(self, *places: set[Place]) -> None:
+        """Name what may come up in this scenario; anything else fails it, at the latest when all is whole again."""
+        self.expected = self.expected.union(*places)
+
+    def nothing_else(self, mark: frozenset[str] | None = None, allowed: set[Place] | None = None) -> None:
+        """Nothing but what is expected came up, also after all that was written until now was judged."""
+        self.judged()
+        known = self.begin if mark is None else mark
+        may = self.expected if allowed is None else allowed
+        lives = [self.life(record["alert_id"]) for record in self.since(known)]
+        wrong = [line(life[0]) for life in lives if place_of(life) not in may]
+        assert not wrong, "something else came up:\n" + "\n".join(wrong) + f"\n{self.told()}"
+
+    def judged(self) -> None:
+        """Wait until detect, and then fleet, have ended a batch with everything written before this call."""
+        for query, names in (("detect", (topics.METRICS, topics.EVENTS)), ("fleet", (topics.STATE,))):
+            ends = {name: self._tails[name].ends() for name in names}
+
+            def is_past(query: str = query, ends: dict[str, dict[str, int]] = ends) -> bool:
+                done = taken(self.settings.checkpoints.path, query)
+                return all(
+                    done.get(name, {}).get(number, 0) >= end
+                    for name, partitions in ends.items()
+                    for number, end in partitions.items()
+                )
+
+            self.wait(is_past, f"{query} to come up to {ends}")
+
+    def has_metrics_since(self, at_ms: int) -> bool:
+        """Whether the collector wrote a record of that time or later."""
+        return self._tails[topics.METRICS].has_since(at_ms)
+
+    def reported(self) -> set[tuple[str, int | None]]:
+        """Which collector wrote of which broker since the last call."""
+        read = (json.loads(message.value) for message in self._tails[topics.METRICS].read())
+        return {(record["collector"], record.get("broker")) for record in read}
+
+    # -- states and tables
+
+    def states(self) -> dict[int, Record]:
+        """The last state record of every broker."""
+        for message in self._tails[topics.STATE].read():
+            if message.value is not None:
+                record = json.loads(message.value)
+                self._states[record["broker"]] = record
+        return self._states
+
+    def rows(self, table: str, **wanted: Any) -> list[Record]:
+        """A table's rows whose columns are as ``wanted``."""
+        found = tables.rows(self.settings.tables_path, table)
+        return [row for row in found if all(row[name] == value for name, value in wanted.items())]
+
+    def wait_rows(self, table: str, holds: Callable[[list[Record]], Any], message: str, **wanted: Any) -> list[Record]:
+        """Wait until the rows of a table whose columns are as ``wanted`` are such that ``holds``; return them."""
+        last: list[Record] = []
+
+        def found() -> tuple[list[Record]] | None:
+            last[:] = self.rows(table, **wanted)
+            return (last,) if holds(last) else None
+
+        try:
+            self.wait(found, f"{table}: {message}", pause_s=TABLE_PAUSE_S)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\nits rows at last: {_short(last)}") from None
+        return last
+
+    def transitions(self, broker: int, log_dir: str | None = None) -> list[Record]:
+        """The changes of status of this scenario of one broker, or of one directory, oldest first."""
+        mine = self.rows("transitions", broker=broker, log_dir=log_dir)
+        return sorted((row for row in mine if row["at_ms"] >= self.begin_ms), key=lambda row: row["at_ms"])
+
+    def steps(self, broker: int, log_dir: str | None = None) -> list[str]:
+        """The statuses that a broker or directory went through, those left out that a single missed poll brings."""
+        steps = ["online"]
+        for row in self.transitions(broker, log_dir):
+            if row["to_status"] not in {"unknown", steps[-1]}:
+                steps.append(row["to_status"])
+        return steps[1:]
+
+    def status(self) -> Record:
+        """What ``logdirwatch status --json`` says of the cluster."""
+        done = collecting.run(self.config, "status", "--json")
+        assert done.returncode == 0, done.stderr
+        (cluster,) = json.loads(done.stdout)["clusters"]
+        return cluster
+
+    # -- what is done, and what is waited for then
+
+    def known_topic(self, name: str, *assignments: list[int], at: tuple[int, int] | None = None) -> None:
+        """Make a topic and wait until the tables have all its replicas: an offline directory lists none any more."""
+        self.topic(name, *assignments, at=at)
+        replicas = sum(len(brokers) for brokers in assignments)
+        path = None if at is None else self.log_dir(*at)
+        self.wait_rows(
+            "replica_state",
+            lambda rows: (
+                len(rows) == replicas
+                and {row["status"] for row in rows} == {"online"}
+                and (at is None or {row["log_dir"] for row in rows if row["broker"] == at[0]} == {path})
+            ),
+            f"the {replicas} replicas online and listed",
+            topic=name,
+        )
+
+    def send_event(self, **fields: Any) -> None:
+        """Write an event as somebody else's program does, and wait for its acknowledgement."""
+        client = kafka_clients.producer(self.settings.telemetry, acks="all")
+        try:
+            client.send(topics.EVENTS, json.dumps(fields).encode()).get(timeout=30)
+        finally:
+            kafka_clients.discard(client, 5)
+
+    def flows(self, pair: Pair) -> None:
+        """Wait until the consumer has read more: both are served."""
+        before = pair.received
+        self.wait(lambda: pair.received >= before + FLOWING, f"records of {pair.topic} to flow")
+
+    def restore(self, broker: int, index: int) -> None:
+        """Mend a directory; the restart of its broker may be noticed."""
+        self.expects(of_broker(broker))
+        self.cluster.restore(broker, index)
+
+    def second_collector(self) -> Service:
+        """Another collector of the same cluster, not started."""
+        config = write_config(self.cluster, self.logs / "second.yaml", collector="second")
+        return self._service("collect", config, "second.log")
+
+    # -- the end of a scenario
+
+    def heal(self) -> None:
+        """Mend every directory, let every broker run, and let collector and stream run."""
+        for broker in BROKERS:
+            if self.mend(broker):
+                self.expects(of_broker(broker))
+        for service in (self.collector, self.stream):
+            if service._process is None or service._process.poll() is not None:
+                service.stop()
+                service.start()
+        if left := self.topic_names():
+            self.delete_topics(*left)
+
+    def settle(self, deadline_s: float = DEADLINE_S) -> None:
+        """Wait until all is online by a judgement younger than this call, and no alert of this scenario fires."""
+        since_ms = now_ms()
+        missing: list[str] = []
+
+        def is_settled() -> bool:
+            missing[:] = self._missing(since_ms)
+            return not missing
+
+        try:
+            self.wait(is_settled, "everything online and no alert firing", deadline_s, TABLE_PAUSE_S)
+        except AssertionError as error:
+            raise AssertionError(f"not settled: {'; '.join(missing)}\n{error}") from None
+
+    def _missing(self, since_ms: int) -> list[str]:
+        states = self.states()
+        stale = [f"broker {n} not judged" for n in BROKERS if n not in states or states[n]["at_ms"] < since_ms]
+        if stale:
+            return stale
+        brokers = [f"broker {n} {state['status']}" for n, state in states.items() if state["status"] != "online"]
+        log_dirs = [
+            f"{view['path']} {view['status']}"
+            for state in states.values()
+            for view in state["log_dirs"]
+            if view["status"] != "online"
+        ]
+        firing = [line(record) for record in self.alerts() if record["status"] == "firing"]
+        return brokers or log_dirs or firing or self.out_of_sync() or self._left_in_tables()
+
+    def _left_in_tables(self) -> list[str]:
+        """Topics that were deleted and have rows still; a scenario must not take them for its own."""
+        stored = {row["topic"] for row in self.rows("replica_state") + self.rows("topic_state")}
+        return [f"{topic} has rows" for topic in sorted(stored - set(self.topic_names())) if not topic.startswith("__")]
+
+    def _service(self, command: str, config: Path, log: str) -> Service:
+        return Service(command, ["--config", str(config), command], self.logs / log)
+
+
+def _short(rows: list[Record]) -> str:
+    told = [
+        {name: value for name, value in row.items() if value is not None and name not in {"record", "configs"}}
+        for row in rows[:RECENT]
+    ]
+    return "\n".join(map(str, told)) or "none"
