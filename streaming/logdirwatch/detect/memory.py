@@ -6,13 +6,12 @@ that a lost checkpoint is made good from the topic.
 
 from typing import Any
 
-import msgspec
 from msgspec import Struct, field
 
 from logdirwatch.detect.forecast import Peaks
-from logdirwatch.errors import UserError
 from logdirwatch.model.records import PartitionHealth
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus, PollStatus, Rule, Severity
+from logdirwatch.state_codec import StateCodec
 
 MEMORY_VERSION = 1
 
@@ -159,26 +158,6 @@ class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
     failed_partitions: dict[str, int] = field(default_factory=dict)
 
 
-_encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(BrokerMemory)
-
-
-def encode(memory: BrokerMemory) -> str:
-    """Return the body that stands for ``memory``."""
-    return _encoder.encode(memory).decode()
-
-
-def decode(version: int, body: str) -> BrokerMemory:
-    """Return the memory that ``body`` stands for.
-
-    Raises UserError when it was written by another release and cannot be read.
-    """
-    if version != MEMORY_VERSION:
-        raise UserError(
-            f"detect: the checkpoint holds state of version {version}, this release reads version {MEMORY_VERSION}; "
-            "run the release that wrote it, or start with an empty checkpoint folder"
-        )
-    try:
-        return _decoder.decode(body)
-    except msgspec.MsgspecError as error:
-        raise UserError(f"detect: the checkpoint's state cannot be read: {error}") from None
+_CODEC = StateCodec("detect", MEMORY_VERSION, BrokerMemory)
+encode = _CODEC.encode
+decode = _CODEC.decode

@@ -6,12 +6,11 @@ only what is judged, and as arrays without names. Fields may be added at the end
 
 from typing import Any
 
-import msgspec
 from msgspec import Struct, field
 
-from logdirwatch.errors import UserError
 from logdirwatch.model.records import PartitionHealth
 from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, Rule, Severity
+from logdirwatch.state_codec import StateCodec
 
 MEMORY_VERSION = 1
 
@@ -92,26 +91,6 @@ class FleetMemory(Struct, kw_only=True, omit_defaults=True):
     alerts: dict[str, FleetAlert] = field(default_factory=dict)
 
 
-_encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(FleetMemory)
-
-
-def encode(memory: FleetMemory) -> str:
-    """Return the body that stands for ``memory``."""
-    return _encoder.encode(memory).decode()
-
-
-def decode(version: int, body: str) -> FleetMemory:
-    """Return the memory that ``body`` stands for.
-
-    Raises UserError when it was written by another release and cannot be read.
-    """
-    if version != MEMORY_VERSION:
-        raise UserError(
-            f"fleet: the checkpoint holds state of version {version}, this release reads version {MEMORY_VERSION}; "
-            "run the release that wrote it, or start with an empty checkpoint folder"
-        )
-    try:
-        return _decoder.decode(body)
-    except msgspec.MsgspecError as error:
-        raise UserError(f"fleet: the checkpoint's state cannot be read: {error}") from None
+_CODEC = StateCodec("fleet", MEMORY_VERSION, FleetMemory)
+encode = _CODEC.encode
+decode = _CODEC.decode

@@ -1,0 +1,37 @@
+"""How a query's memory is written down: one value ``struct<version:int, body:string>`` of Spark's state."""
+
+from typing import Generic, TypeVar
+
+import msgspec
+
+from logdirwatch.errors import UserError
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+class StateCodec(Generic[T]):
+    """Writes and reads the memory ``kind`` of ``query``, in the form of ``version``."""
+
+    def __init__(self, query: str, version: int, kind: type[T]) -> None:
+        self._query, self._version = query, version
+        self._encoder = msgspec.json.Encoder()
+        self._decoder = msgspec.json.Decoder(kind)
+
+    def encode(self, memory: T) -> str:
+        """Return the body that stands for ``memory``."""
+        return self._encoder.encode(memory).decode()
+
+    def decode(self, version: int, body: str) -> T:
+        """Return the memory that ``body`` stands for.
+
+        Raises UserError when it was written by another release and cannot be read.
+        """
+        if version != self._version:
+            raise UserError(
+                f"{self._query}: the checkpoint holds state of version {version}, this release reads version "
+                f"{self._version}; run the release that wrote it, or start with an empty checkpoint folder"
+            )
+        try:
+            return self._decoder.decode(body)
+        except msgspec.MsgspecError as error:
+            raise UserError(f"{self._query}: the checkpoint's state cannot be read: {error}") from None
