@@ -145,6 +145,35 @@ def test_silence_makes_a_broker_unknown_once():
     assert driver.said() == []
 
 
+def test_the_alert_of_a_lost_broker_names_the_directory_that_was_worst():
+    driver = Driver()
+    for _ in range(2):
+        driver.poll(log_dir("/d1", 0.998, is_metadata_dir=True), log_dir("/d2", 0.8), log_dir("/d3", 0.2))
+    while not driver.said("broker_offline"):
+        fenced(driver)
+    (alert,) = (alert for alert in driver.alerts if alert.rule == "broker_offline")
+    assert "last seen: metadata directory /d1 saturated at 99.8%" in alert.summary
+    assert alert.evidence["log_dirs"]["/d1"]["is_metadata_dir"] is True
+
+
+def test_an_offline_directory_that_is_taken_out_of_the_configuration_ends_its_alert():
+    driver = Driver().poll(log_dir("/d1"), log_dir("/d2"), configs={"log.dirs": "/d1,/d2"})
+    driver.poll(log_dir("/d1"), log_dir("/d2", error_code=56))
+    assert driver.memory.status == "degraded"
+    driver.poll(log_dir("/d1"), configs={"log.dirs": "/d1"})
+    assert driver.said("log_dir_offline")[-1] == ("log_dir_offline", "resolved", "no longer in log.dirs")
+    assert driver.memory.status == "online"
+
+
+def test_a_reported_failure_that_turns_out_to_be_saturation_is_told_as_that():
+    driver = Driver().polls(0.5)
+    driver.event(log_dir="/d1")
+    assert driver.status() == "offline"
+    driver.polls(0.97)
+    assert driver.status() == "saturated"
+    assert driver.said()[-2:] == [("log_dir_offline", "resolved", "unconfirmed"), ("log_dir_space", "firing", "page")]
+
+
 def test_a_collector_that_left_vouches_for_nobody():
     driver = Driver().polls(0.5)
     driver.poll(log_dir(), collector="gone")
