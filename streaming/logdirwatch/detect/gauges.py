@@ -4,10 +4,12 @@ from logdirwatch.detect import evidence, suspicions, wording
 from logdirwatch.detect.alerts import RECOVERED
 from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.model.records import MetricsRecord
-from logdirwatch.model.vocabulary import Rule, Severity
+from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, Rule, Severity
 
 FLUSH_MS = "LogFlushTimeMs:p99"
 SCRAPE_AGE_MS = "scrape_age_ms"
+OFFLINE_COUNT = "OfflineLogDirectoryCount"
+MISCOUNTS = 3
 QUEUED = "QueuedReplicaToDirAssignments"
 
 
@@ -24,6 +26,22 @@ def take_gauges(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
         )
     if queued is not None:
         _take_queue(desk, queued, moment)
+    if (counted := gauges.get(OFFLINE_COUNT)) is not None:
+        _compare_count(desk, record, int(counted), moment)
+
+
+def _compare_count(desk: Desk, record: MetricsRecord, counted: int, moment: Moment) -> None:
+    """Kafka counts its offline directories twice, as a gauge and in DescribeLogDirs; one of them may be wrong."""
+    memory = desk.memory
+    told = sum(log_dir.error_code == KAFKA_STORAGE_ERROR for log_dir in record.log_dirs)
+    if counted == told:
+        memory.miscounts = 0
+        suspicions.clear(desk, None, suspicions.OFFLINE_COUNT, moment)
+        return
+    memory.miscounts += 1
+    if memory.miscounts >= MISCOUNTS and suspicions.OFFLINE_COUNT not in memory.suspicions:
+        text = f"it counts {counted} offline directories and lists {told}"
+        suspicions.suspect(desk, None, suspicions.OFFLINE_COUNT, text, moment)
 
 
 def _take_queue(desk: Desk, queued: float, moment: Moment) -> None:

@@ -155,6 +155,7 @@ class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
     flush: Pace = field(default_factory=Pace)
     suspicions: dict[str, str] = field(default_factory=dict)
     queued_since_ms: int | None = None
+    miscounts: int = 0
     failed_partitions: dict[str, int] = field(default_factory=dict)
 
 

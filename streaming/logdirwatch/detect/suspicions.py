@@ -15,6 +15,7 @@ PROBE = "probe"
 READ_ONLY = "read_only"
 SLOW_PROBE = "slow_probe"
 SLOW_FLUSH = "slow_flush"
+OFFLINE_COUNT = "offline_count"
 LEARNING = 20
 LEARNED = 0.05
 

@@ -113,6 +113,21 @@ def test_a_repeated_look_changes_nothing():
     assert len(driver.alerts) == before
 
 
+def test_a_broker_that_counts_more_offline_directories_than_it_lists_is_suspect():
+    driver = Driver()
+    count = {"OfflineLogDirectoryCount": 1.0}
+    for _ in range(2):
+        driver.poll(log_dir("/d1"), log_dir("/d2"), metrics=count)
+    driver.poll(log_dir("/d1"), log_dir("/d2", error_code=56), metrics=count)
+    assert suspected(driver) == [], "the gauge was read a moment sooner or later"
+    for _ in range(3):
+        driver.poll(log_dir("/d1"), log_dir("/d2", error_code=56), metrics={"OfflineLogDirectoryCount": 2.0})
+    assert suspected(driver) == [(None, ["offline_count"])]
+    assert "it counts 2 offline directories and lists 1" in driver.alerts[-1].summary
+    driver.poll(log_dir("/d1"), log_dir("/d2", error_code=56), metrics=count)
+    assert suspected(driver) == []
+
+
 def test_placement_reports_that_wait_are_told_after_a_minute():
     driver = Driver()
     for _ in range(12):

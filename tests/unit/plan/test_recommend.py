@@ -175,6 +175,10 @@ class TestFailed:
         assert "--replica-alter-log-dirs-throttle 50000000" in execute
         assert "--timeout 60000" in execute
 
+    def test_the_old_copies_are_named_as_strays_that_come_back_with_the_disk(self):
+        (strays,) = (p for p in recommended(alert(), *FAILED)[0].preconditions if p["name"] == "strays")
+        assert strays["text"] == "the old copies on /d1 are strays once the disk is back"
+
     def test_restart_waits_for_the_disk(self):
         action = of_kind(recommended(alert(), *FAILED), ActionKind.RESTART_BROKER)
         assert [veto["name"] for veto in action.vetoes] == ["known_sick_disk"]
