@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from logdirwatch.detect.memory import LogDirMemory
+from logdirwatch.detect.memory import BrokerMemory, LogDirMemory
 from logdirwatch.detect.settings import Thresholds
 from logdirwatch.model.records import LogDirSample, PartitionHealth
 from logdirwatch.model.vocabulary import SPACE_STATUSES, Cause, LogDirStatus, Severity
@@ -150,6 +150,18 @@ def offline_cause(memory: LogDirMemory, thresholds: Thresholds, at_ms: int) -> t
     if is_recent:
         return Cause.FAILED, "space_was_left"
     return Cause.UNKNOWN, "sample_too_old"
+
+
+def halts_broker(memory: BrokerMemory, path: str) -> str | None:
+    """Return why the broker halts when this directory fails, None when it would go on without it.
+
+    Kafka 4.3.1 halts with the directory of its metadata log and with its last one (``ReplicaManager`` and
+    ``LogManager.handleLogDirFailure``).
+    """
+    if memory.log_dirs[path].is_metadata_dir:
+        return "metadata_dir"
+    others = [log_dir.status for other, log_dir in memory.log_dirs.items() if other != path]
+    return "last_dir" if all(status is LogDirStatus.OFFLINE for status in others) else None
 
 
 def offline_severity(partitions: PartitionHealth | None) -> Severity:

@@ -74,7 +74,12 @@ def _tell_space(desk: Desk, path: str, log_dir: LogDirMemory, before: str | None
         path,
         severity=rules.SPACE_SEVERITY[wanted],
         transition=(before, wanted),
-        evidence={**evidence.last_sample(log_dir), "decided_by": decided_by, "shares_volume_with": sharing[1:]},
+        evidence={
+            **evidence.last_sample(log_dir),
+            "decided_by": decided_by,
+            "shares_volume_with": sharing[1:],
+            "halts_broker": rules.halts_broker(desk.memory, path),
+        },
         affected=evidence.affected(desk, log_dir),
         summary=wording.space(desk.memory, path, log_dir, decided_by),
         at_ms=moment.at_ms,

@@ -1,7 +1,7 @@
 """The sentences of alerts: what happened, how bad, and whether it can wait until morning."""
 
 from logdirwatch.detect.memory import BrokerMemory, Change, LogDirMemory
-from logdirwatch.detect.rules import used_ratio
+from logdirwatch.detect.rules import halts_broker, used_ratio
 from logdirwatch.model.records import PartitionHealth
 from logdirwatch.model.vocabulary import Cause, LogDirStatus
 
@@ -23,6 +23,7 @@ def size(value: int | float | None) -> str:
     return f"{value / _GIB:.1f} GiB" if value >= _GIB else f"{value / _MIB:.1f} MiB"
 
 
+_HALTS = {"metadata_dir": "the directory of its metadata log", "last_dir": "its last directory"}
 _ASKED_BY = {
     "forecast": "by its forecast",
     "moves_do_not_fit": "running moves bring more than fits",
@@ -40,6 +41,8 @@ def space(memory: BrokerMemory, path: str, log_dir: LogDirMemory, decided_by: st
     left_s = _seconds_left(log_dir)
     if left_s is not None:
         text += f", full in about {_duration(left_s)}"
+    if why := halts_broker(memory, path):
+        text += f"; the whole broker halts with it: it is {_HALTS[why]}"
     return f"{text}; {_waits_for_space(log_dir, left_s)}"
 
 

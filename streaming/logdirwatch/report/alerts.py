@@ -14,9 +14,17 @@ from logdirwatch.report.words import change, colour, place, short_id, utc
 
 
 def listed(alerts: Iterable[AlertRecord], *, everything: bool) -> list[AlertRecord]:
-    """Return the alerts to show, loudest first, then the oldest; resolved ones last and only if asked for."""
+    """Return the alerts to show: loudest first, what halts a whole broker before the rest, then the oldest.
+
+    Resolved ones come last, and only if asked for.
+    """
     shown = [a for a in alerts if not is_heartbeat(a) and (everything or a.status is AlertStatus.FIRING)]
-    return sorted(shown, key=lambda a: (a.status is AlertStatus.RESOLVED, -a.severity.rank, a.opened_at_ms, a.alert_id))
+    return sorted(shown, key=_rank)
+
+
+def _rank(alert: AlertRecord) -> tuple[bool, int, bool, int, str]:
+    is_over, spares_broker = alert.status is AlertStatus.RESOLVED, not alert.evidence.get("halts_broker")
+    return is_over, -alert.severity.rank, spares_broker, alert.opened_at_ms, alert.alert_id
 
 
 def view(alerts: Iterable[AlertRecord], now_ms: int, width: int) -> RenderableType:

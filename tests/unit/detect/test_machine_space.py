@@ -89,6 +89,24 @@ def test_a_file_system_that_counts_no_inodes_is_judged_by_space():
     assert driver.status() == "online"
 
 
+def test_a_directory_that_takes_the_whole_broker_along_says_so():
+    driver = Driver()
+    for _ in range(2):
+        driver.poll(log_dir("/d1", 0.8, is_metadata_dir=True), log_dir("/d2", 0.8, is_metadata_dir=False))
+    by_path = {alert.log_dir: alert for alert in driver.alerts}
+    assert by_path["/d1"].evidence["halts_broker"] == "metadata_dir"
+    assert "the whole broker halts with it: it is the directory of its metadata log" in by_path["/d1"].summary
+    assert by_path["/d2"].evidence["halts_broker"] is None
+    assert "halts" not in by_path["/d2"].summary
+
+
+def test_the_last_directory_that_is_left_says_so():
+    driver = Driver().poll(log_dir("/d1"), log_dir("/d2"))
+    for _ in range(2):
+        driver.poll(log_dir("/d1", error_code=56), log_dir("/d2", 0.8))
+    assert evidence(driver)["halts_broker"] == "last_dir"
+
+
 def test_two_directories_on_one_volume_are_seen_and_speak_with_one_alert():
     driver = Driver()
     for number in range(TOGETHER + 2):

@@ -23,6 +23,12 @@ def test_the_loudest_stand_first_and_then_the_oldest():
     assert [a.alert_id for a in listed(alerts, everything=False)] == ["old", "young", "warning"]
 
 
+def test_among_equals_what_halts_a_whole_broker_stands_first():
+    halting = {"halts_broker": "metadata_dir"}
+    alerts = [alert(alert_id="a", opened_at_ms=1), alert(alert_id="b", opened_at_ms=2, evidence=halting)]
+    assert [shown.alert_id for shown in listed(alerts, everything=False)] == ["b", "a"]
+
+
 def test_resolved_alerts_are_shown_last_and_only_when_asked_for():
     alerts = [alert("over", severity=Severity.PAGE, status=AlertStatus.RESOLVED), alert("open")]
     assert [a.alert_id for a in listed(alerts, everything=False)] == ["open"]
