@@ -18,7 +18,9 @@ _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProv
 _LOG4J2 = Path(__file__).parent.parent / "conf" / "log4j2.properties"
 # With the first compiler alone Java keeps 48 MiB for compiled code; six queries fill it, and then all is interpreted.
 _CODE_CACHE = "-XX:ReservedCodeCacheSize=256m"
-_JAVA_OPTIONS = (f"-Dlog4j2.configurationFile={_LOG4J2}", "-XX:+UseSerialGC", _CODE_CACHE)
+# Spark loads this much; with less at hand Java collects everything several times while it starts.
+_METASPACE = "-XX:MetaspaceSize=256m"
+_JAVA_OPTIONS = (f"-Dlog4j2.configurationFile={_LOG4J2}", "-XX:+UseSerialGC", _CODE_CACHE, _METASPACE)
 
 # What the queries need wherever they run; a cluster's own configuration adds to it.
 SESSION_CONF = {
