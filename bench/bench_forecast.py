@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from logdirwatch.detect.forecast import HOUR_MS, Moving, Peaks, forecast, note
+from logdirwatch.detect.forecast import Moving, Peaks, forecast, note
+from logdirwatch.detect.settings import HOUR_MS
 
 DAY_MS = 24 * HOUR_MS
 MONTH_MS = 30 * DAY_MS

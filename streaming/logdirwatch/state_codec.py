@@ -1,12 +1,14 @@
 """How a query's memory is written down: one value ``struct<version:int, body:string>`` of Spark's state."""
 
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from logdirwatch.errors import UserError
 
 T = TypeVar("T", bound=msgspec.Struct)
+
+STATE_SCHEMA = "version int, body string"
 
 
 class StateCodec(Generic[T]):
@@ -35,3 +37,14 @@ class StateCodec(Generic[T]):
             return self._decoder.decode(body)
         except msgspec.MsgspecError as error:
             raise UserError(f"{self._query}: the checkpoint's state cannot be read: {error}") from None
+
+    def load(self, state: Any) -> T | None:
+        """Return the memory that a key's value state holds; None at its first record."""
+        if not state.exists():
+            return None
+        version, body = state.get()
+        return self.decode(version, body)
+
+    def keep(self, state: Any, memory: T) -> None:
+        """Write the memory into a key's value state."""
+        state.update((self._version, self.encode(memory)))

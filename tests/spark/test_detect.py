@@ -9,7 +9,7 @@ import pytest
 
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.jobs import detect
-from logdirwatch.jobs.start_state import _lowest, _memories, parsed_states, starting_offsets
+from logdirwatch.jobs.start_state import lowest_positions, memories_of, parsed_states, starting_offsets
 from logdirwatch.model.records import AlertRecord, StateRecord
 from logdirwatch.settings import Settings
 from tests.support.waiting import wait_until
@@ -112,9 +112,9 @@ def test_a_lost_checkpoint_is_made_good_from_the_states_and_nothing_fires_twice(
     shutil.rmtree(feed.folder / "checkpoint")
     feed.written.clear()
     states = parsed_states(spark.createDataFrame([(written[0],), (None,)], "record string"))
-    assert starting_offsets(_lowest(states), {"logdir.metrics": 2}) == {"logdir.metrics": {"0": 2, "1": -2}}
+    assert starting_offsets(lowest_positions(states), {"logdir.metrics": 2}) == {"logdir.metrics": {"0": 2, "1": -2}}
     # Its input begins before the state: what is older changes nothing.
-    feed.start(_memories(states))
+    feed.start(memories_of(states))
     feed.send(metrics(T0 + 10_000))
     closed = feed.wait_for("logdir.alerts", lambda r: r.status == "resolved", "the resolve after the loss")
     assert (closed.alert_id, closed.revision) == (opened.alert_id, opened.revision + 1)

@@ -19,14 +19,12 @@ from logdirwatch.cli.reading import console, now_ms
 from logdirwatch.cli.table_reading import tables_root
 from logdirwatch.detect.memory import BrokerMemory
 from logdirwatch.detect.replay import replay
-from logdirwatch.detect.settings import DetectSettings, Thresholds
+from logdirwatch.detect.settings import DAY_MS, HOUR_MS, DetectSettings, Thresholds
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.report.backtest import Fired, fired, view
 from logdirwatch.report.stored import SOURCE, Row, observations
 from logdirwatch.store.schemas import LOG_DIR_SAMPLES
-
-HOUR_MS = 3_600_000
 
 
 @dataclass(frozen=True)
@@ -84,7 +82,7 @@ def _compare(found: list[Fired], present: list[Fired]) -> None:
 
 def time_ms(text: str, at_ms: int) -> int:
     """Return epoch milliseconds from ``2026-11-20T22:00`` (UTC unless it says otherwise) or ``24h``, so long ago."""
-    units = {"h": HOUR_MS, "d": 24 * HOUR_MS, "m": HOUR_MS // 60}
+    units = {"h": HOUR_MS, "d": DAY_MS, "m": HOUR_MS // 60}
     if text[:-1].isdecimal() and text[-1] in units:
         return at_ms - int(text[:-1]) * units[text[-1]]
     try:

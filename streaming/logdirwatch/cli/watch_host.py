@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +20,6 @@ from logdirwatch.collect.host import HostWatch
 from logdirwatch.collect.host_eyes import HostEyes, log_dirs_of
 from logdirwatch.collect.host_once import BACK_BYTES, ONCE_PROBE_FILE, look_once
 from logdirwatch.collect.host_settings import HostSettings
-from logdirwatch.collect.probe import ReserveOf
 from logdirwatch.collect.tail_state import StateFile, TailState
 from logdirwatch.errors import UserError
 from logdirwatch.report.host import view
@@ -69,12 +69,8 @@ def _host(settings: Settings) -> HostSettings:
     return settings.host
 
 
-def _reserve_of(settings: Settings, cluster: str) -> ReserveOf:
-    return lambda path, total_bytes: settings.detect.thresholds_for(cluster, path).reserve_of(total_bytes)
-
-
 def _print_once(settings: Settings, host: HostSettings, log_dirs: Sequence[str], *, as_json: bool) -> None:
-    reserve_of = _reserve_of(settings, host.cluster)
+    reserve_of = partial(settings.detect.reserve_of, host.cluster)
     eyes = HostEyes(host, log_dirs, reserve_of, TailState(), back_bytes=BACK_BYTES, probe_file=ONCE_PROBE_FILE)
     record, events = asyncio.run(look_once(host, eyes, now_ms()))
     eyes.close()
@@ -90,7 +86,7 @@ async def _watch(settings: Settings, host: HostSettings, log_dirs: Sequence[str]
     state_file = StateFile(folder, host.cluster, host.broker)
     state = state_file.load()
     publisher = publisher_of(settings)
-    eyes = HostEyes(host, log_dirs, _reserve_of(settings, host.cluster), state)
+    eyes = HostEyes(host, log_dirs, partial(settings.detect.reserve_of, host.cluster), state)
     watch = HostWatch(host, eyes, state_file, state, publisher.put, lambda: publisher.pending == 0, now_ms)
     stop = asyncio.Event()
     on_signal(stop.set)

@@ -6,11 +6,12 @@ from functools import partial
 from pathlib import Path
 
 from logdirwatch.collect import block_devices, host_records, server_properties
+from logdirwatch.collect.changes import ReserveOf
 from logdirwatch.collect.host_settings import HostSettings
 from logdirwatch.collect.kernel_log import KernelError, placed
 from logdirwatch.collect.log_sources import BrokerLog, KernelLog, KernelRing, Source
 from logdirwatch.collect.logtail import Position, Tail
-from logdirwatch.collect.probe import PROBE_FILE, ProbeRules, ReserveOf, look
+from logdirwatch.collect.probe import PROBE_FILE, ProbeRules, look
 from logdirwatch.collect.prober import Look, Prober
 from logdirwatch.collect.tail_state import TailState
 from logdirwatch.errors import UserError

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Protocol
 
 import structlog
@@ -61,7 +62,7 @@ class ClusterWatch:
             Admin(self._wire, collect.request_timeout_ms, collect.inventory_timeout_ms),
             publish,
             clock,
-            lambda path, total_bytes: detect.thresholds_for(name, path).reserve_of(total_bytes),
+            partial(detect.reserve_of, name),
             collect.backoff_max_ms,
         )
         self._scanner = Scanner(self.poller, collect.record_max_bytes)

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from logdirwatch.collect.changes import ReserveOf
 from logdirwatch.model.records import HostLogDir
 
 PROBE_BYTES = 4_096
 PROBE_FILE = ".logdirwatch-probe"
 
-ReserveOf = Callable[[str, int], int]
 ReadBack = Callable[[int], bytes]
 
 

@@ -17,11 +17,11 @@ from logdirwatch.collect.http_get import Getter, HttpError
 from logdirwatch.collect.settings import JmxExporterSettings
 from logdirwatch.errors import UserError
 from logdirwatch.kafka_clients import one_line
+from logdirwatch.model.vocabulary import SCRAPE_AGE_MS
 
 log = structlog.get_logger(__name__)
 
 SCRAPE_OK = "scrape_ok"
-SCRAPE_AGE_MS = "scrape_age_ms"
 # How old values may be that a record still carries, in intervals of the scrapes.
 MAX_AGE_INTERVALS = 3
 # Between the starts of two scrapes of a round, so that the answers of a large cluster do not all arrive at once.

@@ -114,29 +114,18 @@ class AlertBook:
     def answer_fast(self, identity: str, event_ms: int, at_ms: int, merged_into: str | None) -> None:
         """Close an alert that only the fast lane opened: merged into another one, or unconfirmed."""
         summary = wording.merged(self._memory) if merged_into else wording.unconfirmed(self._memory)
-        self.records.append(
-            AlertRecord(
-                version=1,
-                alert_id=identity,
-                revision=1,
-                status=AlertStatus.RESOLVED,
-                rule=Rule.LOG_DIR_OFFLINE,
-                severity=Severity.INFO,
-                cluster=self._memory.cluster,
-                broker=self._memory.broker,
-                log_dir=None,
-                from_status=None,
-                to_status=None,
-                cause=None,
-                opened_at_ms=event_ms,
-                at_ms=at_ms,
-                lane=Lane.STATEFUL,
-                evidence={},
-                affected={},
-                summary=summary,
-                reason="merged" if merged_into else "unconfirmed",
-                merged_into=merged_into,
-            )
+        answered = OpenAlert(
+            alert_id=identity,
+            revision=0,
+            severity=Severity.INFO,
+            opened_at_ms=event_ms,
+            from_status=None,
+            to_status=None,
+            summary=summary,
+        )
+        reason = "merged" if merged_into else "unconfirmed"
+        self._write(
+            Rule.LOG_DIR_OFFLINE, None, answered, AlertStatus.RESOLVED, at_ms, reason=reason, merged_into=merged_into
         )
 
     def _write(
@@ -148,32 +137,48 @@ class AlertBook:
         at_ms: int,
         *,
         reason: str | None = None,
+        merged_into: str | None = None,
     ) -> None:
-        alert.revision += 1
-        self.records.append(
-            AlertRecord(
-                version=1,
-                alert_id=alert.alert_id,
-                revision=alert.revision,
-                status=status,
-                rule=rule,
-                severity=alert.severity,
-                cluster=self._memory.cluster,
-                broker=self._memory.broker,
-                log_dir=path,
-                from_status=alert.from_status,
-                to_status=alert.to_status,
-                cause=alert.cause,
-                opened_at_ms=alert.opened_at_ms,
-                at_ms=at_ms,
-                lane=Lane.STATEFUL,
-                evidence=alert.evidence,
-                affected=alert.affected,
-                summary=alert.summary,
-                reason=reason,
-                stale_since_ms=alert.stale_since_ms,
-            )
-        )
+        place = self._memory.cluster, self._memory.broker, path
+        self.records.append(next_revision(alert, rule, place, status, at_ms, reason=reason, merged_into=merged_into))
+
+
+def next_revision(
+    alert: OpenAlert,
+    rule: Rule,
+    place: tuple[str, int | None, str | None],
+    status: AlertStatus,
+    at_ms: int,
+    *,
+    reason: str | None = None,
+    merged_into: str | None = None,
+) -> AlertRecord:
+    """Return the next record of an alert and raise its revision; ``place`` is cluster, broker and directory."""
+    alert.revision += 1
+    cluster, broker, log_dir = place
+    return AlertRecord(
+        version=1,
+        alert_id=alert.alert_id,
+        revision=alert.revision,
+        status=status,
+        rule=rule,
+        severity=alert.severity,
+        cluster=cluster,
+        broker=broker,
+        log_dir=log_dir,
+        from_status=alert.from_status,
+        to_status=alert.to_status,
+        cause=alert.cause,
+        opened_at_ms=alert.opened_at_ms,
+        at_ms=at_ms,
+        lane=Lane.STATEFUL,
+        evidence=alert.evidence,
+        affected=alert.affected,
+        summary=alert.summary,
+        reason=reason,
+        merged_into=merged_into,
+        stale_since_ms=alert.stale_since_ms,
+    )
 
 
 def _says_more(

@@ -74,14 +74,14 @@ def _given_up(record: MetricsRecord, at_ms: int) -> str | None:
 
 def _another_answers(memory: BrokerMemory, collector: str, at_ms: int) -> bool:
     return any(
-        view.ok_ms is not None and at_ms - view.ok_ms <= rules.SILENCE_POLLS * view.interval_ms
+        view.ok_ms is not None and _is_current(view, view.ok_ms, at_ms)
         for name, view in memory.collectors.items()
         if name != collector
     )
 
 
-def _is_current(view: CollectorView, at_ms: int) -> bool:
-    return at_ms - view.taken_ms <= rules.SILENCE_POLLS * view.interval_ms
+def _is_current(view: CollectorView, said_ms: int, at_ms: int) -> bool:
+    return at_ms - said_ms <= rules.SILENCE_POLLS * view.interval_ms
 
 
 def _failure(record: MetricsRecord) -> str:
@@ -120,7 +120,8 @@ def _lose(desk: Desk, status: BrokerStatus, reason: str, moment: Moment) -> None
 def _raise_unknown(desk: Desk, moment: Moment) -> None:
     memory = desk.memory
     # A collector that is gone must not vouch for the broker for ever.
-    failures = min((view.failures for view in memory.collectors.values() if _is_current(view, moment.at_ms)), default=0)
+    current = [view for view in memory.collectors.values() if _is_current(view, view.taken_ms, moment.at_ms)]
+    failures = min((view.failures for view in current), default=0)
     if failures < desk.settings.failure_polls or memory.is_silent:
         return
     desk.book.raise_alert(

@@ -20,7 +20,8 @@ from zlib import crc32
 
 from msgspec import Struct
 
-HOUR_MS = 3_600_000
+from logdirwatch.detect.settings import HOUR_MS
+
 DAY = 24
 KEPT_HOURS = 4 * DAY + 1
 LONGEST_HOURS = 7 * DAY

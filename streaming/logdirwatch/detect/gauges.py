@@ -4,10 +4,9 @@ from logdirwatch.detect import evidence, suspicions, wording
 from logdirwatch.detect.alerts import RECOVERED
 from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.model.records import MetricsRecord
-from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, Rule, Severity
+from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, SCRAPE_AGE_MS, Rule, Severity
 
 FLUSH_MS = "LogFlushTimeMs:p99"
-SCRAPE_AGE_MS = "scrape_age_ms"
 OFFLINE_COUNT = "OfflineLogDirectoryCount"
 MISCOUNTS = 3
 QUEUED = "QueuedReplicaToDirAssignments"

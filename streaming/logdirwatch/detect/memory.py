@@ -159,6 +159,6 @@ class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
     failed_partitions: dict[str, int] = field(default_factory=dict)
 
 
-_CODEC = StateCodec("detect", MEMORY_VERSION, BrokerMemory)
-encode = _CODEC.encode
-decode = _CODEC.decode
+CODEC = StateCodec("detect", MEMORY_VERSION, BrokerMemory)
+encode = CODEC.encode
+decode = CODEC.decode

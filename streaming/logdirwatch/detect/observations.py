@@ -1,6 +1,7 @@
 """What the machine is shown: one record, where it came from, and the time it counts for."""
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol, TypeVar
 
 from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import EventRecord, HostRecord, MetricsRecord
@@ -30,25 +31,30 @@ class HostView(NamedTuple):
 Observation = Sample | Event | HostView
 
 
-def order(observation: Observation) -> tuple[int, str, int, int]:
-    """Return the place of an observation within a batch: Kafka timestamp, topic, partition, offset."""
-    origin = observation.origin
-    return origin.kafka_timestamp_ms, origin.topic, origin.partition, origin.offset
+class FromKafka(Protocol):
+    """Anything that a record of Kafka was made into."""
+
+    @property
+    def origin(self) -> Origin:
+        """Where it came from."""
 
 
-def in_order(observations: list[Observation]) -> list[Observation]:
-    """Return a batch's observations in a total order that keeps every partition's own order.
+R = TypeVar("R", bound=FromKafka)
+
+
+def in_order(batch: Iterable[R]) -> list[R]:
+    """Return a batch in a total order that keeps every partition's own order: by Kafka timestamp, then by position.
 
     A record never overtakes an earlier one of its partition, even when the producers' clocks disagree: it counts from
     the highest Kafka timestamp its partition has shown so far.
     """
     newest: dict[tuple[str, int], int] = {}
     keyed = []
-    for observation in sorted(observations, key=lambda o: (o.origin.topic, o.origin.partition, o.origin.offset)):
-        timestamp_ms, topic, partition, offset = order(observation)
+    for item in sorted(batch, key=lambda item: (item.origin.topic, item.origin.partition, item.origin.offset)):
+        topic, partition, offset, timestamp_ms = item.origin
         newest[topic, partition] = max(timestamp_ms, newest.get((topic, partition), 0))
-        keyed.append(((newest[topic, partition], topic, partition, offset), observation))
-    return [observation for _, observation in sorted(keyed, key=lambda item: item[0])]
+        keyed.append(((newest[topic, partition], topic, partition, offset), item))
+    return [item for _, item in sorted(keyed, key=lambda pair: pair[0])]
 
 
 def effective_ms(timestamp_ms: int, kafka_timestamp_ms: int, skew_ms: int) -> tuple[int, bool]:

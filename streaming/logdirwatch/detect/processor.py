@@ -21,9 +21,8 @@ from logdirwatch.model import topics
 from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import AlertRecord, EventRecord, HeartbeatRecord, HostRecord, MetricsRecord, StateRecord
 from logdirwatch.parse.records import Accepted, parse
+from logdirwatch.state_codec import STATE_SCHEMA
 
-STATE_SCHEMA = "version int, body string"
-OUTPUT_SCHEMA = "topic string, key string, value string"
 HEARTBEAT_BROKER = -1
 
 
@@ -47,7 +46,7 @@ class BrokerProcessor(StatefulProcessor):
             yield from map(_row, answer(item for item in accepted if isinstance(item, HeartbeatRecord)))
             return
         now_ms = timerValues.getCurrentProcessingTimeInMs()
-        broker_memory = self._load() or BrokerMemory(cluster=cluster, broker=broker)
+        broker_memory = memory.CODEC.load(self._state) or BrokerMemory(cluster=cluster, broker=broker)
         outcomes = [
             machine.advance(broker_memory, observation, now_ms, self._settings)
             for observation in in_order([item for item in accepted if not isinstance(item, HeartbeatRecord)])
@@ -57,7 +56,7 @@ class BrokerProcessor(StatefulProcessor):
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802, N803
         """Let time pass for one broker."""
         del key, expiredTimerInfo
-        broker_memory = self._load()
+        broker_memory = memory.CODEC.load(self._state)
         if broker_memory is None:
             return
         broker_memory.timer_ms = None
@@ -91,12 +90,6 @@ class BrokerProcessor(StatefulProcessor):
             elif isinstance(result.record, HeartbeatRecord):
                 yield result.record
 
-    def _load(self) -> BrokerMemory | None:
-        if not self._state.exists():
-            return None
-        version, body = self._state.get() or (None, None)
-        return memory.decode(version, body)
-
     def _finish(self, broker_memory: BrokerMemory, outcomes: list[Outcome]) -> list[AlertRecord | StateRecord]:
         """Gather what must be written, set the timer, and keep the memory."""
         alerts = [alert for outcome in outcomes for alert in outcome.alerts]
@@ -115,7 +108,7 @@ class BrokerProcessor(StatefulProcessor):
                 self._handle.deleteTimer(broker_memory.timer_ms)
             self._handle.registerTimer(deadline_ms)
             broker_memory.timer_ms = deadline_ms
-        self._state.update((memory.MEMORY_VERSION, memory.encode(broker_memory)))
+        memory.CODEC.keep(self._state, broker_memory)
 
 
 def _row(record: AlertRecord | StateRecord) -> Row:

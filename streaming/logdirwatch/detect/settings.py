@@ -124,6 +124,10 @@ class DetectSettings(Section):
         60_000, description="How far a record's time may be ahead of Kafka's before Kafka's replaces it."
     )
 
+    def reserve_of(self, cluster: str, log_dir: str, total_bytes: int) -> int:
+        """Return the free bytes below which one log directory of ``total_bytes`` counts as full."""
+        return self.thresholds_for(cluster, log_dir).reserve_of(total_bytes)
+
     def thresholds_for(self, cluster: str, log_dir: str) -> Thresholds:
         """Return the thresholds of one log directory."""
         for rule in self.rules:

@@ -69,6 +69,7 @@ def _tell_space(desk: Desk, path: str, log_dir: LogDirMemory, before: str | None
         desk.book.resolve(Rule.LOG_DIR_SPACE, path, f"one volume with {sharing[0]}", moment.at_ms, to_status=wanted)
         return
     _, decided_by = rules.judged_level(desk.thresholds(path), _room(log_dir, moment.at_ms), on_the_way_back=True)
+    halts = rules.halts_broker(desk.memory, path)
     desk.book.raise_alert(
         Rule.LOG_DIR_SPACE,
         path,
@@ -78,10 +79,10 @@ def _tell_space(desk: Desk, path: str, log_dir: LogDirMemory, before: str | None
             **evidence.last_sample(log_dir),
             "decided_by": decided_by,
             "shares_volume_with": sharing[1:],
-            "halts_broker": rules.halts_broker(desk.memory, path),
+            "halts_broker": halts,
         },
         affected=evidence.affected(desk, log_dir),
-        summary=wording.space(desk.memory, path, log_dir, decided_by),
+        summary=wording.space(desk.memory, path, log_dir, decided_by, halts),
         at_ms=moment.at_ms,
         origin=moment.origin,
     )

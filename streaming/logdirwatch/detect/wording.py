@@ -1,7 +1,7 @@
 """The sentences of alerts: what happened, how bad, and whether it can wait until morning."""
 
 from logdirwatch.detect.memory import BrokerMemory, Change, LogDirMemory
-from logdirwatch.detect.rules import halts_broker, used_ratio
+from logdirwatch.detect.rules import used_ratio
 from logdirwatch.model.records import PartitionHealth
 from logdirwatch.model.vocabulary import Cause, LogDirStatus
 
@@ -31,7 +31,7 @@ _ASKED_BY = {
 }
 
 
-def space(memory: BrokerMemory, path: str, log_dir: LogDirMemory, decided_by: str) -> str:
+def space(memory: BrokerMemory, path: str, log_dir: LogDirMemory, decided_by: str, halts: str | None) -> str:
     """Say how full a directory is, what made it so bad, and how long it has left."""
     ratio = used_ratio(log_dir.total_bytes, log_dir.usable_bytes)
     percent = "an unknown share" if ratio is None else f"{ratio:.1%}"
@@ -41,8 +41,8 @@ def space(memory: BrokerMemory, path: str, log_dir: LogDirMemory, decided_by: st
     left_s = _seconds_left(log_dir)
     if left_s is not None:
         text += f", full in about {_duration(left_s)}"
-    if why := halts_broker(memory, path):
-        text += f"; the whole broker halts with it: it is {_HALTS[why]}"
+    if halts is not None:
+        text += f"; the whole broker halts with it: it is {_HALTS[halts]}"
     return f"{text}; {_waits_for_space(log_dir, left_s)}"
 
 

@@ -6,12 +6,13 @@ The one writer of this query's alert records: revisions rise by one, and nothing
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from logdirwatch.detect.alerts import next_revision
 from logdirwatch.fleet import wording
 from logdirwatch.fleet.memory import FleetAlert, FleetMemory
 from logdirwatch.fleet.rules import NEWS_AT_ONCE, NEWS_LATER, moved
 from logdirwatch.model.identity import alert_id
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.model.vocabulary import AlertStatus, Lane, Rule, Severity
+from logdirwatch.model.vocabulary import AlertStatus, Rule, Severity
 
 
 class Claim(NamedTuple):
@@ -112,6 +113,7 @@ class FleetBook:
             severity=claim.severity,
             opened_at_ms=at_ms,
             said_ms=at_ms,
+            from_status=None,
             to_status=claim.to_status,
         )
         self._memory.alerts[key(rule, broker)] = alert
@@ -135,33 +137,11 @@ class FleetBook:
         reason: str | None = None,
         merged_into: str | None = None,
     ) -> None:
-        alert.revision += 1
         # A timer's time and a record's come from two clocks; an alert's own time never goes back.
         alert.said_ms = max(alert.said_ms, at_ms)
+        place = self._memory.cluster, alert.broker, None
         self.records.append(
-            AlertRecord(
-                version=1,
-                alert_id=alert.alert_id,
-                revision=alert.revision,
-                status=status,
-                rule=alert.rule,
-                severity=alert.severity,
-                cluster=self._memory.cluster,
-                broker=alert.broker,
-                log_dir=None,
-                from_status=alert.from_status,
-                to_status=alert.to_status,
-                cause=None,
-                opened_at_ms=alert.opened_at_ms,
-                at_ms=alert.said_ms,
-                lane=Lane.STATEFUL,
-                evidence=alert.evidence,
-                affected=alert.affected,
-                summary=alert.summary,
-                reason=reason,
-                merged_into=merged_into,
-                stale_since_ms=alert.stale_since_ms,
-            )
+            next_revision(alert, alert.rule, place, status, alert.said_ms, reason=reason, merged_into=merged_into)
         )
 
 

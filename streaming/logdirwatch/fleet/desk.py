@@ -1,7 +1,5 @@
 """What every judgement of a cluster works with, and where it writes."""
 
-from typing import NamedTuple
-
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.fleet.book import FleetBook
 from logdirwatch.fleet.disks import Disk
@@ -9,13 +7,6 @@ from logdirwatch.fleet.memory import FleetMemory
 from logdirwatch.fleet.settings import FleetSettings
 from logdirwatch.fleet.tally import Tally
 from logdirwatch.model.records import PartitionHealth
-
-
-class Moment(NamedTuple):
-    """When something is judged to have happened, and which record says so."""
-
-    at_ms: int
-    origin: str
 
 
 class Desk:

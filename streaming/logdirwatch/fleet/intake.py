@@ -16,17 +16,6 @@ class Seen(NamedTuple):
     origin: Origin
 
 
-def in_order(batch: list[Seen]) -> list[Seen]:
-    """Return a batch in a total order by Kafka's time that keeps every partition's own order."""
-    newest: dict[int, int] = {}
-    keyed = []
-    for seen in sorted(batch, key=lambda seen: (seen.origin.partition, seen.origin.offset)):
-        partition, offset = seen.origin.partition, seen.origin.offset
-        newest[partition] = max(seen.origin.kafka_timestamp_ms, newest.get(partition, 0))
-        keyed.append(((newest[partition], partition, offset), seen))
-    return [seen for _, seen in sorted(keyed, key=lambda item: item[0])]
-
-
 def is_newer(state: StateRecord, known: tuple[int, int] | None) -> bool:
     """Tell whether a record says more than the one with that sequence and time.
 

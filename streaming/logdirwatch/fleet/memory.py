@@ -4,12 +4,11 @@ Spark keeps it as one value ``struct<version:int, body:string>``, written anew w
 only what is judged, and as arrays without names. Fields may be added at the end of an array, with a default.
 """
 
-from typing import Any
-
 from msgspec import Struct, field
 
+from logdirwatch.detect.memory import OpenAlert
 from logdirwatch.model.records import PartitionHealth
-from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, Rule, Severity
+from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, Rule
 from logdirwatch.state_codec import StateCodec
 
 MEMORY_VERSION = 1
@@ -47,28 +46,17 @@ class BrokerDigest(Struct, frozen=True, array_like=True):
         return self.silent_at_ms is not None
 
 
-class FleetAlert(Struct, kw_only=True, omit_defaults=True):
-    """An alert that fires; what its next revision needs to know of it.
+class FleetAlert(OpenAlert, kw_only=True, omit_defaults=True):
+    """An alert that fires, of the cluster or of one broker.
 
     ``figures`` are the numbers that its last revision told, ``said_ms`` is when; ``calm_since_ms`` is since when
     nothing is wrong any more.
     """
 
-    alert_id: str
-    revision: int
     rule: Rule
     broker: int | None
-    severity: Severity
-    opened_at_ms: int
     said_ms: int
-    from_status: str | None = None
-    to_status: str | None = None
     figures: tuple[int, ...] = ()
-    evidence: dict[str, Any] = {}
-    affected: dict[str, Any] = {}
-    summary: str = ""
-    stale_since_ms: int | None = None
-    calm_since_ms: int | None = None
 
 
 class FleetMemory(Struct, kw_only=True, omit_defaults=True):
@@ -91,6 +79,6 @@ class FleetMemory(Struct, kw_only=True, omit_defaults=True):
     alerts: dict[str, FleetAlert] = field(default_factory=dict)
 
 
-_CODEC = StateCodec("fleet", MEMORY_VERSION, FleetMemory)
-encode = _CODEC.encode
-decode = _CODEC.decode
+CODEC = StateCodec("fleet", MEMORY_VERSION, FleetMemory)
+encode = CODEC.encode
+decode = CODEC.decode

@@ -11,19 +11,18 @@ import msgspec
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from logdirwatch.detect.observations import in_order
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.fleet import machine, memory
 from logdirwatch.fleet.desk import Desk
-from logdirwatch.fleet.intake import Seen, in_order
+from logdirwatch.fleet.intake import Seen
 from logdirwatch.fleet.memory import FleetMemory
 from logdirwatch.fleet.settings import FleetSettings
 from logdirwatch.model import topics
 from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import StateRecord
 from logdirwatch.parse.records import Accepted, Deleted, parse
-
-STATE_SCHEMA = "version int, body string"
-OUTPUT_SCHEMA = "topic string, key string, value string"
+from logdirwatch.state_codec import STATE_SCHEMA
 
 
 class ClusterProcessor(StatefulProcessor):
@@ -42,15 +41,15 @@ class ClusterProcessor(StatefulProcessor):
         """Show the machine a batch's records of one cluster, in their total order."""
         (cluster,) = key
         now_ms = timerValues.getCurrentProcessingTimeInMs()
-        desk = self._desk(self._load() or FleetMemory(cluster=cluster))
-        for seen in in_order(list(accepted(cluster, rows))):
+        desk = self._desk(memory.CODEC.load(self._state) or FleetMemory(cluster=cluster))
+        for seen in in_order(accepted(cluster, rows)):
             machine.take(desk, seen, now_ms)
         yield from self._finish(desk)
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802, N803
         """Let time pass for one cluster."""
         del key, expiredTimerInfo
-        known = self._load()
+        known = memory.CODEC.load(self._state)
         if known is None:
             return
         known.timer_ms = None
@@ -64,12 +63,6 @@ class ClusterProcessor(StatefulProcessor):
     def _desk(self, known: FleetMemory) -> Desk:
         return Desk(known, self._settings, self._detect)
 
-    def _load(self) -> FleetMemory | None:
-        if not self._state.exists():
-            return None
-        version, body = self._state.get() or (None, None)
-        return memory.decode(version, body)
-
     def _finish(self, desk: Desk) -> Iterator[Row]:
         """Set the timer, keep the memory, and return what must be written."""
         deadline_ms, known = machine.next_deadline_ms(desk.memory, self._settings), desk.memory
@@ -78,7 +71,7 @@ class ClusterProcessor(StatefulProcessor):
             self._handle.registerTimer(deadline_ms)
             known.timer_ms = deadline_ms
         if known.brokers or known.gone:
-            self._state.update((memory.MEMORY_VERSION, memory.encode(known)))
+            memory.CODEC.keep(self._state, known)
         for alert in desk.book.records:
             yield Row(topic=topics.ALERTS, key=alert.alert_id, value=msgspec.json.encode(alert).decode())
 

@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from logdirwatch.detect.desk import Moment
 from logdirwatch.fleet import rules, wording
 from logdirwatch.fleet.book import Claim, Details
-from logdirwatch.fleet.desk import Desk, Moment
+from logdirwatch.fleet.desk import Desk
 from logdirwatch.model.vocabulary import Rule
 
 

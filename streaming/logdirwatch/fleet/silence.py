@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from logdirwatch.detect.brokers import SILENT
 from logdirwatch.fleet import risk, wording
 from logdirwatch.fleet.book import Claim, Details, key
 from logdirwatch.fleet.desk import Desk
@@ -130,7 +131,7 @@ def _of_broker(desk: Desk, broker: int, digest: BrokerDigest) -> Details:
 
 def _of_cluster(desk: Desk) -> Details:
     evidence = {
-        "reason": "silent: no collector reports any broker",
+        "reason": f"{SILENT}no collector reports any broker",
         "last_seen_ms": desk.memory.newest_ms,
         "brokers": desk.tally.sums.brokers,
         "silent_brokers": desk.tally.sums.silent_brokers,

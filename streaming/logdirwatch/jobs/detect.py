@@ -4,8 +4,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 from pyspark.sql.streaming.query import StreamingQuery
 
-from logdirwatch.detect.processor import HEARTBEAT_BROKER, OUTPUT_SCHEMA, BrokerProcessor
-from logdirwatch.jobs.session import every, few_tasks, kafka_stream, start_query, to_kafka
+from logdirwatch.detect.processor import HEARTBEAT_BROKER, BrokerProcessor
+from logdirwatch.jobs.session import KAFKA_ROWS, every, few_tasks, kafka_stream, start_query, to_kafka
 from logdirwatch.jobs.start_state import start_state
 from logdirwatch.model import topics
 from logdirwatch.settings import Settings
@@ -41,7 +41,7 @@ def judged(records: DataFrame, settings: Settings, memories: DataFrame | None = 
         .groupBy("cluster", "broker")
         .transformWithState(
             statefulProcessor=processor,
-            outputStructType=OUTPUT_SCHEMA,
+            outputStructType=KAFKA_ROWS,
             outputMode="update",
             timeMode="processingTime",
             initialState=None if memories is None else memories.groupBy("cluster", "broker"),

@@ -4,8 +4,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 from pyspark.sql.streaming.query import StreamingQuery
 
-from logdirwatch.fleet.processor import OUTPUT_SCHEMA, ClusterProcessor
-from logdirwatch.jobs.session import every, few_tasks, kafka_stream, start_query, to_kafka
+from logdirwatch.fleet.processor import ClusterProcessor
+from logdirwatch.jobs.session import KAFKA_ROWS, every, few_tasks, kafka_stream, start_query, to_kafka
 from logdirwatch.model import topics
 from logdirwatch.settings import Settings
 
@@ -33,7 +33,7 @@ def judged(records: DataFrame, settings: Settings) -> DataFrame:
         .groupBy("cluster")
         .transformWithState(
             statefulProcessor=ClusterProcessor(settings.fleet, settings.detect),
-            outputStructType=OUTPUT_SCHEMA,
+            outputStructType=KAFKA_ROWS,
             outputMode="update",
             timeMode="processingTime",
         )

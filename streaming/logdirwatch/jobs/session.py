@@ -105,6 +105,10 @@ def few_tasks(records: DataFrame, settings: Settings) -> DataFrame:
     return records.coalesce(settings.stream.shuffle_partitions)
 
 
+KAFKA_ROWS = "topic string, key string, value string"
+"""What a query writes that serves several topics with one sink."""
+
+
 def to_kafka(frame: DataFrame, settings: Settings) -> DataStreamWriter:
     """Write columns topic, key and value to the telemetry cluster."""
     return frame.writeStream.format("kafka").options(**spark_options(settings.telemetry)).outputMode("update")

@@ -46,8 +46,8 @@ def start_state(spark: SparkSession, settings: Settings, name: str, sources: Seq
         states = parsed_states(found).persist()
         if count := states.count():
             log.warning("detect.starts_from_state", reason="no checkpoint", read_from=place, brokers=count)
-            offsets = starting_offsets(_lowest(states), _partitions(settings, sources))
-            return StartState(_memories(states), json.dumps(offsets))
+            offsets = starting_offsets(lowest_positions(states), _partitions(settings, sources))
+            return StartState(memories_of(states), json.dumps(offsets))
         states.unpersist()
     return None
 
@@ -101,11 +101,12 @@ def parsed_states(records: DataFrame) -> DataFrame:
     return records.where(F.col("record").isNotNull()).select(read).select("r.*").where(F.col("machine").isNotNull())
 
 
-def _memories(states: DataFrame) -> DataFrame:
+def memories_of(states: DataFrame) -> DataFrame:
+    """Return the memories of parsed states as the initial state of ``detect``."""
     return states.select("cluster", "broker", F.lit(MEMORY_VERSION).alias("version"), F.col("machine").alias("body"))
 
 
-def _lowest(states: DataFrame) -> list[Row]:
+def lowest_positions(states: DataFrame) -> list[Row]:
     """Return the lowest position of each input partition.
 
     Silent brokers do not count: their last state was written when nothing had come from them for long, and holding on

@@ -2,7 +2,7 @@
 
 import contextlib
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from kafka.errors import KafkaError
@@ -29,39 +29,35 @@ def admin(bootstrap_servers: str) -> Iterator[Any]:
 
 def unfenced_brokers(bootstrap_servers: str) -> set[int]:
     """Return the brokers that are registered and not fenced, none when nobody answers."""
-    if not _listens(bootstrap_servers):
-        return set()
-    try:
-        with admin(bootstrap_servers) as client:
-            brokers = client.describe_cluster()["brokers"]
-    except (UserError, KafkaError, OSError):
-        return set()
-    return {broker["broker_id"] for broker in brokers if not broker.get("is_fenced")}
+    cluster = _asked(bootstrap_servers, lambda client: client.describe_cluster())
+    return {broker["broker_id"] for broker in (cluster or {"brokers": ()})["brokers"] if not broker.get("is_fenced")}
 
 
 def quorum_leader(bootstrap_servers: str) -> int | None:
     """Return the controller that leads the metadata quorum, None while there is none or nobody answers."""
-    if not _listens(bootstrap_servers):
+    quorum = _asked(bootstrap_servers, lambda client: client.describe_metadata_quorum())
+    if quorum is None:
         return None
-    try:
-        with admin(bootstrap_servers) as client:
-            [topic] = client.describe_metadata_quorum()["topics"]
-    except (UserError, KafkaError, OSError):
-        return None
+    [topic] = quorum["topics"]
     [partition] = topic["partitions"]
     return int(partition["leader_id"]) if partition["error"] is None else None
 
 
 def log_dir_errors(bootstrap_servers: str, broker: int) -> dict[str, int] | None:
     """Return the error code of each of a broker's directories, None when it does not answer."""
+    answers = _asked(bootstrap_servers, lambda client: client.describe_log_dirs({}, brokers=[broker]))
+    return {found["log_dir"]: found["error_code"] for answer in answers or () for found in answer["log_dirs"]} or None
+
+
+def _asked(bootstrap_servers: str, ask: Callable[[Any], Any]) -> Any:
+    """Return what ``ask`` gets from an admin client, None when nobody answers."""
     if not _listens(bootstrap_servers):
         return None
     try:
         with admin(bootstrap_servers) as client:
-            answers = client.describe_log_dirs({}, brokers=[broker])
+            return ask(client)
     except (UserError, KafkaError, OSError):
         return None
-    return {found["log_dir"]: found["error_code"] for answer in answers for found in answer["log_dirs"]} or None
 
 
 def _listens(bootstrap_servers: str) -> bool:

@@ -198,5 +198,8 @@ class Decision(StrEnum):
     REJECT = "reject"
 
 
+SCRAPE_AGE_MS = "scrape_age_ms"
+"""The metric that tells how old the values of a broker's exporter are in a record."""
+
 KAFKA_STORAGE_ERROR = 56
 """What DescribeLogDirs answers for an offline directory (KIP-113; Kafka 4.3.1 ``ReplicaManager.describeLogDirs``)."""

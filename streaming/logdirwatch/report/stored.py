@@ -9,15 +9,12 @@ import msgspec
 from logdirwatch.detect.observations import Event, HostView, Observation, Sample
 from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import EventRecord, HostLogDir, HostRecord, LogDirSample, MetricsRecord, PartitionHealth
+from logdirwatch.store.history_tables import OF_EVENT, OF_HOST, OF_POLL, OF_POLL_AND_LOG_DIR
 
 Row = Mapping[str, Any]
 SOURCE = ("kafka_timestamp_ms", "source_topic", "source_partition", "source_offset")
-_HOST_FIELDS = ("cluster", "broker", "timestamp_ms", "collector", "interval_ms", "host")
-_EVENT_FIELDS = ("cluster", "broker", "log_dir", "timestamp_ms", "event", "cause", "detail", "topic", "partition")
-_POLL_FIELDS = (
-    *("cluster", "broker", "timestamp_ms", "status", "error", "collector", "interval_ms", "host", "rack", "is_fenced"),
-    *("is_registered", "controller_id", "controller_at_ms", "kafka_version", "metadata_version"),
-)
+# What a poll writes as JSON or as a map is read apart.
+_POLL_FIELDS = tuple(name for name in (*OF_POLL_AND_LOG_DIR, *OF_POLL) if name not in {"metrics", "configs"})
 
 
 def observations(rows: Iterable[Row]) -> Iterator[Observation]:
@@ -54,13 +51,13 @@ def _poll(whole: Row, log_dirs: list[Row]) -> MetricsRecord:
 
 def _event(row: Row) -> EventRecord:
     collector = str(row["collector"]).removesuffix(f"/{row['event']}")
-    return EventRecord(version=1, collector=collector or None, **_told(row, _EVENT_FIELDS))
+    return EventRecord(version=1, collector=collector or None, **_told(row, OF_EVENT))
 
 
 def _host(whole: Row, log_dirs: list[Row]) -> HostRecord:
     errors = [] if whole["error"] is None or whole["log_dir"] is not None else [str(whole["error"])]
     seen = [_of(HostLogDir, row) for row in log_dirs]
-    return HostRecord(version=1, log_dirs=seen, errors=errors, **_told(whole, _HOST_FIELDS))
+    return HostRecord(version=1, log_dirs=seen, errors=errors, **_told(whole, OF_HOST))
 
 
 def _of(kind: type[Any], row: Row) -> Any:

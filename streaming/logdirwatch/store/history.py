@@ -18,28 +18,13 @@ from logdirwatch.model.records import (
     Transition,
 )
 from logdirwatch.store.columns import SOURCE, Table
+from logdirwatch.store.history_tables import OF_EVENT, OF_HOST, OF_POLL, OF_POLL_AND_LOG_DIR
 from logdirwatch.store.json_types import spark_type
 from logdirwatch.store.schemas import ACTIONS, ALERTS, DECISIONS, LOG_DIR_SAMPLES, REJECTED_RECORDS, TRANSITIONS
 
 UNKNOWN_CLUSTER = "unknown"
 SOURCE_NAMES = tuple(column.name for column in SOURCE)
 POLL, LOG_DIR, EVENT, HOST = "poll", "log_dir", "event", "host"
-
-_OF_POLL_AND_LOG_DIR = ("cluster", "broker", "collector", "timestamp_ms", "status", "error", "interval_ms")
-_OF_POLL = (
-    "host",
-    "rack",
-    "is_fenced",
-    "is_registered",
-    "controller_id",
-    "controller_at_ms",
-    "kafka_version",
-    "metadata_version",
-    "metrics",
-    "configs",
-)
-_OF_HOST = ("cluster", "broker", "collector", "timestamp_ms", "interval_ms", "host")
-_OF_EVENT = ("cluster", "broker", "log_dir", "timestamp_ms", "event", "cause", "detail", "topic", "partition")
 
 
 def parsed(thin: DataFrame, kind: str, record: type[Struct]) -> DataFrame:
@@ -84,7 +69,7 @@ def _polls(thin: DataFrame) -> DataFrame:
     the_poll_itself = F.array(F.lit(None).cast(spark_type(LogDirSample)))
     rows = parsed(thin, "metrics", MetricsRecord).withColumn("d", F.explode(F.concat(the_poll_itself, "r.log_dirs")))
     is_poll = F.col("d.path").isNull()
-    of_poll = {name: F.when(is_poll, column) for name, column in fields("r", _OF_POLL).items()}
+    of_poll = {name: F.when(is_poll, column) for name, column in fields("r", OF_POLL).items()}
     of_log_dir = fields("d", tuple(name for name in spark_type(LogDirSample).names if name != "path"))
     rest = {
         "log_dir": F.col("d.path"),
@@ -92,7 +77,7 @@ def _polls(thin: DataFrame) -> DataFrame:
         "partitions": F.when(is_poll, F.to_json("r.partitions")),
         "kafka_timestamp_ms": F.col("kafka_timestamp_ms"),
     }
-    return shaped(rows, LOG_DIR_SAMPLES, {**fields("r", _OF_POLL_AND_LOG_DIR), **of_poll, **of_log_dir, **rest})
+    return shaped(rows, LOG_DIR_SAMPLES, {**fields("r", OF_POLL_AND_LOG_DIR), **of_poll, **of_log_dir, **rest})
 
 
 def _events(thin: DataFrame) -> DataFrame:
@@ -101,7 +86,7 @@ def _events(thin: DataFrame) -> DataFrame:
         "kind": F.lit(EVENT),
         "kafka_timestamp_ms": F.col("kafka_timestamp_ms"),
     }
-    return shaped(parsed(thin, "event", EventRecord), LOG_DIR_SAMPLES, {**fields("r", _OF_EVENT), **rest})
+    return shaped(parsed(thin, "event", EventRecord), LOG_DIR_SAMPLES, {**fields("r", OF_EVENT), **rest})
 
 
 def _hosts(thin: DataFrame) -> DataFrame:
@@ -115,7 +100,7 @@ def _hosts(thin: DataFrame) -> DataFrame:
         "error": errors,
         "kafka_timestamp_ms": F.col("kafka_timestamp_ms"),
     }
-    return shaped(rows, LOG_DIR_SAMPLES, {**fields("r", _OF_HOST), **of_log_dir, **rest})
+    return shaped(rows, LOG_DIR_SAMPLES, {**fields("r", OF_HOST), **of_log_dir, **rest})
 
 
 def transitions(thin: DataFrame) -> DataFrame:

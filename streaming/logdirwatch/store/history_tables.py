@@ -2,6 +2,23 @@
 
 from logdirwatch.store.columns import SOURCE, Table, columns
 
+# Which columns of ``log_dir_samples`` a kind of row fills besides those of its directory; a poll fills both first ones.
+OF_POLL_AND_LOG_DIR = ("cluster", "broker", "collector", "timestamp_ms", "status", "error", "interval_ms")
+OF_POLL = (
+    "host",
+    "rack",
+    "is_fenced",
+    "is_registered",
+    "controller_id",
+    "controller_at_ms",
+    "kafka_version",
+    "metadata_version",
+    "metrics",
+    "configs",
+)
+OF_HOST = ("cluster", "broker", "collector", "timestamp_ms", "interval_ms", "host")
+OF_EVENT = ("cluster", "broker", "log_dir", "timestamp_ms", "event", "cause", "detail", "topic", "partition")
+
 LOG_DIR_SAMPLES = Table(
     "log_dir_samples",
     "Every input of the state machine: one row a poll, one a directory of it, one an event, and what hosts see",

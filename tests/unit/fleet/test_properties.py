@@ -5,10 +5,11 @@ import itertools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from logdirwatch.detect.observations import in_order
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.fleet import machine
 from logdirwatch.fleet.desk import Desk
-from logdirwatch.fleet.intake import Seen, in_order
+from logdirwatch.fleet.intake import Seen
 from logdirwatch.fleet.memory import FleetMemory, decode, encode
 from logdirwatch.fleet.settings import FleetSettings
 from logdirwatch.model.identity import Origin
