@@ -1,10 +1,12 @@
 """What is done to the monitored cluster: topics, moves, data, clients, and everything mended."""
 
+import os
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from kafka import TopicPartition, TopicPartitionReplica
+from kafka.errors import KafkaError
 
 from logdirwatch import kafka_clients
 from logdirwatch.local import faults, fill, probes
@@ -16,6 +18,8 @@ from tests.scenarios.clients import Pair
 from tests.support.waiting import wait_until
 
 ANSWER_S = 60
+RECORD_BYTES = 32 << 10
+UNTIL_REFUSED = {"acks": "all", "max_block_ms": 5_000, "request_timeout_ms": 5_000, "delivery_timeout_ms": 15_000}
 
 
 class Hands:
@@ -39,6 +43,19 @@ class Hands:
             wanted = {"assignments": dict(enumerate(assignments)), "configs": configs}
             client.create_topics({name: wanted}, wait_for_metadata=True)
 
+    def topic_in(self, name: str, index: int, *assignments: list[int], min_isr: int = 2) -> None:
+        """Make a topic whose replicas lie in the directories of one index on all their brokers."""
+        placed = {
+            TopicPartitionReplica(name, number, broker): self.log_dir(broker, index)
+            for number, brokers in enumerate(assignments)
+            for broker in brokers
+        }
+        with kafka_clients.admin(self.monitored) as client:
+            # A broker remembers a directory that is named before the replica exists (KIP-113).
+            client.alter_replica_log_dirs(placed)
+            wanted = {"assignments": dict(enumerate(assignments)), "configs": {"min.insync.replicas": str(min_isr)}}
+            client.create_topics({name: wanted}, wait_for_metadata=True)
+
     def delete_topics(self, *names: str) -> None:
         with kafka_clients.admin(self.monitored) as client:
             client.delete_topics(list(names))
@@ -53,10 +70,23 @@ class Hands:
         finally:
             kafka_clients.discard(client, 1)
 
-    def move(self, topic: str, partition: int, broker: int, to: str) -> None:
-        """Ask a broker to move its replica to another of its directories."""
+    def write_until_refused(self, topic: str, partitions: int) -> None:
+        """Write to all partitions until none takes a record any more."""
+        client = kafka_clients.producer(self.monitored, **UNTIL_REFUSED)
+        taking = set(range(partitions))
+        try:
+            while taking:
+                sent = {number: client.send(topic, os.urandom(RECORD_BYTES), partition=number) for number in taking}
+                client.flush(60)
+                taking = {number for number, future in sent.items() if future.succeeded()}
+        finally:
+            kafka_clients.discard(client, 1)
+
+    def move(self, topic: str, partition: int, broker: int, to: str) -> type[KafkaError]:
+        """Ask a broker to move its replica to another of its directories; return its answer."""
         with kafka_clients.admin(self.monitored) as client:
-            client.alter_replica_log_dirs({TopicPartitionReplica(topic, partition, broker): to})
+            (answer,) = client.alter_replica_log_dirs({TopicPartitionReplica(topic, partition, broker): to}).values()
+        return answer  # type: ignore[no-any-return]
 
     def reassign(self, topic: str, *assignments: list[int]) -> None:
         """Give the partitions of a topic other brokers."""
@@ -65,16 +95,19 @@ class Hands:
             client.alter_partition_reassignments(wanted)
 
     @contextmanager
-    def slow_moves(self, broker: int) -> Iterator[None]:
-        """Limit the moves between the directories of a broker to a byte a second."""
-        key = "replica.alter.log.dirs.io.max.bytes.per.second"
+    def broker_config(self, broker: int, key: str, value: str) -> Iterator[None]:
+        """Give a broker a dynamic configuration, and take it away."""
         command = [self.cluster.tool("kafka-configs"), "--bootstrap-server", self.cluster.bootstrap_servers, "--alter"]
         command += ["--entity-type", "brokers", "--entity-name", str(broker)]
-        subprocess.run([*command, "--add-config", f"{key}=1"], check=True, capture_output=True)
+        subprocess.run([*command, "--add-config", f"{key}={value}"], check=True, capture_output=True)
         try:
             yield
         finally:
             subprocess.run([*command, "--delete-config", key], check=True, capture_output=True)
+
+    def slow_moves(self, broker: int) -> AbstractContextManager[None]:
+        """Limit the moves between the directories of a broker to a byte a second."""
+        return self.broker_config(broker, "replica.alter.log.dirs.io.max.bytes.per.second", "1")
 
     def clients(self, topic: str, partitions: int = 1) -> Pair:
         """A producer and a consumer of a topic, to be entered."""

@@ -78,10 +78,11 @@ def test_kip_112_directory_fails_at_run_time(world, role):
     assert [alert["alert_id"] for alert in world.alerts()] == [fast["alert_id"]]
 
 
-def test_kip_112_broker_starts_with_a_bad_directory(world):
+@pytest.mark.parametrize("role", ["leader", "follower"])
+def test_kip_112_broker_starts_with_a_bad_directory(world, role):
     """Broken while the broker is down: it is offline at first sight, and why is not known after so long."""
     path = world.log_dir(3, 1)
-    world.known_topic("cold", [3, 0, 1], at=(3, 1))
+    world.known_topic("cold", [3, 0, 1] if role == "leader" else [0, 3, 1], at=(3, 1))
     world.expects(of_dir(3, path), of_broker(3))
     world.cluster.kill(3)
     world.wait_alert(rule="broker_offline", broker=3, status="firing")

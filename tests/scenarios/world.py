@@ -53,7 +53,12 @@ QUICK: dict[str, Any] = {
         "changed_hold_ms": 5_000,
         "thresholds": {"filling_within_ms": 0, "critical_within_ms": 0},
     },
-    "fleet": {"silence_gather_ms": 5_000, "risk_after_ms": 5_000, "risk_hold_ms": 5_000},
+    "fleet": {
+        "silence_gather_ms": 5_000,
+        "risk_after_ms": 5_000,
+        "risk_hold_ms": 5_000,
+        "restart_window_ms": 30_000,
+    },
 }
 
 T = TypeVar("T")
@@ -65,8 +70,11 @@ def of_dir(broker: int, path: str) -> set[Place]:
 
 
 def of_broker(broker: int) -> set[Place]:
-    """The alerts of a broker that is away: unknown while only its polls fail, offline when the controller says so."""
-    return {("broker_unknown", broker, None), ("broker_offline", broker, None)}
+    """The alerts of a broker that is away: unknown while only its polls fail, offline when the controller says so.
+
+    Soon after another one's restart its own is part of a rolling restart, which is a note about the cluster.
+    """
+    return {("broker_unknown", broker, None), ("broker_offline", broker, None), ("broker_offline", None, None)}
 
 
 def now_ms() -> int:
@@ -222,6 +230,16 @@ class World(Hands):
         read = (json.loads(message.value) for message in self._tails[topics.METRICS].read())
         return {(record["collector"], record.get("broker")) for record in read}
 
+    def newest_metrics(self, broker: int) -> Record:
+        """The next record that the collector writes of a broker."""
+        self._tails[topics.METRICS].read()
+
+        def found() -> Record | None:
+            read = [json.loads(message.value) for message in self._tails[topics.METRICS].read()]
+            return next((record for record in reversed(read) if record.get("broker") == broker), None)
+
+        return self.wait(found, f"a record of broker {broker}")
+
     # -- states and tables
 
     def states(self) -> dict[int, Record]:
@@ -276,7 +294,10 @@ class World(Hands):
     def known_topic(self, name: str, *assignments: list[int], at: tuple[int, int] | None = None) -> None:
         """Make a topic and wait until the tables have all its replicas: an offline directory lists none any more."""
         self.topic(name, *assignments, at=at)
-        replicas = sum(len(brokers) for brokers in assignments)
+        self.known(name, sum(len(brokers) for brokers in assignments), at)
+
+    def known(self, name: str, replicas: int, at: tuple[int, int] | None = None) -> None:
+        """Wait until the tables have all replicas of a topic; ``at``: in that directory of that broker."""
         path = None if at is None else self.log_dir(*at)
         self.wait_rows(
             "replica_state",
@@ -291,9 +312,16 @@ class World(Hands):
 
     def send_event(self, **fields: Any) -> None:
         """Write an event as somebody else's program does, and wait for its acknowledgement."""
+        self._send(topics.EVENTS, None, fields)
+
+    def send_metrics(self, record: Record) -> None:
+        """Write a poll's answer as another collector does, and wait for its acknowledgement."""
+        self._send(topics.METRICS, f"{record['cluster']}/{record['broker']}".encode(), record)
+
+    def _send(self, topic: str, key: bytes | None, record: Record) -> None:
         client = kafka_clients.producer(self.settings.telemetry, acks="all")
         try:
-            client.send(topics.EVENTS, json.dumps(fields).encode()).get(timeout=30)
+            client.send(topic, json.dumps(record).encode(), key=key).get(timeout=30)
         finally:
             kafka_clients.discard(client, 5)
 
