@@ -1,31 +1,31 @@
 """``logdirwatch actions``: what to do about the alerts, and what people decide about it."""
 
 import contextlib
+import json
 from typing import Annotated
 
 import msgspec
 import typer
-from kafka.errors import KafkaError
 
-from logdirwatch import kafka_clients
+from logdirwatch.cli import deciding
+from logdirwatch.cli.action_check import check
+from logdirwatch.cli.action_export import export
+from logdirwatch.cli.action_lookup import ActionId, every_revision, find_action
+from logdirwatch.cli.deciding import By, Reason
 from logdirwatch.cli.reading import console, follow_into, now_ms, read_into, telemetry
 from logdirwatch.errors import UserError
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, DecisionRecord
 from logdirwatch.model.vocabulary import ActionStatus, Decision
-from logdirwatch.report.actions import details, find, line, listed, view
+from logdirwatch.report.accuracy import Record, accuracy, as_data
+from logdirwatch.report.accuracy import view as track_record_view
+from logdirwatch.report.actions import details, line, listed, view
 from logdirwatch.report.folding import latest_actions
-from logdirwatch.settings import KafkaSettings
 
-SEND_TIMEOUT_S = 20
 DECIDABLE = {
     Decision.ACCEPT: (ActionStatus.PROPOSED,),
     Decision.REJECT: (ActionStatus.PROPOSED, ActionStatus.ACCEPTED),
 }
-
-ActionId = Annotated[str, typer.Argument(metavar="ID", help="The action's id, or the beginning of it.")]
-By = Annotated[str, typer.Option("--by", help="Who decides.")]
-Reason = Annotated[str, typer.Option("--reason", help="Why; kept with the decision.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -33,6 +33,8 @@ def register(app: typer.Typer) -> None:
     commands = typer.Typer(invoke_without_command=True)
     commands.callback()(actions)
     commands.command("show")(show)
+    commands.command("check")(check)
+    commands.command("export")(export)
     commands.command("accept")(accept)
     commands.command("reject")(reject)
     app.add_typer(commands, name="actions")
@@ -43,6 +45,9 @@ def actions(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on printing what comes, until Ctrl-C.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One record per line, for programs.")] = False,
     everything: Annotated[bool, typer.Option("--all", help="Closed actions too: done, failed, rejected, ...")] = False,
+    track_record: Annotated[
+        bool, typer.Option("--accuracy", help="How actions ended, and what they promised against what was seen.")
+    ] = False,
 ) -> None:
     """Show the open actions, those of the loudest alert first.
 
@@ -52,6 +57,9 @@ def actions(
     if ctx.invoked_subcommand is not None:
         return
     cluster = telemetry(ctx.obj)
+    if track_record:
+        _print_accuracy(accuracy(every_revision(ctx.obj.settings, cluster)), as_json=as_json)
+        return
     fold = latest_actions()
     read_into(fold, cluster, topics.ACTIONS)
     _print(listed(fold.records, everything=everything), as_json=as_json)
@@ -63,7 +71,7 @@ def actions(
 
 def show(ctx: typer.Context, identity: ActionId) -> None:
     """Print one action in full: why, what it brings, what must hold, its commands ready to paste, and the way back."""
-    typer.echo(details(_find(telemetry(ctx.obj), identity), now_ms()), nl=False)
+    typer.echo(details(find_action(telemetry(ctx.obj), identity), now_ms()), nl=False)
 
 
 def accept(ctx: typer.Context, identity: ActionId, by: By, reason: Reason) -> None:
@@ -78,9 +86,8 @@ def reject(ctx: typer.Context, identity: ActionId, by: By, reason: Reason) -> No
 
 def _decide(ctx: typer.Context, identity: str, decision: Decision, by: str, reason: str) -> None:
     cluster = telemetry(ctx.obj)
-    if not by.strip() or not reason.strip():
-        raise UserError("a decision needs a name (--by) and a reason (--reason)", exit_code=2)
-    action = _find(cluster, identity)
+    said = deciding.signed(by, reason)
+    action = find_action(cluster, identity)
     if action.status not in DECIDABLE[decision]:
         raise UserError(f"action {action.action_id} is {action.status}: there is nothing to {decision}")
     record = DecisionRecord(
@@ -88,30 +95,23 @@ def _decide(ctx: typer.Context, identity: str, decision: Decision, by: str, reas
         id=action.action_id,
         cluster=action.cluster,
         decision=decision,
-        by=by.strip(),
-        reason=reason.strip(),
+        by=said.by,
+        reason=said.reason,
         at_ms=now_ms(),
     )
-    _send(cluster, record)
+    deciding.send(cluster, [record])
     typer.echo(f"{decision}: {action.kind} {action.action_id}, by {record.by}: {record.reason}")
 
 
-def _send(cluster: KafkaSettings, record: DecisionRecord) -> None:
-    try:
-        producer = kafka_clients.producer(cluster, bootstrap_timeout_ms=kafka_clients.CONNECT_TIMEOUT_MS)
-        try:
-            sent = producer.send(topics.DECISIONS, key=record.id.encode(), value=msgspec.json.encode(record))
-            sent.get(timeout=SEND_TIMEOUT_S)
-        finally:
-            producer.close(timeout=1)
-    except KafkaError as error:
-        raise kafka_clients.unreachable(cluster, error) from None
-
-
-def _find(cluster: KafkaSettings, identity: str) -> ActionRecord:
-    fold = latest_actions()
-    read_into(fold, cluster, topics.ACTIONS)
-    return find(fold.records, identity)
+def _print_accuracy(records: list[Record], *, as_json: bool) -> None:
+    if as_json:
+        for record in as_data(records):
+            typer.echo(json.dumps(record))
+    elif records:
+        terminal = console()
+        terminal.print(track_record_view(records, terminal.width))
+    else:
+        typer.echo("No action was ever recommended, so there is no track record.")
 
 
 def _print(shown: list[ActionRecord], *, as_json: bool) -> None:

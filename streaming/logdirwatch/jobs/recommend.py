@@ -15,16 +15,17 @@ import structlog
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from logdirwatch.jobs.policy import policy_for
 from logdirwatch.jobs.session import every, kafka_stream, start_query
 from logdirwatch.kafka_clients import one_line, read_all, spark_options
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord
+from logdirwatch.model.vocabulary import NO_CLUSTER
 from logdirwatch.plan.book import Book
-from logdirwatch.plan.commands import Tools
 from logdirwatch.plan.draft import Policy
 from logdirwatch.plan.facts import Facts
+from logdirwatch.plan.growth import Growth
 from logdirwatch.plan.load import load_facts
-from logdirwatch.plan.settings import ToolSettings
 from logdirwatch.settings import Settings
 
 NAME = "recommend"
@@ -45,6 +46,7 @@ class Recommender:
     publish: Callable[[Sequence[ActionRecord]], None]
     policy: Callable[[str], Policy]
     _book: Book | None = None
+    _growth: Growth = field(default_factory=Growth)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self, records: Iterable[Record], now_ms: int) -> None:
@@ -85,18 +87,14 @@ class Recommender:
 
     def _known(self, cluster: str) -> Facts | None:
         """Return a cluster's facts; tables that cannot be read, for whatever reason, are as good as none."""
+        if cluster == NO_CLUSTER:
+            return None
         try:
-            return self.facts(cluster)
+            known = self.facts(cluster)
+            return None if known is None else self._growth.taught(known)
         except Exception as error:
             log.warning("recommend.no_facts", cluster=cluster, error=one_line(error)[:300])
             return None
-
-
-def policy_for(settings: Settings, cluster: str) -> Policy:
-    """Return what plans for a cluster may do; its tools have no address where the configuration does not name it."""
-    known = settings.clusters.get(cluster)
-    tools = Tools(known.tools if known else ToolSettings(), known.bootstrap_servers if known else None)
-    return Policy(settings.plan, tools, settings.collect.inventory_interval_ms)
 
 
 def recommender(spark: SparkSession, settings: Settings) -> Recommender:

@@ -6,17 +6,19 @@ published; it can be thrown away at any time and filled again.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 
 import msgspec
 
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, AlertRecord, DecisionRecord
 from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule
-from logdirwatch.plan import lifecycle
+from logdirwatch.plan import closing, followup, lifecycle
 from logdirwatch.plan.draft import Policy
 from logdirwatch.plan.facts import Facts
 from logdirwatch.plan.overlay import OPEN, with_actions, with_alerts
 from logdirwatch.plan.recommend import recommend, unusable
+from logdirwatch.plan.restoring import remembered
 
 Record = AlertRecord | ActionRecord | DecisionRecord
 
@@ -70,7 +72,8 @@ class Book:
         revisions += self._close(seen, policy_of, now_ms)
         for alert in sorted(firing, key=lambda alert: (alert.opened_at_ms, alert.alert_id)):
             revisions += self._publish(self._revised(alert, seen.get(alert.cluster), policy_of(alert.cluster), now_ms))
-        self._drop_what_is_over()
+        usable = {cluster for cluster, known in seen.items() if not unusable(known, policy_of(cluster), now_ms)}
+        self._drop_what_is_over(usable, policy_of, now_ms)
         return revisions
 
     def _revised(self, alert: AlertRecord, seen: Facts | None, policy: Policy, now_ms: int) -> list[ActionRecord]:
@@ -80,6 +83,8 @@ class Book:
         planned = recommend(alert, facts, policy, now_ms)
         if facts is None or unusable(facts, policy, now_ms):
             return lifecycle.keep_waiting(known, planned, now_ms)
+        planned = [remembered(self._actions[alert.alert_id].get(plan.action_id), plan) for plan in planned]
+        planned += followup.follow_ups(alert, known, facts, policy, now_ms, is_over=False)
         return lifecycle.reconcile(known, planned, facts, policy, now_ms)
 
     def _decide(self, now_ms: int) -> list[ActionRecord]:
@@ -97,15 +102,30 @@ class Book:
             alert, known = self._alerts.get(alert_id), list(actions.values())
             if known and (alert is None or alert.status is AlertStatus.RESOLVED):
                 cluster = known[0].cluster
-                closed = lifecycle.close(known, alert, facts.get(cluster), policy_of(cluster), now_ms)
+                over = [action for action in known if alert is None or not followup.is_follow_up(action)]
+                closed = closing.close(over, alert, facts.get(cluster), policy_of(cluster), now_ms)
                 revisions += self._publish(closed)
+                revisions += self._publish(self._followed(alert, facts.get(cluster), policy_of(cluster), now_ms))
         return revisions
 
-    def _drop_what_is_over(self) -> None:
+    def _followed(
+        self, alert: AlertRecord | None, facts: Facts | None, policy: Policy, now_ms: int
+    ) -> list[ActionRecord]:
+        """Return what follows the actions of an alert that is over: the way back, once there is room for it."""
+        if alert is None or facts is None or unusable(facts, policy, now_ms):
+            return []
+        known = list(self._actions[alert.alert_id].values())
+        planned = followup.follow_ups(alert, known, facts, policy, now_ms, is_over=True)
+        followers = [action for action in known if followup.is_follow_up(action)]
+        return lifecycle.reconcile(followers, planned, facts, policy, now_ms)
+
+    def _drop_what_is_over(self, usable: AbstractSet[str], policy_of: Callable[[str], Policy], now_ms: int) -> None:
         """Forget all but the last revision of an alert that is over, so that memory does not grow with history."""
         for alert in [alert for alert in self._alerts.values() if alert.status is AlertStatus.RESOLVED]:
-            actions = self._actions.get(alert.alert_id, {})
-            if not any(action.status in OPEN for action in actions.values()):
+            actions = self._actions.get(alert.alert_id, {}).values()
+            settling_ms, is_known = policy_of(alert.cluster).settling_ms, alert.cluster in usable
+            owes = followup.may_owe(actions, settling_ms, now_ms, are_facts_known=is_known)
+            if not owes and not any(action.status in OPEN for action in actions):
                 self._actions.pop(alert.alert_id, None)
                 self._over[alert.alert_id] = self._alerts.pop(alert.alert_id).revision
 

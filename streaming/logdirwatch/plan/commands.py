@@ -6,7 +6,7 @@ same reason a reassignment reaches the tool on its standard input: the file need
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,11 +19,14 @@ TOPICS = "kafka-topics"
 QUORUM = "kafka-metadata-quorum"
 STORAGE = "kafka-storage"
 CLUSTER = "kafka-cluster"
+LEADER_ELECTION = "kafka-leader-election"
+ACLS = "kafka-acls"
 
 # What Kafka 4.3.1's ReassignPartitionsCommand prints for a partition or replica that is on its way.
 IN_PROGRESS = "is still in progress"
 POLL_S = 10
 _HEREDOC_END = "LOGDIRWATCH_END"
+_UNKNOWN_PRINCIPAL = '"${COLLECTOR_PRINCIPAL:?set it to the principal of the collector, such as User:logdirwatch}"'
 _UNKNOWN_ADDRESS = '"${KAFKA_BOOTSTRAP_SERVERS:?set it to host:port of this cluster}"'
 
 
@@ -73,6 +76,33 @@ class Tools:
             arguments += ["--throttle", str(rate)]
         return [write_file(name, reassignment_lines(plan)), self._on_plan(name, *arguments), *self._until_done(name)]
 
+    def elect(self, partitions: Sequence[tuple[str, int]], name: str, *, unclean: bool = False) -> list[str]:
+        """Return the commands that elect leaders: the preferred replicas, or, unclean, whoever is there."""
+        kind = "unclean" if unclean else "preferred"
+        first, *rest = partition_lines({"topic": topic, "partition": number} for topic, number in partitions)
+        run = self._elect(kind, "--path-to-json-file", "/dev/stdin", "<", shlex.quote(name))
+        return [write_file(name, ["{" + first, *rest[:-1], rest[-1] + "}"]), run]
+
+    def elect_all(self) -> str:
+        """Return the command that gives leadership back to every preferred replica."""
+        return self._elect("preferred", "--all-topic-partitions")
+
+    def _elect(self, kind: str, *words: str) -> str:
+        """``--admin.config`` is what releases before 4.2 call it, and 4.3.1 still takes it (KIP-1147)."""
+        program, connection = self._program(LEADER_ELECTION), self._connection("--admin.config")
+        return " ".join([program, *connection, "--election-type", kind, *words])
+
+    def allow_collector(self, *, allowed: bool = True) -> list[str]:
+        """Return the commands that grant what the collector needs, or take it away again; its name is asked for.
+
+        Describe on the cluster for DescribeLogDirs, the rest for the inventory (Kafka 4.3.1 ``KafkaApis``).
+        """
+        verb = ["--add"] if allowed else ["--remove", "--force"]
+        option = f"--allow-principal {_UNKNOWN_PRINCIPAL}"
+        operations = ["--operation", "Describe", "--operation", "DescribeConfigs"]
+        resources = (["--cluster"], ["--topic", "*"])
+        return [f"{self.call(ACLS, *verb, *operations, *resource)} {option}" for resource in resources]
+
     def cancel(self, name: str) -> str:
         """Return the command that stops a reassignment that still runs, and its moves between directories."""
         return self._on_plan(name, "--cancel")
@@ -114,13 +144,14 @@ def write_file(name: str, lines: Sequence[str]) -> str:
 
 def reassignment_lines(plan: Mapping[str, Any]) -> list[str]:
     """Return a reassignment as JSON, one partition a line, so that people can read and diff it."""
-    partitions = [json.dumps(entry, separators=(",", ":")) for entry in plan["partitions"]]
-    return [
-        f'{{"version":{plan["version"]},"partitions":[',
-        *(f"{line}," for line in partitions[:-1]),
-        *partitions[-1:],
-        "]}",
-    ]
+    first, *rest = partition_lines(plan["partitions"])
+    return [f'{{"version":{plan["version"]},{first}', *rest[:-1], rest[-1] + "}"]
+
+
+def partition_lines(entries: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the field ``partitions`` of a JSON object, one entry a line."""
+    lines = [json.dumps(entry, separators=(",", ":")) for entry in entries]
+    return ['"partitions":[', *(f"{line}," for line in lines[:-1]), *lines[-1:], "]"]
 
 
 def _filled(template: str | None, broker: int) -> list[str]:

@@ -45,7 +45,10 @@ class Policy:
 
 @dataclass(frozen=True)
 class Draft:
-    """One action as a planner sees it. ``target`` says what it acts on and makes its identity."""
+    """One action as a planner sees it. ``target`` says what it acts on and makes its identity.
+
+    ``valid_ms`` is how long it stays valid, None for as long as the settings say.
+    """
 
     kind: ActionKind
     target: Mapping[str, Any]
@@ -58,6 +61,7 @@ class Draft:
     configs: Mapping[str, Any] | None = None
     undo: Mapping[str, Any] = field(default_factory=dict)
     data_loss: bool = False
+    valid_ms: int | None = None
 
 
 def effect(

@@ -22,13 +22,17 @@ Place = tuple[int, str]
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """One broker; ``configs`` are those that the collector's inventory scan reports."""
+    """One broker; ``configs`` are those that the collector's inventory scan reports.
+
+    ``is_suspect``: an open alert holds something against one of its disks, and does not know which.
+    """
 
     id: int
     status: BrokerStatus
     rack: str | None = None
     is_fenced: bool | None = None
     configs: Mapping[str, str | None] = field(default_factory=dict)
+    is_suspect: bool = False
 
     @property
     def is_alive(self) -> bool:
@@ -41,6 +45,7 @@ class Directory:
     """One log directory. The numbers are those of the last sample that had them, also when it is offline now.
 
     ``unaccounted_bytes`` are used and explained by no replica: deleted segments not yet gone, files not Kafka's.
+    ``is_suspect``: an open alert holds something against its disk.
     """
 
     broker: int
@@ -57,6 +62,7 @@ class Directory:
     is_metadata_dir: bool | None = None
     sample_at_ms: int | None = None
     state_at_ms: int | None = None
+    is_suspect: bool = False
 
     @property
     def place(self) -> Place:
@@ -78,7 +84,10 @@ class Directory:
 
 @dataclass(frozen=True, slots=True)
 class Replica:
-    """One replica in one directory; a replica that moves between directories has a second row, the future one."""
+    """One replica in one directory; a replica that moves between directories has a second row, the future one.
+
+    ``same_since_ms`` is the scan that first found it where it is and as large as it is.
+    """
 
     broker: int
     log_dir: str
@@ -86,6 +95,7 @@ class Replica:
     partition: int
     size_bytes: int | None = None
     is_future: bool = False
+    same_since_ms: int | None = None
 
     @property
     def key(self) -> TopicPartition:
@@ -100,7 +110,11 @@ class Replica:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """One partition; ``replicas`` are in the order of the assignment, the first is the preferred leader."""
+    """One partition; ``replicas`` are in the order of the assignment, the first is the preferred leader.
+
+    ``elr`` and ``last_known_elr`` may lead once nobody is in sync (KIP-966); ``adding`` and ``removing`` are the
+    brokers of a running reassignment. None where nobody told.
+    """
 
     topic: str
     partition: int
@@ -109,6 +123,10 @@ class Partition:
     isr: tuple[int, ...]
     offline_replicas: tuple[int, ...] = ()
     is_reassigned: bool = False
+    elr: tuple[int, ...] | None = None
+    last_known_elr: tuple[int, ...] | None = None
+    adding: tuple[int, ...] | None = None
+    removing: tuple[int, ...] | None = None
 
     @property
     def key(self) -> TopicPartition:
@@ -125,7 +143,8 @@ class Partition:
 class Topic:
     """One topic; ``configs`` holds the values in force, ``overridden`` the keys that are set on the topic itself.
 
-    A key that is missing is not known; so is what is overridden where ``overridden`` is None.
+    A key that is missing is not known; so is what is overridden where ``overridden`` is None, and what remote storage
+    has not got yet where ``remote_copy_lag_bytes`` is (``RemoteCopyLagBytes``, KIP-963).
     """
 
     name: str
@@ -133,6 +152,7 @@ class Topic:
     configs: Mapping[str, str | None] = field(default_factory=dict)
     overridden: frozenset[str] | None = None
     is_internal: bool = False
+    remote_copy_lag_bytes: int | None = None
 
     def number(self, key: str, default: int) -> int:
         """Return a configuration value as a number; ``default`` is Kafka's own."""
@@ -153,6 +173,11 @@ class Layout:
         return {partition.key: partition for topic in self.topics.values() for partition in topic.partitions}
 
     @cached_property
+    def uses_elr(self) -> bool:
+        """Whether the cluster is seen to use eligible leader replicas; no broker says so while none is needed."""
+        return any(partition.elr or partition.last_known_elr for partition in self.partitions.values())
+
+    @cached_property
     def replicas_in(self) -> dict[Place, tuple[Replica, ...]]:
         """Every directory's replicas, copies in progress (future ones) left out."""
         return _grouped((replica.place, replica) for replica in self.replicas if not replica.is_future)
@@ -161,6 +186,11 @@ class Layout:
     def replicas_of(self) -> dict[TopicPartition, tuple[Replica, ...]]:
         """Every partition's replicas, copies in progress left out."""
         return _grouped((replica.key, replica) for replica in self.replicas if not replica.is_future)
+
+    @cached_property
+    def copies_of(self) -> dict[TopicPartition, tuple[Replica, ...]]:
+        """Every partition's copies in progress between directories of one broker."""
+        return _grouped((replica.key, replica) for replica in self.replicas if replica.is_future)
 
     @cached_property
     def moving(self) -> frozenset[TopicPartition]:
@@ -196,6 +226,7 @@ class Facts:
 
     ``reserved`` are the bytes that open actions of other alerts will write to a directory, ``claimed`` the partitions
     that they reassign, ``cutting`` the topics whose retention is being lowered: taken up, the bytes not gone yet.
+    ``growth`` is how fast replicas grew between two inventories, in bytes per second; what is not in it is not known.
     """
 
     cluster: str
@@ -207,6 +238,8 @@ class Facts:
     reserved: Mapping[Place, int] = field(default_factory=dict)
     claimed: frozenset[TopicPartition] = frozenset()
     cutting: frozenset[str] = frozenset()
+    metadata_version: str | None = None
+    growth: Mapping[tuple[Place, TopicPartition], float] = field(default_factory=dict)
 
     @property
     def based_on(self) -> dict[str, int | None]:
@@ -244,6 +277,10 @@ class Facts:
     def replicas_of(self, key: TopicPartition) -> tuple[Replica, ...]:
         """Return a partition's replicas, copies in progress left out."""
         return self.layout.replicas_of.get(key, ())
+
+    def growth_of(self, replica: Replica) -> float | None:
+        """Return how fast a replica grew lately, in bytes per second; None where nobody knows."""
+        return self.growth.get((replica.place, replica.key))
 
 
 def _grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, tuple[Value, ...]]:

@@ -15,18 +15,22 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from logdirwatch.model.records import ActionRecord, AlertRecord, DecisionRecord
-from logdirwatch.model.vocabulary import SPACE_STATUSES, ActionKind, ActionStatus, Decision, Severity
+from logdirwatch.model.records import ActionRecord, DecisionRecord
+from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Decision, Severity
 from logdirwatch.plan.assignment import from_json
 from logdirwatch.plan.draft import Policy
 from logdirwatch.plan.facts import Facts
 from logdirwatch.plan.overlay import OPEN, TAKEN_UP
+from logdirwatch.plan.overtaken import overtaken
 from logdirwatch.plan.progress import progress
+from logdirwatch.plan.revisions import done, next_revision
 from logdirwatch.plan.validate import violations
 
 # A plan is written anew when it would free this much more than the published one.
 _BETTER_BY = 1.25
-_BACK_BY_RESTART = frozenset({ActionKind.RESTART_BROKER, ActionKind.REPLACE_DISK, ActionKind.RAISE_LIMIT})
+_ABOUT_PARTITIONS = frozenset(
+    {ActionKind.REASSIGN, ActionKind.DEMOTE_LEADERS, ActionKind.ELECT_LEADERS, ActionKind.CANCEL_MOVES}
+)
 
 
 def decide(action: ActionRecord, decision: DecisionRecord, now_ms: int) -> ActionRecord | None:
@@ -40,14 +44,14 @@ def decide(action: ActionRecord, decision: DecisionRecord, now_ms: int) -> Actio
     else:
         return None
     said = {"decision": str(decision.decision), "by": decision.by, "reason": decision.reason, "at_ms": decision.at_ms}
-    return _next(action, now_ms, status, f"{decision.by}: {decision.reason}", decision=said)
+    return next_revision(action, now_ms, status, f"{decision.by}: {decision.reason}", decision=said)
 
 
 def reconcile(
     known: Sequence[ActionRecord], planned: Sequence[ActionRecord], facts: Facts, policy: Policy, now_ms: int
 ) -> list[ActionRecord]:
     """Return the revisions that bring an open alert's known actions in line with what is planned on fresh facts."""
-    moved = [_moved_on(action, facts, policy, now_ms) or action for action in known]
+    moved = [_moved_on(action, facts, policy, now_ms) or _wrong(action, planned, now_ms) or action for action in known]
     by_id = {action.action_id: action for action in moved}
     changed = [new for old, new in zip(known, moved, strict=True) if new is not old]
     proposed = [
@@ -64,7 +68,9 @@ def keep_waiting(known: Sequence[ActionRecord], fallback: Sequence[ActionRecord]
     """
     wanted = {plan.action_id for plan in fallback}
     expired = [
-        _next(action, now_ms, ActionStatus.EXPIRED, "not taken up in time, and the facts are too old to renew it")
+        next_revision(
+            action, now_ms, ActionStatus.EXPIRED, "not taken up in time, and the facts are too old to renew it"
+        )
         for action in known
         if _is_past(action, now_ms) and action.action_id not in wanted
     ]
@@ -79,58 +85,31 @@ def _is_past(action: ActionRecord, now_ms: int) -> bool:
     return action.status is ActionStatus.PROPOSED and action.expires_at_ms <= now_ms
 
 
-def close(
-    known: Iterable[ActionRecord], alert: AlertRecord | None, facts: Facts | None, policy: Policy, now_ms: int
-) -> list[ActionRecord]:
-    """Return the last revisions of an alert that is over: done where the target is seen, else withdrawn.
-
-    An alert ends sooner than the inventory shows why: what an inventory can show waits for the next one.
-    """
-    closed = (_closed(action, alert, facts, policy, now_ms) for action in known if action.status in OPEN)
-    return [action for action in closed if action is not None]
-
-
-def _closed(
-    action: ActionRecord, alert: AlertRecord | None, facts: Facts | None, policy: Policy, now_ms: int
-) -> ActionRecord | None:
-    seen = None if facts is None else progress(action, facts)
-    if seen is not None and seen.is_done:
-        return _next(action, now_ms, ActionStatus.DONE, "all of its target is seen", observed=seen.observed)
-    if alert is None:
-        return _next(action, now_ms, ActionStatus.WITHDRAWN, "its alert is gone")
-    if action.kind in _BACK_BY_RESTART and alert.to_status in {str(status) for status in SPACE_STATUSES}:
-        observed = {"status": alert.to_status, "at_ms": alert.at_ms}
-        return _next(action, now_ms, ActionStatus.DONE, "the directory serves again", observed=observed)
-    if seen is not None and _may_show_more(alert, facts, policy, now_ms):
-        return None
-    why = f"its alert is resolved: {alert.reason or 'no reason given'}"
-    observed_now = seen.observed if seen is not None and seen.is_running else action.observed
-    return _next(action, now_ms, ActionStatus.WITHDRAWN, why, observed=observed_now)
-
-
-def _may_show_more(alert: AlertRecord, facts: Facts | None, policy: Policy, now_ms: int) -> bool:
-    is_older = facts is None or facts.inventory_at_ms is None or facts.inventory_at_ms <= alert.at_ms
-    return is_older and now_ms - alert.at_ms < policy.settling_ms
-
-
 def _moved_on(action: ActionRecord, facts: Facts, policy: Policy, now_ms: int) -> ActionRecord | None:
     """Return an action's next revision if the facts show that it was begun, carried out, or can no longer be."""
     if action.status not in OPEN:
         return None
     seen = progress(action, facts)
     if seen is not None and seen.is_done:
-        return _next(action, now_ms, ActionStatus.DONE, "all of its target is seen", observed=seen.observed)
+        return done(action, seen.observed, now_ms)
     if seen is not None and seen.is_running and action.status is not ActionStatus.RUNNING:
         observed = {**seen.observed, "started_at_ms": now_ms}
-        return _next(action, now_ms, ActionStatus.RUNNING, "part of its target is seen", observed=observed)
+        return next_revision(action, now_ms, ActionStatus.RUNNING, "part of its target is seen", observed=observed)
     if action.status is ActionStatus.RUNNING and now_ms > _deadline_ms(action, policy):
         observed = {**(action.observed or {}), **({} if seen is None else seen.observed)}
-        return _next(action, now_ms, ActionStatus.FAILED, "not all of its target is seen in time", observed=observed)
+        return next_revision(
+            action, now_ms, ActionStatus.FAILED, "not all of its target is seen in time", observed=observed
+        )
     if action.status is ActionStatus.ACCEPTED:
         against = standing_against(action, facts, policy)
         if against:
-            return _next(action, now_ms, ActionStatus.WITHDRAWN, f"it no longer holds: {against[0]}")
+            return next_revision(action, now_ms, ActionStatus.WITHDRAWN, f"it no longer holds: {against[0]}")
     return None
+
+
+def _wrong(action: ActionRecord, planned: Sequence[ActionRecord], now_ms: int) -> ActionRecord | None:
+    why = overtaken(action, planned)
+    return None if why is None else next_revision(action, now_ms, ActionStatus.WITHDRAWN, f"it no longer holds: {why}")
 
 
 def _deadline_ms(action: ActionRecord, policy: Policy) -> int:
@@ -178,7 +157,7 @@ def _is_current(old: ActionRecord, plan: ActionRecord, facts: Facts, policy: Pol
 
 
 def _covers(old: ActionRecord, plan: ActionRecord) -> bool:
-    if plan.kind is ActionKind.REASSIGN:
+    if plan.kind in _ABOUT_PARTITIONS:
         return _partitions(plan) <= _partitions(old)
     better: int = plan.expected.get("frees_bytes") or 0
     return better <= _BETTER_BY * (old.expected.get("frees_bytes") or 0)
@@ -188,8 +167,9 @@ def _superseded(
     known: Iterable[ActionRecord], planned: Sequence[ActionRecord], wanted: set[str], now_ms: int
 ) -> list[ActionRecord]:
     kinds = ", ".join(dict.fromkeys(str(plan.kind) for plan in planned))
+    why = f"replaced by {kinds}" if kinds else "nothing asks for it any more"
     return [
-        _next(action, now_ms, ActionStatus.SUPERSEDED, f"replaced by {kinds}")
+        next_revision(action, now_ms, ActionStatus.SUPERSEDED, why)
         for action in known
         if action.status is ActionStatus.PROPOSED and action.action_id not in wanted
     ]
@@ -208,16 +188,14 @@ def _again(old: ActionRecord, plan: ActionRecord) -> ActionRecord:
     return replace(plan, revision=old.revision + 1, decision=old.decision)
 
 
-def _next(action: ActionRecord, now_ms: int, status: ActionStatus, why: str, **changes: Any) -> ActionRecord:
-    return replace(action, revision=action.revision + 1, status=status, status_reason=why, at_ms=now_ms, **changes)
-
-
 def _names(vetoes: Iterable[Mapping[str, Any]]) -> set[str]:
     return {str(veto["name"]) for veto in vetoes}
 
 
 def _partitions(action: ActionRecord) -> set[tuple[str, int]]:
-    return {assignment.key for assignment in from_json(action.reassignment or {"partitions": []})}
+    plan = action.reassignment or action.expected.get("election") or action.expected.get("cancels") or {}
+    named = plan.get("partitions") or action.expected.get("copies") or ()
+    return {(entry["topic"], entry["partition"]) for entry in named}
 
 
 def _severity(action: ActionRecord) -> int:

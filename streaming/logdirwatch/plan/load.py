@@ -25,7 +25,7 @@ Row = Mapping[str, Any]
 Read = Callable[[Table, Sequence[str]], Iterator[Row]]
 Status = TypeVar("Status", BrokerStatus, LogDirStatus, Cause)
 
-_BROKER_COLUMNS = ("broker", "status", "rack", "is_fenced", "configs", "at_ms")
+_BROKER_COLUMNS = ("broker", "status", "rack", "is_fenced", "configs", "metadata_version", "at_ms")
 _DIRECTORY_COLUMNS = (
     "broker",
     "log_dir",
@@ -42,8 +42,9 @@ _DIRECTORY_COLUMNS = (
     "sample_at_ms",
     "at_ms",
 )
-_REPLICA_COLUMNS = ("broker", "log_dir", "topic", "partition", "size_bytes", "is_future")
-_PARTITION_COLUMNS = ("topic", "partition", "leader", "replicas", "isr", "offline_replicas", "adding", "removing")
+_REPLICA_COLUMNS = ("broker", "log_dir", "topic", "partition", "size_bytes", "is_future", "inventory_at_ms")
+_ELIGIBLE = ("elr", "last_known_elr", "adding", "removing")
+_PARTITION_COLUMNS = ("topic", "partition", "leader", "replicas", "isr", "offline_replicas", *_ELIGIBLE)
 _TOPIC_COLUMNS = ("configs", "overridden", "is_internal")
 
 
@@ -85,7 +86,15 @@ def facts_from(read: Read, cluster: str) -> Facts | None:
         layout=Layout(topics=_topics(read), replicas=tuple(map(_replica, replicas))),
         state_at_ms=max((row["at_ms"] for row in brokers if row["at_ms"] is not None), default=None),
         inventory_at_ms=max(complete, default=None),
+        metadata_version=_metadata_version(brokers),
     )
+
+
+def _metadata_version(brokers: Sequence[Row]) -> str | None:
+    """Return the cluster's metadata.version as its newest state record has it."""
+    known = [row for row in brokers if row["metadata_version"] is not None and row["at_ms"] is not None]
+    newest = max(known, key=lambda row: (row["at_ms"], row["broker"]), default=None)
+    return None if newest is None else str(newest["metadata_version"])
 
 
 def zip_rows(columns: Mapping[str, Sequence[Any]]) -> Iterator[Row]:
@@ -124,6 +133,7 @@ def _replica(row: Row) -> Replica:
         partition=row["partition"],
         size_bytes=row["size_bytes"],
         is_future=bool(row["is_future"]),
+        same_since_ms=row["inventory_at_ms"],
     )
 
 
@@ -145,6 +155,7 @@ def _partition(row: Row) -> Partition:
         isr=tuple(row["isr"] or ()),
         offline_replicas=tuple(row["offline_replicas"] or ()),
         is_reassigned=bool(row["adding"] or row["removing"]),
+        **{name: None if row[name] is None else tuple(row[name]) for name in _ELIGIBLE},
     )
 
 

@@ -7,22 +7,28 @@ are deleted. Moves inside a broker are refused while any of its directories is o
 from collections import Counter
 from dataclasses import dataclass
 
-from logdirwatch.plan import vetoes
+from logdirwatch.plan import rates, vetoes
 from logdirwatch.plan.assignment import ANY, Assignment
 from logdirwatch.plan.draft import Policy, Veto
 from logdirwatch.plan.facts import Directory, Facts, Place, Replica
+from logdirwatch.plan.parts import delete_delay_ms, time_to_full_ms
 from logdirwatch.plan.space import Space, is_same_volume
 
 
 @dataclass(frozen=True)
 class Moves:
-    """The moves off one directory; ``vetoes`` say why there are none, or what stands against all of them."""
+    """The moves off one directory; ``vetoes`` say why there are none, or what stands against all of them.
+
+    ``sizes`` are the bytes of each assignment, ``rate`` the bytes per second that all of them share.
+    """
 
     assignments: tuple[Assignment, ...] = ()
     before: tuple[Assignment, ...] = ()
     bytes_in: dict[Place, int] | None = None
     needed_bytes: int = 0
     vetoes: tuple[Veto, ...] = ()
+    sizes: tuple[int, ...] = ()
+    rate: int = 0
 
     @property
     def moved_bytes(self) -> int:
@@ -30,17 +36,33 @@ class Moves:
         return sum((self.bytes_in or {}).values())
 
 
-def plan_moves(source: Directory, facts: Facts, policy: Policy) -> Moves:
-    """Plan the moves that bring ``source`` under the target ratio, as far as the broker's other directories allow."""
-    standing = tuple(veto for veto in _standing(source, facts, policy) if veto is not None)
+def plan_moves(source: Directory, facts: Facts, policy: Policy, goal_bytes: int | None = None) -> Moves:
+    """Plan the moves that bring ``source`` under the target ratio, as far as the broker's other directories allow.
+
+    With ``goal_bytes`` that much is to leave it, whatever its ratio.
+    """
+    needed = needed_bytes(source, Space(facts), policy) if goal_bytes is None else goal_bytes
+    rate = log_dir_rate(source, facts, policy, max(0, needed or 0))
+    standing = tuple(veto for veto in _standing(source, facts, rate) if veto is not None)
     if standing:
         return Moves(vetoes=standing)
-    needed = needed_bytes(source, Space(facts), policy)
     if needed is None:
         return Moves(vetoes=(Veto("source_space_unknown", f"the free space of {source.path} is not known"),))
     if needed <= 0:
         return Moves(vetoes=(Veto("below_target", f"{source.path} is below the target ratio already"),))
-    return _Planner(source, facts, policy).run(needed)
+    return _Planner(source, facts, policy, rate).run(needed)
+
+
+def log_dir_rate(source: Directory, facts: Facts, policy: Policy, copied_bytes: int) -> int:
+    """Return the rate for copies off ``source``, what the disks of its broker write anyway left to them."""
+    limits = policy.limits
+    return rates.throttle(
+        limits.log_dir_throttle_bytes_per_s,
+        rates.spare_disk(limits.disk_bandwidth_bytes_per_s, facts.directories_of.get(source.broker, ())),
+        copied_bytes,
+        time_to_full_ms(source),
+        delete_delay_ms(source.broker, facts),
+    )
 
 
 def needed_bytes(source: Directory, space: Space, policy: Policy) -> int | None:
@@ -51,28 +73,31 @@ def needed_bytes(source: Directory, space: Space, policy: Policy) -> int | None:
     return used - int(source.total_bytes * policy.limits.target_ratio) + 1
 
 
-def _standing(source: Directory, facts: Facts, policy: Policy) -> list[Veto | None]:
+def _standing(source: Directory, facts: Facts, rate: int) -> list[Veto | None]:
     return [
         vetoes.broker_not_alive(facts, source.broker),
         vetoes.log_dir_offline(facts, source.broker),
         vetoes.log_dir_unknown(facts, source.broker),
-        vetoes.slower_than_writes(policy.limits.log_dir_throttle_bytes_per_s, source.growth_bytes_per_s),
+        # Where nobody knows which replica grows, it may be any of them.
+        None if facts.growth else vetoes.slower_than_writes(rate, source.growth_bytes_per_s),
     ]
 
 
 class _Planner:
-    def __init__(self, source: Directory, facts: Facts, policy: Policy) -> None:
-        self._source, self._facts, self._policy = source, facts, policy
+    def __init__(self, source: Directory, facts: Facts, policy: Policy, rate: int) -> None:
+        self._source, self._facts, self._policy, self._rate = source, facts, policy, rate
         self._space = Space(facts)
+        self._written = 0.0
         self._refusals: Counter[Veto] = Counter()
         self._bytes_in: Counter[Place] = Counter()
         self._destinations = [d for d in facts.directories_of[source.broker] if self._is_destination(d)]
 
     def run(self, needed: int) -> Moves:
-        assignments, before, moved = [], [], 0
+        assignments, before = [], []
+        sizes: list[int] = []
         candidates = self._candidates()
-        while moved < needed:
-            found = self._next(candidates, needed - moved)
+        while sum(sizes) < needed:
+            found = self._next(candidates, needed - sum(sizes))
             if found is None:
                 break
             replica, destination = found
@@ -80,7 +105,8 @@ class _Planner:
             size = replica.size_bytes or 0
             self._space.add(destination.place, size)
             self._bytes_in[destination.place] += size
-            moved += size
+            self._written += self._facts.growth_of(replica) or 0.0
+            sizes.append(size)
             assignments.append(self._assignment(replica, destination.path))
             before.append(self._assignment(replica, self._source.path))
         return Moves(
@@ -89,6 +115,8 @@ class _Planner:
             bytes_in=dict(self._bytes_in),
             needed_bytes=needed,
             vetoes=() if assignments else self._why_nothing(),
+            sizes=tuple(sizes),
+            rate=self._rate,
         )
 
     def _is_destination(self, directory: Directory) -> bool:
@@ -102,9 +130,9 @@ class _Planner:
         return veto is None
 
     def _candidates(self) -> list[Replica]:
-        """Return what may be moved, largest first."""
+        """Return what may be moved, largest first; of equally large ones those that grow least."""
         movable = [r for r in self._facts.replicas_in(self._source.place) if self._is_movable(r)]
-        return sorted(movable, key=lambda replica: (-(replica.size_bytes or 0), replica.key))
+        return sorted(movable, key=lambda r: (-(r.size_bytes or 0), self._facts.growth_of(r) or 0.0, r.key))
 
     def _is_movable(self, replica: Replica) -> bool:
         topic, partition = self._facts.topics.get(replica.topic), self._facts.partitions.get(replica.key)
@@ -119,17 +147,24 @@ class _Planner:
                 vetoes.retention_waits(self._facts, topic.name),
                 vetoes.name_too_long(topic.name, partition.partition),
                 *(vetoes.broker_not_alive(self._facts, broker) for broker in partition.replicas),
+                self._too_slow(replica),
             ]
         )
         if veto is not None:
             self._refusals[veto] += 1
         return veto is None
 
+    def _too_slow(self, replica: Replica) -> Veto | None:
+        """Refuse a replica that is written as fast as all copies together may be: they share one limit."""
+        written = self._facts.growth_of(replica)
+        return None if written is None else vetoes.slower_than_writes(self._rate, self._written + written)
+
     def _next(self, candidates: list[Replica], needed: int) -> tuple[Replica, Directory] | None:
         """Return the smallest replica that alone suffices, else the largest, that fits somewhere."""
         sufficient = [replica for replica in reversed(candidates) if (replica.size_bytes or 0) >= needed]
+        sufficient.sort(key=lambda replica: (replica.size_bytes or 0, self._facts.growth_of(replica) or 0.0))
         for replica in [*sufficient, *candidates]:
-            destination = self._emptiest(replica)
+            destination = None if self._too_slow(replica) else self._emptiest(replica)
             if destination is not None:
                 return replica, destination
         return None
@@ -146,15 +181,15 @@ class _Planner:
 
     def _fits(self, destination: Directory, extra: int) -> bool:
         copied = self._bytes_in.total() + extra
-        more = extra + copy_growth(destination.growth_bytes_per_s, copied, self._policy)
+        more = extra + copy_growth(destination.growth_bytes_per_s, copied, self._rate)
         veto = self._space.overflow(destination.place, more, self._policy.limits.destination_max_ratio)
         if veto is not None:
             self._refusals[veto] += 1
         return veto is None
 
     def _growth_meanwhile(self, replica: Replica) -> int:
-        """Return what a replica grows while it moves: at worst all growth of its directory is its own."""
-        return copy_growth(self._source.growth_bytes_per_s, replica.size_bytes or 0, self._policy)
+        """Return what a replica grows while it moves: its retention and cleaning stand still meanwhile."""
+        return copy_growth(rates.write_rate(replica, self._facts), replica.size_bytes or 0, self._rate)
 
     def _assignment(self, replica: Replica, path: str) -> Assignment:
         replicas = self._facts.partitions[replica.key].replicas
@@ -166,6 +201,6 @@ class _Planner:
         return reasons or (Veto("nothing_to_move", f"no replica of {self._source.path} may be moved"),)
 
 
-def copy_growth(growth_bytes_per_s: float | None, copied_bytes: int, policy: Policy) -> int:
-    """Return what a directory grows while ``copied_bytes`` are copied at the throttle; 0 where growth is not known."""
-    return int(max(0.0, growth_bytes_per_s or 0.0) * copied_bytes / policy.limits.log_dir_throttle_bytes_per_s)
+def copy_growth(growth_bytes_per_s: float | None, copied_bytes: int, rate: int) -> int:
+    """Return what is written while ``copied_bytes`` are copied at ``rate``; 0 where growth is not known."""
+    return int(max(0.0, growth_bytes_per_s or 0.0) * copied_bytes / rate)

@@ -31,6 +31,8 @@ def with_alerts(facts: Facts, alerts: Iterable[AlertRecord]) -> Facts:
             brokers = _all_unknown(brokers) if alert.rule is Rule.BROKER_UNKNOWN else brokers
         elif alert.rule in _BROKER_RULES and alert.broker in brokers:
             brokers[alert.broker] = replace(brokers[alert.broker], status=_BROKER_RULES[alert.rule])
+        elif alert.rule is Rule.LOG_DIR_SUSPECT and alert.log_dir is None and alert.broker in brokers:
+            brokers[alert.broker] = replace(brokers[alert.broker], is_suspect=True)
         elif alert.log_dir is not None:
             place = alert.broker, alert.log_dir
             directories[place] = _judged(directories.get(place) or _unknown(place), alert)
@@ -61,7 +63,8 @@ def _judged(directory: Directory, alert: AlertRecord) -> Directory:
     if alert.rule is Rule.LOG_DIR_SPACE and alert.stale_since_ms is None and is_newer and alert.to_status is not None:
         return replace(_measured(directory, alert), status=LogDirStatus(alert.to_status))
     if alert.rule in _UNSEEN_RULES:
-        return replace(directory, status=LogDirStatus.UNKNOWN)
+        is_suspect = directory.is_suspect or alert.rule is Rule.LOG_DIR_SUSPECT
+        return replace(directory, status=LogDirStatus.UNKNOWN, is_suspect=is_suspect)
     return directory
 
 

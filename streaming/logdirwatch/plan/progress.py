@@ -7,7 +7,8 @@ from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.assignment import Assignment, from_json
 from logdirwatch.plan.facts import Facts, Place
-from logdirwatch.plan.retention import RETENTION_BYTES
+from logdirwatch.plan.led import Steps, copied_bytes, steps
+from logdirwatch.plan.relieved import relief_steps
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,9 @@ class Progress:
 
 def progress(action: ActionRecord, facts: Facts) -> Progress | None:
     """Return how far an action is; None where the facts cannot show it."""
+    found = steps(action, facts) or relief_steps(action, facts)
+    if found is not None:
+        return _of_steps(found, facts)
     if action.reassignment is not None:
         return _of_reassignment(action, facts)
     if action.kind is ActionKind.LOWER_RETENTION:
@@ -41,16 +45,29 @@ def progress(action: ActionRecord, facts: Facts) -> Progress | None:
     return None
 
 
+def _of_steps(found: Steps, facts: Facts) -> Progress:
+    begun, reached, of = found
+    observed = {"reached": reached, "of": of, "inventory_at_ms": facts.inventory_at_ms}
+    return Progress(max(begun, reached), reached, of, observed)
+
+
 def place_of(action: ActionRecord) -> Place:
     """Return the directory that an action's target names."""
     return action.target["broker"], action.target["log_dir"]
+
+
+def places_of(action: ActionRecord) -> list[Place]:
+    """Return the directory that an action's target names; for one that is about a cluster all that it changes."""
+    if action.target["log_dir"] is not None:
+        return [place_of(action)]
+    return [(entry["broker"], entry["log_dir"]) for entry in action.expected["on"]]
 
 
 def _of_reassignment(action: ActionRecord, facts: Facts) -> Progress:
     assignments = from_json(action.reassignment or {"partitions": []})
     reached = sum(_is_reached(assignment, facts) for assignment in assignments)
     begun = sum(_is_begun(assignment, action, facts) for assignment in assignments)
-    observed = {"reached": reached, "of": len(assignments), **_space(action, facts)}
+    observed = {"reached": reached, "of": len(assignments), **copied_bytes(action, facts), **_space(action, facts)}
     return Progress(max(begun, reached), reached, len(assignments), observed)
 
 
@@ -78,12 +95,13 @@ def _replicas_before(action: ActionRecord, assignment: Assignment) -> tuple[int,
 
 def _of_retention(action: ActionRecord, facts: Facts) -> Progress | None:
     name = str(action.target["topic"])
-    topic, change = facts.topics.get(name), (action.configs or {})[name][RETENTION_BYTES]
+    topic, changes = facts.topics.get(name), (action.configs or {})[name]
     if topic is None:
         return None
-    is_set = topic.configs.get(RETENTION_BYTES) == change["to"]
+    is_set = all(topic.configs.get(key) == change["to"] for key, change in changes.items())
     before = action.expected.get("topic_bytes_before")
-    freed = None if before is None else before - facts.layout.topic_bytes(place_of(action), name)
+    now = sum(facts.layout.topic_bytes(place, name) for place in places_of(action))
+    freed = None if before is None else before - now
     is_freed = is_set and freed is not None and freed * 2 >= (action.expected["frees_bytes"] or 0)
     observed = {"is_set": is_set, "frees_bytes": freed, **_space(action, facts)}
     return Progress(int(is_set), int(is_freed), 1, observed)

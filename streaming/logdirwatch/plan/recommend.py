@@ -7,15 +7,17 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from logdirwatch.model.identity import identity
 from logdirwatch.model.records import ActionRecord, AlertRecord
-from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Cause, Rule
+from logdirwatch.model.vocabulary import NO_CLUSTER, ActionKind, ActionStatus, Rule
 from logdirwatch.plan.draft import Draft, Policy
-from logdirwatch.plan.facts import Directory, Facts
-from logdirwatch.plan.filling import filling_drafts
-from logdirwatch.plan.losing import failed_drafts, full_drafts, limit_drafts, restart_broker
+from logdirwatch.plan.facts import Facts
+from logdirwatch.plan.failing import failure_drafts
+from logdirwatch.plan.relieving import ANSWERS, directory_of, stalled_drafts
 from logdirwatch.plan.runbook import investigate
-from logdirwatch.report.units import human_bytes, human_ms
+from logdirwatch.report.units import human_ms
 
 
 def recommend(alert: AlertRecord, facts: Facts | None, policy: Policy, now_ms: int) -> list[ActionRecord]:
@@ -24,7 +26,7 @@ def recommend(alert: AlertRecord, facts: Facts | None, policy: Policy, now_ms: i
     ``facts`` are those of the alert's cluster with the alerts' own evidence over them; None or old ones give the
     runbook step alone, which says why.
     """
-    why = unusable(facts, policy, now_ms)
+    why = None if alert.cluster == NO_CLUSTER else unusable(facts, policy, now_ms)
     if facts is None or why is not None:
         drafts = [investigate(alert, policy, why)]
     else:
@@ -32,7 +34,8 @@ def recommend(alert: AlertRecord, facts: Facts | None, policy: Policy, now_ms: i
         if all(draft.vetoes for draft in drafts):
             drafts.append(investigate(alert, policy))
     based_on = {"state_at_ms": None, "inventory_at_ms": None} if facts is None else facts.based_on
-    return [_record(draft, alert, based_on, policy, now_ms) for draft in drafts]
+    found = (record(draft, alert, based_on, policy, now_ms) for draft in drafts)
+    return [replace(action, position=number) for number, action in enumerate(found)]
 
 
 def unusable(facts: Facts | None, policy: Policy, now_ms: int) -> str | None:
@@ -53,39 +56,14 @@ def action_id(alert_id: str, kind: ActionKind, target: Mapping[str, Any]) -> str
 
 
 def _drafts(alert: AlertRecord, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:
-    directory = (
-        facts.directories.get((alert.broker, alert.log_dir)) if alert.broker is not None and alert.log_dir else None
-    )
-    if directory is None:
-        return []
-    if alert.rule is Rule.LOG_DIR_SPACE and directory.is_serving:
-        return [*filling_drafts(directory, facts, policy, now_ms), *_unexplained(alert, directory, policy)]
-    if alert.rule is Rule.LOG_DIR_OFFLINE:
-        return _offline(alert, directory, facts, policy, now_ms)
-    return []
+    if alert.rule in ANSWERS:
+        return ANSWERS[alert.rule](alert, facts, policy, now_ms)
+    drafts = failure_drafts(alert, directory_of(alert, facts), facts, policy, now_ms)
+    return [*stalled_drafts(alert, facts, policy, now_ms), *drafts] if alert.rule is Rule.MOVE_STALLED else drafts
 
 
-def _offline(alert: AlertRecord, directory: Directory, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:
-    if directory.cause is Cause.FAILED:
-        return failed_drafts(directory, facts, policy, now_ms)
-    if directory.cause is Cause.FULL:
-        return full_drafts(directory, facts, policy)
-    if directory.cause is Cause.LIMIT:
-        return limit_drafts(directory, facts, policy)
-    if directory.cause in {Cause.READ_ONLY, Cause.PERMISSION}:
-        return [investigate(alert, policy), restart_broker(directory, facts, policy)]
-    return [investigate(alert, policy, "whether it is full or failed is not known yet")]
-
-
-def _unexplained(alert: AlertRecord, directory: Directory, policy: Policy) -> list[Draft]:
-    """Return the search for what fills a directory when it is mostly not replicas."""
-    unaccounted, used = directory.unaccounted_bytes, directory.used_bytes
-    if unaccounted is None or used is None or unaccounted * 2 < used:
-        return []
-    return [investigate(alert, policy, f"{human_bytes(unaccounted)} there are explained by no replica")]
-
-
-def _record(draft: Draft, alert: AlertRecord, based_on: Mapping[str, Any], policy: Policy, now_ms: int) -> ActionRecord:
+def record(draft: Draft, alert: AlertRecord, based_on: Mapping[str, Any], policy: Policy, now_ms: int) -> ActionRecord:
+    """Return a draft as the first revision of its action."""
     return ActionRecord(
         version=1,
         action_id=action_id(alert.alert_id, draft.kind, draft.target),
@@ -102,7 +80,7 @@ def _record(draft: Draft, alert: AlertRecord, based_on: Mapping[str, Any], polic
         vetoes=[veto._asdict() for veto in draft.vetoes],
         data_loss=draft.data_loss,
         requires_approval=draft.kind is not ActionKind.INVESTIGATE,
-        expires_at_ms=now_ms + policy.limits.expires_after_ms,
+        expires_at_ms=now_ms + (draft.valid_ms or policy.limits.expires_after_ms),
         # What must not be done now cannot be pasted either; the next revision without a veto has it again.
         commands=[] if draft.vetoes else list(draft.commands),
         reassignment=None if draft.reassignment is None else dict(draft.reassignment),

@@ -1,18 +1,22 @@
-"""A failed directory: its replicas to other brokers, with racks, replication factor and order of preference kept.
+"""Lost replicas: to other brokers, with racks, replication factor and order of preference kept.
 
-Inside the broker nothing can be moved: Kafka refuses it while a directory is offline.
+Lost with a failed directory, with their broker, or one by one. Inside the broker nothing can be moved: Kafka refuses it
+while a directory is offline.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan import vetoes
 from logdirwatch.plan.assignment import ANY, Assignment
 from logdirwatch.plan.draft import Policy, Veto
-from logdirwatch.plan.facts import Facts, Partition, Place, TopicPartition
+from logdirwatch.plan.facts import Facts, Partition, Place
+from logdirwatch.plan.lost import danger, lost_partitions, urgency
 from logdirwatch.plan.space import Landing, Space
+from logdirwatch.plan.spots import Spot, Spots
+
+REASONS = 3
 
 
 @dataclass(frozen=True)
@@ -21,36 +25,24 @@ class Unplaced:
 
     label: str
     veto: Veto
+    size_bytes: int | None = None
 
 
 @dataclass(frozen=True)
 class Repair:
-    """Where the lost replicas go, how it was before, and what cannot be helped."""
+    """Where the lost replicas go, how it was before, what cannot be helped, and how many a later plan takes."""
 
     assignments: tuple[Assignment, ...]
     before: tuple[Assignment, ...]
     unplaced: tuple[Unplaced, ...]
     bytes_in: dict[Place, int]
     bytes_per_broker: dict[int, int]
-
-
-@dataclass(frozen=True)
-class Spot:
-    """A place for one replica: a broker and one of its directories, or ``any`` where a path would be refused."""
-
-    broker: int
-    path: str | None
-    ratio: float
-    is_other_rack: bool
-    has_metadata: bool
+    later: int = 0
 
     @property
-    def preference(self) -> tuple[bool, bool, bool, float, int, str]:
-        """Healthy brokers first, then the rack that the replica was in, then the emptiest directory.
-
-        A directory with the metadata log comes last of a rack: its broker halts when it fills.
-        """
-        return self.path is None, self.is_other_rack, self.has_metadata, self.ratio, self.broker, self.path or ANY
+    def copied_bytes(self) -> int:
+        """The bytes to copy: each is read from one broker and written to another."""
+        return sum(self.bytes_per_broker.values()) // 2
 
 
 def plan_repair(place: Place, facts: Facts, policy: Policy) -> Repair:
@@ -58,63 +50,58 @@ def plan_repair(place: Place, facts: Facts, policy: Policy) -> Repair:
 
     What cannot be rebuilt, or fits nowhere, is in ``unplaced``; the rest is planned without it.
     """
-    return _Planner(place, facts, policy).run()
+    return plan_rebuild(place[0], lost_partitions(place, facts), facts, policy, path=place[1])
 
 
-def lost_partitions(place: Place, facts: Facts) -> list[Partition]:
-    """Return the partitions whose replica on the broker lies in the directory, most endangered first.
+def plan_rebuild(
+    broker: int, lost: Sequence[Partition], facts: Facts, policy: Policy, *, path: str | None = None
+) -> Repair:
+    """Find a new place on another broker for a broker's replicas of ``lost``, the most endangered first.
 
-    Replicas newer than the last inventory are known from metadata alone: offline there and in no directory that was
-    seen. They count when only one directory of the broker is offline.
+    ``path`` is the directory that they lie in, None where they lie in several. One plan takes as many as the settings
+    allow, since it must fit into one record; which ones does not depend on sizes, that change with every inventory.
     """
-    broker = place[0]
-    keys = {replica.key for replica in facts.replicas_in(place)} | _unseen(place, facts)
-    assigned = (facts.partitions[key] for key in keys if key in facts.partitions)
-    return sorted((p for p in assigned if broker in p.replicas), key=lambda p: _urgency(p, facts, broker))
-
-
-def _unseen(place: Place, facts: Facts) -> set[TopicPartition]:
-    broker = place[0]
-    offline = [d for d in facts.directories_of.get(broker, ()) if d.status is LogDirStatus.OFFLINE]
-    if not facts.is_alive(broker) or [d.place for d in offline] != [place]:
-        return set()
-    seen = {replica.key for replica in facts.layout.replicas if replica.broker == broker}
-    return {p.key for p in facts.partitions.values() if broker in p.offline_replicas} - seen
-
-
-def _urgency(partition: Partition, facts: Facts, broker: int) -> tuple[int, bool, int, TopicPartition]:
-    in_sync = sum(1 for other in partition.isr if other != broker)
-    is_internal = facts.topics[partition.topic].is_internal
-    return in_sync, not is_internal, -(facts.layout.size_of(partition.key) or 0), partition.key
+    limit = policy.limits.partitions_per_reassignment
+    wave = sorted(lost, key=lambda partition: (*danger(partition, facts, broker), partition.key))[:limit]
+    wave.sort(key=lambda partition: urgency(partition, facts, broker))
+    return _Planner(broker, path, facts, policy).run(wave, len(lost) - len(wave))
 
 
 class _Planner:
     """Places one replica after the other; every place taken counts for the next one."""
 
-    def __init__(self, place: Place, facts: Facts, policy: Policy) -> None:
-        self._place, self._facts, self._policy = place, facts, policy
+    def __init__(self, broker: int, path: str | None, facts: Facts, policy: Policy) -> None:
+        self._broker, self._path, self._facts, self._policy = broker, path, facts, policy
         self._limit = policy.limits.destination_max_ratio
         self._space = Space(facts)
         self._landings: dict[int, Landing] = {}
         self._bytes_in: Counter[Place] = Counter()
         self._bytes_per_broker: Counter[int] = Counter()
+        lost_rack = facts.brokers[broker].rack if broker in facts.brokers else None
+        self._spots = Spots(facts, self._space, lost_rack)
+        self._alive = [(found.id, found.rack) for found in facts.brokers.values() if facts.is_alive(found.id)]
 
-    def run(self) -> Repair:
+    def run(self, lost: Sequence[Partition], later: int) -> Repair:
         assignments, before, unplaced = [], [], []
-        for partition in lost_partitions(self._place, self._facts):
+        for partition in lost:
             found = self._blocked(partition) or self._find(partition)
             if isinstance(found, Veto):
-                unplaced.append(Unplaced(partition.label, found))
+                unplaced.append(Unplaced(partition.label, found, self._facts.layout.size_of(partition.key)))
                 continue
             self._take(partition, found)
             assignments.append(self._moved(partition, found))
             before.append(self._as_it_was(partition))
         return Repair(
-            tuple(assignments), tuple(before), tuple(unplaced), dict(self._bytes_in), dict(self._bytes_per_broker)
+            tuple(assignments),
+            tuple(before),
+            tuple(unplaced),
+            dict(self._bytes_in),
+            dict(self._bytes_per_broker),
+            later,
         )
 
     def _blocked(self, partition: Partition) -> Veto | None:
-        facts, broker = self._facts, self._place[0]
+        facts, broker = self._facts, self._broker
         others = [other for other in partition.replicas if other != broker]
         return vetoes.first(
             [
@@ -128,47 +115,46 @@ class _Planner:
         )
 
     def _find(self, partition: Partition) -> Spot | Veto:
+        """Take the best place that nothing speaks against; why the first ones were refused is told when all are."""
         size = self._facts.layout.size_of(partition.key) or 0
-        refusals: Counter[Veto] = Counter()
-        spots = sorted(self._spots(partition, size, refusals), key=lambda spot: spot.preference)
-        for spot in spots:
+        fit = self._fit(partition)
+        refused: list[Veto] = []
+        for spot in self._spots.ordered(size):
+            is_told = len(refused) >= REASONS
+            is_full = spot.path is not None and spot.ratio > self._limit
+            if spot.broker not in fit or (is_full and is_told):
+                continue
             veto = self._landing(spot.broker).veto(size, spot.path)
             if veto is None:
                 return spot
-            refusals[veto] += 1
-        if not refusals:
+            if not is_told:
+                refused.append(veto)
+        return self._why(partition, fit, refused)
+
+    def _fit(self, partition: Partition) -> set[int]:
+        """Return the brokers that may take a replica of a partition; those of one rack share their fate."""
+        others = [(broker, rack) for broker, rack in self._alive if broker not in partition.replicas]
+        of_rack = {rack: broker for broker, rack in others}
+        good = {rack for rack, broker in of_rack.items() if self._left_out(partition, broker) is None}
+        return {broker for broker, rack in others if rack in good}
+
+    def _left_out(self, partition: Partition, broker: int) -> Veto | None:
+        """Return why a broker can take no replica of a partition at all."""
+        return (
+            vetoes.already_hosts(partition, broker)
+            or vetoes.broker_not_alive(self._facts, broker)
+            or vetoes.rack_spread_lost(self._facts, partition.replicas, self._replaced(partition, broker))
+        )
+
+    def _why(self, partition: Partition, fit: Collection[int], refused: Sequence[Veto]) -> Veto:
+        """Say why a replica fits nowhere: brokers that are left out first, then directories."""
+        others = [broker for broker in self._facts.brokers if broker not in partition.replicas]
+        found = Counter(veto for broker in others if (veto := self._left_out(partition, broker)) is not None)
+        found.update(veto for broker in others if broker in fit for veto in self._spots.refused.get(broker, ()))
+        found.update(refused)
+        if not found:
             return Veto("no_broker_left", f"every broker that is alive holds a replica of {partition.label} already")
-        return Veto("nothing_fits", "; ".join(veto.reason for veto, _ in refusals.most_common(3)))
-
-    def _spots(self, partition: Partition, size: int, refusals: Counter[Veto]) -> Iterator[Spot]:
-        for broker in self._facts.brokers:
-            if vetoes.already_hosts(partition, broker):
-                continue
-            veto = vetoes.first(
-                [
-                    vetoes.broker_not_alive(self._facts, broker),
-                    vetoes.rack_spread_lost(self._facts, partition.replicas, self._replaced(partition, broker)),
-                ]
-            )
-            if veto is not None:
-                refusals[veto] += 1
-            else:
-                yield from self._spots_on(broker, size, refusals)
-
-    def _spots_on(self, broker: int, size: int, refusals: Counter[Veto]) -> Iterator[Spot]:
-        is_other_rack = self._facts.brokers[broker].rack != self._facts.brokers[self._place[0]].rack
-        ratios: dict[str, tuple[float, bool]] = {}
-        for directory in self._facts.directories_of.get(broker, ()):
-            veto = vetoes.first([vetoes.destination_not_serving(directory), vetoes.destination_cordoned(directory)])
-            if veto is not None:
-                refusals[veto] += 1
-            else:
-                ratio = self._space.ratio(directory.place, size + self._bytes_in[directory.place])
-                ratios[directory.path] = 1.0 if ratio is None else ratio, directory.is_metadata_dir is True
-        if vetoes.destination_degraded(self._facts, broker) is None:
-            yield from (Spot(broker, path, ratio, is_other_rack, is_meta) for path, (ratio, is_meta) in ratios.items())
-        elif ratios:
-            yield Spot(broker, None, max(ratio for ratio, _ in ratios.values()), is_other_rack, has_metadata=False)
+        return Veto("nothing_fits", "; ".join(veto.reason for veto, _ in found.most_common(REASONS)))
 
     def _landing(self, broker: int) -> Landing:
         if broker not in self._landings:
@@ -183,6 +169,7 @@ class _Planner:
             self._bytes_per_broker[partition.leader] += size
         if spot.path is not None:
             self._bytes_in[spot.broker, spot.path] += size
+            self._spots.take((spot.broker, spot.path), size)
 
     def _moved(self, partition: Partition, spot: Spot) -> Assignment:
         replicas = self._replaced(partition, spot.broker)
@@ -190,9 +177,10 @@ class _Planner:
         return Assignment(partition.topic, partition.partition, replicas, log_dirs)
 
     def _as_it_was(self, partition: Partition) -> Assignment:
-        log_dirs = tuple(self._place[1] if broker == self._place[0] else ANY for broker in partition.replicas)
+        path = self._path or ANY
+        log_dirs = tuple(path if broker == self._broker else ANY for broker in partition.replicas)
         return Assignment(partition.topic, partition.partition, partition.replicas, log_dirs)
 
     def _replaced(self, partition: Partition, broker: int) -> tuple[int, ...]:
         """Put the new broker at the lost one's position, so the order of preference stays."""
-        return tuple(broker if old == self._place[0] else old for old in partition.replicas)
+        return tuple(broker if old == self._broker else old for old in partition.replicas)

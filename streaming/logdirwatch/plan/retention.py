@@ -1,156 +1,186 @@
-"""Retention cuts: how many bytes a lower ``retention.bytes`` frees, where, and when.
+"""Retention cuts: which topics lose history, how far, what that frees, where, and when.
 
-``retention.bytes`` is a limit per replica whose effect follows from the sizes alone, whatever the age of the data.
-Kafka deletes the oldest segments as long as at least the limit remains (Kafka 4.3.1 ``UnifiedLog.deletableSegments``),
-so what remains is less than the limit and one segment; that the newest one stays is our own floor. The cut works on
-every broker that hosts the topic.
+A cut works on every broker that hosts the topic. Of the ways to cut a topic the one is taken that leaves the longest
+history; as the effect of a limit of bytes is sure, a limit of age must leave a tenth more. Who loses it, when several
+topics could, is a setting (``plan.retention_spread``).
 """
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
-from logdirwatch.plan import vetoes
+from logdirwatch.plan import relief_vetoes, vetoes
+from logdirwatch.plan.cut import Cut, Cuts, effective_after_ms
 from logdirwatch.plan.draft import Policy, Veto
 from logdirwatch.plan.facts import Directory, Facts, Place, Replica, Topic
+from logdirwatch.plan.ways import Way, freed_bytes, is_tiered, ways_of
+from logdirwatch.report.units import human_bytes
 
-SEGMENT_BYTES = 1 << 30
-DELETE_DELAY_MS = 60_000
-CHECK_INTERVAL_MS = 300_000
-"""Kafka's defaults (``LogConfig``, ``ServerLogConfigs``), used where the collector could not read the value."""
+__all__ = ["Cut", "Cuts", "cut_topic", "cuttable", "effective_after_ms", "freed_bytes", "giving", "plan_cuts"]
 
-RETENTION_BYTES = "retention.bytes"
-UNLIMITED = "-1"
-MAX_TOPICS = 2
+WORTH_AN_ESTIMATE = 1.1
+
+Make = Callable[[Topic, int], Cut | None]
+"""Cuts a topic so that so many bytes are gained."""
+
+Gain = Callable[[Counter[Place]], int]
+"""What a cut is worth: from the bytes that it frees in each directory."""
 
 
-@dataclass(frozen=True)
-class Cut:
-    """One topic's lower limit, and what it frees."""
+class Giver(NamedTuple):
+    """A topic, and the most that a directory can be given by cutting it."""
 
     topic: Topic
-    old_value: str | None
-    new_value: int
-    frees: dict[Place, int]
+    most_bytes: int
 
     @property
-    def is_overridden(self) -> bool:
-        """Whether the old value stands on the topic itself, so that undoing means setting it again."""
-        overridden = self.topic.overridden
-        return self.old_value is not None and (overridden is None or RETENTION_BYTES in overridden)
-
-    def frees_at(self, place: Place) -> int:
-        """Return the bytes that one directory gains."""
-        return self.frees.get(place, 0)
-
-
-@dataclass(frozen=True)
-class Cuts:
-    """The cuts that free a directory; ``vetoes`` say why there are none."""
-
-    cuts: tuple[Cut, ...] = ()
-    vetoes: tuple[Veto, ...] = ()
+    def rank(self) -> tuple[bool, int, str]:
+        """Where nothing is lost comes first, then who has most to give."""
+        return not is_tiered(self.topic), -self.most_bytes, self.topic.name
 
 
 def plan_cuts(source: Directory, facts: Facts, policy: Policy, needed_bytes: int) -> Cuts:
-    """Cut the one or two topics that give the directory most, just as far as ``needed_bytes`` asks for."""
+    """Cut as few bytes as ``needed_bytes`` asks for, off the topics that the configured spread names."""
     standing = vetoes.first([vetoes.retention_frees_nothing(source), vetoes.no_free_bytes(source)])
     if standing is not None:
         return Cuts(vetoes=(standing,))
     refusals: Counter[Veto] = Counter()
-    candidates = sorted(
-        ((_possible(topic, source, facts), topic) for topic in _topics_on(source, facts, policy, refusals)),
-        key=lambda item: (-item[0], item[1].name),
-    )
-    cuts: list[Cut] = []
-    for possible, topic in candidates[:MAX_TOPICS]:
-        missing = needed_bytes - sum(cut.frees_at(source.place) for cut in cuts)
-        if possible > 0 and missing > 0:
-            cuts.append(_cut(topic, source, facts, min(missing, possible)))
+
+    here = by_topic(facts.replicas_in(source.place))
+
+    def cut(topic: Topic, wanted: int | None) -> Cut | None:
+        mine = giving(topic, here[topic.name], facts)
+        return cut_topic(topic, mine, facts, policy, lambda frees: frees[source.place], wanted)
+
+    givers = []
+    for name in here:
+        topic = cuttable(name, facts, policy, refusals)
+        most = 0 if topic is None or (found := cut(topic, None)) is None else found.frees_at(source.place)
+        veto = None if topic is None else relief_vetoes.owner_minimum(topic, policy, most)
+        refusals.update([veto] if veto is not None else [])
+        givers += [Giver(topic, most)] if topic is not None and most > 0 else []
+    chosen = sorted(givers, key=lambda giver: giver.rank)[: policy.limits.retention_topics]
+    spread = _evenly if policy.limits.retention_spread == "evenly" else _fewest
+    cuts = spread(chosen, needed_bytes, source.place, cut)
     reasons = tuple(veto for veto, _ in refusals.most_common(3))
-    return Cuts(tuple(cuts), () if cuts else reasons or (_nothing(source),))
+    return Cuts(tuple(cuts), () if cuts else reasons or (_nothing(source, facts),))
 
 
-def freed_bytes(size_bytes: int, limit_bytes: int, segment_bytes: int) -> int:
-    """Return the bytes that surely go from a replica under a limit; a replica keeps one segment at least.
+def cuttable(name: str, facts: Facts, policy: Policy, refusals: Counter[Veto]) -> Topic | None:
+    """Return a topic whose retention may be lowered; else count why not."""
+    topic = facts.topics.get(name)
+    if topic is None:
+        return None
+    tiered = [
+        relief_vetoes.tiered_storage_off(topic, facts),
+        relief_vetoes.leaderless_archives_nothing(topic),
+        relief_vetoes.remote_copy_lags(topic),
+    ]
+    veto = vetoes.first(
+        [
+            vetoes.internal_topic(topic, policy.limits),
+            vetoes.never_touch(topic.name, policy.limits),
+            vetoes.not_deleted_by_retention(topic),
+            *(tiered if is_tiered(topic) else ()),
+            relief_vetoes.high_watermark_stands(topic),
+            *(vetoes.partition_moving(facts, partition) for partition in topic.partitions),
+            *(vetoes.partition_claimed(facts, partition) for partition in topic.partitions),
+            vetoes.retention_waits(facts, topic.name),
+        ]
+    )
+    refusals.update([veto] if veto is not None else [])
+    return topic if veto is None else None
 
-    What remains lies between the limit and the limit plus one segment. Segments are rolled before they are full, so
-    how many whole ones fit into the surplus cannot be told from the sizes; at most one segment more than this goes.
+
+def cut_topic(
+    topic: Topic, here: Sequence[Replica], facts: Facts, policy: Policy, gain: Gain, wanted: int | None
+) -> Cut | None:
+    """Return the cut of a topic that gains ``wanted``, leaving the longest history.
+
+    ``here`` are its replicas that need to give. ``wanted`` None asks for as much as there is, told for them alone.
     """
-    return max(0, size_bytes - max(limit_bytes, segment_bytes) - segment_bytes)
+    everywhere = here if wanted is None else giving(topic, all_replicas(topic, facts), facts)
+    best: Cut | None = None
+    for way in ways_of(topic, here, facts, policy):
+        limit = _limit(way, here, gain, wanted)
+        cut = Cut(way, limit, dict(+_frees(way, everywhere, limit)), way.keeps_ms(limit, here, facts))
+        best = cut if best is None or _is_better(cut, best, gain) else best
+    return best
 
 
-def effective_after_ms(topic: Topic, facts: Facts) -> int:
-    """Return how long a cut takes at most: the slowest broker's next check, then the deletion's delay."""
-    hosts = {broker for partition in topic.partitions for broker in partition.replicas}
-    configs = [facts.brokers[broker].configs for broker in hosts if broker in facts.brokers]
-    checks = [int(found) for config in configs if (found := config.get("log.retention.check.interval.ms")) is not None]
-    delays = [int(found) for config in configs if (found := config.get("log.segment.delete.delay.ms")) is not None]
-    delay = topic.number("file.delete.delay.ms", max(delays, default=DELETE_DELAY_MS))
-    return max(checks, default=CHECK_INTERVAL_MS) + delay
+def giving(topic: Topic, replicas: Iterable[Replica], facts: Facts) -> list[Replica]:
+    """Return those of a topic's replicas that retention reaches: served, and led, as the high watermark must move."""
+    led = {partition.key for partition in topic.partitions if partition.leader is not None}
+    return [replica for replica in replicas if replica.key in led and _is_serving(facts, replica.place)]
 
 
-def _topics_on(source: Directory, facts: Facts, policy: Policy, refusals: Counter[Veto]) -> list[Topic]:
-    names = dict.fromkeys(replica.topic for replica in facts.replicas_in(source.place))
-    found = []
-    for topic in (facts.topics[name] for name in names if name in facts.topics):
-        veto = vetoes.first(
-            [
-                vetoes.internal_topic(topic, policy.limits),
-                vetoes.never_touch(topic.name, policy.limits),
-                vetoes.not_deleted_by_retention(topic),
-                vetoes.tiered(topic),
-                *(vetoes.partition_moving(facts, partition) for partition in topic.partitions),
-                *(vetoes.partition_claimed(facts, partition) for partition in topic.partitions),
-                vetoes.retention_waits(facts, topic.name),
-            ]
-        )
-        if veto is None:
-            found.append(topic)
-        else:
-            refusals[veto] += 1
+def all_replicas(topic: Topic, facts: Facts) -> list[Replica]:
+    """Return every replica of a topic."""
+    return [replica for partition in topic.partitions for replica in facts.replicas_of(partition.key)]
+
+
+def by_topic(replicas: Iterable[Replica]) -> dict[str, list[Replica]]:
+    """Return replicas by their topic, in their order."""
+    found: dict[str, list[Replica]] = {}
+    for replica in replicas:
+        found.setdefault(replica.topic, []).append(replica)
     return found
 
 
-def _possible(topic: Topic, source: Directory, facts: Facts) -> int:
-    return sum(_freed(replica, 0, topic) for replica in _replicas(topic, source.place, facts))
+def _fewest(givers: Sequence[Giver], needed: int, place: Place, cut: Make) -> list[Cut]:
+    """Let the topic that can give most give first, as far as it can."""
+    cuts: list[Cut] = []
+    for topic, most in givers:
+        missing = needed - sum(done.frees_at(place) for done in cuts)
+        found = cut(topic, min(missing, most)) if missing > 0 else None
+        cuts += [found] if found is not None else []
+    return cuts
 
 
-def _cut(topic: Topic, source: Directory, facts: Facts, needed_bytes: int) -> Cut:
-    """Find the highest limit that frees enough in the directory: the effect never falls when the limit does."""
-    here = _replicas(topic, source.place, facts)
-    low, high = _segment_bytes(topic), max(replica.size_bytes or 0 for replica in here)
-    old_value = topic.configs.get(RETENTION_BYTES)
-    if old_value is not None and int(old_value) > low:
-        high = min(high, int(old_value) - 1)
-    while low < high:
+def _evenly(givers: Sequence[Giver], needed: int, place: Place, cut: Make) -> list[Cut]:
+    """Let every topic give the same share of what it can give."""
+    del place
+    possible = sum(most for _, most in givers)
+    shares = [(topic, -(-min(needed, possible) * most // possible)) for topic, most in givers]
+    return [found for topic, share in shares if share > 0 and (found := cut(topic, share)) is not None]
+
+
+def _limit(way: Way, giving: Sequence[Replica], gain: Gain, wanted: int | None) -> int:
+    """Find the highest limit that gains enough: the effect never falls when the limit does."""
+    low, high = way.lowest, way.highest
+    while wanted is not None and low < high:
         middle = (low + high + 1) // 2
-        if sum(_freed(replica, middle, topic) for replica in here) >= needed_bytes:
+        if gain(_frees(way, giving, middle)) >= wanted:
             low = middle
         else:
             high = middle - 1
+    return low
+
+
+def _frees(way: Way, giving: Sequence[Replica], limit: int) -> Counter[Place]:
     frees: Counter[Place] = Counter()
-    for partition in topic.partitions:
-        for replica in facts.replicas_of(partition.key):
-            if _is_serving(facts, replica.place):
-                frees[replica.place] += _freed(replica, low, topic)
-    return Cut(topic, old_value, low, {place: size for place, size in frees.items() if size})
+    for replica in giving:
+        frees[replica.place] += way.freed(replica, limit)
+    return frees
 
 
-def _replicas(topic: Topic, place: Place, facts: Facts) -> list[Replica]:
-    return [replica for replica in facts.replicas_in(place) if replica.topic == topic.name]
-
-
-def _freed(replica: Replica, limit_bytes: int, topic: Topic) -> int:
-    return freed_bytes(replica.size_bytes or 0, limit_bytes, _segment_bytes(topic))
-
-
-def _segment_bytes(topic: Topic) -> int:
-    return topic.number("segment.bytes", SEGMENT_BYTES)
+def _is_better(cut: Cut, than: Cut, gain: Gain) -> bool:
+    """Whether an estimate is worth more than the sure cut before it."""
+    if gain(Counter(than.frees)) <= 0 or cut.keeps_ms is None or than.keeps_ms is None:
+        return gain(Counter(cut.frees)) > gain(Counter(than.frees))
+    is_enough = gain(Counter(cut.frees)) >= gain(Counter(than.frees))
+    return is_enough and cut.keeps_ms > WORTH_AN_ESTIMATE * than.keeps_ms
 
 
 def _is_serving(facts: Facts, place: Place) -> bool:
     return place in facts.directories and facts.directories[place].is_serving
 
 
-def _nothing(source: Directory) -> Veto:
-    return Veto("one_segment_left", f"no topic in {source.path} has more than one segment a replica to give")
+def _nothing(source: Directory, facts: Facts) -> Veto:
+    here = facts.replicas_in(source.place)
+    kept = f"; {len(here)} replicas keep {human_bytes(sum(r.size_bytes or 0 for r in here))}" if here else ""
+    return Veto(
+        "one_segment_left",
+        f"no topic in {source.path} has more than one segment a replica to give{kept}"
+        + (": smaller segments (segment.bytes), or fewer partitions, would make it possible" if here else ""),
+    )

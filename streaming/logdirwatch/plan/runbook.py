@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import ActionKind, Rule
-from logdirwatch.plan.commands import LOG_DIRS, QUORUM, REASSIGN, TOPICS, Tools
+from logdirwatch.plan.commands import LOG_DIRS, QUORUM, REASSIGN, TOPICS, Tools, note
 from logdirwatch.plan.draft import Draft, Policy, effect
 
 Step = Callable[[Tools, AlertRecord], str]
@@ -21,7 +21,7 @@ class Runbook:
 
 def investigate(alert: AlertRecord, policy: Policy, why: str | None = None) -> Draft:
     """Return the runbook step of an alert; ``why`` says what keeps a better action back."""
-    runbook = RUNBOOKS[alert.rule]
+    runbook = _runbook(alert)
     return Draft(
         kind=ActionKind.INVESTIGATE,
         target={"broker": alert.broker, "log_dir": alert.log_dir, "step": str(alert.rule)},
@@ -29,6 +29,12 @@ def investigate(alert: AlertRecord, policy: Policy, why: str | None = None) -> D
         expected=effect(),
         commands=tuple(step(policy.tools, alert) for step in runbook.steps),
     )
+
+
+def _runbook(alert: AlertRecord) -> Runbook:
+    if alert.rule is Rule.BROKER_OFFLINE and alert.broker is None:
+        return ROLLING_RESTART
+    return PLANNED if alert.evidence.get("maintenance") else RUNBOOKS[alert.rule]
 
 
 def _log_dirs(tools: Tools, alert: AlertRecord) -> str:
@@ -52,9 +58,30 @@ def _running_moves(tools: Tools, alert: AlertRecord) -> str:  # noqa: ARG001 - o
     return tools.call(REASSIGN, "--list")
 
 
+def _status(tools: Tools, alert: AlertRecord) -> str:  # noqa: ARG001 - one signature for every step
+    return note("Where logdirwatch runs: logdirwatch status")
+
+
+def _rejected(tools: Tools, alert: AlertRecord) -> str:  # noqa: ARG001 - one signature for every step
+    return note("SELECT topic, reason, count(*), max(offset) FROM rejected_records GROUP BY topic, reason")
+
+
+def _retention(tools: Tools, alert: AlertRecord) -> str:  # noqa: ARG001 - one signature for every step
+    return note("Where logdirwatch runs: logdirwatch topics list")
+
+
 _UNAVAILABLE = _topics("--unavailable-partitions")
 _UNDER_MIN_ISR = _topics("--under-min-isr-partitions")
 _UNDER_REPLICATED = _topics("--under-replicated-partitions")
+
+ROLLING_RESTART = Runbook(
+    "brokers are restarted one after the other: before the next one, wait until no partition is under-replicated",
+    (_UNDER_REPLICATED, _UNDER_MIN_ISR),
+)
+PLANNED = Runbook(
+    "the broker is away as planned; when it is back: logdirwatch maintenance end; restart no other broker meanwhile",
+    (_UNDER_REPLICATED, _UNDER_MIN_ISR),
+)
 
 RUNBOOKS: Mapping[Rule, Runbook] = {
     Rule.LOG_DIR_SPACE: Runbook(
@@ -118,8 +145,20 @@ RUNBOOKS: Mapping[Rule, Runbook] = {
         "the controller and the network between",
         (_quorum,),
     ),
-    Rule.PIPELINE_LAGGING: Runbook("logdirwatch itself is behind: see its log and its machine's load", ()),
-    Rule.PIPELINE_REJECTS: Runbook("see the table rejected_records: which sender writes what cannot be read", ()),
-    Rule.PIPELINE_DATA_LOSS: Runbook("telemetry was deleted before it was read: see the retention of its topics", ()),
+    Rule.PIPELINE_LAGGING: Runbook(
+        "logdirwatch itself is behind: see its log for batches that fail or take long, and its machine's load; until "
+        "it has caught up, alerts and tables show the past",
+        (_status,),
+    ),
+    Rule.PIPELINE_REJECTS: Runbook(
+        "find the sender that writes what cannot be read; every such record is kept, with the reason, in the table "
+        "rejected_records",
+        (_rejected,),
+    ),
+    Rule.PIPELINE_DATA_LOSS: Runbook(
+        "telemetry was deleted before it was read: see why the query was away so long, and give the topic's retention "
+        "more time",
+        (_status, _retention),
+    ),
     Rule.DATA_QUALITY: Runbook("see the table quality_results: which expectation failed on which table", ()),
 }

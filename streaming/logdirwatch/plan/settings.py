@@ -1,8 +1,51 @@
 """What recommendations may propose and how their commands are written."""
 
-from pydantic import Field
+from fnmatch import fnmatchcase
+from typing import Literal
 
-from logdirwatch.detect.settings import Ms, Ratio, Section
+from pydantic import Field, model_validator
+
+from logdirwatch.detect.settings import DAY_MS, GIB, Ms, Ratio, Section
+
+
+class TopicRule(Section):
+    """What the owner of topics allows; of several rules that match a topic the first one holds."""
+
+    cluster: str = Field("*", description="Shell pattern of cluster names.")
+    topic: str = Field("*", description="Shell pattern of topic names.")
+    owner: str | None = Field(None, description="Whom to ask; every action about the topic names them.")
+    never_touch: bool = Field(False, description="Whether no recommendation may name the topic.")
+    min_retention_bytes: int | None = Field(
+        None, ge=0, description="Bytes of each partition that no cut goes below; null: one segment."
+    )
+    min_retention_ms: Ms | None = Field(
+        None, description="History that no cut goes below where the write rate is known; null: plan.min_retention_ms."
+    )
+
+
+class LogDirRule(Section):
+    """What is known of log directories beside what Kafka tells; of several rules that match the first one holds."""
+
+    cluster: str = Field("*", description="Shell pattern of cluster names.")
+    broker: int | None = Field(None, ge=0, description="Broker id; null: every broker.")
+    log_dir: str = Field("*", description="Shell pattern of log directory paths.")
+    reserve_file: str | None = Field(
+        None,
+        pattern="^[^/]+$",
+        description="Name of a plain file in the directory that only takes up space, to be given up when it is full.",
+    )
+    reserve_bytes: int | None = Field(None, gt=0, description="Size of that file.")
+    max_bytes: int | None = Field(None, gt=0, description="Largest size that the volume can be grown to.")
+    growing_takes_ms: Ms | None = Field(
+        None, description="How long it takes until a bigger volume can be used, waiting times of the cloud included."
+    )
+
+    @model_validator(mode="after")
+    def _has_a_size(self) -> "LogDirRule":
+        if (self.reserve_file is None) != (self.reserve_bytes is None):
+            msg = "reserve_file and reserve_bytes go together"
+            raise ValueError(msg)
+        return self
 
 
 class PlanSettings(Section):
@@ -21,15 +64,71 @@ class PlanSettings(Section):
         ("__*", "_schemas"), description="Shell patterns of topics that are never candidates for retention or balance."
     )
     never_touch: tuple[str, ...] = Field((), description="Shell patterns of topics that no recommendation names.")
-    log_dir_throttle_bytes_per_s: int = Field(
-        50_000_000, gt=0, description="Rate of moves between the log directories of one broker."
+    topics: tuple[TopicRule, ...] = Field((), description="Exceptions for topics, the first that matches holds.")
+    log_dirs: tuple[LogDirRule, ...] = Field(
+        (), description="Reserve files and limits of volumes, the first that matches a log directory holds."
     )
-    replication_throttle_bytes_per_s: int = Field(50_000_000, gt=0, description="Rate of moves between brokers.")
+    retention_spread: Literal["fewest_topics", "evenly"] = Field(
+        "fewest_topics",
+        description="Who loses history to a retention cut: fewest_topics: the topic that has most to give gives first, "
+        "since every topic has an owner to be asked; evenly: all give the same share of what they can give.",
+    )
+    retention_topics: int = Field(2, ge=1, description="Most topics that the cuts for one alert name.")
+    log_dir_throttle_bytes_per_s: int = Field(
+        50_000_000, gt=0, description="Usual rate of moves between the log directories of one broker."
+    )
+    replication_throttle_bytes_per_s: int = Field(50_000_000, gt=0, description="Usual rate of moves between brokers.")
+    disk_bandwidth_bytes_per_s: int | None = Field(
+        None,
+        gt=0,
+        description="What a disk can write. Moves get what is left of it: more than usual when time is short, never "
+        "more than is spare. null: not known, the usual rate holds.",
+    )
+    network_bandwidth_bytes_per_s: int | None = Field(
+        None, gt=0, description="The same for a broker's network, and moves between brokers."
+    )
+    idle_topic_after_ms: Ms = Field(
+        7 * DAY_MS, description="A topic whose sizes did not change for so long may be named for deletion."
+    )
+    idle_topic_min_bytes: int = Field(
+        GIB, ge=0, description="A smaller topic, by its bytes in the log directory, is never named for deletion."
+    )
+    partitions_per_reassignment: int = Field(
+        500, ge=1, description="Most partitions in one plan for lost replicas; the rest follows when these are rebuilt."
+    )
+    rebuild_after_ms: Ms = Field(
+        1_800_000,
+        description="How long a broker must be offline before its replicas are rebuilt on others: most brokers return.",
+    )
     inventory_max_age_scans: int = Field(
         3, ge=1, description="Facts older than this many inventories, and the delay below, are not planned on."
     )
     inventory_delay_ms: Ms = Field(60_000, description="How long an inventory may take to reach the tables.")
     expires_after_ms: Ms = Field(1_800_000, description="How long a proposed action stays valid.")
+
+    def for_cluster(self, cluster: str) -> "PlanSettings":
+        """Return the settings with the rules of one cluster only."""
+        return self.model_copy(
+            update={
+                "topics": tuple(rule for rule in self.topics if fnmatchcase(cluster, rule.cluster)),
+                "log_dirs": tuple(rule for rule in self.log_dirs if fnmatchcase(cluster, rule.cluster)),
+            }
+        )
+
+    def topic_rule(self, topic: str) -> TopicRule:
+        """Return the rule that holds for a topic."""
+        return next((rule for rule in self.topics if fnmatchcase(topic, rule.topic)), _PLAIN_TOPIC)
+
+    def log_dir_rule(self, broker: int, log_dir: str) -> LogDirRule:
+        """Return the rule that holds for a log directory."""
+        matching = (
+            rule for rule in self.log_dirs if rule.broker in {None, broker} and fnmatchcase(log_dir, rule.log_dir)
+        )
+        return next(matching, _PLAIN_LOG_DIR)
+
+
+_PLAIN_TOPIC = TopicRule()
+_PLAIN_LOG_DIR = LogDirRule()
 
 
 class ToolSettings(Section):
@@ -52,4 +151,9 @@ class ToolSettings(Section):
     )
     start_command: str | None = Field(
         None, description="Command that starts a broker, {broker} is its id; null: the step stays a note."
+    )
+    host_command: str | None = Field(
+        None,
+        description="Command that runs the script on its standard input on a broker's host, such as "
+        "ssh kafka-{broker} sh -s; {broker} is its id; null: such steps stay notes.",
     )

@@ -40,7 +40,8 @@ def _of_partition(assignment: Assignment, partition: Partition, facts: Facts) ->
     for broker, path in assignment.chosen:
         directory = facts.directories.get((broker, path))
         if directory is None:
-            found.append(Veto("log_dir_not_found", f"broker {broker} has no log directory {path}"))
+            is_told = facts.is_alive(broker)  # of another one nobody knows its directories
+            found.append(Veto("log_dir_not_found", f"broker {broker} has no log directory {path}") if is_told else None)
             continue
         found.append(vetoes.destination_not_serving(directory))
         found.append(vetoes.destination_cordoned(directory))
@@ -63,11 +64,14 @@ def _of_space(assignments: Iterable[Assignment], facts: Facts, policy: Policy) -
     for assignment in assignments:
         partition, size = facts.partitions[assignment.key], facts.layout.size_of(assignment.key)
         for broker, path in zip(assignment.replicas, assignment.log_dirs, strict=True):
+            is_new = broker not in partition.replicas
+            if not is_new and (path == ANY or _is_there(assignment, broker, path, facts)):
+                continue  # nothing is copied, so another order of preference needs no room
             if size is None:
                 yield Veto("size_unknown", f"the size of {assignment.label} is not known")
-            elif broker not in partition.replicas:
+            elif is_new:
                 received[broker].append((size, None if path == ANY else path))
-            elif path != ANY and not _is_there(assignment, broker, path, facts):
+            else:
                 yield from _copy(space, (broker, path), size, limit)
     for broker, copies in received.items():
         landing = Landing(facts, broker, space, limit)

@@ -6,12 +6,11 @@ Sources: KIP-112, KIP-113, KIP-928; Kafka 4.3.1's ``LogManager``, ``ReplicaManag
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
-from logdirwatch.model.vocabulary import Cause, LogDirStatus
+from logdirwatch.model.vocabulary import LogDirStatus
+from logdirwatch.plan import leaders
 from logdirwatch.plan.draft import Veto
 from logdirwatch.plan.facts import Directory, Facts, Partition, Topic
 from logdirwatch.plan.settings import PlanSettings
-
-SICK_CAUSES = frozenset({Cause.FAILED, Cause.READ_ONLY})
 
 _FILE_NAME_MAX = 255
 _FUTURE_SUFFIX = len(".") + 32 + len("-future")
@@ -85,8 +84,8 @@ def rack_spread_lost(facts: Facts, before: Iterable[int], after: Iterable[int]) 
 
 
 def no_live_source(facts: Facts, partition: Partition, without: int) -> Veto | None:
-    """Refuse a reassignment without a live in-sync replica to copy from: it never ends."""
-    if any(facts.is_alive(broker) for broker in partition.isr if broker != without):
+    """Refuse a reassignment without a live in-sync replica to copy from, on a disk that is not lost: it never ends."""
+    if (leaders.live_replicas(partition, facts) & set(partition.isr)) - {without}:
         return None
     return Veto("no_live_source", f"no other in-sync replica of {partition.label} is alive to copy from")
 
@@ -99,8 +98,11 @@ def size_unknown(facts: Facts, partition: Partition) -> Veto | None:
 
 
 def partition_moving(facts: Facts, partition: Partition) -> Veto | None:
-    """Leave partitions on the move alone (KIP-18); their retention and cleaning stand still, too."""
-    if partition.key not in facts.layout.moving:
+    """Leave partitions on the move alone (KIP-18); their retention and cleaning stand still, too.
+
+    A copy between directories has ended when its source or destination went offline (KIP-113, notes).
+    """
+    if partition.key not in facts.layout.moving or not (partition.is_reassigned or _is_copied(facts, partition)):
         return None
     how = "reassigned" if partition.is_reassigned else "moved between directories"
     return Veto("partition_moving", f"{partition.label} is being {how} already")
@@ -122,7 +124,7 @@ def retention_waits(facts: Facts, topic: str) -> Veto | None:
 
 def never_touch(topic: str, limits: PlanSettings) -> Veto | None:
     """Leave alone what the configuration excludes from every recommendation."""
-    if not _matches(topic, limits.never_touch):
+    if not _matches(topic, limits.never_touch) and not limits.topic_rule(topic).never_touch:
         return None
     return Veto("never_touch", f"the configuration says that {topic} is never touched")
 
@@ -157,13 +159,6 @@ def no_free_bytes(directory: Directory) -> Veto | None:
     return Veto("no_free_bytes", f"{directory.path} has no free byte left, so a retention cut may fail there")
 
 
-def tiered(topic: Topic) -> Veto | None:
-    """Refuse tiered topics: retention cuts remote data, the local copies have settings of their own (KIP-405)."""
-    if topic.configs.get("remote.storage.enable") != "true":
-        return None
-    return Veto("tiered", f"{topic.name} is tiered: its local retention decides")
-
-
 def name_too_long(topic: str, partition: int) -> Veto | None:
     """Refuse names too long for ``topic-partition.<32 digits>-future``, a file name of at most 255 bytes."""
     if len(f"{topic}-{partition}") + _FUTURE_SUFFIX <= _FILE_NAME_MAX:
@@ -178,28 +173,11 @@ def slower_than_writes(rate: int, growth_bytes_per_s: float | None) -> Veto | No
     return Veto("slower_than_writes", f"the throttle of {rate} bytes/s is below the growth of the directory")
 
 
-def known_sick_disk(directories: Iterable[Directory]) -> Veto | None:
-    """Refuse to start a broker on a disk that failed: it may fail while it recovers (KIP-112, operations 3)."""
-    sick = [d.path for d in directories if d.status is LogDirStatus.OFFLINE and d.cause in SICK_CAUSES]
-    if not sick:
-        return None
-    return Veto("known_sick_disk", f"{', '.join(sick)} failed; restart only after the disk was replaced")
-
-
-def other_broker_down(facts: Facts, broker: int) -> Veto | None:
-    """Refuse to take a second broker away."""
-    down = [other for other in facts.brokers if other != broker and not facts.is_alive(other)]
-    if not down:
-        return None
-    return Veto("other_broker_down", f"broker {', '.join(map(str, down))} is not known to be alive")
-
-
-def last_in_sync_replica(facts: Facts, broker: int) -> Veto | None:
-    """Refuse to restart the only in-sync replica: it takes the partition's leader away."""
-    alone = [p.label for p in facts.partitions.values() if p.isr == (broker,) and p.leader == broker]
-    if not alone:
-        return None
-    return Veto("last_in_sync_replica", f"broker {broker} has the only in-sync replica of {_examples(alone)}")
+def _is_copied(facts: Facts, partition: Partition) -> bool:
+    copies = facts.layout.copies_of.get(partition.key, ())
+    offline = {d.place for d in facts.directories.values() if d.status is LogDirStatus.OFFLINE} if copies else set()
+    homes = {replica.broker: replica.place for replica in facts.replicas_of(partition.key)}
+    return any(copy.place not in offline and homes.get(copy.broker) not in offline for copy in copies)
 
 
 def _racks(facts: Facts, brokers: Iterable[int]) -> set[str]:
@@ -212,8 +190,3 @@ def _matches(topic: str, patterns: Iterable[str]) -> bool:
 
 def _listed(racks: set[str]) -> str:
     return ", ".join(sorted(racks)) or "none"
-
-
-def _examples(labels: list[str], limit: int = 5) -> str:
-    more = f" and {len(labels) - limit} more" if len(labels) > limit else ""
-    return ", ".join(labels[:limit]) + more

@@ -11,6 +11,7 @@ from logdirwatch.errors import UserError
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionStatus, Severity
 from logdirwatch.report.layout import sentences
+from logdirwatch.report.outlook import outlook_lines
 from logdirwatch.report.units import human_ago, human_bytes, human_ms
 from logdirwatch.report.words import colour, place, short_id, utc
 
@@ -19,9 +20,12 @@ _MARK = {True: "[ok]", False: "[NO]", None: "[check]"}
 
 
 def listed(actions: Iterable[ActionRecord], *, everything: bool) -> list[ActionRecord]:
-    """Return the actions to show: those of the loudest alert first, closed ones last and only if asked for."""
+    """Return the actions to show: those of the loudest alert first, closed ones last and only if asked for.
+
+    Those of one alert stay together, in the order in which they are advised.
+    """
     shown = [a for a in actions if everything or a.status in OPEN]
-    return sorted(shown, key=lambda a: (a.status not in OPEN, -_loudness(a), bool(a.vetoes), a.at_ms, a.action_id))
+    return sorted(shown, key=_rank)
 
 
 def find(actions: Iterable[ActionRecord], identity: str) -> ActionRecord:
@@ -106,6 +110,7 @@ def _details(action: ActionRecord, now_ms: int) -> Iterator[str]:
     yield f"  for       {_alert(action)}"
     yield f"  effect    {', '.join(effect(action)) or 'not known'}"
     yield from _touched(action.expected.get("on"))
+    yield from outlook_lines(action.expected)
     yield f"  facts     {_facts(action.based_on, now_ms)}"
     yield f"  valid     until {utc(action.expires_at_ms)}"
     yield from _block("before you start", [_condition(item) for item in action.preconditions])
@@ -162,6 +167,13 @@ def _where(action: ActionRecord, between: str = " ") -> str:
     )
     topic = action.target.get("topic")
     return f"{where}{between}topic {topic}" if topic else where
+
+
+def _rank(action: ActionRecord) -> tuple[bool, int, int, str, bool, int, int, str]:
+    opened_at_ms = action.alert.get("opened_at_ms") or 0
+    among = (action.alert_id, bool(action.vetoes), 0 if action.position is None else action.position)
+    rest = (action.at_ms, action.action_id)
+    return action.status not in OPEN, -_loudness(action), opened_at_ms, *among, *rest
 
 
 def _loudness(action: ActionRecord) -> int:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import pytest
 import structlog
 
+from logdirwatch import kafka_clients
 from logdirwatch.cli.main import main
+from tests.unit.cli.telemetry import Telemetry
 
 
 @dataclass(frozen=True)
@@ -40,3 +42,12 @@ def run(monkeypatch, capsys, tmp_path) -> Iterator[Callable[..., Ended]]:
 
     yield run
     structlog.reset_defaults()  # a command's log lines go to the standard error of its test only
+
+
+@pytest.fixture
+def telemetry(monkeypatch) -> Telemetry:
+    """Stand in for the telemetry cluster."""
+    fake = Telemetry()
+    for name in ("read_all", "follow", "producer"):
+        monkeypatch.setattr(kafka_clients, name, getattr(fake, name))
+    return fake

@@ -1,7 +1,6 @@
 """The commands over a telemetry cluster that is scripted: what they print, send and answer."""
 
 import json
-from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -11,42 +10,6 @@ from logdirwatch.errors import UserError
 from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import ActionStatus, AlertStatus, Decision
 from tests.unit.report.builders import action, alert
-
-
-class Telemetry:
-    """Topics as lists; following a topic ends, as with Ctrl-C, when the list does."""
-
-    def __init__(self):
-        self.topics = {"logdir.alerts": [], "logdir.actions": []}
-        self.later = []
-        self.sent = []
-
-    def read_all(self, settings, topic):
-        return iter([SimpleNamespace(key=b"k", value=msgspec.json.encode(record)) for record in self.topics[topic]])
-
-    def follow(self, settings, topic, from_beginning):
-        assert from_beginning
-        yield from self.read_all(settings, topic)
-        yield from [SimpleNamespace(key=b"k", value=msgspec.json.encode(record)) for record in self.later]
-        raise KeyboardInterrupt
-
-    def producer(self, settings, **arguments):
-        return self
-
-    def send(self, topic, key, value):
-        self.sent.append((topic, key, value))
-        return SimpleNamespace(get=lambda timeout: None)
-
-    def close(self, timeout):
-        pass
-
-
-@pytest.fixture
-def telemetry(monkeypatch):
-    fake = Telemetry()
-    for name in ("read_all", "follow", "producer"):
-        monkeypatch.setattr(kafka_clients, name, getattr(fake, name))
-    return fake
 
 
 def printed(out: str) -> list[tuple[str, int]]:

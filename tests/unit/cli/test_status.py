@@ -52,6 +52,8 @@ def topic(monkeypatch):
     def read_all(settings, topic):
         if alerts and isinstance(alerts[0], UserError):
             raise alerts[0]
+        if topic != "logdir.alerts":
+            return iter([])
         return iter([SimpleNamespace(key=b"k", value=msgspec.json.encode(record)) for record in alerts])
 
     monkeypatch.setattr(kafka_clients, "read_all", read_all)

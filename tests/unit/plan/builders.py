@@ -54,6 +54,7 @@ def topic(
     is_internal=False,
     overridden=frozenset(),
     reassigned=(),
+    remote_copy_lag_bytes=None,
 ):
     """A topic whose partitions 0, 1, ... have these replicas, all in sync, the first one leading."""
     partitions = tuple(
@@ -67,7 +68,7 @@ def topic(
         )
         for number, replicas in enumerate(assignments)
     )
-    return Topic(name, partitions, CONFIGS | (configs or {}), overridden, is_internal)
+    return Topic(name, partitions, CONFIGS | (configs or {}), overridden, is_internal, remote_copy_lag_bytes)
 
 
 def replica(number, path, name, partition=0, size=100 * MIB, **fields):

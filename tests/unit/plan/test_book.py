@@ -137,6 +137,16 @@ def test_an_alert_without_facts_waits_for_them():
     assert told.revise() == []
 
 
+def test_an_alert_about_logdirwatch_itself_has_its_runbook_step_and_waits_for_no_facts():
+    told = Told()
+    told.facts = {}
+    told.take(alert(Rule.PIPELINE_LAGGING, number=None, log_dir=None, to=None, cause=None, cluster="*"))
+    assert told.revise() == [("investigate", "proposed", 1)]
+    assert "facts" not in told.latest("investigate").reason
+    assert "follows" not in told.latest("investigate").reason
+    assert told.revise() == []
+
+
 def test_the_alert_holds_over_tables_that_lag():
     told = Told(
         facts(

@@ -6,7 +6,8 @@ import pytest
 from msgspec.structs import replace as changed
 
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, AlertStatus, BrokerStatus, Cause, Decision, Severity
-from logdirwatch.plan.lifecycle import close, decide, keep_waiting, reconcile
+from logdirwatch.plan.closing import close
+from logdirwatch.plan.lifecycle import decide, keep_waiting, reconcile
 from logdirwatch.plan.recommend import recommend
 from tests.unit.plan.builders import (
     MIB,

@@ -25,15 +25,24 @@ ROWS = {
             "is_fenced": False,
             "at_ms": 5,
             "configs": {"log.dirs": "/d1"},
+            "metadata_version": "4.2-IV1",
         },
-        {"broker": 2, "status": "online", "at_ms": 7},
+        {"broker": 2, "status": "online", "at_ms": 7, "metadata_version": "4.3-IV0"},
     ],
     LOG_DIR_STATE.name: [
         {"broker": 1, "log_dir": "/d1", "status": "offline", "cause": "full", "total_bytes": 100, "usable_bytes": 0},
         {"broker": 2, "log_dir": "/d1", "status": "online", "at_ms": 7, "sample_at_ms": 6, "is_cordoned": True},
     ],
     REPLICA_STATE.name: [
-        {"broker": 1, "log_dir": "/d1", "topic": "t", "partition": 0, "size_bytes": 9, "is_future": False},
+        {
+            "broker": 1,
+            "log_dir": "/d1",
+            "topic": "t",
+            "partition": 0,
+            "size_bytes": 9,
+            "is_future": False,
+            "inventory_at_ms": 3,
+        },
         {"broker": 2, "log_dir": None, "topic": "t", "partition": 0, "is_future": False},
     ],
     TOPIC_STATE.name: [
@@ -74,6 +83,16 @@ def test_rows_become_facts():
 
 def test_a_replica_that_no_directory_ever_listed_has_no_place():
     assert [r.place for r in facts_from(reader(**ROWS), "c").layout.replicas] == [(1, "/d1")]
+
+
+def test_what_the_newest_state_says_of_the_metadata_version_holds():
+    assert facts_from(reader(**ROWS), "c").metadata_version == "4.3-IV0"
+    unknown = ROWS | {BROKER_STATE.name: [{"broker": 1, "status": "online", "at_ms": 5}]}
+    assert facts_from(reader(**unknown), "c").metadata_version is None
+
+
+def test_a_replica_knows_since_when_it_is_as_it_is():
+    assert [r.same_since_ms for r in facts_from(reader(**ROWS), "c").layout.replicas] == [3]
 
 
 def test_a_cluster_that_no_table_knows_has_no_facts():

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus
+from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, Cause, LogDirStatus, Rule
 from logdirwatch.plan.assignment import ANY, from_json
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.repair import plan_repair
@@ -132,11 +132,30 @@ def test_racks_that_were_distinct_stay_distinct(model):
 @settings(max_examples=200, deadline=None)
 def test_moves_stay_in_the_broker_and_leave_internal_topics_alone(model):
     for action in actions_of(model, space_alert):
+        if action.kind is not ActionKind.MOVE_LOG_DIR:
+            continue
         for assignment in from_json(action.reassignment or {"partitions": []}):
             assert assignment.replicas == model.facts.partitions[assignment.key].replicas
             assert {b for b, path in zip(assignment.replicas, assignment.log_dirs, strict=True) if path != ANY} == {
                 model.place[0]
             }
+            assert assignment.topic.startswith("t")
+
+
+@given(model=clusters())
+@settings(max_examples=200, deadline=None)
+def test_what_leaves_for_other_brokers_keeps_its_racks_its_number_and_the_others(model):
+    def racks(brokers):
+        return len({model.facts.brokers[b].rack for b in brokers} - {None})
+
+    for action in actions_of(model, space_alert):
+        if action.kind is not ActionKind.REASSIGN:
+            continue
+        for assignment in from_json(action.reassignment or {"partitions": []}):
+            before = model.facts.partitions[assignment.key].replicas
+            assert set(before) - set(assignment.replicas) == {model.place[0]}
+            assert len(set(assignment.replicas)) == len(before)
+            assert racks(assignment.replicas) >= racks(before)
             assert assignment.topic.startswith("t")
 
 
@@ -152,6 +171,33 @@ def test_retention_is_lowered_on_plain_topics_only_and_promises_no_more_than_is_
                 here = model.facts.layout.topic_bytes(place, name)
                 assert 0 < entry["bytes"] <= here
                 assert here - entry["bytes"] >= 10 * MIB
+
+
+@given(model=clusters())
+@settings(max_examples=200, deadline=None)
+def test_no_replica_is_moved_twice_for_one_alert(model):
+    moved = [
+        (entry["topic"], entry["partition"])
+        for action in actions_of(model, space_alert)
+        for entry in (action.reassignment or {"partitions": []})["partitions"]
+    ]
+    assert len(moved) == len(set(moved))
+
+
+@given(model=clusters())
+@settings(max_examples=100, deadline=None)
+def test_a_whole_cluster_is_given_no_more_than_what_is_there_and_always_an_answer(model):
+    fleet = alert(Rule.FLEET_SPACE, number=None, log_dir=None, to="filling", cause=None)
+    actions = recommend(fleet, model.facts, policy(), NOW_MS)
+    assert any(not action.vetoes for action in actions)
+    for action in actions:
+        for entry in action.expected["on"]:
+            assert (
+                0
+                < entry["bytes"]
+                <= model.facts.layout.topic_bytes((entry["broker"], entry["log_dir"]), action.target["topic"])
+            )
+        assert action.kind in {ActionKind.LOWER_RETENTION, ActionKind.DELETE_TOPIC_CANDIDATE, ActionKind.INVESTIGATE}
 
 
 @given(model=clusters())

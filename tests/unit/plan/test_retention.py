@@ -116,7 +116,6 @@ def test_a_limit_that_exists_is_only_ever_lowered():
         (topic("t", (1,), configs={"cleanup.policy": "compact"}), {}, "not_deleted_by_retention"),
         (topic("t", (1,), configs={"cleanup.policy": "compact,delete"}), {}, "not_deleted_by_retention"),
         (topic("t", (1,), configs={"cleanup.policy": None}), {}, "not_deleted_by_retention"),
-        (topic("t", (1,), configs={"remote.storage.enable": "true"}), {}, "tiered"),
         (topic("t", (1,), is_internal=True), {}, "internal_topic"),
         (topic("t", (1,)), {"internal_topics": ("t*",)}, "internal_topic"),
         (topic("t", (1,)), {"never_touch": ("t*",)}, "never_touch"),

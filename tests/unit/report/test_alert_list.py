@@ -3,15 +3,26 @@ import io
 import pytest
 from rich.console import Console
 
-from logdirwatch.model.vocabulary import AlertStatus, Cause, Rule, Severity
-from logdirwatch.report.alerts import line, listed, view
+from logdirwatch.decisions import Standing
+from logdirwatch.errors import UserError
+from logdirwatch.model.records import DecisionRecord
+from logdirwatch.model.vocabulary import AlertStatus, Cause, Decision, Rule, Severity
+from logdirwatch.report.alerts import find, line, listed, view
 from tests.unit.report.builders import NOW_MS, alert
 
 
-def shown(*alerts, width=100) -> str:
+def shown(*alerts, width=100, standings=None) -> str:
     console = Console(file=io.StringIO(), width=width)
-    console.print(view(alerts, NOW_MS, width))
+    console.print(view(alerts, NOW_MS, width, standings))
     return console.file.getvalue()
+
+
+def said(kind, by="ada", **fields):
+    at = {"at_ms": NOW_MS, "until_ms": NOW_MS + 3_600_000}
+    return DecisionRecord(version=1, id="a" * 32, decision=Decision(kind), by=by, reason="seen", **at, **fields)
+
+
+SILENCED = Standing(None, said("silence"))
 
 
 def test_the_loudest_stand_first_and_then_the_oldest():
@@ -56,6 +67,14 @@ def test_an_alert_about_a_whole_cluster_names_the_cluster_and_no_broker():
     assert "unknown" in shown(about)
 
 
+def test_an_alert_about_logdirwatch_itself_says_so_instead_of_a_cluster():
+    about = alert(rule=Rule.PIPELINE_LAGGING, cluster="*", broker=None, log_dir=None, from_status=None, to_status=None)
+    for text in (shown(about), line(about).plain):
+        assert "logdirwatch itself" in text
+        assert "*" not in text
+        assert "None" not in text
+
+
 def test_an_alert_that_nobody_sees_any_more_says_so():
     assert "nothing seen of it" in " ".join(shown(alert(stale_since_ms=NOW_MS - 5_000), width=200).split())
 
@@ -77,3 +96,28 @@ def test_a_followed_revision_is_one_line():
     assert "\n" not in text
     assert "aaaaaaaa.3 (stateful)" in text
     assert text.startswith("2023-11-14 22:12:20Z critical firing")
+
+
+def test_silenced_alerts_stand_behind_the_others_and_before_the_resolved():
+    alerts = [
+        alert("over", severity=Severity.PAGE, status=AlertStatus.RESOLVED),
+        alert("page", severity=Severity.PAGE),
+        alert("warning", severity=Severity.WARNING),
+    ]
+    ordered = listed(alerts, {"page": SILENCED}, everything=True)
+    assert [a.alert_id for a in ordered] == ["warning", "page", "over"]
+
+
+def test_who_acknowledged_and_who_silenced_is_said_with_the_end():
+    both = Standing(said("acknowledge", owner="storage"), said("silence", by="bob"))
+    for text in (" ".join(shown(alert(), standings={"a" * 32: both}).split()), line(alert(), both).plain):
+        assert "[acknowledged by ada, owner storage, until 2023-11-14 23:13:20Z: seen]" in text
+        assert "[silenced by bob until 2023-11-14 23:13:20Z: seen]" in text
+
+
+def test_an_alert_is_found_by_the_beginning_of_its_id_and_a_heartbeat_never():
+    alerts = [alert("abc"), alert("abd"), alert("xyz", rule=Rule.HEARTBEAT)]
+    assert find(alerts, "abc").alert_id == "abc"
+    for wrong in ("ab", "x", "", "q"):
+        with pytest.raises(UserError):
+            find(alerts, wrong)

@@ -1,5 +1,6 @@
-from logdirwatch.model.vocabulary import AlertStatus, Rule
-from logdirwatch.report.folding import Message, is_heartbeat, latest_actions, latest_alerts
+from logdirwatch.model.records import DecisionRecord
+from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule, Severity
+from logdirwatch.report.folding import Message, is_heartbeat, latest_actions, latest_alerts, latest_decisions
 from tests.unit.report.builders import action, alert, message
 
 
@@ -58,3 +59,20 @@ def test_actions_fold_by_their_own_identity():
 def test_a_heartbeat_is_no_alert():
     assert is_heartbeat(alert(rule=Rule.HEARTBEAT, status=AlertStatus.RESOLVED, broker=None, log_dir=None))
     assert not is_heartbeat(alert())
+
+
+def test_how_loud_an_alert_has_been_is_known_while_it_fires():
+    fold = latest_alerts()
+    for revision, severity in enumerate(["warning", "warning", "page", "critical"]):
+        fold.take(message(alert("x", revision, severity=Severity(severity))))
+    assert fold.severities("x") == [(0, "warning"), (2, "page"), (3, "critical")]
+    fold.take(message(alert("x", 4, status=AlertStatus.RESOLVED)))
+    assert list(fold.severities("x")) == []
+
+
+def test_the_newest_decision_of_each_kind_holds():
+    fold = latest_decisions()
+    values = {"version": 1, "id": "x", "by": "ada", "reason": "r"}
+    for kind, at_ms in (("silence", 5), ("silence", 3), ("acknowledge", 4), ("silence", 5)):
+        fold.take(message(DecisionRecord(decision=Decision(kind), at_ms=at_ms, **values)))
+    assert [(record.decision, record.at_ms) for record in fold.records] == [("silence", 5), ("acknowledge", 4)]

@@ -10,6 +10,7 @@ from logdirwatch.report.schemas import RECORDS, json_schema
 WHOLE: dict[str, dict[str, Any]] = {
     "metrics": {"version": 1, "cluster": "c", "broker": 2, "timestamp_ms": 5, "status": "ok"},
     "heartbeat": {"type": "heartbeat", "version": 1, "cluster": "c", "timestamp_ms": 5},
+    "pipeline": {"type": "pipeline", "version": 1, "query": "store", "timestamp_ms": 5},
     "events": {"version": 1, "broker": 2, "event": "LogDirFailure"},
     "inventory": {"type": "scan", "version": 1, "cluster": "c", "timestamp_ms": 5, "topics": 3, "is_complete": True},
     "decisions": {"version": 1, "id": "a1", "decision": "accept", "by": "me", "reason": "r", "at_ms": 5},
@@ -43,7 +44,7 @@ def test_the_smallest_record_is_accepted_by_schema_and_decoder(name):
 def test_schema_and_decoder_refuse_a_record_without_a_required_field(name, missing):
     record = {key: value for key, value in WHOLE[name].items() if key != missing}
     assert not accepts(name, record)
-    assert decodes(name, record) is (missing == "type" and name == "heartbeat")
+    assert decodes(name, record) is (missing == "type" and name in {"heartbeat", "pipeline"})
 
 
 @pytest.mark.parametrize("name", WHOLE)

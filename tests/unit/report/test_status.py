@@ -4,7 +4,9 @@ import pytest
 from rich.console import Console
 
 from logdirwatch.errors import UserError
-from logdirwatch.model.vocabulary import AlertStatus, Lane, Rule, Severity
+from logdirwatch.model.records import DecisionRecord
+from logdirwatch.model.vocabulary import AlertStatus, Decision, Lane, Rule, Severity
+from logdirwatch.report.handling import Handling
 from logdirwatch.report.snapshot import Patience, Snapshot, interval_ms, statuses
 from logdirwatch.report.status import view
 from logdirwatch.settings import Settings
@@ -12,6 +14,7 @@ from tests.unit.report.builders import NOW_MS, alert
 from tests.unit.report.rows import broker, log_dir, offline, partition, scan
 
 STALE_MS = 180_000
+HOUR_MS = 3_600_000
 PATIENCE = Patience(STALE_MS, 2 * STALE_MS, 3 * STALE_MS)
 
 
@@ -38,6 +41,15 @@ def snapshot(**fields) -> Snapshot:
         "alerts": [heartbeat()],
     }
     return Snapshot(**{**values, **fields})
+
+
+def handling(*records) -> Handling:
+    return Handling(records, lambda _: (), longest_ms=7 * HOUR_MS, longest_maintenance_ms=7 * HOUR_MS)
+
+
+def said(kind, spoken_of, for_ms=3_600_000, **fields):
+    at = {"at_ms": NOW_MS, "until_ms": NOW_MS + for_ms}
+    return DecisionRecord(version=1, id=spoken_of, decision=Decision(kind), by="ada", reason="new disk", **at, **fields)
 
 
 def status(only=None, **fields):
@@ -124,9 +136,55 @@ def test_open_alerts_are_counted_by_severity_from_loud_to_quiet():
     assert list(status(alerts=alerts).open_alerts.items()) == [("page", 1), ("warning", 1)]
 
 
+def test_what_logdirwatch_itself_falls_short_of_stands_above_every_cluster():
+    place = {"cluster": "*", "broker": None, "log_dir": None}
+    own = {"rule": Rule.PIPELINE_LAGGING, "evidence": {"query": "store"}, **place}
+    lagging = alert("l", severity=Severity.WARNING, summary="query store is 9 min behind", **own)
+    over = alert("o", status=AlertStatus.RESOLVED, summary="query store: resolved", **own)
+    alerts = [lagging, over, heartbeat()]
+    (found,) = status(alerts=alerts).pipeline_alerts
+    assert (found.rule, found.severity, found.query) == ("pipeline_lagging", "warning", "store")
+    assert "LOGDIRWATCH ITSELF FALLS SHORT: query store is 9 min behind" in shown(alerts=alerts)
+    assert "resolved" not in shown(alerts=alerts)
+    assert status(alerts=alerts).open_alerts == {}, "it is none of the cluster's"
+    assert status(alerts=None).pipeline_alerts is None
+
+
 def test_alerts_that_cannot_be_read_are_not_none():
     assert "alerts     not known" in shown(alerts=None)
     assert "alerts     none open" in shown()
+
+
+def test_what_people_said_of_alerts_and_brokers_is_shown():
+    alerts = [alert("x1"), alert("y1", severity=Severity.PAGE), alert("z1"), heartbeat()]
+    spoken = handling(
+        said("acknowledge", "x1"),
+        said("silence", "y1"),
+        said("maintenance", "prod/7", cluster="prod", broker=7),
+        said("maintenance", "test/7", cluster="test", broker=7),
+    )
+    one = status(alerts=alerts, handling=spoken)
+    assert [(h.alert_id, h.acknowledged is not None, h.silenced is not None) for h in one.handled_alerts] == [
+        ("y1", False, True),
+        ("x1", True, False),
+    ]
+    assert [(planned.cluster, planned.broker, planned.by) for planned in one.maintenance] == [("prod", 7, "ada")]
+    assert one.open_alerts == {"page": 1, "critical": 2}, "they go on firing"
+    text = shown(alerts=alerts, handling=spoken, width=120)
+    end = "2023-11-14 23:13:20Z"
+    assert f"log_dir_offline x1 of broker 7 /data/d1: acknowledged by ada until {end}: new disk" in text
+    assert f"maintenance  broker 7 until {end} by ada: new disk" in text
+
+
+def test_an_end_beyond_the_bound_is_shown_as_the_bound():
+    spoken = handling(said("silence", "x1", for_ms=99 * HOUR_MS))
+    (found,) = status(alerts=[alert("x1")], handling=spoken).handled_alerts
+    assert found.silenced.until_ms == NOW_MS + 7 * HOUR_MS
+
+
+def test_what_people_said_is_not_known_without_the_telemetry_cluster():
+    one = status(alerts=None)
+    assert (one.handled_alerts, one.maintenance) == (None, None)
 
 
 def test_offline_replicas_are_split_by_what_took_them_and_the_most_come_first():

@@ -1,6 +1,6 @@
 import pytest
 
-from logdirwatch.report.units import bar, human_ago, human_bytes, human_ms, human_ratio
+from logdirwatch.report.units import bar, human_ago, human_bytes, human_ms, human_ratio, written_ms
 
 
 @pytest.mark.parametrize(
@@ -45,3 +45,20 @@ def test_a_bar_shows_the_ratio_and_question_marks_when_nobody_knows():
     assert bar(0.5) == "█████░░░░░"
     assert bar(1.2) == "██████████"
     assert bar(None) == "??????????"
+
+
+@pytest.mark.parametrize(
+    ("text", "duration_ms"),
+    [
+        ("2h", 7_200_000),
+        ("90m", 5_400_000),
+        ("90min", 5_400_000),
+        ("1d 12h", 129_600_000),
+        ("1h30m", 5_400_000),
+        ("45 s", 45_000),
+        ("0h", 0),
+        *((wrong, None) for wrong in ("", "soon", "2", "2h later", "-2h")),
+    ],
+)
+def test_a_duration_is_read_as_people_write_it(text, duration_ms):
+    assert written_ms(text) == duration_ms

@@ -1,0 +1,58 @@
+"""What the commands about one action share: how it is named, and where it is found."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Annotated
+
+import msgspec
+import pyarrow as pa
+import typer
+from deltalake import DeltaTable, QueryBuilder
+from deltalake.exceptions import DeltaError, TableNotFoundError
+
+from logdirwatch import kafka_clients
+from logdirwatch.cli.reading import read_into
+from logdirwatch.cli.table_reading import tables_root
+from logdirwatch.errors import UserError
+from logdirwatch.model import topics
+from logdirwatch.model.records import ActionRecord
+from logdirwatch.report.actions import find
+from logdirwatch.report.export import printable
+from logdirwatch.report.folding import latest_actions
+from logdirwatch.settings import KafkaSettings, Settings
+from logdirwatch.store.schemas import ACTIONS
+
+ActionId = Annotated[str, typer.Argument(metavar="ID", help="The action's id, or the beginning of it.")]
+
+
+def find_action(cluster: KafkaSettings, identity: str) -> ActionRecord:
+    """Return the newest revision of the action that ``identity`` names; UserError when none or several do."""
+    fold = latest_actions()
+    read_into(fold, cluster, topics.ACTIONS)
+    return find(fold.records, identity)
+
+
+def every_revision(settings: Settings, cluster: KafkaSettings) -> Iterator[ActionRecord]:
+    """Yield every revision of every action that the topic or the table still has; some of them twice.
+
+    The topic is compacted, the table keeps all; without it the topic has to do, and a line says so.
+    """
+    read = (record.value for record in kafka_clients.read_all(cluster, topics.ACTIONS) if record.value is not None)
+    for value in (*read, *_stored(settings)):
+        with contextlib.suppress(msgspec.MsgspecError):
+            yield msgspec.json.decode(value, type=ActionRecord)
+
+
+def _stored(settings: Settings) -> list[str]:
+    """Return the records of the table ``actions``; none while it is not there or cannot be reached."""
+    try:
+        table = DeltaTable(f"{tables_root(settings)}/{ACTIONS.name}")
+        found = QueryBuilder().register("t", table).execute("SELECT record FROM t WHERE record IS NOT NULL")
+        records: list[str] = pa.table(found.read_all()).column("record").to_pylist()
+    except TableNotFoundError:
+        return []
+    except (DeltaError, OSError, ValueError, UserError) as error:
+        why = printable(str(error).splitlines()[0])
+        typer.echo(f"logdirwatch: only what the topic {topics.ACTIONS} still has is counted: {why}", err=True)
+        return []
+    return records

@@ -1,0 +1,83 @@
+"""One look at a cluster as it is this moment: every question of the collector asked once, without a record written."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from logdirwatch.collect.admin import ASK_ERRORS, Admin
+from logdirwatch.collect.answers import Configs, LogDirsAnswer, Node, Quorum, Reassignment, Topic, with_reassignments
+from logdirwatch.collect.scan import BROKER_KEYS, TOPIC_KEYS
+from logdirwatch.collect.wire import Address
+from logdirwatch.kafka_clients import one_line
+from logdirwatch.model.vocabulary import PollStatus
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class LiveCluster:
+    """What the brokers of one cluster answered at ``at_ms``.
+
+    ``unknown`` names what could not be asked, with the error; what it is about is None or missing here.
+    """
+
+    at_ms: int
+    nodes: Mapping[int, Node]
+    lists_fenced: bool
+    log_dirs: Mapping[int, LogDirsAnswer]
+    broker_configs: Mapping[int, Mapping[str, str | None]]
+    topics: tuple[Topic, ...] | None
+    topic_configs: Configs
+    reassignments: Mapping[tuple[str, int], Reassignment] | None
+    quorum: Quorum | None
+    unknown: Mapping[str, str] = field(default_factory=dict)
+
+
+async def look(admin: Admin, bootstrap: Sequence[Address], now_ms: Callable[[], int]) -> LiveCluster:
+    """Ask a cluster everything once; raises the last error when no broker answers at all."""
+    topology = await admin.topology(bootstrap, now_ms)
+    asked = _Asked(admin)
+    addresses = {number: Address(node.host, node.port) for number, node in topology.nodes.items()}
+    log_dirs, configs = await asyncio.gather(
+        asyncio.gather(*(admin.replicas(address) for address in addresses.values())),
+        asyncio.gather(*(asked.configs_of(number, address) for number, address in addresses.items())),
+    )
+    answers = dict(zip(addresses, log_dirs, strict=True))
+    answering = [addresses[number] for number, answer in answers.items() if answer.status is PollStatus.OK]
+    whom = (answering or list(bootstrap))[0]
+    topics = await asked.of("topics", admin.all_topics(whom))
+    moves = await asked.of("reassignments", admin.reassignments(whom))
+    names = [topic.name for topic in topics or ()]
+    topic_configs = await asked.of("topic configs", admin.topic_configs(whom, names, TOPIC_KEYS))
+    return LiveCluster(
+        at_ms=topology.at_ms,
+        nodes=topology.nodes,
+        lists_fenced=topology.lists_fenced,
+        log_dirs=answers,
+        broker_configs={number: found for number, found in zip(addresses, configs, strict=True) if found is not None},
+        topics=topics if topics is None or moves is None else with_reassignments(topics, moves),
+        topic_configs=topic_configs or Configs(),
+        reassignments=moves,
+        quorum=await asked.of("quorum", admin.quorum(whom)),
+        unknown=asked.unknown,
+    )
+
+
+class _Asked:
+    """Keeps why something could not be asked."""
+
+    def __init__(self, admin: Admin) -> None:
+        self._admin = admin
+        self.unknown: dict[str, str] = {}
+
+    async def of(self, what: str, asking: Awaitable[Answer]) -> Answer | None:
+        try:
+            return await asking
+        except ASK_ERRORS as error:
+            self.unknown[what] = one_line(error)
+            return None
+
+    async def configs_of(self, broker: int, address: Address) -> Mapping[str, str | None] | None:
+        answer = await self.of(f"configs of broker {broker}", self._admin.broker_configs(address, broker, BROKER_KEYS))
+        return None if answer is None else answer.values.get(str(broker))

@@ -1,0 +1,95 @@
+"""The fastest brake on a filling directory: slow down who writes to it, until something gives it room.
+
+Kafka limits producers by user and client id, on every broker alike (KIP-13), and tells nobody who writes to a topic:
+which topics grow is known from two inventories, whose producers they are is not.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.config_commands import client_quota, describe_quotas
+from logdirwatch.plan.draft import Draft, Policy, Precondition, effect
+from logdirwatch.plan.facts import Directory, Facts
+from logdirwatch.plan.parts import owner_of, place_target, time_to_full_ms
+from logdirwatch.report.units import human_bytes, human_ms
+
+NAMED_TOPICS = 3
+DEFAULT_NEEDS_MS = 360_000
+SLACK = 1.5
+"""The time that is won must outlast what it is won for."""
+
+
+def brake_drafts(source: Directory, facts: Facts, policy: Policy, reliefs: Sequence[Draft]) -> list[Draft]:
+    """Return the brake where the directory is known to grow; ``reliefs`` are what it wins time for."""
+    growth, left = source.growth_bytes_per_s, time_to_full_ms(source)
+    if growth is None or left is None:
+        return []
+    needs = int(SLACK * min((d.expected["needs_ms"] or DEFAULT_NEEDS_MS for d in reliefs), default=DEFAULT_NEEDS_MS))
+    writers = top_topics(source, facts)
+    top = writers[0][1] if writers else growth
+    # What may still be written a second, so that the room lasts as long as that takes.
+    allowed = (source.usable_bytes or 0) * 1000 / needs
+    quota = max(0, int(allowed - max(0.0, growth - top)))
+    slowed = max(0.0, growth - top) + min(top, quota)
+    lasts = None if slowed <= 0 else int((source.usable_bytes or 0) / slowed * 1000)
+    return [
+        Draft(
+            kind=ActionKind.THROTTLE_PRODUCERS,
+            target=place_target(source),
+            reason=f"slow down who writes to {source.path} of broker {source.broker}: at {human_bytes(growth)}/s it is "
+            f"full in {human_ms(left)}, before anything else helps; {_who(writers)}. {_won(left, lasts)}",
+            expected=_effect(writers, quota, left, lasts),
+            preconditions=(
+                Precondition("client_known", "the client id of the producer is known: Kafka does not tell it", None),
+                Precondition("owner_agrees", _owners(writers, policy), None),
+                Precondition(
+                    "producers_wait", "slowed producers have room to buffer, or may lose what they cannot send", None
+                ),
+            ),
+            commands=(describe_quotas(policy.tools), client_quota(policy.tools, max(1, quota))),
+            undo={
+                "commands": [client_quota(policy.tools, None)],
+                "text": "as soon as the directory has room; a quota that was there before is to be set again",
+            },
+        )
+    ]
+
+
+def top_topics(source: Directory, facts: Facts) -> list[tuple[str, float]]:
+    """Return the topics that grow fastest in a directory, with their bytes per second; empty where nobody knows."""
+    rates: defaultdict[str, float] = defaultdict(float)
+    for replica in facts.replicas_in(source.place):
+        rate = facts.growth_of(replica)
+        if rate is not None and rate > 0:
+            rates[replica.topic] += rate
+    return sorted(rates.items(), key=lambda item: (-item[1], item[0]))[:NAMED_TOPICS]
+
+
+def _effect(writers: list[tuple[str, float]], quota: int, left: int, lasts: int | None) -> dict[str, Any]:
+    return effect(
+        needs_ms=0,
+        time_to_full_after_ms=lasts,
+        wins_ms=None if lasts is None else lasts - left,
+        producer_byte_rate=max(1, quota),
+        growing=[{"topic": topic, "bytes_per_s": int(rate)} for topic, rate in writers],
+    )
+
+
+def _who(writers: list[tuple[str, float]]) -> str:
+    if not writers:
+        return "which topics grow there is not known yet; the quota is reckoned as if one producer wrote all of it"
+    return "fastest grow " + ", ".join(f"{topic} ({human_bytes(rate)}/s)" for topic, rate in writers)
+
+
+def _won(left: int, lasts: int | None) -> str:
+    if lasts is None:
+        return "With the quota it does not grow any more"
+    return f"With the quota on whoever writes most it lasts {human_ms(lasts)}, {human_ms(lasts - left)} more"
+
+
+def _owners(writers: list[tuple[str, float]], policy: Policy) -> str:
+    if not writers:
+        return "the owner of what is written there agrees to be slowed down"
+    return f"{owner_of(writers[0][0], policy)} agrees to be slowed down"

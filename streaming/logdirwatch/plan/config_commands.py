@@ -1,0 +1,71 @@
+"""Commands that set and delete configuration, and what is run on a broker's own host."""
+
+import shlex
+from collections.abc import Sequence
+
+from logdirwatch.plan.commands import CONFIGS, REASSIGN, Tools, note
+
+HOST_END = "LOGDIRWATCH_END"
+
+
+def set_broker_list(tools: Tools, broker: int, key: str, values: Sequence[str]) -> str:
+    """Return the command that sets a list on a broker, or takes the broker's own value away when it is empty.
+
+    The brackets keep commas and equals signs inside the value (Kafka 4.3.1 ``ConfigCommand.parseConfigsToBeAdded``).
+    """
+    change = ["--add-config", f"{key}=[{','.join(values)}]"] if values else ["--delete-config", key]
+    return tools.call(CONFIGS, "--alter", "--entity-type", "brokers", f"--entity-name={broker}", *change)
+
+
+def set_broker_value(tools: Tools, broker: int, key: str, value: int) -> str:
+    """Return the command that sets a number on a broker."""
+    entity = ("--entity-type", "brokers", f"--entity-name={broker}")
+    return tools.call(CONFIGS, "--alter", *entity, "--add-config", f"{key}={value}")
+
+
+def delete_broker_keys(tools: Tools, broker: int, keys: Sequence[str]) -> str:
+    """Return the command that takes keys away that are set on a broker; the tool refuses one that is not."""
+    entity = ("--entity-type", "brokers", f"--entity-name={broker}")
+    return tools.call(CONFIGS, "--alter", *entity, "--delete-config", ",".join(keys))
+
+
+def delete_topic_keys(tools: Tools, topic: str, keys: Sequence[str]) -> str:
+    """Return the command that takes keys away that are set on a topic."""
+    entity = ("--entity-type", "topics", f"--entity-name={topic}")
+    return tools.call(CONFIGS, "--alter", *entity, "--delete-config", ",".join(keys))
+
+
+def client_quota(tools: Tools, bytes_per_s: int | None) -> str:
+    """Return the template that limits one producer on every broker, or takes its limit away (None).
+
+    Who produces is not known: the shell asks for the client id, and runs nothing without one.
+    """
+    change = "--delete-config producer_byte_rate"
+    if bytes_per_s is not None:
+        change = f"--add-config producer_byte_rate={bytes_per_s}"
+    command = tools.call(CONFIGS, "--alter", "--entity-type", "clients")
+    return f'{command} --entity-name="${{CLIENT_ID:?set it to the client.id of the producer}}" {change}'
+
+
+def describe_quotas(tools: Tools) -> str:
+    """Return the command that lists the quotas that clients have."""
+    return tools.call(CONFIGS, "--describe", "--entity-type", "clients")
+
+
+def cancel(tools: Tools, name: str, *, keeps_throttles: bool) -> str:
+    """Return the command that stops the moves that a file names; others may still need the throttles."""
+    options = ["--preserve-throttles"] if keeps_throttles else []
+    return tools.call(REASSIGN, "--cancel", *options, "--reassignment-json-file", "/dev/stdin", stdin=name)
+
+
+def on_host(tools: Tools, broker: int, *commands: Sequence[str]) -> list[str]:
+    """Return commands to be run on a broker's host: through the configured way there, else as notes.
+
+    What goes there is a script on standard input, so that no shell on the way reads it a second time.
+    """
+    lines = [shlex.join(words) for words in commands]
+    template = tools.settings.host_command
+    if template is None or any("\n" in line for line in lines):
+        return [note(f"On broker {broker}'s host: {line}") for line in lines]
+    program = template.replace("{broker}", str(broker))
+    return ["\n".join([f"{program} <<'{HOST_END}'", "set -e", *lines, HOST_END])]

@@ -1,0 +1,129 @@
+"""Leaders off a directory that is full or behaves badly: followers in sync elsewhere lead instead.
+
+Kafka has no command for it. Another order of the same replicas makes one of them the preferred leader, and an election
+lets it lead: no byte moves (Kafka 4.3.1 ``ReplicationControlManager.changePartitionReassignment``). The order has to
+change, since Kafka gives leadership back to the first replica by itself (``auto.leader.rebalance.enable``).
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from logdirwatch.model.identity import identity
+from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
+from logdirwatch.plan import leaders, vetoes
+from logdirwatch.plan.assignment import ANY, Assignment, to_json
+from logdirwatch.plan.draft import Draft, Policy, Precondition, effect
+from logdirwatch.plan.endurance import good_copies
+from logdirwatch.plan.facts import Directory, Facts, Partition, TopicPartition
+from logdirwatch.plan.outlook import of_demotion
+
+_FULL = frozenset({LogDirStatus.CRITICAL, LogDirStatus.SATURATED})
+
+
+def led_from(directory: Directory, facts: Facts) -> list[Partition]:
+    """Return the partitions whose leader lies in a directory."""
+    keys = {replica.key for replica in facts.replicas_in(directory.place)}
+    return [facts.partitions[key] for key in sorted(keys) if _is_led_by(key, directory.broker, facts)]
+
+
+def demote(
+    broker: int,
+    path: str | None,
+    led: Iterable[Partition],
+    facts: Facts,
+    policy: Policy,
+    why: str,
+    *,
+    besides: Collection[TopicPartition] = (),
+) -> list[Draft]:
+    """Return the action that lets others lead what a broker leads; empty where nobody else well can.
+
+    ``besides`` are partitions that another action of the same alert reassigns: one order would undo the other.
+    """
+    chosen = _chosen([p for p in led if p.key not in besides], broker, facts, policy)
+    if not chosen:
+        return []
+    before = [Assignment(p.topic, p.partition, p.replicas, (ANY,) * len(p.replicas)) for p, _ in chosen]
+    after = [Assignment(p.topic, p.partition, order, (ANY,) * len(order)) for p, order in chosen]
+    keys, name = [a.key for a in after], _file_name(broker, path)
+    tools = policy.tools
+    return [
+        Draft(
+            kind=ActionKind.DEMOTE_LEADERS,
+            target={"broker": broker, "log_dir": path},
+            reason=f"let others lead {len(after)} partitions that broker {broker} leads{_where(path)}: {why}; no data "
+            "moves",
+            expected=effect(frees_bytes=0, demotes=len(after), leadership=of_demotion(after, facts)),
+            preconditions=(
+                Precondition("room_for_leaders", "the new leaders' brokers can serve more clients", None),
+                Precondition("no_reassignment_runs", "no other reassignment is running; the tool refuses it", None),
+            ),
+            commands=(
+                *tools.reassign(to_json(after), name, log_dir_rate=None, rate=None),
+                *tools.elect(keys, f"elect-{name}"),
+            ),
+            reassignment=to_json(after),
+            undo={
+                "commands": [
+                    *tools.reassign(to_json(before), f"undo-{name}", log_dir_rate=None, rate=None),
+                    *tools.elect(keys, f"elect-undo-{name}"),
+                ],
+                "reassignment": to_json(before),
+                "text": "once the disk is well again",
+            },
+        )
+    ]
+
+
+def _chosen(
+    led: Iterable[Partition], broker: int, facts: Facts, policy: Policy
+) -> list[tuple[Partition, tuple[int, ...]]]:
+    """Return what can be led by others, with the new order; of several the broker that leads least is first."""
+    counts = Counter(p.leader for p in facts.partitions.values() if p.leader is not None)
+    found: list[tuple[Partition, tuple[int, ...]]] = []
+    for partition in led:
+        if len(found) == policy.limits.partitions_per_reassignment:
+            break
+        fit = [other for other in partition.replicas if other != broker and _is_well(other, partition, facts)]
+        if not fit or _blocked(partition, facts, policy):
+            continue
+        first = min(fit, key=lambda other: (counts[other], partition.replicas.index(other)))
+        counts[first] += 1
+        counts[broker] -= 1
+        rest = [other for other in partition.replicas if other not in {first, broker}]
+        found.append((partition, (first, *rest, broker)))
+    return found
+
+
+def _is_well(broker: int, partition: Partition, facts: Facts) -> bool:
+    """Tell whether a broker's replica could lead: in sync, and its disk neither full nor doubtful."""
+    if broker not in good_copies(partition, facts) or broker not in partition.isr or facts.brokers[broker].is_suspect:
+        return False
+    places = [r.place for r in facts.replicas_of(partition.key) if r.broker == broker]
+    found = [facts.directories[place] for place in places if place in facts.directories]
+    return bool(found) and all(directory.status not in _FULL for directory in found)
+
+
+def _blocked(partition: Partition, facts: Facts, policy: Policy) -> bool:
+    found = [
+        vetoes.never_touch(partition.topic, policy.limits),
+        vetoes.partition_moving(facts, partition),
+        vetoes.partition_claimed(facts, partition),
+        *(vetoes.broker_not_alive(facts, other) for other in partition.replicas),
+    ]
+    return any(veto is not None for veto in found)
+
+
+def _is_led_by(key: TopicPartition, broker: int, facts: Facts) -> bool:
+    partition = facts.partitions.get(key)
+    return partition is not None and leaders.standing_now(partition, facts).leader == broker
+
+
+def _where(path: str | None) -> str:
+    return "" if path is None else f" from {path}"
+
+
+def _file_name(broker: int, path: str | None) -> str:
+    words: Any = (str(broker), path or "*")
+    return f"logdirwatch-{ActionKind.DEMOTE_LEADERS}-{identity(*words)[:8]}.json"

@@ -1,0 +1,119 @@
+"""Elections: leadership back to the preferred replicas after a repair, or to whoever is left, at the price of data.
+
+A preferred election needs the first assigned replica in sync and alive (Kafka 4.3.1 ``PartitionChangeBuilder``
+``electPreferredLeader``); an unclean one takes the first that is alive, and what only the others had is gone.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from logdirwatch.model.identity import identity
+from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan import leaders
+from logdirwatch.plan.draft import Draft, Policy, Precondition, Veto, effect
+from logdirwatch.plan.facts import Facts, Partition
+from logdirwatch.plan.outlook import of_election
+
+EXAMPLES = 20
+
+
+def give_back(target: Mapping[str, Any], facts: Facts, policy: Policy) -> list[Draft]:
+    """Return the election of the preferred leaders that could lead and do not; empty when there are none."""
+    partitions = [p for p in facts.partitions.values() if _waits_for_its_leader(p, facts)]
+    chosen = sorted(partitions, key=lambda p: (not facts.topics[p.topic].is_internal, p.key))
+    wave = chosen[: policy.limits.partitions_per_reassignment]
+    if not wave:
+        return []
+    return [
+        Draft(
+            kind=ActionKind.ELECT_LEADERS,
+            target={**target, "election": "preferred"},
+            reason=f"give leadership of {len(wave)} partitions back to their preferred replicas, which are in sync "
+            "again: after failures leaders gather on the brokers that were left",
+            expected=effect(
+                elections=len(wave),
+                election=election_json(wave),
+                leadership=of_election(wave, facts),
+                later=len(chosen) - len(wave),
+            ),
+            preconditions=(Precondition("no_move_runs", "no reassignment of these partitions is running", True),),
+            commands=tuple(policy.tools.elect([p.key for p in wave], _file_name("preferred", target))),
+            undo={"text": "leaders move again with the next election; no data is touched"},
+        )
+    ]
+
+
+def elect_unclean(target: Mapping[str, Any], facts: Facts, policy: Policy, veto: Veto | None) -> list[Draft]:
+    """Return the election of replicas that are not in sync, for partitions that nobody else can lead.
+
+    KIP-18 leaves it to ``offlinePartitionLeaderSelector``. Acknowledged records that only the lost replicas have are
+    gone then, so it is a person's decision, and only once these cannot come back; ``veto`` while they may.
+    """
+    found = [p for p in facts.partitions.values() if not _is_led(p, facts) and _only_stale_ones_left(p, facts)]
+    chosen = sorted(found, key=lambda p: (not facts.topics[p.topic].is_internal, p.key))
+    wave = chosen[: policy.limits.partitions_per_reassignment]
+    if not wave:
+        return []
+    lost = ", ".join(map(str, sorted({broker for p in wave for broker in (*p.isr, *(p.elr or ()))}))) or "that are gone"
+    return [
+        Draft(
+            kind=ActionKind.ELECT_LEADERS,
+            target={**target, "election": "unclean"},
+            reason=f"{len(wave)} partitions have no leader, and only replicas that were not in sync are left; electing "
+            f"these loses what only brokers {lost} had: bring those back instead if that is possible at all",
+            expected=effect(
+                elections=len(wave),
+                election=election_json(wave),
+                examples=[{"partition": p.label, "leader": _stale(p, facts)[0]} for p in wave[:EXAMPLES]],
+                later=len(chosen) - len(wave),
+            ),
+            preconditions=(
+                Precondition("cannot_come_back", f"the data of brokers {lost} is lost for good", None),
+                Precondition("owner_agrees", "the owners agree to lose what only these brokers had", None),
+            ),
+            commands=tuple(policy.tools.elect([p.key for p in wave], _file_name("unclean", target), unclean=True)),
+            undo={"text": "cannot be undone: replicas that come back are cut to what the new leader has"},
+            vetoes=() if veto is None else (veto,),
+            data_loss=True,
+        )
+    ]
+
+
+def election_json(partitions: Sequence[Partition]) -> dict[str, Any]:
+    """Return the content of ``kafka-leader-election --path-to-json-file``."""
+    return {"partitions": [{"topic": p.topic, "partition": p.partition} for p in partitions]}
+
+
+def _waits_for_its_leader(partition: Partition, facts: Facts) -> bool:
+    if not partition.replicas or partition.leader in {None, partition.replicas[0]} or partition.is_reassigned:
+        return False
+    first = partition.replicas[0]
+    in_sync = leaders.live_replicas(partition, facts) & set(partition.isr)
+    return first in in_sync and not _is_doubtful(first, facts)
+
+
+def _is_led(partition: Partition, facts: Facts) -> bool:
+    """Tell at a glance whether a partition is led: the metadata names a leader whose broker and disks are well."""
+    leader = partition.leader
+    return leader is not None and facts.is_alive(leader) and facts.all_serving(leader)
+
+
+def _is_doubtful(broker: int, facts: Facts) -> bool:
+    """Tell whether a broker has a disk that is not well: leaders are not given to it now."""
+    return facts.brokers[broker].is_suspect or not facts.all_serving(broker)
+
+
+def _only_stale_ones_left(partition: Partition, facts: Facts) -> bool:
+    is_led = leaders.standing_now(partition, facts).leader is not None
+    return not is_led and bool(_stale(partition, facts))
+
+
+def _stale(partition: Partition, facts: Facts) -> tuple[int, ...]:
+    live = leaders.live_replicas(partition, facts)
+    return tuple(broker for broker in partition.replicas if broker in live)
+
+
+def _file_name(kind: str, target: Mapping[str, Any]) -> str:
+    """Return the name of an election's file: the same for the same action, in the working directory."""
+    words = identity(*(f"{key}={value}" for key, value in sorted(target.items())))
+    return f"logdirwatch-elect-{kind}-{words[:8]}.json"

@@ -1,0 +1,65 @@
+"""How fast replicas grow, from one inventory to the next.
+
+Kafka tells sizes, not rates. A replica that shrank was cut or cleaned meanwhile, one that is copied grows by the copy:
+neither tells what is written, so what was known of it before stays.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from logdirwatch.plan.facts import Facts, Place, Replica, TopicPartition
+
+Sizes = Mapping[tuple[Place, TopicPartition], int]
+Rates = Mapping[tuple[Place, TopicPartition], float]
+
+SMOOTHING = 0.5
+"""What the newest pair of inventories counts for against all before."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One inventory's sizes, and what was known of the growth by then."""
+
+    inventory_at_ms: int
+    sizes: Sizes
+    rates: Rates
+
+
+class Growth:
+    """Remembers the last inventory of each cluster."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, Seen] = {}
+
+    def taught(self, facts: Facts) -> Facts:
+        """Return the facts with the growth of every replica that was seen in two inventories."""
+        at_ms = facts.inventory_at_ms
+        if at_ms is None:
+            return facts
+        seen = self._seen.get(facts.cluster)
+        if seen is None or at_ms > seen.inventory_at_ms:
+            seen = self._seen[facts.cluster] = after(seen, facts, at_ms)
+        return replace(facts, growth=seen.rates)
+
+
+def after(before: Seen | None, facts: Facts, at_ms: int) -> Seen:
+    """Return what is known after one more inventory."""
+    sizes = {
+        (replica.place, replica.key): replica.size_bytes
+        for replica in facts.layout.replicas
+        if replica.size_bytes is not None and not _is_copied(replica, facts)
+    }
+    if before is None:
+        return Seen(at_ms, sizes, {})
+    seconds = (at_ms - before.inventory_at_ms) / 1000
+    rates = {key: rate for key, rate in before.rates.items() if key in sizes}
+    for key, size in sizes.items():
+        if key in before.sizes and size >= before.sizes[key]:
+            rate = (size - before.sizes[key]) / seconds
+            rates[key] = rate if key not in rates else SMOOTHING * rate + (1 - SMOOTHING) * rates[key]
+    return Seen(at_ms, sizes, rates)
+
+
+def _is_copied(replica: Replica, facts: Facts) -> bool:
+    partition = facts.partitions.get(replica.key)
+    return replica.is_future or partition is None or replica.broker not in partition.isr

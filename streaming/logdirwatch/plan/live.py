@@ -1,0 +1,133 @@
+"""The facts of one cluster as its brokers tell them this moment, without the tables. Pure."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from logdirwatch.collect.answers import LogDirAnswer, LogDirsAnswer, Topic
+from logdirwatch.collect.live import LiveCluster
+from logdirwatch.collect.usage import DirUsage, is_same_dir, metadata_dir, usages
+from logdirwatch.detect import rules
+from logdirwatch.detect.settings import Thresholds
+from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, BrokerStatus, Cause, LogDirStatus, PollStatus
+from logdirwatch.plan import facts as model
+from logdirwatch.plan.facts import Broker, Directory, Facts, Layout, Partition, Place, Replica
+
+ThresholdsOf = Callable[[str], Thresholds]
+
+
+def live_facts(cluster: str, seen: LiveCluster, thresholds_of: ThresholdsOf, causes: Mapping[Place, Cause]) -> Facts:
+    """Return the facts of a cluster.
+
+    ``causes`` are why directories went offline, as an action knew it: the brokers do not say.
+    """
+    answers = {number: answer.log_dirs for number, answer in seen.log_dirs.items() if answer.status is PollStatus.OK}
+    used = usages(answers, seen.reassignments)
+    directories = [
+        _directory(seen, number, answer, used, thresholds_of, causes)
+        for number, listed in answers.items()
+        for answer in listed
+    ]
+    return Facts(
+        cluster=cluster,
+        brokers={number: _broker(seen, number) for number in seen.nodes},
+        directories={directory.place: directory for directory in directories},
+        layout=Layout(topics=_topics(seen), replicas=tuple(_replicas(answers))),
+        state_at_ms=seen.at_ms,
+        inventory_at_ms=None if seen.topics is None else seen.at_ms,
+    )
+
+
+def _broker(seen: LiveCluster, number: int) -> Broker:
+    node = seen.nodes[number]
+    return Broker(
+        id=number,
+        status=BrokerStatus.OFFLINE if node.is_fenced else _status(seen.log_dirs[number]),
+        rack=node.rack,
+        is_fenced=node.is_fenced,
+        configs=seen.broker_configs.get(number, {}),
+    )
+
+
+def _status(answer: LogDirsAnswer) -> BrokerStatus:
+    if answer.status is not PollStatus.OK:
+        return BrokerStatus.UNKNOWN
+    is_degraded = any(log_dir.error_code == KAFKA_STORAGE_ERROR for log_dir in answer.log_dirs)
+    return BrokerStatus.DEGRADED if is_degraded else BrokerStatus.ONLINE
+
+
+def _directory(
+    seen: LiveCluster,
+    broker: int,
+    answer: LogDirAnswer,
+    used: Mapping[Place, DirUsage],
+    thresholds_of: ThresholdsOf,
+    causes: Mapping[Place, Cause],
+) -> Directory:
+    known = used.get((broker, answer.path), DirUsage())
+    status = _level(answer, thresholds_of(answer.path))
+    metadata = metadata_dir(seen.broker_configs.get(broker, {}))
+    return Directory(
+        broker=broker,
+        path=answer.path,
+        status=status,
+        cause=causes.get((broker, answer.path)) if status is LogDirStatus.OFFLINE else None,
+        total_bytes=answer.total_bytes,
+        usable_bytes=answer.usable_bytes,
+        replica_count=known.replica_count,
+        incoming_bytes=known.incoming_bytes,
+        is_cordoned=answer.is_cordoned,
+        is_metadata_dir=None if metadata is None else is_same_dir(metadata, answer.path),
+        sample_at_ms=seen.at_ms,
+        state_at_ms=seen.at_ms,
+    )
+
+
+def _level(answer: LogDirAnswer, thresholds: Thresholds) -> LogDirStatus:
+    if answer.error_code == KAFKA_STORAGE_ERROR:
+        return LogDirStatus.OFFLINE
+    if answer.error_code or not answer.total_bytes or answer.usable_bytes is None:
+        return LogDirStatus.UNKNOWN
+    return rules.level(thresholds, answer.total_bytes, answer.usable_bytes)
+
+
+def _replicas(answers: Mapping[int, tuple[LogDirAnswer, ...]]) -> Iterator[Replica]:
+    for broker, listed in answers.items():
+        for log_dir in listed:
+            for placed in log_dir.replicas:
+                key = placed.topic, placed.partition
+                yield Replica(broker, log_dir.path, *key, size_bytes=placed.size_bytes, is_future=placed.is_future)
+
+
+def _topics(seen: LiveCluster) -> dict[str, model.Topic]:
+    return {topic.name: _topic(topic, seen) for topic in seen.topics or ()}
+
+
+def _topic(topic: Topic, seen: LiveCluster) -> model.Topic:
+    overridden = seen.topic_configs.overridden.get(topic.name)
+    return model.Topic(
+        name=topic.name,
+        partitions=tuple(sorted((_partition(topic.name, p) for p in topic.partitions), key=lambda p: p.partition)),
+        configs=seen.topic_configs.values.get(topic.name, {}),
+        overridden=None if overridden is None else frozenset(overridden),
+        is_internal=topic.is_internal,
+    )
+
+
+def _partition(topic: str, told: Any) -> Partition:
+    return Partition(
+        topic=topic,
+        partition=told.partition,
+        leader=told.leader,
+        replicas=tuple(told.replicas),
+        isr=tuple(told.isr),
+        offline_replicas=tuple(told.offline_replicas),
+        is_reassigned=bool(told.adding or told.removing),
+        elr=_known(told.elr),
+        last_known_elr=_known(told.last_known_elr),
+        adding=_known(told.adding),
+        removing=_known(told.removing),
+    )
+
+
+def _known(brokers: list[int] | None) -> tuple[int, ...] | None:
+    return None if brokers is None else tuple(brokers)

@@ -1,0 +1,43 @@
+"""Which partitions lost a replica with a directory or a broker, and in what order they are cared for."""
+
+from logdirwatch.model.vocabulary import LogDirStatus
+from logdirwatch.plan import leaders
+from logdirwatch.plan.facts import Facts, Partition, Place, TopicPartition
+
+
+def lost_partitions(place: Place, facts: Facts) -> list[Partition]:
+    """Return the partitions whose replica on the broker lies in the directory, most endangered first.
+
+    Replicas newer than the last inventory are known from metadata alone: offline there and in no directory that was
+    seen. They count when only one directory of the broker is offline.
+    """
+    broker = place[0]
+    keys = {replica.key for replica in facts.replicas_in(place)} | _unseen(place, facts)
+    assigned = (facts.partitions[key] for key in keys if key in facts.partitions)
+    return sorted((p for p in assigned if broker in p.replicas), key=lambda p: urgency(p, facts, broker))
+
+
+def _unseen(place: Place, facts: Facts) -> set[TopicPartition]:
+    broker = place[0]
+    offline = [d for d in facts.directories_of.get(broker, ()) if d.status is LogDirStatus.OFFLINE]
+    if not facts.is_alive(broker) or [d.place for d in offline] != [place]:
+        return set()
+    seen = {replica.key for replica in facts.layout.replicas if replica.broker == broker}
+    return {p.key for p in facts.partitions.values() if broker in p.offline_replicas} - seen
+
+
+def danger(partition: Partition, facts: Facts, broker: int) -> tuple[int, bool]:
+    """Sort what has fewest live in-sync replicas elsewhere first (leaderless, then sole ones), then internal topics."""
+    in_sync = (leaders.live_replicas(partition, facts) & set(partition.isr)) - {broker}
+    return len(in_sync), not facts.topics[partition.topic].is_internal
+
+
+def urgency(partition: Partition, facts: Facts, broker: int) -> tuple[int, bool, int, TopicPartition]:
+    """Sort by danger, then the largest first: they are the hardest to place."""
+    return *danger(partition, facts, broker), -(facts.layout.size_of(partition.key) or 0), partition.key
+
+
+def partitions_on(broker: int, facts: Facts) -> list[Partition]:
+    """Return the partitions that have a replica on a broker, most endangered first."""
+    found = [partition for partition in facts.partitions.values() if broker in partition.replicas]
+    return sorted(found, key=lambda partition: urgency(partition, facts, broker))

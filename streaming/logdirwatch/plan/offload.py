@@ -1,0 +1,147 @@
+"""Replicas off a filling directory to other brokers: where its own broker has no room for them.
+
+Nothing is lost, but it is copied over the network, and the source is free only once the last in-sync copy is made.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, ActionKind
+from logdirwatch.plan import rates, vetoes
+from logdirwatch.plan.assignment import to_json
+from logdirwatch.plan.draft import Draft, Policy, Veto, effect
+from logdirwatch.plan.facts import Directory, Facts, Partition, TopicPartition
+from logdirwatch.plan.outlook import of_reassignment
+from logdirwatch.plan.parts import (
+    delete_delay_ms,
+    file_name,
+    in_time,
+    no_retention_cut,
+    nothing_runs,
+    place_target,
+    time_to_full_ms,
+    way_back,
+)
+from logdirwatch.plan.repair import Repair, plan_rebuild
+from logdirwatch.report.units import human_bytes
+
+ROUNDS = 3
+"""How often replicas are added for those that found no place."""
+
+
+@dataclass(frozen=True)
+class Offload:
+    """Where replicas go, and the bytes that leave; ``vetoes`` say why nothing does."""
+
+    repair: Repair | None = None
+    freed_bytes: int = 0
+    rate: int = 0
+    vetoes: tuple[Veto, ...] = ()
+
+
+def plan_offload(
+    source: Directory, facts: Facts, policy: Policy, needed: int, taken: frozenset[TopicPartition]
+) -> Offload:
+    """Find places on other brokers for ``needed`` bytes of a directory, ``taken`` partitions left out."""
+    refusals: Counter[Veto] = Counter()
+    rate = _rate(source, needed, facts, policy)
+    candidates = _candidates(source, facts, policy, taken, rate, refusals)
+    count, placed, repair = 0, 0, None
+    for _ in range(ROUNDS):
+        more = needed - placed
+        while count < len(candidates) and more > 0:
+            more -= candidates[count][0]
+            count += 1
+        chosen = [partition for _, partition in candidates[:count]]
+        repair = plan_rebuild(source.broker, chosen, facts, policy, path=source.path)
+        sizes = {partition.key: size for size, partition in candidates}
+        placed = sum(sizes[assignment.key] for assignment in repair.assignments)
+        if placed >= needed or count == len(candidates):
+            break
+    if repair is None or not repair.assignments:
+        refusals.update(left.veto for left in (repair.unplaced if repair is not None else ()))
+        reasons = tuple(veto for veto, _ in refusals.most_common(3))
+        return Offload(vetoes=reasons or (Veto("nothing_to_move", f"no replica of {source.path} may be moved"),))
+    return Offload(repair, placed, rate)
+
+
+def offload_drafts(
+    source: Directory, plan: Offload, needed: int, facts: Facts, policy: Policy, now_ms: int
+) -> list[Draft]:
+    """Return the action for planned moves to other brokers; nothing where none was found."""
+    if plan.repair is None:
+        return []
+    repair, rate = plan.repair, plan.rate
+    needs = max(repair.bytes_per_broker.values(), default=0) * 1000 // rate + policy.tools.settings.timeout_ms
+    needs += delete_delay_ms(source.broker, facts)
+    name = file_name(ActionKind.REASSIGN, source.place)
+    brokers = {broker for assignment in (*repair.assignments, *repair.before) for broker in assignment.replicas}
+    enough = "enough" if plan.freed_bytes >= needed else f"{human_bytes(needed)} are needed"
+    taken = [{"broker": b, "log_dir": path, "bytes": -size} for (b, path), size in sorted(repair.bytes_in.items())]
+    return [
+        Draft(
+            kind=ActionKind.REASSIGN,
+            target=place_target(source),
+            reason=f"move {human_bytes(plan.freed_bytes)} in {len(repair.assignments)} replicas from {source.path} of "
+            f"broker {source.broker} to other brokers ({enough}): its own directories have no room for them; no data "
+            "is lost, racks, replication factor and order of preference stay",
+            expected=effect(
+                frees_bytes=plan.freed_bytes,
+                frees_by_ms=now_ms + needs,
+                needs_ms=needs,
+                on=[{"broker": source.broker, "log_dir": source.path, "bytes": plan.freed_bytes}, *taken],
+                time_to_full_after_ms=time_to_full_ms(source, plan.freed_bytes),
+                throttle_bytes_per_s=rate,
+                copies_bytes=repair.copied_bytes,
+                leadership=of_reassignment(repair.assignments, facts),
+            ),
+            preconditions=(
+                in_time(source, needs),
+                nothing_runs(),
+                no_retention_cut(),
+                rates.throttle_free(brokers, (*REPLICATION_THROTTLES, LOG_DIR_THROTTLE), facts),
+            ),
+            commands=tuple(policy.tools.reassign(to_json(repair.assignments), name, log_dir_rate=rate, rate=rate)),
+            reassignment=to_json(repair.assignments),
+            undo=way_back(to_json(repair.before), name, policy, rate=rate, log_dir_rate=rate),
+        )
+    ]
+
+
+def _candidates(
+    source: Directory,
+    facts: Facts,
+    policy: Policy,
+    taken: frozenset[TopicPartition],
+    rate: int,
+    refusals: Counter[Veto],
+) -> list[tuple[int, Partition]]:
+    """Return what may be moved with its bytes, largest first; of equally large ones those that grow least."""
+    found = []
+    for replica in facts.replicas_in(source.place):
+        topic, partition = facts.topics.get(replica.topic), facts.partitions.get(replica.key)
+        if topic is None or partition is None or not replica.size_bytes or replica.key in taken:
+            continue
+        veto = vetoes.first(
+            [
+                vetoes.internal_topic(topic, policy.limits),
+                vetoes.retention_waits(facts, topic.name),
+                vetoes.slower_than_writes(rate, facts.growth_of(replica)),
+            ]
+        )
+        refusals.update([veto] if veto is not None else [])
+        if veto is None:
+            found.append((replica.size_bytes, facts.growth_of(replica) or 0.0, partition))
+    ranked = sorted(found, key=lambda item: (-item[0], item[1], item[2].key))
+    return [(size, partition) for size, _, partition in ranked[: policy.limits.partitions_per_reassignment]]
+
+
+def _rate(source: Directory, copied_bytes: int, facts: Facts, policy: Policy) -> int:
+    limits = policy.limits
+    return rates.throttle(
+        limits.replication_throttle_bytes_per_s,
+        rates.spare_network(limits.network_bandwidth_bytes_per_s, facts.directories_of.get(source.broker, ())),
+        copied_bytes,
+        time_to_full_ms(source),
+        delete_delay_ms(source.broker, facts),
+    )

@@ -1,0 +1,74 @@
+"""What actions of several kinds are made of: times, preconditions, the way back of a reassignment."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from logdirwatch.model.identity import identity
+from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.draft import Policy, Precondition
+from logdirwatch.plan.facts import Directory, Facts, Place
+from logdirwatch.report.units import human_ms
+
+DELETE_DELAY_MS = 60_000
+"""Kafka's default of ``log.segment.delete.delay.ms`` (``ServerLogConfigs``), used where nobody could read the value."""
+
+HINDERING = frozenset({"log_dir_offline", "log_dir_unknown", "slower_than_writes"})
+"""The vetoes that stand against every move: worth saying, as a move is what people try first."""
+
+
+def place_target(directory: Directory) -> dict[str, Any]:
+    """Return the target of an action that is about one directory."""
+    return {"broker": directory.broker, "log_dir": directory.path}
+
+
+def file_name(kind: ActionKind, place: Place) -> str:
+    """Return the name of a reassignment's file: the same for the same action, in the working directory."""
+    return f"logdirwatch-{kind}-{identity(str(place[0]), place[1])[:8]}.json"
+
+
+def time_to_full_ms(directory: Directory, freed_bytes: int = 0) -> int | None:
+    """Return how long the directory lasts at its present growth once ``freed_bytes`` are there."""
+    growth = directory.growth_bytes_per_s
+    if growth is None or growth <= 0 or directory.usable_bytes is None:
+        return None
+    return int((directory.usable_bytes + freed_bytes) / growth * 1000)
+
+
+def delete_delay_ms(broker: int, facts: Facts) -> int:
+    """Return how long a broker keeps deleted files."""
+    found = facts.brokers[broker].configs.get("log.segment.delete.delay.ms") if broker in facts.brokers else None
+    return DELETE_DELAY_MS if found is None else int(found)
+
+
+def in_time(source: Directory, needs_ms: int) -> Precondition:
+    """Whether the action takes effect before the directory is full."""
+    left = time_to_full_ms(source)
+    left_text = "an unknown time" if left is None else human_ms(left)
+    text = f"takes effect in {human_ms(needs_ms)}; {source.path} is full in {left_text}"
+    return Precondition("in_time", text, None if left is None else left > needs_ms)
+
+
+def nothing_runs() -> Precondition:
+    """Kafka's tool refuses a second reassignment."""
+    return Precondition("no_reassignment_runs", "no other reassignment is running; the tool refuses otherwise", None)
+
+
+def no_retention_cut() -> Precondition:
+    """Retention of a moving replica stands still until it has moved."""
+    return Precondition("no_retention_cut", "no retention cut of a moved topic is waiting for its effect", None)
+
+
+def way_back(before: Mapping[str, Any], name: str, policy: Policy, **rates: int | None) -> dict[str, Any]:
+    """Return the undo of a reassignment: stop it while it runs, or put the replicas back where they were."""
+    throttles = {"log_dir_rate": None, "rate": None, **rates}
+    return {
+        "while_running": [policy.tools.cancel(name)],
+        "commands": policy.tools.reassign(before, f"undo-{name}", **throttles),
+        "reassignment": before,
+    }
+
+
+def owner_of(topic: str, policy: Policy) -> str:
+    """Return whom to ask about a topic, as a text."""
+    owner = policy.limits.topic_rule(topic).owner
+    return f"the owner of {topic}" if owner is None else f"{owner}, the owner of {topic},"

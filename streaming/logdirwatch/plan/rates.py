@@ -1,0 +1,77 @@
+"""How fast replicas may be copied: fast enough for the time left, no faster than what is spare, never below the writes.
+
+``replica.alter.log.dirs.io.max.bytes.per.second`` is one limit for all moves between the directories of a broker,
+``leader|follower.replication.throttled.rate`` one for all that a broker sends or receives (KIP-73, KIP-113). A copy at
+or below the rate at which its partition is written never ends.
+"""
+
+from collections.abc import Iterable
+
+from logdirwatch.plan.draft import Precondition
+from logdirwatch.plan.facts import Directory, Facts, Replica
+from logdirwatch.report.units import human_bytes
+
+SHARE_OF_TIME_LEFT = 0.5
+"""A copy is planned to end when this share of the time to full is over: growth may rise."""
+
+
+def write_rate(replica: Replica, facts: Facts) -> float | None:
+    """Return the bytes per second written to a replica; at worst all growth of its directory. None: not known."""
+    known = facts.growth_of(replica)
+    if known is not None:
+        return known
+    directory = facts.directories.get(replica.place)
+    return None if directory is None else directory.growth_bytes_per_s
+
+
+def spare_disk(bandwidth: int | None, directories: Iterable[Directory]) -> int | None:
+    """Return what producers leave of the busiest disk's bandwidth; None where nobody knows what there is.
+
+    Only growth is known of what uses it: reads, and what is written and deleted again, are not.
+    """
+    return None if bandwidth is None else max(1, bandwidth - int(max(map(_growth, directories), default=0.0)))
+
+
+def spare_network(bandwidth: int | None, directories: Iterable[Directory]) -> int | None:
+    """Return what producers leave of a broker's network; None where nobody knows what there is."""
+    return None if bandwidth is None else max(1, bandwidth - int(sum(map(_growth, directories))))
+
+
+def _growth(directory: Directory) -> float:
+    return max(0.0, directory.growth_bytes_per_s or 0.0)
+
+
+def throttle(usual: int, spare: int | None, copied_bytes: int, left_ms: int | None, settles_ms: int) -> int:
+    """Return the rate of a plan that copies ``copied_bytes``, in bytes per second.
+
+    The usual one, unless the directory is full before half of ``left_ms`` is over: then as much more as that needs and
+    as is spare. Nothing spare known, nothing more. ``settles_ms`` pass between the copy and the freed bytes.
+    """
+    if spare is None:
+        return usual
+    if left_ms is None:
+        return min(usual, spare)
+    copying_ms = int(left_ms * SHARE_OF_TIME_LEFT) - settles_ms
+    wanted = spare if copying_ms <= 0 else copied_bytes * 1000 // copying_ms + 1
+    return min(max(usual, wanted), spare)
+
+
+def throttle_free(brokers: Iterable[int], keys: Iterable[str], facts: Facts) -> Precondition:
+    """Whether no limit is set already: the plan would replace it and take it away at its end."""
+    keys = tuple(keys)
+    found, is_known = [], True
+    for broker in sorted(set(brokers)):
+        configs = facts.brokers[broker].configs if broker in facts.brokers else {}
+        is_known = is_known and bool(configs)
+        found += [
+            f"{key}={human_bytes(int(value))}/s" for key in keys if (value := configs.get(key)) and is_limit(value)
+        ]
+    text = "no limit of other moves is set; this plan sets its own and takes it away at its end"
+    if found:
+        return Precondition("throttle_free", f"{text}: {', '.join(dict.fromkeys(found))} is set now", False)
+    return Precondition("throttle_free", text, True if is_known else None)
+
+
+def is_limit(value: str) -> bool:
+    """Whether a throttle's value is one: Kafka's default is the largest number there is."""
+    return value.isdigit() and int(value) < 2**63 - 1

@@ -1,0 +1,145 @@
+"""Lost replicas to other brokers, as an action; and what is said of those that fit nowhere."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, ActionKind
+from logdirwatch.plan.assignment import to_json
+from logdirwatch.plan.deletion import candidate_drafts_in
+from logdirwatch.plan.draft import Draft, Policy, Precondition, Veto, effect
+from logdirwatch.plan.endurance import endurance_of
+from logdirwatch.plan.facts import Facts, Place
+from logdirwatch.plan.outlook import of_reassignment
+from logdirwatch.plan.parts import file_name, nothing_runs, way_back
+from logdirwatch.plan.rates import throttle_free
+from logdirwatch.plan.repair import Repair
+from logdirwatch.report.units import human_bytes
+
+EXAMPLES = 20
+DEFAULT_REMEDY = "what stands against it gone"
+REMEDIES = {
+    "no_live_source": "the data itself, which only the lost copies hold: try to save this disk before it goes",
+    "no_broker_left": "one broker more than the replication factor",
+    "nothing_fits": "room on another broker: topics deleted, retention cut, a disk more or a bigger volume",
+    "broker_not_alive": "the brokers that are away back again",
+    "partition_moving": "the end of the moves that run, or their cancelling",
+    "partition_claimed": "the other reassignment done",
+    "size_unknown": "an inventory that tells their sizes",
+    "never_touch": "the configuration changed: plan.never_touch names them",
+}
+
+
+class Loss(NamedTuple):
+    """What was lost, in words: ``what`` after "replicas", ``stray`` what becomes of the old copies, ``undo``."""
+
+    what: str
+    stray: str
+    undo: str
+
+
+def rebuild(
+    place: Place, target: Mapping[str, Any], loss: Loss, repair: Repair, facts: Facts, policy: Policy, now_ms: int
+) -> Draft:
+    """Return the reassignment of a repair; ``place`` names its file, with an empty path for a whole broker."""
+    rate = policy.limits.replication_throttle_bytes_per_s
+    needs = max(repair.bytes_per_broker.values(), default=0) * 1000 // rate + policy.tools.settings.timeout_ms
+    plan, name = to_json(repair.assignments), file_name(ActionKind.REASSIGN, place)
+    lost = [facts.partitions[assignment.key] for assignment in repair.assignments]
+    return Draft(
+        kind=ActionKind.REASSIGN,
+        target=target,
+        reason=f"rebuild {len(repair.assignments)} replicas {loss.what} on other brokers "
+        f"({human_bytes(repair.copied_bytes)} to copy); racks, replication factor and order of preference stay"
+        f"{_left_out(repair)}",
+        expected=effect(
+            frees_bytes=0,
+            frees_by_ms=now_ms + needs,
+            needs_ms=needs,
+            on=[{"broker": b, "log_dir": path, "bytes": -size} for (b, path), size in sorted(repair.bytes_in.items())],
+            rebuilds=len(repair.assignments),
+            copies_bytes=repair.copied_bytes,
+            leadership=of_reassignment(repair.assignments, facts),
+            endurance=endurance_of(lost, facts),
+            **unplaced(repair),
+        ),
+        preconditions=(
+            nothing_runs(),
+            Precondition("strays", loss.stray, None),
+            throttle_free(repair.bytes_per_broker, (*REPLICATION_THROTTLES, LOG_DIR_THROTTLE), facts),
+        ),
+        commands=tuple(policy.tools.reassign(plan, name, log_dir_rate=rate, rate=rate)),
+        reassignment=plan,
+        undo={**way_back(to_json(repair.before), name, policy, rate=rate), "text": loss.undo},
+    )
+
+
+def rebuild_later(target: Mapping[str, Any], loss: Loss, repair: Repair, facts: Facts, veto: Veto) -> Draft:
+    """Return the same reassignment where something stands against doing it now: what it would cost, no commands."""
+    lost = [facts.partitions[assignment.key] for assignment in repair.assignments]
+    return Draft(
+        kind=ActionKind.REASSIGN,
+        target=target,
+        reason=f"rebuild {len(repair.assignments)} replicas {loss.what} on other brokers "
+        f"({human_bytes(repair.copied_bytes)} to copy), but not yet{_left_out(repair)}",
+        expected=effect(
+            rebuilds=len(repair.assignments),
+            copies_bytes=repair.copied_bytes,
+            endurance=endurance_of(lost, facts),
+            **unplaced(repair),
+        ),
+        vetoes=(veto,),
+    )
+
+
+def unplaced(repair: Repair) -> dict[str, Any]:
+    """Return what cannot be rebuilt, why, and what would make it possible, as an action carries it."""
+    left = repair.unplaced
+    return {
+        "unplaced": [{"partition": one.label, **one.veto._asdict()} for one in left[:EXAMPLES]],
+        "unplaced_count": len(left),
+        "unplaced_bytes": None if any(one.size_bytes is None for one in left) else sum(_size(one) for one in left),
+        "would_help": remedies(repair),
+        "later": repair.later,
+    }
+
+
+def room_elsewhere(
+    broker: int, target: Mapping[str, Any], repair: Repair, facts: Facts, policy: Policy, now_ms: int
+) -> list[Draft]:
+    """Return idle topics whose deletion would make room on the other brokers; only where room is what is missing."""
+    if not any(left.veto.name == "nothing_fits" for left in repair.unplaced):
+        return []
+    full = [d for d in facts.directories.values() if d.broker != broker and d.is_serving and facts.is_alive(d.broker)]
+    return candidate_drafts_in(full, target, facts, policy, now_ms)
+
+
+def remedies(repair: Repair) -> list[str]:
+    """Return what would make possible what cannot be done now."""
+    names = sorted({left.veto.name for left in repair.unplaced})
+    return list(dict.fromkeys(REMEDIES.get(name, DEFAULT_REMEDY) for name in names))
+
+
+def nothing_fits(repair: Repair) -> str:
+    """Say that no replica can be rebuilt, why, and what would make it possible; empty where some can."""
+    if repair.assignments or not repair.unplaced:
+        return ""
+    return (
+        f"; none of its {len(repair.unplaced) + repair.later} replicas can be rebuilt elsewhere ({_reasons(repair)}). "
+        f"What would make it possible: {'; '.join(remedies(repair))}"
+    )
+
+
+def _left_out(repair: Repair) -> str:
+    later = f"; {repair.later} more follow when these are done" if repair.later else ""
+    if not repair.unplaced:
+        return later
+    return f"{later}; {len(repair.unplaced)} more cannot be rebuilt now ({_reasons(repair)})"
+
+
+def _reasons(repair: Repair) -> str:
+    by_name: dict[str, Veto] = {left.veto.name: left.veto for left in reversed(repair.unplaced)}
+    return "; ".join(f"{name}: {veto.reason}" for name, veto in sorted(by_name.items()))
+
+
+def _size(one: Any) -> int:
+    return one.size_bytes or 0

@@ -1,0 +1,138 @@
+"""The vetoes of what gives a full directory room without a move: each a rule with a name, or None where it may be done.
+
+Sources: KIP-405, KIP-928, KIP-1066; Kafka 4.3.1's ``UnifiedLog``, ``Partition``, ``CordonedLogDirs``.
+"""
+
+from collections.abc import Iterable
+
+from logdirwatch.model.vocabulary import LogDirStatus
+from logdirwatch.plan.draft import Policy, Veto
+from logdirwatch.plan.facts import Directory, Facts, Partition, Topic
+from logdirwatch.report.units import human_bytes
+
+REMOTE_LAG_MAX_BYTES = 0
+_NAMED = 3
+
+
+def high_watermark_stands(topic: Topic) -> Veto | None:
+    """Refuse a topic none of whose partitions has a leader: retention waits for the high watermark.
+
+    Kafka deletes a segment only once the high watermark has passed it (``UnifiedLog.deletableSegments``).
+    """
+    if any(partition.leader is not None for partition in topic.partitions):
+        return None
+    return Veto("high_watermark_stands", f"no partition of {topic.name} has a leader: its high watermark stands still")
+
+
+def owner_minimum(topic: Topic, policy: Policy, possible_bytes: int) -> Veto | None:
+    """Say that the configured minimum leaves nothing to cut."""
+    rule = policy.limits.topic_rule(topic.name)
+    if possible_bytes > 0 or (rule.min_retention_bytes is None and rule.min_retention_ms is None):
+        return None
+    return Veto("owner_minimum", f"the configuration keeps all that there is of {topic.name}")
+
+
+def tiered_storage_off(topic: Topic, facts: Facts) -> Veto | None:
+    """Refuse a tiered topic where a host keeps no remote storage: nothing local goes before it was copied (KIP-405)."""
+    hosts = {broker for partition in topic.partitions for broker in partition.replicas if broker in facts.brokers}
+    off = [b for b in sorted(hosts) if facts.brokers[b].configs.get("remote.log.storage.system.enable") == "false"]
+    if not off:
+        return None
+    return Veto("tiered_storage_off", f"{topic.name} is tiered, but broker {off[0]} has remote storage switched off")
+
+
+def remote_copy_lags(topic: Topic) -> Veto | None:
+    """Refuse while segments wait for their copy to remote storage: local retention keeps them (KIP-405)."""
+    lag = topic.remote_copy_lag_bytes
+    if lag is None or lag <= REMOTE_LAG_MAX_BYTES:
+        return None
+    return Veto(
+        "remote_copy_lags",
+        f"{human_bytes(lag)} of {topic.name} are not in remote storage yet: local retention keeps them",
+    )
+
+
+def leaderless_archives_nothing(topic: Topic) -> Veto | None:
+    """Refuse a tiered topic with a leaderless partition: only a leader copies to remote storage (KIP-405, KIP-928)."""
+    without = [partition.label for partition in topic.partitions if partition.leader is None]
+    if not without:
+        return None
+    return Veto("leaderless_archives_nothing", f"{_named(without)} has no leader, so nothing of it is archived")
+
+
+def delete_records_frees_nothing(directory: Directory) -> Veto | None:
+    """Refuse a saturated or offline directory: moving the log start offset deletes no segment there (KIP-928)."""
+    if directory.is_serving and directory.status is not LogDirStatus.SATURATED:
+        return None
+    return Veto(
+        "delete_records_frees_nothing", f"deleting records frees nothing in {directory.path}: it is {directory.status}"
+    )
+
+
+def policy_without_delete(topic: Topic) -> Veto | None:
+    """Refuse a cleanup policy without ``delete``: POLICY_VIOLATION (Kafka 4.3.1 ``deleteRecordsOnLeader``)."""
+    policy = topic.configs.get("cleanup.policy")
+    if policy is not None and "delete" in policy.split(","):
+        return None
+    known = "is not known" if policy is None else f"is {policy}"
+    return Veto("policy_without_delete", f"records of {topic.name} cannot be deleted: its cleanup policy {known}")
+
+
+def leaders_missing(partitions: Iterable[Partition]) -> Veto | None:
+    """Refuse to delete records of a partition without a leader: only the leader takes the request (KIP-107)."""
+    without = [partition.label for partition in partitions if partition.leader is None]
+    return Veto("leaders_missing", f"{_named(without)} has no leader to ask") if without else None
+
+
+def cordon_not_enforced(directory: Directory, listed: Iterable[str]) -> Veto | None:
+    """Refuse a path that ``log.dirs`` spells otherwise: Kafka takes such a cordon and lets it lie (KAFKA-20901)."""
+    listed = tuple(listed)
+    if not listed or directory.path in listed:
+        return None
+    return Veto(
+        "cordon_not_enforced",
+        f"log.dirs does not name {directory.path} by this absolute path, so a cordon would not hold",
+    )
+
+
+def path_not_expressible(path: str) -> Veto | None:
+    """Refuse what ``kafka-configs`` cannot carry: it cuts lists at commas and drops brackets (``ConfigCommand``)."""
+    if not any(sign in path for sign in ",[]") and path == path.strip():
+        return None
+    return Veto("path_not_expressible", f"kafka-configs cannot carry the path {path} in a list")
+
+
+def nowhere_else(directory: Directory, facts: Facts) -> Veto | None:
+    """Refuse a cordon that leaves fewer brokers for new partitions than a topic has replicas.
+
+    Kafka then refuses new topics and partitions (``InvalidReplicationFactorException``; KIP-1066).
+    """
+    open_brokers = {d.broker for d in facts.directories.values() if _takes_new(d, facts) and d.place != directory.place}
+    wanted = max((len(partition.replicas) for partition in facts.partitions.values()), default=1)
+    if len(open_brokers) >= wanted:
+        return None
+    return Veto(
+        "nowhere_else",
+        f"{len(open_brokers)} brokers would be left to take new partitions, topics here have {wanted} replicas",
+    )
+
+
+def reserve_gone(directory: Directory, reserve_bytes: int) -> Veto | None:
+    """Refuse to count on a reserve file that cannot be there: too little is unexplained by replicas."""
+    found = directory.unaccounted_bytes
+    if found is None or found >= reserve_bytes:
+        return None
+    return Veto(
+        "reserve_gone",
+        f"only {human_bytes(found)} in {directory.path} are explained by no replica: a reserve of "
+        f"{human_bytes(reserve_bytes)} cannot be there",
+    )
+
+
+def _takes_new(directory: Directory, facts: Facts) -> bool:
+    return directory.is_serving and not directory.is_cordoned and facts.is_alive(directory.broker)
+
+
+def _named(labels: list[str]) -> str:
+    more = f" and {len(labels) - _NAMED} more" if len(labels) > _NAMED else ""
+    return ", ".join(labels[:_NAMED]) + more

@@ -1,0 +1,136 @@
+"""A disk that broke: replace it, format it, start the broker; or let its directory leave ``log.dirs``."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan import leaders, restart_vetoes
+from logdirwatch.plan.commands import QUORUM, note
+from logdirwatch.plan.draft import Draft, Policy, Precondition
+from logdirwatch.plan.endurance import good_copies
+from logdirwatch.plan.facts import Directory, Facts, Partition
+from logdirwatch.plan.leaving import Leaving, leaving
+from logdirwatch.plan.lost import lost_partitions
+from logdirwatch.plan.rebuilding import nothing_fits, unplaced
+from logdirwatch.plan.repair import Repair
+from logdirwatch.plan.restarting import restart_effect, restart_steps
+from logdirwatch.report.units import human_bytes
+
+EXAMPLES = 20
+WITHOUT_DIRECTORY = "leave_log_dirs"
+
+_FORMAT = (
+    "Format it: kafka-storage.sh format --ignore-formatted --cluster-id ID --config server.properties; "
+    "without meta.properties the broker refuses to start."
+)
+
+
+def replace_disk(directory: Directory, repair: Repair, facts: Facts, policy: Policy) -> Draft:
+    """Return the replacement of a disk: what it holds is copied again, what only it held is gone."""
+    broker, tools = directory.broker, policy.tools
+    lost = lost_partitions(directory.place, facts)
+    alone, is_running = _only_there(directory, lost, facts), facts.is_alive(broker)
+    text = f"replace the disk under {directory.path} of broker {broker}"
+    between = [
+        note(f"On broker {broker}'s host: {text}, mount it empty and give it to Kafka's user."),
+        *(tools.format_storage() or [note(_FORMAT)]),
+    ]
+    return Draft(
+        kind=ActionKind.REPLACE_DISK,
+        target={"broker": broker, "log_dir": directory.path},
+        reason=f"{text}, format it and restart: what is still assigned there is copied again"
+        f"{_gone_with_it(alone)}{nothing_fits(repair)}",
+        expected={
+            **restart_effect(broker, lost, facts, status="online"),
+            "copies_again": _copies_again(lost, facts, policy),
+            "lost_with_it": {"count": len(alone), "examples": [p.label for p in alone[:EXAMPLES]]},
+            "unfinished_copies": _unfinished_copies(directory, lost, facts),
+            "leave_log_dirs": leaving(directory, lost, facts, policy).as_data(),
+            **unplaced(repair),
+        },
+        preconditions=_preconditions(directory, alone, facts),
+        vetoes=restart_vetoes.against_stopping(facts, broker) if is_running else (),
+        commands=(
+            tools.call(QUORUM, "describe", "--replication"),
+            *restart_steps(broker, policy, between, is_running=is_running),
+        ),
+        undo={"text": "a replaced disk cannot be undone"},
+        data_loss=bool(alone),
+    )
+
+
+def leave_log_dirs(directory: Directory, facts: Facts, policy: Policy) -> Draft | None:
+    """Return the restart without the bad directory, where the broker's good ones can hold its replicas (KIP-112)."""
+    broker, lost = directory.broker, lost_partitions(directory.place, facts)
+    found = leaving(directory, lost, facts, policy)
+    if not found.fits or not lost:
+        return None
+    text = f"take {directory.path} out of log.dirs of broker {broker}"
+    alone = _only_there(directory, lost, facts)
+    steps = [note(f"In the server.properties of broker {broker}: {text}.")]
+    return Draft(
+        kind=ActionKind.RESTART_BROKER,
+        target={"broker": broker, "log_dir": directory.path, "step": WITHOUT_DIRECTORY},
+        reason=f"{text} and restart it: {_held(found)} are copied again into its other directories, which have the "
+        f"room; until its disk is replaced the broker has less space{_gone_with_it(alone)}",
+        expected={
+            **restart_effect(broker, lost, facts),
+            "copies_again": _copies_again(lost, facts, policy),
+            "lost_with_it": {"count": len(alone), "examples": [p.label for p in alone[:EXAMPLES]]},
+            "leave_log_dirs": found.as_data(),
+        },
+        preconditions=(restart_vetoes.quorum_safe(facts, broker), restart_vetoes.writes_go_on(facts, broker)),
+        vetoes=restart_vetoes.against_stopping(facts, broker),
+        commands=tuple(restart_steps(broker, policy, steps)),
+        undo={"text": f"put {directory.path} back into log.dirs once its disk was replaced and formatted, and restart"},
+        data_loss=bool(alone),
+    )
+
+
+def _preconditions(directory: Directory, alone: Sequence[Partition], facts: Facts) -> tuple[Precondition, ...]:
+    sick = "the kernel's log or SMART confirms it; a full disk needs room, not this"
+    found = [Precondition("disk_is_broken", sick, None)]
+    if directory.is_metadata_dir is not False:
+        text = "a majority of the controllers has the committed metadata: the voter's own copy is lost with this disk"
+        found.append(Precondition("quorum_caught_up", text, None))
+    if alone:
+        text = (
+            f"what only this disk holds was saved, or is given up: {_labels(alone)}; an empty replica may be elected "
+            "where it was the last one in sync, and others be cut to it"
+        )
+        found.append(Precondition("last_copy_saved", text, None))
+    strict = restart_vetoes.writes_go_on(facts, directory.broker)
+    return (*found, strict) if strict.holds is False else tuple(found)
+
+
+def _only_there(directory: Directory, lost: Sequence[Partition], facts: Facts) -> list[Partition]:
+    """Return the lost partitions of which no other broker that is seen has a complete copy."""
+    return [partition for partition in lost if not good_copies(partition, facts) - {directory.broker}]
+
+
+def _gone_with_it(alone: Sequence[Partition]) -> str:
+    return f"; what only this disk holds is lost with it: {_labels(alone)}" if alone else ""
+
+
+def _copies_again(lost: Sequence[Partition], facts: Facts, policy: Policy) -> dict[str, Any]:
+    """Return how much is copied again, and how long that takes at the usual rate at least."""
+    sizes = [facts.layout.size_of(partition.key) for partition in lost if leaders.live_replicas(partition, facts)]
+    total = None if None in sizes else sum(size or 0 for size in sizes)
+    rate = policy.limits.replication_throttle_bytes_per_s
+    return {"replicas": len(sizes), "bytes": total, "needs_ms": None if total is None else total * 1000 // rate}
+
+
+def _unfinished_copies(directory: Directory, lost: Sequence[Partition], facts: Facts) -> list[str]:
+    """Return replicas of which an unfinished copy lies in another directory of the broker: untouched (KIP-113)."""
+    keys = {partition.key: partition.label for partition in lost}
+    found = (r for r in facts.layout.replicas if r.is_future and r.broker == directory.broker and r.key in keys)
+    return sorted({keys[replica.key] for replica in found if replica.log_dir != directory.path})[:EXAMPLES]
+
+
+def _held(found: Leaving) -> str:
+    return f"its {found.replicas} replicas ({human_bytes(found.needs_bytes or 0)})"
+
+
+def _labels(partitions: Sequence[Partition]) -> str:
+    more = f" and {len(partitions) - 5} more" if len(partitions) > 5 else ""
+    return ", ".join(partition.label for partition in partitions[:5]) + more

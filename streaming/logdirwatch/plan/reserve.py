@@ -1,0 +1,91 @@
+"""The space of last resort: a plain file in a log directory that is given up when it is full (KIP-928).
+
+Kafka knows nothing of it. It must be a file: an unknown folder in a log directory stops a broker's start (Kafka 4.3.1
+``LogManager.loadLogs``).
+"""
+
+import posixpath
+
+from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
+from logdirwatch.plan import relief_vetoes
+from logdirwatch.plan.config_commands import on_host
+from logdirwatch.plan.draft import Draft, Policy, Precondition, Veto, effect
+from logdirwatch.plan.facts import Directory
+from logdirwatch.plan.parts import place_target, time_to_full_ms
+from logdirwatch.report.units import human_bytes
+
+
+def reserve_of(directory: Directory, policy: Policy) -> tuple[str, int] | None:
+    """Return the path and size of a directory's reserve file; None where none is configured."""
+    rule = policy.limits.log_dir_rule(directory.broker, directory.path)
+    if rule.reserve_file is None or rule.reserve_bytes is None:
+        return None
+    return posixpath.join(directory.path, rule.reserve_file), rule.reserve_bytes
+
+
+def release_drafts(directory: Directory, policy: Policy) -> list[Draft]:
+    """Return the release of the reserve, where one is configured."""
+    reserve = reserve_of(directory, policy)
+    if reserve is None:
+        return []
+    path, size = reserve
+    gone = relief_vetoes.reserve_gone(directory, size)
+    return [
+        Draft(
+            kind=ActionKind.RELEASE_RESERVE,
+            target=place_target(directory),
+            reason=f"delete the reserve file {path} on broker {directory.broker}: {human_bytes(size)} are free at "
+            "once; it wins time and nothing more, and there is no second one",
+            expected=effect(
+                frees_bytes=size,
+                needs_ms=0,
+                on=[{"broker": directory.broker, "log_dir": directory.path, "bytes": size}],
+                time_to_full_after_ms=time_to_full_ms(directory, size),
+                unaccounted_bytes_before=directory.unaccounted_bytes,
+            ),
+            preconditions=(
+                Precondition("reserve_there", f"{path} is there: it is not Kafka's, so nobody lists it", None),
+            ),
+            vetoes=() if gone is None else (gone,),
+            commands=tuple(on_host(policy.tools, directory.broker, ["rm", "--", path])),
+            undo={
+                "commands": on_host(policy.tools, directory.broker, _make(path, size)),
+                "text": "when there is room again; recreate_reserve follows once the alert is over",
+            },
+        )
+    ]
+
+
+def recreate_draft(directory: Directory, policy: Policy, after: str) -> Draft | None:
+    """Return how the reserve is made anew once there is room; None where none is configured any more."""
+    reserve = reserve_of(directory, policy)
+    if reserve is None:
+        return None
+    path, size = reserve
+    return Draft(
+        kind=ActionKind.RECREATE_RESERVE,
+        target={**place_target(directory), "after": after},
+        reason=f"make the reserve file {path} on broker {directory.broker} anew: {human_bytes(size)} to give to the "
+        "next full disk",
+        expected=effect(
+            needs_ms=0,
+            on=[{"broker": directory.broker, "log_dir": directory.path, "bytes": -size}],
+            takes_bytes=size,
+            unaccounted_bytes_before=directory.unaccounted_bytes,
+        ),
+        vetoes=_too_full(directory, size, policy),
+        commands=tuple(on_host(policy.tools, directory.broker, _make(path, size))),
+        undo={"commands": on_host(policy.tools, directory.broker, ["rm", "--", path])},
+    )
+
+
+def _make(path: str, size: int) -> list[str]:
+    """Return the command that makes the file and really takes the blocks."""
+    return ["fallocate", "-l", str(size), "--", path]
+
+
+def _too_full(directory: Directory, size: int, policy: Policy) -> tuple[Veto, ...]:
+    used, total, limit = directory.used_bytes, directory.total_bytes, policy.limits.target_ratio
+    if directory.status is LogDirStatus.ONLINE and used is not None and total and used + size <= limit * total:
+        return ()
+    return (Veto("not_enough_room", f"{directory.path} has no room for {human_bytes(size)} below {limit:.0%}"),)

@@ -1,0 +1,130 @@
+"""Restarting a broker: what speaks against it, what comes back by it, who leads meanwhile and after.
+
+Only a restart brings an offline directory back, whatever was done to its disk (Kafka 4.3.1 ``LogDirFailureChannel``).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan import restart_vetoes
+from logdirwatch.plan.commands import QUORUM, TOPICS, note
+from logdirwatch.plan.draft import Draft, Policy, Precondition, Veto, effect
+from logdirwatch.plan.endurance import endurance_of
+from logdirwatch.plan.facts import Directory, Facts, Partition
+from logdirwatch.plan.lost import lost_partitions, partitions_on
+from logdirwatch.plan.outlook import of_restart
+from logdirwatch.report.units import human_bytes
+
+EXAMPLES = 20
+
+
+def restart_broker(directory: Directory, facts: Facts, policy: Policy) -> Draft:
+    """Return the restart that brings a directory back, with what must be true before."""
+    broker = directory.broker
+    return Draft(
+        kind=ActionKind.RESTART_BROKER,
+        target={"broker": broker, "log_dir": directory.path},
+        reason=f"restart broker {broker}: nothing else brings {directory.path} back, freed space or a new disk alone "
+        "does not",
+        expected=restart_effect(broker, lost_partitions(directory.place, facts), facts),
+        preconditions=(
+            room_for_recovery(directory),
+            restart_vetoes.quorum_safe(facts, broker),
+            restart_vetoes.writes_go_on(facts, broker),
+        ),
+        vetoes=restart_vetoes.against_restart(facts, broker),
+        commands=tuple(restart_steps(broker, policy)),
+        undo={"text": "a restart cannot be undone"},
+    )
+
+
+def start_broker(broker: int, facts: Facts, policy: Policy, why: str) -> Draft:
+    """Return the start of a broker that is down; it takes nothing away from the others."""
+    returns = partitions_on(broker, facts)
+    directories = facts.directories_of.get(broker, ())
+    return Draft(
+        kind=ActionKind.RESTART_BROKER,
+        target={"broker": broker, "log_dir": None},
+        reason=f"start broker {broker}: {len(returns)} replicas come back with it; {why}",
+        expected=restart_effect(broker, returns, facts),
+        preconditions=tuple(room_for_recovery(directory) for directory in directories if _is_tight(directory, policy)),
+        vetoes=restart_vetoes.against_starting(facts, broker),
+        commands=tuple(restart_steps(broker, policy, is_running=False)),
+        undo={"text": "a broker that was started can be stopped again"},
+    )
+
+
+def restart_steps(broker: int, policy: Policy, between: Sequence[str] = (), *, is_running: bool = True) -> list[str]:
+    """Return the commands of a controlled restart; ``between`` are done while the broker is stopped."""
+    tools = policy.tools
+    stop = [
+        tools.call(QUORUM, "describe", "--status"),
+        tools.call(TOPICS, "--describe", "--at-min-isr-partitions"),
+        *(tools.stop(broker) or [note(f"Stop broker {broker} by a controlled shutdown.")]),
+    ]
+    return [
+        *(stop if is_running else []),
+        *between,
+        *(tools.start(broker) or [note(f"Start broker {broker}; watch remainingLogsToRecover until it is 0.")]),
+        *after_start(policy),
+    ]
+
+
+def after_start(policy: Policy) -> list[str]:
+    """Return how to see that replicas are back in sync, and to give leadership back then.
+
+    Kafka does the latter itself within minutes unless ``auto.leader.rebalance.enable`` says otherwise.
+    """
+    return [
+        policy.tools.call(TOPICS, "--describe", "--under-replicated-partitions"),
+        note(f"Once nothing is listed there: {policy.tools.elect_all()}"),
+    ]
+
+
+def restart_effect(broker: int, returns: Sequence[Partition], facts: Facts, **more: Any) -> dict[str, Any]:
+    """Return ``expected`` of a restart: what returns by it, and what becomes of all partitions of the broker."""
+    mine = partitions_on(broker, facts)
+    return effect(
+        returns=[partition.label for partition in returns[:EXAMPLES]],
+        returns_count=len(returns),
+        restart_partitions=restart_partitions(broker, returns),
+        leadership=of_restart(broker, mine, facts),
+        endurance=endurance_of(mine, facts),
+        **more,
+    )
+
+
+def restart_partitions(broker: int, partitions: Iterable[Partition]) -> dict[str, Any]:
+    """Return partitions in the form of KIP-18's ``/restart_partitions``, whose numbers are strings."""
+    numbers: defaultdict[str, list[int]] = defaultdict(list)
+    for partition in partitions:
+        numbers[partition.topic].append(partition.partition)
+    return {
+        "version": "1",
+        "broker": str(broker),
+        "partitions": [
+            {"topic": topic, "partitions": [str(number) for number in sorted(found)]}
+            for topic, found in sorted(numbers.items())
+        ],
+    }
+
+
+def room_for_recovery(directory: Directory) -> Precondition:
+    """Say that there must be room where a broker recovers; an offline directory's is not seen before it is back."""
+    usable = directory.usable_bytes
+    seen = "" if usable is None else f"; when last seen {human_bytes(usable)} were free"
+    return Precondition("room_for_recovery", f"{directory.path} has room: recovery itself writes{seen}", None)
+
+
+def leave_out(vetoes: Iterable[Veto], *names: str) -> tuple[Veto, ...]:
+    """Return the vetoes without those that do not count here."""
+    return tuple(veto for veto in vetoes if veto.name not in names)
+
+
+def _is_tight(directory: Directory, policy: Policy) -> bool:
+    """Tell whether a directory was so full when last seen, or so little is known, that room must be looked for."""
+    if directory.used_bytes is None or not directory.total_bytes:
+        return True
+    return directory.used_bytes > policy.limits.destination_max_ratio * directory.total_bytes

@@ -1,0 +1,162 @@
+"""The old retention again, once the danger is over and there is room for what it keeps.
+
+Restoring too early fills the directory again, forgetting it loses data later. What a cut freed comes back: so much room
+must be there, below the target ratio, in every directory that the cut freed.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from logdirwatch.model.records import ActionRecord
+from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
+from logdirwatch.plan.draft import Draft, Policy, Precondition, Veto, effect
+from logdirwatch.plan.facts import Facts, Place
+from logdirwatch.plan.parts import owner_of
+from logdirwatch.plan.space import Space
+from logdirwatch.plan.ways import UNLIMITED
+from logdirwatch.report.units import human_bytes
+
+_NAMED = 3
+
+
+def is_cut(action: ActionRecord, facts: Facts) -> bool:
+    """Tell whether a cut stands: a limit of its topic is what it set, or lower by a later one."""
+    return bool(_standing(action, facts))
+
+
+def remembered(old: ActionRecord | None, plan: ActionRecord) -> ActionRecord:
+    """Return a deeper cut of a topic with what the limits were before the first one: that is what is restored.
+
+    The cut before has the same identity, and its record gives way to the new one.
+    """
+    if old is None or plan.kind is not ActionKind.LOWER_RETENTION or not (old.observed or {}).get("is_set"):
+        return plan
+    topic = str(plan.target["topic"])
+    before, now = (old.configs or {})[topic], (plan.configs or {})[topic]
+    changes = {**before, **{key: _after(before.get(key), change) for key, change in now.items()}}
+    is_new = any(key not in before for key in now)
+    return replace(
+        plan,
+        configs={topic: changes},
+        expected={**plan.expected, "freed_before": _freed(old)},
+        undo={
+            **plan.undo,
+            "configs": {topic: {**plan.undo["configs"][topic], **old.undo["configs"][topic]}},
+            "commands": [*old.undo["commands"], *(plan.undo["commands"] if is_new else [])],
+        },
+        observed={"is_set": True},
+    )
+
+
+def _after(before: Mapping[str, Any] | None, change: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a change with the limit before the first cut, and the one that stands until it is made."""
+    return change if before is None else {**change, "was": was(before), "stands": before["to"]}
+
+
+def _freed(action: ActionRecord) -> list[dict[str, Any]]:
+    """Return what a cut freed, with what those before it did."""
+    found: Counter[Place] = Counter()
+    for one in (*action.expected.get("freed_before", ()), *action.expected["on"]):
+        found[one["broker"], one["log_dir"]] += one["bytes"]
+    return [{"broker": place[0], "log_dir": place[1], "bytes": size} for place, size in sorted(found.items())]
+
+
+def was(change: Mapping[str, Any]) -> Any:
+    """Return the limit before the first cut."""
+    return change.get("was", change["from"])
+
+
+def restore_draft(action: ActionRecord, facts: Facts, policy: Policy) -> Draft | None:
+    """Return the action that gives a topic its old limits back; vetoed while there is no room for it."""
+    standing, topic = _standing(action, facts), str(action.target["topic"])
+    if not standing:
+        return None
+    old, now = action.undo["configs"][topic], facts.topics[topic].configs
+    is_made = any(_size(now.get(key)) <= _size(change["to"]) for key, change in standing.items())
+    freed = _freed(action) if is_made else action.expected.get("freed_before", [])
+    comes_back = {(one["broker"], one["log_dir"]): one["bytes"] for one in freed if one["bytes"] > 0}
+    again = [veto for key, change in standing.items() if (veto := _cut_again(topic, now.get(key), change["to"]))]
+    found = [*again, *_no_room(comes_back, facts, policy)]
+    limits = ", ".join(f"{key} {_said(was(change))}" for key, change in standing.items())
+    return Draft(
+        kind=ActionKind.RESTORE_RETENTION,
+        target={**action.target, "after": action.action_id},
+        reason=f"give {topic} its old retention back, {limits} as before: the danger is over, and there is room for "
+        f"the {human_bytes(sum(comes_back.values()))} that come back; tell {owner_of(topic, policy)}",
+        expected=effect(
+            needs_ms=0,
+            on=[{"broker": b, "log_dir": path, "bytes": -size} for (b, path), size in sorted(comes_back.items())],
+            owner=policy.limits.topic_rule(topic).owner,
+        ),
+        preconditions=(
+            Precondition("danger_over", "the alert is resolved, and no directory that it freed is filling", True),
+            Precondition(
+                "room", "every directory that it freed has room for what comes back", _is_known(comes_back, facts)
+            ),
+            Precondition("limit_known", "the old limit is still what the owner wants", None),
+        ),
+        vetoes=tuple(found),
+        commands=tuple(policy.tools.set_topic_config(topic, key, old[key]) for key in standing),
+        configs={topic: {key: {"from": now.get(key), "to": was(change)} for key, change in standing.items()}},
+        undo={"commands": [policy.tools.set_topic_config(topic, key, now.get(key)) for key in standing]},
+    )
+
+
+def _standing(action: ActionRecord, facts: Facts) -> dict[str, Mapping[str, Any]]:
+    """Return the changes of a cut that still hold, by their key."""
+    topic = facts.topics.get(str(action.target["topic"]))
+    changes = (action.configs or {}).get(str(action.target["topic"]), {})
+    if topic is None:
+        return {}
+    return {
+        key: change
+        for key, change in changes.items()
+        if (now := topic.configs.get(key)) is not None
+        and _size(now) <= _size(change.get("stands", change["to"])) < _size(was(change))
+    }
+
+
+def _cut_again(topic: str, now: str | None, to: str) -> Veto | None:
+    """Refuse while a later cut stands: undoing the earlier one first would undo both."""
+    if now is None or _size(now) >= _size(to):
+        return None
+    return Veto("cut_again", f"a later cut lowered {topic} further, to {now}: that one is to be taken back first")
+
+
+def _no_room(comes_back: Mapping[Place, int], facts: Facts, policy: Policy) -> list[Veto]:
+    """Refuse while a directory is filling, not seen, or would be above the target ratio again."""
+    space, limit = Space(facts), policy.limits.target_ratio
+    found = []
+    for place, size in sorted(comes_back.items()):
+        directory = facts.directories.get(place)
+        where = f"{place[1]} of broker {place[0]}"
+        if directory is not None and directory.status is not LogDirStatus.ONLINE:
+            found.append(Veto("not_over", f"{where} is {directory.status}"))
+            continue
+        if directory is None or directory.used_bytes is None or not directory.total_bytes:
+            continue
+        missing = (space.used_bytes(place, size) or 0) - int(limit * directory.total_bytes)
+        if missing > 0:
+            more = f"{human_bytes(missing)} are missing in {where} below {limit:.0%}"
+            found.append(Veto("no_room_for_old_retention", f"{more}: a bigger volume, or fewer replicas there"))
+    return found[:_NAMED]
+
+
+def _is_known(comes_back: Mapping[Place, int], facts: Facts) -> bool | None:
+    """Tell whether the room of every directory is known; what there is too little of is a veto."""
+    found = [facts.directories[place] for place in comes_back if place in facts.directories]
+    return True if all(d.used_bytes is not None and d.total_bytes for d in found) else None
+
+
+def _size(value: Any) -> float:
+    """Order limits: unlimited, unknown, and the remote limit for a local one are above every number."""
+    return float("inf") if value is None or int(value) < 0 else int(value)
+
+
+def _said(value: Any) -> str:
+    if value is None:
+        return "an unknown value"
+    return "unlimited" if str(value) == UNLIMITED else str(value)

@@ -1,0 +1,97 @@
+"""More room where nothing gentler helps: a bigger volume, or one more log directory."""
+
+from collections.abc import Sequence
+
+from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan import restart_vetoes
+from logdirwatch.plan.commands import note
+from logdirwatch.plan.draft import Draft, Policy, Precondition, Veto, effect
+from logdirwatch.plan.facts import Directory, Facts
+from logdirwatch.plan.parts import place_target, time_to_full_ms
+from logdirwatch.plan.restarting import restart_steps, room_for_recovery
+from logdirwatch.report.units import human_bytes, human_ms
+
+
+def expand_disk(directory: Directory, policy: Policy, needed: int, instead: Sequence[Veto] = ()) -> Draft:
+    """Return the advice to grow the volume until the directory is under the target ratio.
+
+    ``instead`` are the reasons why nothing gentler is advised. How far a volume can grow, and how long that takes, is
+    configured per directory; unknown where it is not.
+    """
+    rule = policy.limits.log_dir_rule(directory.broker, directory.path)
+    size = directory.total_bytes or 0
+    wanted = int(needed / policy.limits.target_ratio) + 1
+    more = wanted if rule.max_bytes is None else min(wanted, max(0, rule.max_bytes - size))
+    veto = _at_maximum(directory, rule.max_bytes)
+    text = f"grow the volume under {directory.path} on broker {directory.broker} by {human_bytes(more or wanted)}"
+    least = "" if more in {0, wanted} else f" ({human_bytes(wanted)} are needed; its maximum allows no more)"
+    return Draft(
+        kind=ActionKind.EXPAND_DISK,
+        target=place_target(directory),
+        reason=f"{text}, from {human_bytes(size)} to {human_bytes(size + more)}{least}: nothing is lost and nothing is "
+        "moved" + "".join(f"; {against.reason}" for against in instead),
+        expected=effect(
+            frees_bytes=more,
+            needs_ms=rule.growing_takes_ms,
+            on=[{"broker": directory.broker, "log_dir": directory.path, "bytes": more}],
+            time_to_full_after_ms=time_to_full_ms(directory, more),
+            total_bytes_before=size,
+            total_bytes=size + more,
+        ),
+        preconditions=(_can_grow(more, wanted, rule.max_bytes), *_waits(directory, rule.growing_takes_ms)),
+        vetoes=() if veto is None else (veto,),
+        commands=(note(f"On broker {directory.broker}'s host: {text}, then the file system."),),
+        undo={"text": "a volume cannot be made smaller"},
+    )
+
+
+def add_log_dir(directory: Directory, facts: Facts, policy: Policy, needed: int, instead: Sequence[Veto] = ()) -> Draft:
+    """Return the advice to give the broker one more directory: the volume cannot grow, and nothing gentler helps.
+
+    ``log.dirs`` is read at start only, and an empty directory without ``meta.properties`` stops a broker's start
+    (Kafka 4.3.1 ``KafkaConfig``, ``MetaPropertiesEnsemble``).
+    """
+    broker = directory.broker
+    size = human_bytes(int(needed / policy.limits.target_ratio))
+    text = f"give broker {broker} one more log directory of at least {size}"
+    between = [
+        note(f"On broker {broker}'s host: mount a volume, give it to Kafka's user, add its path to log.dirs."),
+        *(policy.tools.format_storage() or [note(_FORMAT)]),
+    ]
+    return Draft(
+        kind=ActionKind.ADD_LOG_DIR,
+        target=place_target(directory),
+        reason=f"{text}: what lies in {directory.path} can then be moved there"
+        + "".join(f"; {against.reason}" for against in instead),
+        expected=effect(log_dirs_before=sorted(d.path for d in facts.directories_of.get(broker, ()))),
+        preconditions=(room_for_recovery(directory), restart_vetoes.quorum_safe(facts, broker)),
+        vetoes=restart_vetoes.against_restart(facts, broker),
+        commands=tuple(restart_steps(broker, policy, between)),
+        undo={"text": f"empty the directory, then take it out of log.dirs and restart broker {broker}"},
+    )
+
+
+_FORMAT = "Format it: kafka-storage.sh format --ignore-formatted --cluster-id ID --config server.properties."
+
+
+def _at_maximum(directory: Directory, max_bytes: int | None) -> Veto | None:
+    """Refuse to grow a volume that is as large as the configuration says it can be."""
+    if max_bytes is None or (directory.total_bytes or 0) < max_bytes:
+        return None
+    return Veto(
+        "volume_at_maximum", f"the volume under {directory.path} is as large as it can be: {human_bytes(max_bytes)}"
+    )
+
+
+def _can_grow(more: int, wanted: int, max_bytes: int | None) -> Precondition:
+    text = "the volume may still be grown by this much"
+    return Precondition("volume_can_grow", text, None if max_bytes is None else more >= wanted)
+
+
+def _waits(directory: Directory, takes_ms: int | None) -> tuple[Precondition, ...]:
+    """Return whether a bigger volume comes in time, where it is configured how long that takes."""
+    if takes_ms is None:
+        return ()
+    left = time_to_full_ms(directory)
+    text = f"a bigger volume takes {human_ms(takes_ms)}; {directory.path} is full in {human_ms(left)}"
+    return (Precondition("in_time", text, None if left is None else left > takes_ms),)

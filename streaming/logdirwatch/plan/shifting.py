@@ -1,0 +1,115 @@
+"""The action that moves replicas to other directories of the same broker: what it brings, when, and its commands."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, ActionKind
+from logdirwatch.plan.assignment import Assignment, to_json
+from logdirwatch.plan.commands import reassignment_lines, write_file
+from logdirwatch.plan.draft import Draft, Policy, Precondition, effect
+from logdirwatch.plan.facts import Directory, Facts, Place
+from logdirwatch.plan.moves import Moves
+from logdirwatch.plan.parts import (
+    HINDERING,
+    delete_delay_ms,
+    file_name,
+    in_time,
+    no_retention_cut,
+    nothing_runs,
+    place_target,
+    time_to_full_ms,
+    way_back,
+)
+from logdirwatch.plan.rates import throttle_free
+from logdirwatch.plan.waves import Pace, Waves, in_waves
+from logdirwatch.report.units import human_bytes, human_ms
+
+
+def move_drafts(source: Directory, moves: Moves, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:
+    """Return the action for planned moves; a vetoed one where a veto stands against every move; else nothing."""
+    if moves.assignments:
+        return [_move(source, moves, facts, policy, now_ms)]
+    if any(veto.name in HINDERING for veto in moves.vetoes):
+        return [_hindered(source, moves)]
+    return []
+
+
+def _hindered(source: Directory, moves: Moves) -> Draft:
+    return Draft(
+        kind=ActionKind.MOVE_LOG_DIR,
+        target=place_target(source),
+        reason=f"moving replicas off {source.path} is what would help, but it must not be done now",
+        expected=effect(),
+        vetoes=moves.vetoes,
+    )
+
+
+def _move(source: Directory, moves: Moves, facts: Facts, policy: Policy, now_ms: int) -> Draft:
+    waves = _waves(source, moves, facts)
+    needs = waves.needs_ms + _shared_bytes(source.broker, facts) * 1000 // moves.rate
+    name = file_name(ActionKind.MOVE_LOG_DIR, source.place)
+    destinations = ", ".join(path for _, path in sorted(moves.bytes_in or {}))
+    enough = "enough" if moves.moved_bytes >= moves.needed_bytes else f"{human_bytes(moves.needed_bytes)} are needed"
+    return Draft(
+        kind=ActionKind.MOVE_LOG_DIR,
+        target=place_target(source),
+        reason=f"move {human_bytes(moves.moved_bytes)} in {len(moves.assignments)} replicas from {source.path} to "
+        f"{destinations} of the same broker ({enough}); no other broker is touched and no data is lost"
+        + (f"; in {len(waves.groups)} waves, so that the first is free sooner" if len(waves.groups) > 1 else ""),
+        expected=effect(
+            frees_bytes=moves.moved_bytes,
+            frees_by_ms=now_ms + needs,
+            needs_ms=needs,
+            on=_changes(source.place, moves.moved_bytes, moves.bytes_in or {}),
+            time_to_full_after_ms=time_to_full_ms(source, moves.moved_bytes),
+            throttle_bytes_per_s=moves.rate,
+            waves=len(waves.groups),
+        ),
+        preconditions=(
+            _in_time(source, waves, needs),
+            nothing_runs(),
+            no_retention_cut(),
+            throttle_free([source.broker], [LOG_DIR_THROTTLE], facts),
+        ),
+        commands=tuple(_commands(moves, waves, name, policy)),
+        reassignment=to_json(moves.assignments),
+        undo=way_back(to_json(moves.before), name, policy, log_dir_rate=moves.rate),
+    )
+
+
+def _waves(source: Directory, moves: Moves, facts: Facts) -> Waves:
+    settles = delete_delay_ms(source.broker, facts)
+    return in_waves(moves.sizes, Pace(moves.rate, settles, source.usable_bytes or 0, source.growth_bytes_per_s))
+
+
+def _commands(moves: Moves, waves: Waves, name: str, policy: Policy) -> list[str]:
+    """Return the commands; of several waves each ends before the next begins, and the whole plan is there to cancel."""
+    if len(waves.groups) == 1:
+        return policy.tools.reassign(to_json(moves.assignments), name, log_dir_rate=moves.rate, rate=None)
+    commands = [write_file(name, reassignment_lines(to_json(moves.assignments)))]
+    for number, group in enumerate(waves.groups, start=1):
+        wave: list[Assignment] = [moves.assignments[index] for index in group]
+        commands += policy.tools.reassign(to_json(wave), f"wave-{number}-{name}", log_dir_rate=moves.rate, rate=None)
+    return commands
+
+
+def _shared_bytes(broker: int, facts: Facts) -> int:
+    """Return what other moves inside the broker have still to copy under the same limit."""
+    mine = [copy for copies in facts.layout.copies_of.values() for copy in copies if copy.broker == broker]
+    return sum(max(0, (facts.layout.size_of(copy.key) or 0) - (copy.size_bytes or 0)) for copy in mine)
+
+
+def _in_time(source: Directory, waves: Waves, needs_ms: int) -> Precondition:
+    """Whether the directory is saved; of several waves, whether each ends before what was free then is full."""
+    if len(waves.groups) == 1:
+        return in_time(source, needs_ms)
+    text = (
+        f"all of it takes {human_ms(needs_ms)}, and {source.path} is full in {human_ms(time_to_full_ms(source))}; each "
+        f"of {len(waves.groups)} waves ends before what was free then is full"
+    )
+    return Precondition("in_time", text, waves.is_in_time)
+
+
+def _changes(source: Place, freed: int, bytes_in: Mapping[Place, int]) -> list[dict[str, Any]]:
+    taken = [{"broker": b, "log_dir": path, "bytes": -size} for (b, path), size in sorted(bytes_in.items())]
+    return [{"broker": source[0], "log_dir": source[1], "bytes": freed}, *taken]

@@ -1,0 +1,75 @@
+"""A move in waves: what is copied at once is free at once, at the end; what is copied in turn is free in turn.
+
+All moves between the directories of a broker share one limit, so a directory that will be full before the last copy
+ends may be saved by a first wave that ends earlier.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+MOST_WAVES = 6
+
+
+@dataclass(frozen=True)
+class Waves:
+    """The copies, by their number, in the order of the waves; ``is_in_time`` None where the growth is not known."""
+
+    groups: tuple[tuple[int, ...], ...]
+    needs_ms: int
+    is_in_time: bool | None
+
+
+@dataclass(frozen=True)
+class Pace:
+    """The rate of the copies, the time until deleted files are gone, and what the directory fills with meanwhile."""
+
+    bytes_per_s: int
+    settles_ms: int
+    usable_bytes: int
+    growth_bytes_per_s: float | None
+
+    def copy_ms(self, size_bytes: int) -> int:
+        """Return how long copies of ``size_bytes`` together take, with what is written to them meanwhile."""
+        grown = int(max(0.0, self.growth_bytes_per_s or 0.0) * size_bytes / self.bytes_per_s)
+        return (size_bytes + grown) * 1000 // self.bytes_per_s
+
+    def full_at_ms(self, freed_bytes: int) -> float | None:
+        """Return when the directory is full, from now, if ``freed_bytes`` become free before."""
+        growth = self.growth_bytes_per_s
+        return None if growth is None or growth <= 0 else (self.usable_bytes + freed_bytes) / growth * 1000
+
+
+def in_waves(sizes: Sequence[int], pace: Pace) -> Waves:
+    """Part copies of ``sizes`` into as few waves as end in time; into one when nobody knows the time, or it is enough.
+
+    A wave is in time when its bytes are free before those that earlier waves freed are written full.
+    """
+    everything = tuple(range(len(sizes)))
+    needs_ms = pace.copy_ms(sum(sizes)) + pace.settles_ms
+    full_at_ms = pace.full_at_ms(0)
+    if full_at_ms is None or needs_ms < full_at_ms:
+        return Waves((everything,), needs_ms, None if full_at_ms is None else True)
+    groups: list[tuple[int, ...]] = []
+    left, elapsed_ms, freed, is_in_time = list(everything), 0, 0, True
+    while left:
+        budget_ms = (pace.full_at_ms(freed) or 0) - pace.settles_ms - elapsed_ms
+        group = _first_fit(left, sizes, pace, budget_ms) if len(groups) < MOST_WAVES - 1 else ()
+        if not group:
+            group, is_in_time = tuple(left), pace.copy_ms(_sum(left, sizes)) < budget_ms
+        groups.append(group)
+        left = [number for number in left if number not in group]
+        elapsed_ms += pace.copy_ms(_sum(group, sizes))
+        freed += _sum(group, sizes)
+    return Waves(tuple(groups), elapsed_ms + pace.settles_ms, is_in_time)
+
+
+def _first_fit(left: Sequence[int], sizes: Sequence[int], pace: Pace, budget_ms: float) -> tuple[int, ...]:
+    group: list[int] = []
+    for number in left:
+        if pace.copy_ms(_sum([*group, number], sizes)) < budget_ms:
+            group.append(number)
+    return tuple(group)
+
+
+def _sum(numbers: Iterable[int], sizes: Sequence[int]) -> int:
+    return sum(sizes[number] for number in numbers)

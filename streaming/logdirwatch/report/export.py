@@ -1,0 +1,83 @@
+"""One action as files: its plan, the way back, its commands as a shell script, and a text that says what it is.
+
+Names of files are ours alone. What comes from a record is quoted by the planner (commands), JSON, or made printable
+here: a path or a reason with control characters must neither leave its line nor steer a terminal.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from logdirwatch.model.records import ActionRecord
+from logdirwatch.report.actions import effect, standing
+from logdirwatch.report.words import utc
+
+REASSIGNMENT = "reassignment.json"
+ROLLBACK = "rollback.json"
+COMMANDS = "commands.sh"
+UNDO = "undo.sh"
+README = "README.txt"
+
+_MARK = {True: "[x]", False: "[NO]", None: "[ ]"}
+_HEAD = (
+    "#!/bin/sh",
+    "# {what}",
+    "# Run it where it lies: sh {name}",
+    "set -eu",
+    'cd -- "$(dirname -- "$0")"',
+)
+
+
+def files(action: ActionRecord, now_ms: int) -> dict[str, str]:
+    """Return the content of each file by its name; a file that the action has nothing for is left out."""
+    found = {README: _readme(action, now_ms), COMMANDS: _script(action, COMMANDS, action.commands)}
+    undo = action.undo.get("commands")
+    if undo:
+        found[UNDO] = _script(action, UNDO, [str(command) for command in undo])
+    if action.reassignment is not None:
+        found[REASSIGNMENT] = _json(action.reassignment)
+    if action.undo.get("reassignment"):
+        found[ROLLBACK] = _json(action.undo["reassignment"])
+    return found
+
+
+def _script(action: ActionRecord, name: str, commands: Iterable[str]) -> str:
+    verb = "do" if name == COMMANDS else "undo"
+    what = f"{verb} {action.kind} {action.action_id} (revision {action.revision})"
+    head = [line.replace("{what}", printable(what)).replace("{name}", name) for line in _HEAD]
+    return "\n".join([*head, "", *commands]) + "\n"
+
+
+def _readme(action: ActionRecord, now_ms: int) -> str:
+    lines = [
+        f"{action.kind} {action.action_id}, revision {action.revision}, {standing(action, now_ms)}",
+        "",
+        f"cluster  {action.cluster}",
+        f"target   {json.dumps(action.target, sort_keys=True)}",
+        f"why      {action.reason}",
+        f"effect   {', '.join(effect(action)) or 'not known'}",
+        f"valid    until {utc(action.expires_at_ms)}; its facts are of {_facts(action.based_on)}",
+        *(["data     THIS LOSES DATA"] if action.data_loss else []),
+        "",
+        "Before you start:",
+        f"  [ ] logdirwatch actions check {action.action_id}",
+        *(f"  {_MARK.get(item.get('holds'), '[ ]')} {item.get('text')}" for item in action.preconditions),
+        "",
+        f"{COMMANDS} does it, {UNDO} is the way back where there is one: {action.undo.get('text') or 'as it was'}",
+        f"{REASSIGNMENT} and {ROLLBACK} are what the scripts hand to kafka-reassign-partitions, where they do.",
+    ]
+    return "".join(f"{printable(line)}\n" for line in lines)
+
+
+def printable(text: str) -> str:
+    """Return a text on one line that no terminal takes for more than a text."""
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+
+
+def _facts(based_on: Mapping[str, Any]) -> str:
+    at_ms = based_on.get("inventory_at_ms")
+    return utc(at_ms) if isinstance(at_ms, int) else "an unknown time"
+
+
+def _json(plan: Mapping[str, Any]) -> str:
+    return json.dumps(plan, indent=1, ensure_ascii=True) + "\n"

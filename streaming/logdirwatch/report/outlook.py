@@ -1,0 +1,81 @@
+"""What an action does to leaders, copies and writes, in a few lines for people; the numbers are in ``expected``."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from logdirwatch.report.units import human_bytes
+
+_STEPS = {
+    "now": "now",
+    "copied": "once copied",
+    "preferred": "after the preferred election",
+    "stopped": "while the broker is away",
+    "started": "when it is back",
+    "demoted": "then",
+    "cancelled": "then",
+}
+
+
+def outlook_lines(expected: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is known of the partitions that an action touches; nothing for an action that touches none."""
+    if expected.get("returns_count"):
+        yield f"  returns   {expected['returns_count']} partitions come back by it"
+    yield from _leaders(expected.get("leadership") or {})
+    yield from _endurance(expected.get("endurance") or {})
+    yield from _left_out(expected)
+    yield from _leaving(expected.get("leave_log_dirs") or {})
+
+
+def _leaders(leadership: Mapping[str, Any]) -> Iterator[str]:
+    steps = leadership.get("steps") or []
+    if not leadership.get("partitions") or not steps:
+        return
+    told = [f"{_STEPS.get(step['step'], step['step'])}: {_step(step)}" for step in steps]
+    yield f"  leaders   of {leadership['partitions']} partitions; {'; '.join(told)}"
+
+
+def _step(step: Mapping[str, Any]) -> str:
+    parts = (
+        (step.get("leaderless"), "without a leader"),
+        (step.get("under_min_isr"), "under min ISR"),
+        (step.get("led_anew"), "led by another"),
+    )
+    return ", ".join(f"{count} {what}" for count, what in parts if count) or "all led"
+
+
+def _endurance(endurance: Mapping[str, Any]) -> Iterator[str]:
+    if not endurance.get("topics"):
+        return
+    parts = (
+        (endurance.get("without_copy"), "have no good copy left"),
+        (endurance.get("next_failure_loses_data"), "lose data with the next disk or broker"),
+        (endurance.get("writes_stopped"), "take no writes"),
+        (endurance.get("next_failure_stops_writes"), "take none after the next failure"),
+        (endurance.get("writes_unknown"), "have an unknown minimum of in-sync replicas"),
+    )
+    told = ", ".join(f"{count} {what}" for count, what in parts if count)
+    yield f"  endures   of {endurance['topics']} topics {told or 'every one endures a failure'}"
+    weakest = next(iter(endurance.get("examples") or ()), None)
+    if weakest is not None:
+        yield f"            weakest: {weakest['partition']}, {weakest['copies']} good copies{_warned(weakest)}"
+
+
+def _warned(weakest: Mapping[str, Any]) -> str:
+    return "".join(f"; {warning}" for warning in weakest.get("warnings") or ())
+
+
+def _left_out(expected: Mapping[str, Any]) -> Iterator[str]:
+    if expected.get("later"):
+        yield f"  later     {expected['later']} more partitions follow when these are done"
+    if expected.get("unplaced_count"):
+        size = human_bytes(expected.get("unplaced_bytes"))
+        yield f"  not now   {expected['unplaced_count']} replicas ({size}); what would help:"
+        yield from (f"            {text}" for text in expected.get("would_help") or ())
+
+
+def _leaving(found: Mapping[str, Any]) -> Iterator[str]:
+    if found.get("fits"):
+        size = human_bytes(found.get("needs_bytes"))
+        yield f"  log.dirs  may do without it: its {size} fit into the other directories"
+    elif found.get("why_not"):
+        yield f"  log.dirs  must keep it: {found['why_not']['reason']}"

@@ -1,0 +1,183 @@
+"""``actions check`` and ``actions export`` against live brokers: what holds, what no longer does, scripts that run.
+
+Actions are planned on what the brokers answer this moment, written to the topic, then read, judged and carried out as a
+person would do it.
+"""
+
+import asyncio
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+from kafka.admin import NewTopic
+from msgspec.structs import replace as changed
+
+from logdirwatch import kafka_clients
+from logdirwatch.collect.admin import Admin
+from logdirwatch.collect.live import look
+from logdirwatch.collect.wire import Wire, addresses
+from logdirwatch.jobs.policy import policy_for
+from logdirwatch.local.config import CLUSTER
+from logdirwatch.model import topics
+from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.assignment import Assignment, to_json
+from logdirwatch.plan.demoting import demote
+from logdirwatch.plan.live import live_facts
+from logdirwatch.settings import KafkaSettings
+from tests.kafka.telemetry import fresh_topics
+from tests.kafka.test_reading import send
+from tests.support.waiting import wait_until
+from tests.unit.plan.builders import action
+
+DEADLINE_S = 60
+
+
+def now():
+    return time.time_ns() // 1_000_000
+
+
+@pytest.fixture(scope="module")
+def commands(cluster, watched):
+    """What runs a command of ours as a person does."""
+    fresh_topics(watched)
+
+    def command(*arguments, **options):
+        line = [sys.executable, "-m", "logdirwatch", "--config", str(cluster.config_path), *arguments]
+        return subprocess.run(line, capture_output=True, text=True, timeout=120, check=False, **options)
+
+    return command
+
+
+@pytest.fixture
+def made(watched):
+    """A topic with one partition, led by broker 1, with a replica on broker 2; it is gone after the test."""
+    settings = KafkaSettings(bootstrap_servers=watched.clusters[CLUSTER].bootstrap_servers)
+    name = f"check-{time.time_ns()}"
+    with kafka_clients.admin(settings) as admin:
+        admin.create_topics([NewTopic(name, replica_assignments={0: [1, 2]})])
+        yield name
+        if name in admin.list_topics():
+            admin.delete_topics([name])
+
+
+def seen(watched):
+    """Return the facts of the cluster as ``actions check`` sees them."""
+    cluster = watched.clusters[CLUSTER]
+
+    async def ask():
+        wire = Wire(kafka_clients.python_arguments(cluster))
+        try:
+            return await look(Admin(wire, 4_000, 30_000), addresses(cluster.bootstrap_servers), now)
+        finally:
+            wire.close()
+
+    found = asyncio.run(ask())
+    assert found.unknown == {}, "every question must be answered"
+    return live_facts(CLUSTER, found, lambda path: watched.detect.thresholds_for(CLUSTER, path), {}), found
+
+
+def led_by(watched, name):
+    facts, _ = seen(watched)
+    return facts.partitions[name, 0].leader if (name, 0) in facts.partitions else None
+
+
+def reassign(watched, name, target):
+    """An action that gives the topic's one partition other brokers, planned on the cluster as it is."""
+    facts, _ = seen(watched)
+    before = facts.partitions[name, 0].replicas
+    plan, back = (to_json([Assignment(name, 0, tuple(order), ("any",) * 2)]) for order in (target, before))
+    tools = policy_for(watched, CLUSTER).tools
+    return action(
+        ActionKind.REASSIGN,
+        action_id=f"id-{name}",
+        cluster=CLUSTER,
+        target={"broker": 1, "log_dir": None},
+        reassignment=plan,
+        commands=tools.reassign(plan, "plan.json", log_dir_rate=None, rate=None),
+        undo={"reassignment": back, "commands": tools.reassign(back, "back.json", log_dir_rate=None, rate=None)},
+        expires_at_ms=now() + 600_000,
+        alert={"rule": "partition_failed", "severity": "warning"},
+    )
+
+
+def test_a_live_cluster_tells_everything_that_a_check_needs(watched, made):
+    wait_until(lambda: led_by(watched, made) is not None, DEADLINE_S, "the topic to be led")
+    facts, found = seen(watched)
+    assert {broker.status for broker in facts.brokers.values()} == {"online"}
+    assert all(directory.used_bytes is not None for directory in facts.directories.values())
+    partition = facts.partitions[made, 0]
+    assert (partition.replicas, partition.adding, partition.removing) == ((1, 2), (), ())
+    assert partition.elr is not None
+    assert found.quorum.leader in found.quorum.caught_up
+    assert all(found.quorum.caught_up.values())
+    assert len(found.quorum.caught_up) == 3
+
+
+def test_an_action_holds_until_somebody_else_changed_what_it_is_about(cluster, watched, commands, made, tmp_path):
+    wait_until(lambda: led_by(watched, made) == 1, DEADLINE_S, "broker 1 to lead")
+    send(watched, topics.ACTIONS, reassign(watched, made, (3, 2)))
+    first = commands("actions", "check", f"id-{made}")
+    assert (first.returncode, first.stderr) == (0, "")
+    assert first.stdout.startswith("holds: reassign")
+    exported = commands("actions", "export", f"id-{made}", str(tmp_path / "out"))
+    assert exported.returncode == 0, exported.stderr
+    assert json.loads((tmp_path / "out" / "reassignment.json").read_text())["partitions"][0]["replicas"] == [3, 2]
+    done = subprocess.run(
+        ["sh", str(tmp_path / "out" / "commands.sh")], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    second = commands("actions", "check", f"id-{made}")
+    assert second.returncode == 1
+    assert f"no longer holds: the replicas of {made}-0 are no longer those" in second.stdout
+    again = commands("actions", "export", f"id-{made}", str(tmp_path / "out"))
+    assert again.returncode == 1
+    assert "would be overwritten" in again.stderr
+    undone = subprocess.run(
+        ["sh", str(tmp_path / "out" / "undo.sh")], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert undone.returncode == 0, undone.stderr
+    assert commands("actions", "check", f"id-{made}").returncode == 0
+
+
+def test_a_deleted_topic_and_an_old_action_hold_no_more(watched, commands, made):
+    wait_until(lambda: led_by(watched, made) is not None, DEADLINE_S, "the topic to be led")
+    planned = reassign(watched, made, (3, 2))
+    send(watched, topics.ACTIONS, changed(planned, expires_at_ms=now() - 60_000))
+    with kafka_clients.admin(KafkaSettings(bootstrap_servers=watched.clusters[CLUSTER].bootstrap_servers)) as admin:
+        admin.delete_topics([made])
+    wait_until(lambda: led_by(watched, made) is None, DEADLINE_S, "the topic to be gone")
+    ended = commands("actions", "check", planned.action_id)
+    assert ended.returncode == 1
+    assert f"no longer holds: {made}-0 does not exist any more" in ended.stdout
+    assert "ago and was not renewed" in ended.stdout
+
+
+def test_leaders_are_demoted_and_given_back_by_kafkas_own_tools(watched, made, tmp_path):
+    """The predicted leader is the one that Kafka elects, there and back."""
+    wait_until(lambda: led_by(watched, made) == 1, DEADLINE_S, "broker 1 to lead")
+    facts, _ = seen(watched)
+    (demotion,) = demote(1, None, [facts.partitions[made, 0]], facts, policy_for(watched, CLUSTER), "it is a test")
+    (predicted,) = demotion.expected["leadership"]["examples"]
+    assert (predicted["now"]["leader"], predicted["demoted"]["leader"]) == (1, 2)
+    _paste(demotion.commands, tmp_path)
+    wait_until(lambda: led_by(watched, made) == 2, DEADLINE_S, "broker 2 to lead")
+    _paste(demotion.undo["commands"], tmp_path)
+    wait_until(lambda: led_by(watched, made) == 1, DEADLINE_S, "broker 1 to lead again")
+
+
+def test_the_permission_command_is_one_that_kafkas_tool_reads(watched, tmp_path):
+    """The local cluster has no authorizer: the tool says so, and nothing against the command itself."""
+    commands = policy_for(watched, CLUSTER).tools.allow_collector()
+    script = "\n".join(["export COLLECTOR_PRINCIPAL='User:it is me'", *commands])
+    done = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    said = done.stdout + done.stderr
+    assert "SecurityDisabledException" in said
+    assert "is not a recognized option" not in said
+
+
+def _paste(commands, folder):
+    script = "\n".join(["set -e", *commands])
+    done = subprocess.run(["sh", "-c", script], cwd=folder, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"

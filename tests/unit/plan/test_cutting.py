@@ -1,0 +1,221 @@
+"""Which way a topic is cut, who loses how much, what the configuration keeps, and what the action says of it."""
+
+import pytest
+
+from logdirwatch.model.vocabulary import ActionKind, BrokerStatus
+from logdirwatch.plan.recommend import recommend
+from logdirwatch.plan.retention import plan_cuts
+from logdirwatch.plan.settings import TopicRule
+from tests.unit.plan.builders import MIB, NOW_MS, broker, directory, facts, policy, replica, space_alert, topic
+
+HOUR_MS = 3_600_000
+FULL = directory(1, "/d1", 850 * MIB)
+HERE = (1, "/d1")
+TIERED = {"remote.storage.enable": "true", "local.retention.bytes": "-2", "local.retention.ms": "-2"}
+
+
+def cuts(*parts, needed=100 * MIB, growth=None, rules=(), **limits):
+    found = facts(FULL, *parts, growth=growth or {})
+    return plan_cuts(FULL, found, policy(topics=rules, **limits), needed)
+
+
+def grows(*sized, place=HERE):
+    """Growth of partitions 0, 1, ... of topic t in bytes per second."""
+    return {(place, ("t", number)): float(rate) for number, rate in enumerate(sized)}
+
+
+def cut_action(*parts, growth=None, rules=(), **limits):
+    found = facts(FULL, *parts, growth=growth or {})
+    actions = recommend(space_alert(), found, policy(topics=rules, **limits), NOW_MS)
+    return next(action for action in actions if action.kind is ActionKind.LOWER_RETENTION)
+
+
+def holds(action, name):
+    return next(p["holds"] for p in action.preconditions if p["name"] == name)
+
+
+def vetoed(found):
+    return [veto.name for veto in found.vetoes]
+
+
+class TestWays:
+    SKEWED = (
+        topic("t", (1,), (1,), configs={"retention.ms": str(100 * HOUR_MS)}),
+        replica(1, "/d1", "t", 0, 400 * MIB),
+        replica(1, "/d1", "t", 1, 100 * MIB),
+    )
+    RATES = grows(400 * MIB / 360_000, 100 * MIB / 360_000)
+
+    def test_of_unequal_partitions_as_old_as_each_other_a_limit_of_age_keeps_more_history(self):
+        (cut,) = cuts(*self.SKEWED, growth=self.RATES, needed=200 * MIB).cuts
+        assert cut.way.key == "retention.ms"
+        assert cut.frees_at(HERE) >= 200 * MIB
+        assert 55 * HOUR_MS < cut.new_value == cut.keeps_ms < 57 * HOUR_MS
+
+    def test_without_known_rates_only_a_limit_of_bytes_is_known_to_help(self):
+        (cut,) = cuts(*self.SKEWED, needed=200 * MIB).cuts
+        assert cut.way.key == "retention.bytes"
+        assert cut.keeps_ms is None
+
+    def test_one_replica_whose_rate_is_not_known_is_enough_to_know_nothing_of_age(self):
+        (cut,) = cuts(*self.SKEWED, growth=grows(400 * MIB / 360_000), needed=200 * MIB).cuts
+        assert cut.way.key == "retention.bytes"
+
+    def test_where_both_leave_as_much_the_sure_one_is_taken(self):
+        alike = topic("t", (1,), configs={"retention.ms": str(100 * HOUR_MS)})
+        (cut,) = cuts(alike, replica(1, "/d1", "t", size=400 * MIB), growth=grows(400 * MIB / 360_000)).cuts
+        assert cut.way.key == "retention.bytes"
+
+    def test_a_limit_of_age_that_nobody_read_is_not_changed(self):
+        unread = topic("t", (1,), (1,))
+        (cut,) = cuts(unread, *self.SKEWED[1:], growth=self.RATES, needed=200 * MIB).cuts
+        assert cut.way.key == "retention.bytes"
+
+    def test_a_limit_of_age_is_an_estimate_and_says_so(self):
+        action = cut_action(*self.SKEWED, growth=self.RATES)
+        assert action.expected["is_estimate"] is True
+        assert "deletes about its oldest" in action.reason
+        assert list(action.configs["t"]) == ["retention.ms"]
+        assert holds(action, "timestamps") is None
+
+    def test_of_records_that_kafka_stamps_none_has_a_time_in_the_future(self):
+        stamped = topic(
+            "t",
+            (1,),
+            (1,),
+            configs={"retention.ms": str(100 * HOUR_MS), "message.timestamp.type": "LogAppendTime"},
+        )
+        assert holds(cut_action(stamped, *self.SKEWED[1:], growth=self.RATES), "timestamps") is True
+
+
+class TestTiered:
+    PARTS = (topic("t", (1,), configs=TIERED | {"retention.bytes": "-1"}), replica(1, "/d1", "t", size=400 * MIB))
+
+    def test_of_a_tiered_topic_the_local_copy_goes_and_no_data_is_lost(self):
+        action = cut_action(*self.PARTS)
+        assert action.configs["t"]["local.retention.bytes"]["from"] == "-2"
+        assert not action.data_loss
+        assert "from the remote limit to" in action.reason
+        assert "remote storage has it" in action.reason
+        assert action.undo["commands"][0].endswith("--delete-config local.retention.bytes")
+
+    def test_whether_it_was_copied_is_not_known(self):
+        assert holds(cut_action(*self.PARTS), "remote_copied") is None
+
+    def test_a_tiered_topic_gives_before_one_that_loses_data(self):
+        parts = [*self.PARTS, topic("u", (1,)), replica(1, "/d1", "u", size=420 * MIB)]
+        assert [cut.topic.name for cut in cuts(*parts).cuts] == ["t"]
+
+    def test_what_is_not_copied_yet_stays_so_nothing_is_advised(self):
+        behind = topic("t", (1,), configs=TIERED, remote_copy_lag_bytes=MIB)
+        assert vetoed(cuts(behind, self.PARTS[1])) == ["remote_copy_lags"]
+        copied = topic("t", (1,), configs=TIERED, remote_copy_lag_bytes=0)
+        assert holds(cut_action(copied, self.PARTS[1]), "remote_copied") is True
+
+    def test_a_leaderless_partition_archives_nothing(self):
+        without = topic("t", (1,), (1,), leaderless=(1,), configs=TIERED)
+        assert vetoed(cuts(without, self.PARTS[1])) == ["leaderless_archives_nothing"]
+
+    def test_without_remote_storage_on_a_host_nothing_local_goes(self):
+        off = broker(1, BrokerStatus.ONLINE, **{"remote.log.storage.system.enable": "false"})
+        assert vetoed(cuts(*self.PARTS, off)) == ["tiered_storage_off"]
+
+    def test_a_local_limit_that_follows_the_remote_one_is_lowered_from_there(self):
+        limited = topic("t", (1,), configs=TIERED | {"retention.bytes": str(200 * MIB)})
+        (cut,) = cuts(limited, self.PARTS[1], needed=50 * MIB).cuts
+        assert cut.new_value < 200 * MIB
+
+
+class TestRules:
+    PARTS = (topic("t", (1,)), replica(1, "/d1", "t", size=400 * MIB))
+
+    def test_the_owner_is_named(self):
+        action = cut_action(*self.PARTS, rules=(TopicRule(topic="t", owner="team payments"),))
+        assert action.expected["owner"] == "team payments"
+        assert any("team payments, the owner of t," in p["text"] for p in action.preconditions)
+
+    def test_a_topic_that_must_not_be_touched_is_not(self):
+        found = cuts(*self.PARTS, rules=(TopicRule(topic="t*", never_touch=True),))
+        assert vetoed(found) == ["never_touch"]
+
+    def test_no_cut_goes_below_the_bytes_that_the_owner_wants(self):
+        (cut,) = cuts(*self.PARTS, rules=(TopicRule(min_retention_bytes=350 * MIB),)).cuts
+        assert cut.new_value == 350 * MIB
+        assert cut.frees_at(HERE) == 40 * MIB
+
+    def test_no_cut_goes_below_the_history_that_the_owner_wants_where_the_rate_is_known(self):
+        hour = TopicRule(min_retention_ms=HOUR_MS)
+        (cut,) = cuts(*self.PARTS, rules=(hour,), growth=grows(100 * MIB / 3600), needed=390 * MIB).cuts
+        assert cut.new_value == 100 * MIB
+        assert cut.keeps_ms == HOUR_MS
+
+    def test_where_nobody_knows_the_rate_that_is_left_to_be_checked(self):
+        action = cut_action(*self.PARTS, rules=(TopicRule(min_retention_ms=HOUR_MS),))
+        assert holds(action, "min_retention") is None
+
+    def test_a_minimum_that_leaves_nothing_says_so(self):
+        assert vetoed(cuts(*self.PARTS, rules=(TopicRule(min_retention_bytes=400 * MIB),))) == ["owner_minimum"]
+
+    def test_the_first_rule_that_matches_holds_and_only_those_of_the_cluster(self):
+        rules = (TopicRule(cluster="other", owner="a"), TopicRule(topic="x", owner="b"), TopicRule(owner="c"))
+        limits = policy(topics=rules).limits.for_cluster("c")
+        assert limits.topic_rule("t").owner == "c"
+        assert limits.topic_rule("x").owner == "b"
+        assert policy(topics=rules).limits.for_cluster("other").topic_rule("t").owner == "a"
+
+
+class TestSpread:
+    PARTS = (
+        topic("large", (1,)),
+        topic("small", (1,)),
+        replica(1, "/d1", "large", size=320 * MIB),
+        replica(1, "/d1", "small", size=120 * MIB),
+    )
+
+    def shares(self, **limits):
+        return {cut.topic.name: cut.frees_at(HERE) for cut in cuts(*self.PARTS, needed=200 * MIB, **limits).cuts}
+
+    def test_few_topics_lose_much(self):
+        assert self.shares() == {"large": 200 * MIB}
+
+    def test_all_topics_lose_the_same_share(self):
+        assert self.shares(retention_spread="evenly") == {"large": 150 * MIB, "small": 50 * MIB}
+
+    @pytest.mark.parametrize("spread", ["fewest_topics", "evenly"])
+    def test_what_all_together_cannot_give_is_not_promised(self, spread):
+        found = cuts(*self.PARTS, needed=900 * MIB, retention_spread=spread).cuts
+        assert sum(cut.frees_at(HERE) for cut in found) == 400 * MIB
+
+    def test_no_more_topics_are_named_than_configured(self):
+        found = cuts(*self.PARTS, needed=900 * MIB, retention_spread="evenly", retention_topics=1)
+        assert [cut.topic.name for cut in found.cuts] == ["large"]
+
+
+class TestHeldBack:
+    def test_of_a_leaderless_partition_nothing_is_promised(self):
+        parts = [topic("t", (1,), (1,), leaderless=(1,)), replica(1, "/d1", "t", 0, 200 * MIB)]
+        found = cuts(*parts, replica(1, "/d1", "t", 1, 400 * MIB), needed=500 * MIB)
+        assert found.cuts[0].frees_at(HERE) == 180 * MIB
+
+    def test_without_any_leader_the_high_watermark_stands_still(self):
+        found = cuts(topic("t", (1,), leaderless=(0,)), replica(1, "/d1", "t", size=400 * MIB))
+        assert vetoed(found) == ["high_watermark_stands"]
+
+    def test_too_few_in_sync_may_hold_it_back(self):
+        small = topic("t", (1, 2), isr={0: (1,)}, configs={"min.insync.replicas": "2"})
+        action = cut_action(small, broker(2), replica(1, "/d1", "t", size=400 * MIB))
+        assert holds(action, "high_watermark_moves") is None
+
+    def test_the_floor_that_no_limit_reaches_is_told(self):
+        action = cut_action(topic("t", (1,)), replica(1, "/d1", "t", size=400 * MIB))
+        assert action.expected["floor_bytes"] == 20 * MIB
+
+    def test_a_floor_that_leaves_nothing_says_what_would_help(self):
+        found = cuts(topic("t", *[(1,)] * 80), *(replica(1, "/d1", "t", n, 10 * MIB) for n in range(80)))
+        assert vetoed(found) == ["one_segment_left"]
+        assert "80 replicas keep 800 MiB" in found.vetoes[0].reason
+        assert "smaller segments" in found.vetoes[0].reason
+
+    def test_a_limit_below_one_segment_is_never_raised(self):
+        tiny = topic("t", (1,), configs={"retention.bytes": str(5 * MIB)})
+        assert vetoed(cuts(tiny, replica(1, "/d1", "t", size=400 * MIB))) == ["one_segment_left"]

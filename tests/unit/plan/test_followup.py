@@ -1,0 +1,327 @@
+"""What follows an action that was carried out: the way back once the danger is over, and limits that stayed behind."""
+
+import msgspec
+from msgspec.structs import replace as changed
+
+from logdirwatch.model import topics
+from logdirwatch.model.vocabulary import ActionKind, AlertStatus, Decision, LogDirStatus
+from logdirwatch.plan.book import Book
+from logdirwatch.plan.settings import LogDirRule, TopicRule
+from logdirwatch.plan.versions import CORDON
+from tests.unit.plan.builders import (
+    MIB,
+    NOW_MS,
+    broker,
+    decision,
+    directory,
+    facts,
+    policy,
+    replica,
+    space_alert,
+    topic,
+)
+
+MINUTE = 60_000
+RESERVED = {"log_dirs": (LogDirRule(reserve_file="reserve", reserve_bytes=40 * MIB),)}
+RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
+
+
+class Story:
+    """A book that is told of an alert, of what people say, and of facts that change with time."""
+
+    def __init__(self, *parts, limits=None, **fields):
+        self.policy = policy(**(limits or {}))
+        self.fields, self.records, self.minute = fields, [], 0
+        self.book = Book()
+        self.tell(topics.ALERTS, space_alert(to="saturated"))
+        self.look(*parts)
+
+    @property
+    def now_ms(self):
+        return NOW_MS + self.minute * MINUTE
+
+    def tell(self, topic_name, record):
+        self.records.append((topic_name, record))
+        self.book.take(topic_name, b"", msgspec.json.encode(record))
+
+    def look(self, *parts, after=0):
+        """Let minutes pass and look at facts of that moment; return what is published, runbook steps left out."""
+        self.minute += after
+        return self.revise({"c": facts(*parts, inventory_at_ms=self.now_ms, **self.fields)})
+
+    def revise(self, known):
+        published = self.book.revise(known, lambda _: self.policy, self.now_ms)
+        self.records += [(topics.ACTIONS, action) for action in published]
+        return [(str(a.kind), str(a.status)) for a in published if a.kind is not ActionKind.INVESTIGATE]
+
+    def resolve(self):
+        self.tell(
+            topics.ALERTS,
+            space_alert(revision=9, status=AlertStatus.RESOLVED, to="online", reason="recovered", at_ms=self.now_ms),
+        )
+
+    def restart(self):
+        self.book = Book()
+        for name, record in self.records:
+            self.book.take(name, b"", msgspec.json.encode(record))
+
+    def latest(self, kind):
+        return next(a for name, a in reversed(self.records) if name == topics.ACTIONS and a.kind is kind)
+
+    def accept(self, kind):
+        said = changed(decision(Decision.ACCEPT, at_ms=self.now_ms), id=self.latest(kind).action_id)
+        self.tell(topics.DECISIONS, said)
+
+    def is_waiting(self):
+        return self.book.open_clusters == {"c"}
+
+
+FULL = [directory(1, "/d1", 850 * MIB), topic("t", (1,)), replica(1, "/d1", "t", size=400 * MIB)]
+
+
+def lowered(story, used=600 * MIB, size=230 * MIB, **fields):
+    to = story.latest(ActionKind.LOWER_RETENTION).configs["t"]["retention.bytes"]["to"]
+    cut = topic("t", (1,), configs={"retention.bytes": to}, overridden=frozenset({"retention.bytes"}))
+    return [directory(1, "/d1", used, **fields), cut, replica(1, "/d1", "t", size=size)]
+
+
+class TestRetention:
+    def done(self, **limits):
+        story = Story(*FULL, limits=limits)
+        story.look(*lowered(story), after=6)
+        story.resolve()
+        return story
+
+    def test_it_is_restored_when_the_alert_is_over_and_there_is_room(self):
+        story = self.done(topics=(TopicRule(owner="ann"),))
+        assert story.latest(ActionKind.LOWER_RETENTION).status == "done"
+        published = story.look(*lowered(story, used=400 * MIB), after=4)
+        assert published == [("restore_retention", "proposed")]
+        action = story.latest(ActionKind.RESTORE_RETENTION)
+        assert action.target["after"] == story.latest(ActionKind.LOWER_RETENTION).action_id
+        assert action.alert_id == "alert"
+        assert action.commands[0].endswith("--delete-config retention.bytes")
+        assert action.expected["on"] == [{"broker": 1, "log_dir": "/d1", "bytes": -(150 * MIB + 1)}]
+        assert "ann, the owner of t" in action.reason
+        assert not action.data_loss
+        assert action.expires_at_ms == story.now_ms + 24 * 60 * MINUTE
+
+    def test_nothing_is_restored_while_the_alert_fires(self):
+        story = Story(*FULL)
+        story.look(*lowered(story), after=6)
+        kinds = {
+            kind for minutes in (3, 3, 3) for kind, _ in story.look(*lowered(story, used=400 * MIB), after=minutes)
+        }
+        assert "restore_retention" not in kinds
+
+    def test_without_room_for_what_comes_back_it_waits_and_says_what_is_missing(self):
+        story = self.done()
+        story.look(*lowered(story, used=600 * MIB), after=4)
+        action = story.latest(ActionKind.RESTORE_RETENTION)
+        assert [veto["name"] for veto in action.vetoes] == ["no_room_for_old_retention"]
+        assert "50 MiB are missing in /d1 of broker 1 below 70%" in action.vetoes[0]["reason"]
+        assert action.commands == []
+        assert story.look(*lowered(story, used=400 * MIB), after=1) == [("restore_retention", "proposed")]
+        assert story.latest(ActionKind.RESTORE_RETENTION).commands
+
+    def test_a_directory_that_fills_again_takes_the_advice_back(self):
+        story = self.done()
+        story.look(*lowered(story, used=400 * MIB), after=4)
+        story.look(*lowered(story, used=400 * MIB, status=LogDirStatus.FILLING), after=1)
+        assert [v["name"] for v in story.latest(ActionKind.RESTORE_RETENTION).vetoes] == ["not_over"]
+
+    def test_where_the_room_is_not_known_that_is_left_to_be_checked(self):
+        story = self.done()
+        story.look(*lowered(story, used=None), after=4)
+        action = story.latest(ActionKind.RESTORE_RETENTION)
+        assert next(p["holds"] for p in action.preconditions if p["name"] == "room") is None
+
+    def test_a_restored_limit_is_seen_and_the_alert_forgotten(self):
+        story = self.done()
+        story.look(*lowered(story, used=400 * MIB), after=4)
+        assert story.look(*FULL, after=2) == [("restore_retention", "done")]
+        assert not story.is_waiting()
+
+    def test_a_limit_that_somebody_restored_already_needs_nothing(self):
+        story = self.done()
+        assert story.look(*FULL, after=4) == []
+        assert story.look(*FULL, after=4) == []
+        assert not story.is_waiting()
+
+    def test_after_a_restart_it_is_still_owed_and_not_said_twice(self):
+        story = self.done()
+        story.restart()
+        assert story.look(*lowered(story, used=400 * MIB), after=4) == [("restore_retention", "proposed")]
+        story.restart()
+        assert story.look(*lowered(story, used=400 * MIB), after=1) == []
+
+    def test_a_day_later_a_restart_without_facts_forgets_nothing(self):
+        story = self.done()
+        story.restart()
+        story.minute += 24 * 60
+        assert story.revise({}) == []
+        assert story.look(*lowered(story, used=400 * MIB)) == [("restore_retention", "proposed")]
+
+    def test_what_was_rejected_is_not_asked_for_again(self):
+        story = self.done()
+        story.look(*lowered(story, used=400 * MIB), after=4)
+        said = changed(
+            decision(Decision.REJECT, at_ms=story.now_ms), id=story.latest(ActionKind.RESTORE_RETENTION).action_id
+        )
+        story.tell(topics.DECISIONS, said)
+        assert story.look(*lowered(story, used=400 * MIB), after=1) == [("restore_retention", "rejected")]
+        assert story.look(*lowered(story, used=400 * MIB), after=60) == []
+        assert not story.is_waiting()
+
+    def test_a_cut_that_nobody_made_is_not_undone(self):
+        story = Story(*FULL)
+        story.resolve()
+        story.look(*FULL, after=4)
+        assert story.look(*FULL, after=10) == []
+        assert not story.is_waiting()
+
+    def test_a_topic_that_is_cut_twice_gets_back_what_it_had_before_the_first(self):
+        story = Story(*FULL)
+        assert ("lower_retention", "done") in story.look(*lowered(story), after=6)
+        first = story.latest(ActionKind.LOWER_RETENTION)
+        filling = [directory(1, "/d1", 800 * MIB), *lowered(story)[1:]]
+        assert ("lower_retention", "proposed") in story.look(*filling, after=4)
+        second = story.latest(ActionKind.LOWER_RETENTION)
+        assert second.action_id == first.action_id
+        change = second.configs["t"]["retention.bytes"]
+        assert (change["from"], change["was"]) == (first.configs["t"]["retention.bytes"]["to"], "-1")
+        assert second.undo["commands"][0].endswith("--delete-config retention.bytes")
+        story.look(*lowered(story, size=120 * MIB), after=6)
+        story.resolve()
+        story.look(*lowered(story, used=300 * MIB, size=120 * MIB), after=4)
+        action = story.latest(ActionKind.RESTORE_RETENTION)
+        assert action.configs["t"]["retention.bytes"]["to"] == "-1"
+        freed = [cut.expected["on"][0]["bytes"] for cut in (first, second)]
+        assert action.expected["on"] == [{"broker": 1, "log_dir": "/d1", "bytes": -sum(freed)}]
+        assert action.commands[0].endswith("--delete-config retention.bytes")
+
+    def test_a_deeper_cut_that_nobody_made_does_not_make_the_first_one_forgotten(self):
+        story = Story(*FULL)
+        story.look(*lowered(story), after=6)
+        cut = lowered(story, used=400 * MIB)
+        story.look(directory(1, "/d1", 800 * MIB), *cut[1:], after=4)
+        assert story.latest(ActionKind.LOWER_RETENTION).status == "proposed"
+        story.resolve()
+        story.look(*cut, after=4)
+        story.look(*cut, after=4)
+        action = story.latest(ActionKind.RESTORE_RETENTION)
+        assert action.vetoes == []
+        assert action.expected["on"] == [{"broker": 1, "log_dir": "/d1", "bytes": -(150 * MIB + 1)}]
+        assert action.commands[0].endswith("--delete-config retention.bytes")
+
+    def test_of_two_cuts_the_later_is_taken_back_first(self):
+        story = self.done()
+        deeper = topic("t", (1,), configs={"retention.bytes": str(20 * MIB)}, overridden=frozenset({"retention.bytes"}))
+        story.look(directory(1, "/d1", 100 * MIB), deeper, replica(1, "/d1", "t", size=30 * MIB), after=4)
+        action = story.latest(ActionKind.RESTORE_RETENTION)
+        assert [veto["name"] for veto in action.vetoes] == ["cut_again"]
+
+
+class TestCordon:
+    def parts(self, *, cordoned, used=850 * MIB, **fields):
+        return [
+            broker(1, **{"log.dirs": "/d1", "cordoned.log.dirs": "/d1" if cordoned else ""}),
+            directory(1, "/d1", used, is_cordoned=cordoned, **fields),
+            directory(2),
+            *FULL[1:],
+        ]
+
+    def test_a_cordon_ends_with_the_danger(self):
+        story = Story(*self.parts(cordoned=False), metadata_version=CORDON)
+        assert ("cordon_log_dir", "done") in story.look(*self.parts(cordoned=True), after=1)
+        story.resolve()
+        story.look(*self.parts(cordoned=True, used=400 * MIB), after=4)
+        action = story.latest(ActionKind.UNCORDON_LOG_DIR)
+        assert action.commands[0].endswith("--delete-config cordoned.log.dirs")
+        assert story.look(*self.parts(cordoned=False, used=400 * MIB), after=2) == [("uncordon_log_dir", "done")]
+
+    def test_a_directory_that_still_fills_stays_closed(self):
+        story = Story(*self.parts(cordoned=False), metadata_version=CORDON)
+        story.look(*self.parts(cordoned=True), after=1)
+        story.resolve()
+        story.look(*self.parts(cordoned=True, status=LogDirStatus.FILLING), after=4)
+        assert [v["name"] for v in story.latest(ActionKind.UNCORDON_LOG_DIR).vetoes] == ["not_enough_room"]
+
+    def test_a_cordon_that_was_there_before_is_not_ours_to_end(self):
+        story = Story(*self.parts(cordoned=True), metadata_version=CORDON)
+        story.resolve()
+        assert "uncordon_log_dir" not in dict(story.look(*self.parts(cordoned=True, used=400 * MIB), after=4))
+
+
+class TestReserve:
+    def parts(self, used, unaccounted, status=LogDirStatus.SATURATED):
+        return [
+            directory(1, "/d1", used, status=status, growth_bytes_per_s=1.0 * MIB, unaccounted_bytes=unaccounted),
+            *FULL[1:],
+        ]
+
+    def test_a_reserve_that_was_given_up_is_made_anew(self):
+        story = Story(*self.parts(960 * MIB, 50 * MIB), limits=RESERVED)
+        assert ("release_reserve", "done") in story.look(*self.parts(920 * MIB, 10 * MIB), after=1)
+        story.resolve()
+        story.look(*self.parts(400 * MIB, 10 * MIB, LogDirStatus.ONLINE), after=4)
+        action = story.latest(ActionKind.RECREATE_RESERVE)
+        assert action.commands == ["# On broker 1's host: fallocate -l 41943040 -- /d1/reserve"]
+        assert action.expected["takes_bytes"] == 40 * MIB
+        done = story.look(*self.parts(440 * MIB, 50 * MIB, LogDirStatus.ONLINE), after=2)
+        assert done == [("recreate_reserve", "done")]
+
+    def test_it_waits_for_room(self):
+        story = Story(*self.parts(960 * MIB, 50 * MIB), limits=RESERVED)
+        story.look(*self.parts(920 * MIB, 10 * MIB), after=1)
+        story.resolve()
+        story.look(*self.parts(680 * MIB, 10 * MIB, LogDirStatus.ONLINE), after=4)
+        assert [v["name"] for v in story.latest(ActionKind.RECREATE_RESERVE).vetoes] == ["not_enough_room"]
+
+
+class TestQuota:
+    SLOWED = (directory(1, "/d1", 960 * MIB, status=LogDirStatus.SATURATED, growth_bytes_per_s=1.0 * MIB), *FULL[1:])
+
+    def test_a_quota_that_somebody_said_they_would_set_is_taken_away(self):
+        story = Story(*self.SLOWED)
+        story.accept(ActionKind.THROTTLE_PRODUCERS)
+        story.look(*self.SLOWED, after=1)
+        story.resolve()
+        calm = directory(1, "/d1", 400 * MIB)
+        story.look(calm, *FULL[1:], after=4)
+        story.look(calm, *FULL[1:], after=4)
+        action = story.latest(ActionKind.CLEAR_THROTTLES)
+        assert action.target["after"] == story.latest(ActionKind.THROTTLE_PRODUCERS).action_id
+        assert action.commands[0].endswith("--delete-config producer_byte_rate")
+
+    def test_what_nobody_took_up_leaves_nothing_to_undo(self):
+        story = Story(*self.SLOWED)
+        story.resolve()
+        calm = directory(1, "/d1", 400 * MIB)
+        story.look(calm, *FULL[1:], after=4)
+        assert "clear_throttles" not in dict(story.look(calm, *FULL[1:], after=4))
+
+
+class TestThrottles:
+    def parts(self, path, **configs):
+        return [
+            broker(1, **configs),
+            directory(1, "/d1", 850 * MIB),
+            directory(1, "/d2", 100 * MIB),
+            topic("t", (1,)),
+            replica(1, path, "t", size=200 * MIB),
+        ]
+
+    def test_a_limit_that_a_plan_left_behind_is_taken_away_though_the_alert_still_fires(self):
+        story = Story(*self.parts("/d1"))
+        assert ("move_log_dir", "done") in story.look(*self.parts("/d2", **{RATE: "50000000"}), after=3)
+        assert "clear_throttles" not in dict(story.look(*self.parts("/d2", **{RATE: "50000000"}), after=1))
+        story.look(*self.parts("/d2", **{RATE: "50000000"}), after=2)
+        action = story.latest(ActionKind.CLEAR_THROTTLES)
+        assert action.expected["clears"]["brokers"] == {"1": {RATE: 50_000_000}}
+        assert ("clear_throttles", "done") in story.look(*self.parts("/d2", **{"log.dirs": "/d1"}), after=2)
+
+    def test_a_plan_that_took_its_limit_away_leaves_nothing(self):
+        story = Story(*self.parts("/d1"))
+        story.look(*self.parts("/d2", **{RATE: "50000000"}), after=3)
+        assert "clear_throttles" not in dict(story.look(*self.parts("/d2", **{"log.dirs": "/d1"}), after=4))

@@ -1,0 +1,106 @@
+"""Off a filling directory to other brokers: only what its own broker has no room for."""
+
+from logdirwatch.model.vocabulary import ActionKind, BrokerStatus
+from logdirwatch.plan.assignment import from_json
+from logdirwatch.plan.recommend import recommend
+from logdirwatch.plan.validate import violations
+from tests.unit.plan.builders import MIB, NOW_MS, broker, directory, facts, policy, replica, space_alert, topic
+
+FULL = directory(1, "/d1", 850 * MIB)
+ALONE = [
+    FULL,
+    directory(2, "/d1", 300 * MIB),
+    directory(3, "/d1", 200 * MIB),
+    topic("t", (1, 2), (1, 2)),
+    replica(1, "/d1", "t", 0, 200 * MIB),
+    replica(1, "/d1", "t", 1, 90 * MIB),
+    replica(2, "/d1", "t", 0, 200 * MIB),
+    replica(2, "/d1", "t", 1, 90 * MIB),
+]
+
+
+def recommended(*parts, **limits):
+    return recommend(space_alert(), facts(*parts), policy(**limits), NOW_MS)
+
+
+def reassigned(actions):
+    return [action for action in actions if action.kind is ActionKind.REASSIGN]
+
+
+def test_a_broker_with_one_directory_gives_its_replicas_to_others():
+    (action,) = reassigned(recommended(*ALONE))
+    assert from_json(action.reassignment)[0].replicas == (3, 2)
+    assert action.expected["frees_bytes"] == 200 * MIB
+    assert action.expected["on"] == [
+        {"broker": 1, "log_dir": "/d1", "bytes": 200 * MIB},
+        {"broker": 3, "log_dir": "/d1", "bytes": -200 * MIB},
+    ]
+    assert violations(from_json(action.reassignment), facts(*ALONE), policy()) == []
+
+
+def test_moves_within_the_broker_come_first_and_are_enough():
+    room = directory(1, "/d2", 50 * MIB)
+    assert reassigned(recommended(*ALONE, room)) == []
+
+
+def test_what_the_broker_has_room_for_is_not_sent_away_as_well():
+    room = directory(1, "/d2", 755 * MIB)
+    within, between, *_ = recommended(*ALONE, room)
+    assert [a.label for a in from_json(within.reassignment)] == ["t-1"]
+    assert [a.label for a in from_json(between.reassignment)] == ["t-0"]
+    assert "(enough)" in between.reason
+
+
+def test_it_comes_before_a_cut_and_the_cut_knows_of_it():
+    kinds = [str(action.kind) for action in recommended(*ALONE)]
+    assert kinds[:2] == ["reassign", "lower_retention"]
+    cut = recommended(*ALONE)[1]
+    assert next(p["holds"] for p in cut.preconditions if p["name"] == "no_move") is None
+
+
+def test_while_a_directory_of_the_broker_is_unknown_other_brokers_still_take_replicas():
+    from logdirwatch.model.vocabulary import LogDirStatus
+
+    first, second, *_ = recommended(*ALONE, directory(1, "/d2", status=LogDirStatus.UNKNOWN))
+    assert (first.kind, [veto["name"] for veto in first.vetoes]) == (ActionKind.MOVE_LOG_DIR, ["log_dir_unknown"])
+    assert (second.kind, second.vetoes) == (ActionKind.REASSIGN, [])
+
+
+def test_internal_topics_stay_where_they_are():
+    parts = [*ALONE[:3], topic("__consumer_offsets", (1, 2)), replica(1, "/d1", "__consumer_offsets", size=400 * MIB)]
+    assert reassigned(recommended(*parts)) == []
+
+
+def test_where_nothing_fits_the_reasons_are_told():
+    full = [directory(number, "/d1", 800 * MIB) for number in (2, 3)]
+    parts = [
+        FULL,
+        *full,
+        topic("t", (1, 2), configs={"cleanup.policy": "compact"}),
+        replica(1, "/d1", "t", size=200 * MIB),
+    ]
+    (action,) = recommended(*parts)
+    assert action.kind is ActionKind.EXPAND_DISK
+    assert "would fill /d1 on broker 3" in action.reason
+    assert "cleanup policy of t is compact" in action.reason
+
+
+def test_with_no_broker_left_that_is_said():
+    parts = [FULL, directory(2), topic("t", (1, 2), configs={"cleanup.policy": "compact"}), replica(1, "/d1", "t")]
+    (action,) = recommended(*parts)
+    assert "every broker that is alive holds a replica of t-0 already" in action.reason
+
+
+def test_a_dead_broker_takes_nothing():
+    parts = [*ALONE, broker(3, BrokerStatus.OFFLINE)]
+    assert reassigned(recommended(*parts)) == []
+
+
+def test_the_usual_rate_rises_when_time_is_short_and_the_network_allows_it():
+    source = directory(1, "/d1", 850 * MIB, growth_bytes_per_s=1.0 * MIB)
+    slow = reassigned(recommended(source, *ALONE[1:], replication_throttle_bytes_per_s=3 * MIB))[0]
+    assert slow.expected["throttle_bytes_per_s"] == 3 * MIB
+    limits = {"replication_throttle_bytes_per_s": 3 * MIB, "network_bandwidth_bytes_per_s": 100 * MIB}
+    quick = reassigned(recommended(source, *ALONE[1:], **limits))[0]
+    assert quick.expected["throttle_bytes_per_s"] == (150 * MIB + 1) * 1000 // 15_000 + 1
+    assert any(f"--throttle {quick.expected['throttle_bytes_per_s']} " in command for command in quick.commands)

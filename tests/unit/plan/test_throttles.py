@@ -1,0 +1,94 @@
+"""Limits of moves that stayed behind, and limits that let no move end."""
+
+from logdirwatch.model.vocabulary import ActionKind, Rule
+from logdirwatch.plan.progress import progress
+from logdirwatch.plan.recommend import recommend
+from tests.unit.plan.builders import MIB, NOW_MS, alert, broker, directory, facts, policy, replica, topic
+
+LEADER, FOLLOWER = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
+WITHIN = "replica.alter.log.dirs.io.max.bytes.per.second"
+LISTED = "leader.replication.throttled.replicas"
+
+
+def left(*names, listed=0):
+    evidence = {"throttles": dict.fromkeys(names, 1000), "throttled_replicas": listed}
+    return alert(Rule.THROTTLE_LEFT, log_dir=None, cause=None, to=None, evidence=evidence)
+
+
+def recommended(an_alert, *parts):
+    return recommend(an_alert, facts(*parts), policy(), NOW_MS)
+
+
+THROTTLED = broker(1, **{LEADER: "1000", FOLLOWER: "1000", WITHIN: "2000"})
+
+
+class TestLeft:
+    def test_what_the_alert_names_is_taken_away(self):
+        (action,) = recommended(left(LEADER, FOLLOWER), THROTTLED, directory(1))
+        assert action.kind is ActionKind.CLEAR_THROTTLES
+        (command,) = action.commands
+        assert command == (
+            "kafka-configs.sh --bootstrap-server kafka:9092 --alter --entity-type brokers --entity-name=1 "
+            f"--delete-config {FOLLOWER},{LEADER}"
+        )
+        assert {command.rsplit(" ", 1)[1] for command in action.undo["commands"]} == {
+            f"{LEADER}=1000",
+            f"{FOLLOWER}=1000",
+        }
+
+    def test_what_it_does_not_name_is_meant_to_stay(self):
+        (action,) = recommended(left(WITHIN), THROTTLED, directory(1))
+        assert action.expected["clears"] == {"brokers": {"1": {WITHIN: 2000}}, "topics": {}}
+
+    def test_the_lists_of_topics_go_with_it(self):
+        parts = [
+            topic("t", (1, 2), configs={LISTED: "0:1,0:2"}),
+            topic("all", (1, 2), configs={LISTED: "*"}),
+            topic("elsewhere", (2, 3), configs={LISTED: "0:2,1:3"}),
+            topic("free", (1, 2), configs={LISTED: ""}),
+        ]
+        (action,) = recommended(left(listed=2), broker(1), directory(1), *parts)
+        assert [command.split("--entity-name=")[1] for command in action.commands] == [
+            f"all --delete-config {LISTED}",
+            f"t --delete-config {LISTED}",
+        ]
+
+    def test_while_a_move_needs_it_it_stays(self):
+        moving = [topic("t", (1, 2), reassigned=(0,))]
+        (vetoed, other) = recommended(left(LEADER), THROTTLED, directory(1), *moving)
+        assert [veto["name"] for veto in vetoed.vetoes] == ["move_needs_throttle"]
+        assert other.kind is ActionKind.INVESTIGATE
+
+    def test_a_copy_within_the_broker_needs_only_its_own_limit(self):
+        copy = [topic("t", (1,)), replica(1, "/d1", "t", is_future=True)]
+        assert recommended(left(LEADER), THROTTLED, directory(1), *copy)[0].vetoes == []
+        assert recommended(left(WITHIN), THROTTLED, directory(1), *copy)[0].vetoes != []
+
+    def test_what_is_gone_already_is_left_to_be_looked_at(self):
+        (action,) = recommended(left(LEADER), broker(1, **{"log.dirs": "/d1"}), directory(1))
+        assert action.kind is ActionKind.INVESTIGATE
+
+    def test_it_is_done_when_nothing_of_it_is_set_any_more(self):
+        (action,) = recommended(left(LEADER), THROTTLED, directory(1))
+        assert not progress(action, facts(THROTTLED)).is_done
+        assert progress(action, facts(broker(1, **{WITHIN: "2000"}))).is_done
+
+
+class TestStalled:
+    def stalled(self, **told):
+        evidence = {"moves": {"/d1": {"verdict": "too_slow", **told}}, "throttles": {WITHIN: 1000}}
+        an_alert = alert(Rule.MOVE_STALLED, log_dir=None, cause=None, to=None, evidence=evidence)
+        return recommended(an_alert, THROTTLED, directory(1, growth_bytes_per_s=80.0 * MIB))
+
+    def test_a_limit_below_what_is_written_is_raised(self):
+        action, *_ = self.stalled(throttle=WITHIN, throttle_bytes_per_s=2000, is_throttled_below_writes=True)
+        assert action.kind is ActionKind.CLEAR_THROTTLES
+        assert action.commands[0].endswith(f"--add-config {WITHIN}={160 * MIB}")
+        assert action.undo["commands"][0].endswith(f"--add-config {WITHIN}=2000")
+        raised = broker(1, **{WITHIN: str(160 * MIB)})
+        assert progress(action, facts(raised)).is_done
+        assert not progress(action, facts(THROTTLED)).is_done
+
+    def test_a_limit_that_only_makes_it_slow_is_not_raised_by_itself(self):
+        actions = self.stalled(throttle=WITHIN, throttle_bytes_per_s=2000, is_throttled_below_writes=False)
+        assert ActionKind.CLEAR_THROTTLES not in [action.kind for action in actions]
