@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyspark
 import requests
 import structlog
 from jgo.maven import MavenContext
@@ -68,6 +67,8 @@ def spark_jars(home: Path) -> list[Path]:
 
     Raises UserError when they cannot be downloaded.
     """
+    import pyspark  # noqa: PLC0415 - takes a moment that commands without Spark should not pay for
+
     shipped = Path(pyspark.__file__).parent / "jars"
     provided = frozenset(artifact_id(path.name) for path in shipped.glob("*.jar"))
     return _materialised(

@@ -13,7 +13,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from logdirwatch.collect.host_settings import HostSettings
 from logdirwatch.collect.settings import CollectSettings, JmxExporterSettings
-from logdirwatch.detect.settings import DetectSettings, Section
+from logdirwatch.detect.settings import DAY_MS, DetectSettings, Section
 from logdirwatch.errors import UserError
 from logdirwatch.fleet.settings import FleetSettings
 from logdirwatch.plan.settings import PlanSettings, ToolSettings
@@ -50,6 +50,16 @@ class TopicSettings(Section):
     inventory_partitions: int = Field(6, ge=1, description="Partitions of logdir.inventory.")
 
 
+class DecisionSettings(Section):
+    """Bounds of what people say of alerts."""
+
+    longest_ms: int = Field(
+        7 * DAY_MS,
+        ge=0,
+        description="Longest acknowledgement or silence; one that would last longer, or names no end, ends then.",
+    )
+
+
 class StreamSettings(Section):
     """How the Spark application runs."""
 
@@ -69,6 +79,9 @@ class StreamSettings(Section):
     recommend_trigger: str = Field("1 second", description="Trigger of recommend.")
     recommend_interval_ms: int = Field(
         15_000, ge=100, description="Time between two looks at open alerts without new input."
+    )
+    pipeline_interval_ms: int = Field(
+        10_000, ge=0, description="Time between two looks of the stream at its own queries; 0: it takes none."
     )
     starting_offsets: str = Field(
         "earliest", pattern="^(earliest|latest)$", description="Where a query without checkpoint begins."
@@ -118,6 +131,7 @@ class Settings(BaseSettings):
     host: HostSettings | None = None
     detect: DetectSettings = DetectSettings()
     fleet: FleetSettings = FleetSettings()
+    decisions: DecisionSettings = DecisionSettings()
     plan: PlanSettings = PlanSettings()
     stream: StreamSettings = StreamSettings()
     tables: TableSettings = TableSettings()

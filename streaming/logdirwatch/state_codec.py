@@ -40,10 +40,9 @@ class StateCodec(Generic[T]):
 
     def load(self, state: Any) -> T | None:
         """Return the memory that a key's value state holds; None at its first record."""
-        if not state.exists():
-            return None
-        version, body = state.get()
-        return self.decode(version, body)
+        # Asking whether it exists would be one more round trip to the JVM for every key.
+        value = state.get()
+        return None if value is None else self.decode(*value)
 
     def keep(self, state: Any, memory: T) -> None:
         """Write the memory into a key's value state."""

@@ -76,6 +76,8 @@ class Run:
             "detect": {"state_refresh_ms": 0, "silence_min_ms": 86_400_000},
             "stream": {
                 "driver_memory": "1g",
+                # Every run's input must be the same, offset by offset.
+                "pipeline_interval_ms": 0,
                 "store_trigger": "2 seconds",
                 "detect_trigger": "500 milliseconds",
                 "stop_timeout_ms": 1_000,

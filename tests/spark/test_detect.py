@@ -149,6 +149,17 @@ def test_a_bare_event_counts_for_the_default_cluster(feed):
     assert (alert.cluster, alert.log_dir) == ("fallback", "/d1")
 
 
+def test_a_maintenance_reaches_its_broker_and_what_is_said_of_alerts_nobody(feed):
+    said = {"version": 1, "by": "ada", "reason": "new disk", "at_ms": T0 + 1, "until_ms": T0 + 3_600_000}
+    planned = {"id": "prod/7", "decision": "maintenance", "cluster": "prod", "broker": 7}
+    feed.send(metrics(T0), metrics(T0, broker=8))
+    feed.send(said | planned, said | {"id": "a1", "decision": "acknowledge"}, topic="logdir.decisions")
+    state = feed.wait_for("logdir.state", lambda r: r.maintenance_until_ms is not None, "the planned broker")
+    assert (state.broker, state.status, state.maintenance_by) == (7, "online", "ada")
+    assert state.reason.startswith("answers; maintenance until ")
+    assert {record.broker for record in feed.records("logdir.state")} == {7, 8}
+
+
 def test_silence_is_noticed_without_any_input(spark, tmp_path):
     settings = Settings(detect=DetectSettings(silence_min_ms=1_000))
     feed = Feed(spark, tmp_path, settings).start()

@@ -160,6 +160,27 @@ def test_a_decision_takes_the_cluster_of_what_it_speaks_of(lake):
     ]
 
 
+def test_everything_that_people_say_of_alerts_and_brokers_is_kept(lake):
+    pattern = {"cluster": "prod", "rule": "log_dir_space", "log_dir": "/d*"}
+    lake.store(
+        decision("a1", cluster="prod", owner="storage", severity="critical", revision=3, until_ms=T0 + 5),
+        decision("p1", decision="silence", cluster="prod", matching=pattern),
+        decision("prod/7", decision="maintenance", cluster="prod", broker=7, until_ms=T0 + 9),
+    )
+    columns = ("id", "decision", "until_ms", "broker", "owner", "severity", "revision", "matching")
+    assert lake.rows("decisions", *columns) == [
+        ("a1", "acknowledge", T0 + 5, None, "storage", "critical", 3, None),
+        ("p1", "silence", None, None, None, None, None, json.dumps(pattern, separators=(",", ":"))),
+        ("prod/7", "maintenance", T0 + 9, 7, None, None, None, None),
+    ]
+
+
+def test_a_maintenance_that_names_no_broker_is_rejected(lake):
+    lake.store(decision("prod/7", decision="maintenance", cluster="prod"))
+    assert lake.rows("decisions", "id") == []
+    assert lake.rows("rejected_records", "topic", "cluster") == [("logdir.decisions", "prod")]
+
+
 def test_a_late_sample_of_long_ago_is_stored_once(lake):
     rows = lake.store(metrics(at_ms=T0), metrics(at_ms=5), metrics(at_ms=T0 - 86_400_000))
     lake.store_rows(rows)

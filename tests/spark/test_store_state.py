@@ -26,6 +26,15 @@ def test_a_state_record_makes_the_rows_of_its_broker_and_directories(lake):
     ]
 
 
+def test_a_planned_absence_and_a_recovery_stand_in_the_row_of_the_broker(lake):
+    planned = {"maintenance_until_ms": T0 + 9, "maintenance_by": "ada", "maintenance_reason": "new disk"}
+    lake.store(state(status="offline", recovering_logs=70, **planned))
+    columns = ("status", "maintenance_until_ms", "maintenance_by", "maintenance_reason", "recovering_logs")
+    assert lake.rows("broker_state", *columns) == [("offline", T0 + 9, "ada", "new disk", 70)]
+    lake.store(state(sequence=2))
+    assert lake.rows("broker_state", *columns) == [("online", None, None, None, None)]
+
+
 def test_the_highest_sequence_of_a_batch_holds(lake):
     lake.store(state(sequence=2, status="degraded"), state(sequence=3, status="online"), state(sequence=1))
     assert lake.rows("broker_state", "sequence", "status", "source_offset") == [(3, "online", 1)]

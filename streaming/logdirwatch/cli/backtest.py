@@ -55,7 +55,7 @@ def backtest(
     """Replay stored samples through the state machine and print which alerts it would have fired, and when.
 
     Without --set the present settings are used; with it they are replayed too, to compare. Alerts about the cluster as
-    a whole and about silence are no single broker's and are left out.
+    a whole and about silence are no single broker's and are left out; maintenance that ran then quiets nothing.
     """
     settings = ctx.obj.settings
     chosen = Range(time_ms(from_, now_ms()), time_ms(to, now_ms()), cluster)

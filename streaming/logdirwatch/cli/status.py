@@ -6,6 +6,7 @@ import msgspec
 import typer
 
 from logdirwatch.cli.context import Context
+from logdirwatch.cli.deciding import handling
 from logdirwatch.cli.reading import console, now_ms, read_into, telemetry
 from logdirwatch.cli.table_reading import optional, required, tables_root
 from logdirwatch.errors import UserError
@@ -33,8 +34,9 @@ def status(
 ) -> None:
     """Show brokers, log directories, offline replicas and partitions at risk, from the tables.
 
-    First comes how old the data and the last heartbeat are. Exit code 1 when the tables cannot be read, or when the
-    telemetry cluster does not answer: then alerts and heartbeats are not known, and the tables are shown all the same.
+    First comes how old the data and the last heartbeat are, then the open alerts, who took them up or silenced them,
+    and which brokers may be away as planned. Exit code 1 when the tables cannot be read, or when the telemetry cluster
+    does not answer: then alerts and heartbeats are not known, and the tables are shown all the same.
     """
     context: Context = ctx.obj
     settings = context.settings
@@ -67,10 +69,11 @@ def _read(context: Context) -> tuple[Snapshot, UserError | None]:
     scans, replicas, partitions = (
         optional(root, table.name) for table in (LOG_DIR_INVENTORY, REPLICA_STATE, TOPIC_STATE)
     )
-    fold, problem = latest_alerts(), None
+    fold, said, problem = latest_alerts(), None, None
     try:
         read_into(fold, telemetry(context), topics.ALERTS)
+        said = handling(context, fold)
     except UserError as error:
         problem = error
     alerts = None if problem else fold.records
-    return Snapshot(brokers, log_dirs, scans, replicas, partitions, alerts), problem
+    return Snapshot(brokers, log_dirs, scans, replicas, partitions, alerts, said), problem

@@ -16,11 +16,10 @@ from kafka.protocol.admin import (
 from kafka.protocol.metadata import ApiVersionsRequest
 
 from logdirwatch.collect import answers, decode
+from logdirwatch.collect.decode import BROKER_RESOURCE, TOPIC_RESOURCE
 from logdirwatch.collect.wire import Address, Lane, Wire
 from logdirwatch.errors import UserError
 
-BROKER_RESOURCE = 4
-TOPIC_RESOURCE = 2
 METADATA_TOPIC = "__cluster_metadata"
 # Kafka's own upper bound of a page (max.request.partition.size.limit).
 PAGE_PARTITIONS = 2_000
@@ -121,10 +120,16 @@ class Admin:
 
     async def controller_id(self, address: Address) -> int | None:
         """Return the active controller, from DescribeQuorum: a broker's DescribeCluster names any live broker."""
+        return decode.quorum_leader(await self._quorum(address))
+
+    async def quorum(self, address: Address) -> answers.Quorum:
+        """Return the controllers' quorum: who leads it, and which voters have what is committed."""
+        return decode.quorum(await self._quorum(address))
+
+    async def _quorum(self, address: Address) -> Any:
         partition = DescribeQuorumRequest.TopicData.PartitionData(partition_index=0)
         topic = DescribeQuorumRequest.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])
-        request = DescribeQuorumRequest(topics=[topic])
-        return decode.quorum_leader(await self._wire.ask(address, request, self._timeout_ms, Lane.SCAN))
+        return await self._wire.ask(address, DescribeQuorumRequest(topics=[topic]), self._timeout_ms, Lane.SCAN)
 
     async def metadata_level(self, address: Address) -> int | None:
         """Return the finalized feature level of ``metadata.version`` (KIP-778), None when none is finalized."""

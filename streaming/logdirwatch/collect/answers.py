@@ -70,6 +70,14 @@ class Reassignment:
     removing: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class Quorum:
+    """The controllers' quorum: its leader, and of each voter whether it has what is committed; None: not told."""
+
+    leader: int | None
+    caught_up: Mapping[int, bool | None]
+
+
 def with_reassignments(
     topics: Iterable[Topic], reassignments: Mapping[tuple[str, int], Reassignment]
 ) -> tuple[Topic, ...]:
@@ -97,7 +105,8 @@ class TopicPage:
 class Configs:
     """Effective configuration by broker or topic name.
 
-    ``overridden`` are the keys that are set on the topic itself and not inherited; ``failed`` holds the errors.
+    ``overridden`` are the keys that are set on the topic or broker itself and not inherited; ``failed`` holds the
+    errors.
     """
 
     values: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)

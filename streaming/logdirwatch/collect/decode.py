@@ -10,6 +10,7 @@ from logdirwatch.collect.answers import (
     LogDirAnswer,
     LogDirsAnswer,
     Node,
+    Quorum,
     Reassignment,
     Topic,
     TopicPage,
@@ -22,8 +23,10 @@ from logdirwatch.model.vocabulary import PollStatus
 NO_LEADER = -1
 # DescribeClusterResponse v2 names fenced brokers (KIP-1073); older brokers list only those that are alive.
 LISTS_FENCED_SINCE = 2
-# DescribeConfigs' ConfigSource DYNAMIC_TOPIC_CONFIG.
-SET_ON_TOPIC = 1
+CAUGHT_UP_WITHIN_MS = 10_000
+# DescribeConfigs' resource types, and the ConfigSource that says: set on this very topic, on this very broker.
+TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
+SET_ON_ITSELF = {TOPIC_RESOURCE: 1, BROKER_RESOURCE: 2}
 
 
 def failure(error: BaseException) -> LogDirsAnswer:
@@ -143,7 +146,9 @@ def configs(response: Any) -> Configs:
     return Configs(
         values={result.resource_name: {entry.name: entry.value for entry in result.configs} for result in good},
         overridden={
-            result.resource_name: tuple(entry.name for entry in result.configs if entry.config_source == SET_ON_TOPIC)
+            result.resource_name: tuple(
+                entry.name for entry in result.configs if entry.config_source == SET_ON_ITSELF.get(result.resource_type)
+            )
             for result in good
         },
         failed={
@@ -180,6 +185,34 @@ def quorum_leader(response: Any) -> int | None:
     _raise_for(response)
     leaders = [partition.leader_id for topic in response.topics for partition in topic.partitions]
     return leaders[0] if leaders and leaders[0] >= 0 else None
+
+
+def quorum(response: Any) -> Quorum:
+    """Decode DescribeQuorum v0 to v2; raises the response's own error.
+
+    A voter has caught up when it holds the high watermark, or did so shortly before the latest one (KIP-836): the
+    metadata log gets a record every 500 ms, which nobody has at once.
+    """
+    _raise_for(response)
+    partition = next((partition for topic in response.topics for partition in topic.partitions), None)
+    if partition is None:
+        return Quorum(None, {})
+    stamps = {voter.replica_id: voter.last_caught_up_timestamp for voter in partition.current_voters}
+    newest = max((stamp for stamp in stamps.values() if stamp is not None), default=-1)
+    return Quorum(
+        leader=partition.leader_id if partition.leader_id >= 0 else None,
+        caught_up={
+            voter.replica_id: _is_caught_up(voter, partition.high_watermark, newest)
+            for voter in partition.current_voters
+        },
+    )
+
+
+def _is_caught_up(voter: Any, high_watermark: int, newest: int) -> bool | None:
+    if high_watermark < 0 or voter.log_end_offset < 0:
+        return None
+    stamp = -1 if voter.last_caught_up_timestamp is None else voter.last_caught_up_timestamp
+    return bool(voter.log_end_offset >= high_watermark or 0 <= newest - CAUGHT_UP_WITHIN_MS <= stamp)
 
 
 def _raise_for(response: Any) -> None:

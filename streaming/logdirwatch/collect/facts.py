@@ -5,12 +5,15 @@ from dataclasses import dataclass, field
 
 from logdirwatch.collect.answers import Node
 from logdirwatch.collect.usage import DirUsage, Place
-from logdirwatch.model.records import PartitionHealth
+from logdirwatch.model.records import PartitionHealth, ReplicaMoves
 
 
 @dataclass(frozen=True)
 class BrokerFacts:
-    """One broker as the controller sees it, at ``controller_at_ms``; None where nobody told."""
+    """One broker as the controller sees it, at ``controller_at_ms``; None where nobody told.
+
+    ``throttles`` are the rates of moves that are set on the broker itself, as of its last inventory scan.
+    """
 
     node: Node
     is_fenced: bool | None
@@ -18,20 +21,22 @@ class BrokerFacts:
     controller_at_ms: int
     kafka_version: str | None = None
     configs: Mapping[str, str | None] | None = None
+    throttles: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True)
 class ClusterFacts:
     """What is true of the whole cluster, from the last inventory scan and the last look at the partitions.
 
-    ``usages`` keeps a directory's last known usage when a later scan found it broken; ``partitions`` is None when the
-    last look at them failed.
+    ``usages`` keeps a directory's last known usage when a later scan found it broken, ``moves`` what was last known of
+    a broker; ``partitions`` is None when the last look at them failed.
     """
 
     controller_id: int | None = None
     metadata_version: str | None = None
     usages: Mapping[Place, DirUsage] = field(default_factory=dict)
     partitions: Mapping[int, PartitionHealth] | None = None
+    moves: Mapping[int, ReplicaMoves] = field(default_factory=dict)
 
 
 def brokers_after(
@@ -52,5 +57,6 @@ def brokers_after(
             controller_at_ms=at_ms,
             kafka_version=earlier.kafka_version if earlier else None,
             configs=earlier.configs if earlier else None,
+            throttles=earlier.throttles if earlier else None,
         )
     return after

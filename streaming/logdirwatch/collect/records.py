@@ -93,6 +93,7 @@ def metrics_record(
         partitions=None if cluster.partitions is None else cluster.partitions.get(broker.node.broker),
         metrics=dict(metrics or {}),
         configs=dict(broker.configs) if with_configs and broker.configs is not None else None,
+        moves=cluster.moves.get(broker.node.broker),
     )
 
 

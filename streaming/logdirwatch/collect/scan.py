@@ -12,6 +12,7 @@ from logdirwatch.collect.admin import ASK_ERRORS
 from logdirwatch.collect.answers import Configs, LogDirsAnswer, Reassignment, Topic, with_reassignments
 from logdirwatch.collect.facts import BrokerFacts
 from logdirwatch.collect.health import partition_health
+from logdirwatch.collect.moves import replica_moves, throttled_replicas, throttles_of
 from logdirwatch.collect.poll import ClusterPoller, address_of, outgoing
 from logdirwatch.collect.usage import Partition, usages
 from logdirwatch.collect.wire import Address
@@ -88,6 +89,7 @@ class Scanner:
         self._origin = poller.origin
         self._max_bytes = record_max_bytes
         self._min_isr: dict[str, int] = {}
+        self._throttled: Mapping[int, int] | None = None
         self._at_once = asyncio.Semaphore(SCANS_AT_ONCE)
         self._failing: set[str] = set()
         self._last_ms = 0
@@ -107,9 +109,11 @@ class Scanner:
         log_dirs = {broker: answer.log_dirs for broker, answer in await brokers if answer.status is PollStatus.OK}
         level = await self._tried("features", self._admin.metadata_level)
         facts = self._poller.facts
+        throttles = {number: self._poller.brokers[number].throttles for number in log_dirs}
         self._poller.facts = replace(
             facts,
             usages={**facts.usages, **usages(log_dirs, moves)},
+            moves={**facts.moves, **replica_moves(log_dirs, moves, throttles, self._throttled, at_ms)},
             metadata_version=facts.metadata_version if level is None else records.metadata_version(level),
         )
         self._end(topics, at_ms)
@@ -124,28 +128,39 @@ class Scanner:
         self._poller.publish(
             outgoing(telemetry.INVENTORY, ((f"{cluster}/{number}/{part.log_dir}", part) for part in parts))
         )
-        if configs is not None:
-            self._poller.brokers[number] = replace(self._poller.brokers[number], configs=configs)
-            self._poller.with_configs.add(number)
+        self._note_configs(number, configs)
         return number, answer
 
-    async def _broker_configs(self, broker: int, address: Address) -> Mapping[str, str | None] | None:
+    def _note_configs(self, broker: int, answer: Configs | None) -> None:
+        """Keep a broker's configuration; the throttles of one that did not tell it are not known any more."""
+        known = self._poller.brokers[broker]
+        if answer is None:
+            self._poller.brokers[broker] = replace(known, throttles=None)
+            return
+        values = answer.values[str(broker)]
+        throttles = throttles_of(values, answer.overridden.get(str(broker), ()))
+        self._poller.brokers[broker] = replace(known, configs=values, throttles=throttles)
+        self._poller.with_configs.add(broker)
+
+    async def _broker_configs(self, broker: int, address: Address) -> Configs | None:
+        """Return a broker's configuration; None when it does not tell."""
         what = f"configs of broker {broker}"
         answer, error = await _attempt(self._admin.broker_configs(address, broker, BROKER_KEYS))
-        configs = answer.values.get(str(broker)) if answer else None
-        if configs is None:
+        if answer is None or str(broker) not in answer.values:
             self._failed(what, error or (answer.failed.get(str(broker), "not answered") if answer else ""))
             return None
         self._worked(what)
-        return configs
+        return answer
 
     async def _scan_topics(self, at_ms: int, moves: Mapping[Partition, Reassignment] | None) -> int | None:
         """Write every topic; return how many there are, None when they could not be listed."""
+        self._throttled = None
         topics = await self._tried("topics", self._admin.all_topics)
         if topics is None:
             return None
         configs = await self._topic_configs(topics, TOPIC_KEYS)
         if configs is not None:
+            self._throttled = None if configs.failed else throttled_replicas(topics, configs.values)
             self._min_isr = records.min_isr_by_topic(configs.values)
         if moves is not None:
             topics = with_reassignments(topics, moves)

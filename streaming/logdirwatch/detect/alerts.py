@@ -4,6 +4,7 @@ The one writer of alert records in the stateful lane: revisions rise by one, a r
 says something new.
 """
 
+from collections.abc import Collection
 from typing import Any
 
 from logdirwatch.detect import wording
@@ -71,10 +72,15 @@ class AlertBook:
         self._write(rule, path, alert, AlertStatus.FIRING, at_ms)
         return alert
 
-    def mark_stale(self, path: str | None, since_ms: int, *, fresh: Rule | None = None) -> None:
-        """Say on every alert of a place, but that of ``fresh``, that nobody sees it any more; it keeps firing."""
+    def mark_stale(
+        self, path: str | None, since_ms: int, *, fresh: Rule | None = None, only: Collection[Rule] | None = None
+    ) -> None:
+        """Say on every alert of a place, but that of ``fresh``, that nobody sees it any more; it keeps firing.
+
+        ``only`` names the rules whose alerts are meant, where not all are.
+        """
         for rule, alert in self.holder(path).alerts.items():
-            if alert.stale_since_ms is None and rule is not fresh:
+            if alert.stale_since_ms is None and rule is not fresh and (only is None or rule in only):
                 alert.stale_since_ms = since_ms
                 self._write(rule, path, alert, AlertStatus.FIRING, since_ms)
 

@@ -1,15 +1,13 @@
 """How a broker is judged: answers, the controller's word, and silence."""
 
-from typing import Any
-
-from logdirwatch.detect import evidence, gauges, log_dirs, partitions, rules, wording
+from logdirwatch.detect import absence, gauges, log_dirs, maintenance, partitions, recovery, rules, upkeep
 from logdirwatch.detect.alerts import RECOVERED
 from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.detect.memory import BrokerMemory, CollectorView
-from logdirwatch.detect.observations import Sample, effective_ms
+from logdirwatch.detect.observations import Decided, Sample, effective_ms
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.model.records import MetricsRecord
-from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, PollStatus, Rule, Severity
+from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, PollStatus, Rule
 
 SILENT = "silent: "
 """How the reason begins of a broker that is unknown because nothing is heard of it."""
@@ -28,17 +26,42 @@ def take_sample(desk: Desk, sample: Sample) -> None:
     _note_collector(memory, view, record, at_ms)
     _note_facts(memory, record)
     moment = Moment(at_ms, str(sample.origin))
+    maintenance.end_if_due(memory, at_ms)
+    if record.status is not PollStatus.OK:
+        recovery.note(memory, record, at_ms)
     given_up = _given_up(record, at_ms)
     if given_up:
+        # What the controller explains is none of the polls that make a broker unknown.
+        memory.collectors[record.collector].failures = 0
         _lose(desk, BrokerStatus.OFFLINE, given_up, moment)
     elif record.status is PollStatus.OK:
         memory.seen_ms, memory.collector = at_ms, record.collector
         log_dirs.take_samples(desk, record, moment)
         _answer(desk, moment)
         gauges.take_gauges(desk, record, moment)
+        upkeep.judge(desk, record, moment)
         partitions.forget_old(desk, moment)
     elif not _another_answers(memory, record.collector, at_ms):
         _lose(desk, BrokerStatus.UNKNOWN, _failure(record), moment)
+    absence.keep_to_plan(desk, moment)
+
+
+def take_decision(desk: Desk, decided: Decided) -> None:
+    """Take what a person decided: what is told of the broker's absence gets quieter or louder by it."""
+    memory = desk.memory
+    if maintenance.take(memory, decided, desk.settings) and memory.maintenance is not None:
+        at_ms = max(memory.newest_ms, memory.maintenance.at_ms)
+        absence.tell_again(desk, Moment(at_ms, str(decided.origin)))
+
+
+def end_maintenance(desk: Desk, now_ms: int) -> None:
+    """End a maintenance whose end no evidence told; one that ended long ago waits for evidence all the same."""
+    found = maintenance.running(desk.memory)
+    if found is None or not maintenance.end_if_due(desk.memory, now_ms):
+        return
+    # Later than that the query itself was away, and in its input the broker may be back.
+    if now_ms - found.until_ms <= desk.settings.late_timer_ms:
+        absence.tell_again(desk, Moment(now_ms, f"timer/{desk.memory.newest_ms}"))
 
 
 def _note_collector(memory: BrokerMemory, view: CollectorView | None, record: MetricsRecord, at_ms: int) -> None:
@@ -89,6 +112,7 @@ def _failure(record: MetricsRecord) -> str:
 
 
 def _answer(desk: Desk, moment: Moment) -> None:
+    desk.memory.recovery = None
     _set_by_directories(desk, moment)
     for rule in (Rule.BROKER_UNKNOWN, Rule.BROKER_OFFLINE):
         desk.book.resolve(rule, None, RECOVERED, moment.at_ms, to_status=desk.memory.status)
@@ -111,50 +135,17 @@ def follow_event(desk: Desk, moment: Moment) -> None:
 def _lose(desk: Desk, status: BrokerStatus, reason: str, moment: Moment) -> None:
     desk.set_broker(status, reason, moment)
     log_dirs.lose_sight(desk, f"broker {status}", moment)
+    upkeep.lose_sight(desk, moment)
     if status is BrokerStatus.OFFLINE:
-        _raise_offline(desk, moment)
+        absence.raise_offline(desk, moment)
     else:
-        _raise_unknown(desk, moment)
+        absence.raise_unknown(desk, _failures(desk.memory, moment.at_ms), moment)
 
 
-def _raise_unknown(desk: Desk, moment: Moment) -> None:
-    memory = desk.memory
-    # A collector that is gone must not vouch for the broker for ever.
-    current = [view for view in memory.collectors.values() if _is_current(view, view.taken_ms, moment.at_ms)]
-    failures = min((view.failures for view in current), default=0)
-    if failures < desk.settings.failure_polls or memory.is_silent:
-        return
-    desk.book.raise_alert(
-        Rule.BROKER_UNKNOWN,
-        None,
-        severity=Severity.CRITICAL,
-        transition=(None, BrokerStatus.UNKNOWN),
-        evidence=_evidence(memory),
-        affected=evidence.affected_by_broker(desk),
-        summary=wording.broker_unknown(memory),
-        at_ms=moment.at_ms,
-        origin=moment.origin,
-    )
-
-
-def _raise_offline(desk: Desk, moment: Moment) -> None:
-    """Raise the alert once the grace is over: a planned restart is over sooner."""
-    memory = desk.memory
-    if moment.at_ms - memory.since_ms < desk.settings.broker_offline_grace_ms:
-        return
-    leaderless = memory.partitions is not None and memory.partitions.leaderless > 0
-    desk.book.raise_alert(
-        Rule.BROKER_OFFLINE,
-        None,
-        severity=Severity.PAGE if leaderless else Severity.CRITICAL,
-        transition=(None, BrokerStatus.OFFLINE),
-        evidence=_evidence(memory),
-        affected=evidence.affected_by_broker(desk),
-        summary=wording.broker_offline(memory),
-        at_ms=moment.at_ms,
-        origin=moment.origin,
-    )
-    desk.book.resolve(Rule.BROKER_UNKNOWN, None, "offline", moment.at_ms, to_status=BrokerStatus.OFFLINE)
+def _failures(memory: BrokerMemory, at_ms: int) -> int:
+    """Return how many polls in a row failed; a collector that is gone must not vouch for the broker for ever."""
+    current = [view for view in memory.collectors.values() if _is_current(view, view.taken_ms, at_ms)]
+    return min((view.failures for view in current), default=0)
 
 
 def silence_ms(memory: BrokerMemory, settings: DetectSettings) -> int:
@@ -178,20 +169,4 @@ def judge_silence(desk: Desk, now_ms: int) -> None:
     _lose(desk, BrokerStatus.UNKNOWN, f"{SILENT}no collector reports it", moment)
     # Silence is told by the query fleet: of a whole cluster it is one alert.
     desk.book.resolve(Rule.BROKER_UNKNOWN, None, "silent", now_ms, to_status=BrokerStatus.UNKNOWN)
-
-
-def _evidence(memory: BrokerMemory) -> dict[str, Any]:
-    return {
-        "reason": memory.reason,
-        "is_fenced": memory.is_fenced,
-        "controller_id": memory.controller_id,
-        "last_seen_ms": memory.seen_ms,
-        "log_dirs": {
-            path: {
-                "last_status": log_dir.last_status,
-                "used_ratio": rules.used_ratio(log_dir.total_bytes, log_dir.usable_bytes),
-                "is_metadata_dir": log_dir.is_metadata_dir,
-            }
-            for path, log_dir in sorted(memory.log_dirs.items())
-        },
-    }
+    absence.keep_to_plan(desk, moment)

@@ -16,13 +16,13 @@ A log directory::
                  other error, left the report ───▶ unknown ───┘
 
 A broker: ``online`` (answers), ``degraded`` (answers, a directory is offline), ``offline`` (the controller says so),
-``unknown`` (no answer).
+``unknown`` (no answer). A maintenance changes no status: it says how loudly the broker's absence is told.
 """
 
-from logdirwatch.detect import brokers, events, host, pending
+from logdirwatch.detect import brokers, events, host, maintenance, pending
 from logdirwatch.detect.desk import Desk, Moment, Outcome
 from logdirwatch.detect.memory import BrokerMemory
-from logdirwatch.detect.observations import HostView, Observation, Sample
+from logdirwatch.detect.observations import Decided, HostView, Observation, Sample
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.model.identity import Origin
 
@@ -30,6 +30,9 @@ from logdirwatch.model.identity import Origin
 def advance(memory: BrokerMemory, observation: Observation, now_ms: int, settings: DetectSettings) -> Outcome:
     """Show the machine one observation; ``now_ms`` is the batch's time and serves waiting only."""
     desk = Desk(memory, settings)
+    if isinstance(observation, Decided):
+        brokers.take_decision(desk, observation)
+        return desk.outcome()
     if _is_replay(memory, observation.origin):
         return desk.outcome()
     if isinstance(observation, HostView):
@@ -45,9 +48,10 @@ def advance(memory: BrokerMemory, observation: Observation, now_ms: int, setting
 
 
 def tick(memory: BrokerMemory, now_ms: int, settings: DetectSettings) -> Outcome:
-    """Let time pass: events that no directory followed, and silence."""
+    """Let time pass: events that no directory followed, maintenance that is over, and silence."""
     desk = Desk(memory, settings)
     pending.expire(desk, now_ms)
+    brokers.end_maintenance(desk, now_ms)
     brokers.judge_silence(desk, now_ms)
     return desk.outcome()
 
@@ -55,6 +59,8 @@ def tick(memory: BrokerMemory, now_ms: int, settings: DetectSettings) -> Outcome
 def next_deadline_ms(memory: BrokerMemory, settings: DetectSettings) -> int | None:
     """Return when ``tick`` has something to judge next; None when only a record can change anything."""
     deadlines = [event.deadline_ms for event in memory.pending]
+    if (planned := maintenance.running(memory)) is not None:
+        deadlines.append(planned.until_ms)
     if memory.collectors and not memory.is_silent:
         deadlines.append(memory.heard_ms + brokers.silence_ms(memory, settings))
     return min(deadlines, default=None)

@@ -68,6 +68,38 @@ class Change(Struct, kw_only=True):
     volume: str | None
 
 
+class Maintenance(Struct, kw_only=True, omit_defaults=True):
+    """What a person last said of a broker: it may be away until then."""
+
+    at_ms: int
+    until_ms: int
+    by: str
+    reason: str
+    is_over: bool = False
+
+
+class Recovery(Struct, kw_only=True):
+    """A broker that recovers its logs: since when, when it last got on, and the fewest logs left by directory."""
+
+    began_ms: int
+    progress_ms: int
+    seen_ms: int
+    left: dict[str, int]
+
+
+class Move(Struct, kw_only=True, omit_defaults=True):
+    """What is still to come to a directory: since when, when it last got on, and how fast over the last span."""
+
+    since_ms: int
+    progress_ms: int
+    remaining_bytes: int
+    copied_bytes: int
+    span_ms: int
+    span_bytes: int
+    bytes_per_s: float | None = None
+    slow_spans: int = 0
+
+
 class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
     """One log directory; numbers are those of the last sample that had them."""
 
@@ -115,6 +147,7 @@ class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
     proposals: dict[str, list[LogDirStatus]] = field(default_factory=dict)
     codes: dict[str, tuple[int, int]] = field(default_factory=dict)
     alerts: dict[Rule, OpenAlert] = field(default_factory=dict)
+    move: Move | None = None
 
 
 class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
@@ -157,6 +190,12 @@ class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
     queued_since_ms: int | None = None
     miscounts: int = 0
     failed_partitions: dict[str, int] = field(default_factory=dict)
+    unequal_since_ms: int | None = None
+    moves_at_ms: int = 0
+    throttles_since_ms: int | None = None
+    maintenance: Maintenance | None = None
+    emitted_maintenance_ms: int | None = None
+    recovery: Recovery | None = None
 
 
 CODEC = StateCodec("detect", MEMORY_VERSION, BrokerMemory)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple, Protocol, TypeVar
 
 from logdirwatch.model.identity import Origin
-from logdirwatch.model.records import EventRecord, HostRecord, MetricsRecord
+from logdirwatch.model.records import DecisionRecord, EventRecord, HostRecord, MetricsRecord
 
 
 class Sample(NamedTuple):
@@ -28,7 +28,14 @@ class HostView(NamedTuple):
     origin: Origin
 
 
-Observation = Sample | Event | HostView
+class Decided(NamedTuple):
+    """What a person decided about the broker: its maintenance."""
+
+    record: DecisionRecord
+    origin: Origin
+
+
+Observation = Sample | Event | HostView | Decided
 
 
 class FromKafka(Protocol):

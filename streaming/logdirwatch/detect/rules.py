@@ -46,9 +46,12 @@ def judged_level(thresholds: Thresholds, room: Room, *, on_the_way_back: bool = 
     On the way back every threshold is a step lower.
     """
     back = thresholds.back_ratio if on_the_way_back else 0.0
+    by_space = level(thresholds, room.total_bytes, room.usable_bytes, lowered_by=back), "space"
+    if room.full_in_ms is None and not room.missing_bytes and room.used_inodes_ratio is None:
+        return by_space
     stretched = BACK_STRETCH if on_the_way_back else 1.0
     asked = [
-        (level(thresholds, room.total_bytes, room.usable_bytes, lowered_by=back), "space"),
+        by_space,
         (_level_by_forecast(thresholds, room.full_in_ms, stretched), "forecast"),
         (LogDirStatus.CRITICAL if room.missing_bytes else LogDirStatus.ONLINE, "moves_do_not_fit"),
         (_level_by_inodes(thresholds, room.used_inodes_ratio, back), "inodes"),
@@ -95,7 +98,7 @@ def level(thresholds: Thresholds, total_bytes: int, usable_bytes: int, *, lowere
 def proposed_level(thresholds: Thresholds, current: LogDirStatus, room: Room) -> LogDirStatus:
     """Return the level that one sample asks for: up at the thresholds, down only a step below them."""
     up, _ = judged_level(thresholds, room)
-    if up.rank >= current.rank:
+    if up is current or up.rank > current.rank:
         return up
     down, _ = judged_level(thresholds, room, on_the_way_back=True)
     return down if down.rank < current.rank else current
@@ -105,6 +108,8 @@ def debounced_level(current: LogDirStatus, proposals: list[LogDirStatus], sample
     """Return the level that the last ``samples`` proposals agree on: the change that all of them support."""
     recent = proposals[-samples:]
     if len(recent) < samples:
+        return current
+    if all(proposal is current for proposal in recent):
         return current
     ranks = [proposal.rank for proposal in recent]
     if min(ranks) > current.rank:

@@ -70,10 +70,25 @@ class ThresholdRule(Section):
     thresholds: Thresholds
 
 
+class PipelineSettings(Section):
+    """When the stream's own queries fall short."""
+
+    lag_ms: int = Field(
+        120_000, gt=0, description="How long a query may be behind, beyond its trigger, before pipeline_lagging fires."
+    )
+    lag_hold_ms: Ms = Field(60_000, description="How long it must be back below half of that before the alert ends.")
+    rejects_limit: int = Field(
+        10, ge=1, description="Records that could not be read within the window from which pipeline_rejects fires."
+    )
+    rejects_window_ms: Ms = Field(300_000, description="That window.")
+    loss_hold_ms: Ms = Field(HOUR_MS, description="How long nothing more must be lost before pipeline_data_loss ends.")
+
+
 class DetectSettings(Section):
     """How ``detect`` judges."""
 
     thresholds: Thresholds = Thresholds()
+    pipeline: PipelineSettings = PipelineSettings()
     rules: tuple[ThresholdRule, ...] = Field((), description="Exceptions, the first that matches holds.")
     debounce_samples: int = Field(
         2, ge=1, description="Samples in a row before a level between online and saturated changes."
@@ -88,6 +103,13 @@ class DetectSettings(Section):
     )
     broker_offline_grace_ms: Ms = Field(
         300_000, description="How long a broker may be away before broker_offline fires."
+    )
+    recovery_max_ms: Ms = Field(
+        HOUR_MS,
+        description="How long a broker that recovers its logs may take, its grace beginning anew with all progress.",
+    )
+    maintenance_max_ms: Ms = Field(
+        7 * DAY_MS, description="Longest maintenance of a broker; one that would last longer ends then."
     )
     late_timer_ms: Ms = Field(
         60_000, description="A timer this late finds the query itself was away; silence is then counted anew."
@@ -116,6 +138,28 @@ class DetectSettings(Section):
     placement_queue_ms: Ms = Field(
         60_000,
         description="How long reports of replica placement may wait in a broker (QueuedReplicaToDirAssignments).",
+    )
+    imbalance_ratio: Ratio = Field(
+        0.3,
+        description="How far the used ratios of a broker's fullest and emptiest directory must be apart for "
+        "log_dir_imbalance.",
+    )
+    imbalance_from_ratio: Ratio = Field(0.5, description="Used ratio that the fullest of them must have.")
+    imbalance_back_ratio: Ratio = Field(0.05, description="How far below these two limits log_dir_imbalance ends.")
+    imbalance_after_ms: Ms = Field(HOUR_MS, description="How long directories must stay unequal before it fires.")
+    move_stalled_after_ms: Ms = Field(
+        900_000, description="How long running moves to a directory may make no progress before move_stalled fires."
+    )
+    move_max_ms: Ms = Field(
+        DAY_MS, description="How long they may still take, at the pace of that time, before move_stalled fires."
+    )
+    throttle_left_after_ms: Ms = Field(
+        1_800_000, description="How long limits of moves may stay set while nothing moves before throttle_left fires."
+    )
+    kept_throttles: tuple[str, ...] = Field(
+        (),
+        description="Limits that are meant to stay, by their key, such as leader.replication.throttled.rate; "
+        "throttled_replicas stands for the topics' lists.",
     )
     partition_failed_hold_ms: Ms = Field(
         DAY_MS, description="How long a failed partition must not be seen again before partition_failed ends."

@@ -7,6 +7,9 @@ from logdirwatch.detect.memory import LogDirMemory
 from logdirwatch.model.records import LogDirSample
 from logdirwatch.model.vocabulary import SPACE_STATUSES, LogDirStatus, Rule, Severity
 
+BY_SPACE = "space"
+"""The reason of a status that room and forecast gave."""
+
 
 def take_good_sample(desk: Desk, sample: LogDirSample, collector: str, moment: Moment) -> None:
     """Judge a sample without an error that tells its space."""
@@ -49,8 +52,10 @@ def _room(log_dir: LogDirMemory, at_ms: int) -> rules.Room:
 
 def set_level(desk: Desk, path: str, log_dir: LogDirMemory, wanted: LogDirStatus, moment: Moment) -> None:
     """Give a directory that can be written a level; its alerts follow."""
+    if wanted is log_dir.status is LogDirStatus.ONLINE and log_dir.reason == BY_SPACE and not log_dir.alerts:
+        return
     was_confirmed = log_dir.decided_by is not None
-    before = desk.set_log_dir(path, wanted, "space", moment)
+    before = desk.set_log_dir(path, wanted, BY_SPACE, moment)
     log_dir.cause = log_dir.offline_ms = log_dir.decided_by = log_dir.last_status = log_dir.event_detail = None
     ended = RECOVERED if was_confirmed else "unconfirmed"
     desk.book.resolve(Rule.LOG_DIR_OFFLINE, path, ended, moment.at_ms, to_status=wanted)
@@ -121,10 +126,10 @@ def _tell_unaccounted(desk: Desk, path: str, log_dir: LogDirMemory, moment: Mome
     """Bytes that no replica explains: files that are not Kafka's, stray or deleted replicas that stay."""
     settings, total_bytes = desk.settings, log_dir.total_bytes or 0
     unaccounted = volumes.unaccounted_bytes(desk.memory, path)
-    sharing = volumes.sharing(desk.memory, path)
-    if unaccounted is None or unaccounted < settings.unaccounted_ratio * total_bytes or path not in sharing[:1]:
+    at_least = settings.unaccounted_ratio * total_bytes
+    if unaccounted is None or unaccounted < at_least or path not in volumes.sharing(desk.memory, path)[:1]:
         log_dir.unaccounted_since_ms = None
-        if unaccounted is not None:
+        if log_dir.alerts and unaccounted is not None:
             desk.book.resolve(Rule.UNACCOUNTED_BYTES, path, RECOVERED, moment.at_ms, to_status=log_dir.status)
         return
     log_dir.unaccounted_since_ms = log_dir.unaccounted_since_ms or moment.at_ms

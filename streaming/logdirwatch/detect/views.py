@@ -1,5 +1,6 @@
 """The machine's memory as the record of ``logdir.state``."""
 
+from logdirwatch.detect import maintenance, recovery, wording
 from logdirwatch.detect.memory import BrokerMemory, LogDirMemory, encode
 from logdirwatch.detect.rules import used_ratio
 from logdirwatch.detect.volumes import unaccounted_bytes
@@ -10,7 +11,8 @@ from logdirwatch.model.vocabulary import LogDirStatus
 def has_news(memory: BrokerMemory, refresh_ms: int) -> bool:
     """Tell whether a broker is to be written without a transition: what ``fleet`` judges changed, or it is time."""
     is_other = (memory.is_silent, memory.partitions) != (memory.emitted_silent, memory.emitted_partitions)
-    return is_other or memory.newest_ms >= memory.emitted_ms + refresh_ms
+    is_planned_otherwise = memory.is_judged and _maintenance_ms(memory) != memory.emitted_maintenance_ms
+    return is_other or is_planned_otherwise or memory.newest_ms >= memory.emitted_ms + refresh_ms
 
 
 def state_record(memory: BrokerMemory, transitions: list[Transition]) -> StateRecord:
@@ -18,6 +20,8 @@ def state_record(memory: BrokerMemory, transitions: list[Transition]) -> StateRe
     memory.sequence += 1
     memory.emitted_ms, memory.emitted_silent = memory.newest_ms, memory.is_silent
     memory.emitted_partitions = memory.partitions
+    memory.emitted_maintenance_ms = _maintenance_ms(memory)
+    planned = maintenance.running(memory)
     return StateRecord(
         version=1,
         cluster=memory.cluster,
@@ -25,7 +29,7 @@ def state_record(memory: BrokerMemory, transitions: list[Transition]) -> StateRe
         sequence=memory.sequence,
         at_ms=memory.newest_ms,
         status=memory.status,
-        reason=memory.reason,
+        reason=wording.standing(memory),
         since_ms=memory.since_ms,
         last_seen_ms=memory.seen_ms,
         collector=memory.collector,
@@ -39,8 +43,17 @@ def state_record(memory: BrokerMemory, transitions: list[Transition]) -> StateRe
         partitions=memory.partitions,
         transitions=transitions,
         positions=dict(memory.positions),
+        maintenance_until_ms=None if planned is None else planned.until_ms,
+        maintenance_by=None if planned is None else planned.by,
+        maintenance_reason=None if planned is None else planned.reason,
+        recovering_logs=recovery.logs_left(memory),
         machine=encode(memory),
     )
+
+
+def _maintenance_ms(memory: BrokerMemory) -> int | None:
+    planned = maintenance.running(memory)
+    return None if planned is None else planned.until_ms
 
 
 def _view(memory: BrokerMemory, path: str, log_dir: LogDirMemory) -> LogDirView:

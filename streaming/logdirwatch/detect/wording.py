@@ -1,9 +1,12 @@
 """The sentences of alerts: what happened, how bad, and whether it can wait until morning."""
 
-from logdirwatch.detect.memory import BrokerMemory, Change, LogDirMemory
+from logdirwatch.detect.maintenance import running
+from logdirwatch.detect.memory import BrokerMemory, Change, LogDirMemory, Maintenance
+from logdirwatch.detect.recovery import logs_left
 from logdirwatch.detect.rules import used_ratio
 from logdirwatch.model.records import PartitionHealth
 from logdirwatch.model.vocabulary import Cause, LogDirStatus
+from logdirwatch.report.words import utc
 
 _MIB = 1 << 20
 _GIB = 1 << 30
@@ -126,10 +129,8 @@ def unknown(memory: BrokerMemory, path: str, reason: str) -> str:
 
 def broker_unknown(memory: BrokerMemory) -> str:
     """Say that a broker does not answer and the controller has not given it up."""
-    return (
-        f"Broker {memory.broker} is unknown ({memory.reason}); "
-        "can wait until morning: no, because nobody sees its disks"
-    )
+    waits = _waits_as_planned(memory) or "can wait until morning: no, because nobody sees its disks"
+    return f"Broker {memory.broker} is unknown ({memory.reason}); {waits}"
 
 
 def broker_offline(memory: BrokerMemory) -> str:
@@ -145,7 +146,27 @@ def broker_offline(memory: BrokerMemory) -> str:
         kind = "metadata directory" if worst[1].is_metadata_dir else "directory"
         share = "" if ratio is None else f" at {ratio:.1%}"
         text += f"; last seen: {kind} {worst[0]} {worst[1].last_status}{share}"
-    return f"{text}; {_waits_for_partitions(memory.partitions)}"
+    return f"{text}; {_waits_as_planned(memory) or _waits_for_partitions(memory.partitions)}"
+
+
+def standing(memory: BrokerMemory) -> str | None:
+    """Return why a broker's status is what it is, how far its recovery is, and who planned what."""
+    left, planned = logs_left(memory), running(memory)
+    said = [
+        memory.reason,
+        f"recovers its logs, {left} left" if left else None,
+        None if planned is None else _planned(planned),
+    ]
+    return "; ".join(text for text in said if text) or None
+
+
+def _planned(planned: Maintenance) -> str:
+    return f"maintenance until {utc(planned.until_ms)} by {planned.by} ({planned.reason})"
+
+
+def _waits_as_planned(memory: BrokerMemory) -> str | None:
+    planned = running(memory)
+    return None if planned is None else f"can wait until morning: yes, because it is planned: {_planned(planned)}"
 
 
 def flapping(summary: str, times: int, hold_ms: int) -> str:

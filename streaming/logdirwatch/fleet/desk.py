@@ -15,6 +15,7 @@ class Desk:
     def __init__(self, memory: FleetMemory, settings: FleetSettings, detect: DetectSettings) -> None:
         self.memory = memory
         self.settings = settings
+        self.detect = detect
         self.tally = Tally(memory, detect)
         self.book = FleetBook(memory, settings.update_interval_ms)
 

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from logdirwatch.detect.brokers import SILENT
 from logdirwatch.fleet.memory import BrokerDigest, DirDigest
+from logdirwatch.fleet.restarts import absences
 from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import LogDirView, StateRecord
 
@@ -37,7 +38,15 @@ def digest(state: StateRecord, before: BrokerDigest | None, now_ms: int) -> Brok
         partitions=state.partitions,
         last_seen_ms=state.last_seen_ms,
         silent_at_ms=since_ms if is_silent else None,
+        maintenance_until_ms=state.maintenance_until_ms,
+        recovering_logs=state.recovering_logs,
+        away_since_ms=_away_since_ms(state, before),
     )
+
+
+def _away_since_ms(state: StateRecord, before: BrokerDigest | None) -> int | None:
+    found = absences(state, None if before is None else before.away_since_ms)
+    return found[-1].since_ms if found and found[-1].until_ms is None else None
 
 
 def _log_dir(view: LogDirView) -> DirDigest:

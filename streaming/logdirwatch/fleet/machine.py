@@ -6,7 +6,7 @@ does not matter how records are cut into batches; only silence waits by the batc
 """
 
 from logdirwatch.detect.desk import Moment
-from logdirwatch.fleet import intake, risk, silence, space
+from logdirwatch.fleet import intake, restarts, risk, silence, space
 from logdirwatch.fleet.desk import Desk
 from logdirwatch.fleet.intake import Seen
 from logdirwatch.fleet.memory import FleetMemory
@@ -22,6 +22,7 @@ def take(desk: Desk, seen: Seen, now_ms: int) -> None:
         moment = Moment(desk.memory.newest_ms, str(seen.origin))
         risk.judge(desk, moment)
         space.judge(desk, moment)
+        restarts.judge(desk, moment)
 
 
 def tick(desk: Desk, now_ms: int) -> None:
@@ -46,6 +47,7 @@ def _note(desk: Desk, state: StateRecord, now_ms: int) -> bool:
     memory.brokers[broker] = intake.digest(state, before, now_ms)
     desk.tally.put(broker, memory.brokers[broker])
     silence.follow(desk, broker, now_ms)
+    restarts.follow(desk, state, before)
     return True
 
 
@@ -58,8 +60,9 @@ def _remove(desk: Desk, broker: int, now_ms: int) -> bool:
     memory.gone[broker] = digest.sequence, digest.at_ms
     desk.tally.drop(broker)
     silence.forget(desk, broker, now_ms)
+    restarts.forget(memory, broker)
     if not memory.brokers:
         memory.pending.clear()
-        for rule in (Rule.PARTITIONS_AT_RISK, Rule.FLEET_SPACE):
+        for rule in (Rule.PARTITIONS_AT_RISK, Rule.FLEET_SPACE, restarts.RULE):
             desk.book.resolve(rule, None, "removed", memory.newest_ms)
     return True

@@ -29,7 +29,10 @@ class DirDigest(Struct, frozen=True, array_like=True):
 
 
 class BrokerDigest(Struct, frozen=True, array_like=True):
-    """One broker's newest state record. ``silent_at_ms`` is the batch's time when its silence was first seen."""
+    """One broker's newest state record. ``silent_at_ms`` is the batch's time when its silence was first seen.
+
+    ``away_since_ms`` is since when the controller has given it up, whatever it was since, until it answers again.
+    """
 
     sequence: int
     at_ms: int
@@ -39,6 +42,9 @@ class BrokerDigest(Struct, frozen=True, array_like=True):
     partitions: PartitionHealth | None = None
     last_seen_ms: int | None = None
     silent_at_ms: int | None = None
+    maintenance_until_ms: int | None = None
+    recovering_logs: int | None = None
+    away_since_ms: int | None = None
 
     @property
     def is_silent(self) -> bool:
@@ -65,7 +71,8 @@ class FleetMemory(Struct, kw_only=True, omit_defaults=True):
     ``newest_ms`` is the time of the newest evidence; ``gone`` holds sequence and time of the last record of brokers
     that were taken away; ``pending`` since when a rule's condition holds that has not fired yet; ``regather_ms`` until
     when the alert of a silent cluster waits to see who comes back; ``turns`` how often silence went from being told of
-    brokers to being told of the cluster, or back: the same silence is then told by another alert.
+    brokers to being told of the cluster, or back: the same silence is then told by another alert; ``restarts`` from
+    when until when brokers were away that came back in time.
     """
 
     cluster: str
@@ -77,6 +84,7 @@ class FleetMemory(Struct, kw_only=True, omit_defaults=True):
     gone: dict[int, tuple[int, int]] = field(default_factory=dict)
     pending: dict[Rule, int] = field(default_factory=dict)
     alerts: dict[str, FleetAlert] = field(default_factory=dict)
+    restarts: dict[int, tuple[int, int]] = field(default_factory=dict)
 
 
 CODEC = StateCodec("fleet", MEMORY_VERSION, FleetMemory)

@@ -66,8 +66,10 @@ class ClusterProcessor(StatefulProcessor):
     def _finish(self, desk: Desk) -> Iterator[Row]:
         """Set the timer, keep the memory, and return what must be written."""
         deadline_ms, known = machine.next_deadline_ms(desk.memory, self._settings), desk.memory
-        if deadline_ms is not None and known.timer_ms is None:
-            # One timer, looked at again when it fires; what is decided later never has the earlier deadline.
+        if deadline_ms is not None and (known.timer_ms is None or deadline_ms < known.timer_ms):
+            # One timer, looked at again when it fires; only a maintenance that ends early makes it an earlier one.
+            if known.timer_ms is not None:
+                self._handle.deleteTimer(known.timer_ms)
             self._handle.registerTimer(deadline_ms)
             known.timer_ms = deadline_ms
         if known.brokers or known.gone:

@@ -24,6 +24,13 @@ class FleetSettings(Section):
     space_brokers_min: int = Field(2, ge=1, description="Number of such brokers that it takes at least.")
     space_after_ms: Ms = Field(300_000, description="How long space must be short before fleet_space fires.")
     space_hold_ms: Ms = Field(600_000, description="How long space must suffice before fleet_space ends.")
+    restart_brokers_min: int = Field(
+        2, ge=1, description="Number of brokers away and back within the grace from which it is a rolling restart."
+    )
+    restart_window_ms: Ms = Field(
+        900_000,
+        description="How long after one broker's restart the next one belongs to the same rolling restart; 0: never.",
+    )
     update_interval_ms: Ms = Field(
         60_000, description="How often an alert tells of numbers that moved a little; doubled ones are told at once."
     )

@@ -7,8 +7,11 @@ Timers of brokers run out over some seconds, so nothing is decided before ``sile
                                  └── all are silent ──▶ one alert for the cluster ◀──┘
                                                           │        │
                           all are reported again: resolved ◀┘        └──▶ some are not, gather: narrowed to one each
+
+While maintenance runs for a silent broker its alert is a note; for the cluster it is one if that holds for all.
 """
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -18,12 +21,11 @@ from logdirwatch.detect.brokers import SILENT
 from logdirwatch.fleet import risk, wording
 from logdirwatch.fleet.book import Claim, Details, key
 from logdirwatch.fleet.desk import Desk
-from logdirwatch.fleet.memory import BrokerDigest, FleetMemory
+from logdirwatch.fleet.memory import BrokerDigest, FleetAlert, FleetMemory
 from logdirwatch.fleet.settings import FleetSettings
 from logdirwatch.model.vocabulary import BrokerStatus, Rule, Severity
 
 RULE = Rule.BROKER_UNKNOWN
-_CLAIM = Claim(Severity.CRITICAL, BrokerStatus.UNKNOWN)
 _ABOUT_CLUSTERS = (Rule.PARTITIONS_AT_RISK, Rule.FLEET_SPACE)
 
 
@@ -31,6 +33,7 @@ def follow(desk: Desk, broker: int, now_ms: int) -> None:
     """Take note of a broker's new record: one that is reported again ends its alert."""
     digest, newest_ms = desk.memory.brokers[broker], desk.memory.newest_ms
     if digest.is_silent:
+        _follow_plan(desk, broker, digest, now_ms)
         return
     desk.book.resolve(RULE, broker, _why_reported(digest), newest_ms, to_status=digest.status)
     if desk.book.get(RULE) is not None:
@@ -52,7 +55,9 @@ def judge(desk: Desk, now_ms: int) -> None:
     is_told = desk.book.get(RULE) is not None
     if sums.silent_brokers and sums.silent_brokers == sums.brokers:
         memory.regather_ms = None
-        if not is_told and any(_due_ms(desk, digest) <= now_ms for digest in memory.brokers.values()):
+        if is_told:
+            _tell_cluster(desk, now_ms)
+        elif any(_due_ms(desk, digest) <= now_ms for digest in memory.brokers.values()):
             _raise_for_cluster(desk, now_ms)
     elif not is_told:
         _raise_for_brokers(desk, now_ms)
@@ -65,14 +70,38 @@ def judge(desk: Desk, now_ms: int) -> None:
 
 def next_deadline_ms(memory: FleetMemory, settings: FleetSettings) -> int | None:
     """Return when ``judge`` has something to decide next; None when only a record can change anything."""
-    if key(RULE) in memory.alerts:
-        return memory.regather_ms
-    silent = {
-        broker: digest.silent_at_ms for broker, digest in memory.brokers.items() if digest.silent_at_ms is not None
-    }
+    silent = {broker: digest for broker, digest in memory.brokers.items() if digest.is_silent}
+    if (told := memory.alerts.get(key(RULE))) is not None:
+        if memory.regather_ms is not None or told.severity is not Severity.INFO:
+            return memory.regather_ms
+        return min(_planned_ends(silent.values()), default=None)
     are_all = len(silent) == len(memory.brokers)
-    waiting = [since_ms for broker, since_ms in silent.items() if are_all or key(RULE, broker) not in memory.alerts]
-    return min(waiting) + settings.silence_gather_ms if waiting else None
+    opened = {broker: memory.alerts.get(key(RULE, broker)) for broker in silent}
+    due = [
+        (digest.silent_at_ms or 0) + settings.silence_gather_ms
+        for broker, digest in silent.items()
+        if are_all or opened[broker] is None
+    ]
+    notes = [broker for broker, alert in opened.items() if alert is not None and alert.severity is Severity.INFO]
+    return min([*due, *_planned_ends(silent[broker] for broker in notes)], default=None)
+
+
+def _planned_ends(digests: Iterable[BrokerDigest]) -> list[int]:
+    return [digest.maintenance_until_ms for digest in digests if digest.maintenance_until_ms is not None]
+
+
+def _claim(digests: Iterable[BrokerDigest], now_ms: int) -> Claim:
+    """Return what is claimed of silent brokers: a note while maintenance runs for all of them."""
+    is_planned = all((digest.maintenance_until_ms or 0) > now_ms for digest in digests)
+    return Claim(Severity.INFO if is_planned else Severity.CRITICAL, BrokerStatus.UNKNOWN)
+
+
+def _follow_plan(desk: Desk, broker: int, digest: BrokerDigest, now_ms: int) -> None:
+    """Tell anew of a silent broker whose maintenance may have begun or ended."""
+    if desk.book.get(RULE, broker) is not None:
+        _tell_broker(desk, broker, digest, now_ms)
+    elif desk.book.get(RULE) is not None:
+        _tell_cluster(desk, now_ms)
 
 
 def _gather_again(desk: Desk, now_ms: int) -> None:
@@ -96,23 +125,33 @@ def _why_reported(digest: BrokerDigest) -> str:
 
 def _raise_for_brokers(desk: Desk, now_ms: int) -> None:
     for broker, digest in sorted(desk.memory.brokers.items()):
-        if digest.is_silent and _due_ms(desk, digest) <= now_ms and desk.book.get(RULE, broker) is None:
-            origin = f"silence/{digest.at_ms}/{digest.sequence}/{desk.memory.turns}"
-            desk.book.fire(RULE, broker, _CLAIM, partial(_of_broker, desk, broker, digest), now_ms, origin)
+        if digest.is_silent and _due_ms(desk, digest) <= now_ms:
+            _tell_broker(desk, broker, digest, now_ms)
+
+
+def _tell_broker(desk: Desk, broker: int, digest: BrokerDigest, now_ms: int) -> None:
+    claim = _claim([digest], now_ms)
+    origin = f"silence/{digest.at_ms}/{digest.sequence}/{desk.memory.turns}"
+    desk.book.fire(RULE, broker, claim, partial(_of_broker, desk, broker, digest, claim.severity), now_ms, origin)
+
+
+def _tell_cluster(desk: Desk, now_ms: int) -> FleetAlert:
+    claim = _claim((digest for digest in desk.memory.brokers.values() if digest.is_silent), now_ms)
+    origin = f"silence/{desk.memory.newest_ms}/{desk.memory.turns}"
+    return desk.book.fire(RULE, None, claim, partial(_of_cluster, desk, claim.severity), now_ms, origin)
 
 
 def _raise_for_cluster(desk: Desk, now_ms: int) -> None:
     newest_ms = desk.memory.newest_ms
     desk.memory.turns += 1
-    origin = f"silence/{newest_ms}/{desk.memory.turns}"
-    alert = desk.book.fire(RULE, None, _CLAIM, partial(_of_cluster, desk), now_ms, origin)
+    alert = _tell_cluster(desk, now_ms)
     for broker in sorted(desk.memory.brokers):
         desk.book.resolve(RULE, broker, "merged", now_ms, to_status=BrokerStatus.UNKNOWN, merged_into=alert.alert_id)
     for rule in _ABOUT_CLUSTERS:
         desk.book.mark_stale(rule, newest_ms, now_ms)
 
 
-def _of_broker(desk: Desk, broker: int, digest: BrokerDigest) -> Details:
+def _of_broker(desk: Desk, broker: int, digest: BrokerDigest, severity: Severity) -> Details:
     fullest = max(
         (disk for disk in desk.tally.disks_of(broker, digest) if disk.used_ratio is not None),
         key=lambda disk: disk.used_ratio or 0.0,
@@ -123,17 +162,20 @@ def _of_broker(desk: Desk, broker: int, digest: BrokerDigest) -> Details:
         "last_seen_ms": digest.last_seen_ms,
         "brokers": desk.tally.sums.brokers,
         "silent_brokers": desk.tally.sums.silent_brokers,
+        "maintenance_until_ms": digest.maintenance_until_ms,
         "fullest": None if fullest is None else {"log_dir": fullest.paths[0], "used_ratio": fullest.used_ratio},
     }
     affected = {} if digest.partitions is None else msgspec.to_builtins(digest.partitions)
-    return Details(evidence, affected, wording.broker_silent(broker, evidence))
+    summary = wording.broker_silent(broker, evidence, is_planned=severity is Severity.INFO)
+    return Details(evidence, affected, summary)
 
 
-def _of_cluster(desk: Desk) -> Details:
+def _of_cluster(desk: Desk, severity: Severity) -> Details:
     evidence = {
         "reason": f"{SILENT}no collector reports any broker",
         "last_seen_ms": desk.memory.newest_ms,
         "brokers": desk.tally.sums.brokers,
         "silent_brokers": desk.tally.sums.silent_brokers,
     }
-    return Details(evidence, risk.affected(desk), wording.cluster_silent(desk.memory.cluster, desk.tally.sums.brokers))
+    summary = wording.cluster_silent(desk.memory.cluster, desk.tally.sums.brokers, is_planned=severity is Severity.INFO)
+    return Details(evidence, risk.affected(desk), summary)

@@ -6,6 +6,7 @@ from logdirwatch.detect.wording import NIGHT_S
 from logdirwatch.report.units import human_bytes, human_ms, human_ratio
 
 _NAMED = 3
+_LISTED = 8
 _WAITS = "can wait until morning"
 _RISK_WAITS = {
     "leaderless": "no, because nobody can read or write what has no leader",
@@ -32,23 +33,40 @@ def fleet_space(cluster: str, evidence: dict[str, Any], urgent: int, at_ms: int)
     )
 
 
-def broker_silent(broker: int, evidence: dict[str, Any]) -> str:
+def broker_silent(broker: int, evidence: dict[str, Any], *, is_planned: bool) -> str:
     """Say that nobody reports one broker while others are reported."""
     fullest = evidence["fullest"]
     seen = f"; last seen: {fullest['log_dir']} at {human_ratio(fullest['used_ratio'])}" if fullest else ""
     others = evidence["brokers"] - evidence["silent_brokers"]
     return (
         f"Broker {broker} is unknown: no collector reports it, while {others} of the cluster's {evidence['brokers']} "
-        f"are reported{seen}; {_WAITS}: no, because nobody sees its disks"
+        f"are reported{seen}; {_WAITS}: {_waits_for_sight(is_planned=is_planned)}"
     )
 
 
-def cluster_silent(cluster: str, brokers: int) -> str:
+def cluster_silent(cluster: str, brokers: int, *, is_planned: bool) -> str:
     """Say that nobody reports any broker of a cluster."""
     who = "its only broker" if brokers == 1 else f"any of its {brokers} brokers"
     return (
         f"Cluster {cluster} is unknown: no collector reports {who} any more; look at the collector and its way to the "
-        f"telemetry cluster first; {_WAITS}: no, because nobody sees its disks"
+        f"telemetry cluster first; {_WAITS}: {_waits_for_sight(is_planned=is_planned)}"
+    )
+
+
+def _waits_for_sight(*, is_planned: bool) -> str:
+    return "yes, because it is planned: maintenance runs" if is_planned else "no, because nobody sees its disks"
+
+
+def rolling_restart(cluster: str, evidence: dict[str, Any], in_turn: list[int]) -> str:
+    """Say which brokers were away and are back in time."""
+    names = ", ".join(map(str, in_turn[:_LISTED])) + (", ..." if len(in_turn) > _LISTED else "")
+    more = evidence["away_brokers"]
+    away = f", {more} more {'is' if more == 1 else 'are'} away now" if more else ""
+    return (
+        f"Cluster {cluster}: rolling restart: {evidence['restarted_brokers']} of {evidence['brokers']} brokers were "
+        f"away for at most {human_ms(evidence['longest_away_ms'])} and are back ({names}){away}; "
+        f"{_WAITS}: yes, because a broker that stays away longer than {human_ms(evidence['grace_ms'])} has an alert of "
+        "its own"
     )
 
 

@@ -1,16 +1,18 @@
 """The Spark application: checks first, then the queries that were asked for."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import structlog
 from py4j.protocol import Py4JNetworkError
 from pyspark.sql import SparkSession
 
 from logdirwatch.errors import UserError
-from logdirwatch.jobs import checks, detect, fast_lane, fleet, recommend, store, store_inventory
+from logdirwatch.jobs import checks, detect, fast_lane, fleet, pipeline, recommend, store, store_inventory
 from logdirwatch.jobs.runner import Runner, Start
 from logdirwatch.jobs.session import build_session, end_session
 from logdirwatch.model import topics
+from logdirwatch.pipeline.rejects import Rejects
 from logdirwatch.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -23,6 +25,10 @@ QUERIES: dict[str, Start] = {
     store_inventory.NAME: store_inventory.start,
     recommend.NAME: recommend.start,
 }
+
+
+COUNTING = {store.NAME: store.start, store_inventory.NAME: store_inventory.start}
+"""The queries that see what cannot be read."""
 
 
 def run(settings: Settings, names: Sequence[str]) -> None:
@@ -50,7 +56,15 @@ def _check_slots(names: Sequence[str], slots: int, events_partitions: int) -> No
 
 
 def _run(spark: SparkSession, settings: Settings, names: Sequence[str]) -> None:
-    runner = Runner(spark, settings, {name: QUERIES[name] for name in names})
+    rejects = Rejects()
+    runner = Runner(spark, settings, {name: _noting(name, rejects) for name in names})
     runner.stop_on_signals()
-    runner.run(on_started=lambda: log.info("stream.running", queries=list(names)))
+    with pipeline.watching(spark, settings, names, runner.queries, rejects):
+        runner.run(on_started=lambda: log.info("stream.running", queries=list(names)))
     log.info("stream.stopped")
+
+
+def _noting(name: str, rejects: Rejects) -> Start:
+    """Return how to start a query so that it notes what it cannot read."""
+    counting = COUNTING.get(name)
+    return QUERIES[name] if counting is None else partial(counting, note=partial(rejects.note, name))

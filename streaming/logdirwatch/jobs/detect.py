@@ -1,27 +1,34 @@
-"""The query ``detect``: metrics and events in, alerts and state out. Kafka to Kafka, no table on this path."""
+"""The query ``detect``: metrics, events, decisions in, alerts and state out. Kafka to Kafka, no table on this path."""
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 from pyspark.sql.streaming.query import StreamingQuery
 
-from logdirwatch.detect.processor import HEARTBEAT_BROKER, BrokerProcessor
+from logdirwatch.detect.processor import HEARTBEAT_BROKER, PIPELINE_BROKER, BrokerProcessor
 from logdirwatch.jobs.session import KAFKA_ROWS, every, few_tasks, kafka_stream, start_query, to_kafka
 from logdirwatch.jobs.start_state import start_state
 from logdirwatch.model import topics
+from logdirwatch.model.vocabulary import NO_CLUSTER
 from logdirwatch.settings import Settings
 
 NAME = "detect"
-TOPICS = (topics.METRICS, topics.EVENTS)
+TOPICS = (topics.METRICS, topics.EVENTS, topics.DECISIONS)
 
 
 def keyed(records: DataFrame, default_cluster: str) -> DataFrame:
-    """Add the key (cluster, broker) to raw records; one that names no broker is ``store``'s to reject."""
+    """Add the key (cluster, broker) to raw records; one that names no broker is not for ``detect``."""
     peek = F.from_json(F.col("value").cast("string"), "type string, cluster string, broker bigint")
-    broker = F.when(F.col("peek.type") == "heartbeat", F.lit(HEARTBEAT_BROKER)).otherwise(F.col("peek.broker"))
+    is_pipeline = F.col("peek.type") == "pipeline"
+    cluster = F.when(is_pipeline, F.lit(NO_CLUSTER)).otherwise(F.coalesce("peek.cluster", F.lit(default_cluster)))
+    broker = (
+        F.when(is_pipeline, F.lit(PIPELINE_BROKER))
+        .when(F.col("peek.type") == "heartbeat", F.lit(HEARTBEAT_BROKER))
+        .otherwise(F.col("peek.broker"))
+    )
     return (
         records.withColumn("peek", peek)
         .select(
-            F.coalesce("peek.cluster", F.lit(default_cluster)).alias("cluster"),
+            cluster.alias("cluster"),
             broker.alias("broker"),
             "topic",
             "partition",

@@ -44,10 +44,11 @@ class Runner:
     settings: Settings
     starts: Mapping[str, Start]
     stop_requested: threading.Event = field(default_factory=threading.Event)
+    supervised: list[Supervised] = field(default_factory=list)
 
     def run(self, on_started: Callable[[], None] = lambda: None) -> None:
         """Start every query and keep it running; returns after a clean stop."""
-        queries = [Supervised(name, start) for name, start in self.starts.items()]
+        queries = self.supervised = [Supervised(name, start) for name, start in self.starts.items()]
         with ThreadPoolExecutor(len(queries)) as pool:
             list(pool.map(self._start, queries))
         on_started()
@@ -55,6 +56,10 @@ class Runner:
             for query in queries:
                 self._look_after(query)
         self._stop(queries)
+
+    def queries(self) -> dict[str, StreamingQuery | None]:
+        """Return the queries by name; None for one that does not run."""
+        return {supervised.name: supervised.query for supervised in self.supervised}
 
     def stop_on_signals(self) -> None:
         """Let SIGTERM and SIGINT ask for a clean stop."""

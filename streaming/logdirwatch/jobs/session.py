@@ -119,6 +119,19 @@ def checkpoint(settings: Settings, name: str) -> str:
     return f"{settings.checkpoints.path.rstrip('/')}/{name}"
 
 
+def last_commit_ms(spark: SparkSession, settings: Settings, names: Sequence[str]) -> int | None:
+    """Return when any of the queries last ended a batch, wherever the checkpoints lie; None when none ever did."""
+    jvm = spark._jvm  # noqa: SLF001 - PySpark has no other way to a file system that is not local
+    assert jvm is not None
+    conf = spark._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001
+    times = []
+    for name in names:
+        path = jvm.org.apache.hadoop.fs.Path(f"{checkpoint(settings, name)}/commits")
+        files = path.getFileSystem(conf)
+        times += [file.getModificationTime() for file in files.listStatus(path)] if files.exists(path) else []
+    return max(times, default=None)
+
+
 def start_query(
     writer: DataStreamWriter,
     settings: Settings,

@@ -8,16 +8,21 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import msgspec
 import structlog
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
+from logdirwatch.detect import pipeline_memory
 from logdirwatch.detect.brokers import SILENT
 from logdirwatch.detect.memory import MEMORY_VERSION
+from logdirwatch.detect.processor import PIPELINE_BROKER
 from logdirwatch.jobs.session import checkpoint
 from logdirwatch.kafka_clients import admin, read_all, spark_options
 from logdirwatch.model import topics
+from logdirwatch.model.records import AlertRecord
+from logdirwatch.model.vocabulary import NO_CLUSTER, PIPELINE_RULES
 from logdirwatch.settings import Settings
 from logdirwatch.store.schemas import BROKER_STATE
 from logdirwatch.store.tables import Tables
@@ -47,7 +52,8 @@ def start_state(spark: SparkSession, settings: Settings, name: str, sources: Seq
         if count := states.count():
             log.warning("detect.starts_from_state", reason="no checkpoint", read_from=place, brokers=count)
             offsets = starting_offsets(lowest_positions(states), _partitions(settings, sources))
-            return StartState(memories_of(states), json.dumps(offsets))
+            memories = with_pipeline(spark, memories_of(states), _pipeline_alerts(spark, settings))
+            return StartState(memories, json.dumps(offsets))
         states.unpersist()
     return None
 
@@ -73,15 +79,35 @@ def _from_topic(spark: SparkSession, settings: Settings) -> DataFrame | None:
     """
     if next(read_all(settings.telemetry, topics.STATE), None) is None:
         return None
+    return _records(spark, settings, topics.STATE).groupBy("key").agg(F.max_by("record", "offset").alias("record"))
+
+
+def _records(spark: SparkSession, settings: Settings, topic: str) -> DataFrame:
+    """Return key, offset and record, its JSON, of everything in a topic."""
     return (
         spark.read.format("kafka")
         .options(**spark_options(settings.telemetry))
-        .option("subscribe", topics.STATE)
+        .option("subscribe", topic)
         .option("failOnDataLoss", "false")
         .load()
-        .groupBy("key")
-        .agg(F.max_by(F.col("value").cast("string"), "offset").alias("record"))
+        .select("key", "offset", F.col("value").cast("string").alias("record"))
     )
+
+
+def _pipeline_alerts(spark: SparkSession, settings: Settings) -> list[str]:
+    """Return the last revision of every alert about the stream itself: no state record carries them."""
+    is_about_it = F.get_json_object("record", "$.rule").isin([str(rule) for rule in PIPELINE_RULES])
+    found = _records(spark, settings, topics.ALERTS).where(is_about_it)
+    return [row["last"] for row in found.groupBy("key").agg(F.max_by("record", "offset").alias("last")).collect()]
+
+
+def with_pipeline(spark: SparkSession, memories: DataFrame, alerts: Sequence[str]) -> DataFrame:
+    """Return the memories with that of the stream's own queries, as its alerts (their JSON) leave it."""
+    memory = pipeline_memory.restored(msgspec.json.decode(alert, type=AlertRecord) for alert in alerts)
+    if not memory.queries:
+        return memories
+    row = NO_CLUSTER, PIPELINE_BROKER, pipeline_memory.MEMORY_VERSION, pipeline_memory.CODEC.encode(memory)
+    return memories.unionByName(spark.createDataFrame([row], memories.schema))
 
 
 def _from_table(spark: SparkSession, settings: Settings) -> DataFrame | None:

@@ -7,6 +7,7 @@ from logdirwatch.jobs.session import every, few_tasks, kafka_stream, start_query
 from logdirwatch.model import topics
 from logdirwatch.settings import Settings
 from logdirwatch.store.batch import taken_in
+from logdirwatch.store.rejects import Note, forget, rejected_rows
 from logdirwatch.store.tables import Tables, short_errors
 from logdirwatch.store.write import WRITTEN, write_batch
 
@@ -14,13 +15,14 @@ NAME = "store"
 TOPICS = (topics.METRICS, topics.EVENTS, topics.STATE, topics.ALERTS, topics.ACTIONS, topics.DECISIONS)
 
 
-def start(spark: SparkSession, settings: Settings) -> StreamingQuery:
-    """Create the tables that are missing and start the query."""
+def start(spark: SparkSession, settings: Settings, note: Note = forget) -> StreamingQuery:
+    """Create the tables that are missing and start the query; ``note`` is told what a batch could not read."""
     Tables(spark, settings).create_missing(WRITTEN)
 
     def write(records: DataFrame, batch_id: int) -> None:
         with short_errors(NAME, batch_id), taken_in(records, settings.default_cluster) as batch:
             write_batch(batch, Tables(records.sparkSession, settings))
+            note(rejected_rows(batch))
 
     writer = few_tasks(kafka_stream(spark, settings, TOPICS), settings).writeStream.foreachBatch(write)
     return start_query(writer, settings, NAME, every(settings.stream.store_trigger))

@@ -4,8 +4,6 @@ import hashlib
 import shutil
 from pathlib import Path
 
-import pyspark
-
 from logdirwatch import jars
 from logdirwatch.local.jvm import find_java
 
@@ -15,6 +13,8 @@ _NAME = "spark-classes-{}.jsa"
 
 def java_options(jars_home: Path, folder: Path) -> str:
     """Return the options of a driver that uses the archive or, where there is none yet, leaves it in ``folder``."""
+    import pyspark  # noqa: PLC0415 - takes a moment that commands without Spark should not pay for
+
     _, version = find_java()
     key = "\n".join((version, pyspark.__version__, *jars.SPARK_COORDINATES))
     name = _NAME.format(hashlib.sha256(key.encode()).hexdigest()[:12])

@@ -28,6 +28,7 @@ EpochMs = Annotated[int, Meta(ge=0, le=2**53)]
 Bytes = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Long = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+Offset = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Revision = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Name = Annotated[str, Meta(min_length=1)]
 
@@ -61,6 +62,21 @@ class PartitionHealth(Struct, frozen=True, kw_only=True):
     examples: list[str] = []
 
 
+class ReplicaMoves(Struct, frozen=True, kw_only=True):
+    """Running moves and the throttles set for them, as the inventory scan at ``at_ms`` saw them.
+
+    ``reassignments`` are partitions of the whole cluster that are being reassigned, ``copies`` this broker's copies to
+    another of its directories. ``throttles`` are the rates in bytes per second that are set on this broker itself, by
+    their key; ``throttled_replicas`` its replicas that the lists of topics name.
+    """
+
+    at_ms: EpochMs
+    reassignments: Count | None = None
+    copies: Count | None = None
+    throttles: dict[str, Offset] | None = None
+    throttled_replicas: Count | None = None
+
+
 class MetricsRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="metrics"):
     """``logdir.metrics``: one record a broker and poll, whatever the answer was."""
 
@@ -84,6 +100,7 @@ class MetricsRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="me
     partitions: PartitionHealth | None = None
     metrics: dict[str, float | None] = {}
     configs: dict[str, str | None] | None = None
+    moves: ReplicaMoves | None = None
 
 
 class HeartbeatRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="heartbeat"):
@@ -94,6 +111,47 @@ class HeartbeatRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="
     timestamp_ms: EpochMs
     collector: str = ""
     interval_ms: Annotated[int, Meta(gt=0, le=2**31 - 1)] = 10_000
+
+
+class RejectedRows(Struct, frozen=True, kw_only=True):
+    """Records of one topic that could not be read for one reason; ``example`` is one's topic/partition/offset."""
+
+    topic: Name
+    reason: str
+    rows: Offset
+    example: str
+
+
+class LostRange(Struct, frozen=True, kw_only=True):
+    """Records of one partition that Kafka deleted before they were read; ``to_offset`` is the first one left."""
+
+    topic: Name
+    partition: Count
+    from_offset: Offset
+    to_offset: Offset
+
+
+class PipelineRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="pipeline"):
+    """``logdir.metrics``, key ``pipeline/query``: how one query of the stream fares, as the stream itself sees it.
+
+    One is written while there is something to tell, else one in ``interval_ms``. ``lag_ms`` is how long ago the query
+    had read all that there was, ``behind`` what it has not read, by topic; both are ``None`` when nobody knows.
+    ``away_ms`` is how long the stream had been away, told once by one query if it then found something unread.
+    ``read_rows``, ``rejected`` and ``lost`` count from the record before.
+    """
+
+    version: Version
+    query: Name
+    timestamp_ms: EpochMs
+    interval_ms: Annotated[int, Meta(gt=0, le=2**31 - 1)] = 600_000
+    trigger_ms: Offset = 0
+    is_active: bool = True
+    lag_ms: Offset | None = None
+    away_ms: Offset | None = None
+    behind: dict[str, Offset] | None = None
+    read_rows: Offset | None = None
+    rejected: list[RejectedRows] = []
+    lost: list[LostRange] = []
 
 
 class EventRecord(Struct, frozen=True, kw_only=True):
@@ -271,7 +329,8 @@ class StateRecord(Struct, frozen=True, kw_only=True):
     """``logdir.state``, key ``cluster/broker``: what ``detect`` now believes; the highest ``sequence`` holds.
 
     ``machine`` is the state machine's own memory, from which ``detect`` starts again when its checkpoint is lost;
-    ``positions`` are the input offsets (``topic/partition``) up to which the record holds.
+    ``positions`` are the input offsets (``topic/partition``) up to which the record holds. ``maintenance_until_ms`` is
+    set while a maintenance runs, ``recovering_logs`` while the broker recovers its logs before it serves.
     """
 
     version: Version
@@ -294,6 +353,10 @@ class StateRecord(Struct, frozen=True, kw_only=True):
     partitions: PartitionHealth | None = None
     transitions: list[Transition] = []
     positions: dict[str, int] = {}
+    maintenance_until_ms: Long | None = None
+    maintenance_by: str | None = None
+    maintenance_reason: str | None = None
+    recovering_logs: Long | None = None
     machine: str
 
 
@@ -324,7 +387,11 @@ class AlertRecord(Struct, frozen=True, kw_only=True):
 
 
 class ActionRecord(Struct, frozen=True, kw_only=True):
-    """``logdir.actions``: one revision of one recommendation; ``commands`` are ready to paste into a POSIX shell."""
+    """``logdir.actions``: one revision of one recommendation; ``commands`` are ready to paste into a POSIX shell.
+
+    ``position`` is its place among the actions of its alert: the gentlest comes first, what wins time and what keeps
+    the rest right after.
+    """
 
     version: Version
     action_id: Name
@@ -351,10 +418,26 @@ class ActionRecord(Struct, frozen=True, kw_only=True):
     observed: dict[str, Any] | None = None
     status_reason: str | None = None
     decision: dict[str, Any] | None = None
+    position: Count | None = None
+
+
+class AlertPattern(Struct, frozen=True, kw_only=True):
+    """The alerts that a silence is about, besides one by its id; ``log_dir`` is a shell pattern, null matches all."""
+
+    cluster: Name | None = None
+    rule: Rule | None = None
+    broker: BrokerId | None = None
+    log_dir: Name | None = None
 
 
 class DecisionRecord(Struct, frozen=True, kw_only=True):
-    """``logdir.decisions``: what a person said of an alert or action."""
+    """``logdir.decisions``: what a person said of an alert, an action or a broker.
+
+    Of one decision about one ``id`` that of the highest ``at_ms`` holds; what ends at its ``at_ms`` ends what was said
+    before. ``id`` is that of the alert or action; of a maintenance it is ``cluster/broker``, and ``cluster`` and
+    ``broker`` are required. ``severity`` is the loudest that an acknowledgement or silence covers (null: all), counted
+    from the alert's ``revision`` on.
+    """
 
     version: Version
     id: Name
@@ -364,3 +447,8 @@ class DecisionRecord(Struct, frozen=True, kw_only=True):
     at_ms: EpochMs
     until_ms: EpochMs | None = None
     cluster: Name | None = None
+    broker: BrokerId | None = None
+    owner: Name | None = None
+    severity: Severity | None = None
+    revision: Revision | None = None
+    matching: AlertPattern | None = None

@@ -190,13 +190,29 @@ class ActionStatus(StrEnum):
 
 
 class Decision(StrEnum):
-    """What a person said of an alert or action."""
+    """What a person said of an alert, an action or a broker."""
 
     ACKNOWLEDGE = "acknowledge"
     SILENCE = "silence"
     ACCEPT = "accept"
     REJECT = "reject"
+    MAINTENANCE = "maintenance"
 
+
+NO_CLUSTER = "*"
+"""The cluster of alerts about logdirwatch itself: the telemetry of all clusters goes through it."""
+
+PIPELINE_RULES = (Rule.PIPELINE_LAGGING, Rule.PIPELINE_REJECTS, Rule.PIPELINE_DATA_LOSS)
+"""The rules about logdirwatch itself."""
+
+LEADER_THROTTLE = "leader.replication.throttled.rate"
+FOLLOWER_THROTTLE = "follower.replication.throttled.rate"
+LOG_DIR_THROTTLE = "replica.alter.log.dirs.io.max.bytes.per.second"
+REPLICATION_THROTTLES = (LEADER_THROTTLE, FOLLOWER_THROTTLE)
+"""Kafka's limits of moves between brokers, and between the directories of one broker."""
+
+THROTTLED_REPLICAS = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
+"""A topic's lists of the replicas that the limits between brokers hold for."""
 
 SCRAPE_AGE_MS = "scrape_age_ms"
 """The metric that tells how old the values of a broker's exporter are in a record."""

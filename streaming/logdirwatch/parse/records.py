@@ -20,9 +20,10 @@ from logdirwatch.model.records import (
     HostRecord,
     InventoryRecord,
     MetricsRecord,
+    PipelineRecord,
     StateRecord,
 )
-from logdirwatch.model.vocabulary import EventName
+from logdirwatch.model.vocabulary import Decision, EventName
 from logdirwatch.parse.log_dirs_tool import Arrival, Listing, is_listing, read_listing
 
 VERSION = 1
@@ -32,6 +33,7 @@ Record = (
     MetricsRecord
     | HeartbeatRecord
     | HostRecord
+    | PipelineRecord
     | EventRecord
     | InventoryRecord
     | Listing
@@ -90,6 +92,7 @@ _ENVELOPE = msgspec.json.Decoder(_Envelope)
 _METRICS = msgspec.json.Decoder(MetricsRecord)
 _HEARTBEAT = msgspec.json.Decoder(HeartbeatRecord)
 _HOST = msgspec.json.Decoder(HostRecord)
+_PIPELINE = msgspec.json.Decoder(PipelineRecord)
 _EVENT = msgspec.json.Decoder(EventRecord)
 _INVENTORY: msgspec.json.Decoder[InventoryRecord] = msgspec.json.Decoder(InventoryRecord)
 _STATE = msgspec.json.Decoder(StateRecord)
@@ -104,7 +107,7 @@ _EVENT_NUMBERS = {1: EventName.LOG_DIR_FAILURE.value, "1": EventName.LOG_DIR_FAI
 _LONE_SURROGATE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])")
 
 
-def _metrics(value: bytes, _: Arrival) -> MetricsRecord | HeartbeatRecord | HostRecord:
+def _metrics(value: bytes, _: Arrival) -> MetricsRecord | HeartbeatRecord | HostRecord | PipelineRecord:
     record: MetricsRecord | HostRecord
     try:
         record = _METRICS.decode(value)
@@ -112,6 +115,8 @@ def _metrics(value: bytes, _: Arrival) -> MetricsRecord | HeartbeatRecord | Host
         kind = _ENVELOPE.decode(value).type
         if kind == "heartbeat":
             return _HEARTBEAT.decode(value)
+        if kind == "pipeline":
+            return _PIPELINE.decode(value)
         if kind != "host":
             raise
         record = _HOST.decode(value)
@@ -148,6 +153,15 @@ def _state(value: bytes, _: Arrival) -> StateRecord:
     return record
 
 
+def _decision(value: bytes, _: Arrival) -> DecisionRecord:
+    record = _DECISION.decode(value)
+    if record.decision is Decision.MAINTENANCE:
+        missing = [name for name in ("cluster", "broker") if getattr(record, name) is None]
+        if missing:
+            raise ValueError(f"a maintenance names its {' and '.join(missing)} - at `$.{missing[0]}`")
+    return record
+
+
 def _refuse_repeats(paths: Sequence[str]) -> None:
     if len(set(paths)) < len(paths):
         repeated = next(path for path in paths if paths.count(path) > 1)
@@ -161,7 +175,7 @@ _READERS: dict[str, Callable[[bytes, Arrival], Record]] = {
     topics.STATE: _state,
     topics.ALERTS: lambda value, _: _ALERT.decode(value),
     topics.ACTIONS: lambda value, _: _ACTION.decode(value),
-    topics.DECISIONS: lambda value, _: _DECISION.decode(value),
+    topics.DECISIONS: _decision,
 }
 
 

@@ -1,25 +1,44 @@
 """The alert list: which alerts are shown, in which order, in which words."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from rich.console import RenderableType
 from rich.text import Text
 
+from logdirwatch.decisions import Standing
+from logdirwatch.errors import UserError
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import AlertStatus
 from logdirwatch.report.folding import is_heartbeat
+from logdirwatch.report.handling import NOTHING_SAID, marks
 from logdirwatch.report.layout import sentences
 from logdirwatch.report.units import human_ago
 from logdirwatch.report.words import change, colour, place, short_id, utc
 
 
-def listed(alerts: Iterable[AlertRecord], *, everything: bool) -> list[AlertRecord]:
+def listed(
+    alerts: Iterable[AlertRecord], standings: Mapping[str, Standing] | None = None, *, everything: bool
+) -> list[AlertRecord]:
     """Return the alerts to show: loudest first, what halts a whole broker before the rest, then the oldest.
 
-    Resolved ones come last, and only if asked for.
+    Silenced ones (``standings`` by ``alert_id``) come behind them, resolved ones last and only if asked for.
     """
+    silenced = {name for name, standing in (standings or {}).items() if standing.silenced is not None}
     shown = [a for a in alerts if not is_heartbeat(a) and (everything or a.status is AlertStatus.FIRING)]
-    return sorted(shown, key=_rank)
+    return sorted(sorted(shown, key=_rank), key=lambda alert: (_rank(alert)[0], alert.alert_id in silenced))
+
+
+def find(alerts: Iterable[AlertRecord], identity: str) -> AlertRecord:
+    """Return the alert that ``identity``, or its beginning, names.
+
+    Raises UserError when none or several do.
+    """
+    found = [a for a in alerts if a.alert_id.startswith(identity) and not is_heartbeat(a)] if identity else []
+    if not found:
+        raise UserError(f"no alert {identity!r}; the known ones: logdirwatch alerts --all")
+    if len(found) > 1:
+        raise UserError(f"{len(found)} alerts begin with {identity}; write more of the id", exit_code=2)
+    return found[0]
 
 
 def _rank(alert: AlertRecord) -> tuple[bool, int, bool, int, str]:
@@ -27,8 +46,11 @@ def _rank(alert: AlertRecord) -> tuple[bool, int, bool, int, str]:
     return is_over, -alert.severity.rank, spares_broker, alert.opened_at_ms, alert.alert_id
 
 
-def view(alerts: Iterable[AlertRecord], now_ms: int, width: int) -> RenderableType:
+def view(
+    alerts: Iterable[AlertRecord], now_ms: int, width: int, standings: Mapping[str, Standing] | None = None
+) -> RenderableType:
     """Return the alerts for people, at most ``width`` columns wide."""
+    known = standings or {}
     rows = [
         (
             _severity(alert),
@@ -36,14 +58,14 @@ def view(alerts: Iterable[AlertRecord], now_ms: int, width: int) -> RenderableTy
             Text(place(alert.cluster, alert.broker, alert.log_dir, between="\n")),
             Text(human_ago(alert.opened_at_ms, now_ms)),
             Text(short_id(alert.alert_id)),
-            Text(_meaning(alert, now_ms)),
+            Text(" ".join([_meaning(alert, now_ms), *_said(known.get(alert.alert_id))])),
         )
         for alert in alerts
     ]
     return sentences(("severity", "alert", "where", "opened", "id"), rows, width)
 
 
-def line(alert: AlertRecord) -> Text:
+def line(alert: AlertRecord, standing: Standing = NOTHING_SAID) -> Text:
     """Return one revision of one alert on one line."""
     return Text(" ").join(
         [
@@ -52,9 +74,13 @@ def line(alert: AlertRecord) -> Text:
             Text(f"{alert.status:<8}", style=colour(alert.status)),
             Text(f"{alert.rule} {short_id(alert.alert_id)}.{alert.revision} ({alert.lane})"),
             Text(place(alert.cluster, alert.broker, alert.log_dir)),
-            Text(alert.summary),
+            Text(" ".join([alert.summary, *_said(standing)])),
         ]
     )
+
+
+def _said(standing: Standing | None) -> list[str]:
+    return [f"[{mark}]" for mark in marks(standing or NOTHING_SAID)]
 
 
 def _severity(alert: AlertRecord) -> Text:

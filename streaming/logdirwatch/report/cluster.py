@@ -7,8 +7,9 @@ from typing import Any
 from msgspec import Struct
 
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.model.vocabulary import AlertStatus, Lane, ReplicaCause, Severity
+from logdirwatch.model.vocabulary import PIPELINE_RULES, AlertStatus, Lane, ReplicaCause, Severity
 from logdirwatch.report.folding import is_heartbeat
+from logdirwatch.report.handling import Handled, Planned
 
 HEARTBEATS_MISSED = 3
 EXAMPLES = 10
@@ -76,6 +77,16 @@ class Heartbeat(Struct, kw_only=True):
     is_stale: bool
 
 
+class PipelineAlert(Struct, kw_only=True):
+    """An open alert about logdirwatch itself: it falls short for every cluster."""
+
+    rule: str
+    severity: str
+    query: str
+    opened_at_ms: int
+    summary: str
+
+
 class ClusterStatus(Struct, kw_only=True):
     """One cluster; None where the tables or the telemetry cluster could not be asked."""
 
@@ -90,6 +101,9 @@ class ClusterStatus(Struct, kw_only=True):
     fast_lane_proof_ms: int | None
     is_fast_lane_stale: bool
     open_alerts: dict[str, int] | None
+    pipeline_alerts: list[PipelineAlert] | None = None
+    handled_alerts: list[Handled] | None = None
+    maintenance: list[Planned] | None = None
     brokers: list[Broker]
     offline_replicas: list[OfflineReplicas] | None
     partitions_at_risk: dict[str, Risk] | None
@@ -140,6 +154,21 @@ def open_alerts(alerts: Iterable[AlertRecord]) -> dict[str, int]:
     """Return how many alerts fire, by severity from loud to quiet."""
     counts = Counter(a.severity for a in alerts if a.status is AlertStatus.FIRING and not is_heartbeat(a))
     return {str(severity): counts[severity] for severity in reversed(Severity) if counts[severity]}
+
+
+def pipeline_alerts(alerts: Iterable[AlertRecord]) -> list[PipelineAlert]:
+    """Return the alerts about logdirwatch itself that fire, loudest first."""
+    found = [a for a in alerts if a.rule in PIPELINE_RULES and a.status is AlertStatus.FIRING]
+    return [
+        PipelineAlert(
+            rule=alert.rule,
+            severity=alert.severity,
+            query=str(alert.evidence.get("query", "")),
+            opened_at_ms=alert.opened_at_ms,
+            summary=alert.summary,
+        )
+        for alert in sorted(found, key=lambda alert: (-alert.severity.rank, alert.opened_at_ms, alert.alert_id))
+    ]
 
 
 def heartbeats(alerts: Iterable[AlertRecord], now_ms: int) -> list[Heartbeat]:

@@ -7,8 +7,9 @@ from typing import Generic, TypeVar
 import msgspec
 from msgspec import Struct
 
-from logdirwatch.model.records import ActionRecord, AlertRecord
-from logdirwatch.model.vocabulary import Rule
+from logdirwatch.decisions import Severities
+from logdirwatch.model.records import ActionRecord, AlertRecord, DecisionRecord
+from logdirwatch.model.vocabulary import AlertStatus, Rule, Severity
 
 R = TypeVar("R", bound=Struct)
 
@@ -66,9 +67,37 @@ class Latest(Generic[R]):
         self._latest.pop(name, None)
 
 
-def latest_alerts() -> Latest[AlertRecord]:
+class LatestAlerts(Latest[AlertRecord]):
+    """The latest revision of every alert, and how loud those that fire have been."""
+
+    def __init__(self) -> None:
+        super().__init__(AlertRecord, lambda alert: (alert.alert_id, alert.revision))
+        self._severities: dict[str, list[tuple[int, Severity]]] = {}
+
+    def take(self, message: Message) -> AlertRecord | None:
+        """Take one record in; return it if it says something new."""
+        alert = super().take(message)
+        if alert is not None and alert.status is AlertStatus.RESOLVED:
+            self._severities.pop(alert.alert_id, None)
+        elif alert is not None:
+            spoken = self._severities.setdefault(alert.alert_id, [])
+            if not spoken or spoken[-1][1] is not alert.severity:
+                spoken.append((alert.revision, alert.severity))
+        return alert
+
+    def severities(self, alert_id: str) -> Severities:
+        """Return the severities that an alert spoke with while it fired, each with its first revision."""
+        return self._severities.get(alert_id, ())
+
+
+def latest_alerts() -> LatestAlerts:
     """Return an empty fold of ``logdir.alerts``."""
-    return Latest(AlertRecord, lambda alert: (alert.alert_id, alert.revision))
+    return LatestAlerts()
+
+
+def latest_decisions() -> Latest[DecisionRecord]:
+    """Return an empty fold of ``logdir.decisions``: of one decision about one thing the newest holds."""
+    return Latest(DecisionRecord, lambda decision: (f"{decision.decision}/{decision.id}", decision.at_ms))
 
 
 def latest_actions() -> Latest[ActionRecord]:

@@ -12,13 +12,13 @@ from logdirwatch.settings import Settings
 from logdirwatch.store.schemas import TABLES
 
 _CARRIES = {
-    "logdir.metrics": "one record per broker and poll, whatever the answer was; and heartbeats",
+    "logdir.metrics": "one record per broker and poll, whatever the answer was; heartbeats; and how each query fares",
     "logdir.events": "what happened to a directory, from the collector or from brokers in KIP-112's form",
     "logdir.inventory": "where every replica lies, and what every topic is; also the JSON of `kafka-log-dirs`",
     "logdir.state": "what `detect` believes of each broker and its directories",
     "logdir.alerts": "revisions of alerts, and heartbeats that came through",
     "logdir.actions": "revisions of actions",
-    "logdir.decisions": "what people said of alerts and actions",
+    "logdir.decisions": "what people said of alerts, actions and brokers",
 }
 _PARTITIONS = {
     "logdir.metrics": "`topics.metrics_partitions`",

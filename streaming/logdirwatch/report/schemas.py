@@ -13,6 +13,7 @@ RECORDS: dict[str, tuple[str, type | UnionType]] = {
     "metrics": (topics.METRICS, records.MetricsRecord),
     "heartbeat": (topics.METRICS, records.HeartbeatRecord),
     "host": (topics.METRICS, records.HostRecord),
+    "pipeline": (topics.METRICS, records.PipelineRecord),
     "events": (topics.EVENTS, records.EventRecord),
     "inventory": (topics.INVENTORY, records.InventoryRecord),
     "state": (topics.STATE, records.StateRecord),

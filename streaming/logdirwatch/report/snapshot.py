@@ -9,6 +9,7 @@ from logdirwatch.errors import UserError
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.report import cluster as view
 from logdirwatch.report.cluster import ClusterStatus
+from logdirwatch.report.handling import Handling, handled
 from logdirwatch.settings import Settings
 
 Row = Mapping[str, Any]
@@ -21,7 +22,8 @@ ROUNDS_MISSED = 3
 class Snapshot:
     """What was read; ``alerts`` is None when the telemetry cluster could not be asked.
 
-    ``scans`` are the newest inventories, one row a cluster for its topics and one for its directories.
+    ``scans`` are the newest inventories, one row a cluster for its topics and one for its directories. ``handling`` is
+    what people said of alerts and brokers, None when that could not be asked either.
     """
 
     brokers: list[Row]
@@ -30,6 +32,7 @@ class Snapshot:
     replicas: list[Row]
     partitions: list[Row]
     alerts: list[AlertRecord] | None
+    handling: Handling | None = None
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,7 @@ def statuses(snapshot: Snapshot, now_ms: int, patience: Patience, only: str | No
 def _status(snapshot: Snapshot, name: str, now_ms: int, patience: Patience) -> ClusterStatus:
     brokers = view.brokers(_of(snapshot.brokers, name), _of(snapshot.log_dirs, name))
     alerts = None if snapshot.alerts is None else [a for a in snapshot.alerts if a.cluster == name]
+    handling = snapshot.handling
     scans = {row["is_of_topics"]: row["at_ms"] for row in _of(snapshot.scans, name)}
     proof_ms = None if alerts is None else view.fast_lane_proof_ms(alerts)
     data_at_ms = max((broker.at_ms for broker in brokers), default=None)
@@ -87,6 +91,9 @@ def _status(snapshot: Snapshot, name: str, now_ms: int, patience: Patience) -> C
         fast_lane_proof_ms=proof_ms,
         is_fast_lane_stale=alerts is not None and _is_stale(proof_ms, now_ms, patience.proof_ms),
         open_alerts=None if alerts is None else view.open_alerts(alerts),
+        pipeline_alerts=None if snapshot.alerts is None else view.pipeline_alerts(snapshot.alerts),
+        handled_alerts=None if alerts is None or handling is None else handled(alerts, handling, now_ms),
+        maintenance=None if handling is None else handling.planned(now_ms, name),
         brokers=brokers,
         offline_replicas=view.offline_replicas(_of(snapshot.replicas, name)) if False in scans else None,
         partitions_at_risk=view.partitions_at_risk(_of(snapshot.partitions, name)) if True in scans else None,

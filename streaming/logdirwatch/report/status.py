@@ -8,9 +8,10 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from logdirwatch.report.cluster import Broker, ClusterStatus, Heartbeat, LogDir, OfflineReplicas
+from logdirwatch.report.handling import phrase
 from logdirwatch.report.layout import listing
 from logdirwatch.report.units import bar, human_ago, human_bytes, human_ms, human_ratio
-from logdirwatch.report.words import colour
+from logdirwatch.report.words import colour, place, short_id, utc
 
 LOUD = "bold white on red"
 SHOWN = 40
@@ -29,6 +30,7 @@ def view(status: ClusterStatus, now_ms: int, width: int, *, everything: bool) ->
     limit = None if everything else SHOWN
     return Group(
         *_head(status, now_ms),
+        *_said(status, limit),
         *_brokers(status, now_ms, width, limit),
         *_log_dirs(status, now_ms, width, limit),
         *_replicas(status.offline_replicas, width, limit),
@@ -52,6 +54,8 @@ def _head(status: ClusterStatus, now_ms: int) -> Iterator[Text]:
         )
     elif status.fast_lane_proof_ms is not None:
         yield Text(f"fast lane  proven {proof}")
+    for alert in status.pipeline_alerts or []:
+        yield Text(f"LOGDIRWATCH ITSELF FALLS SHORT: {alert.summary}", style=colour(alert.severity))
     yield _open_alerts(status.open_alerts)
 
 
@@ -82,6 +86,20 @@ def _open_alerts(counts: dict[str, int] | None) -> Text:
         return Text("alerts     none open")
     parts = [Text(f"{count} {severity}", style=colour(severity)) for severity, count in counts.items()]
     return Text("alerts     ").append_text(Text(", ").join(parts)).append("  (logdirwatch alerts)")
+
+
+def _said(status: ClusterStatus, limit: int | None) -> Iterator[Text]:
+    """Yield a line for each alert of which somebody said something, and for each maintenance."""
+    for alert in (status.handled_alerts or [])[:limit]:
+        where = place("", alert.broker, alert.log_dir).strip() or "the cluster"
+        said = [("acknowledged", alert.acknowledged), ("silenced", alert.silenced)]
+        words = "; ".join(phrase(what, spoken) for what, spoken in said if spoken is not None)
+        yield Text(f"  {alert.rule} {short_id(alert.alert_id)} of {where}: {words}")
+    for planned in (status.maintenance or [])[:limit]:
+        yield Text(
+            f"maintenance  broker {planned.broker} until {utc(planned.until_ms)} by {planned.by}: {planned.reason}",
+            style="yellow",
+        )
 
 
 def _brokers(status: ClusterStatus, now_ms: int, width: int, limit: int | None) -> Iterator[RenderableType]:

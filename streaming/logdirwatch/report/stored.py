@@ -8,7 +8,15 @@ import msgspec
 
 from logdirwatch.detect.observations import Event, HostView, Observation, Sample
 from logdirwatch.model.identity import Origin
-from logdirwatch.model.records import EventRecord, HostLogDir, HostRecord, LogDirSample, MetricsRecord, PartitionHealth
+from logdirwatch.model.records import (
+    EventRecord,
+    HostLogDir,
+    HostRecord,
+    LogDirSample,
+    MetricsRecord,
+    PartitionHealth,
+    ReplicaMoves,
+)
 from logdirwatch.store.history_tables import OF_EVENT, OF_HOST, OF_POLL, OF_POLL_AND_LOG_DIR
 
 Row = Mapping[str, Any]
@@ -34,7 +42,8 @@ def _observation(rows: list[Row], origin: Origin) -> Observation:
 
 
 def _poll(whole: Row, log_dirs: list[Row]) -> MetricsRecord:
-    partitions = whole["partitions"]
+    # A table that store has not extended yet has no moves.
+    partitions, moves = whole["partitions"], whole.get("moves")
     return msgspec.convert(
         {
             **_told(whole, _POLL_FIELDS),
@@ -43,6 +52,7 @@ def _poll(whole: Row, log_dirs: list[Row]) -> MetricsRecord:
             "metrics": dict(whole["metrics"] or ()),
             "configs": None if whole["configs"] is None else dict(whole["configs"]),
             "partitions": None if partitions is None else msgspec.json.decode(partitions, type=PartitionHealth),
+            "moves": None if moves is None else msgspec.json.decode(moves, type=ReplicaMoves),
             "log_dirs": [_of(LogDirSample, row) for row in log_dirs],
         },
         MetricsRecord,

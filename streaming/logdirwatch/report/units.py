@@ -1,7 +1,11 @@
 """Bytes, times and ratios as people read them."""
 
+import re
+
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _TIME_UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000), ("ms", 1))
+_WRITTEN_MS = {"d": 86_400_000, "h": 3_600_000, "min": 60_000, "m": 60_000, "s": 1_000}
+_WRITTEN_PART = re.compile(r"(\d+)\s*(d|h|min|m|s)\s*")
 BAR_BLOCKS = 10
 
 
@@ -23,6 +27,14 @@ def human_ms(duration_ms: float | None) -> str:
         if duration_ms >= size:
             return f"{duration_ms / size:.1f}".removesuffix(".0") + f" {unit}"
     return "0 s"
+
+
+def written_ms(text: str) -> int | None:
+    """Return a duration as people write it, such as ``2h``, ``90m`` or ``1d 12h``; None when it is none."""
+    parts = _WRITTEN_PART.findall(text)
+    if not parts or _WRITTEN_PART.sub("", text.strip()):
+        return None
+    return sum(int(count) * _WRITTEN_MS[unit] for count, unit in parts)
 
 
 def human_ago(at_ms: int | None, now_ms: int) -> str:

@@ -2,6 +2,8 @@
 
 from datetime import datetime, timezone
 
+from logdirwatch.model.vocabulary import NO_CLUSTER
+
 _COLOURS = {
     "page": "bold white on red",
     "critical": "bold red",
@@ -27,6 +29,7 @@ def colour(word: str | None) -> str:
 
 def place(cluster: str, broker: int | None, log_dir: str | None, between: str = " ") -> str:
     """Return where something is: cluster, broker and, behind ``between``, the directory, as far as known."""
+    cluster = "logdirwatch itself" if cluster == NO_CLUSTER else cluster
     where = cluster if broker is None else f"{cluster} broker {broker}"
     return where if log_dir is None else f"{where}{between}{log_dir}"
 

@@ -75,6 +75,7 @@ def _polls(thin: DataFrame) -> DataFrame:
         "log_dir": F.col("d.path"),
         "kind": F.when(is_poll, F.lit(POLL)).otherwise(F.lit(LOG_DIR)),
         "partitions": F.when(is_poll, F.to_json("r.partitions")),
+        "moves": F.when(is_poll, F.to_json("r.moves")),
         "kafka_timestamp_ms": F.col("kafka_timestamp_ms"),
     }
     return shaped(rows, LOG_DIR_SAMPLES, {**fields("r", OF_POLL_AND_LOG_DIR), **of_poll, **of_log_dir, **rest})
@@ -125,7 +126,8 @@ def decisions(thin: DataFrame, clusters: DataFrame) -> DataFrame:
     known = clusters.select(F.col("id").alias("known_id"), F.col("cluster").alias("known_cluster"))
     rows = parsed(thin, "decision", DecisionRecord).join(known, on=F.col("r.id") == F.col("known_id"), how="left")
     cluster = F.coalesce("r.cluster", "known_cluster", F.lit(UNKNOWN_CLUSTER))
-    return shaped(rows, DECISIONS, {**_like(DECISIONS, DecisionRecord), "cluster": cluster})
+    rest = {"cluster": cluster, "matching": F.to_json("r.matching")}
+    return shaped(rows, DECISIONS, {**_like(DECISIONS, DecisionRecord), **rest})
 
 
 def rejected(thin: DataFrame) -> DataFrame:

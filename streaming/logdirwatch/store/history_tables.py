@@ -43,6 +43,7 @@ LOG_DIR_SAMPLES = Table(
         partitions          string  Poll: partitions in danger that the broker hosts, JSON
         metrics             map<string,double>  Poll: broker metrics by name
         configs             map<string,string>  Poll: broker configuration, once an inventory scan
+        moves               string  Poll: running moves and the throttles set for them at the last scan, JSON
         error_code          int     Directory: error code of DescribeLogDirs, 0 is none
         total_bytes         bigint  Directory: size of its volume
         usable_bytes        bigint  Directory: bytes that the broker can still write
@@ -153,6 +154,7 @@ ACTIONS = Table(
         based_on           string  How old its facts are, JSON
         observed           string  Effect that was seen, JSON
         decision           string  Last decision of a person that it took in, JSON
+        position           int     Its place among the actions of its alert, the first is 0
         at_ms              bigint  Time of this revision's evidence
         record             string  The action record itself, JSON
     """)
@@ -164,15 +166,20 @@ ACTIONS = Table(
 
 DECISIONS = Table(
     "decisions",
-    "What people said of alerts and actions",
+    "What people said of alerts, actions and brokers",
     columns("""
-        id        string  Alert or action that it speaks of
-        decision  string  acknowledge, silence, accept or reject
+        id        string  Alert or action that it speaks of; of a maintenance CLUSTER/BROKER
+        decision  string  acknowledge, silence, accept, reject or maintenance
         by        string  Who decided
         reason    string  Why
         at_ms     bigint  When
-        until_ms  bigint  How long it holds; null: for good
+        until_ms  bigint  How long it holds; null: for good, or as long as the configuration allows
         cluster   string  Cluster of the alert or action, unknown when neither table has it
+        broker    int     Maintenance: the broker that may be away
+        owner     string  Acknowledgement: who takes care of the alert; null: who acknowledged it
+        severity  string  Acknowledgement or silence: the loudest severity that it covers; null: all
+        revision  bigint  Acknowledgement or silence: revision of the alert that it was said of
+        matching  string  Silence: which alerts it is about when it names none by its id, JSON
     """)
     + SOURCE,
     key=("id", "at_ms"),

@@ -29,6 +29,10 @@ BROKER_STATE = Table(
         sole_replica         bigint  Partitions it hosts with one replica in sync
         internal_leaderless  bigint  Internal partitions among the leaderless
         partition_examples   array<string>       Some partitions in danger
+        maintenance_until_ms bigint  Until when it may be away as planned; null: no maintenance runs
+        maintenance_by       string  Who planned that
+        maintenance_reason   string  Why
+        recovering_logs      bigint  Logs that it still recovers before it serves; null: none seen
         configs              map<string,string>  Broker configuration as the last inventory scan read it
         configs_at_ms        bigint  Time of that scan
         record               string  The state record itself, JSON; detect can start again from it

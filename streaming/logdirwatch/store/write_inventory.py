@@ -13,6 +13,7 @@ from logdirwatch.store import brokers, partitions, placements, replicas, scans
 from logdirwatch.store.batch import Batch, looked_over
 from logdirwatch.store.history import rejected
 from logdirwatch.store.intake import take_in
+from logdirwatch.store.rejects import Note, forget, rejected_rows
 from logdirwatch.store.schemas import (
     BROKER_STATE,
     LOG_DIR_INVENTORY,
@@ -35,8 +36,8 @@ class InventoryWriter:
     What is kept is lost with the process; then the next scan, and ``store``, say it again.
     """
 
-    def __init__(self, default_cluster: str) -> None:
-        self._default_cluster = default_cluster
+    def __init__(self, default_cluster: str, note: Note = forget) -> None:
+        self._default_cluster, self._note = default_cluster, note
         self._kept: DataFrame | None = None
 
     def write(self, records: DataFrame, tables: Tables) -> None:
@@ -46,6 +47,7 @@ class InventoryWriter:
         try:
             batch = looked_over(thin)
             write_batch(batch, tables)
+            self._note(rejected_rows(batch, topics.INVENTORY))
             self._kept = _kept(batch, tables)
         finally:
             thin.unpersist()

@@ -127,7 +127,7 @@ def partition_fields(number=0, leader=1, replicas=(1, 2, 3), isr=(1, 2, 3), offl
     }
 
 
-def configs_response(*resources):
+def configs_response(*resources, resource_type=2):
     result = DescribeConfigsResponse.DescribeConfigsResult
     entry = result.DescribeConfigsResourceResult
     return reencoded(
@@ -138,7 +138,7 @@ def configs_response(*resources):
                     version=4,
                     error_code=error_code,
                     error_message="no" if error_code else None,
-                    resource_type=2,
+                    resource_type=resource_type,
                     resource_name=name,
                     configs=[
                         entry(

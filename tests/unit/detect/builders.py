@@ -4,11 +4,12 @@ from dataclasses import dataclass, field
 
 from logdirwatch.detect import machine
 from logdirwatch.detect.memory import BrokerMemory, decode, encode
-from logdirwatch.detect.observations import Event, HostView, Sample
+from logdirwatch.detect.observations import Decided, Event, HostView, Sample
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import (
     AlertRecord,
+    DecisionRecord,
     EventRecord,
     HostLogDir,
     HostRecord,
@@ -16,12 +17,13 @@ from logdirwatch.model.records import (
     MetricsRecord,
     Transition,
 )
-from logdirwatch.model.vocabulary import PollStatus
+from logdirwatch.model.vocabulary import Decision, PollStatus
 
 T0 = 1_700_000_000_000
 POLL_MS = 5_000
 GIB = 1 << 30
 TOTAL = 1_000 * GIB
+TOPICS = {EventRecord: "logdir.events", DecisionRecord: "logdir.decisions"}
 
 
 def log_dir(path="/d1", used=0.5, error_code=0, total_bytes=TOTAL, **fields):
@@ -57,6 +59,22 @@ def event(at_ms, name="LogDirFailure", log_dir=None, **fields):
     return EventRecord(version=1, cluster="prod", broker=7, event=name, log_dir=log_dir, timestamp_ms=at_ms, **fields)
 
 
+def maintenance(at_ms, for_ms, by="ada", reason="new disk", **fields):
+    """A decision that the broker may be away; one for no time ends what was decided before."""
+    return DecisionRecord(
+        version=1,
+        id="prod/7",
+        decision=Decision.MAINTENANCE,
+        by=by,
+        reason=reason,
+        at_ms=at_ms,
+        until_ms=at_ms + for_ms,
+        cluster="prod",
+        broker=7,
+        **fields,
+    )
+
+
 @dataclass
 class Driver:
     """Shows one broker's machine what happens, poll by poll; memory goes through its codec each time."""
@@ -85,12 +103,17 @@ class Driver:
         self.at_ms += after_ms
         return self.show(event(self.at_ms, name, log_dir, **fields))
 
+    def plan(self, for_ms, after_ms=1, **fields):
+        self.at_ms += after_ms
+        return self.show(maintenance(self.at_ms, for_ms, **fields))
+
     def show(self, record, kafka_ms=None, offset=None):
-        topic = "logdir.events" if isinstance(record, EventRecord) else "logdir.metrics"
+        topic = TOPICS.get(type(record), "logdir.metrics")
         if offset is None:
             offset = self.offsets[topic] = self.offsets.get(topic, -1) + 1
-        origin = Origin(topic, 0, offset, record.timestamp_ms if kafka_ms is None else kafka_ms)
-        kind = {MetricsRecord: Sample, EventRecord: Event, HostRecord: HostView}[type(record)]
+        at_ms = record.at_ms if isinstance(record, DecisionRecord) else record.timestamp_ms
+        origin = Origin(topic, 0, offset, at_ms if kafka_ms is None else kafka_ms)
+        kind = {MetricsRecord: Sample, EventRecord: Event, HostRecord: HostView, DecisionRecord: Decided}[type(record)]
         return self._keep(machine.advance(self._reloaded(), kind(record, origin), self.at_ms, self.settings))
 
     def wait(self, ms):

@@ -7,13 +7,15 @@ from hypothesis import strategies as st
 
 from logdirwatch.detect import machine
 from logdirwatch.detect.memory import BrokerMemory, encode
-from logdirwatch.detect.observations import Event, HostView, Sample, in_order
+from logdirwatch.detect.observations import Decided, Event, HostView, Sample, in_order
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import PartitionHealth
-from tests.unit.detect.builders import POLL_MS, T0, event, host_dir, host_view, log_dir, metrics
+from tests.unit.detect.builders import POLL_MS, T0, event, host_dir, host_view, log_dir, maintenance, metrics
 
 SETTINGS = DetectSettings()
+IMPATIENT = DetectSettings(broker_offline_grace_ms=POLL_MS, failure_polls=1)
+ABOUT_BROKERS = {"broker_offline", "broker_unknown"}
 PATHS = ("/d1", "/d2")
 EVENTS = ("LogDirFailure", "LogDirSaturated", "LogDirRecovered", "LogDirReset", "PartitionFailed")
 
@@ -36,7 +38,12 @@ looks = st.builds(
     volume=st.sampled_from([None, "dev 8:1", "dev 8:2"]),
     is_root_volume=st.booleans(),
 ).map(lambda seen: ("host", seen))
-histories = st.lists(st.tuples(st.sampled_from(["a", "b"]), st.one_of(polls, polls, happenings, looks)), max_size=25)
+plans = st.sampled_from([0, 3 * POLL_MS, 10 * POLL_MS]).map(lambda for_ms: ("decision", for_ms))
+steps = st.one_of(polls, polls, happenings, looks, plans)
+histories = st.lists(st.tuples(st.sampled_from(["a", "b"]), steps), max_size=25)
+
+
+SOURCES = {"event": "logdir.events", "decision": "logdir.decisions"}
 
 
 def observations(history):
@@ -45,7 +52,7 @@ def observations(history):
     shown = []
     for step, (collector, (kind, what)) in enumerate(history):
         at_ms = T0 + step * POLL_MS
-        source = f"logdir.{'events' if kind == 'event' else 'metrics'}"
+        source = SOURCES.get(kind, "logdir.metrics")
         partition = 0 if collector == "a" else 1
         offsets[source, partition] = offset = offsets.get((source, partition), -1) + 1
         origin = Origin(source, partition, offset, at_ms)
@@ -54,6 +61,9 @@ def observations(history):
             continue
         if kind == "host":
             shown.append(HostView(host_view(at_ms, what), origin))
+            continue
+        if kind == "decision":
+            shown.append(Decided(maintenance(at_ms, what), origin))
             continue
         status, dirs = what
         fields = {"is_fenced": True, "controller_at_ms": at_ms} if status == "fenced" else {}
@@ -64,10 +74,10 @@ def observations(history):
     return shown
 
 
-def play(batches):
+def play(batches, judged_by=SETTINGS):
     memory = BrokerMemory(cluster="prod", broker=7)
     outcomes = [
-        machine.advance(memory, observation, T0, SETTINGS) for batch in batches for observation in in_order(batch)
+        machine.advance(memory, observation, T0, judged_by) for batch in batches for observation in in_order(batch)
     ]
     alerts = [alert for outcome in outcomes for alert in outcome.alerts]
     transitions = [transition for outcome in outcomes for transition in outcome.transitions]
@@ -153,3 +163,66 @@ def test_how_a_history_is_cut_into_batches_changes_nothing(history, cuts):
     assert encode(cut_memory) == encode(memory)
     assert cut_alerts == alerts
     assert cut_transitions == transitions
+
+
+def one_by_one(shown):
+    return [[observation] for observation in shown]
+
+
+@given(histories)
+@settings(max_examples=300)
+def test_maintenance_changes_nothing_but_what_is_told_of_the_brokers_absence(history):
+    shown = observations(history)
+    unplanned = [observation for observation in shown if not isinstance(observation, Decided)]
+    _, alerts, transitions = play(one_by_one(shown), IMPATIENT)
+    _, otherwise, same_transitions = play(one_by_one(unplanned), IMPATIENT)
+    assert transitions == same_transitions
+    for path in PATHS:
+        assert [alert for alert in alerts if alert.log_dir == path] == [a for a in otherwise if a.log_dir == path]
+    assert [a for a in alerts if a.rule not in ABOUT_BROKERS] == [a for a in otherwise if a.rule not in ABOUT_BROKERS]
+    assert _lives(alerts) == _lives(otherwise)
+
+
+def _lives(alerts):
+    """Which alerts there were, and how each ended."""
+    return {alert.alert_id: (alert.rule, alert.status, alert.reason) for alert in alerts}
+
+
+@given(histories)
+@settings(max_examples=300)
+def test_while_maintenance_runs_no_absence_is_loud_and_afterwards_none_is_quiet(history):
+    memory, said = BrokerMemory(cluster="prod", broker=7), {}
+    for observation in observations(history):
+        outcome = machine.advance(memory, observation, T0, IMPATIENT)
+        said |= {alert.alert_id: alert for alert in outcome.alerts if alert.rule in ABOUT_BROKERS}
+        is_running = memory.maintenance is not None and not memory.maintenance.is_over
+        for alert in said.values():
+            if alert.status == "firing" and memory.status in {"offline", "unknown"}:
+                assert (alert.severity == "info") is is_running
+        assert not is_running or memory.newest_ms < memory.maintenance.until_ms
+
+
+@given(histories, st.randoms(use_true_random=False))
+@settings(max_examples=300)
+def test_in_which_order_decisions_come_changes_nothing_in_the_end(history, random):
+    shown = observations(history)
+    decided = [observation for observation in shown if isinstance(observation, Decided)]
+    others = [observation for observation in shown if not isinstance(observation, Decided)]
+    memory, _, _ = play(one_by_one([*others, *decided]), IMPATIENT)
+    mixed, _, _ = play(one_by_one([*others, *random.sample(decided, k=len(decided))]), IMPATIENT)
+    assert mixed.maintenance == memory.maintenance
+    assert {rule: alert.severity for rule, alert in mixed.alerts.items()} == {
+        rule: alert.severity for rule, alert in memory.alerts.items()
+    }
+
+
+@given(histories)
+@settings(max_examples=300)
+def test_no_timer_is_left_that_changes_nothing(history):
+    memory, _, _ = play(one_by_one(observations(history)), IMPATIENT)
+    for _ in range(5):
+        deadline_ms = machine.next_deadline_ms(memory, IMPATIENT)
+        if deadline_ms is None:
+            return
+        machine.tick(memory, deadline_ms, IMPATIENT)
+    raise AssertionError("a timer is set again and again")

@@ -95,6 +95,19 @@ def test_there_is_never_more_than_one_timer():
     assert (second.broker, feed.timers) == (2, [])
 
 
+def test_the_timer_of_a_maintenance_gives_way_to_an_earlier_one():
+    feed = Feed()
+    feed.send(state(1, log_dir()), state(2, log_dir()), state(3, log_dir()))
+    plan = {"status": "unknown", "reason": SILENCE, "maintenance_until_ms": T0 + 600_000}
+    feed.send(state(1, log_dir(status="unknown"), sequence=2, **plan))
+    (note,) = feed.wait_until(T0 + 20_000)
+    assert (note.severity, feed.timers) == ("info", [T0 + 600_000])
+    feed.send(silent(2))
+    assert feed.timers == [T0 + 40_000]
+    (alert,) = feed.wait_until(T0 + 40_000)
+    assert (alert.broker, alert.severity, feed.timers) == (2, "critical", [T0 + 600_000])
+
+
 def test_a_tombstone_takes_a_broker_away():
     feed = Feed()
     feed.send(state(1, log_dir(), health=PartitionHealth(leaderless=1)))

@@ -34,6 +34,7 @@ KINDS = {
     "away": {"dirs": UNSEEN, "status": "unknown", "reason": "timeout: no answer"},
     "fenced": {"dirs": UNSEEN, "status": "offline", "reason": "fenced by the controller"},
     "silent": {"dirs": UNSEEN, "status": "unknown", "reason": SILENCE},
+    "planned": {"dirs": UNSEEN, "status": "unknown", "reason": SILENCE, "maintenance_until_ms": T0 + 90_000},
     GONE: {},
 }
 
@@ -122,6 +123,21 @@ def test_every_silence_is_told_in_the_end_and_then_no_timer_is_left(history, pau
     said = {alert.broker for alert in memory.alerts.values() if alert.rule == "broker_unknown"}
     assert said == ({None} if are_all else silent)
     assert machine.next_deadline_ms(memory, SETTINGS) is None
+
+
+@given(histories, waits)
+@settings(max_examples=150)
+def test_silence_is_loud_unless_it_is_planned(history, pauses):
+    memory, _ = play(one_by_one(history), pauses)
+    now_ms = T0 + sum(pauses[: len(history)])
+    silent = {broker: digest for broker, digest in memory.brokers.items() if digest.is_silent}
+    for alert in memory.alerts.values():
+        if alert.rule != "broker_unknown":
+            continue
+        about = silent.values() if alert.broker is None else [silent[alert.broker]]
+        ends = [digest.maintenance_until_ms or 0 for digest in about]
+        if alert.broker is not None or memory.regather_ms is None:
+            assert (alert.severity == "info") is (min(ends) > now_ms)
 
 
 @given(histories, st.lists(st.integers(0, 30)))

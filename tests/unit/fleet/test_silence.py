@@ -183,3 +183,51 @@ def test_a_detect_that_counts_from_one_again_is_heard():
     driver.show(1, sequence=50)
     driver.show(1, sequence=1, after_ms=1_000, status="degraded", reason="offline: /d1")
     assert driver.memory.brokers[1].status == "degraded"
+
+
+PLANNED_MS = 10 * 60_000
+
+
+def planned(driver, broker, until_ms=T0 + PLANNED_MS):
+    """The broker falls silent while its maintenance runs."""
+    return driver.show(
+        broker, log_dir(status="unknown"), status="unknown", reason=SILENCE, maintenance_until_ms=until_ms
+    )
+
+
+def severities(driver):
+    return [(alert.broker, alert.status, alert.severity) for alert in driver.alerts]
+
+
+def test_a_broker_that_is_silent_as_planned_is_a_note_until_the_time_is_over():
+    driver = planned(Driver().show(1).show(2), 1).wait(GATHER_MS)
+    assert severities(driver) == [(1, "firing", "info")]
+    assert "yes, because it is planned" in driver.alerts[0].summary
+    assert driver.wait(PLANNED_MS - GATHER_MS - 1).alerts[1:] == []
+    driver.wait(1)
+    assert severities(driver)[1:] == [(1, "firing", "critical")]
+    assert driver.alerts[0].alert_id == driver.alerts[1].alert_id
+    assert machine.next_deadline_ms(driver.memory, driver.settings) is None
+
+
+def test_maintenance_that_ends_early_makes_a_silent_broker_loud_at_once():
+    driver = planned(Driver().show(1).show(2), 1).wait(GATHER_MS).silent(1)
+    assert severities(driver) == [(1, "firing", "info"), (1, "firing", "critical")]
+
+
+def test_maintenance_of_a_broker_that_is_silent_already_makes_its_alert_quiet():
+    driver = planned(Driver().show(1).show(2).silent(1).wait(GATHER_MS), 1)
+    assert severities(driver) == [(1, "firing", "critical"), (1, "firing", "info")]
+
+
+def test_a_silent_cluster_is_a_note_only_while_all_its_brokers_are_planned():
+    driver = planned(planned(Driver().show(1).show(2), 1), 2, T0 + 2 * PLANNED_MS).wait(GATHER_MS)
+    assert severities(driver) == [(None, "firing", "info")]
+    driver.wait(PLANNED_MS)
+    assert severities(driver)[1:] == [(None, "firing", "critical")]
+    assert machine.next_deadline_ms(driver.memory, driver.settings) is None
+
+
+def test_a_cluster_of_which_one_broker_is_planned_is_an_alert():
+    driver = planned(Driver().show(1).show(2).silent(2), 1).wait(GATHER_MS)
+    assert severities(driver) == [(None, "firing", "critical")]

@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logdirwatch.model import topics
-from logdirwatch.model.records import EventRecord, HeartbeatRecord, MetricsRecord, ReplicasRecord, TopicRecord
+from logdirwatch.model.records import (
+    EventRecord,
+    HeartbeatRecord,
+    MetricsRecord,
+    PipelineRecord,
+    ReplicasRecord,
+    TopicRecord,
+)
 from logdirwatch.parse.records import LONGEST_REASON, Accepted, Deleted, Rejected, parse
 
 KAFKA_MS = 1_700_000_000_123
@@ -58,6 +65,21 @@ def test_metrics_without_a_type_are_metrics() -> None:
 def test_a_heartbeat_is_told_by_its_type() -> None:
     record = {"version": 1, "type": "heartbeat", "cluster": "prod", "timestamp_ms": 5}
     assert isinstance(accepted(topics.METRICS, record), HeartbeatRecord)
+
+
+def test_what_the_stream_tells_of_itself_is_told_by_its_type() -> None:
+    record = {"version": 1, "type": "pipeline", "query": "store", "timestamp_ms": 5, "behind": {"logdir.metrics": 7}}
+    told = accepted(topics.METRICS, record)
+    assert isinstance(told, PipelineRecord)
+    assert (told.query, told.behind, told.lag_ms) == ("store", {"logdir.metrics": 7}, None)
+    assert "lag_ms" in reason(topics.METRICS, {**record, "lag_ms": -1})
+    assert "query" in reason(topics.METRICS, {**record, "query": ""})
+
+
+def test_running_moves_may_be_unknown_and_are_never_negative() -> None:
+    told = accepted(topics.METRICS, metrics(moves={"at_ms": 5, "copies": 2, "throttles": {"k": 9}}))
+    assert (told.moves.copies, told.moves.reassignments, told.moves.throttles) == (2, None, {"k": 9})
+    assert "$.moves.copies" in reason(topics.METRICS, metrics(moves={"at_ms": 5, "copies": -1}))
 
 
 def test_unknown_fields_are_ignored() -> None:
@@ -174,6 +196,17 @@ def test_a_refused_record_tells_the_cluster_it_names() -> None:
     assert read(topics.METRICS, metrics(broker="two")) == Rejected("Expected `int`, got `str` - at `$.broker`", "prod")
     assert read(topics.METRICS, b"garbage").cluster is None  # type: ignore[union-attr]
     assert read(topics.METRICS, metrics(cluster=5)).cluster is None  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("missing", ["cluster", "broker"])
+def test_a_maintenance_names_the_broker_that_it_is_about(missing: str) -> None:
+    record = {"version": 1, "id": "prod/7", "decision": "maintenance", "by": "ada", "reason": "r", "at_ms": 5}
+    whole = record | {"cluster": "prod", "broker": 7}
+    assert accepted(topics.DECISIONS, json.dumps(whole).encode()).broker == 7
+    del whole[missing]
+    refused = read(topics.DECISIONS, json.dumps(whole).encode())
+    assert isinstance(refused, Rejected)
+    assert refused.reason == f"a maintenance names its {missing} - at `$.{missing}`"
 
 
 json_values = st.recursive(

@@ -24,6 +24,12 @@ def test_a_poll_is_one_row_and_its_configs_another():
     assert [(row.kind, row.rank, row.broker) for row in both] == [("metrics", 0, 7), ("configs", 5, 7)]
 
 
+def test_heartbeats_and_what_the_stream_tells_of_itself_are_no_rows():
+    heartbeat = {"version": 1, "type": "heartbeat", "cluster": "c", "timestamp_ms": 5}
+    assert rows(topics.METRICS, heartbeat) == []
+    assert rows(topics.METRICS, {"version": 1, "type": "pipeline", "query": "store", "timestamp_ms": 5}) == []
+
+
 def test_a_state_record_ranks_by_its_sequence_and_its_transitions_stand_alone():
     record = STATE | {
         "log_dirs": [],

@@ -1,0 +1,115 @@
+"""What people said of alerts and brokers, judged at a time: is an alert acknowledged or silenced, by whom, until when.
+
+Pure: ``alerts``, ``status`` and whatever sends alerts to people ask here, so that they never differ.
+"""
+
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from logdirwatch.model.records import AlertPattern, AlertRecord, DecisionRecord
+from logdirwatch.model.vocabulary import AlertStatus, Decision, Severity
+
+Severities = Sequence[tuple[int, Severity]]
+"""The severities that an alert spoke with, each with the revision from which on it did."""
+
+
+class Standing(NamedTuple):
+    """What holds of one alert at one time; the alert itself goes on firing."""
+
+    acknowledged: DecisionRecord | None = None
+    silenced: DecisionRecord | None = None
+
+
+class Said:
+    """The newest decision of every kind about every alert; ``longest_ms`` bounds what names no end, or a later one."""
+
+    def __init__(self, records: Iterable[DecisionRecord], longest_ms: int) -> None:
+        self._longest_ms = longest_ms
+        newest: dict[tuple[Decision, str], DecisionRecord] = {}
+        for record in records:
+            known = newest.get((record.decision, record.id))
+            if known is None or record.at_ms > known.at_ms:
+                newest[record.decision, record.id] = record
+        self._of_alert = {key: record for key, record in newest.items() if record.matching is None}
+        self._patterns = [record for record in newest.values() if record.matching is not None]
+
+    def standing(self, alert: AlertRecord, severities: Severities, at_ms: int) -> Standing:
+        """Tell whether an alert is acknowledged and whether it is silenced at ``at_ms``; neither once it is over.
+
+        What was said of a quieter alert does not hold for a louder one: an acknowledgement or silence by id ends with
+        the first revision that is louder than it covers, one by a pattern counts while the alert is not louder.
+        """
+        if alert.status is not AlertStatus.FIRING:
+            return Standing()
+        acknowledged = self._of_alert.get((Decision.ACKNOWLEDGE, alert.alert_id))
+        own = self._of_alert.get((Decision.SILENCE, alert.alert_id))
+        silences = [record for record in (own, *self._matching(alert)) if record is not None]
+        lasting = [record for record in silences if self._holds(record, alert, severities, at_ms)]
+        return Standing(
+            acknowledged if acknowledged and self._holds(acknowledged, alert, severities, at_ms) else None,
+            max(lasting, key=self.ends_ms, default=None),
+        )
+
+    def patterns(self, at_ms: int) -> list[DecisionRecord]:
+        """Return the silences by pattern that run at ``at_ms``, the one that ends first before the others."""
+        running = [record for record in self._patterns if holds(record, self._longest_ms, at_ms)]
+        return sorted(running, key=lambda record: (self.ends_ms(record), record.id))
+
+    def ends_ms(self, record: DecisionRecord) -> int:
+        """Return when a decision ends."""
+        return ends_ms(record, self._longest_ms)
+
+    def _matching(self, alert: AlertRecord) -> list[DecisionRecord]:
+        return [record for record in self._patterns if record.matching is not None and matches(record.matching, alert)]
+
+    def _holds(self, record: DecisionRecord, alert: AlertRecord, severities: Severities, at_ms: int) -> bool:
+        if not holds(record, self._longest_ms, at_ms):
+            return False
+        return record.severity is None or _loudest(record, alert, severities).rank <= record.severity.rank
+
+
+def _loudest(record: DecisionRecord, alert: AlertRecord, severities: Severities) -> Severity:
+    since = () if record.revision is None else severities
+    later = [severity for revision, severity in since if revision > (record.revision or 0)]
+    return max([alert.severity, *later], key=lambda severity: severity.rank)
+
+
+def matches(pattern: AlertPattern, alert: AlertRecord) -> bool:
+    """Tell whether a pattern is about an alert; what it does not name may be anything."""
+    if pattern.log_dir is not None and (alert.log_dir is None or not fnmatchcase(alert.log_dir, pattern.log_dir)):
+        return False
+    return all(
+        wanted is None or wanted == found
+        for wanted, found in (
+            (pattern.cluster, alert.cluster),
+            (pattern.rule, alert.rule),
+            (pattern.broker, alert.broker),
+        )
+    )
+
+
+def ends_ms(record: DecisionRecord, longest_ms: int) -> int:
+    """Return when a decision ends: when it says, and at the latest ``longest_ms`` after it was made."""
+    latest_ms = record.at_ms + longest_ms
+    return latest_ms if record.until_ms is None else min(record.until_ms, latest_ms)
+
+
+def holds(record: DecisionRecord, longest_ms: int, at_ms: int) -> bool:
+    """Tell whether a decision holds: from when it is known, as clocks differ, until its end; one without a time never.
+
+    Such a one ends what was said before.
+    """
+    return max(at_ms, record.at_ms) < ends_ms(record, longest_ms)
+
+
+def maintenances(records: Iterable[DecisionRecord], longest_ms: int, at_ms: int | None = None) -> list[DecisionRecord]:
+    """Return the newest maintenance of every broker, by cluster and broker; with ``at_ms`` those that run then."""
+    newest: dict[tuple[str, int], DecisionRecord] = {}
+    for record in records:
+        if record.decision is not Decision.MAINTENANCE or record.cluster is None or record.broker is None:
+            continue
+        known = newest.get((record.cluster, record.broker))
+        if known is None or record.at_ms > known.at_ms:
+            newest[record.cluster, record.broker] = record
+    return [record for _, record in sorted(newest.items()) if at_ms is None or holds(record, longest_ms, at_ms)]

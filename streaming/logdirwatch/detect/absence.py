@@ -1,0 +1,106 @@
+"""How it is told that a broker is away: after a grace, and as a note while it is planned."""
+
+from typing import Any
+
+from logdirwatch.detect import evidence, maintenance, recovery, rules, wording
+from logdirwatch.detect.desk import Desk, Moment
+from logdirwatch.detect.memory import BrokerMemory
+from logdirwatch.model.vocabulary import BrokerStatus, Rule, Severity
+
+AWAY = frozenset({BrokerStatus.OFFLINE, BrokerStatus.UNKNOWN})
+
+
+def raise_unknown(desk: Desk, failures: int, moment: Moment) -> None:
+    """Raise the alert of a broker that failed to answer so many polls in a row; fleet tells of silent ones."""
+    memory = desk.memory
+    if failures < desk.settings.failure_polls or memory.is_silent:
+        return
+    if Rule.BROKER_UNKNOWN in memory.alerts or not recovery.is_under_way(memory, moment.at_ms, desk.settings):
+        _tell_unknown(desk, moment)
+
+
+def raise_offline(desk: Desk, moment: Moment) -> None:
+    """Raise the alert once the grace is over: a planned restart is over sooner, or is still recovering its logs."""
+    memory = desk.memory
+    if Rule.BROKER_OFFLINE not in memory.alerts and _has_grace(desk, moment):
+        return
+    _tell_offline(desk, moment)
+    desk.book.resolve(Rule.BROKER_UNKNOWN, None, "offline", moment.at_ms, to_status=BrokerStatus.OFFLINE)
+
+
+def tell_again(desk: Desk, moment: Moment) -> None:
+    """Revise what is told of an absence of which a decision speaks."""
+    if desk.memory.status in AWAY:
+        for rule in [rule for rule in _TELL if rule in desk.memory.alerts]:
+            _TELL[rule](desk, moment)
+
+
+def keep_to_plan(desk: Desk, moment: Moment) -> None:
+    """Let what is told of an absence be a note exactly as long as it is planned, also what fired before."""
+    alerts, is_planned = desk.memory.alerts, maintenance.running(desk.memory) is not None
+    told = [rule for rule in _TELL if rule in alerts and (alerts[rule].severity is Severity.INFO) is not is_planned]
+    if told and desk.memory.status in AWAY:
+        for rule in told:
+            _TELL[rule](desk, moment)
+
+
+def _has_grace(desk: Desk, moment: Moment) -> bool:
+    memory, settings = desk.memory, desk.settings
+    is_short = moment.at_ms - memory.since_ms < settings.broker_offline_grace_ms
+    return is_short or recovery.is_under_way(memory, moment.at_ms, settings)
+
+
+def _tell_unknown(desk: Desk, moment: Moment) -> None:
+    desk.book.raise_alert(
+        Rule.BROKER_UNKNOWN,
+        None,
+        severity=_severity(desk.memory, Severity.CRITICAL),
+        transition=(None, BrokerStatus.UNKNOWN),
+        evidence=_evidence(desk.memory),
+        affected=evidence.affected_by_broker(desk),
+        summary=wording.broker_unknown(desk.memory),
+        at_ms=moment.at_ms,
+        origin=moment.origin,
+    )
+
+
+def _tell_offline(desk: Desk, moment: Moment) -> None:
+    partitions = desk.memory.partitions
+    leaderless = partitions is not None and partitions.leaderless > 0
+    desk.book.raise_alert(
+        Rule.BROKER_OFFLINE,
+        None,
+        severity=_severity(desk.memory, Severity.PAGE if leaderless else Severity.CRITICAL),
+        transition=(None, BrokerStatus.OFFLINE),
+        evidence=_evidence(desk.memory),
+        affected=evidence.affected_by_broker(desk),
+        summary=wording.broker_offline(desk.memory),
+        at_ms=moment.at_ms,
+        origin=moment.origin,
+    )
+
+
+_TELL = {Rule.BROKER_OFFLINE: _tell_offline, Rule.BROKER_UNKNOWN: _tell_unknown}
+
+
+def _severity(memory: BrokerMemory, otherwise: Severity) -> Severity:
+    return otherwise if maintenance.running(memory) is None else Severity.INFO
+
+
+def _evidence(memory: BrokerMemory) -> dict[str, Any]:
+    return {
+        "reason": memory.reason,
+        "is_fenced": memory.is_fenced,
+        "controller_id": memory.controller_id,
+        "last_seen_ms": memory.seen_ms,
+        "recovering_logs": recovery.logs_left(memory),
+        "log_dirs": {
+            path: {
+                "last_status": log_dir.last_status,
+                "used_ratio": rules.used_ratio(log_dir.total_bytes, log_dir.usable_bytes),
+                "is_metadata_dir": log_dir.is_metadata_dir,
+            }
+            for path, log_dir in sorted(memory.log_dirs.items())
+        },
+        **maintenance.evidence(memory),
+    }

@@ -1,0 +1,64 @@
+"""The sentences about logdirwatch's own queries."""
+
+from typing import Any
+
+_WAITS = "can wait until morning"
+_NAMED = 3
+_LATE = {
+    "detect": "alerts and states come late, and silence is not judged meanwhile",
+    "fleet": "alerts about clusters and silence come late",
+    "fast_lane": "the first word of a failure comes late",
+    "store": "the tables show the past",
+    "store_inventory": "replicas and partitions in the tables are those of the past",
+    "recommend": "actions come late",
+}
+_ALERTS_LATE = frozenset({"detect", "fleet", "fast_lane"})
+
+
+def lagging(query: str, evidence: dict[str, Any]) -> str:
+    """Say how far a query is behind, and what comes late by it."""
+    rows = evidence["behind_rows"]
+    unread = "an unknown number of records" if rows is None else f"{rows} records"
+    if not evidence["is_active"]:
+        text = f"does not run, and has not for {_minutes(evidence['lag_ms'])}: {unread} wait"
+    elif evidence["away_ms"]:
+        text = f"was away, like all of the stream, for {_minutes(evidence['away_ms'])}: {unread} are left to read"
+    else:
+        text = f"is {_minutes(evidence['lag_ms'])} behind: {unread} wait"
+    return f"logdirwatch's query {query} {text}; {_LATE.get(query, 'what it writes comes late')}; {_late(query)}"
+
+
+def rejects(query: str, evidence: dict[str, Any]) -> str:
+    """Say how many records cannot be read, and why most of them."""
+    first = evidence["reasons"][0]
+    return (
+        f"logdirwatch's query {query} could not read {evidence['rows']} records within "
+        f"{_minutes(evidence['window_ms'])}, most of {first['topic']}: {first['reason']} (such as {first['example']}); "
+        f"{_WAITS}: no, because what they were to tell is not seen"
+    )
+
+
+def data_loss(query: str, evidence: dict[str, Any]) -> str:
+    """Say how many records were gone before they were read."""
+    topics = sorted({lost["topic"] for lost in evidence["ranges"]})
+    more = f" and {len(topics) - _NAMED} more topics" if len(topics) > _NAMED else ""
+    return (
+        f"logdirwatch's query {query} lost up to {evidence['rows']} records of {', '.join(topics[:_NAMED])}{more}: "
+        f"they were deleted before it had read them; {_WAITS}: "
+        + ("no, because what they told was never judged" if query in _ALERTS_LATE else "yes, because alerts had them")
+    )
+
+
+def resolved(query: str, reason: str) -> str:
+    """Say that an alert is over and why."""
+    return f"logdirwatch's query {query}: resolved, {reason}"
+
+
+def _late(query: str) -> str:
+    if query in _ALERTS_LATE:
+        return f"{_WAITS}: no, because what fails now is told late"
+    return f"{_WAITS}: yes, because alerts do not wait for it"
+
+
+def _minutes(ms: int) -> str:
+    return f"{ms / 1000:.0f} s" if ms < 120_000 else f"{ms // 60_000} min"

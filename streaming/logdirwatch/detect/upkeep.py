@@ -1,0 +1,34 @@
+"""What is judged of an answering broker beside its directories' room: their balance, running moves, their throttles."""
+
+from logdirwatch.detect import balance, moves, throttles
+from logdirwatch.detect.desk import Desk, Moment
+from logdirwatch.model.records import MetricsRecord
+from logdirwatch.model.vocabulary import Rule
+
+RULES = (Rule.LOG_DIR_IMBALANCE, Rule.MOVE_STALLED, Rule.THROTTLE_LEFT, Rule.PLACEMENT_REPORTS_STUCK)
+"""The rules about a broker that only its own answers can tell anything of."""
+
+
+def judge(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
+    """Judge one answer. What moves is counted by the inventory scan, so it is looked at once a scan."""
+    balance.judge(desk, moment)
+    # A record that does not say when its moves were counted speaks of its own time.
+    counted_ms = moment.at_ms if record.moves is None else min(record.moves.at_ms, moment.at_ms)
+    if counted_ms <= desk.memory.moves_at_ms:
+        return
+    desk.memory.moves_at_ms = counted_ms
+    moves.judge(desk, record, counted_ms, moment)
+    throttles.judge(desk, record, counted_ms, moment)
+
+
+def lose_sight(desk: Desk, moment: Moment) -> None:
+    """Begin anew, as the broker does not answer, with what must last a while; what fires says since when.
+
+    A move that is seen again may have stood still meanwhile, or not.
+    """
+    memory = desk.memory
+    memory.unequal_since_ms = memory.throttles_since_ms = None
+    for log_dir in memory.log_dirs.values():
+        log_dir.move = None
+    if memory.alerts:
+        desk.book.mark_stale(None, moment.at_ms, only=RULES)

@@ -1,0 +1,88 @@
+"""A rolling restart: brokers that are away and soon back, one after the other, are one note and no alarm.
+
+Only the controller's word makes a broker away here, as a broker that is shut down is fenced. What stays away longer
+than the grace has its own alert, and is no part of it.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from logdirwatch.detect.desk import Moment
+from logdirwatch.fleet import rules, wording
+from logdirwatch.fleet.book import Claim, Details
+from logdirwatch.fleet.desk import Desk
+from logdirwatch.fleet.memory import BrokerDigest, FleetMemory
+from logdirwatch.model.records import StateRecord, Transition
+from logdirwatch.model.vocabulary import BrokerStatus, Rule, Severity
+
+RULE = Rule.BROKER_OFFLINE
+_CLAIM = Claim(Severity.INFO, BrokerStatus.ONLINE)
+_ANSWERING = frozenset({BrokerStatus.ONLINE, BrokerStatus.DEGRADED})
+
+
+class Absence(NamedTuple):
+    """From when until when a broker was away; without an end it still is."""
+
+    since_ms: int
+    until_ms: int | None
+
+
+def absences(state: StateRecord, since_ms: int | None) -> list[Absence]:
+    """Return when the broker was away, by a state record; ``since_ms`` is since when it was before that record."""
+    found = []
+    for status, at_ms in [*_steps(state.transitions), (state.status, state.since_ms)]:
+        if status == BrokerStatus.OFFLINE and since_ms is None:
+            since_ms = at_ms
+        elif status in _ANSWERING and since_ms is not None:
+            found.append(Absence(since_ms, at_ms))
+            since_ms = None
+    return found if since_ms is None else [*found, Absence(since_ms, None)]
+
+
+def _steps(transitions: Iterable[Transition]) -> list[tuple[str, int]]:
+    return [(step.to_status, step.at_ms) for step in transitions if step.log_dir is None]
+
+
+def follow(desk: Desk, state: StateRecord, before: BrokerDigest | None) -> None:
+    """Take note of a broker that was away and is back in time."""
+    detect = desk.detect
+    was_recovering = before is not None and bool(before.recovering_logs)
+    longest_ms = max(detect.broker_offline_grace_ms, detect.recovery_max_ms if was_recovering else 0)
+    for since_ms, until_ms in absences(state, None if before is None else before.away_since_ms):
+        if until_ms is not None and until_ms - since_ms < longest_ms:
+            desk.memory.restarts[state.broker] = since_ms, until_ms
+
+
+def judge(desk: Desk, moment: Moment) -> None:
+    """Let the note follow the restarts; it ends, and they are forgotten, when none was for a while."""
+    memory = desk.memory
+    last_ms = max((until_ms for _, until_ms in memory.restarts.values()), default=None)
+    if last_ms is None:
+        return
+    if moment.at_ms - last_ms >= desk.settings.restart_window_ms:
+        memory.restarts.clear()
+        desk.book.resolve(RULE, None, "over", moment.at_ms)
+    elif desk.book.get(RULE) is not None or len(memory.restarts) >= desk.settings.restart_brokers_min:
+        claim = _CLAIM._replace(figures=(len(memory.restarts),))
+        desk.book.fire(RULE, None, claim, lambda: _details(desk), *moment)
+
+
+def forget(memory: FleetMemory, broker: int) -> None:
+    """Forget a broker that is gone."""
+    memory.restarts.pop(broker, None)
+
+
+def _details(desk: Desk) -> Details:
+    restarts = desk.memory.restarts
+    in_turn = sorted(restarts, key=lambda broker: (restarts[broker], broker))
+    away = sum(digest.away_since_ms is not None for digest in desk.memory.brokers.values())
+    evidence = {
+        "restarted_brokers": len(restarts),
+        "brokers": desk.tally.sums.brokers,
+        "away_brokers": away,
+        "since_ms": min(since_ms for since_ms, _ in restarts.values()),
+        "longest_away_ms": max(until_ms - since_ms for since_ms, until_ms in restarts.values()),
+        "grace_ms": desk.detect.broker_offline_grace_ms,
+    }
+    affected = {"brokers": len(restarts), "examples": [str(broker) for broker in in_turn[: rules.EXAMPLES]]}
+    return Details(evidence, affected, wording.rolling_restart(desk.memory.cluster, evidence, in_turn))

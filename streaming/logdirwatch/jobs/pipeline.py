@@ -1,0 +1,87 @@
+"""The stream watches its own queries and writes how they fare onto ``logdir.metrics``, for ``detect`` to judge."""
+
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import msgspec
+from pyspark.sql import SparkSession
+
+from logdirwatch.collect.buffer import Outgoing
+from logdirwatch.collect.channel import Channel
+from logdirwatch.collect.publish import Publisher
+from logdirwatch.jobs import detect, fast_lane, fleet, recommend, store, store_inventory
+from logdirwatch.jobs.session import last_commit_ms
+from logdirwatch.model import topics
+from logdirwatch.model.records import PipelineRecord
+from logdirwatch.pipeline.bounds import KafkaBounds
+from logdirwatch.pipeline.meter import Meter
+from logdirwatch.pipeline.rejects import Rejects
+from logdirwatch.pipeline.tell import Teller
+from logdirwatch.pipeline.watch import Queries, Watched, Watcher
+from logdirwatch.report.snapshot import interval_ms
+from logdirwatch.settings import Settings
+
+KEPT_RECORDS = 1_000
+DRAIN_S = 1.0
+TOPICS: Mapping[str, Sequence[str]] = {
+    query.NAME: query.TOPICS for query in (detect, fast_lane, fleet, recommend, store, store_inventory)
+}
+
+
+@contextmanager
+def watching(
+    spark: SparkSession, settings: Settings, names: Sequence[str], queries: Queries, rejects: Rejects
+) -> Iterator[None]:
+    """Watch the named queries, which are not started yet, until the end of the block."""
+    if not settings.stream.pipeline_interval_ms:
+        yield
+        return
+    publisher = Publisher(lambda: Channel(settings.telemetry), KEPT_RECORDS, settings.collect.backoff_max_ms)
+    bounds = KafkaBounds(settings.telemetry, sorted({topic for name in names for topic in TOPICS[name]}))
+    watched = _watched(spark, settings, names, _now_ms())
+    watcher = Watcher(watched, queries, bounds, rejects, lambda told: publisher.put(map(_outgoing, told)), _now_ms)
+    stop = threading.Event()
+    looks = threading.Thread(
+        target=watcher.run, args=(stop, settings.stream.pipeline_interval_ms), name="pipeline", daemon=True
+    )
+    publisher.start()
+    looks.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        looks.join(DRAIN_S)
+        publisher.stop(DRAIN_S)
+        if not looks.is_alive():
+            bounds.close()
+
+
+def _watched(spark: SparkSession, settings: Settings, names: Sequence[str], at_ms: int) -> dict[str, Watched]:
+    tellers = {name: _teller(settings, name, at_ms) for name in names}
+    speaker, last_ms = _speaker(tellers), last_commit_ms(spark, settings, names)
+    if speaker is not None and last_ms is not None:
+        speaker.away_ms = max(0, at_ms - last_ms)
+    return {name: Watched(TOPICS[name], Meter(at_ms), teller) for name, teller in tellers.items()}
+
+
+def _speaker(tellers: Mapping[str, Teller]) -> Teller | None:
+    """Return the one query that says for all of them that the stream was away."""
+    measured = {name: teller for name, teller in tellers.items() if teller.is_measured}
+    return measured.get(detect.NAME, next(iter(measured.values()), None))
+
+
+def _teller(settings: Settings, name: str, at_ms: int) -> Teller:
+    is_real_time = name == fast_lane.NAME
+    # A real-time batch lasts minutes and tells where it is only at its end.
+    trigger_ms = 0 if is_real_time else interval_ms(getattr(settings.stream, f"{name}_trigger"))
+    return Teller(name, trigger_ms, settings.detect.pipeline.lag_ms // 2, at_ms, is_measured=not is_real_time)
+
+
+def _outgoing(record: PipelineRecord) -> Outgoing:
+    return Outgoing(topics.METRICS, f"pipeline/{record.query}".encode(), msgspec.json.encode(record))
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

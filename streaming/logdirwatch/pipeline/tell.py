@@ -1,0 +1,89 @@
+"""When a query's standing is told: while there is something to tell and a while after it, else now and then.
+
+A stream that is well adds nothing to its own input but a record in ten minutes. Pure.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from logdirwatch.model.records import LostRange, PipelineRecord, RejectedRows
+from logdirwatch.pipeline.meter import Standing
+
+QUIET_INTERVAL_MS = 600_000
+AFTERWARDS_MS = 180_000
+"""Long enough for an alert about lag to end."""
+MOST_REASONS = 20
+
+
+@dataclass
+class Teller:
+    """What was found about one query and is not told yet; ``at_ms`` is when it was last told, or began.
+
+    ``lag_ms`` is the lag, beyond its trigger, from which there is something to tell.
+    """
+
+    query: str
+    trigger_ms: int
+    lag_ms: int
+    at_ms: int
+    is_measured: bool = True
+    away_ms: int | None = None
+    _rejected: list[RejectedRows] = field(default_factory=list)
+    _lost: list[LostRange] = field(default_factory=list)
+    _read_rows: int = 0
+    _until_ms: int = 0
+
+    def record(
+        self, standing: Standing | None, rejected: Iterable[RejectedRows], at_ms: int, *, is_active: bool
+    ) -> PipelineRecord | None:
+        """Return what to publish after one look, if it is time; without a standing only what was rejected is known."""
+        self._take(standing, rejected)
+        away_ms = self._away_ms(standing)
+        lag_ms = standing.lag_ms if standing is not None and self.is_measured else None
+        is_behind = lag_ms is not None and lag_ms - self.trigger_ms >= self.lag_ms
+        if is_behind or away_ms or self._rejected or self._lost:
+            self._until_ms = at_ms + AFTERWARDS_MS
+        if at_ms >= self._until_ms and at_ms - self.at_ms < QUIET_INTERVAL_MS:
+            return None
+        self.at_ms = max(at_ms, self.at_ms + 1)
+        told = PipelineRecord(
+            version=1,
+            query=self.query,
+            timestamp_ms=self.at_ms,
+            interval_ms=QUIET_INTERVAL_MS,
+            trigger_ms=self.trigger_ms,
+            is_active=is_active,
+            lag_ms=lag_ms,
+            away_ms=away_ms,
+            behind=standing.behind if standing is not None and self.is_measured else None,
+            read_rows=None if standing is None else self._read_rows,
+            rejected=self._rejected,
+            lost=self._lost,
+        )
+        self._rejected, self._lost, self._read_rows = [], [], 0
+        return told
+
+    def _take(self, standing: Standing | None, rejected: Iterable[RejectedRows]) -> None:
+        self._rejected = merged([*self._rejected, *rejected])
+        if standing is not None:
+            self._lost = [*self._lost, *standing.lost]
+            self._read_rows += standing.read_rows
+
+    def _away_ms(self, standing: Standing | None) -> int | None:
+        """Return once how long the stream was away, if the query then found something unread."""
+        if standing is None or not standing.found_unread or not self.is_measured:
+            return None
+        away_ms, self.away_ms = self.away_ms, None
+        return away_ms if away_ms is not None and away_ms >= self.lag_ms else None
+
+
+def merged(rejected: Iterable[RejectedRows]) -> list[RejectedRows]:
+    """Return rejected rows with those of one topic and reason as one, the most first; few reasons are kept apart."""
+    rows: Counter[tuple[str, str]] = Counter()
+    examples: dict[tuple[str, str], str] = {}
+    for found in rejected:
+        rows[found.topic, found.reason] += found.rows
+        examples.setdefault((found.topic, found.reason), found.example)
+    kept = rows.most_common(MOST_REASONS)
+    return [RejectedRows(topic=key[0], reason=key[1], rows=count, example=examples[key]) for key, count in kept]

@@ -1,0 +1,218 @@
+"""What people said of alerts and brokers, as commands show it: who, why, and until when."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from rich.console import RenderableType
+from rich.text import Text
+
+from logdirwatch import decisions
+from logdirwatch.decisions import Said, Severities, Standing
+from logdirwatch.model.records import AlertRecord, DecisionRecord
+from logdirwatch.model.vocabulary import AlertStatus
+from logdirwatch.report.layout import sentences
+from logdirwatch.report.units import human_ms
+from logdirwatch.report.words import place, short_id, utc
+
+NOTHING_SAID = Standing()
+
+
+class Word(Struct, kw_only=True):
+    """What somebody said, and until when it holds."""
+
+    by: str
+    owner: str
+    reason: str
+    at_ms: int
+    until_ms: int
+
+
+class Handled(Struct, kw_only=True):
+    """A firing alert of which somebody said something."""
+
+    alert_id: str
+    rule: str
+    severity: str
+    broker: int | None
+    log_dir: str | None
+    acknowledged: Word | None
+    silenced: Word | None
+
+
+class Planned(Struct, kw_only=True):
+    """A maintenance of a broker."""
+
+    cluster: str
+    broker: int
+    by: str
+    reason: str
+    at_ms: int
+    until_ms: int
+    is_running: bool
+
+
+class Handling:
+    """Everything that was said, asked at a time; ends are bounded by the configuration."""
+
+    def __init__(
+        self,
+        records: Iterable[DecisionRecord],
+        severities: Callable[[str], Severities],
+        *,
+        longest_ms: int,
+        longest_maintenance_ms: int,
+    ) -> None:
+        self._records = list(records)
+        self._said = Said(self._records, longest_ms)
+        self._severities = severities
+        self._longest_maintenance_ms = longest_maintenance_ms
+
+    def standing(self, alert: AlertRecord, at_ms: int) -> Standing:
+        """Return what holds of an alert, each decision with the end that it really has."""
+        found = self._said.standing(alert, self._severities(alert.alert_id), at_ms)
+        return Standing(*(None if record is None else self._bounded(record) for record in found))
+
+    def standings(self, alerts: Iterable[AlertRecord], at_ms: int) -> dict[str, Standing]:
+        """Return what holds of the alerts that fire, by ``alert_id``; nothing of those of which nobody spoke."""
+        firing = (alert for alert in alerts if alert.status is AlertStatus.FIRING)
+        found = {alert.alert_id: self.standing(alert, at_ms) for alert in firing}
+        return {name: standing for name, standing in found.items() if standing != NOTHING_SAID}
+
+    def patterns(self, at_ms: int) -> list[DecisionRecord]:
+        """Return the silences by pattern that run."""
+        return [self._bounded(record) for record in self._said.patterns(at_ms)]
+
+    def planned(self, at_ms: int, cluster: str | None = None, *, everything: bool = False) -> list[Planned]:
+        """Return the maintenance that runs, of one cluster or of all; with ``everything`` the last of each broker."""
+        longest_ms = self._longest_maintenance_ms
+        running = decisions.maintenances(self._records, longest_ms, at_ms)
+        shown = decisions.maintenances(self._records, longest_ms) if everything else running
+        chosen = (record for record in shown if cluster in {None, record.cluster})
+        return [_planned(record, longest_ms, is_running=record in running) for record in chosen]
+
+    def _bounded(self, record: DecisionRecord) -> DecisionRecord:
+        return msgspec.structs.replace(record, until_ms=self._said.ends_ms(record))
+
+
+def _planned(record: DecisionRecord, longest_ms: int, *, is_running: bool) -> Planned:
+    assert record.cluster is not None
+    assert record.broker is not None
+    return Planned(
+        cluster=record.cluster,
+        broker=record.broker,
+        by=record.by,
+        reason=record.reason,
+        at_ms=record.at_ms,
+        until_ms=decisions.ends_ms(record, longest_ms),
+        is_running=is_running,
+    )
+
+
+def handled(alerts: Iterable[AlertRecord], handling: Handling, at_ms: int) -> list[Handled]:
+    """Return the firing alerts of which somebody said something, the loudest first."""
+    alerts = list(alerts)
+    standings = handling.standings(alerts, at_ms)
+    spoken_of = [alert for alert in alerts if alert.alert_id in standings]
+    return [
+        Handled(
+            alert_id=alert.alert_id,
+            rule=alert.rule,
+            severity=alert.severity,
+            broker=alert.broker,
+            log_dir=alert.log_dir,
+            acknowledged=word(standings[alert.alert_id].acknowledged),
+            silenced=word(standings[alert.alert_id].silenced),
+        )
+        for alert in sorted(spoken_of, key=lambda alert: (-alert.severity.rank, alert.opened_at_ms, alert.alert_id))
+    ]
+
+
+def word(record: DecisionRecord | None) -> Word | None:
+    """Return what a decision says, in short; its end is known."""
+    if record is None:
+        return None
+    assert record.until_ms is not None
+    owner = record.owner or record.by
+    return Word(by=record.by, owner=owner, reason=record.reason, at_ms=record.at_ms, until_ms=record.until_ms)
+
+
+def document(alert: AlertRecord, standing: Standing) -> dict[str, Any]:
+    """Return an alert for programs: its record, and what holds of it."""
+    said = {"acknowledged": word(standing.acknowledged), "silenced": word(standing.silenced)}
+    document: dict[str, Any] = msgspec.to_builtins(alert)
+    return {**document, **said}
+
+
+def marks(standing: Standing) -> list[str]:
+    """Return what holds of an alert, a phrase each."""
+    said = (("acknowledged", word(standing.acknowledged)), ("silenced", word(standing.silenced)))
+    return [phrase(what, spoken) for what, spoken in said if spoken is not None]
+
+
+def phrase(what: str, spoken: Word) -> str:
+    """Return what somebody said, as ``silenced by ada until ...: why``."""
+    owner = "" if spoken.owner == spoken.by else f", owner {spoken.owner},"
+    return f"{what} by {spoken.by}{owner} until {utc(spoken.until_ms)}: {spoken.reason}"
+
+
+Saying = tuple[DecisionRecord, AlertRecord | None]
+"""A decision that holds, and the alert that it is about; None for a pattern."""
+
+
+def sayings(alerts: Iterable[AlertRecord], handling: Handling, at_ms: int) -> list[Saying]:
+    """Return what holds of alerts, and the silences by pattern, whatever they match, behind it."""
+    known = {alert.alert_id: alert for alert in alerts}
+    standings = handling.standings(known.values(), at_ms)
+    of_alerts = [
+        (record, known[name])
+        for name, standing in standings.items()
+        for record in standing
+        if record is not None and record.matching is None
+    ]
+    in_order = sorted(of_alerts, key=lambda saying: (saying[0].until_ms or 0, saying[0].id, saying[0].decision))
+    return [*in_order, *((record, None) for record in handling.patterns(at_ms))]
+
+
+def about(record: DecisionRecord, alert: AlertRecord | None = None) -> str:
+    """Return what a decision about alerts is about, in words."""
+    if alert is not None:
+        return f"{alert.rule} of {place(alert.cluster, alert.broker, alert.log_dir)}"
+    pattern = record.matching
+    if pattern is None:
+        return short_id(record.id)
+    where = (("cluster", pattern.cluster), ("broker", pattern.broker), ("log directory", pattern.log_dir))
+    named = [f"{name} {value}" for name, value in where if value is not None]
+    return " of ".join([f"all {pattern.rule or 'alerts'}", *([", ".join(named)] if named else [])])
+
+
+def sayings_view(found: Iterable[Saying], at_ms: int, width: int) -> RenderableType:
+    """Return decisions about alerts for people, at most ``width`` columns wide."""
+    rows = [
+        (
+            Text(record.decision),
+            Text(about(record, alert)),
+            Text(f"up to {record.severity}" if record.severity else "all"),
+            Text(f"{human_ms((record.until_ms or at_ms) - at_ms)} more"),
+            Text(short_id(record.id)),
+            Text(f"by {record.by}{f', owner {record.owner}' if record.owner else ''}: {record.reason}"),
+        )
+        for record, alert in found
+    ]
+    return sentences(("decision", "about", "severity", "holds", "id"), rows, width)
+
+
+def planned_view(found: Iterable[Planned], at_ms: int, width: int) -> RenderableType:
+    """Return maintenance of brokers for people, at most ``width`` columns wide."""
+    rows = [
+        (
+            Text(f"broker {planned.broker}"),
+            Text(planned.cluster),
+            Text(f"{human_ms(planned.until_ms - at_ms)} more" if planned.is_running else "over"),
+            Text(utc(planned.until_ms)),
+            Text(f"by {planned.by}: {planned.reason}"),
+        )
+        for planned in found
+    ]
+    return sentences(("broker", "cluster", "lasts", "until"), rows, width)

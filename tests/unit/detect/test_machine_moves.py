@@ -1,0 +1,205 @@
+"""move_stalled and throttle_left: moves that do not arrive, and limits that nobody needs any more."""
+
+import pytest
+
+from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.model.records import ReplicaMoves
+from tests.unit.detect.builders import GIB, Driver, log_dir
+
+MINUTE_MS = 60_000
+FOLLOWER = "follower.replication.throttled.rate"
+WITHIN = "replica.alter.log.dirs.io.max.bytes.per.second"
+
+
+STILL = log_dir("/d1", incoming_bytes=0)
+
+
+class Scans(Driver):
+    """Polls that each follow an inventory scan, a minute apart."""
+
+    def scan(self, *dirs, **moves):
+        self.at_ms += MINUTE_MS - 5_000
+        given = {"at_ms": self.at_ms, "reassignments": 0, "copies": 0, "throttles": {}, "throttled_replicas": 0} | moves
+        return self.poll(*dirs, moves=ReplicaMoves(**given))
+
+    def scans(self, count, *dirs, **moves):
+        for _ in range(count):
+            self.scan(*dirs, **moves)
+        return self
+
+
+def coming(gib, path="/d2", future_gib=0, **fields):
+    return log_dir(path, incoming_bytes=round(gib * GIB), future_bytes=round(future_gib * GIB), **fields)
+
+
+def held_up(driver):
+    return next((a for a in driver.open_alerts() if a.rule == "move_stalled"), None)
+
+
+def verdicts(driver):
+    return {path: move["verdict"] for path, move in held_up(driver).evidence["moves"].items()}
+
+
+def test_a_move_without_progress_is_told_after_a_quarter_of_an_hour():
+    driver = Scans().scans(15, STILL, coming(10))
+    assert driver.said("move_stalled") == []
+    driver.scan(STILL, coming(10))
+    assert driver.said("move_stalled") == [("move_stalled", "firing", "warning")]
+    assert verdicts(driver) == {"/d2": "stands_still"}
+    assert "/d2: 10.0 GiB still to come, no progress for 15 min" in held_up(driver).summary
+    driver.scans(5, STILL, coming(10))
+    assert len(driver.said("move_stalled")) == 1, "what stands still is said once"
+    driver.scan(STILL, coming(9))
+    assert driver.said("move_stalled")[-1] == ("move_stalled", "firing", "warning"), "not in time yet at this pace"
+    for left in range(18):
+        driver.scan(STILL, coming(8.9 - left / 10))
+    assert driver.said("move_stalled")[-1] == ("move_stalled", "resolved", "recovered")
+
+
+def test_a_move_that_ends_ends_its_alert():
+    driver = Scans().scans(16, coming(10)).scan(log_dir("/d2", incoming_bytes=0, future_bytes=0))
+    assert driver.said("move_stalled")[-1] == ("move_stalled", "resolved", "recovered")
+    assert driver.memory.log_dirs["/d2"].move is None
+
+
+def test_a_move_that_gets_on_is_not_told_however_long_it_takes_within_the_limit():
+    driver = Scans()
+    for minute in range(120):
+        driver.scan(coming(100 - minute / 8))
+    assert driver.said("move_stalled") == []
+
+
+def test_a_move_that_would_take_longer_than_a_day_is_too_slow_after_two_spans():
+    driver = Scans()
+    for minute in range(30):
+        driver.scan(coming(10_000 - minute / 10))
+    assert driver.said("move_stalled") == []
+    driver.scan(coming(9_997))
+    assert verdicts(driver) == {"/d2": "too_slow"}
+    assert "1666 h at the present pace" in held_up(driver).summary
+
+
+def test_moves_that_are_added_do_not_make_the_others_slow():
+    driver = Scans()
+    left = [20 - minute / 10 for minute in range(20)] + [60 - minute / 10 for minute in range(40)]
+    for gib in left:
+        driver.scan(coming(gib))
+    assert driver.said("move_stalled") == []
+
+
+def test_a_copy_slower_than_what_is_written_names_its_limit():
+    driver = Scans()
+    for minute in range(31):
+        fields = {"copies": 1, "throttles": {WITHIN: 1_000_000}}
+        driver.scan(coming(10 + minute / 10, future_gib=1 + minute / 100), **fields)
+    (move,) = held_up(driver).evidence["moves"].values()
+    assert (move["verdict"], move["throttle"], move["is_throttled_below_writes"]) == ("too_slow", WITHIN, True)
+    assert "its limit of 1.0 MiB/s is below what is written" in held_up(driver).summary
+
+
+def test_a_limit_is_named_where_it_is_known_and_blamed_only_where_that_is_seen():
+    driver = Scans().scans(16, coming(10), reassignments=1, throttles={FOLLOWER: 10 << 20})
+    (move,) = held_up(driver).evidence["moves"].values()
+    assert (move["throttle"], move["is_throttled_below_writes"]) == (FOLLOWER, False)
+    assert "no progress for 15 min, under a limit of 10.0 MiB/s" in held_up(driver).summary
+
+
+def test_several_polls_after_one_scan_are_one_look():
+    driver = Scans().scan(coming(10))
+    seen = ReplicaMoves(at_ms=driver.at_ms)
+    for _ in range(400):
+        driver.poll(coming(10), moves=seen)
+    assert driver.said("move_stalled") == [], "no scan since: nobody knows"
+
+
+def test_a_record_that_does_not_say_when_it_counted_speaks_of_its_own_time():
+    driver = Driver()
+    for _ in range(181):
+        driver.poll(coming(10))
+    assert [a.rule for a in driver.open_alerts()] == ["move_stalled"]
+
+
+def test_what_is_not_known_neither_opens_nor_ends_it():
+    driver = Scans().scans(30, log_dir("/d2"))
+    assert driver.said("move_stalled") == []
+    driver.scans(16, coming(10)).scans(3, log_dir("/d2")).scan(log_dir("/d2", error_code=-1)).scan(log_dir("/d3"))
+    assert held_up(driver) is not None
+    driver.scan(log_dir("/d2", incoming_bytes=0), log_dir("/d3", incoming_bytes=0))
+    assert held_up(driver) is None
+
+
+def test_a_destination_that_fails_is_told_by_its_own_alert():
+    driver = Scans().scans(16, coming(10), log_dir("/d1", incoming_bytes=0))
+    driver.scan(log_dir("/d2", error_code=56, incoming_bytes=10 * GIB), log_dir("/d1", incoming_bytes=0))
+    assert sorted(str(a.rule) for a in driver.open_alerts()) == ["log_dir_offline"]
+
+
+def test_a_broker_that_was_away_has_its_time_again_and_its_alert_says_so():
+    driver = Scans().scans(16, coming(10)).poll(status="timeout")
+    assert held_up(driver).stale_since_ms == driver.at_ms
+    driver.scans(10, coming(10))
+    assert held_up(driver) is not None, "nothing seen of it yet that is good"
+    other = Scans().scans(10, coming(10)).poll(status="timeout").scans(10, coming(10))
+    assert other.said("move_stalled") == []
+
+
+def left(driver):
+    return next((a for a in driver.open_alerts() if a.rule == "throttle_left"), None)
+
+
+def test_limits_without_a_move_are_told_after_half_an_hour():
+    limits = {FOLLOWER: 50_000_000, WITHIN: 1_000_000}
+    driver = Scans().scans(30, log_dir(), throttles=limits, throttled_replicas=4)
+    assert driver.said("throttle_left") == []
+    driver.scan(log_dir(), throttles=limits, throttled_replicas=4)
+    evidence = left(driver).evidence
+    assert (evidence["throttles"], evidence["throttled_replicas"]) == (limits, 4)
+    assert f"{FOLLOWER}=47.7 MiB/s" in left(driver).summary
+    assert "4 of its replicas are on the topics' lists" in left(driver).summary
+    driver.scans(5, log_dir(), throttles=limits, throttled_replicas=4)
+    assert len(driver.said("throttle_left")) == 1
+    driver.scan(log_dir(), throttles={WITHIN: 1_000_000})
+    assert left(driver).evidence["throttles"] == {WITHIN: 1_000_000}
+    driver.scan(log_dir())
+    assert driver.said("throttle_left")[-1] == ("throttle_left", "resolved", "recovered")
+
+
+@pytest.mark.parametrize(
+    "moves",
+    [
+        {"throttles": {FOLLOWER: 1}, "reassignments": 3},
+        {"throttles": {WITHIN: 1}, "copies": 1},
+        {"throttles": {}, "throttled_replicas": 2, "reassignments": 1},
+        {"throttles": {FOLLOWER: 1}, "reassignments": None},
+        {"throttles": None, "throttled_replicas": 2},
+        {"throttles": {}},
+    ],
+)
+def test_a_limit_that_is_used_or_of_which_nobody_knows_is_not_left(moves):
+    driver = Scans().scans(60, log_dir(), **moves)
+    assert driver.said("throttle_left") == []
+
+
+def test_the_limit_between_brokers_is_not_needed_by_a_copy_within_one():
+    driver = Scans().scans(31, log_dir(), throttles={FOLLOWER: 1, WITHIN: 1}, copies=1)
+    assert left(driver).evidence["throttles"] == {FOLLOWER: 1}
+
+
+def test_a_move_that_begins_ends_the_alert_and_unknown_moves_do_not():
+    driver = Scans().scans(31, log_dir(), throttles={FOLLOWER: 1})
+    driver.scan(log_dir(), throttles={FOLLOWER: 1}, reassignments=None).scan(log_dir(), throttles=None)
+    assert left(driver) is not None
+    driver.scan(log_dir(), throttles={FOLLOWER: 1}, reassignments=2)
+    assert driver.said("throttle_left")[-1] == ("throttle_left", "resolved", "in use again")
+
+
+def test_limits_that_are_meant_to_stay_are_left_alone():
+    settings = DetectSettings(kept_throttles=(FOLLOWER, "throttled_replicas"))
+    driver = Scans(settings).scans(60, log_dir(), throttles={FOLLOWER: 1}, throttled_replicas=9)
+    assert driver.said("throttle_left") == []
+
+
+def test_half_an_hour_must_be_seen():
+    driver = Scans().scans(20, log_dir(), throttles={FOLLOWER: 1}).poll(status="timeout")
+    driver.scans(20, log_dir(), throttles={FOLLOWER: 1})
+    assert driver.said("throttle_left") == []

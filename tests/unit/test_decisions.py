@@ -1,0 +1,194 @@
+"""What holds of an alert at a time: acknowledged, silenced, or neither."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from logdirwatch.decisions import Said, Standing, ends_ms, maintenances, matches
+from logdirwatch.model.records import AlertPattern, DecisionRecord
+from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule, Severity
+from tests.unit.report.builders import NOW_MS, alert
+
+HOUR_MS = 3_600_000
+WEEK_MS = 7 * 24 * HOUR_MS
+ALERT = "a" * 32
+
+
+def decision(kind="acknowledge", spoken_of=ALERT, at_ms=NOW_MS, for_ms=HOUR_MS, **fields):
+    values = {"by": "ada", "reason": "seen", "severity": Severity.CRITICAL, "revision": 1} | fields
+    until_ms = None if for_ms is None else at_ms + for_ms
+    return DecisionRecord(version=1, id=spoken_of, decision=Decision(kind), at_ms=at_ms, until_ms=until_ms, **values)
+
+
+def silence_of(spoken_of="p", severity=None, **pattern):
+    return decision("silence", spoken_of, severity=severity, revision=None, matching=AlertPattern(**pattern))
+
+
+def maintenance(broker=7, at_ms=NOW_MS, for_ms=HOUR_MS, cluster="prod"):
+    fields = {"cluster": cluster, "broker": broker, "severity": None, "revision": None}
+    return decision("maintenance", f"{cluster}/{broker}", at_ms, for_ms, **fields)
+
+
+def standing(*records, of=None, severities=(), at_ms=NOW_MS):
+    return Said(records, WEEK_MS).standing(of or alert(), severities, at_ms)
+
+
+def test_nothing_holds_of_an_alert_of_which_nobody_spoke():
+    assert standing(decision(spoken_of="b" * 32)) == Standing(None, None)
+
+
+def test_an_acknowledgement_and_a_silence_hold_side_by_side():
+    ack, silence = decision(), decision("silence")
+    assert standing(ack, silence) == Standing(ack, silence)
+
+
+def test_accepting_an_action_is_no_word_about_an_alert():
+    assert standing(decision("accept"), decision("reject")) == Standing()
+
+
+@pytest.mark.parametrize(("after_ms", "holds"), [(-1, True), (0, True), (HOUR_MS - 1, True), (HOUR_MS, False)])
+def test_it_holds_from_when_it_is_known_until_its_end(after_ms, holds):
+    """Whoever said it may have a clock that is ahead."""
+    assert (standing(decision(), at_ms=NOW_MS + after_ms).acknowledged is not None) is holds
+
+
+@pytest.mark.parametrize("for_ms", [None, 2 * WEEK_MS])
+def test_one_without_an_end_ends_with_the_bound(for_ms):
+    ack = decision(for_ms=for_ms)
+    assert ends_ms(ack, WEEK_MS) == NOW_MS + WEEK_MS
+    assert standing(ack, at_ms=NOW_MS + WEEK_MS - 1).acknowledged == ack
+    assert standing(ack, at_ms=NOW_MS + WEEK_MS).acknowledged is None
+
+
+def test_the_newest_word_holds_in_whatever_order_they_come():
+    first, last = decision(by="ada"), decision(by="bob", at_ms=NOW_MS + 1)
+    for records in ([first, last], [last, first], [last, first, first, last]):
+        assert standing(*records, at_ms=NOW_MS + 2).acknowledged == last
+
+
+def test_what_ends_when_it_is_said_takes_back_what_was_said():
+    for at_ms in (NOW_MS, NOW_MS + 1, NOW_MS + 2):
+        assert standing(decision(), decision(at_ms=NOW_MS + 1, for_ms=0), at_ms=at_ms) == Standing()
+
+
+def test_nothing_holds_of_an_alert_that_is_over():
+    assert standing(decision(), of=alert(status=AlertStatus.RESOLVED)) == Standing()
+
+
+@pytest.mark.parametrize("kind", ["acknowledge", "silence"])
+def test_a_louder_alert_ends_what_was_said_of_a_quieter_one(kind):
+    louder = alert(revision=2, severity=Severity.PAGE)
+    assert standing(decision(kind), of=louder, severities=[(1, Severity.CRITICAL), (2, Severity.PAGE)]) == Standing()
+
+
+def test_it_does_not_come_back_when_the_alert_gets_quiet_again():
+    severities = [(1, Severity.CRITICAL), (2, Severity.PAGE), (3, Severity.CRITICAL)]
+    assert standing(decision(), of=alert(revision=3), severities=severities) == Standing()
+    again = decision(at_ms=NOW_MS + 1, revision=3)
+    assert standing(decision(), again, of=alert(revision=3), severities=severities, at_ms=NOW_MS + 1).acknowledged
+
+
+def test_how_loud_it_was_before_does_not_count():
+    severities = [(0, Severity.PAGE), (1, Severity.CRITICAL)]
+    assert standing(decision(), severities=severities).acknowledged is not None
+
+
+def test_a_quieter_alert_stays_acknowledged():
+    assert standing(decision(), of=alert(revision=2, severity=Severity.WARNING)).acknowledged is not None
+
+
+def test_one_that_names_no_severity_covers_all():
+    bare = decision(severity=None, revision=None)
+    assert standing(bare, of=alert(revision=5, severity=Severity.PAGE)).acknowledged == bare
+
+
+@pytest.mark.parametrize(
+    ("pattern", "is_about"),
+    [
+        ({}, True),
+        ({"cluster": "prod"}, True),
+        ({"cluster": "other"}, False),
+        ({"rule": Rule.LOG_DIR_OFFLINE}, True),
+        ({"rule": Rule.LOG_DIR_SPACE}, False),
+        ({"broker": 7}, True),
+        ({"broker": 8}, False),
+        ({"log_dir": "/data/*"}, True),
+        ({"log_dir": "/other/*"}, False),
+        ({"cluster": "prod", "broker": 7, "log_dir": "/other/*"}, False),
+    ],
+)
+def test_a_pattern_is_about_what_all_its_parts_say(pattern, is_about):
+    assert matches(AlertPattern(**pattern), alert()) is is_about
+
+
+def test_a_pattern_of_directories_is_about_no_whole_broker():
+    assert not matches(AlertPattern(log_dir="*"), alert(log_dir=None))
+
+
+def test_a_silence_by_pattern_counts_while_the_alert_is_not_louder():
+    silence = silence_of(severity=Severity.CRITICAL, broker=7)
+    severities = [(1, Severity.CRITICAL), (2, Severity.PAGE), (3, Severity.CRITICAL)]
+    for revision, severity in severities:
+        found = standing(silence, of=alert(revision=revision, severity=severity), severities=severities)
+        assert (found.silenced is not None) is (severity is Severity.CRITICAL)
+
+
+def test_of_several_silences_the_one_that_lasts_longest_is_told():
+    short, long = silence_of("p"), decision("silence", "q", for_ms=2 * HOUR_MS, severity=None, matching=AlertPattern())
+    assert standing(short, long).silenced == long
+
+
+def test_silences_by_pattern_are_listed_while_they_run():
+    said = Said([silence_of("p"), silence_of("q", broker=9), decision("silence")], WEEK_MS)
+    assert [record.id for record in said.patterns(NOW_MS)] == ["p", "q"]
+    assert said.patterns(NOW_MS + HOUR_MS) == []
+
+
+def test_the_newest_maintenance_of_each_broker_holds():
+    records = [maintenance(8), maintenance(7), maintenance(7, NOW_MS + 1, 2 * HOUR_MS), maintenance(7, cluster="b")]
+    found = maintenances(records, WEEK_MS, NOW_MS + 1)
+    assert [(r.cluster, r.broker, r.until_ms) for r in found] == [
+        ("b", 7, NOW_MS + HOUR_MS),
+        ("prod", 7, NOW_MS + 1 + 2 * HOUR_MS),
+        ("prod", 8, NOW_MS + HOUR_MS),
+    ]
+
+
+def test_maintenance_that_was_ended_or_is_over_is_listed_only_when_asked_for():
+    records = [maintenance(7), maintenance(7, NOW_MS + 1, 0), maintenance(8, for_ms=5)]
+    assert maintenances(records, WEEK_MS, NOW_MS + 5) == []
+    assert [record.broker for record in maintenances(records, WEEK_MS)] == [7, 8]
+
+
+words = st.lists(
+    st.builds(
+        decision,
+        st.sampled_from(["acknowledge", "silence"]),
+        at_ms=st.integers(NOW_MS, NOW_MS + 10),
+        for_ms=st.integers(0, 10),
+        by=st.sampled_from(["ada", "bob"]),
+        severity=st.sampled_from([None, *Severity]),
+        revision=st.integers(0, 4),
+    ),
+    max_size=6,
+    unique_by=lambda record: (record.decision, record.at_ms),
+)
+
+
+@given(words, st.randoms(use_true_random=False), st.integers(NOW_MS, NOW_MS + 20), st.sampled_from(list(Severity)))
+def test_order_and_repeats_change_nothing_and_what_is_louder_is_never_quiet(records, random, at_ms, severity):
+    fires = alert(revision=4, severity=severity)
+    found = standing(*records, of=fires, at_ms=at_ms)
+    mixed = random.sample(records, k=len(records)) + (random.choices(records, k=3) if records else [])
+    assert standing(*mixed, of=fires, at_ms=at_ms) == found
+    for record in filter(None, found):
+        assert record.at_ms < record.until_ms
+        assert at_ms < record.until_ms
+        assert record.severity is None or severity.rank <= record.severity.rank
+
+
+def test_a_decision_of_the_first_release_is_read():
+    old = b'{"version":1,"id":"a","decision":"acknowledge","by":"me","reason":"r","at_ms":5,"until_ms":null}'
+    record = msgspec.json.decode(old, type=DecisionRecord)
+    assert (record.severity, record.matching, record.broker) == (None, None, None)
