@@ -1,0 +1,89 @@
+"""The three ways to balance a cluster: which units, around which mean, which replicas may move, in which order."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from logdirwatch.plan.balance.bands import Band, band
+from logdirwatch.plan.balance.board import Board
+from logdirwatch.plan.balance.exchange import exchange
+from logdirwatch.plan.balance.level import level
+from logdirwatch.plan.balance.model import ClusterModel, Flags, Numbers
+from logdirwatch.plan.balance.pool import Pool
+from logdirwatch.plan.balance.task import Kind
+
+
+def goal(model: ClusterModel, kind: Kind, tolerance_ratio: float) -> Band:
+    """Return the band of a mode's units: by broker for ``balance-brokers``, by directory else."""
+    if kind is Kind.BALANCE_BROKERS:
+        return band(model.mean_ratio, model.broker_capacity_bytes, tolerance_ratio)
+    if kind is Kind.BALANCE_DISKS:
+        return band(model.broker_ratios[model.directory_broker], model.capacity_bytes, tolerance_ratio)
+    return band(model.mean_ratio, model.capacity_bytes, tolerance_ratio)
+
+
+def balance(board: Board, kind: Kind, tolerance_ratio: float, movable: Flags) -> None:
+    """Plan the moves of a mode on a board; ``movable`` is by replica."""
+    model = board.model
+    band_of_all = goal(model, kind, tolerance_ratio)
+    by_directory = np.argsort(model.replica_directory, kind="stable")
+    starts = np.searchsorted(model.replica_directory[by_directory], np.arange(len(model.capacity_bytes) + 1))
+    circles = preferences(model, kind, movable)
+    for units in pools(model, kind):
+        directories = units_directories(model, kind, units)
+        replicas = np.concatenate([by_directory[starts[d] : starts[d + 1]] for unit in directories for d in unit])
+        pool = Pool(board, directories, band_of_all.of(units), replicas)
+        if not pool.is_balanced:
+            level(pool, circles)
+        if not pool.is_balanced:
+            exchange(pool, movable)
+
+
+def preferences(model: ClusterModel, kind: Kind, movable: Flags) -> Sequence[Flags]:
+    """Return which replicas may move, a larger circle each time.
+
+    Between brokers followers first, so that the leaders stay; from whole brokers first what lies in directories that
+    are fuller than their broker.
+    """
+    if kind is Kind.BALANCE_DISKS:
+        return [movable]
+    followers = movable & ~model.is_leader & ~model.is_preferred
+    if kind is Kind.BALANCE_ALL:
+        return [followers, movable]
+    is_fuller = model.used_ratios >= model.broker_ratios[model.directory_broker]
+    return [followers & is_fuller[model.replica_directory], followers, movable]
+
+
+def pools(model: ClusterModel, kind: Kind) -> list[list[int]]:
+    """Return the groups of units that replicas can be exchanged within: brokers, racks, or the whole cluster."""
+    group = group_of_units(model, kind)
+    return [np.flatnonzero(group == number).tolist() for number in np.unique(group)]
+
+
+def group_of_units(model: ClusterModel, kind: Kind) -> Numbers:
+    """Return by unit the number of its group."""
+    if kind is Kind.BALANCE_DISKS:
+        return model.directory_broker
+    if not racks_are_closed(model):
+        return np.zeros(len(model.broker_ids if kind is Kind.BALANCE_BROKERS else model.capacity_bytes), dtype=np.int64)
+    racks = model.broker_rack
+    return racks if kind is Kind.BALANCE_BROKERS else racks[model.directory_broker]
+
+
+def racks_are_closed(model: ClusterModel) -> bool:
+    """Whether no replica can change its rack: every partition has as many replicas in each rack as in any other."""
+    racks = len(model.racks)
+    if (np.diff(model.partition_starts) < racks).any():
+        return False
+    pair = model.replica_partition * racks + model.broker_rack[model.replica_broker]
+    held = np.bincount(pair, minlength=racks * len(model.partition_topic)).reshape(-1, racks)
+    return bool((held == held[:, :1]).all())
+
+
+def units_directories(model: ClusterModel, kind: Kind, units: Sequence[int]) -> list[list[int]]:
+    """Return the directories of each unit."""
+    if kind is not Kind.BALANCE_BROKERS:
+        return [[unit] for unit in units]
+    order = np.argsort(model.directory_broker, kind="stable")
+    starts = np.searchsorted(model.directory_broker[order], np.arange(len(model.broker_ids) + 1))
+    return [order[starts[unit] : starts[unit + 1]].tolist() for unit in units]

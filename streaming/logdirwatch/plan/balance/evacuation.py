@@ -1,0 +1,107 @@
+"""Emptying one directory into the others of its broker: no other broker is touched, and racks and leaders stay."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from logdirwatch.errors import UserError
+from logdirwatch.plan.balance.board import Board
+from logdirwatch.plan.balance.model import ClusterModel, Flags
+from logdirwatch.report.units import human_bytes
+
+
+def directory_named(model: ClusterModel, broker: int, log_dir: str) -> int:
+    """Return a directory; UserError where the model has none of that name."""
+    own = np.flatnonzero(model.broker_ids[model.directory_broker] == broker).tolist()
+    if not own:
+        raise UserError(f"plan: evacuate:{broker}:{log_dir}: the model has no broker {broker}", exit_code=2)
+    paths = [model.directory_paths[directory] for directory in own]
+    if log_dir not in paths:
+        known = ", ".join(paths)
+        raise UserError(f"plan: evacuate:{broker}:{log_dir}: broker {broker} has only {known}", exit_code=2)
+    return int(own[paths.index(log_dir)])
+
+
+def evacuate(board: Board, source: int, movable: Flags, comes_first: Flags) -> None:
+    """Plan the moves off a directory, those of replicas that come first at the head; both flags are by replica.
+
+    The largest replica is placed first, each where the directory is the emptiest with it; and where so not all fit,
+    each where the least room is left. UserError with the bytes that are missing where that fails, too.
+    """
+    replicas = sorted(np.flatnonzero(board.model.replica_directory == source).tolist(), key=lambda r: -board.sizes[r])
+    _refuse_immovable(board, source, replicas, movable)
+    targets = targets_of(board.model, source)
+    places, homeless = _placed(board, replicas, targets, is_even=True)
+    if homeless:
+        places, homeless = _placed(board, replicas, targets, is_even=False)
+    if homeless:
+        raise _impossible(board, source, replicas, targets, homeless)
+    for replica in sorted(places, key=lambda replica: not comes_first[replica]):
+        board.move(replica, places[replica])
+
+
+def best_ratio(model: ClusterModel, source: int) -> float:
+    """Return the least fill that the fullest directory of the broker can have once ``source`` is empty."""
+    targets = targets_of(model, source)
+    if not targets:
+        return 0.0
+    used, capacity = model.used_bytes[targets], model.capacity_bytes[targets]
+    leaving = model.replica_bytes[model.replica_directory == source]
+    largest = int(leaving.max(initial=0))
+    return float(
+        max((used / capacity).max(), (used.sum() + leaving.sum()) / capacity.sum(), ((used + largest) / capacity).min())
+    )
+
+
+def targets_of(model: ClusterModel, source: int) -> list[int]:
+    """Return the other directories of a directory's broker."""
+    own = np.flatnonzero(model.directory_broker == model.directory_broker[source])
+    return [directory for directory in own.tolist() if directory != source]
+
+
+def _placed(
+    board: Board, replicas: Sequence[int], targets: Sequence[int], *, is_even: bool
+) -> tuple[dict[int, int], list[int]]:
+    """Return the replicas' new directories, and the replicas for which there was no room."""
+    room = {target: board.room(target) for target in targets}
+    places: dict[int, int] = {}
+    homeless: list[int] = []
+    for replica in replicas:
+        size = board.sizes[replica]
+        fitting = [target for target in targets if room[target] >= size]
+        if not fitting:
+            homeless.append(replica)
+            continue
+        if is_even:
+            target = min(fitting, key=lambda t: (board.limits[t] - room[t] + size) / board.capacity[t])
+        else:
+            target = min(fitting, key=lambda t: room[t])
+        room[target] -= size
+        places[replica] = target
+    return places, homeless
+
+
+def _refuse_immovable(board: Board, source: int, replicas: Sequence[int], movable: Flags) -> None:
+    model = board.model
+    for replica in replicas:
+        if not movable[replica]:
+            topic, number = model.partition_name(model.replica_partition[replica])
+            broker, path = model.directory_name(source)
+            raise UserError(
+                f"plan: evacuate:{broker}:{path}: {topic}-{number} must not be moved: the configuration excludes its "
+                "topic (plan.never_touch), or its name is too long for Kafka to move it"
+            )
+
+
+def _impossible(
+    board: Board, source: int, replicas: Sequence[int], targets: Sequence[int], homeless: Sequence[int]
+) -> UserError:
+    broker, path = board.model.directory_name(source)
+    leaving = sum(board.sizes[replica] for replica in replicas)
+    room = sum(board.room(target) for target in targets)
+    missing = leaving - room if leaving > room else sum(board.sizes[replica] for replica in homeless)
+    pieces = "" if leaving > room else f", in one piece for each of the {len(homeless)} replicas that fit nowhere"
+    return UserError(
+        f"plan: evacuate:{broker}:{path}: {human_bytes(leaving)} must leave, the broker's other directories have room "
+        f"for {human_bytes(room)}: {missing} bytes ({human_bytes(missing)}) are missing{pieces}"
+    )

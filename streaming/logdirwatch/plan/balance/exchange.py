@@ -1,0 +1,153 @@
+"""The last resort for units outside their band: a move or a swap of two replicas that helps.
+
+It helps if it lessens what the two units together are off by, and by a tenth of what the one was off at least. Moves
+planned before may get another destination by it.
+"""
+
+from bisect import bisect_left, insort
+from typing import NamedTuple
+
+import numpy as np
+
+from logdirwatch.plan.balance.flow import Flow
+from logdirwatch.plan.balance.model import Flags, Numbers, Ratios
+from logdirwatch.plan.balance.pool import Pool, Stock
+
+LEAST_SHARE = 0.1
+"""Of what a unit is off: the least that counts as help."""
+_AT_ONCE = 64
+
+
+class _Swaps(NamedTuple):
+    """The swaps between two units that help, best first: what is left off and copied by the best, and all of them.
+
+    ``given`` names replicas of the giver, ``first`` and ``end`` for each the range of the taker's that may come back: 0
+    is none, 1 the smallest.
+    """
+
+    off_bytes: float
+    cost_bytes: float
+    giver: int
+    taker: int
+    given: Numbers
+    first: Numbers
+    end: Numbers
+
+
+def exchange(pool: Pool, movable: Flags) -> None:
+    """Plan moves and swaps until none helps a unit of the pool any more; ``movable`` is by replica."""
+    _Exchange(pool, movable).run()
+
+
+class _Exchange:
+    def __init__(self, pool: Pool, movable: Flags) -> None:
+        self._pool = pool
+        self._content = pool.content(movable)
+        self._sizes = [_sizes(stock) for stock in self._content]
+        """By unit: 0 for no replica, and what it has."""
+        self._done = 0
+        self._changed = np.zeros(len(pool.units), dtype=np.int64)
+        self._given_up = np.full(len(pool.units), -1)
+        """By unit: how many swaps were planned when it last changed, and when none with any other unit helped it."""
+
+    def run(self) -> None:
+        """Help the units that are least off first, since they need the least, until none can be helped."""
+        while not self._pool.is_balanced:
+            off = self._pool.excess + self._pool.deficit
+            outside = [unit for unit in np.argsort(off, kind="stable").tolist() if off[unit] > 0]
+            if sum(self._help(unit) for unit in outside) == 0 and not self._reconsider():
+                return
+
+    def _reconsider(self) -> bool:
+        """Forget that nothing helped where more was planned since: a replica gone elsewhere may have made way."""
+        is_old = (self._given_up >= 0) & (self._given_up < self._done)
+        self._given_up[is_old] = -1
+        return bool(is_old.any())
+
+    def _help(self, unit: int) -> bool:
+        """Lessen what a unit is off by as far as possible and then at the least cost, seen over some others at once."""
+        off = float(self._pool.excess[unit] + self._pool.deficit[unit])
+        gain = max(1.0, LEAST_SHARE * off)
+        pairs = self._pairs(unit, off, gain)
+        for begin in range(0, len(pairs), _AT_ONCE):
+            found = [self._swaps(giver, taker, gain) for giver, taker in pairs[begin : begin + _AT_ONCE]]
+            swaps = sorted((swaps for swaps in found if swaps is not None), key=lambda swaps: swaps[:4])
+            if any(self._carry_out(best) for best in swaps):
+                return True
+        if self._changed[unit] > self._given_up[unit]:
+            self._given_up[unit] = self._done
+        return False
+
+    def _pairs(self, unit: int, off: float, gain: float) -> list[tuple[int, int]]:
+        """Return giver and taker, one of them the unit, wherever bytes between them can gain so much, most room first.
+
+        Those that have not changed since nothing helped are left out.
+        """
+        pool, is_over = self._pool, self._pool.excess[unit] > 0
+        room = pool.high - pool.used if is_over else pool.used - pool.low
+        most = np.minimum(off, room) + np.minimum(off, pool.deficit if is_over else pool.excess)
+        is_new = np.maximum(self._changed, self._changed[unit]) > self._given_up[unit]
+        can_help = (most >= gain) & is_new
+        can_help[unit] = False
+        others = [other for other in np.argsort(-room, kind="stable").tolist() if can_help[other]]
+        return [(unit, other) if is_over else (other, unit) for other in others]
+
+    def _swaps(self, giver: int, taker: int, gain: float) -> _Swaps | None:
+        flow = self._flow(giver, taker)
+        helpful, best = flow.helpful(gain), flow.best()
+        if helpful is None:
+            return None
+        sizes, returned = self._sizes[giver][1:], self._sizes[taker]
+        first = np.searchsorted(returned, sizes - helpful[1], side="left")
+        end = np.searchsorted(returned, sizes - helpful[0], side="right")
+        given = np.flatnonzero(first < end)
+        if not len(given):
+            return None
+        sizes, first, end = sizes[given], first[given], end[given]
+        back = returned[np.clip(np.searchsorted(returned, sizes - best[1]), first, end - 1)]
+        off, cost = flow.off_bytes(sizes - back), sizes + back
+        order = np.lexsort((cost, off))
+        top = order[0]
+        return _Swaps(float(off[top]), float(cost[top]), giver, taker, given[order], first[order], end[order])
+
+    def _flow(self, giver: int, taker: int) -> Flow:
+        return Flow(self._pool.side(giver), self._pool.side(taker))
+
+    def _carry_out(self, swaps: _Swaps) -> bool:
+        """Plan the best swap that space and rules allow, whichever of the two replicas goes first."""
+        giver, taker = swaps.giver, swaps.taker
+        flow = self._flow(giver, taker)
+        for given, first, end in zip(swaps.given, swaps.first, swaps.end, strict=True):
+            size, replica = self._content[giver][given]
+            there = (replica, giver, taker)
+            nearest = np.argsort(flow.off_bytes(size - self._sizes[taker][first:end]), kind="stable")
+            for at in (first + nearest).tolist():
+                back = [(self._content[taker][at - 1][1], taker, giver)] if at else []
+                if self._move_all([there, *back]) or (back and self._move_all([*back, there])):
+                    self._done += 1
+                    self._changed[[giver, taker]] = self._done
+                    return True
+        return False
+
+    def _move_all(self, steps: list[tuple[int, int, int]]) -> bool:
+        """Move each replica from a unit to another, or none of them."""
+        undo: list[tuple[int, int, int, int]] = []
+        for replica, giver, taker in steps:
+            directory = self._pool.directory_for(replica, taker)
+            if directory is None:
+                for move in reversed(undo):
+                    self._pool.move(*move)
+                return False
+            undo.append((replica, taker, giver, self._pool.board.place[replica]))
+            self._pool.move(replica, giver, taker, directory)
+        for replica, giver, taker in steps:
+            entry = (self._pool.board.sizes[replica], replica)
+            del self._content[giver][bisect_left(self._content[giver], entry)]
+            insort(self._content[taker], entry)
+            for unit in (giver, taker):
+                self._sizes[unit] = _sizes(self._content[unit])
+        return True
+
+
+def _sizes(stock: Stock) -> Ratios:
+    return np.array([0, *(size for size, _ in stock)], dtype=np.float64)

@@ -1,0 +1,158 @@
+"""Bringing the units of a pool into their band with few bytes and few moves.
+
+Where more lies above the band than is missing below it, the units above decide what moves: each gives as little more
+than its excess as it can. What they send beyond the takers' need costs nothing then, up to the difference of the two;
+this slack is what a move may use up. Where more is missing, it is the other way round.
+"""
+
+import heapq
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from logdirwatch.plan.balance.model import Flags, Ratios
+from logdirwatch.plan.balance.pool import Pool, Stock
+
+_WASTE_RATIO = 0.01
+"""A unit may give or get more than it must by this share of it, for the sake of fewer moves."""
+_LAST_WASTE = 10
+"""How many times as much the last replica of a unit may waste before a wider circle is asked."""
+_Offers = Callable[[Stock, float, float, float], Iterator[int]]
+_LARGEST = 20
+_FULLEST = 40
+"""So many replicas of a unit, and so many units, are looked at for one move."""
+
+
+def level(pool: Pool, circles: Sequence[Flags]) -> None:
+    """Plan moves that bring the units of a pool into their band, as far as single moves do.
+
+    ``circles`` say which replicas may move (by replica), a larger circle each time; the last one only where it must.
+    """
+    _Leveller(pool, circles).run()
+
+
+class _Leveller:
+    def __init__(self, pool: Pool, circles: Sequence[Flags]) -> None:
+        self._pool, self._circles = pool, circles
+        self._widest = len(circles) - 1
+        self._admitted: int | None = None
+        self._waste = _WASTE_RATIO * np.maximum(pool.excess, pool.deficit)
+
+    def run(self) -> None:
+        is_short = self._pool.deficit.sum() > self._pool.excess.sum()
+        first, then = (self._fill, self._empty) if is_short else (self._empty, self._fill)
+        near = range(self._widest)
+        for circle in near:
+            first(circle, is_tight=True)
+        for circle in near[-1:]:
+            first(circle, is_tight=False)
+        first(self._widest, is_tight=True)
+        first(self._widest, is_tight=False)
+        for circle in (*near[-1:], self._widest):
+            then(circle, is_tight=False)
+
+    def _empty(self, circle: int, *, is_tight: bool) -> None:
+        """Let the units above the band give, the one with most first, until each is in it or has nothing to give."""
+        self._repeat(circle, lambda: self._pool.excess, lambda unit: self._give(unit, is_tight=is_tight))
+
+    def _fill(self, circle: int, *, is_tight: bool) -> None:
+        """Let the units below the band take, the one that needs most first."""
+        self._repeat(circle, lambda: self._pool.deficit, lambda unit: self._take(unit, is_tight=is_tight))
+
+    def _repeat(self, circle: int, amounts: Callable[[], Ratios], step: Callable[[int], bool]) -> None:
+        waiting = [(-float(amount), unit) for unit, amount in enumerate(amounts()) if amount > 0]
+        heapq.heapify(waiting)
+        if waiting and circle != self._admitted:
+            self._admit(circle)
+        while waiting:
+            _, unit = heapq.heappop(waiting)
+            if step(unit) and (left := float(amounts()[unit])) > 0:
+                heapq.heappush(waiting, (-left, unit))
+
+    def _admit(self, circle: int) -> None:
+        """Let a circle give, and for a unit that it cannot bring into its band the next wider one that can."""
+        pool = self._pool
+        pool.admit(self._circles[circle])
+        self._admitted = circle
+        for wider in self._circles[circle + 1 :]:
+            lacking = [unit for unit in np.flatnonzero(pool.excess).tolist() if not self._suffices(unit)]
+            if lacking:
+                stock = pool.stock
+                pool.admit(wider)
+                for unit in lacking:
+                    stock[unit] = pool.stock[unit]
+                pool.stock = stock
+
+    def _suffices(self, unit: int) -> bool:
+        pool = self._pool
+        most = pool.used[unit] - pool.low[unit]
+        return bool(sum(size for size, _ in pool.stock[unit] if size <= most) >= pool.excess[unit])
+
+    def _give(self, giver: int, *, is_tight: bool) -> bool:
+        pool = self._pool
+        room = pool.high - pool.used
+        if is_tight:
+            room = np.minimum(room, pool.deficit + self._waste + self._slack())
+        need = float(pool.used[giver] - pool.high[giver])
+        most = min(float(pool.used[giver] - pool.low[giver]), float(room.max()))
+        for offers in self._ways(is_tight=is_tight):
+            for replica in offers(pool.stock[giver], need, most, float(self._waste[giver])):
+                found = pool.taker(replica, giver, room)
+                if found is not None:
+                    pool.move(replica, giver, *found)
+                    return True
+        return False
+
+    def _take(self, taker: int, *, is_tight: bool) -> bool:
+        pool = self._pool
+        spare = pool.used - pool.low
+        if is_tight:
+            spare = np.minimum(spare, pool.excess + self._waste + self._slack())
+        givers = np.argsort(-pool.used / pool.capacity)
+        givers = givers[spare[givers] > 0][:_FULLEST]
+        room = float(pool.high[taker] - pool.used[taker])
+        need = float(pool.low[taker] - pool.used[taker])
+        for offers in self._ways(is_tight=is_tight):
+            for giver in givers.tolist():
+                most = min(float(spare[giver]), room)
+                for replica in offers(pool.stock[giver], need, most, float(self._waste[taker])):
+                    directory = pool.directory_for(replica, taker)
+                    if directory is not None:
+                        pool.move(replica, giver, taker, directory)
+                        return True
+        return False
+
+    def _ways(self, *, is_tight: bool) -> tuple[_Offers, ...]:
+        """Return how a replica is chosen, best first; what cannot meet a need is no way while more may be allowed."""
+        ways = (_last, _enough, self._beyond)
+        return ways if is_tight else (*ways, _largest)
+
+    def _slack(self) -> float:
+        """Return what the larger side has more than the smaller one."""
+        return abs(float(self._pool.excess.sum() - self._pool.deficit.sum()))
+
+    def _beyond(self, stock: Stock, need: float, most: float, waste: float) -> Iterator[int]:
+        """Yield the replicas that end a need, the smallest first; in the widest circle whatever the waste."""
+        return _last(stock, need, most, most if self._admitted == self._widest else waste * _LAST_WASTE)
+
+
+def _last(stock: Stock, need: float, most: float, waste: float) -> Iterator[int]:
+    """Yield the replicas that end a need with little waste, the smallest first."""
+    for size, replica in stock[bisect_left(stock, (need,)) :]:
+        if size > min(need + waste, most):
+            return
+        yield replica
+
+
+def _enough(stock: Stock, need: float, most: float, waste: float) -> Iterator[int]:
+    """Yield replicas smaller than a need, the largest first, if all the smaller ones together can meet it."""
+    if sum(size for size, _ in stock[: bisect_left(stock, (min(need, most + 1),))]) >= need:
+        yield from _largest(stock, need, most, waste)
+
+
+def _largest(stock: Stock, need: float, most: float, _: float) -> Iterator[int]:
+    """Yield replicas smaller than a need, the largest first."""
+    end = bisect_left(stock, (min(need, most + 1),))
+    for _, replica in reversed(stock[max(0, end - _LARGEST) : end]):
+        yield replica

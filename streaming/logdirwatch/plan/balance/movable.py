@@ -1,0 +1,37 @@
+"""Which replicas a plan may move."""
+
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+
+import numpy as np
+
+from logdirwatch.plan import vetoes
+from logdirwatch.plan.balance.model import ClusterModel, Flags
+from logdirwatch.plan.settings import PlanSettings
+
+
+def internal(model: ClusterModel, limits: PlanSettings) -> Flags:
+    """Return by replica whether its topic is internal."""
+    return _of_topics(model, limits.internal_topics)
+
+
+def evacuable(model: ClusterModel, limits: PlanSettings) -> Flags:
+    """Return by replica whether an evacuation may move it: nothing the configuration excludes, or Kafka cannot name."""
+    highest = np.zeros(len(model.topics), dtype=np.int64)
+    np.maximum.at(highest, model.partition_topic, model.partition_numbers)
+    too_long = [vetoes.name_too_long(*named) is not None for named in zip(model.topics, highest.tolist(), strict=True)]
+    return ~(_of_topics(model, limits.never_touch) | _by_replica(model, too_long))
+
+
+def balanceable(model: ClusterModel, limits: PlanSettings) -> Flags:
+    """Return by replica whether balance may move it: no internal topic, and nothing without a byte."""
+    return evacuable(model, limits) & ~internal(model, limits) & (model.replica_bytes > 0)
+
+
+def _of_topics(model: ClusterModel, patterns: Iterable[str]) -> Flags:
+    return _by_replica(model, [any(fnmatchcase(topic, pattern) for pattern in patterns) for topic in model.topics])
+
+
+def _by_replica(model: ClusterModel, topics: Sequence[bool]) -> Flags:
+    found: Flags = np.array(topics, dtype=np.bool_)[model.partition_topic][model.replica_partition]
+    return found

@@ -1,0 +1,45 @@
+"""From a model and a task to a plan: the moves, their order, and the cluster afterwards."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from logdirwatch.plan.balance import movable
+from logdirwatch.plan.balance.balancing import balance
+from logdirwatch.plan.balance.board import Board
+from logdirwatch.plan.balance.evacuation import directory_named, evacuate
+from logdirwatch.plan.balance.model import ClusterModel
+from logdirwatch.plan.balance.schedule import Move, Wave, schedule
+from logdirwatch.plan.balance.task import Task
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterPlan:
+    """What to move, in which order, and the cluster before and after it."""
+
+    task: Task
+    before: ClusterModel
+    after: ClusterModel
+    waves: tuple[Wave, ...]
+    given_up: tuple[Move, ...]
+    """Moves that would help, but that no order makes without overfilling a directory on the way."""
+
+    @property
+    def moves(self) -> list[Move]:
+        """All moves, in the order of the waves."""
+        return [move for wave in self.waves for move in wave.moves]
+
+
+def make_plan(model: ClusterModel, task: Task) -> ClusterPlan:
+    """Plan a task on a model; UserError where the task is impossible, with what is missing."""
+    board = Board(model, task.limits.destination_max_ratio)
+    if task.mode.evacuated is None:
+        balance(board, task.mode.kind, task.tolerance_ratio, movable.balanceable(model, task.limits))
+    else:
+        source = directory_named(model, *task.mode.evacuated)
+        evacuate(board, source, movable.evacuable(model, task.limits), movable.internal(model, task.limits))
+    found, given_up = schedule(board, task.limits)
+    for move in given_up:
+        board.move(move.replica, move.source)
+    after = model.moved(np.array(board.place, dtype=np.int64))
+    return ClusterPlan(task, model, after, tuple(found), tuple(given_up))

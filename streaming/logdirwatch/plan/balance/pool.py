@@ -1,0 +1,137 @@
+"""Units that are balanced with each other: directories, or brokers with all their directories."""
+
+from bisect import bisect_left, insort
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from logdirwatch.plan.balance.bands import Band
+from logdirwatch.plan.balance.board import Board
+from logdirwatch.plan.balance.flow import Side
+from logdirwatch.plan.balance.model import Flags, Numbers, Ratios
+
+Stock = list[tuple[int, int]]
+"""Sizes and replicas, ascending."""
+
+
+class Pool:
+    """Some units of a board: what each holds, should hold and may give, and who may take a replica."""
+
+    def __init__(self, board: Board, units: Sequence[Sequence[int]], band: Band, replicas: Numbers) -> None:
+        """Take the directories of each unit, the units' band, and the replicas there. Nothing may be given yet."""
+        self.board, self.units = board, units
+        self._unit_of = {directory: unit for unit, directories in enumerate(units) for directory in directories}
+        self._band, self.low, self.high = band, band.low_bytes, band.high_bytes
+        self.used = np.array([float(sum(board.used[d] for d in unit)) for unit in units])
+        self.capacity = np.array([float(sum(board.capacity[d] for d in unit)) for unit in units])
+        self.stock: list[Stock] = [[] for _ in units]
+        """By unit: what it may give away."""
+        unit_of_directory = np.zeros(len(board.capacity), dtype=np.int64)
+        for unit, directories in enumerate(units):
+            unit_of_directory[directories] = unit
+        owners = unit_of_directory[board.model.replica_directory[replicas]]
+        order = np.lexsort((replicas, board.model.replica_bytes[replicas], owners))
+        self._replicas = replicas[order]
+        self._starts = np.searchsorted(owners[order], np.arange(len(units) + 1))
+        brokers = [board.broker_of[directories[0]] for directories in units]
+        self._of_broker: dict[int, list[int]] = {}
+        for unit, broker in enumerate(brokers):
+            self._of_broker.setdefault(broker, []).append(unit)
+        self._broker = np.array(brokers)
+        self._leads = board.model.is_leader | board.model.is_preferred
+        self._rack = board.model.broker_rack[brokers]
+        self._has_one_rack = len(np.unique(self._rack)) == 1
+
+    @property
+    def excess(self) -> Ratios:
+        """By unit: the bytes above its band."""
+        return self._band.over_bytes(self.used)
+
+    @property
+    def deficit(self) -> Ratios:
+        """By unit: the bytes missing below its band."""
+        return self._band.under_bytes(self.used)
+
+    @property
+    def is_balanced(self) -> bool:
+        """Whether every unit is within its band."""
+        return bool(((self.low <= self.used) & (self.used <= self.high)).all())
+
+    def side(self, unit: int) -> Side:
+        """Return what a unit holds, and its band."""
+        return Side(float(self.used[unit]), float(self.low[unit]), float(self.high[unit]))
+
+    def admit(self, movable: Flags) -> None:
+        """Say which replicas may be given away from now on, unless they have moved; ``movable`` is by replica."""
+        self.stock = self._resting(movable)
+
+    def content(self, movable: Flags) -> list[Stock]:
+        """Return by unit what is in it now and ``movable`` (by replica)."""
+        board, found = self.board, self._resting(movable)
+        for replica, directory in board.moves.items():
+            unit = self._unit_of.get(directory)
+            if unit is not None and movable[replica]:
+                insort(found[unit], (board.sizes[replica], replica))
+        return found
+
+    def _resting(self, movable: Flags) -> list[Stock]:
+        """Return by unit what is movable and where it was before the plan."""
+        rests = movable[self._replicas] & ~self.board.has_moved[self._replicas]
+        replicas = self._replicas[rests]
+        entries = list(zip(self.board.model.replica_bytes[replicas].tolist(), replicas.tolist(), strict=True))
+        ends = np.concatenate([[0], np.cumsum(rests)])[self._starts].tolist()
+        return [entries[start:end] for start, end in pairwise(ends)]
+
+    def taker(self, replica: int, giver: int, room: Ratios) -> tuple[int, int] | None:
+        """Return the emptiest unit with ``room`` (by unit) that may take a replica, and the directory there.
+
+        A leader stays on its broker where one of the broker's other units may take it.
+        """
+        size = self.board.sizes[replica]
+        fits = room >= size
+        fits[giver] = False
+        self._keep_rules(fits, replica)
+        if self._leads[replica]:
+            own = fits & (self._broker == self._broker[giver])
+            fits = own if own.any() else fits
+        while fits.any():
+            unit = int(np.argmin(np.where(fits, self.used / self.capacity, np.inf)))
+            directory = self.directory(unit, size)
+            if directory is not None:
+                return unit, directory
+            fits[unit] = False
+        return None
+
+    def directory_for(self, replica: int, unit: int) -> int | None:
+        """Return the directory of a unit that takes a replica, None where space or a rule forbids it."""
+        directory = self.directory(unit, self.board.sizes[replica])
+        if directory is None or not self.board.may_go(replica, self.board.broker_of[directory]):
+            return None
+        return directory
+
+    def directory(self, unit: int, size_bytes: int) -> int | None:
+        """Return the directory of a unit that is the emptiest with ``size_bytes`` more, None where none has room."""
+        board = self.board
+        fitting = [d for d in self.units[unit] if board.room(d) >= size_bytes]
+        return min(fitting, key=lambda d: (board.used[d] + size_bytes) / board.capacity[d], default=None)
+
+    def move(self, replica: int, giver: int, taker: int, directory: int) -> None:
+        """Plan a move between two units; the replica is not given away again."""
+        size = self.board.sizes[replica]
+        at = bisect_left(self.stock[giver], (size, replica))
+        if self.stock[giver][at : at + 1] == [(size, replica)]:
+            del self.stock[giver][at]
+        self.board.move(replica, directory)
+        self.used[giver] -= size
+        self.used[taker] += size
+
+    def _keep_rules(self, fits: Flags, replica: int) -> None:
+        if len(self._of_broker) == 1:
+            return
+        for broker in self.board.taken_brokers(replica):
+            fits[self._of_broker.get(broker, [])] = False
+        if not self._has_one_rack:
+            is_open = np.zeros(len(self.board.model.racks), dtype=np.bool_)
+            is_open[list(self.board.open_racks(replica))] = True
+            fits &= is_open[self._rack]

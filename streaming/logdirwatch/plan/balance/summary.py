@@ -1,0 +1,208 @@
+"""What a plan costs and brings: its bytes beside the fewest possible, fills before and after, and what is left."""
+
+import numpy as np
+from msgspec import Struct
+
+from logdirwatch.plan.balance import movable, schedule
+from logdirwatch.plan.balance.balancing import goal, group_of_units
+from logdirwatch.plan.balance.bands import lower_bound_bytes
+from logdirwatch.plan.balance.evacuation import best_ratio, directory_named, targets_of
+from logdirwatch.plan.balance.model import ClusterModel, Numbers, Ratios
+from logdirwatch.plan.balance.planner import ClusterPlan
+from logdirwatch.plan.balance.task import Kind
+
+
+class Fills(Struct, frozen=True, kw_only=True):
+    """How full directories, or brokers, are; the spread is the standard deviation over all of them."""
+
+    max_ratio: float
+    min_ratio: float
+    spread_ratio: float
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """Fills before and after a plan."""
+
+    before: Fills
+    after: Fills
+
+
+class Cost(Struct, frozen=True, kw_only=True):
+    """What is copied; ``leaders`` are those replicas that lead, or are preferred to, and leave their broker."""
+
+    replicas: int
+    bytes: int
+    within_brokers_bytes: int
+    between_brokers_bytes: int
+    leaders: int
+    waves: int
+    needs_ms: int
+
+
+class Bound(Struct, frozen=True, kw_only=True):
+    """The fewest bytes with which any plan reaches the goal; ``in_racks_bytes`` as long as replicas keep their racks.
+
+    The two are one where the racks bind nothing. For an evacuation, what the directory holds.
+    """
+
+    bytes: int
+    in_racks_bytes: int
+
+
+class Evacuation(Struct, frozen=True, kw_only=True):
+    """The fullest directory that the broker keeps, and the least that its fill can be."""
+
+    max_ratio: float
+    best_max_ratio: float
+
+
+class Violations(Struct, frozen=True, kw_only=True):
+    """What no plan may do, counted on the models and the waves, not on how the plan was made."""
+
+    partitions_twice_on_a_broker: int
+    partitions_on_fewer_racks: int
+    directories_over_limit: int
+    internal_replicas_balanced: int
+
+
+class Outside(Struct, frozen=True, kw_only=True):
+    """A directory, or a broker (``log_dir`` null), that stays outside the tolerance, by how much, and why."""
+
+    broker: int
+    log_dir: str | None
+    used_ratio: float
+    mean_ratio: float
+    off_bytes: int
+    reason: str
+
+
+class Summary(Struct, frozen=True, kw_only=True):
+    """One plan."""
+
+    mode: str
+    tolerance_ratio: float
+    moved: Cost
+    lower_bound: Bound
+    directories: Change
+    brokers: Change
+    evacuation: Evacuation | None
+    violations: Violations
+    outside: list[Outside]
+
+
+def summarise(plan: ClusterPlan) -> Summary:
+    """Return the summary of a plan."""
+    before, after = plan.before, plan.after
+    return Summary(
+        mode=str(plan.task.mode),
+        tolerance_ratio=plan.task.tolerance_ratio,
+        moved=_cost(plan),
+        lower_bound=_bound(plan),
+        directories=Change(before=_fills(before.used_ratios), after=_fills(after.used_ratios)),
+        brokers=Change(before=_fills(before.broker_ratios), after=_fills(after.broker_ratios)),
+        evacuation=_evacuation(plan),
+        violations=_violations(plan),
+        outside=_outside(plan) if plan.task.mode.evacuated is None else [],
+    )
+
+
+def _cost(plan: ClusterPlan) -> Cost:
+    model, limits = plan.before, plan.task.limits
+    within = sum(move.size_bytes for move in plan.moves if schedule.is_within_broker(model, move))
+    total = sum(move.size_bytes for move in plan.moves)
+    leads = model.is_leader | model.is_preferred
+    return Cost(
+        replicas=len(plan.moves),
+        bytes=total,
+        within_brokers_bytes=within,
+        between_brokers_bytes=total - within,
+        leaders=sum(bool(leads[m.replica]) and not schedule.is_within_broker(model, m) for m in plan.moves),
+        waves=len(plan.waves),
+        needs_ms=sum(schedule.needs_ms(model, wave, limits) for wave in plan.waves),
+    )
+
+
+def _bound(plan: ClusterPlan) -> Bound:
+    model, kind = plan.before, plan.task.mode.kind
+    if plan.task.mode.evacuated is not None:
+        source = directory_named(model, *plan.task.mode.evacuated)
+        return Bound(bytes=int(model.used_bytes[source]), in_racks_bytes=int(model.used_bytes[source]))
+    used, band = _unit_used(model, kind), goal(model, kind, plan.task.tolerance_ratio)
+    group = group_of_units(model, kind)
+    widest = group if kind is Kind.BALANCE_DISKS else np.zeros_like(group)
+    return Bound(bytes=lower_bound_bytes(used, band, widest), in_racks_bytes=lower_bound_bytes(used, band, group))
+
+
+def _evacuation(plan: ClusterPlan) -> Evacuation | None:
+    if plan.task.mode.evacuated is None:
+        return None
+    source = directory_named(plan.before, *plan.task.mode.evacuated)
+    kept = plan.after.used_ratios[targets_of(plan.before, source)]
+    return Evacuation(max_ratio=float(kept.max(initial=0.0)), best_max_ratio=best_ratio(plan.before, source))
+
+
+def _violations(plan: ClusterPlan) -> Violations:
+    before, after = plan.before, plan.after
+    limits = np.maximum(plan.task.limits.destination_max_ratio * before.capacity_bytes, before.used_bytes)
+    over = {fill.directory for wave in plan.waves for fill in wave.fills if fill.worst_bytes > limits[fill.directory]}
+    moved = before.replica_directory != after.replica_directory
+    is_balance = plan.task.mode.evacuated is None
+    return Violations(
+        partitions_twice_on_a_broker=int((_distinct(after, after.replica_broker) < _replicas(after)).sum()),
+        partitions_on_fewer_racks=int((_racks(after) < _racks(before)).sum()),
+        directories_over_limit=len(over),
+        internal_replicas_balanced=int((moved & movable.internal(before, plan.task.limits)).sum()) if is_balance else 0,
+    )
+
+
+def _outside(plan: ClusterPlan) -> list[Outside]:
+    model, kind = plan.after, plan.task.mode.kind
+    band, used = goal(model, kind, plan.task.tolerance_ratio), _unit_used(model, kind)
+    off = band.over_bytes(used) + band.under_bytes(used)
+    return [_outside_one(plan, int(unit), int(off[unit])) for unit in np.flatnonzero(off)]
+
+
+def _outside_one(plan: ClusterPlan, unit: int, off_bytes: int) -> Outside:
+    model, kind = plan.after, plan.task.mode.kind
+    if kind is Kind.BALANCE_BROKERS:
+        broker, log_dir, ratio = int(model.broker_ids[unit]), None, model.broker_ratios[unit]
+    else:
+        (broker, log_dir), ratio = model.directory_name(unit), model.used_ratios[unit]
+    is_own_mean = kind is Kind.BALANCE_DISKS
+    mean = model.broker_ratios[model.directory_broker[unit]] if is_own_mean else model.mean_ratio
+    return Outside(
+        broker=broker,
+        log_dir=log_dir,
+        used_ratio=float(ratio),
+        mean_ratio=float(mean),
+        off_bytes=off_bytes,
+        reason=_reason(plan),
+    )
+
+
+def _reason(plan: ClusterPlan) -> str:
+    if plan.given_up:
+        return f"{len(plan.given_up)} moves were given up: no order of them keeps every directory within its limit"
+    return "no single move and no swap of two replicas brings it within the tolerance, or nearer by a tenth"
+
+
+def _unit_used(model: ClusterModel, kind: Kind) -> Numbers:
+    return model.broker_used_bytes if kind is Kind.BALANCE_BROKERS else model.used_bytes
+
+
+def _fills(ratios: Ratios) -> Fills:
+    return Fills(max_ratio=float(ratios.max()), min_ratio=float(ratios.min()), spread_ratio=float(ratios.std()))
+
+
+def _replicas(model: ClusterModel) -> Numbers:
+    return np.bincount(model.replica_partition, minlength=len(model.partition_topic))
+
+
+def _racks(model: ClusterModel) -> Numbers:
+    return _distinct(model, model.broker_rack[model.replica_broker])
+
+
+def _distinct(model: ClusterModel, owner: Numbers) -> Numbers:
+    """Return by partition on how many different owners (by replica) it is."""
+    pairs = np.unique(model.replica_partition * (int(owner.max(initial=0)) + 1) + owner)
+    return np.bincount(pairs // (int(owner.max(initial=0)) + 1), minlength=len(model.partition_topic))

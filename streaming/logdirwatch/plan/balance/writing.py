@@ -1,0 +1,123 @@
+"""A model as the neutral CSV, a plan as Kafka's tool takes it, and a plan's waves."""
+
+import csv
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from logdirwatch.plan.assignment import ANY, Assignment, to_json
+from logdirwatch.plan.balance import schedule
+from logdirwatch.plan.balance.lines import HEADER
+from logdirwatch.plan.balance.model import ClusterModel, Numbers
+from logdirwatch.plan.balance.planner import ClusterPlan
+from logdirwatch.plan.balance.schedule import Fill, Move, Wave
+
+Row = tuple[object, ...]
+
+
+def write_model(model: ClusterModel, path: Path) -> None:
+    """Write a model; replicas in the order in which they were read, then the directories without any."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(HEADER)
+        partition = model.replica_partition
+        topics = [model.topics[topic] for topic in model.partition_topic[partition].tolist()]
+        numbers, sizes = model.partition_numbers[partition].tolist(), model.replica_bytes.tolist()
+        leads = model.is_leader.astype(np.int64).tolist()
+        places = _places(model, model.replica_directory)
+        writer.writerows((*row, *more) for row, *more in zip(places, topics, numbers, sizes, leads, strict=True))
+        is_empty = np.bincount(model.replica_directory, minlength=len(model.capacity_bytes)) == 0
+        writer.writerows((*row, "", "", "", "") for row in _places(model, np.flatnonzero(is_empty)))
+
+
+def _places(model: ClusterModel, directories: Numbers) -> Iterator[Row]:
+    """Yield a line's first four fields."""
+    known = [
+        (broker_id, model.racks[rack], path, capacity)
+        for broker_id, rack, path, capacity in zip(
+            model.broker_ids[model.directory_broker].tolist(),
+            model.broker_rack[model.directory_broker].tolist(),
+            model.directory_paths,
+            model.capacity_bytes.tolist(),
+            strict=True,
+        )
+    ]
+    return (known[directory] for directory in directories.tolist())
+
+
+def reassignment(plan: ClusterPlan) -> dict[str, Any]:
+    """Return the whole plan as the content of ``kafka-reassign-partitions.sh --reassignment-json-file``."""
+    return to_json(_assignments(plan.before, plan.moves, {}))
+
+
+def steps(plan: ClusterPlan) -> dict[str, Any]:
+    """Return the waves in order; each can be carried out by itself once the one before is done and deleted.
+
+    ``worst_ratio`` is a directory's fill with every copy of the wave there and nothing deleted yet.
+    """
+    done: dict[int, int] = {}
+    found = []
+    for number, wave in enumerate(plan.waves, start=1):
+        found.append({"wave": number, **_step(plan, wave, done)})
+        done |= {move.replica: move.target for move in wave.moves}
+    return {"version": 1, "mode": str(plan.task.mode), "waves": found}
+
+
+def _step(plan: ClusterPlan, wave: Wave, done: dict[int, int]) -> dict[str, Any]:
+    model, limits = plan.before, plan.task.limits
+    is_within = [schedule.is_within_broker(model, move) for move in wave.moves]
+    return {
+        "moved_bytes": sum(move.size_bytes for move in wave.moves),
+        "needs_ms": schedule.needs_ms(model, wave, limits),
+        "throttle": {
+            "log_dir_bytes_per_s": limits.log_dir_throttle_bytes_per_s if any(is_within) else None,
+            "replication_bytes_per_s": None if all(is_within) else limits.replication_throttle_bytes_per_s,
+        },
+        "moves": [_move(model, move) for move in wave.moves],
+        "directories": [_fill(model, fill) for fill in wave.fills],
+        "reassignment": to_json(_assignments(model, wave.moves, done)),
+    }
+
+
+def _move(model: ClusterModel, move: Move) -> dict[str, Any]:
+    topic, partition = model.partition_name(int(model.replica_partition[move.replica]))
+    (from_broker, from_log_dir), (to_broker, to_log_dir) = map(model.directory_name, (move.source, move.target))
+    return {
+        "topic": topic,
+        "partition": partition,
+        "size_bytes": move.size_bytes,
+        "from_broker": from_broker,
+        "from_log_dir": from_log_dir,
+        "to_broker": to_broker,
+        "to_log_dir": to_log_dir,
+    }
+
+
+def _fill(model: ClusterModel, fill: Fill) -> dict[str, Any]:
+    broker, log_dir = model.directory_name(fill.directory)
+    capacity = int(model.capacity_bytes[fill.directory])
+    return {
+        "broker": broker,
+        "log_dir": log_dir,
+        "before_ratio": fill.before_bytes / capacity,
+        "worst_ratio": fill.worst_bytes / capacity,
+        "after_ratio": fill.after_bytes / capacity,
+    }
+
+
+def _assignments(model: ClusterModel, moves: Iterable[Move], done: dict[int, int]) -> list[Assignment]:
+    """Return the partitions that moves touch, as they are to be; ``done`` are the directories of earlier moves."""
+    targets = {move.replica: move.target for move in moves}
+    partitions = dict.fromkeys(int(model.replica_partition[replica]) for replica in targets)
+    return [_assignment(model, partition, targets, done) for partition in partitions]
+
+
+def _assignment(model: ClusterModel, partition: int, targets: dict[int, int], done: dict[int, int]) -> Assignment:
+    topic, number = model.partition_name(partition)
+    replicas = model.replicas_of(partition)
+    now = [targets.get(r, done.get(r, int(model.replica_directory[r]))) for r in replicas]
+    brokers = tuple(model.directory_name(directory)[0] for directory in now)
+    paths = tuple(model.directory_paths[d] if r in targets else ANY for r, d in zip(replicas, now, strict=True))
+    return Assignment(topic, number, brokers, paths)

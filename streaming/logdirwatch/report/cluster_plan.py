@@ -1,0 +1,77 @@
+"""A plan for a whole cluster as people read it: what it costs, what it brings, what it leaves."""
+
+from collections.abc import Iterator
+
+from msgspec.structs import asdict
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from logdirwatch.plan.balance.summary import Change, Outside, Summary
+from logdirwatch.report.layout import listing
+from logdirwatch.report.units import human_bytes, human_ms, human_ratio
+from logdirwatch.report.words import place
+
+SHOWN = 20
+
+
+def view(summary: Summary, width: int) -> RenderableType:
+    """Return the summary, at most ``width`` columns wide."""
+    rows = [
+        *_rows("directory", summary.directories),
+        *_rows("broker", summary.brokers),
+    ]
+    return Group(*_head(summary), Text(), listing(("", "before", "after"), rows, width), *_left(summary, width))
+
+
+def _head(summary: Summary) -> Iterator[Text]:
+    moved, bound = summary.moved, summary.lower_bound
+    yield Text(f"{summary.mode}: {moved.replicas} replicas, {human_bytes(moved.bytes)}", style="bold")
+    yield Text(
+        f"copied     {human_bytes(moved.within_brokers_bytes)} within brokers, "
+        f"{human_bytes(moved.between_brokers_bytes)} between them; {moved.leaders} leaders change their broker"
+    )
+    yield Text(f"possible   {human_bytes(bound.bytes)} at least{_times(moved.bytes, bound.bytes)}")
+    if bound.in_racks_bytes != bound.bytes:
+        least = human_bytes(bound.in_racks_bytes)
+        yield Text(f"           {least} at least with the racks kept{_times(moved.bytes, bound.in_racks_bytes)}")
+    yield Text(f"order      {moved.waves} waves, {human_ms(moved.needs_ms)} at the configured rates")
+    if summary.evacuation is not None:
+        fullest, best = map(human_ratio, (summary.evacuation.max_ratio, summary.evacuation.best_max_ratio))
+        yield Text(f"evacuated  the broker's fullest directory has {fullest} then; at best {best}")
+
+
+def _times(bytes_: int, least: int) -> str:
+    return f" (this plan: {bytes_ / least:.3f} times)" if least else ""
+
+
+def _rows(what: str, change: Change) -> Iterator[tuple[Text, Text, Text]]:
+    names = (("fullest", "max_ratio"), ("emptiest", "min_ratio"), ("spread", "spread_ratio"))
+    for name, field in names:
+        before, after = (human_ratio(getattr(fills, field)) for fills in (change.before, change.after))
+        yield Text(f"{name} {what}"), Text(before), Text(after)
+
+
+def _left(summary: Summary, width: int) -> Iterator[RenderableType]:
+    broken = {name.replace("_", " "): count for name, count in asdict(summary.violations).items() if count}
+    if broken:
+        told = ", ".join(f"{name}: {count}" for name, count in broken.items())
+        yield Text(f"THE PLAN BREAKS RULES, do not carry it out: {told}", style="bold white on red")
+    yield Text()
+    if not summary.outside:
+        yield Text("nothing stays outside the tolerance" if summary.evacuation is None else "the directory is empty")
+        return
+    yield Text(f"{len(summary.outside)} stay outside the tolerance: {summary.outside[0].reason}", style="yellow")
+    rows = [_outside(one) for one in sorted(summary.outside, key=lambda one: -one.off_bytes)[:SHOWN]]
+    yield listing(("where", "used", "mean", "off by"), rows, width)
+    if len(summary.outside) > SHOWN:
+        yield Text(f"and {len(summary.outside) - SHOWN} that are less far off")
+
+
+def _outside(one: Outside) -> tuple[Text, ...]:
+    where = place("", one.broker, one.log_dir).strip()
+    return (
+        Text(where),
+        Text(human_ratio(one.used_ratio)),
+        Text(human_ratio(one.mean_ratio)),
+        Text(human_bytes(one.off_bytes)),
+    )

@@ -1,0 +1,107 @@
+"""Clusters small enough to read, and what a plan's files do to them, worked out on plain dictionaries."""
+
+import re
+from collections import Counter
+
+import numpy as np
+
+from logdirwatch.plan.balance.model import ClusterModel
+from logdirwatch.plan.balance.planner import make_plan
+from logdirwatch.plan.balance.task import Task, parse_mode
+from logdirwatch.plan.settings import PlanSettings
+
+
+def at(broker, path="/a", capacity=1000, rack=None, **replicas):
+    """A directory and what is in it: ``t0=300`` is partition 0 of topic t, with 300 bytes. Each broker is a rack."""
+    return broker, path, capacity, f"r{broker}" if rack is None else rack, replicas
+
+
+def cluster(*directories):
+    """A model; a partition's replicas are in the order in which they are named, the first one leads."""
+    ids = sorted({d[0] for d in directories})
+    ordered = sorted(directories, key=lambda d: d[:2])
+    racks = sorted({d[3] for d in directories})
+    rack_of = {d[0]: racks.index(d[3]) for d in directories}
+    rows = [(*_named(name), ordered.index(d), size) for d in directories for name, size in d[4].items()]
+    topics = sorted({row[0] for row in rows})
+    partitions = sorted({row[:2] for row in rows}, key=lambda p: (topics.index(p[0]), p[1]))
+    led = set()
+    return ClusterModel(
+        broker_ids=_numbers(ids),
+        racks=tuple(racks),
+        broker_rack=_numbers([rack_of[number] for number in ids]),
+        directory_paths=tuple(d[1] for d in ordered),
+        directory_broker=_numbers([ids.index(d[0]) for d in ordered]),
+        capacity_bytes=_numbers([d[2] for d in ordered]),
+        topics=tuple(topics),
+        partition_topic=_numbers([topics.index(p[0]) for p in partitions]),
+        partition_numbers=_numbers([p[1] for p in partitions]),
+        replica_partition=_numbers([partitions.index(row[:2]) for row in rows]),
+        replica_directory=_numbers([row[2] for row in rows]),
+        replica_bytes=_numbers([row[3] for row in rows]),
+        is_leader=np.array([not (row[:2] in led or led.add(row[:2])) for row in rows], dtype=np.bool_),
+    )
+
+
+def _named(name):
+    topic, number = re.fullmatch(r"(.*?)(\d+)", name).groups()
+    return topic, int(number)
+
+
+def _numbers(values):
+    return np.array(values, dtype=np.int64)
+
+
+def planned(model, mode, tolerance=0.09, **limits):
+    return make_plan(model, Task(parse_mode(mode), PlanSettings(**limits), tolerance))
+
+
+def layout(model):
+    """By partition, in the order of preference: broker, path and size of each replica."""
+    return {
+        model.partition_name(partition): [
+            (*model.directory_name(int(model.replica_directory[r])), int(model.replica_bytes[r]))
+            for r in model.replicas_of(partition)
+        ]
+        for partition in range(len(model.partition_topic))
+    }
+
+
+def moved(plan):
+    """What moves: partition, from where, to where, as ``t0 1/a 1/b``."""
+    found = []
+    for move in plan.moves:
+        topic, number = plan.before.partition_name(int(plan.before.replica_partition[move.replica]))
+        (source, source_path), (target, path) = map(plan.before.directory_name, (move.source, move.target))
+        found.append(f"{topic}{number} {source}{source_path} {target}{path}")
+    return sorted(found)
+
+
+def used(model):
+    """By broker and path: the bytes in a directory."""
+    return {model.directory_name(d): int(model.used_bytes[d]) for d in range(len(model.capacity_bytes))}
+
+
+def applied(placed, reassignment):
+    """Carry a reassignment out as Kafka's tool does: a broker that stays keeps its replica where ``any`` is asked."""
+    after = dict(placed)
+    for entry in reassignment["partitions"]:
+        before = placed[entry["topic"], entry["partition"]]
+        kept = {broker: (path, size) for broker, path, size in before}
+        gone = [size for broker, _, size in before if broker not in entry["replicas"]]
+        after[entry["topic"], entry["partition"]] = [
+            (broker, kept[broker][0] if path == "any" else path, kept[broker][1] if broker in kept else gone.pop(0))
+            for broker, path in zip(entry["replicas"], entry["log_dirs"], strict=True)
+        ]
+    return after
+
+
+def worst_fills(placed, wave):
+    """By broker and path: the bytes with every copy of a wave there and nothing deleted yet."""
+    worst = Counter()
+    for replicas in placed.values():
+        for broker, path, size in replicas:
+            worst[broker, path] += size
+    for move in wave["moves"]:
+        worst[move["to_broker"], move["to_log_dir"]] += move["size_bytes"]
+    return worst
