@@ -2,8 +2,8 @@
 
     python bench/bench_planner.py [MODEL.csv ...] [--seeds 1 2 3] [--large-seeds 1 2]
 
-Without files it makes models s, m and l of its own (planner_models.py), with equal disks and with a share of larger ones.
-Every plan is made by the command itself, in a process of its own, and judged by planner_judge.py from its files.
+Without files it makes models s, m and l of its own (planner_models.py), with equal disks and with a share of larger
+ones. Every plan is made by the command itself, in a process of its own, and judged by planner_judge.py from its files.
 """
 
 import argparse
@@ -135,11 +135,10 @@ def best_possible(
 ) -> float:
     used, capacity = before.used(), before.capacity
     leaving = [r.size for rs in before.replicas.values() for r in rs if (r.broker, r.path) == source]
-    return max(
-        max(used[place] / capacity[place] for place in others),
-        (sum(used[place] for place in others) + sum(leaving)) / sum(capacity[place] for place in others),
-        min((used[place] + max(leaving)) / capacity[place] for place in others),
-    )
+    fullest = max(used[place] / capacity[place] for place in others)
+    mean = (sum(used[place] for place in others) + sum(leaving)) / sum(capacity[place] for place in others)
+    emptiest = min((used[place] + max(leaving)) / capacity[place] for place in others)
+    return max(fullest, mean, emptiest)
 
 
 def judged(before: planner_judge.Cluster, folder: Path) -> tuple[planner_judge.Verdict, bool]:

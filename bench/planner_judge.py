@@ -3,8 +3,8 @@
     python bench/planner_judge.py BEFORE.csv AFTER.csv [--tolerance 0.09] [--reassignment R.json] [--steps S.json]
 
 Bounds: to bring every unit within the tolerance of its mean, what lies above must leave and what is missing below must
-come; one byte can do both, so no plan copies less than the larger of the two. As long as no replica leaves its rack, this
-holds in each rack by itself.
+come; one byte can do both, so no plan copies less than the larger of the two. As long as no replica leaves its rack,
+this holds in each rack by itself.
 """
 
 import argparse
@@ -113,7 +113,7 @@ def judge(before: Cluster, after: Cluster, tolerance: float, steps: Mapping[str,
 
 
 def over_limit(before: Cluster, steps: Mapping[str, Any]) -> int:
-    """Count directories that a wave fills above the limit, or above what they held: all copies there, nothing deleted."""
+    """Count directories that a wave fills above the limit or what they held: all copies there, nothing deleted."""
     used, limit = before.used(), {}
     for place, held in used.items():
         limit[place] = max(LIMIT * before.capacity[place], held)

@@ -1,8 +1,8 @@
 """Clusters for the planner's benchmark: racks, uneven brokers and topics, logs placed as Kafka places them.
 
 A partition's replicas lie in different racks, on brokers that some attract more than others; a broker puts each on the
-directory with the fewest logs, whatever their size. A tenth of the brokers has a directory that is new. All of it depends
-on the seed alone.
+directory with the fewest logs, whatever their size. A tenth of the brokers has a directory that is new. All of it
+depends on the seed alone.
 """
 
 import csv

@@ -1,13 +1,13 @@
-"""The three ways to balance a cluster: which units, around which mean, which replicas may move, in which order."""
+"""The three ways to balance a cluster: which units with each other, around which mean, by which replicas first."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
+from logdirwatch.plan.balance.attempts import plan_pool
 from logdirwatch.plan.balance.bands import Band, band
 from logdirwatch.plan.balance.board import Board
-from logdirwatch.plan.balance.exchange import exchange
-from logdirwatch.plan.balance.level import level
 from logdirwatch.plan.balance.model import ClusterModel, Flags, Numbers
 from logdirwatch.plan.balance.pool import Pool
 from logdirwatch.plan.balance.task import Kind
@@ -32,11 +32,7 @@ def balance(board: Board, kind: Kind, tolerance_ratio: float, movable: Flags) ->
     for units in pools(model, kind):
         directories = units_directories(model, kind, units)
         replicas = np.concatenate([by_directory[starts[d] : starts[d + 1]] for unit in directories for d in unit])
-        pool = Pool(board, directories, band_of_all.of(units), replicas)
-        if not pool.is_balanced:
-            level(pool, circles)
-        if not pool.is_balanced:
-            exchange(pool, movable)
+        plan_pool(board, partial(Pool, board, directories, band_of_all.of(units), replicas), circles)
 
 
 def preferences(model: ClusterModel, kind: Kind, movable: Flags) -> Sequence[Flags]:

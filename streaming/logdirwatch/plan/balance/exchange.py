@@ -5,6 +5,7 @@ planned before may get another destination by it.
 """
 
 from bisect import bisect_left, insort
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -34,9 +35,18 @@ class _Swaps(NamedTuple):
     end: Numbers
 
 
-def exchange(pool: Pool, movable: Flags) -> None:
-    """Plan moves and swaps until none helps a unit of the pool any more; ``movable`` is by replica."""
-    _Exchange(pool, movable).run()
+def exchange(pool: Pool, movable: Flags, units: Sequence[int] | None = None) -> None:
+    """Plan moves and swaps until none helps a unit of the pool any more, or one for each of ``units``.
+
+    ``movable`` is by replica.
+    """
+    if pool.is_balanced or units == []:
+        return
+    planner = _Exchange(pool, movable)
+    if units is None:
+        planner.run()
+    for unit in units or ():
+        planner.help(unit)
 
 
 class _Exchange:
@@ -55,7 +65,7 @@ class _Exchange:
         while not self._pool.is_balanced:
             off = self._pool.excess + self._pool.deficit
             outside = [unit for unit in np.argsort(off, kind="stable").tolist() if off[unit] > 0]
-            if sum(self._help(unit) for unit in outside) == 0 and not self._reconsider():
+            if sum(self.help(unit) for unit in outside) == 0 and not self._reconsider():
                 return
 
     def _reconsider(self) -> bool:
@@ -64,7 +74,7 @@ class _Exchange:
         self._given_up[is_old] = -1
         return bool(is_old.any())
 
-    def _help(self, unit: int) -> bool:
+    def help(self, unit: int) -> bool:
         """Lessen what a unit is off by as far as possible and then at the least cost, seen over some others at once."""
         off = float(self._pool.excess[unit] + self._pool.deficit[unit])
         gain = max(1.0, LEAST_SHARE * off)

@@ -24,22 +24,46 @@ _FULLEST = 40
 """So many replicas of a unit, and so many units, are looked at for one move."""
 
 
-def level(pool: Pool, circles: Sequence[Flags]) -> None:
-    """Plan moves that bring the units of a pool into their band, as far as single moves do.
+class Leveller:
+    """The single moves of a pool.
 
     ``circles`` say which replicas may move (by replica), a larger circle each time; the last one only where it must.
     """
-    _Leveller(pool, circles).run()
 
-
-class _Leveller:
     def __init__(self, pool: Pool, circles: Sequence[Flags]) -> None:
         self._pool, self._circles = pool, circles
         self._widest = len(circles) - 1
         self._admitted: int | None = None
         self._waste = _WASTE_RATIO * np.maximum(pool.excess, pool.deficit)
 
+    def stuck(self) -> list[int]:
+        """Return the units above their band that single moves cannot bring in."""
+        self._admit(self._widest)
+        self._admitted = None
+        return [unit for unit in np.flatnonzero(self._pool.excess).tolist() if not self._suffices(unit)]
+
+    def match_large(self) -> None:
+        """Let replicas larger than a band is wide go from units above to units below, the largest first.
+
+        They find no room any more once the emptiest units have been filled with others.
+        """
+        pool = self._pool
+        self._admit(0)
+        excess, width = pool.excess, pool.high - pool.low
+        large = [
+            (size, replica, unit)
+            for unit in np.flatnonzero(excess).tolist()
+            for size, replica in pool.stock[unit]
+            if width[unit] < size <= excess[unit] + self._waste[unit]
+        ]
+        for size, replica, giver in sorted(large, reverse=True):
+            if size <= pool.excess[giver] + self._waste[giver]:
+                found = pool.taker(replica, giver, np.where(pool.deficit > 0, pool.high - pool.used, 0))
+                if found is not None:
+                    pool.move(replica, giver, *found)
+
     def run(self) -> None:
+        """Bring the units into their band, as far as single moves do."""
         is_short = self._pool.deficit.sum() > self._pool.excess.sum()
         first, then = (self._fill, self._empty) if is_short else (self._empty, self._fill)
         near = range(self._widest)
@@ -85,9 +109,11 @@ class _Leveller:
                 pool.stock = stock
 
     def _suffices(self, unit: int) -> bool:
+        """Whether what a unit may give and others have room for makes up its excess."""
         pool = self._pool
-        most = pool.used[unit] - pool.low[unit]
-        return bool(sum(size for size, _ in pool.stock[unit] if size <= most) >= pool.excess[unit])
+        excess = pool.excess[unit]
+        most = min(excess + self._waste[unit], (pool.high - pool.used).max())
+        return bool(sum(size for size, _ in pool.stock[unit] if size <= most) >= excess)
 
     def _give(self, giver: int, *, is_tight: bool) -> bool:
         pool = self._pool

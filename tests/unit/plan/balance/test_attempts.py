@@ -1,0 +1,47 @@
+"""More than one attempt at a pool: the best one stays, and nothing of the others."""
+
+from hypothesis import given, settings
+
+from logdirwatch.plan.balance import attempts
+from logdirwatch.plan.balance.summary import summarise
+from tests.unit.plan.balance.builders import at, cluster, moved, planned, used
+from tests.unit.plan.balance.test_properties import clusters
+
+
+def test_a_dear_plan_is_made_again_in_another_way(monkeypatch):
+    # /a is too full by 346, and x1 finds room only as long as the others have not taken the small ones.
+    model = cluster(
+        at(1, "/a", x0=420, x1=270, s0=20, s1=20, s2=20, s3=20, s4=20),
+        at(1, "/b", b0=120, b1=110, b2=100),
+        at(1, "/c", c0=110, c1=90, c2=130),
+        at(1, "/d", d0=120, d1=60),
+    )
+    best = summarise(planned(model, "balance-disks"))
+    monkeypatch.setattr(attempts, "MOST_UNITS", 0)
+    first = summarise(planned(model, "balance-disks"))
+    assert (first.moved.bytes, best.moved.bytes) == (580, 430)
+    assert best.outside == []
+
+
+def test_a_cheap_plan_is_the_first(monkeypatch):
+    monkeypatch.setattr(attempts, "_large_first", None)
+    plan = planned(cluster(at(1, "/a", **{f"t{n}": 1 for n in range(600)}), at(1, "/b", u0=400)), "balance-disks")
+    assert used(plan.after) == {(1, "/a"): 545, (1, "/b"): 455}
+    assert len(moved(plan)) == 55
+
+
+@given(model=clusters())
+@settings(max_examples=40)
+def test_no_plan_is_worse_than_the_first_attempt(model):
+    for mode in ("balance-disks", "balance-brokers", "balance-all"):
+        best = worth(planned(model, mode))
+        kept, attempts.MOST_UNITS = attempts.MOST_UNITS, 0
+        try:
+            assert best <= worth(planned(model, mode))
+        finally:
+            attempts.MOST_UNITS = kept
+
+
+def worth(plan):
+    told = summarise(plan)
+    return sum(one.off_bytes for one in told.outside), told.moved.bytes
