@@ -9,12 +9,12 @@ VENV := .venv
 STAMP := $(VENV)/.stamp
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/pytest
-CODE := streaming tests docs/hooks $(wildcard bench/*.py)
+CODE := streaming dashboards tests conf docs/hooks $(wildcard bench/*.py)
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help setup java demo test test-unit test-spark test-kafka test-long test-scenarios lint format bench docs lock clean ci
+.PHONY: help setup java demo test test-unit test-spark test-kafka test-long test-scenarios test-cluster test-sql dashboards lint format bench docs lock clean ci
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -40,24 +40,35 @@ demo: java $(STAMP) ## start a real Kafka cluster here, break a disk, fill anoth
 test: test-unit test-spark test-kafka ## all three tiers; a skipped test is a failure
 
 test-unit: $(STAMP) ## pure logic, no Java
-	$(PYTEST) tests/unit $(ARGS)
+	$(PYTEST) tests/unit -n 2 $(ARGS)
 
 test-spark: java $(STAMP) ## queries and tables on a local Spark
-	$(PYTEST) tests/spark -m "not long" $(ARGS)
+	$(PYTEST) tests/spark -m "not long" -n 2 --dist loadfile $(ARGS)
 
 test-kafka: java $(STAMP) ## real brokers with real, really full disks
 	$(PYTEST) tests/kafka -m "not long" $(ARGS)
 
 test-long: java $(STAMP) ## what takes long: every rule of the tables, the demo with a part of it stopped
-	$(PYTEST) tests/spark tests/kafka -m long $(ARGS)
+	$(PYTEST) tests/spark -m long -n 2 --dist loadfile $(ARGS)
+	$(PYTEST) tests/kafka -m long $(ARGS)
 
 test-scenarios: java $(STAMP) ## the proposals' scenarios on one real cluster
 	$(PYTEST) tests/scenarios $(ARGS)
+
+test-cluster: java $(STAMP) ## the stream by spark-submit on a standalone Spark cluster, a worker killed
+	$(PYTEST) tests/cluster $(ARGS)
+
+test-sql: java $(STAMP) ## every panel's query in Spark and in a real Trino server
+	$(PYTEST) tests/sql $(ARGS)
+
+dashboards: $(STAMP) ## write the JSON of the Grafana dashboards again (ARGS="--trino CATALOG.SCHEMA")
+	$(BIN)/python -m dashboards $(ARGS)
 
 lint: docs ## ruff, formatting, mypy --strict and the documentation build
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/mypy
+	$(BIN)/mypy --python-version 3.11 --package dashboards
 
 format: $(STAMP) ## let ruff format and mend the code
 	$(BIN)/ruff check --fix $(CODE)
@@ -83,4 +94,4 @@ clean: ## stop the local cluster and remove what the project made here, .venv in
 	rm -rf .logdirwatch site dist artifacts spark-warehouse metastore_db derby.log
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis $(VENV)
 	find checkpoints -mindepth 1 ! -name README.md -delete
-	find streaming tests bench docs -name __pycache__ -type d -prune -exec rm -rf {} +
+	find streaming dashboards tests bench docs -name __pycache__ -type d -prune -exec rm -rf {} +

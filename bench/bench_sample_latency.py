@@ -10,8 +10,6 @@ the state kept for a broker.
 
 import argparse
 import os
-import re
-import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -24,7 +22,7 @@ from logdirwatch.kafka_clients import producer
 from logdirwatch.model import topics
 from logdirwatch.model.records import LogDirSample, MetricsRecord
 from logdirwatch.model.vocabulary import PollStatus, Rule
-from running import HEADER, Bench, bench, row
+from running import HEADER, Bench, bench, heap, row
 
 WARM_UP_ROUNDS = 4
 CALM_RATIO, WRONG_RATIO = 0.40, 0.90
@@ -143,16 +141,6 @@ def seen(running: Bench) -> dict[Place, float]:
         if record["rule"] == Rule.LOG_DIR_SPACE and record["to"] == "critical":
             found.setdefault((record["broker"], record["log_dir"]), record["seen_s"])
     return found
-
-
-def heap(service: Service) -> str:
-    """Return what the stream's JVM keeps after a full collection."""
-    children = subprocess.run(["pgrep", "-P", str(service.pid), "java"], capture_output=True, text=True, check=False)
-    (jvm,) = children.stdout.split() or [""]
-    subprocess.run(["jcmd", jvm, "GC.run"], capture_output=True, check=False)
-    told = subprocess.run(["jcmd", jvm, "GC.heap_info"], capture_output=True, text=True, check=False).stdout
-    used_kib = sum(int(size) for size in re.findall(r"generation.*used (\d+)K", told))
-    return f"{used_kib / 1024:.0f} MiB" if used_kib else "not known (jcmd is missing)"
 
 
 if __name__ == "__main__":

@@ -2,7 +2,9 @@
 
 import json
 import os
+import re
 import statistics
+import subprocess
 import tempfile
 import threading
 import time
@@ -87,15 +89,26 @@ class Bench:
 
 
 @contextmanager
-def bench(**stream: Any) -> Iterator[Bench]:
-    """A telemetry cluster that is gone with the block; ``stream`` goes over that section's defaults."""
+def bench(brokers: int = 1, log_dirs: int = 1, **stream: Any) -> Iterator[Bench]:
+    """A telemetry cluster and a watched one, gone with the block; ``stream`` goes over that section's defaults."""
     jars_home = Path(os.environ.get("LOGDIRWATCH_HOME", ".logdirwatch")).absolute()
-    spec = ClusterSpec(brokers=1, log_dirs=1)
     with (
         tempfile.TemporaryDirectory() as home,
-        LocalCluster(Path(home), spec, jars_home=jars_home, say=print) as cluster,
+        LocalCluster(
+            Path(home), ClusterSpec(brokers=brokers, log_dirs=log_dirs), jars_home=jars_home, say=print
+        ) as cluster,
     ):
         yield Bench(cluster, stream)
+
+
+def heap(service: Service) -> str:
+    """Return what the stream's JVM keeps after a full collection."""
+    children = subprocess.run(["pgrep", "-P", str(service.pid), "java"], capture_output=True, text=True, check=False)
+    (jvm,) = children.stdout.split() or [""]
+    subprocess.run(["jcmd", jvm, "GC.run"], capture_output=True, check=False)
+    told = subprocess.run(["jcmd", jvm, "GC.heap_info"], capture_output=True, text=True, check=False).stdout
+    used_kib = sum(int(size) for size in re.findall(r"generation.*used (\d+)K", told))
+    return f"{used_kib / 1024:.0f} MiB" if used_kib else "not known (jcmd is missing)"
 
 
 HEADER = f"{'':<34}{'n':>6}{'p50 s':>9}{'p95 s':>9}{'p99 s':>9}{'max s':>9}"

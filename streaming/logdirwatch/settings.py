@@ -5,7 +5,7 @@ Validating never connects. Every key is listed with its meaning in ``conf/refere
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 from pydantic import Field, ValidationError
@@ -13,10 +13,14 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from logdirwatch.collect.host_settings import HostSettings
 from logdirwatch.collect.settings import CollectSettings, JmxExporterSettings
+from logdirwatch.console.settings import ConsoleSettings
 from logdirwatch.detect.settings import DAY_MS, DetectSettings, Section
 from logdirwatch.errors import UserError
 from logdirwatch.fleet.settings import FleetSettings
+from logdirwatch.notify.settings import NotifySettings
+from logdirwatch.observe.settings import Listen
 from logdirwatch.plan.settings import PlanSettings, ToolSettings
+from logdirwatch.store.settings import MaintainSettings
 
 ENV_PREFIX = "LOGDIRWATCH_"
 
@@ -74,6 +78,11 @@ class StreamSettings(Section):
     fast_lane_batch: str = Field(
         "5 minutes", description="Batch duration of the real-time fast lane, at least 5 seconds."
     )
+    fast_lane_mode: Literal["real_time", "micro_batch"] = Field(
+        "real_time",
+        description="Spark's real-time mode, or micro-batches, which it falls back to where a platform refuses.",
+    )
+    fast_lane_trigger: str = Field("0 seconds", description="Trigger of fast_lane in micro-batches.")
     store_trigger: str = Field("30 seconds", description="Trigger of store.")
     store_inventory_trigger: str = Field("60 seconds", description="Trigger of store_inventory.")
     recommend_trigger: str = Field("1 second", description="Trigger of recommend.")
@@ -82,6 +91,9 @@ class StreamSettings(Section):
     )
     pipeline_interval_ms: int = Field(
         10_000, ge=0, description="Time between two looks of the stream at its own queries; 0: it takes none."
+    )
+    listen: Listen | None = Field(
+        None, description="host:port of /metrics for Prometheus, /health and /ready; null: none."
     )
     starting_offsets: str = Field(
         "earliest", pattern="^(earliest|latest)$", description="Where a query without checkpoint begins."
@@ -133,9 +145,12 @@ class Settings(BaseSettings):
     fleet: FleetSettings = FleetSettings()
     decisions: DecisionSettings = DecisionSettings()
     plan: PlanSettings = PlanSettings()
+    notify: NotifySettings = NotifySettings()
     stream: StreamSettings = StreamSettings()
     tables: TableSettings = TableSettings()
     checkpoints: CheckpointSettings = CheckpointSettings()
+    maintain: MaintainSettings = MaintainSettings()
+    console: ConsoleSettings = ConsoleSettings()
 
     @classmethod
     def settings_customise_sources(

@@ -4,32 +4,30 @@ Actions are planned on what the brokers answer this moment, written to the topic
 person would do it.
 """
 
-import asyncio
 import json
 import subprocess
 import sys
 import time
 
+import msgspec
 import pytest
 from kafka.admin import NewTopic
 from msgspec.structs import replace as changed
 
 from logdirwatch import kafka_clients
-from logdirwatch.collect.admin import Admin
-from logdirwatch.collect.live import look
-from logdirwatch.collect.wire import Wire, addresses
+from logdirwatch.cli import live_reading
 from logdirwatch.jobs.policy import policy_for
 from logdirwatch.local.config import CLUSTER
 from logdirwatch.model import topics
-from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Rule
 from logdirwatch.plan.assignment import Assignment, to_json
+from logdirwatch.plan.book import Book
 from logdirwatch.plan.demoting import demote
-from logdirwatch.plan.live import live_facts
 from logdirwatch.settings import KafkaSettings
 from tests.kafka.telemetry import fresh_topics
 from tests.kafka.test_reading import send
 from tests.support.waiting import wait_until
-from tests.unit.plan.builders import action
+from tests.unit.plan.builders import action, alert
 
 DEADLINE_S = 60
 
@@ -64,18 +62,9 @@ def made(watched):
 
 def seen(watched):
     """Return the facts of the cluster as ``actions check`` sees them."""
-    cluster = watched.clusters[CLUSTER]
-
-    async def ask():
-        wire = Wire(kafka_clients.python_arguments(cluster))
-        try:
-            return await look(Admin(wire, 4_000, 30_000), addresses(cluster.bootstrap_servers), now)
-        finally:
-            wire.close()
-
-    found = asyncio.run(ask())
+    found = live_reading.seen(watched.clusters[CLUSTER], watched)
     assert found.unknown == {}, "every question must be answered"
-    return live_facts(CLUSTER, found, lambda path: watched.detect.thresholds_for(CLUSTER, path), {}), found
+    return live_reading.facts_of(CLUSTER, found, watched, {}), found
 
 
 def led_by(watched, name):
@@ -152,6 +141,27 @@ def test_a_deleted_topic_and_an_old_action_hold_no_more(watched, commands, made)
     assert ended.returncode == 1
     assert f"no longer holds: {made}-0 does not exist any more" in ended.stdout
     assert "ago and was not renewed" in ended.stdout
+
+
+def test_an_accepted_plan_is_withdrawn_when_somebody_else_moved_what_it_is_about(watched, made, tmp_path):
+    wait_until(lambda: led_by(watched, made) == 1, DEADLINE_S, "broker 1 to lead")
+    about = {"number": 1, "log_dir": None, "cause": None, "cluster": CLUSTER}
+    firing = alert(Rule.PARTITION_FAILED, **about, opened_at_ms=now(), at_ms=now())
+    accepted = changed(reassign(watched, made, (3, 2)), alert_id=firing.alert_id, status=ActionStatus.ACCEPTED)
+    book = Book()
+    for topic, record in ((topics.ALERTS, firing), (topics.ACTIONS, accepted)):
+        assert book.take(topic, b"k", msgspec.json.encode(record))
+    assert not _withdrawn(book, watched), "its partition is as it was"
+    _paste(reassign(watched, made, (0, 2)).commands, tmp_path)
+    (withdrawn,) = _withdrawn(book, watched)
+    assert withdrawn.action_id == accepted.action_id
+    assert f"the replicas of {made}-0 are no longer those that it was planned for" in withdrawn.status_reason
+
+
+def _withdrawn(book, watched):
+    facts, _ = seen(watched)
+    revisions = book.revise({CLUSTER: facts}, lambda cluster: policy_for(watched, cluster), now())
+    return [action for action in revisions if action.status is ActionStatus.WITHDRAWN]
 
 
 def test_leaders_are_demoted_and_given_back_by_kafkas_own_tools(watched, made, tmp_path):

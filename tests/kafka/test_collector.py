@@ -4,7 +4,7 @@ import subprocess
 from contextlib import contextmanager
 
 import pytest
-from kafka import TopicPartition, TopicPartitionReplica
+from kafka import OffsetAndMetadata, TopicPartition, TopicPartitionReplica
 
 from logdirwatch import kafka_clients, telemetry
 from logdirwatch import settings as configuration
@@ -93,6 +93,26 @@ def test_the_inventory_tells_every_replica_and_every_topic(observed, collector):
     assert (topic.configs["min.insync.replicas"], topic.configs["cleanup.policy"]) == ("2", "delete")
     assert sorted(topic.overridden) == ["min.insync.replicas", "retention.ms"]
     assert all(part.leader in part.isr for part in topic.partitions)
+
+
+def test_a_scan_tells_what_a_group_has_still_to_read(observed, collector):
+    settings = KafkaSettings(bootstrap_servers=observed.bootstrap_servers)
+    part = TopicPartition(TOPIC, 0)
+    with kafka_clients.consumer(settings, group_id="readers") as reader:
+        reader.assign([part])
+        end = reader.end_offsets([part])[part]
+        reader.commit({part: OffsetAndMetadata(end // 2, "", -1)})
+
+    def told():
+        records = collector.inventory(TopicRecord)
+        parts = [p for record in records if record.topic == TOPIC for p in record.partitions if p.groups]
+        return parts and parts[-1]
+
+    found = collector.waits_for(told, "what the group left unread")
+    assert (found.partition, found.groups, found.slowest_group) == (0, 1, "readers")
+    assert 0.5 <= found.unread_ratio <= 0.6
+    (other, *_) = (p for p in collector.inventory(TopicRecord)[-1].partitions if p.partition == 1)
+    assert (other.groups, other.unread_ratio) == (0, None)
 
 
 def test_a_directory_that_fails_is_an_event_and_then_a_sample_and_its_return_is_one_too(observed, collector):

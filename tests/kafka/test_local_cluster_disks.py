@@ -57,6 +57,7 @@ def left_of(folder, started):
     return [process.pid for process in started if processes.find(process)] + mounts + files
 
 
+@pytest.mark.long
 def test_sized_directories_fill_fail_and_are_mended_in_every_mount_mode_allowed_here(make_cluster, tmp_path):
     for mode in allowed_modes(tmp_path):
         cluster = make_cluster(brokers=2, log_dirs=2, log_dir_size_bytes=SIZE_BYTES, mount_mode=mode)

@@ -27,6 +27,7 @@ def stream(watched, tmp_path):
     run.stop()
 
 
+@pytest.mark.long
 def test_records_that_nobody_can_read_become_one_alert_about_the_query(stream):
     at_ms = int(time.time() * 1_000)
     send(stream.settings, [Message("logdir.events", b"garbage", at_ms + number) for number in range(12)])

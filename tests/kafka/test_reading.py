@@ -81,7 +81,9 @@ def test_followed_alerts_are_printed_once_as_they_come_until_ctrl_c(cluster, wat
             follower.send_signal(signal.SIGINT)
             code = ended(follower)
         assert code == 0
-    assert identities(out.read_text()) == [("x", 1), ("z", 1), ("x", 2)]
+    printed = identities(out.read_text())
+    # Kafka keeps the order of one alert's revisions; another alert may be in another partition.
+    assert (printed[0], sorted(printed[1:])) == (("x", 1), [("x", 2), ("z", 1)])
 
 
 def test_a_decision_is_acknowledged_by_kafka(watched, commands):

@@ -13,6 +13,7 @@ from logdirwatch import kafka_clients, telemetry
 from logdirwatch import settings as configuration
 from logdirwatch.jobs.recommend import policy_for
 from logdirwatch.local.config import CLUSTER, ClusterSpec
+from logdirwatch.local.fill import Ended, FillWith
 from logdirwatch.model.vocabulary import ActionKind, Cause, LogDirStatus
 from logdirwatch.plan.progress import progress
 from logdirwatch.plan.recommend import recommend
@@ -119,6 +120,7 @@ def test_a_filling_directory_is_saved_by_a_move_and_the_move_can_be_undone(sized
     assert progress(action, back).reached == 0
 
 
+@pytest.mark.long
 def test_a_retention_cut_frees_what_it_promised_when_it_promised(sized, collector, policy, tmp_path):
     place, before = filled(sized, collector, broker=2, index=0, partitions=2)
     action = recommended(before, policy, space_alert, place, ActionKind.LOWER_RETENTION)
@@ -170,6 +172,26 @@ def test_the_replicas_of_a_failed_directory_are_rebuilt_where_the_action_says(si
             places = {r.place for r in after.replicas_of(rebuilt.key)}
             assert path == "any" or (number, path) in places
     assert throttles_left(after) == []
+
+
+@pytest.mark.long
+def test_the_first_action_for_a_directory_that_ran_full_can_be_pasted(sized, collector, policy, tmp_path):
+    """Bytes that no replica explains leave little room, data takes the rest, and Kafka gives the directory up."""
+    place = 1, sized.state().broker(1).log_dirs[1]
+    try:
+        sized.fill(1, 1, FillWith.FILE, until_ratio=0.85)
+        assert sized.fill(1, 1, partitions=2, replicas=[2]).ended is Ended.FAILED
+        full = facts_after(
+            collector, now(), lambda facts: facts.directories[place].status is LogDirStatus.OFFLINE and facts.partitions
+        )
+        known = replace(full.directories[place], cause=Cause.FULL)
+        facts = replace(full, directories=full.directories | {place: known})
+        told = alert(number=place[0], log_dir=place[1], cluster="test", cause=Cause.FULL)
+        first = recommend(told, facts, policy, now())[0]
+        assert (first.vetoes, bool(first.commands)) == ([], True), first
+        paste(first.commands, tmp_path)
+    finally:
+        sized.restore(1, 1)
 
 
 def test_every_step_of_the_runbook_runs_as_it_stands(policy, tmp_path):

@@ -73,6 +73,7 @@ def test_an_alert_is_answered_accepted_and_ended_with_nothing_said_twice(make_ru
     assert {key for key, _ in run.values(topics.ACTIONS)} == {run.actions()[0].action_id.encode()}
 
 
+@pytest.mark.long
 def test_an_open_alert_is_looked_at_without_any_new_record(make_run):
     """A proposal that nobody took up is renewed when its time has passed."""
     run = make_run("looks", expires_after_ms=1_000)

@@ -247,6 +247,21 @@ def test_every_kind_of_record_does_what_the_contract_says(stream):
     assert "version 9 is not known" in rejected["logdir.events"]["reason"]
 
 
+@pytest.mark.long
+def test_where_real_time_mode_is_refused_the_fast_lane_runs_in_micro_batches_and_says_so(settings, tmp_path):
+    fresh_topics(settings)
+    run = Run(tmp_path / "run", settings, {"stream": {"fast_lane_batch": "1 second"}}, queries=("fast_lane",))
+    run.start()
+    try:
+        send(settings, [event(1, 0, log_dir="/d1")])
+        run.wait_for(run.alerts, "the alert of the fast lane")
+        ((value,),) = run.alerts().values()
+        assert json.loads(value)["lane"] == "fast_micro_batch"
+        assert "fast_lane.micro_batches" in run.service.log_file.read_text()
+    finally:
+        run.stop()
+
+
 def test_a_missing_topic_is_said_in_one_line_at_start(settings, tmp_path):
     from logdirwatch.kafka_clients import admin
 

@@ -1,25 +1,20 @@
 """``logdirwatch actions check``: whether an action still holds, asked of the live cluster."""
 
-import asyncio
 from collections.abc import Mapping
 
 import typer
 
-from logdirwatch import kafka_clients
 from logdirwatch.cli.action_lookup import ActionId, find_action
+from logdirwatch.cli.live_reading import facts_of, seen
 from logdirwatch.cli.reading import now_ms, telemetry
-from logdirwatch.collect.admin import ASK_ERRORS, Admin
-from logdirwatch.collect.live import LiveCluster, look
-from logdirwatch.collect.wire import Wire, addresses
 from logdirwatch.errors import UserError
 from logdirwatch.jobs.policy import policy_for
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import Cause
 from logdirwatch.plan.check import left_to_see, reasons_against
 from logdirwatch.plan.facts import Place
-from logdirwatch.plan.live import live_facts
 from logdirwatch.report.export import printable
-from logdirwatch.settings import ClusterSettings, Settings
+from logdirwatch.settings import Settings
 
 
 def check(ctx: typer.Context, identity: ActionId) -> None:
@@ -31,11 +26,10 @@ def check(ctx: typer.Context, identity: ActionId) -> None:
         raise UserError(
             f"check: cluster {action.cluster} is not in the configuration, so it cannot be asked", exit_code=2
         )
-    seen = _seen(cluster, settings)
-    thresholds = settings.detect.thresholds_for
-    facts = live_facts(action.cluster, seen, lambda path: thresholds(action.cluster, path), _causes(action))
-    reasons = reasons_against(action, facts, seen.quorum, policy_for(settings, action.cluster), now_ms())
-    for what, error in seen.unknown.items():
+    found = seen(cluster, settings)
+    facts = facts_of(action.cluster, found, settings, _causes(action))
+    reasons = reasons_against(action, facts, found.quorum, policy_for(settings, action.cluster), now_ms())
+    for what, error in found.unknown.items():
         typer.echo(printable(f"not known: {what}: {error}"), err=True)
     if reasons:
         for reason in reasons:
@@ -44,22 +38,6 @@ def check(ctx: typer.Context, identity: ActionId) -> None:
     typer.echo(printable(f"holds: {action.kind} {action.action_id}, as cluster {action.cluster} is now"))
     for text in left_to_see(action):
         typer.echo(printable(f"for you to see: {text}"))
-
-
-def _seen(cluster: ClusterSettings, settings: Settings) -> LiveCluster:
-    try:
-        return asyncio.run(_look(cluster, settings))
-    except ASK_ERRORS as error:
-        raise kafka_clients.unreachable(cluster, error) from None
-
-
-async def _look(cluster: ClusterSettings, settings: Settings) -> LiveCluster:
-    wire = Wire(kafka_clients.python_arguments(cluster))
-    try:
-        admin = Admin(wire, settings.collect.request_timeout_ms, settings.collect.inventory_timeout_ms)
-        return await look(admin, addresses(cluster.bootstrap_servers), now_ms)
-    finally:
-        wire.close()
 
 
 def _causes(action: ActionRecord) -> Mapping[Place, Cause]:

@@ -16,7 +16,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from pydantic import ValidationError
 
 from logdirwatch.cli.reading import console, now_ms
-from logdirwatch.cli.table_reading import tables_root
+from logdirwatch.cli.table_reading import quoted, tables_root
 from logdirwatch.detect.memory import BrokerMemory
 from logdirwatch.detect.replay import replay
 from logdirwatch.detect.settings import DAY_MS, HOUR_MS, DetectSettings, Thresholds
@@ -124,7 +124,7 @@ def stored(root: str, chosen: Range) -> Iterator[Row]:
     """Yield the stored rows in the order they are replayed; UserError when the table is not there or cannot be read."""
     where = f"timestamp_ms >= {chosen.from_ms} AND timestamp_ms < {chosen.to_ms}"
     if chosen.cluster is not None:
-        where += " AND cluster = '{}'".format(chosen.cluster.replace("'", "''"))
+        where += f" AND cluster = {quoted(chosen.cluster)}"
     query = f"SELECT * FROM t WHERE {where} ORDER BY cluster, broker, {', '.join(SOURCE)}"  # noqa: S608 - quoted above
     try:
         result = QueryBuilder().register("t", DeltaTable(f"{root}/{LOG_DIR_SAMPLES.name}")).execute(query)

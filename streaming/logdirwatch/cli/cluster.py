@@ -1,7 +1,5 @@
 """``logdirwatch cluster``: a local Kafka cluster whose disks can be filled and broken, to try things on."""
 
-import signal
-import threading
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +8,7 @@ import typer
 from rich.table import Table
 
 from logdirwatch import kafka_clients, settings
-from logdirwatch.cli import logs
+from logdirwatch.cli import logs, stopping
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading import console
 from logdirwatch.local.cluster import LocalCluster
@@ -108,12 +106,10 @@ def fill(
     ] = None,
 ) -> None:
     """Fill a log directory's filesystem until it is full, Kafka gives the directory up, or Ctrl-C."""
-    stop_filling = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop_filling.set())
+    stop = stopping.on_signals()
     rate_bytes_per_s = parse_bytes(rate) if rate is not None else None
     cluster = _cluster(ctx)
-    done = cluster.fill(broker, log_dir, with_, rate_bytes_per_s=rate_bytes_per_s, until_ratio=until, stop=stop_filling)
+    done = cluster.fill(broker, log_dir, with_, rate_bytes_per_s=rate_bytes_per_s, until_ratio=until, stop=stop)
     space = cluster.space(broker, log_dir)
     into = f" to topic {done.topic}" if done.topic else ""
     free = f"; {human_bytes(space.free_bytes)} of {human_bytes(space.total_bytes)} are free" if space else ""

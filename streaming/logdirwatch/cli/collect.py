@@ -17,6 +17,8 @@ from logdirwatch.collect import loop
 from logdirwatch.collect.channel import Channel
 from logdirwatch.collect.publish import Publisher
 from logdirwatch.errors import UserError
+from logdirwatch.observe.collecting import CollectorMetrics
+from logdirwatch.observe.endpoint import serving
 from logdirwatch.settings import ClusterSettings, Settings
 
 log = structlog.get_logger(__name__)
@@ -98,9 +100,11 @@ async def _collect(settings: Settings, clusters: dict[str, ClusterSettings]) -> 
     on_signal(stop.set)
     for remark in remarks(settings):
         log.warning(remark)
-    publisher.start()
-    log.info("collecting", clusters=list(clusters), collector=settings.collect.collector)
-    await loop.run(watched, stop)
+    metrics = CollectorMetrics(watched, publisher, settings.collect.metrics_interval_ms)
+    with serving(settings.collect.listen, [metrics], metrics.is_ill, metrics.is_unready):
+        publisher.start()
+        log.info("collecting", clusters=list(clusters), collector=settings.collect.collector)
+        await loop.run(watched, stop)
     left = publisher.stop(DRAIN_S)
     log.info("stopped", sent=sum(publisher.sent.values()), not_sent=left)
 

@@ -122,6 +122,7 @@ def _tell_story(story: Story, *, stay: bool, tell: Callable[[str], None]) -> Rep
         tell(f"Seconds from fault to alert, {fault}: {seconds}")
     tell("All expected alerts, actions and table rows were seen" if report.is_ok else "Something was missed, see above")
     if stay:
+        tell(f"In a browser: {story.start_console()}")
         tell("Everything keeps running; explore in another terminal (Ctrl-C here ends it):")
         for meaning, command in EXPLORE:
             tell(f"  .venv/bin/logdirwatch {command:<18} # {meaning}")

@@ -1,23 +1,51 @@
-"""``logdirwatch plan``: balance and evacuation of a whole cluster, on a model in a file."""
+"""``logdirwatch plan``: balance and evacuation of a whole cluster, and one plan for all its open alerts."""
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 import typer
 
-from logdirwatch.cli.reading import console
+from logdirwatch.cli.context import Context
+from logdirwatch.cli.plan_source import Found, Source, find
+from logdirwatch.cli.reading import console, now_ms
 from logdirwatch.errors import UserError
-from logdirwatch.plan.balance.planner import ClusterPlan, make_plan
+from logdirwatch.plan import fix_steps
+from logdirwatch.plan.balance.from_facts import known
+from logdirwatch.plan.balance.model import ClusterModel
+from logdirwatch.plan.balance.planner import make_plan
 from logdirwatch.plan.balance.reading import read_model
-from logdirwatch.plan.balance.summary import summarise
-from logdirwatch.plan.balance.task import TOLERANCE_RATIO, Task, parse_mode
+from logdirwatch.plan.balance.summary import About, Summary, summarise
+from logdirwatch.plan.balance.task import TOLERANCE_RATIO, Mode, Task, parse_mode
 from logdirwatch.plan.balance.writing import reassignment, steps, write_model
-from logdirwatch.plan.commands import reassignment_lines
+from logdirwatch.plan.commands import Tools, reassignment_lines
+from logdirwatch.plan.fix import Fix, fix
+from logdirwatch.plan.recommend import too_old
+from logdirwatch.plan.settings import PlanSettings
+from logdirwatch.report import fix as fix_report
 from logdirwatch.report.cluster_plan import view
+
+FIX = "fix"
+
+
+class Files(NamedTuple):
+    """Where to write what."""
+
+    after: Path | None
+    reassignment: Path | None
+    steps: Path | None
+
+
+class _Before(NamedTuple):
+    """What is planned on; ``about`` and ``tools`` of a real cluster only."""
+
+    model: ClusterModel
+    limits: PlanSettings
+    about: About | None = None
+    tools: Tools | None = None
 
 
 def register(app: typer.Typer) -> None:
@@ -27,9 +55,23 @@ def register(app: typer.Typer) -> None:
 
 def plan(
     ctx: typer.Context,
-    model: Annotated[Path, typer.Option(help="The cluster, a CSV with a line a replica; see the documentation.")],
-    mode: Annotated[str, typer.Option(help="balance-disks, balance-brokers, balance-all or evacuate:BROKER:DISK.")],
-    out: Annotated[Path, typer.Option(help="Write the cluster as it will be, in the same form.")],
+    mode: Annotated[
+        str, typer.Option(help="balance-disks, balance-brokers, balance-all, evacuate:BROKER:DISK or fix.")
+    ],
+    model: Annotated[
+        Path | None, typer.Option(help="Plan on this CSV with a line a replica; see the documentation.")
+    ] = None,
+    cluster: Annotated[
+        str | None, typer.Option(help="Without --model: the cluster; needed where there are several.")
+    ] = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="Ask the cluster's brokers themselves instead of the tables.")
+    ] = False,
+    tables: Annotated[str | None, typer.Option(help="Where the tables lie, instead of tables.path.")] = None,
+    bootstrap_server: Annotated[
+        str | None, typer.Option(help="Ask the brokers at this address, as --live does; needs no configuration.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the cluster as it will be, in the form of --model.")] = None,
     reassignment_to: Annotated[
         Path | None, typer.Option("--reassignment", help="Write the JSON for kafka-reassign-partitions.")
     ] = None,
@@ -41,34 +83,82 @@ def plan(
     ] = TOLERANCE_RATIO,
     as_json: Annotated[bool, typer.Option("--json", help="The summary as one JSON object, for programs.")] = False,
 ) -> None:
-    """Plan the balance of a cluster, or the evacuation of a directory, on a model, without Kafka or Spark.
+    """Plan the balance of a cluster, the evacuation of a directory, or what all open alerts need.
 
-    balance-disks evens out the directories of each broker, balance-brokers the brokers, balance-all every directory
-    with every other. No directory is filled above plan.destination_max_ratio on the way, copies under way counted.
+    The cluster is read from the tables, with --live from its brokers, or from a file. balance-disks evens out the
+    directories of each broker, balance-brokers the brokers, balance-all every directory with every other; fix is one
+    plan for every open alert, the most urgent first. No directory is filled above plan.destination_max_ratio on the
+    way, copies under way counted; nothing is moved to what is broken, cordoned, away or not known. Nothing is executed.
     """
-    task = Task(parse_mode(mode), ctx.obj.settings.plan, tolerance)
+    source, files = Source(cluster, live, tables, bootstrap_server), Files(out, reassignment_to, steps_to)
+    _refuse_both(model, source)
+    if mode == FIX:
+        _fix(ctx.obj, model, source, files, as_json=as_json)
+        return
+    chosen = parse_mode(mode)
     begun_s = time.perf_counter()
-    before = read_model(model)
+    before = _before(ctx.obj, model, source, chosen)
     loaded_s = time.perf_counter()
-    made = make_plan(before, task)
+    made = make_plan(before.model, Task(chosen, before.limits, tolerance))
     planned_s = time.perf_counter()
-    _write(out, lambda: write_model(made.after, out))
-    if reassignment_to is not None:
-        _write_text(reassignment_to, "\n".join(reassignment_lines(reassignment(made))))
-    if steps_to is not None:
-        _write_text(steps_to, json.dumps(steps(made), indent=1))
-    _print(
-        made, {"load_ms": round(1000 * (loaded_s - begun_s)), "plan_ms": round(1000 * (planned_s - loaded_s))}, as_json
-    )
+    if files.after is not None:
+        after = files.after
+        _write(after, lambda: write_model(made.after, after))
+    _write_moves(files, lambda: reassignment(made), lambda: steps(made, before.tools))
+    took = {"load_ms": round(1000 * (loaded_s - begun_s)), "plan_ms": round(1000 * (planned_s - loaded_s))}
+    _print(summarise(made, before.about), took, as_json=as_json)
 
 
-def _print(made: ClusterPlan, took: dict[str, int], as_json: bool) -> None:
-    summary = summarise(made)
+def _refuse_both(model: Path | None, source: Source) -> None:
+    if model is not None and source != Source(None, False, None, None):
+        raise UserError("plan: --model is the whole cluster: no --cluster, --live, ... beside it", exit_code=2)
+    if source.tables is not None and (source.is_live or source.bootstrap_server is not None):
+        raise UserError("plan: --tables, or --live: which of the two?", exit_code=2)
+
+
+def _before(context: Context, model: Path | None, source: Source, mode: Mode) -> _Before:
+    if model is not None:
+        return _Before(read_model(model), context.settings.plan.for_cluster(""))
+    found = find(context, source, needs_alerts=False)
+    seen = known(found.judged, mode, found.policy, now_ms())
+    return _Before(seen.model, found.policy.limits, seen.about, found.policy.tools)
+
+
+def _fix(context: Context, model: Path | None, source: Source, files: Files, *, as_json: bool) -> None:
+    if model is not None or files.after is not None:
+        raise UserError("plan: --mode fix is about open alerts: it takes no --model and writes no --out", exit_code=2)
+    found = find(context, source, needs_alerts=True)
+    made = _fixed(found, now_ms())
+    _write_moves(files, lambda: fix_steps.reassignment(made), lambda: fix_steps.steps(made))
+    if as_json:
+        typer.echo(msgspec.json.encode(fix_report.as_data(made)))
+    elif not made.remedies:
+        typer.echo(f"No alert of cluster {found.facts.cluster} is open: there is nothing to fix.")
+    else:
+        terminal = console()
+        terminal.print(fix_report.view(made, now_ms(), terminal.width))
+
+
+def _fixed(found: Found, at_ms: int) -> Fix:
+    why = too_old(found.facts, found.policy, at_ms)
+    if why is not None and found.alerts:
+        raise UserError(f"plan: {why}: do logdirwatch collect and stream run? --live asks the brokers themselves")
+    return fix(found.alerts, found.actions, found.facts, found.policy, at_ms)
+
+
+def _print(summary: Summary, took: Mapping[str, int], *, as_json: bool) -> None:
     if as_json:
         typer.echo(msgspec.json.encode({**msgspec.to_builtins(summary), **took}))
         return
     terminal = console()
-    terminal.print(view(summary, terminal.width))
+    terminal.print(view(summary, terminal.width, now_ms()))
+
+
+def _write_moves(files: Files, moves: Callable[[], Mapping[str, Any]], waves: Callable[[], Mapping[str, Any]]) -> None:
+    if files.reassignment is not None:
+        _write_text(files.reassignment, "\n".join(reassignment_lines(moves())))
+    if files.steps is not None:
+        _write_text(files.steps, json.dumps(waves(), indent=1))
 
 
 def _write_text(path: Path, text: str) -> None:

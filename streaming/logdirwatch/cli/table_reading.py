@@ -1,6 +1,7 @@
 """The Delta tables read without Spark: a command for somebody who was just woken must answer at once."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from logdirwatch.settings import Settings
 from logdirwatch.store.schemas import BROKER_STATE, LOG_DIR_INVENTORY, LOG_DIR_STATE, REPLICA_STATE, TOPIC_STATE
 
 Row = Mapping[str, Any]
+_AT_ONCE = 10_000
 
 _BROKERS = ", ".join(("cluster", *(name for name in Broker.__struct_fields__ if name != "log_dirs")))
 _LOG_DIRS = ", ".join(("cluster", "broker", *LogDir.__struct_fields__))
@@ -38,7 +40,7 @@ def tables_root(settings: Settings) -> str:
     """Return where the tables lie by path; UserError when they lie in a catalog, which only Spark reaches."""
     if settings.tables.catalog is not None:
         raise UserError(
-            f"status: the tables lie in the catalog {settings.tables.catalog}, which only Spark reads; "
+            f"the tables lie in the catalog {settings.tables.catalog}, which only Spark reads; "
             "query broker_state and log_dir_state there, or name their storage in tables.path"
         )
     return settings.tables_path.rstrip("/")
@@ -49,14 +51,62 @@ def rows(root: str, table: str) -> list[Row] | None:
 
     Raises UserError when it cannot be read.
     """
+    found = select(root, table, QUERIES[table])
+    return None if found is None else list(found)
+
+
+def select(root: str, table: str, query: str) -> Iterator[Row] | None:
+    """Return the rows that a query finds in ``table``, which it calls ``t``; None while it was never written.
+
+    Raises UserError when it cannot be read.
+    """
+    with _readable(root, table):
+        delta = _opened(root, table)
+        return None if delta is None else _found(delta, query)
+
+
+def select_columns(root: str, table: str, columns: Iterable[str], where: str) -> Iterator[Row]:
+    """Yield columns of the rows for which ``where`` holds; one that the table does not have is null.
+
+    Nothing while the table was never written. Raises UserError when it cannot be read.
+    """
+    with _readable(root, table):
+        delta = _opened(root, table)
+        if delta is None:
+            return iter(())
+        there = {field.name for field in delta.schema().fields}
+        chosen = ", ".join(name if name in there else f"NULL AS {name}" for name in columns)
+        return _found(delta, f"SELECT {chosen} FROM t WHERE {where}")  # noqa: S608 - the callers quote
+
+
+@contextmanager
+def _readable(root: str, table: str) -> Iterator[None]:
     try:
-        result = QueryBuilder().register("t", DeltaTable(f"{root}/{table}")).execute(QUERIES[table])
-        read: list[Row] = pa.table(result.read_all()).to_pylist()
+        yield
+    except (DeltaError, OSError, ValueError) as error:
+        raise UserError(f"table {table} at {root} cannot be read: {str(error).splitlines()[0]}") from None
+
+
+def _opened(root: str, table: str) -> DeltaTable | None:
+    try:
+        return DeltaTable(f"{root}/{table}")
     except TableNotFoundError:
         return None
-    except (DeltaError, OSError, ValueError) as error:
-        raise UserError(f"status: table {table} at {root} cannot be read: {str(error).splitlines()[0]}") from None
-    return read
+
+
+def _found(delta: DeltaTable, query: str) -> Iterator[Row]:
+    return _rows(pa.table(QueryBuilder().register("t", delta).execute(query).read_all()))
+
+
+def quoted(text: str) -> str:
+    """Return a text as SQL writes it."""
+    return "'{}'".format(text.replace("'", "''"))
+
+
+def _rows(found: pa.Table) -> Iterator[Row]:
+    """Yield rows, a part at a time: a cluster has hundreds of thousands of them."""
+    for batch in found.to_batches(max_chunksize=_AT_ONCE):
+        yield from batch.to_pylist()
 
 
 def optional(root: str, table: str) -> list[Row]:
@@ -69,7 +119,7 @@ def required(root: str, table: str) -> list[Row]:
     found = rows(root, table)
     if found is None:
         raise UserError(
-            f"status: no table {table} at {root} yet: run logdirwatch collect and logdirwatch stream, "
+            f"no table {table} at {root} yet: run logdirwatch collect and logdirwatch stream, "
             "or name the right tables.path"
         )
     return found

@@ -11,8 +11,10 @@ from kafka.protocol.admin import (
     DescribeLogDirsRequest,
     DescribeQuorumRequest,
     DescribeTopicPartitionsRequest,
+    ListGroupsRequest,
     ListPartitionReassignmentsRequest,
 )
+from kafka.protocol.consumer import ListOffsetsRequest, OffsetFetchRequest
 from kafka.protocol.metadata import ApiVersionsRequest
 
 from logdirwatch.collect import answers, decode
@@ -26,6 +28,9 @@ PAGE_PARTITIONS = 2_000
 # More than one is asked at once, so that one that hangs costs no time; more than a few is waste.
 CANDIDATES = 3
 CONFIGS_TOPICS = 100
+# ListOffsets' names for the start and the end of a log, and OffsetFetch's versions that take several groups by name.
+EARLIEST, LATEST = -2, -1
+OFFSET_FETCH_VERSIONS = {"min_version": 8, "max_version": 9}
 ASK_ERRORS = (KafkaError, OSError, asyncio.TimeoutError, ValueError)
 
 Answer = TypeVar("Answer")
@@ -117,6 +122,34 @@ class Admin:
         """Return the partitions that are being reassigned; the broker passes the question on to the controller."""
         request = ListPartitionReassignmentsRequest(timeout_ms=self._timeout_ms, topics=None)
         return decode.reassignments(await self._wire.ask(address, request, self._scan_timeout_ms, Lane.SCAN))
+
+    async def groups(self, address: Address) -> tuple[str, ...]:
+        """Return the consumer groups that a broker coordinates."""
+        request = ListGroupsRequest(states_filter=[], types_filter=[])
+        return decode.groups(await self._wire.ask(address, request, self._scan_timeout_ms, Lane.SCAN))
+
+    async def committed(self, address: Address, groups: Sequence[str]) -> answers.Committed:
+        """Return the offsets that groups committed; ``address`` is their coordinator's."""
+        asked = [OffsetFetchRequest.OffsetFetchRequestGroup(group_id=group, topics=None) for group in groups]
+        request = OffsetFetchRequest(groups=asked, require_stable=False, **OFFSET_FETCH_VERSIONS)
+        return decode.committed(await self._wire.ask(address, request, self._scan_timeout_ms, Lane.SCAN))
+
+    async def offsets(
+        self, address: Address, partitions: Sequence[tuple[str, int]], at: int
+    ) -> dict[tuple[str, int], int]:
+        """Return the first or last offset (``at``) of partitions that a broker leads, without those it refuses."""
+        topic_of = ListOffsetsRequest.ListOffsetsTopic
+        by_topic: dict[str, list[Any]] = {}
+        for topic, number in partitions:
+            part = topic_of.ListOffsetsPartition(partition_index=number, current_leader_epoch=-1, timestamp=at)
+            by_topic.setdefault(topic, []).append(part)
+        request = ListOffsetsRequest(
+            replica_id=-1,
+            isolation_level=0,
+            topics=[topic_of(name=topic, partitions=parts) for topic, parts in by_topic.items()],
+            timeout_ms=self._scan_timeout_ms,
+        )
+        return decode.offsets(await self._wire.ask(address, request, self._scan_timeout_ms, Lane.SCAN))
 
     async def controller_id(self, address: Address) -> int | None:
         """Return the active controller, from DescribeQuorum: a broker's DescribeCluster names any live broker."""

@@ -72,10 +72,14 @@ class Reassignment:
 
 @dataclass(frozen=True)
 class Quorum:
-    """The controllers' quorum: its leader, and of each voter whether it has what is committed; None: not told."""
+    """The controllers' quorum: its leader, and of each voter whether it has what is committed; None: not told.
+
+    ``leader_at_ms`` is the leader's own time when it answered.
+    """
 
     leader: int | None
     caught_up: Mapping[int, bool | None]
+    leader_at_ms: int | None = None
 
 
 def with_reassignments(
@@ -99,6 +103,13 @@ class TopicPage:
 
     topics: tuple[Topic, ...]
     cursor: tuple[str, int] | None = None
+
+
+Committed = Mapping[str, Mapping[tuple[str, int], int]]
+"""The offsets that groups committed, by group and partition."""
+
+Bounds = Mapping[tuple[str, int], tuple[int, int]]
+"""The first offset of partitions, and the one that comes after the last."""
 
 
 @dataclass(frozen=True)

@@ -180,6 +180,44 @@ def reassignments(response: Any) -> dict[tuple[str, int], Reassignment]:
     }
 
 
+def groups(response: Any) -> tuple[str, ...]:
+    """Decode ListGroups to the groups that commit offsets; raises the response's own error.
+
+    Kafka Connect's own groups (protocol ``connect``) and share groups (KIP-932) keep none.
+    """
+    _raise_for(response)
+    return tuple(
+        group.group_id
+        for group in response.groups
+        if group.protocol_type != "connect" and (getattr(group, "group_type", None) or "").lower() != "share"
+    )
+
+
+def committed(response: Any) -> dict[str, dict[tuple[str, int], int]]:
+    """Decode OffsetFetch v8 and v9; raises a group's error, for nobody knows then what it reads."""
+    found = {}
+    for group in response.groups:
+        if group.error_code:
+            raise errors.for_code(group.error_code)(f"offsets of group {group.group_id}")
+        found[group.group_id] = {
+            (topic.name, partition.partition_index): partition.committed_offset
+            for topic in group.topics
+            for partition in topic.partitions
+            if partition.error_code == 0 and partition.committed_offset >= 0
+        }
+    return found
+
+
+def offsets(response: Any) -> dict[tuple[str, int], int]:
+    """Decode ListOffsets; a partition with an error is left out."""
+    return {
+        (topic.name, partition.partition_index): partition.offset
+        for topic in response.topics
+        for partition in topic.partitions
+        if partition.error_code == 0 and partition.offset >= 0
+    }
+
+
 def quorum_leader(response: Any) -> int | None:
     """Decode DescribeQuorum to the node id of the active controller; raises the response's own error."""
     _raise_for(response)
@@ -191,7 +229,8 @@ def quorum(response: Any) -> Quorum:
     """Decode DescribeQuorum v0 to v2; raises the response's own error.
 
     A voter has caught up when it holds the high watermark, or did so shortly before the latest one (KIP-836): the
-    metadata log gets a record every 500 ms, which nobody has at once.
+    metadata log gets a record every 500 ms, which nobody has at once. The leader itself is caught up as of its answer
+    (Kafka 4.3.1 ``LeaderState.describeReplicaState``).
     """
     _raise_for(response)
     partition = next((partition for topic in response.topics for partition in topic.partitions), None)
@@ -205,6 +244,7 @@ def quorum(response: Any) -> Quorum:
             voter.replica_id: _is_caught_up(voter, partition.high_watermark, newest)
             for voter in partition.current_voters
         },
+        leader_at_ms=_known(stamps.get(partition.leader_id)),
     )
 
 

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from logdirwatch.collect.admin import ASK_ERRORS, Admin
 from logdirwatch.collect.answers import Configs, LogDirsAnswer, Node, Quorum, Reassignment, Topic, with_reassignments
+from logdirwatch.collect.consumers import with_unread
 from logdirwatch.collect.scan import BROKER_KEYS, TOPIC_KEYS
 from logdirwatch.collect.wire import Address
 from logdirwatch.kafka_clients import one_line
@@ -47,6 +48,9 @@ async def look(admin: Admin, bootstrap: Sequence[Address], now_ms: Callable[[], 
     answering = [addresses[number] for number, answer in answers.items() if answer.status is PollStatus.OK]
     whom = (answering or list(bootstrap))[0]
     topics = await asked.of("topics", admin.all_topics(whom))
+    alive = {number: address for number, address in addresses.items() if address in answering}
+    if topics is not None:
+        topics = await asked.of("consumer groups", with_unread(admin, topics, alive)) or topics
     moves = await asked.of("reassignments", admin.reassignments(whom))
     names = [topic.name for topic in topics or ()]
     topic_configs = await asked.of("topic configs", admin.topic_configs(whom, names, TOPIC_KEYS))

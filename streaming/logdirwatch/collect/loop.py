@@ -65,7 +65,7 @@ class ClusterWatch:
             partial(detect.reserve_of, name),
             collect.backoff_max_ms,
         )
-        self._scanner = Scanner(self.poller, collect.record_max_bytes)
+        self._scanner = Scanner(self.poller, collect.record_max_bytes, reads_groups=collect.consumer_groups)
         self.poller.after_failure = self._scanner.look_at_partitions
         self.poller.metrics_of = self._exporters.metrics_of
 

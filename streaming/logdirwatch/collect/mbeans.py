@@ -112,12 +112,13 @@ def metrics(body: bytes) -> dict[str, float | None]:
 def trusted(found: Mapping[str, float | None], kafka_version: str | None) -> dict[str, float | None]:
     """Return ``found`` with None for what this broker counts wrongly, or may: where its version is not known."""
     after = dict(found)
-    if OFFLINE_REPLICA_COUNT in after and _release(kafka_version) < OFFLINE_REPLICA_COUNT_SINCE:
+    if OFFLINE_REPLICA_COUNT in after and release(kafka_version) < OFFLINE_REPLICA_COUNT_SINCE:
         after[OFFLINE_REPLICA_COUNT] = None
     return after
 
 
-def _release(version: str | None) -> tuple[int, int]:
+def release(version: str | None) -> tuple[int, int]:
+    """Return the major and minor number of a version of Kafka; (0, 0) when it is not known."""
     numbers = re.match(r"(\d+)\.(\d+)", version or "")
     return (int(numbers[1]), int(numbers[2])) if numbers else (0, 0)
 

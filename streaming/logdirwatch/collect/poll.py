@@ -2,8 +2,10 @@
 
 import asyncio
 import contextlib
+import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import msgspec
 import structlog
@@ -31,6 +33,19 @@ LOOK_TIMEOUT_S = 1.0
 _encode = msgspec.json.Encoder().encode
 
 
+@dataclass
+class PollStats:
+    """How the polls of one broker ended, and how long the last one took."""
+
+    polls: Counter[PollStatus] = field(default_factory=Counter)
+    last_s: float = 0.0
+
+    def add(self, status: PollStatus, took_s: float) -> None:
+        """Count one poll."""
+        self.polls[status] += 1
+        self.last_s = took_s
+
+
 class ClusterPoller:
     """What is known of one cluster, and the rounds that renew it; ``publish`` takes records in the order to send."""
 
@@ -51,6 +66,8 @@ class ClusterPoller:
         self.brokers: dict[int, BrokerFacts] = {}
         self.facts = ClusterFacts()
         self.with_configs: set[int] = set()
+        self.stats: dict[int, PollStats] = {}
+        self.last_round_s = time.monotonic()
         self._bootstrap = bootstrap
         self._reserve_of = reserve_of
         self._backoff = Backoff(backoff_max_ms)
@@ -77,6 +94,7 @@ class ClusterPoller:
         While the whole cluster is away it is asked less and less often; the rounds between repeat what was last known.
         """
         self._rounds += 1
+        self.last_round_s = time.monotonic()
         if self.is_away and self.clock() < self._retry_at_ms:
             self._repeat_last()
             return
@@ -137,6 +155,7 @@ class ClusterPoller:
             self._tell_waiting(broker)
             return
         self._waiting[broker] = 0
+        began_s = time.monotonic()
         try:
             address = address_of(self.brokers[broker])
             answer = await self.admin.capacity(address)
@@ -146,6 +165,7 @@ class ClusterPoller:
         if version is not None:
             self.brokers[broker] = replace(self.brokers[broker], kafka_version=version)
         self._last[broker] = answer
+        self.stats.setdefault(broker, PollStats()).add(answer.status, time.monotonic() - began_s)
         await self._publish_answer(broker, answer)
 
     def _tell_waiting(self, broker: int) -> None:

@@ -63,6 +63,17 @@ class Publisher:
         with self._changed:
             return len(self._buffer) + self._in_flight
 
+    @property
+    def dropped(self) -> int:
+        """How many records went for want of room."""
+        with self._changed:
+            return self._buffer.dropped
+
+    @property
+    def is_away(self) -> bool:
+        """Whether the telemetry cluster did not take what was last sent."""
+        return self._backoff.is_away
+
     def stop(self, drain_s: float) -> int:
         """Stop after at most ``drain_s`` seconds, once everything is sent; return how many records were not."""
         with self._changed:

@@ -10,6 +10,7 @@ import structlog
 from logdirwatch.collect import records
 from logdirwatch.collect.admin import ASK_ERRORS
 from logdirwatch.collect.answers import Configs, LogDirsAnswer, Reassignment, Topic, with_reassignments
+from logdirwatch.collect.consumers import with_unread
 from logdirwatch.collect.facts import BrokerFacts
 from logdirwatch.collect.health import partition_health
 from logdirwatch.collect.moves import replica_moves, throttled_replicas, throttles_of
@@ -83,11 +84,12 @@ Ask = Callable[[Address], Awaitable[Answer]]
 class Scanner:
     """The inventory scans and partition looks of one cluster, over what its poller knows."""
 
-    def __init__(self, poller: ClusterPoller, record_max_bytes: int) -> None:
+    def __init__(self, poller: ClusterPoller, record_max_bytes: int, *, reads_groups: bool) -> None:
         self._poller = poller
         self._admin = poller.admin
         self._origin = poller.origin
         self._max_bytes = record_max_bytes
+        self._reads_groups = reads_groups
         self._min_isr: dict[str, int] = {}
         self._throttled: Mapping[int, int] | None = None
         self._at_once = asyncio.Semaphore(SCANS_AT_ONCE)
@@ -164,10 +166,23 @@ class Scanner:
             self._min_isr = records.min_isr_by_topic(configs.values)
         if moves is not None:
             topics = with_reassignments(topics, moves)
+        if self._reads_groups:
+            topics = await self._with_unread(topics)
         parts = records.topic_records(self._origin, topics, configs or Configs(), at_ms, self._max_bytes)
         keyed = ((f"{self._origin.cluster}/{part.topic}", part) for part in parts)
         self._poller.publish(outgoing(telemetry.INVENTORY, keyed))
         return len(topics)
+
+    async def _with_unread(self, topics: tuple[Topic, ...]) -> tuple[Topic, ...]:
+        """Return the topics with what consumer groups left unread; as they are when that cannot be asked."""
+        brokers = self._poller.brokers
+        alive = {number: address_of(facts) for number, facts in brokers.items() if not self._poller.is_silent(number)}
+        found, error = await _attempt(with_unread(self._admin, topics, alive))
+        if found is None:
+            self._failed("consumer groups", error or "")
+            return topics
+        self._worked("consumer groups")
+        return found
 
     def _end(self, topics: int | None, at_ms: int) -> None:
         """Write the end of the scan; readers meet it after everything that it speaks of."""

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from logdirwatch.detect.settings import Ms, Section
+from logdirwatch.observe.settings import Listen
 
 
 class CollectSettings(Section):
@@ -26,6 +27,12 @@ class CollectSettings(Section):
     request_timeout_ms: int = Field(4_000, ge=100, description="How long one broker may take to answer.")
     inventory_timeout_ms: int = Field(
         30_000, ge=100, description="How long one broker may take to list its replicas, topics or configs."
+    )
+    consumer_groups: bool = Field(
+        True, description="Whether a scan asks what consumer groups have not read; needs DESCRIBE on groups."
+    )
+    listen: Listen | None = Field(
+        None, description="host:port of /metrics for Prometheus, /health and /ready; null: none."
     )
     heartbeat_interval_ms: int = Field(
         10_000, ge=100, description="Time between two heartbeats through the whole path."

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
+import requests
+
 from logdirwatch import settings as configuration
 from logdirwatch import telemetry
 from logdirwatch.demo import judgement, tables
@@ -15,13 +17,16 @@ from logdirwatch.demo.services import Service
 from logdirwatch.demo.watch import Seen, Watch
 from logdirwatch.errors import UserError
 from logdirwatch.local.cluster import LocalCluster
+from logdirwatch.local.ports import free_ports
+from logdirwatch.local.state import HOST
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import BrokerStatus, Lane, Rule
 from logdirwatch.settings import Settings
 
 FILL_FAST_UNTIL_RATIO = 0.70
 FILL_BYTES_PER_S = 350_000
-START_DEADLINE_S = 180.0
+START_DEADLINE_S = 300.0
+CONSOLE_TIMEOUT_S = 10.0
 
 Tell = Callable[[str], None]
 
@@ -118,9 +123,9 @@ class Story:
         if not self._watch.wait_for(lambda: bool(condition()), START_DEADLINE_S, self.check_services):
             raise UserError(f"demo: {complaint} after {START_DEADLINE_S:g} s; {self._services[-1].tail()}")
 
-    def _start_service(self, name: str) -> None:
+    def _start_service(self, name: str, *arguments: str) -> None:
         log_file = self._cluster.folder / "logs" / f"{name}.log"
-        service = Service(name, ["--config", str(self._cluster.config_path), name], log_file)
+        service = Service(name, ["--config", str(self._cluster.config_path), name, *arguments], log_file)
         self._stack.callback(service.stop)
         self._services.append(service.start())
         self._tell(f"Started logdirwatch {name} (pid {service.pid}, log {log_file})")
@@ -163,6 +168,14 @@ class Story:
             self._tell(f"REPAIR restoring {place} and restarting its broker")
             self._cluster.restore(*spot)
         return self._wait(self._recovered_verdicts)
+
+    def start_console(self) -> str:
+        """Start the web page over the tables; return its address once it answers."""
+        (port,) = free_ports(1)
+        self._start_service("console", "--listen", f"{HOST}:{port}")
+        url = f"http://{HOST}:{port}/"
+        self._await_start("the console does not answer", lambda: _answers(url))
+        return url
 
     def finish(self) -> Report:
         """Gather what was seen."""
@@ -241,3 +254,10 @@ class Story:
 
 def _since(fault_s: float, seen: list[Seen[AlertRecord]]) -> float | None:
     return round(min(item.at_s for item in seen) - fault_s, 3) if seen else None
+
+
+def _answers(url: str) -> bool:
+    try:
+        return requests.get(url, timeout=CONSOLE_TIMEOUT_S).ok
+    except requests.RequestException:
+        return False

@@ -1,11 +1,10 @@
-"""The thin Spark adapter: rows of one broker in, records for Kafka out.
+"""The thin Spark adapter: rows of a shard's brokers in, records for Kafka out.
 
-Keyed by (cluster, broker); broker ``HEARTBEAT_BROKER`` stands for a cluster's heartbeats, ``PIPELINE_BROKER`` of
-cluster ``NO_CLUSTER`` for the queries of the stream itself. State is one value
-``struct<version:int, body:string>``. Batch time comes from Spark, which replays it after a crash.
+Keyed by (cluster, shard). Broker ``HEARTBEAT_BROKER`` stands for a cluster's heartbeats, ``PIPELINE_BROKER`` of cluster
+``NO_CLUSTER`` for the queries of the stream itself. Batch time comes from Spark, which replays it after a crash.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -18,6 +17,7 @@ from logdirwatch.detect.heartbeats import answer
 from logdirwatch.detect.memory import BrokerMemory
 from logdirwatch.detect.observations import Decided, Event, HostView, Observation, Sample, in_order
 from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.detect.shard import Shard
 from logdirwatch.model import topics
 from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import (
@@ -31,67 +31,61 @@ from logdirwatch.model.records import (
     StateRecord,
 )
 from logdirwatch.parse.records import Accepted, parse
-from logdirwatch.state_codec import STATE_SCHEMA
 
 HEARTBEAT_BROKER = -1
 PIPELINE_BROKER = -2
 
 
-class BrokerProcessor(StatefulProcessor):
-    """Runs the state machine of one broker a key."""
+class ShardProcessor(StatefulProcessor):
+    """Runs the state machine of every broker of a shard."""
 
     def __init__(self, settings: DetectSettings, default_cluster: str) -> None:
         self._settings = settings
         self._default_cluster = default_cluster
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Declare the one state value."""
-        self._handle = handle
-        self._state = handle.getValueState("broker", STATE_SCHEMA)
+        """Declare the state."""
+        self._shard = Shard(handle)
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
-        """Show the machine a batch's records of one broker, in their total order."""
-        cluster, broker = key
-        if broker == PIPELINE_BROKER:
-            yield from map(_row, self._pipeline(rows))
-            return
-        accepted = list(self._accepted(cluster, rows))
-        if broker == HEARTBEAT_BROKER:
-            yield from map(_row, answer(item for item in accepted if isinstance(item, HeartbeatRecord)))
-            return
-        now_ms = timerValues.getCurrentProcessingTimeInMs()
-        broker_memory = memory.CODEC.load(self._state) or BrokerMemory(cluster=cluster, broker=broker)
-        outcomes = [
-            machine.advance(broker_memory, observation, now_ms, self._settings)
-            for observation in in_order([item for item in accepted if not isinstance(item, HeartbeatRecord)])
-        ]
-        yield from map(_row, self._finish(broker_memory, outcomes))
+        """Show the machines a batch's records, each broker's in their total order."""
+        cluster, now_ms = key[0], timerValues.getCurrentProcessingTimeInMs()
+        for broker, of_broker in _by_broker(rows).items():
+            if broker == PIPELINE_BROKER:
+                records: Iterable[AlertRecord | StateRecord] = self._pipeline(of_broker)
+            elif broker == HEARTBEAT_BROKER:
+                accepted = self._accepted(cluster, of_broker)
+                records = answer(item for item in accepted if isinstance(item, HeartbeatRecord))
+            else:
+                records = self._broker(cluster, broker, of_broker, now_ms)
+            yield from map(_row, records)
+        self._shard.set_timers()
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802, N803
-        """Let time pass for one broker."""
-        del key, expiredTimerInfo
-        broker_memory = memory.CODEC.load(self._state)
-        if broker_memory is None:
-            return
-        broker_memory.timer_ms = None
-        outcome = machine.tick(broker_memory, timerValues.getCurrentProcessingTimeInMs(), self._settings)
-        yield from map(_row, self._finish(broker_memory, [outcome]))
+        """Let time pass for the brokers that wait for it."""
+        del key
+        now_ms = timerValues.getCurrentProcessingTimeInMs()
+        for known in self._shard.due(expiredTimerInfo.getExpiryTimeInMs()):
+            outcome = machine.tick(known, now_ms, self._settings)
+            yield from map(_row, self._finish(known, [outcome]))
+        self._shard.set_timers()
 
     def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:  # noqa: N802, N803
         """Begin with the memory of a state record; its timer was another checkpoint's."""
-        del timerValues
-        if key[1] == PIPELINE_BROKER:
-            known = pipeline_memory.CODEC.decode(initialState["version"], initialState["body"])
-            pipeline_memory.CODEC.keep(self._state, known)
+        del key, timerValues
+        broker, version, body = initialState["broker"], initialState["version"], initialState["body"]
+        if broker == PIPELINE_BROKER:
+            pipeline_memory.CODEC.keep(self._shard.entry(broker), pipeline_memory.CODEC.decode(version, body))
             return
-        broker_memory = memory.decode(initialState["version"], initialState["body"])
-        broker_memory.timer_ms = None
-        self._keep(broker_memory)
+        known = memory.decode(version, body)
+        known.timer_ms = None
+        self._keep(known)
+        self._shard.set_timers()
 
     def close(self) -> None:
         """Nothing is held open."""
 
-    def _accepted(self, cluster: str, rows: Iterator[Row]) -> Iterator[Observation | HeartbeatRecord]:
+    def _accepted(self, cluster: str, rows: list[Row]) -> Iterator[Observation | HeartbeatRecord]:
         """Yield what the parser accepts; ``store`` keeps what it rejects."""
         for row in rows:
             kafka_ms = row["timestamp_ms"]
@@ -112,36 +106,44 @@ class BrokerProcessor(StatefulProcessor):
             elif isinstance(result.record, HeartbeatRecord):
                 yield result.record
 
-    def _pipeline(self, rows: Iterator[Row]) -> list[AlertRecord]:
+    def _broker(self, cluster: str, broker: int, rows: list[Row], now_ms: int) -> list[AlertRecord | StateRecord]:
+        """Show the machine the records of one broker."""
+        observations = [item for item in self._accepted(cluster, rows) if not isinstance(item, HeartbeatRecord)]
+        known = self._shard.load(broker) or BrokerMemory(cluster=cluster, broker=broker)
+        outcomes = [machine.advance(known, seen, now_ms, self._settings) for seen in in_order(observations)]
+        return self._finish(known, outcomes)
+
+    def _pipeline(self, rows: list[Row]) -> list[AlertRecord]:
         """Judge what the stream says of its own queries."""
-        known = pipeline_memory.CODEC.load(self._state) or pipeline_memory.PipelineMemory()
+        entry = self._shard.entry(PIPELINE_BROKER)
+        known = pipeline_memory.CODEC.load(entry) or pipeline_memory.PipelineMemory()
         seen = in_order(_fares(rows, self._default_cluster))
         alerts = [alert for item in seen for alert in pipeline.take(known, item, self._settings)]
-        pipeline_memory.CODEC.keep(self._state, known)
+        pipeline_memory.CODEC.keep(entry, known)
         return alerts
 
-    def _finish(self, broker_memory: BrokerMemory, outcomes: list[Outcome]) -> list[AlertRecord | StateRecord]:
+    def _finish(self, known: BrokerMemory, outcomes: list[Outcome]) -> list[AlertRecord | StateRecord]:
         """Gather what must be written, set the timer, and keep the memory."""
         alerts = [alert for outcome in outcomes for alert in outcome.alerts]
         transitions = [transition for outcome in outcomes for transition in outcome.transitions]
         records: list[AlertRecord | StateRecord] = list(alerts)
-        if alerts or transitions or views.has_news(broker_memory, self._settings.state_refresh_ms):
-            records.append(views.state_record(broker_memory, transitions))
-        self._keep(broker_memory)
+        if alerts or transitions or views.has_news(known, self._settings.state_refresh_ms):
+            records.append(views.state_record(known, transitions))
+        self._keep(known)
         return records
 
-    def _keep(self, broker_memory: BrokerMemory) -> None:
-        deadline_ms = machine.next_deadline_ms(broker_memory, self._settings)
-        if deadline_ms is not None and (broker_memory.timer_ms is None or deadline_ms < broker_memory.timer_ms):
-            # One timer, looked at again when it fires: setting it anew for every record is what costs.
-            if broker_memory.timer_ms is not None:
-                self._handle.deleteTimer(broker_memory.timer_ms)
-            self._handle.registerTimer(deadline_ms)
-            broker_memory.timer_ms = deadline_ms
-        memory.CODEC.keep(self._state, broker_memory)
+    def _keep(self, known: BrokerMemory) -> None:
+        self._shard.keep(known, machine.next_deadline_ms(known, self._settings))
 
 
-def _fares(rows: Iterator[Row], default_cluster: str) -> Iterator[pipeline.Fares]:
+def _by_broker(rows: Iterable[Row]) -> dict[int, list[Row]]:
+    found: dict[int, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row["broker"], []).append(row)
+    return found
+
+
+def _fares(rows: list[Row], default_cluster: str) -> Iterator[pipeline.Fares]:
     for row in rows:
         result = parse(row["topic"], None, row["value"], row["timestamp_ms"], default_cluster)
         if isinstance(result, Accepted) and isinstance(result.record, PipelineRecord):

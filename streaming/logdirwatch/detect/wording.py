@@ -6,7 +6,7 @@ from logdirwatch.detect.recovery import logs_left
 from logdirwatch.detect.rules import used_ratio
 from logdirwatch.model.records import PartitionHealth
 from logdirwatch.model.vocabulary import Cause, LogDirStatus
-from logdirwatch.report.words import utc
+from logdirwatch.report.words import some_of, utc
 
 _MIB = 1 << 20
 _GIB = 1 << 30
@@ -112,9 +112,8 @@ def placement_reports_stuck(memory: BrokerMemory, queued: int) -> str:
 
 def partitions_failed(memory: BrokerMemory, failed: list[str]) -> str:
     """Say which partitions the broker's log calls bad."""
-    more = f" and {len(failed) - 3} more" if len(failed) > 3 else ""
     return (
-        f"Broker {memory.broker} calls partitions bad, not their directory: {', '.join(failed[:3])}{more}; "
+        f"Broker {memory.broker} calls partitions bad, not their directory: {some_of(failed, 3)}; "
         "can wait until morning: yes, while other replicas are in sync"
     )
 

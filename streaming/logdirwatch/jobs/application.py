@@ -12,6 +12,8 @@ from logdirwatch.jobs import checks, detect, fast_lane, fleet, pipeline, recomme
 from logdirwatch.jobs.runner import Runner, Start
 from logdirwatch.jobs.session import build_session, end_session
 from logdirwatch.model import topics
+from logdirwatch.observe.endpoint import serving
+from logdirwatch.observe.streaming import StreamMetrics
 from logdirwatch.pipeline.rejects import Rejects
 from logdirwatch.settings import Settings
 
@@ -33,15 +35,16 @@ COUNTING = {store.NAME: store.start, store_inventory.NAME: store_inventory.start
 
 def run(settings: Settings, names: Sequence[str]) -> None:
     """Run the named queries until SIGTERM; raises UserError for what a check finds."""
-    events_partitions = checks.check_telemetry(settings, [topic.name for topic in topics.TOPICS])
+    events_partitions = checks.check_telemetry(settings, topics.STREAMED)
     master = settings.stream.master
     slots = checks.local_slots(master) if master else None
     if slots is not None:
-        _check_slots(names, slots, events_partitions)
+        _check_slots(settings, names, slots, events_partitions)
     spark = build_session(settings)
     try:
-        if slots is None:
-            _check_slots(names, spark.sparkContext.defaultParallelism, events_partitions)
+        if slots is None and _holds_slots(settings, names):
+            needed = checks.needed_slots(events_partitions, others=len(names) > 1)
+            _check_slots(settings, names, checks.slots_of(spark, needed), events_partitions)
         _run(spark, settings, names)
         end_session(spark)
     except (Py4JNetworkError, ConnectionError):
@@ -50,21 +53,33 @@ def run(settings: Settings, names: Sequence[str]) -> None:
         ) from None
 
 
-def _check_slots(names: Sequence[str], slots: int, events_partitions: int) -> None:
-    if fast_lane.NAME in names:
+def _holds_slots(settings: Settings, names: Sequence[str]) -> bool:
+    """Whether the real-time query runs, which never gives its slots back."""
+    return fast_lane.NAME in names and settings.stream.fast_lane_mode == "real_time"
+
+
+def _check_slots(settings: Settings, names: Sequence[str], slots: int, events_partitions: int) -> None:
+    if _holds_slots(settings, names):
         checks.check_slots(slots, events_partitions, others=len(names) > 1)
 
 
 def _run(spark: SparkSession, settings: Settings, names: Sequence[str]) -> None:
     rejects = Rejects()
-    runner = Runner(spark, settings, {name: _noting(name, rejects) for name in names})
+    runner = Runner(spark, settings, {})
+    metrics = StreamMetrics(runner)
+    runner.starts = {name: _noting(name, rejects, metrics) for name in names}
     runner.stop_on_signals()
-    with pipeline.watching(spark, settings, names, runner.queries, rejects):
+    with (
+        serving(settings.stream.listen, [metrics], metrics.is_ill, metrics.is_unready),
+        pipeline.watching(spark, settings, names, runner.queries, rejects) as metrics.watched,
+    ):
         runner.run(on_started=lambda: log.info("stream.running", queries=list(names)))
     log.info("stream.stopped")
 
 
-def _noting(name: str, rejects: Rejects) -> Start:
-    """Return how to start a query so that it notes what it cannot read."""
+def _noting(name: str, rejects: Rejects, metrics: StreamMetrics) -> Start:
+    """Return how to start a query so that it notes what it cannot read, or which alerts are open."""
+    if name == recommend.NAME:
+        return partial(recommend.start, note=metrics.note_alerts)
     counting = COUNTING.get(name)
     return QUERIES[name] if counting is None else partial(counting, note=partial(rejects.note, name))

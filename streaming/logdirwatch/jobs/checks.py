@@ -1,18 +1,42 @@
 """What is checked before the first query starts: task slots, topics, and whose Kafka the telemetry lies on."""
 
 import re
+import time
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 import structlog
+from kafka.errors import KafkaError
 
 from logdirwatch.errors import UserError
 from logdirwatch.kafka_clients import admin
 from logdirwatch.model import topics
 from logdirwatch.settings import KafkaSettings, Settings
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 log = structlog.get_logger(__name__)
 
 SLOTS_FOR_OTHERS = 2
+EXECUTORS_WAIT_S = 120.0
+EXECUTORS_LOOK_S = 0.5
+
+
+def needed_slots(events_partitions: int, *, others: bool) -> int:
+    """Return the task slots that ``fast_lane`` and the queries beside it take."""
+    return events_partitions + (SLOTS_FOR_OTHERS if others else 0)
+
+
+def slots_of(spark: "SparkSession", needed: int) -> int:
+    """Return the task slots of a cluster's executors, once there are as many as needed or none came for long.
+
+    A session is there before its executors are, and they arrive one after the other.
+    """
+    deadline_s = time.monotonic() + EXECUTORS_WAIT_S
+    while (slots := spark.sparkContext.defaultParallelism) < needed and time.monotonic() < deadline_s:
+        time.sleep(EXECUTORS_LOOK_S)
+    return int(slots)
 
 
 def check_slots(slots: int, events_partitions: int, *, others: bool) -> None:
@@ -20,7 +44,7 @@ def check_slots(slots: int, events_partitions: int, *, others: bool) -> None:
 
     Spark would start, say nothing and leave partitions unread.
     """
-    needed = events_partitions + (SLOTS_FOR_OTHERS if others else 0)
+    needed = needed_slots(events_partitions, others=others)
     if slots < needed:
         raise UserError(
             f"stream: {slots} task slots are too few: fast_lane holds {events_partitions} for good "
@@ -61,7 +85,7 @@ def check_telemetry(settings: Settings, needed: Collection[str]) -> int:
 
 def _warn_if_monitored(settings: Settings, telemetry_id: str) -> None:
     for name, cluster in settings.clusters.items():
-        if _cluster_id(cluster) == telemetry_id:
+        if cluster_id(cluster) == telemetry_id:
             log.warning(
                 "telemetry.is_monitored",
                 cluster=name,
@@ -70,10 +94,11 @@ def _warn_if_monitored(settings: Settings, telemetry_id: str) -> None:
             )
 
 
-def _cluster_id(cluster: KafkaSettings) -> str | None:
+def cluster_id(cluster: KafkaSettings) -> str | None:
     """Return a monitored cluster's id, None while it cannot be asked: the stream need not wait for it."""
     try:
         with admin(cluster) as client:
             return str(client.describe_cluster()["cluster_id"])
-    except UserError:
+    except (UserError, KafkaError, OSError):
+        # A broker may go between the connection and the question.
         return None

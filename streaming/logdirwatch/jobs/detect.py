@@ -4,7 +4,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 from pyspark.sql.streaming.query import StreamingQuery
 
-from logdirwatch.detect.processor import HEARTBEAT_BROKER, PIPELINE_BROKER, BrokerProcessor
+from logdirwatch.detect.processor import HEARTBEAT_BROKER, PIPELINE_BROKER, ShardProcessor
+from logdirwatch.detect.shard import shard_of
 from logdirwatch.jobs.session import KAFKA_ROWS, every, few_tasks, kafka_stream, start_query, to_kafka
 from logdirwatch.jobs.start_state import start_state
 from logdirwatch.model import topics
@@ -42,16 +43,18 @@ def keyed(records: DataFrame, default_cluster: str) -> DataFrame:
 
 def judged(records: DataFrame, settings: Settings, memories: DataFrame | None = None) -> DataFrame:
     """Return the rows topic, key, value that the state machine writes; ``memories`` is what it begins with."""
-    processor = BrokerProcessor(settings.detect, settings.default_cluster)
+    begin = None if memories is None else memories.withColumn("shard", shard_of(F.col("broker")))
+    processor = ShardProcessor(settings.detect, settings.default_cluster)
     return (
         keyed(records, settings.default_cluster)
-        .groupBy("cluster", "broker")
+        .withColumn("shard", shard_of(F.col("broker")))
+        .groupBy("cluster", "shard")
         .transformWithState(
             statefulProcessor=processor,
             outputStructType=KAFKA_ROWS,
             outputMode="update",
             timeMode="processingTime",
-            initialState=None if memories is None else memories.groupBy("cluster", "broker"),
+            initialState=None if begin is None else begin.groupBy("cluster", "shard"),
         )
     )
 

@@ -9,17 +9,23 @@ from collections.abc import Iterable
 from functools import reduce
 from operator import and_
 
+import structlog
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 from pyspark.sql.streaming.query import StreamingQuery
 
-from logdirwatch.jobs.session import kafka_stream, real_time, start_query, to_kafka
+from logdirwatch.jobs.session import Trigger, every, kafka_stream, real_time, start_query, to_kafka
 from logdirwatch.model import topics
 from logdirwatch.model.identity import ID_LENGTH
 from logdirwatch.model.vocabulary import AlertStatus, Cause, EventName, Lane, LogDirStatus, Rule, Severity
 from logdirwatch.settings import Settings
 
+log = structlog.get_logger(__name__)
+
 NAME = "fast_lane"
+REAL_TIME = "REAL_TIME_MODE"
+"""What Spark's refusals of its real-time mode have in their names."""
 TOPICS = (topics.EVENTS,)
 
 MAX_VALUE_BYTES = 65_536
@@ -117,8 +123,8 @@ def events(records: DataFrame, settings: Settings) -> DataFrame:
     )
 
 
-def _alert(**fields: Column) -> Column:
-    """Return the JSON of an AlertRecord of this lane; ``fields`` are what differs."""
+def _alert(lane: Lane, **fields: Column) -> Column:
+    """Return the JSON of an AlertRecord of a lane; ``fields`` are what differs."""
     nothing = F.lit(None).cast("string")
     record = {
         "version": F.lit(1),
@@ -132,7 +138,7 @@ def _alert(**fields: Column) -> Column:
         "cause": nothing,
         "opened_at_ms": F.col("at_ms"),
         "at_ms": F.col("at_ms"),
-        "lane": F.lit(Lane.FAST.value),
+        "lane": F.lit(lane.value),
         "affected": F.create_map().cast("map<string,string>"),
         "reason": nothing,
         "merged_into": nothing,
@@ -141,9 +147,10 @@ def _alert(**fields: Column) -> Column:
     return F.to_json(F.struct(*(column.alias(name) for name, column in record.items())), {"ignoreNullFields": "false"})
 
 
-def _failure() -> Column:
+def _failure(lane: Lane) -> Column:
     """Return the alert of a LogDirFailure: offline, failed or full, nobody knows yet."""
     return _alert(
+        lane,
         status=F.lit(AlertStatus.FIRING.value),
         rule=F.lit(Rule.LOG_DIR_OFFLINE.value),
         severity=F.lit(Severity.CRITICAL.value),
@@ -161,9 +168,10 @@ def _failure() -> Column:
     )
 
 
-def _canary() -> Column:
+def _canary(lane: Lane) -> Column:
     """Return the answer to a canary: the proof that this lane runs."""
     return _alert(
+        lane,
         status=F.lit(AlertStatus.RESOLVED.value),
         rule=F.lit(Rule.HEARTBEAT.value),
         severity=F.lit(Severity.INFO.value),
@@ -172,8 +180,8 @@ def _canary() -> Column:
     )
 
 
-def alerts(records: DataFrame, settings: Settings) -> DataFrame:
-    """Return the rows topic, key, value that this lane writes."""
+def alerts(records: DataFrame, settings: Settings, lane: Lane = Lane.FAST) -> DataFrame:
+    """Return the rows topic, key, value that a lane writes."""
     star = F.lit("*")
     is_failure = F.col("event").isin(EventName.LOG_DIR_FAILURE.value, "1")
     is_canary = F.col("event") == EventName.CANARY.value
@@ -187,12 +195,23 @@ def alerts(records: DataFrame, settings: Settings) -> DataFrame:
         .select(
             F.lit(topics.ALERTS).alias("topic"),
             F.concat("alert_id", F.lit("/fast")).alias("key"),
-            F.when(is_failure, _failure()).when(is_canary, _canary()).alias("value"),
+            F.when(is_failure, _failure(lane)).when(is_canary, _canary(lane)).alias("value"),
         )
     )
 
 
 def start(spark: SparkSession, settings: Settings) -> StreamingQuery:
-    """Start the query."""
-    rows = alerts(kafka_stream(spark, settings, TOPICS), settings)
-    return start_query(to_kafka(rows, settings), settings, NAME, real_time(settings.stream.fast_lane_batch))
+    """Start the query: in real-time mode, or in micro-batches where that is chosen or Spark refuses it."""
+    if settings.stream.fast_lane_mode == "real_time":
+        try:
+            return _started(spark, settings, Lane.FAST, real_time(settings.stream.fast_lane_batch))
+        except PySparkException as error:
+            if REAL_TIME not in (error.getCondition() or ""):
+                raise
+            log.warning("fast_lane.micro_batches", because=error.getCondition(), lane=Lane.FAST_MICRO_BATCH.value)
+    return _started(spark, settings, Lane.FAST_MICRO_BATCH, every(settings.stream.fast_lane_trigger))
+
+
+def _started(spark: SparkSession, settings: Settings, lane: Lane, trigger: Trigger) -> StreamingQuery:
+    rows = alerts(kafka_stream(spark, settings, TOPICS), settings, lane)
+    return start_query(to_kafka(rows, settings), settings, NAME, trigger)

@@ -33,10 +33,10 @@ TOPICS: Mapping[str, Sequence[str]] = {
 @contextmanager
 def watching(
     spark: SparkSession, settings: Settings, names: Sequence[str], queries: Queries, rejects: Rejects
-) -> Iterator[None]:
-    """Watch the named queries, which are not started yet, until the end of the block."""
+) -> Iterator[Mapping[str, Watched]]:
+    """Watch the named queries, which are not started yet, until the end of the block; yield what the looks keep."""
     if not settings.stream.pipeline_interval_ms:
-        yield
+        yield {}
         return
     publisher = Publisher(lambda: Channel(settings.telemetry), KEPT_RECORDS, settings.collect.backoff_max_ms)
     bounds = KafkaBounds(settings.telemetry, sorted({topic for name in names for topic in TOPICS[name]}))
@@ -49,7 +49,7 @@ def watching(
     publisher.start()
     looks.start()
     try:
-        yield
+        yield watched
     finally:
         stop.set()
         looks.join(DRAIN_S)
@@ -73,7 +73,7 @@ def _speaker(tellers: Mapping[str, Teller]) -> Teller | None:
 
 
 def _teller(settings: Settings, name: str, at_ms: int) -> Teller:
-    is_real_time = name == fast_lane.NAME
+    is_real_time = name == fast_lane.NAME and settings.stream.fast_lane_mode == "real_time"
     # A real-time batch lasts minutes and tells where it is only at its end.
     trigger_ms = 0 if is_real_time else interval_ms(getattr(settings.stream, f"{name}_trigger"))
     return Teller(name, trigger_ms, settings.detect.pipeline.lag_ms // 2, at_ms, is_measured=not is_real_time)

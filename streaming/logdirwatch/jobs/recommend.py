@@ -7,6 +7,7 @@ after every failure. A batch runs when records come; between them a look at the 
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -33,8 +34,15 @@ TOPICS = (topics.ALERTS, topics.DECISIONS)
 
 log = structlog.get_logger(__name__)
 
+OpenAlerts = Counter[tuple[str, str, str]]
+"""Open alerts by cluster, rule and severity."""
+
 Record = tuple[str, bytes | None, bytes | None]
 """Topic, key and value."""
+
+
+def ignored(_: OpenAlerts) -> None:
+    """Tell nobody."""
 
 
 @dataclass
@@ -45,6 +53,7 @@ class Recommender:
     facts: Callable[[str], Facts | None]
     publish: Callable[[Sequence[ActionRecord]], None]
     policy: Callable[[str], Policy]
+    note: Callable[[OpenAlerts], None] = ignored
     _book: Book | None = None
     _growth: Growth = field(default_factory=Growth)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -57,6 +66,7 @@ class Recommender:
             news = [book.take(*record) for record in records]
             if is_new or any(news):
                 self._revise(book, now_ms)
+            self.note(book.open_alerts)
 
     def look(self, now_ms: int) -> None:
         """Look at what is open without new records."""
@@ -97,19 +107,20 @@ class Recommender:
             return None
 
 
-def recommender(spark: SparkSession, settings: Settings) -> Recommender:
-    """Return the recommender on the telemetry cluster and the tables."""
+def recommender(spark: SparkSession, settings: Settings, note: Callable[[OpenAlerts], None] = ignored) -> Recommender:
+    """Return the recommender on the telemetry cluster and the tables; ``note`` is told of the open alerts."""
     return Recommender(
         read=lambda: _history(settings),
         facts=lambda cluster: load_facts(spark, settings, cluster),
         publish=lambda actions: _publish(spark, settings, actions),
         policy=lambda cluster: policy_for(settings, cluster),
+        note=note,
     )
 
 
-def start(spark: SparkSession, settings: Settings) -> StreamingQuery:
-    """Start the query and the looks between its batches."""
-    keeper = recommender(spark, settings)
+def start(spark: SparkSession, settings: Settings, note: Callable[[OpenAlerts], None] = ignored) -> StreamingQuery:
+    """Start the query and the looks between its batches; ``note`` is told of the open alerts."""
+    keeper = recommender(spark, settings, note)
     writer = kafka_stream(spark, settings, TOPICS).writeStream.foreachBatch(batch_function(keeper))
     query = start_query(writer, settings, NAME, every(settings.stream.recommend_trigger))
     looks = threading.Thread(

@@ -26,12 +26,13 @@ LOOK_S = 0.2
 
 @dataclass
 class Supervised:
-    """One query, and how often it failed of late."""
+    """One query, how often it failed of late, and how often ever."""
 
     name: str
     start: Start
     query: StreamingQuery | None = None
     failures: int = 0
+    failed: int = 0
     retry_at_s: float = 0.0
     started_at_s: float = 0.0
 
@@ -45,6 +46,7 @@ class Runner:
     starts: Mapping[str, Start]
     stop_requested: threading.Event = field(default_factory=threading.Event)
     supervised: list[Supervised] = field(default_factory=list)
+    looked_s: float = field(default_factory=time.monotonic)
 
     def run(self, on_started: Callable[[], None] = lambda: None) -> None:
         """Start every query and keep it running; returns after a clean stop."""
@@ -55,6 +57,7 @@ class Runner:
         while not self.stop_requested.wait(LOOK_S):
             for query in queries:
                 self._look_after(query)
+            self.looked_s = time.monotonic()
         self._stop(queries)
 
     def queries(self) -> dict[str, StreamingQuery | None]:
@@ -89,6 +92,7 @@ class Runner:
     def _failed(self, supervised: Supervised, error: Exception | None) -> None:
         backoff_ms = min(FIRST_BACKOFF_MS << supervised.failures, self.settings.stream.restart_backoff_max_ms)
         supervised.failures += 1
+        supervised.failed += 1
         supervised.retry_at_s = time.monotonic() + backoff_ms / 1000
         log.error("query.failed", query=supervised.name, retry_in_ms=backoff_ms, error=_first_line(error))
 

@@ -22,6 +22,8 @@ _CODE_CACHE = "-XX:ReservedCodeCacheSize=256m"
 _METASPACE = "-XX:MetaspaceSize=256m"
 _JAVA_OPTIONS = (f"-Dlog4j2.configurationFile={_LOG4J2}", "-XX:+UseSerialGC", _CODE_CACHE, _METASPACE)
 
+Trigger = Callable[[DataStreamWriter], DataStreamWriter]
+
 # What the queries need wherever they run; a cluster's own configuration adds to it.
 SESSION_CONF = {
     "spark.sql.session.timeZone": "UTC",
@@ -65,6 +67,8 @@ def _local_conf(settings: Settings) -> dict[str, str]:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.extraJavaOptions": " ".join((*_JAVA_OPTIONS, settings.stream.driver_java_options)),
+        # A Python worker gets 15 s to answer its JVM; on a machine that is short of time all of them start at once.
+        "spark.python.authenticate.socketTimeout": "60s",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         # Nothing is kept in it, but Spark makes it: beside the tables it goes where they go.
@@ -136,18 +140,18 @@ def start_query(
     writer: DataStreamWriter,
     settings: Settings,
     name: str,
-    trigger: Callable[[DataStreamWriter], DataStreamWriter],
+    trigger: Trigger,
 ) -> StreamingQuery:
     """Start a query with its name, its own checkpoint and its trigger."""
     return trigger(writer.queryName(name).option("checkpointLocation", checkpoint(settings, name))).start()
 
 
-def every(interval: str) -> Callable[[DataStreamWriter], DataStreamWriter]:
+def every(interval: str) -> Trigger:
     """Trigger a micro-batch each ``interval``."""
     return lambda writer: writer.trigger(processingTime=interval)
 
 
-def real_time(batch: str) -> Callable[[DataStreamWriter], DataStreamWriter]:
+def real_time(batch: str) -> Trigger:
     """Run in Spark's real-time mode, with offsets committed each ``batch``."""
     # PySpark 4.2.0 takes the argument, its overloads do not list it.
     return lambda writer: writer.trigger(realTime=batch)  # type: ignore[call-overload]

@@ -234,6 +234,8 @@ class PartitionInfo(Struct, frozen=True, kw_only=True):
     """One partition as metadata describes it; ``leader`` is ``None`` when there is none.
 
     ``adding`` and ``removing`` are the brokers of a running reassignment, empty without one, ``None`` when not known.
+    ``groups`` is how many consumer groups committed an offset, ``unread_ratio`` the share of the offsets that the
+    slowest of them has still to read, in steps of 0.05; ``None`` when not known, or when there is no group.
     """
 
     partition: Count
@@ -245,6 +247,9 @@ class PartitionInfo(Struct, frozen=True, kw_only=True):
     last_known_elr: list[BrokerId] | None = None
     adding: list[BrokerId] | None = None
     removing: list[BrokerId] | None = None
+    groups: Count | None = None
+    slowest_group: str | None = None
+    unread_ratio: Annotated[float, Meta(ge=0, le=1)] | None = None
 
 
 class TopicRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="topic"):
@@ -452,3 +457,19 @@ class DecisionRecord(Struct, frozen=True, kw_only=True):
     severity: Severity | None = None
     revision: Revision | None = None
     matching: AlertPattern | None = None
+
+
+class NotificationRecord(Struct, frozen=True, kw_only=True):
+    """``logdir.notifications``, key ``receiver/route/group``: what a receiver was told of the alerts of one group.
+
+    ``told`` are the alerts that it takes for firing, by ``alert_id`` with the severity told; ``owed`` those that it
+    could not be told of yet. ``sent_at_ms`` is when the last message reached it.
+    """
+
+    version: Version
+    receiver: Name
+    route: str
+    group: dict[str, str]
+    told: dict[str, Severity]
+    owed: list[str] = []
+    sent_at_ms: EpochMs | None = None

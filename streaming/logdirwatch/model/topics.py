@@ -11,6 +11,7 @@ STATE = "logdir.state"
 ALERTS = "logdir.alerts"
 ACTIONS = "logdir.actions"
 DECISIONS = "logdir.decisions"
+NOTIFICATIONS = "logdir.notifications"
 
 
 @dataclass(frozen=True)
@@ -41,4 +42,8 @@ TOPICS = (
     Topic(ALERTS, 3, _LATEST_BY_KEY),
     Topic(ACTIONS, 1, _LATEST_BY_KEY),
     Topic(DECISIONS, 1, _kept_for(30)),
+    Topic(NOTIFICATIONS, 1, {**_LATEST_BY_KEY, "min.compaction.lag.ms": "0"}),
 )
+
+STREAMED = tuple(topic.name for topic in TOPICS if topic.name != NOTIFICATIONS)
+"""The topics without which the stream cannot run."""

@@ -142,9 +142,13 @@ class AlertStatus(StrEnum):
 
 
 class Lane(StrEnum):
-    """The path an alert took: ``fast`` from the event alone, ``stateful`` from the state machine."""
+    """The path an alert took: from the event alone, or ``stateful`` from the state machine.
+
+    ``fast_micro_batch`` is the fast lane where Spark's real-time mode is not to be had: seconds, not milliseconds.
+    """
 
     FAST = "fast"
+    FAST_MICRO_BATCH = "fast_micro_batch"
     STATEFUL = "stateful"
 
 
@@ -187,6 +191,13 @@ class ActionStatus(StrEnum):
     EXPIRED = "expired"
     SUPERSEDED = "superseded"
     WITHDRAWN = "withdrawn"
+
+
+OPEN = frozenset({ActionStatus.PROPOSED, ActionStatus.ACCEPTED, ActionStatus.RUNNING})
+"""Actions that are not over."""
+
+TAKEN_UP = frozenset({ActionStatus.ACCEPTED, ActionStatus.RUNNING})
+"""Actions that somebody began, or said that they would."""
 
 
 class Decision(StrEnum):

@@ -5,6 +5,7 @@ A look that fails is taken anew, and never stops a query.
 
 import json
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from logdirwatch.kafka_clients import one_line
 from logdirwatch.model.records import PipelineRecord
-from logdirwatch.pipeline.meter import Bounds, Meter, Partition, Progress
+from logdirwatch.pipeline.meter import Bounds, Meter, Partition, Progress, Standing
 from logdirwatch.pipeline.rejects import Rejects
 from logdirwatch.pipeline.tell import Teller
 
@@ -28,13 +29,18 @@ Offsets = dict[Partition, int]
 
 @dataclass
 class Watched:
-    """One query: its topics, its meter, and what is told of it; ``began`` are the first offsets of its run."""
+    """One query: its topics, its meter, and what is told of it; ``began`` are the first offsets of its run.
+
+    ``standing`` is what the last look found, ``rejected`` the rows refused so far, by topic.
+    """
 
     topics: Sequence[str]
     meter: Meter
     teller: Teller
     run_id: str | None = None
     began: Offsets = field(default_factory=dict)
+    standing: Standing | None = None
+    rejected: Counter[str] = field(default_factory=Counter)
 
     def progress(self, query: StreamingQuery) -> Progress | None:
         """Return how far the query is; None before the end of its first trigger, which may find nothing to read."""
@@ -97,4 +103,7 @@ class Watcher:
         watched = self.watched[name]
         is_active = query is not None and query.isActive
         standing = None if bounds is None else watched.meter.look(at_ms, progress, bounds.of(watched.topics))
-        return watched.teller.record(standing, self.rejects.take(name), at_ms, is_active=is_active)
+        watched.standing, rejected = standing, self.rejects.take(name)
+        for found in rejected:
+            watched.rejected[found.topic] += found.rows
+        return watched.teller.record(standing, rejected, at_ms, is_active=is_active)

@@ -4,7 +4,7 @@ The truth is on the topics. The book is filled from them whole at start, told ev
 published; it can be thrown away at any time and filled again.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 
@@ -12,11 +12,11 @@ import msgspec
 
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, AlertRecord, DecisionRecord
-from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule
+from logdirwatch.model.vocabulary import OPEN, AlertStatus, Decision, Rule
 from logdirwatch.plan import closing, followup, lifecycle
 from logdirwatch.plan.draft import Policy
 from logdirwatch.plan.facts import Facts
-from logdirwatch.plan.overlay import OPEN, with_actions, with_alerts
+from logdirwatch.plan.overlay import with_actions, with_alerts
 from logdirwatch.plan.recommend import recommend, unusable
 from logdirwatch.plan.restoring import remembered
 
@@ -59,6 +59,11 @@ class Book:
     def open_clusters(self) -> set[str]:
         """The clusters that have an open alert or an action whose end is not written yet."""
         return {alert.cluster for alert in self._firing()} | {action.cluster for action in self._open_actions()}
+
+    @property
+    def open_alerts(self) -> Counter[tuple[str, str, str]]:
+        """How many alerts are open, by cluster, rule and severity."""
+        return Counter((alert.cluster, str(alert.rule), str(alert.severity)) for alert in self._firing())
 
     def revise(self, facts: Mapping[str, Facts], policy_of: Callable[[str], Policy], now_ms: int) -> list[ActionRecord]:
         """Return the action revisions to publish, and hold them for published.

@@ -8,14 +8,14 @@ from typing import Any
 
 from logdirwatch.collect.answers import Quorum
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.model.vocabulary import ActionKind, ActionStatus, BrokerStatus, Rule
+from logdirwatch.model.vocabulary import OPEN, ActionKind, ActionStatus, BrokerStatus, Rule
 from logdirwatch.plan import leaders, restart_vetoes
 from logdirwatch.plan.draft import Policy
 from logdirwatch.plan.facts import Directory, Facts, Partition
 from logdirwatch.plan.lifecycle import standing_against
-from logdirwatch.plan.overlay import OPEN
 from logdirwatch.plan.replacing import WITHOUT_DIRECTORY
 from logdirwatch.report.units import human_ms
+from logdirwatch.report.words import some_of
 
 _RESTARTS = frozenset({ActionKind.RESTART_BROKER, ActionKind.REPLACE_DISK, ActionKind.ADD_LOG_DIR})
 _NEEDS_OFFLINE = frozenset({Rule.LOG_DIR_OFFLINE.value})
@@ -74,7 +74,7 @@ def _of_reassignment(action: ActionRecord, facts: Facts, policy: Policy) -> Iter
     own = {(entry["topic"], entry["partition"]) for entry in action.reassignment["partitions"]}
     others = sorted(p.label for p in facts.partitions.values() if p.is_reassigned and p.key not in own)
     if others:
-        yield f"another reassignment runs ({_examples(others)}); Kafka's tool refuses a second one"
+        yield f"another reassignment runs ({some_of(others, 3)}); Kafka's tool refuses a second one"
     if any(partition.adding is None for partition in facts.partitions.values()):
         yield "whether a reassignment runs cannot be asked"
 
@@ -148,8 +148,3 @@ def _named(plan: Any, facts: Facts) -> list[Partition]:
 def _target_directory(action: ActionRecord, facts: Facts) -> Directory | None:
     broker, log_dir = action.target.get("broker"), action.target.get("log_dir")
     return facts.directories.get((broker, log_dir)) if isinstance(broker, int) and isinstance(log_dir, str) else None
-
-
-def _examples(labels: list[str]) -> str:
-    more = f" and {len(labels) - 3} more" if len(labels) > 3 else ""
-    return ", ".join(labels[:3]) + more

@@ -3,10 +3,9 @@
 from collections.abc import Iterable
 
 from logdirwatch.model.records import ActionRecord, AlertRecord
-from logdirwatch.model.vocabulary import SPACE_STATUSES, ActionKind, ActionStatus, BrokerStatus
+from logdirwatch.model.vocabulary import OPEN, SPACE_STATUSES, ActionKind, ActionStatus, BrokerStatus
 from logdirwatch.plan.draft import Policy
 from logdirwatch.plan.facts import Facts
-from logdirwatch.plan.overlay import OPEN
 from logdirwatch.plan.progress import progress
 from logdirwatch.plan.revisions import done, next_revision
 

@@ -97,11 +97,18 @@ class Tools:
 
         Describe on the cluster for DescribeLogDirs, the rest for the inventory (Kafka 4.3.1 ``KafkaApis``).
         """
+        both = ["Describe", "DescribeConfigs"]
+        needed = ((both, ["--cluster"]), (both, ["--topic", "*"]), (["Describe"], ["--group", "*"]))
+        return [self.allow(operations, resource, allowed=allowed) for operations, resource in needed]
+
+    def allow(
+        self, operations: Sequence[str], resource: Sequence[str], principal: str | None = None, *, allowed: bool = True
+    ) -> str:
+        """Return the command that grants operations on a resource, or takes them away; asks for an unknown name."""
         verb = ["--add"] if allowed else ["--remove", "--force"]
-        option = f"--allow-principal {_UNKNOWN_PRINCIPAL}"
-        operations = ["--operation", "Describe", "--operation", "DescribeConfigs"]
-        resources = (["--cluster"], ["--topic", "*"])
-        return [f"{self.call(ACLS, *verb, *operations, *resource)} {option}" for resource in resources]
+        words = [word for operation in operations for word in ("--operation", operation)]
+        name = _UNKNOWN_PRINCIPAL if principal is None else shlex.quote(principal)
+        return f"{self.call(ACLS, *verb, *words, *resource)} --allow-principal {name}"
 
     def cancel(self, name: str) -> str:
         """Return the command that stops a reassignment that still runs, and its moves between directories."""

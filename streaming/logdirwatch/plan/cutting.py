@@ -5,8 +5,9 @@ from typing import Any
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.cut import Cut, effective_after_ms, floor_bytes
 from logdirwatch.plan.draft import Draft, Policy, Precondition, effect
-from logdirwatch.plan.facts import Directory, Facts
+from logdirwatch.plan.facts import Directory, Facts, Topic
 from logdirwatch.plan.parts import in_time, owner_of, place_target, time_to_full_ms
+from logdirwatch.plan.relief_vetoes import slowest_reader, unread_text
 from logdirwatch.plan.ways import UNLIMITED
 from logdirwatch.report.units import human_bytes, human_ms
 
@@ -33,7 +34,7 @@ def cut_draft(source: Directory, cut: Cut, facts: Facts, policy: Policy, now_ms:
             topic_bytes_before=facts.layout.topic_bytes(source.place, topic),
             floor_bytes=floor_bytes(cut, source.place, facts),
         ),
-        preconditions=(in_time(source, needs), *cut_preconditions(cut, policy, is_moving=is_moving)),
+        preconditions=(in_time(source, needs), *cut_preconditions(cut, facts, policy, is_moving=is_moving)),
         commands=(policy.tools.set_topic_config(topic, cut.way.key, str(cut.new_value)),),
         configs={topic: {cut.way.key: {"from": cut.old_value, "to": str(cut.new_value)}}},
         undo=cut_undo(cut, policy),
@@ -58,7 +59,7 @@ def fleet_cut_draft(cut: Cut, useful_bytes: int, facts: Facts, policy: Policy, n
             needs_ms=needs,
             topic_bytes_before=sum(facts.layout.topic_bytes(place, topic) for place in cut.frees),
         ),
-        preconditions=cut_preconditions(cut, policy, is_moving=False),
+        preconditions=cut_preconditions(cut, facts, policy, is_moving=False),
         commands=(policy.tools.set_topic_config(topic, cut.way.key, str(cut.new_value)),),
         configs={topic: {cut.way.key: {"from": cut.old_value, "to": str(cut.new_value)}}},
         undo=cut_undo(cut, policy),
@@ -77,12 +78,12 @@ def cut_effect(cut: Cut, policy: Policy, **numbers: Any) -> dict[str, Any]:
     )
 
 
-def cut_preconditions(cut: Cut, policy: Policy, *, is_moving: bool) -> tuple[Precondition, ...]:
+def cut_preconditions(cut: Cut, facts: Facts, policy: Policy, *, is_moving: bool) -> tuple[Precondition, ...]:
     """Return what must hold of the topic: its consumers, owner, history, and that nothing holds its segments."""
     topic = cut.topic.name
     moves = f"no replica of {topic} is moved meanwhile: its retention would stand still"
     agrees = Precondition("owner_agrees", f"{owner_of(topic, policy)} agrees to lose it", None)
-    consumers = Precondition("consumers_done", f"no consumer of {topic} still needs what is deleted", None)
+    consumers = consumers_done(cut.topic, facts, spared=policy.limits.spare_unread)
     copied = Precondition("remote_copied", _COPIED.format(topic), True if _is_copied(cut) else None)
     return (
         *((consumers, agrees) if cut.way.loses_data else (copied,)),
@@ -90,6 +91,22 @@ def cut_preconditions(cut: Cut, policy: Policy, *, is_moving: bool) -> tuple[Pre
         Precondition("no_move", moves, None if is_moving else True),
         *_held_back(cut),
     )
+
+
+def consumers_done(topic: Topic, facts: Facts, *, spared: bool) -> Precondition:
+    """Return that no consumer loses what it has to read, as far as committed offsets tell.
+
+    ``spared``: what goes is no part of what groups have to read. Consumers without a group commit nothing.
+    """
+    text = f"no consumer of {topic.name} still needs what is deleted"
+    if not all(partition.is_unread_known for partition in topic.partitions):
+        return Precondition("consumers_done", f"{text}; what groups have read is not known", None)
+    slowest = slowest_reader(topic, facts)
+    if slowest is None or spared:
+        groups = max((partition.groups or 0 for partition in topic.partitions), default=0)
+        who = "every consumer group has read it" if groups else "no consumer group reads the topic"
+        return Precondition("consumers_done", f"{text}; {who}", True)
+    return Precondition("consumers_done", f"{text}; {unread_text(slowest, facts)}", False)
 
 
 def cut_undo(cut: Cut, policy: Policy) -> dict[str, Any]:

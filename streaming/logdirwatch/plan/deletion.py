@@ -5,6 +5,7 @@ written never (Kafka 4.3.1 ``UnifiedLog.deletableSegments``; KIP-107). It change
 cleanup policy is ``compact,delete``, which no retention check cuts.
 """
 
+import math
 import re
 import shlex
 from collections import Counter
@@ -15,6 +16,7 @@ from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan import relief_vetoes, vetoes
 from logdirwatch.plan.commands import TOPICS, Tools
 from logdirwatch.plan.cut import effective_after_ms
+from logdirwatch.plan.cutting import consumers_done
 from logdirwatch.plan.draft import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.plan.facts import Directory, Facts, Place, Replica, Topic
 from logdirwatch.plan.parts import in_time, owner_of, place_target, time_to_full_ms
@@ -37,13 +39,19 @@ def delete_records_drafts(
     """Return the deletion of records of the topic that gives most and that no retention cut reaches (``cut``)."""
     here = by_topic(facts.replicas_in(source.place))
     topics = (facts.topics[name] for name in here if name in facts.topics and name not in cut)
-    gains = {t.name: _gain(t, here[t.name], _PERCENT) for t in topics if _may_lose(t, facts, policy)}
+    gains = {t.name: _gain(t, here[t.name], _most_percent(t, policy)) for t in topics if _may_lose(t, facts, policy)}
     name = max(gains, key=lambda name: (gains[name], name), default=None)
     if name is None or gains[name] <= 0:
         return []
     topic, wanted = facts.topics[name], min(needed, gains[name])
     percent = next(p for p in range(1, _PERCENT + 1) if _gain(topic, here[name], p) >= wanted)
     return [_delete_records(topic, percent, source, facts, policy, now_ms)]
+
+
+def _most_percent(topic: Topic, policy: Policy) -> int:
+    """Return how much of a topic may go: what a consumer group has still to read stays."""
+    unread = max((partition.unread_ratio or 0.0 for partition in topic.partitions), default=0.0)
+    return _PERCENT - math.ceil(unread * _PERCENT) if policy.limits.spare_unread else _PERCENT
 
 
 def _delete_records(topic: Topic, percent: int, source: Directory, facts: Facts, policy: Policy, now_ms: int) -> Draft:
@@ -66,7 +74,7 @@ def _delete_records(topic: Topic, percent: int, source: Directory, facts: Facts,
         ),
         preconditions=(
             in_time(source, needs),
-            Precondition("consumers_done", f"no consumer of {topic.name} still needs what is deleted", None),
+            consumers_done(topic, facts, spared=policy.limits.spare_unread),
             Precondition("owner_agrees", f"{owner_of(topic.name, policy)} agrees to lose it", None),
             Precondition(
                 "records_alike", f"old and new records of {topic.name} are about as large, and as dense", None
@@ -126,9 +134,7 @@ def _candidate(
             owner=policy.limits.topic_rule(topic.name).owner,
         ),
         preconditions=(
-            Precondition(
-                "not_read", f"nobody reads {topic.name}: no consumer group, and no consumer without one", None
-            ),
+            Precondition("not_read", f"nobody reads {topic.name}: {_readers(topic)}", None),
             Precondition("owner_agrees", f"{owner_of(topic.name, policy)} agrees that it goes", None),
         ),
         commands=(
@@ -138,6 +144,12 @@ def _candidate(
         undo={"text": "a deleted topic does not come back"},
         data_loss=True,
     )
+
+
+def _readers(topic: Topic) -> str:
+    if any(partition.groups is None for partition in topic.partitions):
+        return "no consumer group, and no consumer without one"
+    return "no consumer group committed an offset of it, but a consumer without one may read it"
 
 
 def _refused(topic: Topic, facts: Facts, policy: Policy) -> Veto | None:
@@ -166,7 +178,13 @@ def _may_lose(topic: Topic, facts: Facts, policy: Policy) -> bool:
 
 def _may_be_named(topic: Topic, facts: Facts, policy: Policy, now_ms: int) -> bool:
     idle = idle_for_ms(topic, facts, now_ms)
-    return _refused(topic, facts, policy) is None and idle is not None and idle >= policy.limits.idle_topic_after_ms
+    is_idle = idle is not None and idle >= policy.limits.idle_topic_after_ms
+    return is_idle and not _has_groups(topic) and _refused(topic, facts, policy) is None
+
+
+def _has_groups(topic: Topic) -> bool:
+    """Whether a consumer group reads the topic: Kafka forgets one that is gone (``offsets.retention.minutes``)."""
+    return any(partition.groups for partition in topic.partitions)
 
 
 def _gain(topic: Topic, replicas: Iterable[Replica], percent: int) -> int:

@@ -113,7 +113,8 @@ class Partition:
     """One partition; ``replicas`` are in the order of the assignment, the first is the preferred leader.
 
     ``elr`` and ``last_known_elr`` may lead once nobody is in sync (KIP-966); ``adding`` and ``removing`` are the
-    brokers of a running reassignment. None where nobody told.
+    brokers of a running reassignment. ``unread_ratio`` is the share of its offsets that the slowest of ``groups`` has
+    still to read. None where nobody told.
     """
 
     topic: str
@@ -127,6 +128,14 @@ class Partition:
     last_known_elr: tuple[int, ...] | None = None
     adding: tuple[int, ...] | None = None
     removing: tuple[int, ...] | None = None
+    groups: int | None = None
+    slowest_group: str | None = None
+    unread_ratio: float | None = None
+
+    @property
+    def is_unread_known(self) -> bool:
+        """Whether it is known what consumer groups have still to read."""
+        return self.groups == 0 or self.unread_ratio is not None
 
     @property
     def key(self) -> TopicPartition:

@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from logdirwatch.model.records import ActionRecord, AlertRecord
-from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Decision
+from logdirwatch.model.vocabulary import OPEN, ActionKind, ActionStatus, Decision
 from logdirwatch.plan.assignment import from_json
 from logdirwatch.plan.config_commands import client_quota
 from logdirwatch.plan.cordon import uncordon_draft
 from logdirwatch.plan.draft import Draft, Policy, effect
 from logdirwatch.plan.facts import Directory, Facts
-from logdirwatch.plan.overlay import OPEN
 from logdirwatch.plan.recommend import record
 from logdirwatch.plan.reserve import recreate_draft
 from logdirwatch.plan.restoring import is_cut, restore_draft

@@ -16,11 +16,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from logdirwatch.model.records import ActionRecord, DecisionRecord
-from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Decision, Severity
+from logdirwatch.model.vocabulary import OPEN, TAKEN_UP, ActionKind, ActionStatus, Decision, Severity
 from logdirwatch.plan.assignment import from_json
 from logdirwatch.plan.draft import Policy
 from logdirwatch.plan.facts import Facts
-from logdirwatch.plan.overlay import OPEN, TAKEN_UP
 from logdirwatch.plan.overtaken import overtaken
 from logdirwatch.plan.progress import progress
 from logdirwatch.plan.revisions import done, next_revision

@@ -126,6 +126,9 @@ def _partition(topic: str, told: Any) -> Partition:
         last_known_elr=_known(told.last_known_elr),
         adding=_known(told.adding),
         removing=_known(told.removing),
+        groups=told.groups,
+        slowest_group=told.slowest_group,
+        unread_ratio=told.unread_ratio,
     )
 
 

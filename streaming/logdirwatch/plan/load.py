@@ -1,51 +1,21 @@
-"""The facts of one cluster, read from the tables."""
+"""The facts of one cluster, read from the tables by Spark."""
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterator, Sequence
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
-from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus
-from logdirwatch.plan.facts import Broker, Directory, Facts, Layout, Partition, Replica, Topic
+from logdirwatch.plan.facts import Facts
+from logdirwatch.plan.stored import Row, facts_from, zip_rows
 from logdirwatch.settings import Settings
-from logdirwatch.store.schemas import (
-    BROKER_STATE,
-    LOG_DIR_INVENTORY,
-    LOG_DIR_STATE,
-    REPLICA_STATE,
-    TOPIC_STATE,
-    Table,
-)
+from logdirwatch.store.schemas import Table
 from logdirwatch.store.tables import Tables
 
-Row = Mapping[str, Any]
-Read = Callable[[Table, Sequence[str]], Iterator[Row]]
-Status = TypeVar("Status", BrokerStatus, LogDirStatus, Cause)
-
-_BROKER_COLUMNS = ("broker", "status", "rack", "is_fenced", "configs", "metadata_version", "at_ms")
-_DIRECTORY_COLUMNS = (
-    "broker",
-    "log_dir",
-    "status",
-    "cause",
-    "total_bytes",
-    "usable_bytes",
-    "growth_bytes_per_s",
-    "replica_count",
-    "unaccounted_bytes",
-    "incoming_bytes",
-    "is_cordoned",
-    "is_metadata_dir",
-    "sample_at_ms",
-    "at_ms",
+# What Spark and Delta say of a table that store has not made yet.
+_MISSING = frozenset(
+    {"TABLE_OR_VIEW_NOT_FOUND", "DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE", "PATH_NOT_FOUND"}
 )
-_REPLICA_COLUMNS = ("broker", "log_dir", "topic", "partition", "size_bytes", "is_future", "inventory_at_ms")
-_ELIGIBLE = ("elr", "last_known_elr", "adding", "removing")
-_PARTITION_COLUMNS = ("topic", "partition", "leader", "replicas", "isr", "offline_replicas", *_ELIGIBLE)
-_TOPIC_COLUMNS = ("configs", "overridden", "is_internal")
 
 
 def load_facts(spark: SparkSession, settings: Settings, cluster: str) -> Facts | None:
@@ -62,116 +32,3 @@ def load_facts(spark: SparkSession, settings: Settings, cluster: str) -> Facts |
         if error.getCondition() in _MISSING:
             return None
         raise
-
-
-# What Spark and Delta say of a table that store has not made yet.
-_MISSING = frozenset(
-    {"TABLE_OR_VIEW_NOT_FOUND", "DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE", "PATH_NOT_FOUND"}
-)
-
-
-def facts_from(read: Read, cluster: str) -> Facts | None:
-    """Return the facts of a cluster from whatever reads columns of its rows; None when it has no broker."""
-    brokers = list(read(BROKER_STATE, _BROKER_COLUMNS))
-    if not brokers:
-        return None
-    directories = [_directory(row) for row in read(LOG_DIR_STATE, _DIRECTORY_COLUMNS)]
-    scans = read(LOG_DIR_INVENTORY, ("broker", "inventory_at_ms"))
-    complete = [row["inventory_at_ms"] for row in scans if row["broker"] is None]
-    replicas = (row for row in read(REPLICA_STATE, _REPLICA_COLUMNS) if row["log_dir"] is not None)
-    return Facts(
-        cluster=cluster,
-        brokers={row["broker"]: _broker(row) for row in brokers},
-        directories={directory.place: directory for directory in directories},
-        layout=Layout(topics=_topics(read), replicas=tuple(map(_replica, replicas))),
-        state_at_ms=max((row["at_ms"] for row in brokers if row["at_ms"] is not None), default=None),
-        inventory_at_ms=max(complete, default=None),
-        metadata_version=_metadata_version(brokers),
-    )
-
-
-def _metadata_version(brokers: Sequence[Row]) -> str | None:
-    """Return the cluster's metadata.version as its newest state record has it."""
-    known = [row for row in brokers if row["metadata_version"] is not None and row["at_ms"] is not None]
-    newest = max(known, key=lambda row: (row["at_ms"], row["broker"]), default=None)
-    return None if newest is None else str(newest["metadata_version"])
-
-
-def zip_rows(columns: Mapping[str, Sequence[Any]]) -> Iterator[Row]:
-    """Yield the rows of columns of equal length."""
-    names = list(columns)
-    return (dict(zip(names, values, strict=True)) for values in zip(*columns.values(), strict=True))
-
-
-def _broker(row: Row) -> Broker:
-    return Broker(
-        id=row["broker"],
-        status=_status(BrokerStatus, row["status"], BrokerStatus.UNKNOWN),
-        rack=row["rack"],
-        is_fenced=row["is_fenced"],
-        configs=dict(row["configs"] or ()),
-    )
-
-
-def _directory(row: Row) -> Directory:
-    numbers = {name: row[name] for name in _DIRECTORY_COLUMNS[4:-1]}
-    return Directory(
-        broker=row["broker"],
-        path=row["log_dir"],
-        status=_status(LogDirStatus, row["status"], LogDirStatus.UNKNOWN),
-        cause=None if row["cause"] is None else _status(Cause, row["cause"], Cause.UNKNOWN),
-        state_at_ms=row["at_ms"],
-        **numbers,
-    )
-
-
-def _replica(row: Row) -> Replica:
-    return Replica(
-        broker=row["broker"],
-        log_dir=row["log_dir"],
-        topic=row["topic"],
-        partition=row["partition"],
-        size_bytes=row["size_bytes"],
-        is_future=bool(row["is_future"]),
-        same_since_ms=row["inventory_at_ms"],
-    )
-
-
-def _topics(read: Read) -> dict[str, Topic]:
-    partitions: defaultdict[str, list[Partition]] = defaultdict(list)
-    first: dict[str, Row] = {}
-    for row in read(TOPIC_STATE, (*_PARTITION_COLUMNS, *_TOPIC_COLUMNS)):
-        first.setdefault(row["topic"], row)
-        partitions[row["topic"]].append(_partition(row))
-    return {name: _topic(name, first[name], found) for name, found in partitions.items()}
-
-
-def _partition(row: Row) -> Partition:
-    return Partition(
-        topic=row["topic"],
-        partition=row["partition"],
-        leader=row["leader"],
-        replicas=tuple(row["replicas"] or ()),
-        isr=tuple(row["isr"] or ()),
-        offline_replicas=tuple(row["offline_replicas"] or ()),
-        is_reassigned=bool(row["adding"] or row["removing"]),
-        **{name: None if row[name] is None else tuple(row[name]) for name in _ELIGIBLE},
-    )
-
-
-def _topic(name: str, row: Row, partitions: list[Partition]) -> Topic:
-    return Topic(
-        name=name,
-        partitions=tuple(sorted(partitions, key=lambda partition: partition.partition)),
-        configs=dict(row["configs"] or ()),
-        overridden=None if row["overridden"] is None else frozenset(row["overridden"]),
-        is_internal=bool(row["is_internal"]),
-    )
-
-
-def _status(kind: type[Status], value: str | None, unknown: Status) -> Status:
-    """Read a status; one that this release does not know says nothing."""
-    try:
-        return kind(value)
-    except ValueError:
-        return unknown

@@ -9,12 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 from logdirwatch.model.records import ActionRecord, AlertRecord
-from logdirwatch.model.vocabulary import ActionKind, ActionStatus, BrokerStatus, LogDirStatus, Rule
-from logdirwatch.plan.assignment import from_json
+from logdirwatch.model.vocabulary import OPEN, TAKEN_UP, ActionKind, BrokerStatus, LogDirStatus, Rule
+from logdirwatch.plan.assignment import ANY, Assignment, from_json
 from logdirwatch.plan.facts import Broker, Directory, Facts, Place
-
-OPEN = frozenset({ActionStatus.PROPOSED, ActionStatus.ACCEPTED, ActionStatus.RUNNING})
-TAKEN_UP = frozenset({ActionStatus.ACCEPTED, ActionStatus.RUNNING})
+from logdirwatch.plan.space import Landing, Space
 
 _BROKER_RULES = {Rule.BROKER_OFFLINE: BrokerStatus.OFFLINE, Rule.BROKER_UNKNOWN: BrokerStatus.UNKNOWN}
 _UNSEEN_RULES = frozenset({Rule.LOG_DIR_UNKNOWN, Rule.LOG_DIR_SUSPECT})
@@ -49,11 +47,28 @@ def with_actions(facts: Facts, others: Iterable[ActionRecord]) -> Facts:
         if action.status not in OPEN or action.cluster != facts.cluster:
             continue
         if action.reassignment is not None:
+            assignments = from_json(action.reassignment)
             reserved.update(_written(action.expected))
-            claimed |= {assignment.key for assignment in from_json(action.reassignment)}
+            reserved.update(passing_bytes(assignments, facts))
+            claimed |= {assignment.key for assignment in assignments}
         if action.kind is ActionKind.LOWER_RETENTION and action.status in TAKEN_UP:
             cutting.add(str(action.target["topic"]))
     return replace(facts, reserved=dict(reserved), claimed=frozenset(claimed), cutting=frozenset(cutting))
+
+
+def passing_bytes(assignments: Iterable[Assignment], facts: Facts) -> Counter[Place]:
+    """Return the most bytes that each directory can get for a while, or for good, of replicas not meant for it.
+
+    They are new on its broker, and the broker chooses where they are born.
+    """
+    landings: dict[int, Landing] = {}
+    for assignment in assignments:
+        partition = facts.partitions.get(assignment.key)
+        for broker, path in zip(assignment.replicas, assignment.log_dirs, strict=True):
+            if partition is not None and broker not in partition.replicas:
+                landing = landings.setdefault(broker, Landing(facts, broker, Space(facts), limit_ratio=1.0))
+                landing.land(facts.layout.size_of(assignment.key) or 0, None if path == ANY else path)
+    return Counter({place: most for landing in landings.values() for place, most in landing.passing_bytes().items()})
 
 
 def _judged(directory: Directory, alert: AlertRecord) -> Directory:

@@ -8,9 +8,13 @@ from collections.abc import Iterable
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.draft import Policy, Veto
 from logdirwatch.plan.facts import Directory, Facts, Partition, Topic
+from logdirwatch.plan.ways import is_tiered, unread_of
 from logdirwatch.report.units import human_bytes
+from logdirwatch.report.words import some_of
 
 REMOTE_LAG_MAX_BYTES = 0
+KEEPING_UP_RATIO = 0.05
+"""What the collector tells of a group that keeps up: its smallest step."""
 _NAMED = 3
 
 
@@ -30,6 +34,26 @@ def owner_minimum(topic: Topic, policy: Policy, possible_bytes: int) -> Veto | N
     if possible_bytes > 0 or (rule.min_retention_bytes is None and rule.min_retention_ms is None):
         return None
     return Veto("owner_minimum", f"the configuration keeps all that there is of {topic.name}")
+
+
+def consumers_unread(topic: Topic, facts: Facts, policy: Policy, possible_bytes: int) -> Veto | None:
+    """Say that what consumer groups have still to read leaves nothing to cut."""
+    slowest = slowest_reader(topic, facts)
+    if possible_bytes > 0 or slowest is None or not policy.limits.spare_unread or is_tiered(topic):
+        return None
+    return Veto("consumers_unread", unread_text(slowest, facts))
+
+
+def slowest_reader(topic: Topic, facts: Facts) -> Partition | None:
+    """Return the partition of which a consumer group has most bytes to read; None where every group keeps up."""
+    behind = [partition for partition in topic.partitions if (partition.unread_ratio or 0.0) > KEEPING_UP_RATIO]
+    return max(behind, key=lambda partition: (unread_of(partition, facts), -partition.partition), default=None)
+
+
+def unread_text(partition: Partition, facts: Facts) -> str:
+    """Say which group has what to read."""
+    size = human_bytes(unread_of(partition, facts))
+    return f"consumer group {partition.slowest_group} has still to read about {size} of {partition.label}"
 
 
 def tiered_storage_off(topic: Topic, facts: Facts) -> Veto | None:
@@ -57,7 +81,9 @@ def leaderless_archives_nothing(topic: Topic) -> Veto | None:
     without = [partition.label for partition in topic.partitions if partition.leader is None]
     if not without:
         return None
-    return Veto("leaderless_archives_nothing", f"{_named(without)} has no leader, so nothing of it is archived")
+    return Veto(
+        "leaderless_archives_nothing", f"{some_of(without, _NAMED)} has no leader, so nothing of it is archived"
+    )
 
 
 def delete_records_frees_nothing(directory: Directory) -> Veto | None:
@@ -81,7 +107,7 @@ def policy_without_delete(topic: Topic) -> Veto | None:
 def leaders_missing(partitions: Iterable[Partition]) -> Veto | None:
     """Refuse to delete records of a partition without a leader: only the leader takes the request (KIP-107)."""
     without = [partition.label for partition in partitions if partition.leader is None]
-    return Veto("leaders_missing", f"{_named(without)} has no leader to ask") if without else None
+    return Veto("leaders_missing", f"{some_of(without, _NAMED)} has no leader to ask") if without else None
 
 
 def cordon_not_enforced(directory: Directory, listed: Iterable[str]) -> Veto | None:
@@ -131,8 +157,3 @@ def reserve_gone(directory: Directory, reserve_bytes: int) -> Veto | None:
 
 def _takes_new(directory: Directory, facts: Facts) -> bool:
     return directory.is_serving and not directory.is_cordoned and facts.is_alive(directory.broker)
-
-
-def _named(labels: list[str]) -> str:
-    more = f" and {len(labels) - _NAMED} more" if len(labels) > _NAMED else ""
-    return ", ".join(labels[:_NAMED]) + more

@@ -15,6 +15,7 @@ from logdirwatch.plan.rebuilding import nothing_fits, unplaced
 from logdirwatch.plan.repair import Repair
 from logdirwatch.plan.restarting import restart_effect, restart_steps
 from logdirwatch.report.units import human_bytes
+from logdirwatch.report.words import some_of
 
 EXAMPLES = 20
 WITHOUT_DIRECTORY = "leave_log_dirs"
@@ -95,8 +96,8 @@ def _preconditions(directory: Directory, alone: Sequence[Partition], facts: Fact
         found.append(Precondition("quorum_caught_up", text, None))
     if alone:
         text = (
-            f"what only this disk holds was saved, or is given up: {_labels(alone)}; an empty replica may be elected "
-            "where it was the last one in sync, and others be cut to it"
+            f"what only this disk holds was saved, or is given up: {some_of(p.label for p in alone)}; "
+            "an empty replica may be elected where it was the last one in sync, and others be cut to it"
         )
         found.append(Precondition("last_copy_saved", text, None))
     strict = restart_vetoes.writes_go_on(facts, directory.broker)
@@ -109,7 +110,7 @@ def _only_there(directory: Directory, lost: Sequence[Partition], facts: Facts) -
 
 
 def _gone_with_it(alone: Sequence[Partition]) -> str:
-    return f"; what only this disk holds is lost with it: {_labels(alone)}" if alone else ""
+    return f"; what only this disk holds is lost with it: {some_of(p.label for p in alone)}" if alone else ""
 
 
 def _copies_again(lost: Sequence[Partition], facts: Facts, policy: Policy) -> dict[str, Any]:
@@ -129,8 +130,3 @@ def _unfinished_copies(directory: Directory, lost: Sequence[Partition], facts: F
 
 def _held(found: Leaving) -> str:
     return f"its {found.replicas} replicas ({human_bytes(found.needs_bytes or 0)})"
-
-
-def _labels(partitions: Sequence[Partition]) -> str:
-    more = f" and {len(partitions) - 5} more" if len(partitions) > 5 else ""
-    return ", ".join(partition.label for partition in partitions[:5]) + more

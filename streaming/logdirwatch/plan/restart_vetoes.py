@@ -9,6 +9,7 @@ from logdirwatch.model.vocabulary import Cause, LogDirStatus
 from logdirwatch.plan import leaders
 from logdirwatch.plan.draft import Precondition, Veto
 from logdirwatch.plan.facts import Directory, Facts, Partition
+from logdirwatch.report.words import some_of
 
 SICK_CAUSES = frozenset({Cause.FAILED, Cause.READ_ONLY})
 _LOST = frozenset({LogDirStatus.OFFLINE, LogDirStatus.UNKNOWN})
@@ -67,7 +68,7 @@ def other_broker_down(facts: Facts, broker: int) -> Veto | None:
     down = [other for other in facts.brokers if other != broker and not facts.is_alive(other)]
     if not down:
         return None
-    return Veto("other_broker_down", f"broker {_examples(map(str, down))} is not known to be alive")
+    return Veto("other_broker_down", f"broker {some_of(down)} is not known to be alive")
 
 
 def last_in_sync_replica(facts: Facts, broker: int) -> Veto | None:
@@ -75,7 +76,7 @@ def last_in_sync_replica(facts: Facts, broker: int) -> Veto | None:
     alone = [p.label for p, in_sync in _in_sync_on(facts, broker) if in_sync == {broker}]
     if not alone:
         return None
-    return Veto("last_in_sync_replica", f"broker {broker} has the only in-sync replica of {_examples(alone)}")
+    return Veto("last_in_sync_replica", f"broker {broker} has the only in-sync replica of {some_of(alone)}")
 
 
 def min_isr_lost(facts: Facts, broker: int) -> Veto | None:
@@ -84,9 +85,7 @@ def min_isr_lost(facts: Facts, broker: int) -> Veto | None:
     short = [p.label for p, in_sync, needed in held if needed == in_sync and needed < len(p.replicas)]
     if not short:
         return None
-    return Veto(
-        "min_isr_lost", f"without broker {broker} too few replicas of {_examples(short)} are in sync for writes"
-    )
+    return Veto("min_isr_lost", f"without broker {broker} too few replicas of {some_of(short)} are in sync for writes")
 
 
 def quorum_unsafe(facts: Facts, broker: int) -> Veto | None:
@@ -120,7 +119,7 @@ def writes_go_on(facts: Facts, broker: int) -> Precondition:
     held = [(partition, leaders.min_isr(partition, facts)) for partition, _ in _in_sync_on(facts, broker)]
     strict = [partition.label for partition, needed in held if needed == len(partition.replicas)]
     if strict:
-        return Precondition("writes_go_on", f"{text}: not so for {_examples(strict)}", holds=False)
+        return Precondition("writes_go_on", f"{text}: not so for {some_of(strict)}", holds=False)
     return Precondition("writes_go_on", text, None if any(needed is None for _, needed in held) else True)
 
 
@@ -147,9 +146,3 @@ def _standing(*found: Veto | None) -> tuple[Veto, ...]:
 
 def _words(value: str) -> list[str]:
     return [word.strip() for word in value.split(",")]
-
-
-def _examples(labels: Iterable[str], limit: int = 5) -> str:
-    listed = list(labels)
-    more = f" and {len(listed) - limit} more" if len(listed) > limit else ""
-    return ", ".join(listed[:limit]) + more

@@ -56,7 +56,7 @@ def plan_cuts(source: Directory, facts: Facts, policy: Policy, needed_bytes: int
     for name in here:
         topic = cuttable(name, facts, policy, refusals)
         most = 0 if topic is None or (found := cut(topic, None)) is None else found.frees_at(source.place)
-        veto = None if topic is None else relief_vetoes.owner_minimum(topic, policy, most)
+        veto = None if topic is None else _nothing_to_give(topic, facts, policy, most)
         refusals.update([veto] if veto is not None else [])
         givers += [Giver(topic, most)] if topic is not None and most > 0 else []
     chosen = sorted(givers, key=lambda giver: giver.rank)[: policy.limits.retention_topics]
@@ -170,6 +170,15 @@ def _is_better(cut: Cut, than: Cut, gain: Gain) -> bool:
         return gain(Counter(cut.frees)) > gain(Counter(than.frees))
     is_enough = gain(Counter(cut.frees)) >= gain(Counter(than.frees))
     return is_enough and cut.keeps_ms > WORTH_AN_ESTIMATE * than.keeps_ms
+
+
+def _nothing_to_give(topic: Topic, facts: Facts, policy: Policy, most: int) -> Veto | None:
+    return vetoes.first(
+        [
+            relief_vetoes.owner_minimum(topic, policy, most),
+            relief_vetoes.consumers_unread(topic, facts, policy, most),
+        ]
+    )
 
 
 def _is_serving(facts: Facts, place: Place) -> bool:

@@ -68,6 +68,9 @@ class PlanSettings(Section):
     log_dirs: tuple[LogDirRule, ...] = Field(
         (), description="Reserve files and limits of volumes, the first that matches a log directory holds."
     )
+    spare_unread: bool = Field(
+        True, description="Whether cuts of retention stop at what a consumer group has still to read."
+    )
     retention_spread: Literal["fewest_topics", "evenly"] = Field(
         "fewest_topics",
         description="Who loses history to a retention cut: fewest_topics: the topic that has most to give gives first, "

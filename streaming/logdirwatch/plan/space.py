@@ -7,8 +7,8 @@ from logdirwatch.plan.draft import Veto
 from logdirwatch.plan.facts import Directory, Facts, Place
 from logdirwatch.report.units import human_bytes, human_ratio
 
-# Directories of one volume report its numbers, taken one after the other while the broker writes.
-_SAME_VOLUME_BYTES = 16 << 20
+SAME_VOLUME_BYTES = 16 << 20
+"""Directories of one volume report its numbers, taken one after the other while the broker writes."""
 _SAME_VOLUME_SHARE = 1000
 
 
@@ -77,14 +77,23 @@ class Landing:
         """Count one more replica."""
         self._landed.append((size_bytes, path))
 
+    def passing_bytes(self) -> dict[Place, int]:
+        """Return the most that each directory can get of what has landed elsewhere, or may land anywhere."""
+        found = {d.place: sum(self._passing(d, self._landed)) for d in self._eligible.values()}
+        return {place: most for place, most in found.items() if most}
+
     def _worst(self, directory: Directory, landed: Sequence[tuple[int, str | None]]) -> Veto | None:
-        settled = sum(size for size, path in landed if path == directory.path)
+        settled = [size for size, path in landed if path == directory.path]
+        passing = self._passing(directory, landed)
+        if not settled and not passing:
+            return None
+        return self._space.overflow(directory.place, sum(settled) + sum(passing), self._limit_ratio)
+
+    def _passing(self, directory: Directory, landed: Sequence[tuple[int, str | None]]) -> list[int]:
+        """Return the sizes of what at worst is born in a directory and not meant for it."""
         targeted = {path: sum(1 for _, target in landed if target == path) for path in self._counts}
         births = most_births(self._counts, targeted, directory.path, len(landed))
-        passing = sorted((size for size, path in landed if path != directory.path), reverse=True)[:births]
-        if not births and not targeted[directory.path]:
-            return None
-        return self._space.overflow(directory.place, settled + sum(passing), self._limit_ratio)
+        return sorted((size for size, path in landed if path != directory.path), reverse=True)[:births]
 
 
 def most_births(counts: Mapping[str, int], targeted: Mapping[str, int], path: str, new: int) -> int:
@@ -123,13 +132,14 @@ def in_flight_bytes(facts: Facts) -> dict[Place, int]:
     }
 
 
-def volumes(facts: Facts) -> dict[Place, tuple[Place, ...]]:
-    """Return for each directory all those that look like its own volume, itself included."""
+def volumes(facts: Facts, broker: int | None = None) -> dict[Place, tuple[Place, ...]]:
+    """Return for each directory, of one broker or of all, those that look like its own volume, itself included."""
+    of = facts.directories.values() if broker is None else facts.directories_of.get(broker, ())
     return {
         directory.place: tuple(
             other.place for other in facts.directories_of[directory.broker] if is_same_volume(directory, other)
         )
-        for directory in facts.directories.values()
+        for directory in of
     }
 
 
@@ -139,5 +149,5 @@ def is_same_volume(one: Directory, other: Directory) -> bool:
         return True
     if None in (one.total_bytes, one.usable_bytes, other.usable_bytes) or one.total_bytes != other.total_bytes:
         return False
-    tolerance = min(_SAME_VOLUME_BYTES, (one.total_bytes or 0) // _SAME_VOLUME_SHARE)
+    tolerance = min(SAME_VOLUME_BYTES, (one.total_bytes or 0) // _SAME_VOLUME_SHARE)
     return abs((one.usable_bytes or 0) - (other.usable_bytes or 0)) <= tolerance

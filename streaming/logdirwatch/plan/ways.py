@@ -8,11 +8,12 @@ the write rate. A tiered topic keeps its history in remote storage; ``local.rete
 (KIP-405; -2 stands for the value of ``retention.*``).
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from logdirwatch.plan.draft import Policy
-from logdirwatch.plan.facts import Facts, Replica, Topic
+from logdirwatch.plan.facts import Facts, Partition, Replica, Topic
 from logdirwatch.plan.rates import write_rate
 
 RETENTION_BYTES = "retention.bytes"
@@ -81,6 +82,22 @@ def is_tiered(topic: Topic) -> bool:
     return topic.configs.get("remote.storage.enable") == "true"
 
 
+def unread_bytes(topic: Topic, facts: Facts) -> int:
+    """Return the bytes of the partition of which a consumer group has most to read, as far as that is known."""
+    return max((unread_of(partition, facts) for partition in topic.partitions), default=0)
+
+
+def unread_of(partition: Partition, facts: Facts) -> int:
+    """Return the bytes of a partition that the slowest group has still to read: records count as equally large."""
+    return math.ceil((partition.unread_ratio or 0.0) * (facts.layout.size_of(partition.key) or 0))
+
+
+def _unread_ms(topic: Topic, history_ms: Mapping[Replica, int]) -> int:
+    """Return how far back the slowest group still reads, as if records had come at an even pace."""
+    ratios = {partition.key: partition.unread_ratio or 0.0 for partition in topic.partitions}
+    return math.ceil(max((ratios[replica.key] * age for replica, age in history_ms.items()), default=0.0))
+
+
 def ways_of(topic: Topic, here: Sequence[Replica], facts: Facts, policy: Policy) -> list[Way]:
     """Return the ways that lower a topic's limit and leave what the configuration asks for; the surest first.
 
@@ -99,7 +116,12 @@ def effective(topic: Topic, key: str) -> str | None:
 
 def _by_bytes(topic: Topic, prefix: str, here: Sequence[Replica], facts: Facts, policy: Policy) -> Way:
     rule = policy.limits.topic_rule(topic.name)
-    lowest = max(segment_bytes(topic), rule.min_retention_bytes or 0, _bytes_of(rule.min_retention_ms, here, facts))
+    lowest = max(
+        segment_bytes(topic),
+        rule.min_retention_bytes or 0,
+        _bytes_of(rule.min_retention_ms, here, facts),
+        unread_bytes(topic, facts) if policy.limits.spare_unread and not prefix else 0,
+    )
     largest = max((replica.size_bytes or 0 for replica in here), default=0)
     return Way(topic, prefix + RETENTION_BYTES, lowest, _below(largest, effective(topic, prefix + RETENTION_BYTES)))
 
@@ -115,7 +137,8 @@ def _by_age(topic: Topic, prefix: str, facts: Facts, policy: Policy) -> Way | No
     if not known or len(known) < len(history):
         return None
     wanted = policy.limits.topic_rule(topic.name).min_retention_ms
-    lowest = max(1, policy.limits.min_retention_ms if wanted is None else wanted)
+    unread = _unread_ms(topic, known) if policy.limits.spare_unread and not prefix else 0
+    lowest = max(1, unread, policy.limits.min_retention_ms if wanted is None else wanted)
     return Way(topic, prefix + RETENTION_MS, lowest, _below(max(known.values()), old), known)
 
 

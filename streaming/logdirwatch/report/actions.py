@@ -9,13 +9,12 @@ from rich.text import Text
 
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.model.vocabulary import ActionStatus, Severity
+from logdirwatch.model.vocabulary import OPEN, ActionStatus, Severity
 from logdirwatch.report.layout import sentences
 from logdirwatch.report.outlook import outlook_lines
 from logdirwatch.report.units import human_ago, human_bytes, human_ms
 from logdirwatch.report.words import colour, place, short_id, utc
 
-OPEN = (ActionStatus.PROPOSED, ActionStatus.ACCEPTED, ActionStatus.RUNNING)
 _MARK = {True: "[ok]", False: "[NO]", None: "[check]"}
 
 

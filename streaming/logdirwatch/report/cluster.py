@@ -179,7 +179,7 @@ def heartbeats(alerts: Iterable[AlertRecord], now_ms: int) -> list[Heartbeat]:
 
 def fast_lane_proof_ms(alerts: Iterable[AlertRecord]) -> int | None:
     """Return when a canary last came through the fast lane."""
-    return max((a.at_ms for a in alerts if is_heartbeat(a) and a.lane is Lane.FAST), default=None)
+    return max((a.at_ms for a in alerts if is_heartbeat(a) and a.lane is not Lane.STATEFUL), default=None)
 
 
 def _heartbeat(beat: AlertRecord, now_ms: int) -> Heartbeat:

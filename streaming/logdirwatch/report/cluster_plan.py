@@ -6,21 +6,23 @@ from msgspec.structs import asdict
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from logdirwatch.plan.balance.summary import Change, Outside, Summary
+from logdirwatch.plan.balance.summary import About, Change, Outside, Summary
 from logdirwatch.report.layout import listing
-from logdirwatch.report.units import human_bytes, human_ms, human_ratio
+from logdirwatch.report.units import human_ago, human_bytes, human_ms, human_ratio
 from logdirwatch.report.words import place
 
 SHOWN = 20
 
 
-def view(summary: Summary, width: int) -> RenderableType:
+def view(summary: Summary, width: int, now_ms: int = 0) -> RenderableType:
     """Return the summary, at most ``width`` columns wide."""
     rows = [
         *_rows("directory", summary.directories),
         *_rows("broker", summary.brokers),
     ]
-    return Group(*_head(summary), Text(), listing(("", "before", "after"), rows, width), *_left(summary, width))
+    about = [] if summary.about is None else _about(summary.about, now_ms)
+    fills = listing(("", "before", "after"), rows, width)
+    return Group(*_head(summary), *about, Text(), fills, *_left(summary, width))
 
 
 def _head(summary: Summary) -> Iterator[Text]:
@@ -38,6 +40,16 @@ def _head(summary: Summary) -> Iterator[Text]:
     if summary.evacuation is not None:
         fullest, best = map(human_ratio, (summary.evacuation.max_ratio, summary.evacuation.best_max_ratio))
         yield Text(f"evacuated  the broker's fullest directory has {fullest} then; at best {best}")
+
+
+def _about(about: About, now_ms: int) -> Iterator[Text]:
+    state, inventory = (human_ago(at_ms, now_ms) for at_ms in (about.state_at_ms, about.inventory_at_ms))
+    yield Text(f"facts      cluster {about.cluster}: state of {state}, inventory of {inventory}")
+    for one in about.left_out:
+        yield Text(f"left out   {place('', one.broker, one.log_dir).strip()}: {one.reason}", style="yellow")
+    for group in about.staying:
+        more = f", and {group.partitions - 1} partitions alike" if group.partitions > 1 else ""
+        yield Text(f"stays      {group.reason}{more}", style="yellow")
 
 
 def _times(bytes_: int, least: int) -> str:

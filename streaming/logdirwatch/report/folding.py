@@ -62,6 +62,10 @@ class Latest(Generic[R]):
         """The latest record of each identity."""
         return list(self._latest.values())
 
+    def get(self, name: str) -> R | None:
+        """Return the latest record of one identity."""
+        return self._latest.get(name)
+
     def _forget(self, name: str) -> None:
         self._gone.add(name)
         self._latest.pop(name, None)

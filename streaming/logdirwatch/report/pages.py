@@ -19,6 +19,7 @@ _CARRIES = {
     "logdir.alerts": "revisions of alerts, and heartbeats that came through",
     "logdir.actions": "revisions of actions",
     "logdir.decisions": "what people said of alerts, actions and brokers",
+    "logdir.notifications": "what `notify` told each receiver, group by group",
 }
 _PARTITIONS = {
     "logdir.metrics": "`topics.metrics_partitions`",

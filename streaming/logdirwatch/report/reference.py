@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Iterator, Mapping
+from enum import Enum
 from typing import Any, get_args
 
 import yaml
@@ -79,7 +80,7 @@ def _comment(text: str, indent: str) -> list[str]:
 
 
 def _inline(value: Any) -> str:
-    plain = list(value) if isinstance(value, tuple) else value
+    plain = list(value) if isinstance(value, tuple) else value.value if isinstance(value, Enum) else value
     return str(yaml.safe_dump(plain, default_flow_style=True, width=_WIDTH)).removesuffix("...\n").strip()
 
 

@@ -20,6 +20,7 @@ RECORDS: dict[str, tuple[str, type | UnionType]] = {
     "alerts": (topics.ALERTS, records.AlertRecord),
     "actions": (topics.ACTIONS, records.ActionRecord),
     "decisions": (topics.DECISIONS, records.DecisionRecord),
+    "notifications": (topics.NOTIFICATIONS, records.NotificationRecord),
 }
 """Each record's name with its topic and its type."""
 

@@ -1,5 +1,6 @@
 """Places, statuses and colours, spelled the same by every command."""
 
+from collections.abc import Iterable
 from datetime import datetime, timezone
 
 from logdirwatch.model.vocabulary import NO_CLUSTER
@@ -48,3 +49,10 @@ def short_id(identity: str) -> str:
 def utc(at_ms: int) -> str:
     """Return a moment to the second, in UTC."""
     return datetime.fromtimestamp(at_ms / 1000, tz=timezone.utc).strftime("%Y-%m-%d %H:%M:%SZ")
+
+
+def some_of(names: Iterable[object], limit: int = 5) -> str:
+    """Return the first ``limit`` names, and how many more there are."""
+    found = [str(name) for name in names]
+    more = f" and {len(found) - limit} more" if len(found) > limit else ""
+    return ", ".join(found[:limit]) + more

@@ -112,7 +112,7 @@ ALERTS = Table(
         cause           string  Why a directory is offline
         opened_at_ms    bigint  When the alert opened
         at_ms           bigint  Time of this revision's evidence
-        lane            string  fast (from the event alone) or stateful (from the state machine)
+        lane            string  fast or fast_micro_batch (from the event alone), or stateful (from the state machine)
         evidence        string  Numbers and rules behind it, JSON
         affected        string  Partitions, topics and consumer groups hurt, JSON
         summary         string  One sentence for people

@@ -121,6 +121,9 @@ TOPIC_STATE = Table(
         last_known_elr       array<int> Last known eligible leader replicas
         adding               array<int> Brokers that a running reassignment adds; null: not known
         removing             array<int> Brokers that a running reassignment removes; null: not known
+        groups               int        Consumer groups that committed an offset of it; null: not known
+        slowest_group        string     The group that has most of it unread
+        unread_ratio         double     Share of its offsets that this group has still to read, in steps of 0.05
         is_leaderless        boolean    Whether it has no leader
         is_under_min_isr     boolean    Whether fewer replicas are in sync than min.insync.replicas
         is_at_min_isr        boolean    Whether exactly min.insync.replicas are in sync

@@ -28,6 +28,7 @@ def _stated() -> dict[str, Column]:
         "partition": F.col("number"),
         "leader": F.when(leader >= 0, leader),
         **fields("p", ("replicas", "isr", "offline_replicas", "elr", "last_known_elr", "adding", "removing")),
+        **fields("p", ("groups", "slowest_group", "unread_ratio")),
         **fields("r", ("is_internal", "configs", "overridden")),
         "inventory_at_ms": F.col("at_ms"),
         **{name: F.col(f"source.{name.removeprefix('source_')}") for name in SOURCE_NAMES},

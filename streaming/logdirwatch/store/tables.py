@@ -1,7 +1,7 @@
 """Delta tables: where they are, how they come to be, and the merges that may be repeated without effect."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -24,6 +24,7 @@ from pyspark.sql import DataFrame, SparkSession
 from logdirwatch.errors import UserError
 from logdirwatch.settings import Settings
 from logdirwatch.store.columns import Column, Table
+from logdirwatch.store.settings import MaintainSettings
 
 log = structlog.get_logger(__name__)
 
@@ -58,6 +59,7 @@ class Tables:
         self._spark = spark
         # Delta reads a table's log in 50 tasks, which for logs of this size is nearly all of a batch's time.
         spark.conf.set("spark.databricks.delta.snapshotPartitions", "2")
+        self._upkeep = settings.maintain
         self._path = settings.tables_path.rstrip("/")
         self._schema = (
             f"`{settings.tables.catalog}`.`{settings.tables.table_schema}`" if settings.tables.catalog else None
@@ -84,7 +86,7 @@ class Tables:
         retried(f"create {table.name}", partial(self._created_or_extended, table))
 
     def _created_or_extended(self, table: Table) -> None:
-        if not self._exists(table):
+        if not self.exists(table):
             self._create(table)
             return
         there = set(self.read(table).columns)
@@ -93,14 +95,15 @@ class Tables:
             definitions = ", ".join(map(_definition, missing))
             self._spark.sql(f"ALTER TABLE {self.name(table)} ADD COLUMNS ({definitions})")
 
-    def _exists(self, table: Table) -> bool:
+    def exists(self, table: Table) -> bool:
+        """Return whether a table was made."""
         if self._schema:
             return self._spark.catalog.tableExists(self.name(table))
         return bool(DeltaTable.isDeltaTable(self._spark, f"{self._path}/{table.name}"))
 
     def _create(self, table: Table) -> None:
         columns = ", ".join(map(_definition, table.columns))
-        properties = ", ".join(f"'{key}' = '{value}'" for key, value in PROPERTIES.items())
+        properties = as_sql({**PROPERTIES, **kept_properties(self._upkeep)})
         clustered_by = ", ".join(table.clustered_by)
         self._spark.sql(
             f"CREATE TABLE IF NOT EXISTS {self.name(table)} ({columns}) USING delta CLUSTER BY ({clustered_by}) "
@@ -159,8 +162,28 @@ def short_errors(query: str, batch_id: int) -> Iterator[None]:
         yield
     except Exception as error:
         log.exception("batch.failed", query=query, batch_id=batch_id)
-        line = " ".join(str(error).split())[:LONGEST_ERROR]
-        raise RuntimeError(f"{query}, batch {batch_id}: {type(error).__name__}: {line}") from None
+        raise RuntimeError(f"{query}, batch {batch_id}: {type(error).__name__}: {short(error)}") from None
+
+
+def short(error: Exception) -> str:
+    """Return what an error says in one line, cut where Java begins to tell its whole story."""
+    return " ".join(str(error).split())[:LONGEST_ERROR]
+
+
+def kept_properties(settings: MaintainSettings) -> dict[str, str]:
+    """Return what tells Delta how long it keeps files without rows, and its own log.
+
+    Its defaults, a week and a month, would be tens of thousands of files in a table that is written every 30 s.
+    """
+    return {
+        "delta.deletedFileRetentionDuration": f"interval {settings.deleted_files_ms // 1000} seconds",
+        "delta.logRetentionDuration": f"interval {settings.table_log_ms // 1000} seconds",
+    }
+
+
+def as_sql(properties: Mapping[str, str]) -> str:
+    """Return table properties as SQL writes them."""
+    return ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
 
 
 def _definition(column: Column) -> str:

@@ -76,7 +76,7 @@ def check(run, told, monkeypatch, tmp_path):
 
     def checked(record, **answers):
         told[:] = [record]
-        monkeypatch.setattr(action_check, "_seen", lambda cluster, settings: live(**answers))
+        monkeypatch.setattr(action_check, "seen", lambda cluster, settings: live(**answers))
         return run("--config", str(config), "actions", "check", "r")
 
     return checked

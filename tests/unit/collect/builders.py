@@ -256,6 +256,8 @@ class Brokers:
     topology_asked: int = 0
     broken: set[str] = field(default_factory=set)
     moves: dict[tuple[str, int], Reassignment] = field(default_factory=dict)
+    committing: dict[int, dict[str, dict[tuple[str, int], int]]] = field(default_factory=dict)
+    ranges: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
 
     async def capacity(self, address):
         broker = int(address.host.removeprefix("host"))
@@ -290,6 +292,17 @@ class Brokers:
     async def reassignments(self, address):
         self._fail("reassignments")
         return self.moves
+
+    async def groups(self, address):
+        self._fail("groups")
+        return tuple(self.committing.get(int(address.host.removeprefix("host")), ()))
+
+    async def committed(self, address, groups):
+        by_group = self.committing[int(address.host.removeprefix("host"))]
+        return {group: by_group[group] for group in groups}
+
+    async def offsets(self, address, partitions, at):
+        return {key: self.ranges[key][0 if at == -2 else 1] for key in partitions if key in self.ranges}
 
     async def controller_id(self, address):
         return 3

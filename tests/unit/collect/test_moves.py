@@ -99,7 +99,7 @@ def test_every_record_after_a_scan_tells_what_it_saw_and_when():
         polling = poller(brokers, sent)
         await polling.poll()
         assert [decoded(outgoing).moves for outgoing in sent] == [None, None]
-        scanner = Scanner(polling, 900_000)
+        scanner = Scanner(polling, 900_000, reads_groups=True)
         await scanner.scan()
         told = []
         for broken in (set(), {"broker configs", "reassignments"}, {"configs"}):

@@ -199,6 +199,7 @@ def test_an_answer_that_is_of_no_use_is_a_failed_scrape_and_one_line(exporter, a
         (f"http://127.0.0.1:{refused_port()}/metrics", "Errno"),
         ("http://{host}:7071/metrics", "a character that a URL cannot have"),
     ],
+    ids=["nobody listens", "no URL"],
 )
 def test_an_exporter_that_cannot_be_reached_is_a_failed_scrape(url, says):
     odd = replace(broker_facts(1), node=replace(node(1), host="two words"))

@@ -41,7 +41,7 @@ def scanned(brokers, *, looks=True):
         polling = poller(brokers, sent)
         await polling.poll()
         sent.clear()
-        scanner = Scanner(polling, 900_000)
+        scanner = Scanner(polling, 900_000, reads_groups=True)
         is_complete = await scanner.scan()
         if looks:
             await scanner.look_at_partitions()
@@ -103,7 +103,7 @@ def test_a_directory_that_broke_keeps_its_last_known_usage():
         sent = []
         polling = poller(brokers, sent)
         await polling.poll()
-        scanner = Scanner(polling, 900_000)
+        scanner = Scanner(polling, 900_000, reads_groups=True)
         await scanner.scan()
         brokers.says[1] = ok(log_dir("/d1", error_code=56), log_dir("/d2"))
         sent.clear()
@@ -151,11 +151,11 @@ def test_health_that_cannot_be_asked_again_is_forgotten():
     _, _, _, polling = scanned(brokers)
     assert polling.facts.partitions is not None
     brokers.broken.add("topics")
-    asyncio.run(Scanner(polling, 900_000).look_at_partitions())
+    asyncio.run(Scanner(polling, 900_000, reads_groups=True).look_at_partitions())
     assert polling.facts.partitions is None
 
 
 def test_nothing_is_scanned_before_a_broker_is_known():
     sent = []
-    assert asyncio.run(Scanner(poller(Brokers(), sent), 900_000).scan()) is False
+    assert asyncio.run(Scanner(poller(Brokers(), sent), 900_000, reads_groups=True).scan()) is False
     assert sent == []

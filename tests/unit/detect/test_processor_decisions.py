@@ -2,23 +2,15 @@
 
 import msgspec
 from pyspark.sql import Row
-from pyspark.sql.streaming.tws_tester import TwsTester
 
 from logdirwatch.detect.memory import CODEC
-from logdirwatch.detect.processor import BrokerProcessor
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.model.records import AlertRecord, DecisionRecord, StateRecord
 from tests.unit.detect.builders import T0, log_dir, maintenance, metrics
+from tests.unit.detect.standin import stand_in
 
 MINUTE_MS = 60_000
 KEY = ("prod", 7)
-
-
-class Unpacked(BrokerProcessor):
-    """The stand-in knows keys of one column only."""
-
-    def handleInputRows(self, key, rows, timerValues):  # noqa: N802, N803
-        return super().handleInputRows(key[0], rows, timerValues)
 
 
 class Feed:
@@ -26,8 +18,7 @@ class Feed:
 
     def __init__(self):
         settings = DetectSettings(broker_offline_grace_ms=0, silence_min_ms=60 * MINUTE_MS)
-        self.tester = TwsTester(Unpacked(settings, "home"), timeMode="ProcessingTime")
-        self.tester.setProcessingTime(T0 - 1)
+        self.tester = stand_in(settings, T0 - 1)
         self.offsets = {}
 
     def send(self, *records, at_ms):
@@ -49,7 +40,7 @@ class Feed:
 
     @property
     def memory(self):
-        return CODEC.decode(*self.tester.peekValueState("broker", KEY))
+        return CODEC.decode(*self.tester.peekMapState("brokers", KEY)[(7,)])
 
 
 def fenced(at_ms):
@@ -64,7 +55,7 @@ def test_a_maintenance_quiets_the_broker_and_its_timer_makes_it_loud():
     note, state = feed.send(fenced(T0 + 5_000), at_ms=T0 + 5_000)
     assert (note.severity, state.status, state.maintenance_by) == ("info", "offline", "ada")
     assert feed.wait_until(T0 + 10 * MINUTE_MS) == []
-    alert, state = feed.wait_until(T0 + 1 + 10 * MINUTE_MS)
+    alert, state = feed.wait_until(T0 + 1_000 + 10 * MINUTE_MS)
     assert (alert.alert_id, alert.revision, alert.severity) == (note.alert_id, 2, "critical")
     assert (state.status, state.maintenance_until_ms) == ("offline", None)
 

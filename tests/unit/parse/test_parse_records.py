@@ -20,7 +20,7 @@ from logdirwatch.model.records import (
 from logdirwatch.parse.records import LONGEST_REASON, Accepted, Deleted, Rejected, parse
 
 KAFKA_MS = 1_700_000_000_123
-TOPIC_NAMES = [topic.name for topic in topics.TOPICS]
+TOPIC_NAMES = topics.STREAMED
 
 
 def metrics(**fields: Any) -> dict[str, Any]:

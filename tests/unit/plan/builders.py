@@ -55,8 +55,12 @@ def topic(
     overridden=frozenset(),
     reassigned=(),
     remote_copy_lag_bytes=None,
+    unread=None,
 ):
-    """A topic whose partitions 0, 1, ... have these replicas, all in sync, the first one leading."""
+    """A topic whose partitions 0, 1, ... have these replicas, all in sync, the first one leading.
+
+    ``unread``: by partition what a consumer group has still to read, {} where no group reads; None: not known.
+    """
     partitions = tuple(
         Partition(
             name,
@@ -65,10 +69,19 @@ def topic(
             replicas=tuple(replicas),
             isr=tuple((isr or {}).get(number, replicas)),
             is_reassigned=number in reassigned,
+            **_readers(unread, number),
         )
         for number, replicas in enumerate(assignments)
     )
     return Topic(name, partitions, CONFIGS | (configs or {}), overridden, is_internal, remote_copy_lag_bytes)
+
+
+def _readers(unread, number):
+    if unread is None:
+        return {}
+    if number not in unread:
+        return {"groups": 0}
+    return {"groups": 1, "slowest_group": "readers", "unread_ratio": unread[number]}
 
 
 def replica(number, path, name, partition=0, size=100 * MIB, **fields):

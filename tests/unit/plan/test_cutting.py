@@ -219,3 +219,44 @@ class TestHeldBack:
     def test_a_limit_below_one_segment_is_never_raised(self):
         tiny = topic("t", (1,), configs={"retention.bytes": str(5 * MIB)})
         assert vetoed(cuts(tiny, replica(1, "/d1", "t", size=400 * MIB))) == ["one_segment_left"]
+
+
+class TestConsumers:
+    SIZED = replica(1, "/d1", "t", 0, 400 * MIB)
+
+    def test_a_cut_stops_at_what_a_group_has_still_to_read(self):
+        spared = cuts(topic("t", (1,), unread={0: 0.5}), self.SIZED, needed=300 * MIB).cuts
+        taken = cuts(topic("t", (1,), unread={0: 0.5}), self.SIZED, needed=300 * MIB, spare_unread=False).cuts
+        assert spared[0].new_value == 200 * MIB
+        assert taken[0].new_value < 200 * MIB
+
+    def test_the_slowest_partition_counts_for_the_whole_topic(self):
+        parts = (topic("t", (1,), (1,), unread={1: 0.75}), self.SIZED, replica(1, "/d1", "t", 1, 400 * MIB))
+        (cut,) = cuts(*parts, needed=600 * MIB).cuts
+        assert cut.new_value == 300 * MIB
+
+    def test_a_limit_of_age_keeps_it_too(self):
+        aged = topic("t", (1,), (1,), configs={"retention.ms": str(100 * HOUR_MS)}, unread={0: 0.9})
+        (cut,) = cuts(aged, *TestWays.SKEWED[1:], growth=TestWays.RATES, needed=500 * MIB).cuts
+        assert cut.keeps_ms >= 90 * HOUR_MS or cut.new_value >= 360 * MIB
+
+    def test_where_all_is_unread_nothing_is_cut_and_the_veto_names_the_group(self):
+        found = cuts(topic("t", (1,), unread={0: 1.0}), self.SIZED)
+        assert found.cuts == ()
+        assert vetoed(found) == ["consumers_unread"]
+        assert "consumer group readers has still to read about 400 MiB of t-0" in found.vetoes[0].reason
+
+    def test_the_action_says_what_is_known_of_consumers(self):
+        told = {
+            "unknown": holds(cut_action(topic("t", (1,)), self.SIZED), "consumers_done"),
+            "no group": holds(cut_action(topic("t", (1,), unread={}), self.SIZED), "consumers_done"),
+            "spared": holds(cut_action(topic("t", (1,), unread={0: 0.3}), self.SIZED), "consumers_done"),
+            "not spared": holds(
+                cut_action(topic("t", (1,), unread={0: 0.3}), self.SIZED, spare_unread=False), "consumers_done"
+            ),
+        }
+        assert told == {"unknown": None, "no group": True, "spared": True, "not spared": False}
+
+    def test_a_tiered_topic_is_read_from_remote_storage(self):
+        tiered = topic("t", (1,), configs=TIERED, unread={0: 1.0}, remote_copy_lag_bytes=0)
+        assert cuts(tiered, self.SIZED).cuts != ()

@@ -281,6 +281,14 @@ class TestDeleteRecords:
         assert action.data_loss
         assert action.configs is None
 
+    def test_what_a_group_has_still_to_read_stays(self):
+        parts = [
+            p if p != self.PARTS[1] else topic("a.b", (1,), configs=COMPACT_DELETE, unread={0: 0.8}) for p in self.PARTS
+        ]
+        action = the(ActionKind.DELETE_RECORDS, recommended(*parts))
+        assert "the oldest 20 % of the records of a.b" in action.reason
+        assert holds(action, "consumers_done") is True
+
     def test_it_is_never_advised_for_a_saturated_directory(self):
         full = directory(1, "/d1", 960 * MIB, status=LogDirStatus.SATURATED)
         action = the(ActionKind.DELETE_RECORDS, recommended(*self.PARTS, full))
@@ -355,6 +363,13 @@ class TestCandidates:
         assert any("kafka-consumer-groups.sh" in command for command in action.commands)
         assert holds(action, "not_read") is None
         assert action.data_loss
+
+    def test_one_that_a_group_reads_is_not(self):
+        old = replica(1, "/d1", "old", size=300 * MIB, **IDLE)
+        configs = {"cleanup.policy": "compact"}
+        assert self.candidates(topic("old", (1,), configs=configs, unread={0: 0.05}), old) == []
+        (action,) = self.candidates(topic("old", (1,), configs=configs, unread={}), old)
+        assert "no consumer group committed an offset" in action.preconditions[0]["text"]
 
     @pytest.mark.parametrize(
         ("size", "since_ms"),

@@ -14,12 +14,15 @@ from logdirwatch.plan.balance.task import Kind
 
 
 def goal(model: ClusterModel, kind: Kind, tolerance_ratio: float) -> Band:
-    """Return the band of a mode's units: by broker for ``balance-brokers``, by directory else."""
+    """Return the band of a mode's units: by broker for ``balance-brokers``, by directory else.
+
+    What takes no part is always within it.
+    """
     if kind is Kind.BALANCE_BROKERS:
         return band(model.mean_ratio, model.broker_capacity_bytes, tolerance_ratio)
-    if kind is Kind.BALANCE_DISKS:
-        return band(model.broker_ratios[model.directory_broker], model.capacity_bytes, tolerance_ratio)
-    return band(model.mean_ratio, model.capacity_bytes, tolerance_ratio)
+    mean = model.broker_ratios[model.directory_broker] if kind is Kind.BALANCE_DISKS else model.mean_ratio
+    found = band(mean, model.capacity_bytes, tolerance_ratio)
+    return Band(np.where(model.is_open, found.low_bytes, 0), np.where(model.is_open, found.high_bytes, np.inf))
 
 
 def balance(board: Board, kind: Kind, tolerance_ratio: float, movable: Flags) -> None:
@@ -53,7 +56,8 @@ def preferences(model: ClusterModel, kind: Kind, movable: Flags) -> Sequence[Fla
 def pools(model: ClusterModel, kind: Kind) -> list[list[int]]:
     """Return the groups of units that replicas can be exchanged within: brokers, racks, or the whole cluster."""
     group = group_of_units(model, kind)
-    return [np.flatnonzero(group == number).tolist() for number in np.unique(group)]
+    takes_part = model.broker_capacity_bytes > 0 if kind is Kind.BALANCE_BROKERS else model.is_open
+    return [np.flatnonzero((group == number) & takes_part).tolist() for number in np.unique(group[takes_part])]
 
 
 def group_of_units(model: ClusterModel, kind: Kind) -> Numbers:
@@ -77,9 +81,10 @@ def racks_are_closed(model: ClusterModel) -> bool:
 
 
 def units_directories(model: ClusterModel, kind: Kind, units: Sequence[int]) -> list[list[int]]:
-    """Return the directories of each unit."""
+    """Return the directories of each unit, as far as they take part."""
     if kind is not Kind.BALANCE_BROKERS:
         return [[unit] for unit in units]
     order = np.argsort(model.directory_broker, kind="stable")
     starts = np.searchsorted(model.directory_broker[order], np.arange(len(model.broker_ids) + 1))
-    return [order[starts[unit] : starts[unit + 1]].tolist() for unit in units]
+    own = (order[starts[unit] : starts[unit + 1]] for unit in units)
+    return [directories[model.is_open[directories]].tolist() for directories in own]

@@ -11,6 +11,9 @@ import numpy as np
 
 from logdirwatch.plan.balance.model import ClusterModel
 
+CLOSED = -1
+"""The limit of a directory that not even an empty replica goes to."""
+
 
 class Board:
     """A model's replicas and directories as lists, which single steps read and write faster than arrays."""
@@ -21,7 +24,8 @@ class Board:
         self.used: list[int] = model.used_bytes.tolist()
         self.capacity: list[int] = model.capacity_bytes.tolist()
         self.limits: list[int] = [
-            max(int(limit_ratio * capacity), used) for capacity, used in zip(self.capacity, self.used, strict=True)
+            max(int(limit_ratio * capacity), used) if is_open else CLOSED
+            for capacity, used, is_open in zip(self.capacity, self.used, model.is_open.tolist(), strict=True)
         ]
         """By directory: the bytes that it may hold at any moment."""
         self.broker_of: list[int] = model.directory_broker.tolist()

@@ -54,8 +54,8 @@ def best_ratio(model: ClusterModel, source: int) -> float:
 
 
 def targets_of(model: ClusterModel, source: int) -> list[int]:
-    """Return the other directories of a directory's broker."""
-    own = np.flatnonzero(model.directory_broker == model.directory_broker[source])
+    """Return the other directories of a directory's broker that take part."""
+    own = np.flatnonzero((model.directory_broker == model.directory_broker[source]) & model.is_open)
     return [directory for directory in own.tolist() if directory != source]
 
 

@@ -113,7 +113,7 @@ class Leveller:
         pool = self._pool
         excess = pool.excess[unit]
         most = min(excess + self._waste[unit], (pool.high - pool.used).max())
-        return bool(sum(size for size, _ in pool.stock[unit] if size <= most) >= excess)
+        return _reach(pool.stock[unit], bisect_left(pool.stock[unit], (int(most) + 1,)), float(excess))
 
     def _give(self, giver: int, *, is_tight: bool) -> bool:
         pool = self._pool
@@ -173,8 +173,18 @@ def _last(stock: Stock, need: float, most: float, waste: float) -> Iterator[int]
 
 def _enough(stock: Stock, need: float, most: float, waste: float) -> Iterator[int]:
     """Yield replicas smaller than a need, the largest first, if all the smaller ones together can meet it."""
-    if sum(size for size, _ in stock[: bisect_left(stock, (min(need, most + 1),))]) >= need:
+    if _reach(stock, bisect_left(stock, (min(need, most + 1),)), need):
         yield from _largest(stock, need, most, waste)
+
+
+def _reach(stock: Stock, end: int, need: float) -> bool:
+    """Whether the first replicas of a stock, up to ``end``, have so many bytes together."""
+    found = 0
+    for at in range(end - 1, -1, -1):
+        found += stock[at][0]
+        if found >= need:
+            return True
+    return found >= need
 
 
 def _largest(stock: Stock, need: float, most: float, _: float) -> Iterator[int]:

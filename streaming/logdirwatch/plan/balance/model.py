@@ -44,11 +44,32 @@ class ClusterModel:
     """By replica: its size."""
     is_leader: Flags
     """By replica: whether it leads its partition now."""
+    other_bytes: Numbers | None = None
+    """By directory: what is there, or on its way there, beside the replicas; None: nothing."""
+    is_closed: Flags | None = None
+    """By directory: whether it takes no part, so that nothing is put there; None: all take part."""
+    is_held: Flags | None = None
+    """By replica: whether it must stay where it is; None: none must."""
+
+    @cached_property
+    def is_open(self) -> Flags:
+        """By directory: whether it takes part."""
+        return np.ones(len(self.capacity_bytes), dtype=np.bool_) if self.is_closed is None else ~self.is_closed
+
+    @cached_property
+    def is_free(self) -> Flags:
+        """By replica: whether nothing known of the cluster holds it where it is."""
+        return np.ones(len(self.replica_bytes), dtype=np.bool_) if self.is_held is None else ~self.is_held
+
+    @cached_property
+    def replicas_bytes(self) -> Numbers:
+        """By directory: the sum of its replicas."""
+        return sums(self.replica_directory, self.replica_bytes, len(self.capacity_bytes))
 
     @cached_property
     def used_bytes(self) -> Numbers:
-        """By directory: the sum of its replicas."""
-        return sums(self.replica_directory, self.replica_bytes, len(self.capacity_bytes))
+        """By directory: its replicas and whatever else is there."""
+        return self.replicas_bytes if self.other_bytes is None else self.replicas_bytes + self.other_bytes
 
     @cached_property
     def used_ratios(self) -> Ratios:
@@ -57,23 +78,24 @@ class ClusterModel:
 
     @cached_property
     def broker_used_bytes(self) -> Numbers:
-        """By broker: what its directories hold."""
-        return sums(self.directory_broker, self.used_bytes, len(self.broker_ids))
+        """By broker: what those of its directories hold that take part."""
+        return sums(self.directory_broker, self.used_bytes * self.is_open, len(self.broker_ids))
 
     @cached_property
     def broker_capacity_bytes(self) -> Numbers:
-        """By broker: what its directories could hold."""
-        return sums(self.directory_broker, self.capacity_bytes, len(self.broker_ids))
+        """By broker: what those of its directories could hold that take part."""
+        return sums(self.directory_broker, self.capacity_bytes * self.is_open, len(self.broker_ids))
 
     @cached_property
     def broker_ratios(self) -> Ratios:
-        """By broker: the fill of all its directories together."""
-        return self.broker_used_bytes / self.broker_capacity_bytes
+        """By broker: the fill of all these directories together; 0 where none takes part."""
+        return self.broker_used_bytes / np.maximum(1, self.broker_capacity_bytes)
 
     @cached_property
     def mean_ratio(self) -> float:
-        """The fill of the whole cluster."""
-        return float(self.used_bytes.sum(dtype=np.float64) / self.capacity_bytes.sum(dtype=np.float64))
+        """The fill of the whole cluster, as far as it takes part."""
+        capacity = self.broker_capacity_bytes.sum(dtype=np.float64)
+        return float(self.broker_used_bytes.sum(dtype=np.float64) / capacity) if capacity else 0.0
 
     @cached_property
     def replica_broker(self) -> Numbers:

@@ -1,6 +1,6 @@
 """Which replicas a plan may move."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 import numpy as np
@@ -12,7 +12,8 @@ from logdirwatch.plan.settings import PlanSettings
 
 def internal(model: ClusterModel, limits: PlanSettings) -> Flags:
     """Return by replica whether its topic is internal."""
-    return _of_topics(model, limits.internal_topics)
+    patterns = limits.internal_topics
+    return _by_replica(model, [any(fnmatchcase(topic, pattern) for pattern in patterns) for topic in model.topics])
 
 
 def evacuable(model: ClusterModel, limits: PlanSettings) -> Flags:
@@ -20,16 +21,14 @@ def evacuable(model: ClusterModel, limits: PlanSettings) -> Flags:
     highest = np.zeros(len(model.topics), dtype=np.int64)
     np.maximum.at(highest, model.partition_topic, model.partition_numbers)
     too_long = [vetoes.name_too_long(*named) is not None for named in zip(model.topics, highest.tolist(), strict=True)]
-    return ~(_of_topics(model, limits.never_touch) | _by_replica(model, too_long))
+    excluded = [vetoes.never_touch(topic, limits) is not None for topic in model.topics]
+    return model.is_free & ~(_by_replica(model, excluded) | _by_replica(model, too_long))
 
 
 def balanceable(model: ClusterModel, limits: PlanSettings) -> Flags:
-    """Return by replica whether balance may move it: no internal topic, and nothing without a byte."""
-    return evacuable(model, limits) & ~internal(model, limits) & (model.replica_bytes > 0)
-
-
-def _of_topics(model: ClusterModel, patterns: Iterable[str]) -> Flags:
-    return _by_replica(model, [any(fnmatchcase(topic, pattern) for pattern in patterns) for topic in model.topics])
+    """Return by replica whether balance may move it: no internal topic, nothing without a byte, all where it serves."""
+    takes_part = model.is_open[model.replica_directory]
+    return evacuable(model, limits) & ~internal(model, limits) & (model.replica_bytes > 0) & takes_part
 
 
 def _by_replica(model: ClusterModel, topics: Sequence[bool]) -> Flags:

@@ -9,6 +9,7 @@ from logdirwatch.plan.balance.bands import lower_bound_bytes
 from logdirwatch.plan.balance.evacuation import best_ratio, directory_named, targets_of
 from logdirwatch.plan.balance.model import ClusterModel, Numbers, Ratios
 from logdirwatch.plan.balance.planner import ClusterPlan
+from logdirwatch.plan.balance.standing import LeftOut, Staying
 from logdirwatch.plan.balance.task import Kind
 
 
@@ -76,8 +77,18 @@ class Outside(Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class About(Struct, frozen=True, kw_only=True):
+    """The real cluster that a plan is for, how old what is known of it is, and what of it the plan leaves alone."""
+
+    cluster: str
+    state_at_ms: int | None
+    inventory_at_ms: int | None
+    left_out: list[LeftOut]
+    staying: list[Staying]
+
+
 class Summary(Struct, frozen=True, kw_only=True):
-    """One plan."""
+    """One plan; ``about`` null where the model came from a file."""
 
     mode: str
     tolerance_ratio: float
@@ -88,9 +99,10 @@ class Summary(Struct, frozen=True, kw_only=True):
     evacuation: Evacuation | None
     violations: Violations
     outside: list[Outside]
+    about: About | None = None
 
 
-def summarise(plan: ClusterPlan) -> Summary:
+def summarise(plan: ClusterPlan, about: About | None = None) -> Summary:
     """Return the summary of a plan."""
     before, after = plan.before, plan.after
     return Summary(
@@ -98,11 +110,12 @@ def summarise(plan: ClusterPlan) -> Summary:
         tolerance_ratio=plan.task.tolerance_ratio,
         moved=_cost(plan),
         lower_bound=_bound(plan),
-        directories=Change(before=_fills(before.used_ratios), after=_fills(after.used_ratios)),
-        brokers=Change(before=_fills(before.broker_ratios), after=_fills(after.broker_ratios)),
+        directories=Change(before=_directory_fills(before), after=_directory_fills(after)),
+        brokers=Change(before=_broker_fills(before), after=_broker_fills(after)),
         evacuation=_evacuation(plan),
         violations=_violations(plan),
         outside=_outside(plan) if plan.task.mode.evacuated is None else [],
+        about=about,
     )
 
 
@@ -126,7 +139,7 @@ def _bound(plan: ClusterPlan) -> Bound:
     model, kind = plan.before, plan.task.mode.kind
     if plan.task.mode.evacuated is not None:
         source = directory_named(model, *plan.task.mode.evacuated)
-        return Bound(bytes=int(model.used_bytes[source]), in_racks_bytes=int(model.used_bytes[source]))
+        return Bound(bytes=int(model.replicas_bytes[source]), in_racks_bytes=int(model.replicas_bytes[source]))
     used, band = _unit_used(model, kind), goal(model, kind, plan.task.tolerance_ratio)
     group = group_of_units(model, kind)
     widest = group if kind is Kind.BALANCE_DISKS else np.zeros_like(group)
@@ -188,6 +201,14 @@ def _reason(plan: ClusterPlan) -> str:
 
 def _unit_used(model: ClusterModel, kind: Kind) -> Numbers:
     return model.broker_used_bytes if kind is Kind.BALANCE_BROKERS else model.used_bytes
+
+
+def _directory_fills(model: ClusterModel) -> Fills:
+    return _fills(model.used_ratios[model.is_open])
+
+
+def _broker_fills(model: ClusterModel) -> Fills:
+    return _fills(model.broker_ratios[model.broker_capacity_bytes > 0])
 
 
 def _fills(ratios: Ratios) -> Fills:

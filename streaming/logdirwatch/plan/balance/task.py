@@ -47,5 +47,5 @@ def parse_mode(text: str) -> Mode:
         return Mode(Kind.EVACUATE, (int(rest[0]), rest[1]))
     if not rest and name in {kind.value for kind in Kind} - {Kind.EVACUATE.value}:
         return Mode(Kind(name))
-    known = "balance-disks, balance-brokers, balance-all and evacuate:BROKER:DISK"
+    known = "balance-disks, balance-brokers, balance-all, evacuate:BROKER:DISK and fix"
     raise UserError(f"plan: --mode {text}: there are {known}", exit_code=2)

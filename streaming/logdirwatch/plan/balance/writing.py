@@ -1,18 +1,20 @@
 """A model as the neutral CSV, a plan as Kafka's tool takes it, and a plan's waves."""
 
 import csv
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from logdirwatch.plan import steps as forms
 from logdirwatch.plan.assignment import ANY, Assignment, to_json
 from logdirwatch.plan.balance import schedule
 from logdirwatch.plan.balance.lines import HEADER
 from logdirwatch.plan.balance.model import ClusterModel, Numbers
 from logdirwatch.plan.balance.planner import ClusterPlan
 from logdirwatch.plan.balance.schedule import Fill, Move, Wave
+from logdirwatch.plan.commands import Tools
 
 Row = tuple[object, ...]
 
@@ -52,59 +54,55 @@ def reassignment(plan: ClusterPlan) -> dict[str, Any]:
     return to_json(_assignments(plan.before, plan.moves, {}))
 
 
-def steps(plan: ClusterPlan) -> dict[str, Any]:
+def steps(plan: ClusterPlan, tools: Tools | None = None) -> dict[str, Any]:
     """Return the waves in order; each can be carried out by itself once the one before is done and deleted.
 
-    ``worst_ratio`` is a directory's fill with every copy of the wave there and nothing deleted yet.
+    ``worst_ratio`` is a directory's fill with every copy of the wave there and nothing deleted yet. With the tools of a
+    real cluster a wave has its commands, which set its throttles and end with clearing them.
     """
     done: dict[int, int] = {}
     found = []
     for number, wave in enumerate(plan.waves, start=1):
-        found.append({"wave": number, **_step(plan, wave, done)})
+        step = {"wave": number, **_step(plan, wave, done)}
+        found.append(step if tools is None else {**step, "commands": _commands(plan, number, step, tools)})
         done |= {move.replica: move.target for move in wave.moves}
-    return {"version": 1, "mode": str(plan.task.mode), "waves": found}
+    return forms.steps(str(plan.task.mode), found)
 
 
 def _step(plan: ClusterPlan, wave: Wave, done: dict[int, int]) -> dict[str, Any]:
     model, limits = plan.before, plan.task.limits
     is_within = [schedule.is_within_broker(model, move) for move in wave.moves]
-    return {
-        "moved_bytes": sum(move.size_bytes for move in wave.moves),
-        "needs_ms": schedule.needs_ms(model, wave, limits),
-        "throttle": {
-            "log_dir_bytes_per_s": limits.log_dir_throttle_bytes_per_s if any(is_within) else None,
-            "replication_bytes_per_s": None if all(is_within) else limits.replication_throttle_bytes_per_s,
-        },
-        "moves": [_move(model, move) for move in wave.moves],
-        "directories": [_fill(model, fill) for fill in wave.fills],
-        "reassignment": to_json(_assignments(model, wave.moves, done)),
-    }
+    return forms.step(
+        [_move(model, move) for move in wave.moves],
+        [_fill(model, fill) for fill in wave.fills],
+        _assignments(model, wave.moves, done),
+        needs_ms=schedule.needs_ms(model, wave, limits),
+        log_dir_bytes_per_s=limits.log_dir_throttle_bytes_per_s if any(is_within) else None,
+        replication_bytes_per_s=None if all(is_within) else limits.replication_throttle_bytes_per_s,
+    )
+
+
+def _commands(plan: ClusterPlan, number: int, step: Mapping[str, Any], tools: Tools) -> list[str]:
+    """Return the commands of a wave.
+
+    A replica on a new broker may be born in another of its directories, so that it is copied within the broker too.
+    """
+    name = f"logdirwatch-{plan.task.mode.kind.value}-wave-{number}.json"
+    rate = step["throttle"]["replication_bytes_per_s"]
+    within = plan.task.limits.log_dir_throttle_bytes_per_s
+    return tools.reassign(step["reassignment"], name, log_dir_rate=within, rate=rate)
 
 
 def _move(model: ClusterModel, move: Move) -> dict[str, Any]:
-    topic, partition = model.partition_name(int(model.replica_partition[move.replica]))
-    (from_broker, from_log_dir), (to_broker, to_log_dir) = map(model.directory_name, (move.source, move.target))
-    return {
-        "topic": topic,
-        "partition": partition,
-        "size_bytes": move.size_bytes,
-        "from_broker": from_broker,
-        "from_log_dir": from_log_dir,
-        "to_broker": to_broker,
-        "to_log_dir": to_log_dir,
-    }
+    partition = model.partition_name(int(model.replica_partition[move.replica]))
+    source, target = map(model.directory_name, (move.source, move.target))
+    return forms.move(partition, move.size_bytes, source, target)
 
 
 def _fill(model: ClusterModel, fill: Fill) -> dict[str, Any]:
-    broker, log_dir = model.directory_name(fill.directory)
-    capacity = int(model.capacity_bytes[fill.directory])
-    return {
-        "broker": broker,
-        "log_dir": log_dir,
-        "before_ratio": fill.before_bytes / capacity,
-        "worst_ratio": fill.worst_bytes / capacity,
-        "after_ratio": fill.after_bytes / capacity,
-    }
+    place, capacity = model.directory_name(fill.directory), int(model.capacity_bytes[fill.directory])
+    sizes = {"before_bytes": fill.before_bytes, "worst_bytes": fill.worst_bytes, "after_bytes": fill.after_bytes}
+    return forms.fill(place, capacity, **sizes)
 
 
 def _assignments(model: ClusterModel, moves: Iterable[Move], done: dict[int, int]) -> list[Assignment]:

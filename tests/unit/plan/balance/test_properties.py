@@ -115,7 +115,7 @@ def test_an_evacuated_directory_is_empty_and_nothing_else_has_moved(model):
 
 
 @given(model=clusters(largest=150), seed=st.integers(0, 99))
-@settings(max_examples=40)
+@settings(max_examples=80)
 def test_what_stays_outside_the_tolerance_no_single_move_and_no_swap_helps(model, seed):
     tolerance = random.Random(seed).choice([0.05, 0.09, 0.3])
     for mode in BALANCE:

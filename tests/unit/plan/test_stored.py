@@ -1,7 +1,7 @@
 """Rows of the tables as facts; what is null there is None here."""
 
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus
-from logdirwatch.plan.load import facts_from
+from logdirwatch.plan.stored import facts_from
 from logdirwatch.store.schemas import BROKER_STATE, LOG_DIR_INVENTORY, LOG_DIR_STATE, REPLICA_STATE, TOPIC_STATE
 
 

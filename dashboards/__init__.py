@@ -1,0 +1,1 @@
+"""Grafana dashboards over the tables, as code: ``python -m dashboards`` writes their JSON."""

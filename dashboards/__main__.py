@@ -1,0 +1,58 @@
+"""Write the dashboards' JSON: ``python -m dashboards [--config FILE] [--out DIR] [--databricks C.S] [--trino C.S]``."""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+
+from dashboards.boards import BOARDS, dashboard
+from dashboards.engines import ENGINES
+from dashboards.fields import Limits
+from logdirwatch import settings as configuration
+from logdirwatch.report.snapshot import Patience
+from logdirwatch.settings import Settings
+
+FOLDER = Path(__file__).parent
+
+
+def limits(settings: Settings) -> Limits:
+    """Return where colours change, by a configuration."""
+    thresholds, patience = settings.detect.thresholds, Patience.of(settings)
+    return Limits(
+        thresholds.filling_ratio,
+        thresholds.critical_ratio,
+        thresholds.saturated_ratio,
+        thresholds.filling_within_ms,
+        thresholds.critical_within_ms,
+        patience.state_ms,
+        patience.inventory_ms,
+    )
+
+
+def files(settings: Settings, tables: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield every dashboard's file, below the folder of its engine, with its text."""
+    for engine in ENGINES:
+        for board in BOARDS:
+            content = dashboard(board, engine, limits(settings), tables.get(engine.name, engine.tables))
+            text = JSONEncoder(sort_keys=True, indent=2, ensure_ascii=False).encode(content)
+            yield f"{engine.name}/{board.name}.json", text + "\n"
+
+
+def main() -> None:
+    """Write the files."""
+    parser = argparse.ArgumentParser(prog="python -m dashboards", description="Write the dashboards' JSON.")
+    parser.add_argument("--config", type=Path, help="configuration whose thresholds the colours follow")
+    parser.add_argument("--out", type=Path, default=FOLDER, help="folder to write to")
+    for engine in ENGINES:
+        parser.add_argument(f"--{engine.name}", metavar="CATALOG.SCHEMA", default=engine.tables)
+    chosen = parser.parse_args()
+    settings = configuration.load(chosen.config) if chosen.config else Settings()
+    for name, text in files(settings, {engine.name: getattr(chosen, engine.name) for engine in ENGINES}):
+        path = chosen.out / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

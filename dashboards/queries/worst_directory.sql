@@ -1,0 +1,11 @@
+-- The chosen log directory, or the worst of those chosen.
+SELECT
+  status,
+  used_ratio,
+  usable_bytes,
+  CASE WHEN badness > 1 THEN full_at_ms - :now_ms END AS full_in_ms,
+  growth_bytes_per_s,
+  :now_ms - last_seen_ms AS seen_age_ms
+FROM directories
+ORDER BY badness, used_ratio DESC NULLS LAST, cluster, broker, log_dir
+LIMIT 1

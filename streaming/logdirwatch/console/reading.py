@@ -1,0 +1,121 @@
+"""What the pages show, from the tables: rows of now, open alerts and actions, one directory's history."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from logdirwatch.model.records import ActionRecord, AlertRecord
+from logdirwatch.model.vocabulary import OPEN, AlertStatus
+from logdirwatch.report.snapshot import Snapshot
+from logdirwatch.store.schemas import (
+    ACTIONS,
+    ALERTS,
+    BROKER_STATE,
+    LOG_DIR_INVENTORY,
+    LOG_DIR_SAMPLES,
+    LOG_DIR_STATE,
+    REPLICA_STATE,
+    TOPIC_STATE,
+    TRANSITIONS,
+)
+
+Row = Mapping[str, Any]
+Select = Callable[[str, str], Iterator[Row] | None]
+"""Runs a query, in which the table is ``t``; None while the table was never written."""
+
+MOST_REPLICAS = 50
+MOST_TRANSITIONS = 50
+POINTS = 300
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads with ``select``; ``rows`` is what the status needs of a table, ``quoted`` writes a text as SQL does."""
+
+    select: Select
+    rows: Callable[[str], list[Row]]
+    quoted: Callable[[str], str]
+
+    def snapshot(self) -> Snapshot:
+        """Return what the status of every cluster is made of, with the alerts that are stored."""
+        return Snapshot(
+            brokers=self.rows(BROKER_STATE.name),
+            log_dirs=self.rows(LOG_DIR_STATE.name),
+            scans=self.rows(LOG_DIR_INVENTORY.name),
+            replicas=self.rows(REPLICA_STATE.name),
+            partitions=self.rows(TOPIC_STATE.name),
+            alerts=self.open_alerts(),
+        )
+
+    def open_alerts(self) -> list[AlertRecord]:
+        """Return the alerts that fire."""
+        rows = self._newest(ALERTS.name, "alert_id", f"status = '{AlertStatus.FIRING}'")
+        return [msgspec.json.decode(row["record"], type=AlertRecord) for row in rows]
+
+    def open_actions(self) -> list[ActionRecord]:
+        """Return the actions that are not over."""
+        statuses = ", ".join(f"'{status}'" for status in sorted(OPEN))
+        rows = self._newest(ACTIONS.name, "action_id", f"status IN ({statuses})")
+        return [msgspec.json.decode(row["record"], type=ActionRecord) for row in rows]
+
+    def alert(self, alert_id: str) -> list[AlertRecord]:
+        """Return every revision of an alert, the newest first."""
+        return [
+            msgspec.json.decode(record, type=AlertRecord) for record in self._life(ALERTS.name, "alert_id", alert_id)
+        ]
+
+    def action(self, action_id: str) -> ActionRecord | None:
+        """Return an action as it is now; None when there is none."""
+        records = self._life(ACTIONS.name, "action_id", action_id)
+        return msgspec.json.decode(records[0], type=ActionRecord) if records else None
+
+    def actions_of(self, alert_id: str) -> list[ActionRecord]:
+        """Return the actions of an alert as they are now."""
+        rows = self._newest(ACTIONS.name, "action_id", f"alert_id = {self.quoted(alert_id)}")
+        return [msgspec.json.decode(row["record"], type=ActionRecord) for row in rows]
+
+    def directory(self, cluster: str, broker: int, log_dir: str) -> Row | None:
+        """Return a directory's row; None when it is not known."""
+        return next(iter(self._rows(LOG_DIR_STATE.name, "*", self._place(cluster, broker, log_dir))), None)
+
+    def history(self, cluster: str, broker: int, log_dir: str, from_ms: int, to_ms: int) -> list[tuple[int, float]]:
+        """Return the fullest moment of each stretch of time, as (milliseconds, used ratio); a gap is no sample."""
+        step_ms = max(1, (to_ms - from_ms) // POINTS)
+        bucket = f"CAST(floor(timestamp_ms / {step_ms}.0) AS BIGINT)"
+        where = (
+            f"{self._place(cluster, broker, log_dir)} AND kind = 'log_dir' AND error_code = 0 AND total_bytes > 0 "
+            f"AND timestamp_ms BETWEEN {from_ms} AND {to_ms}"
+        )
+        columns = f"{bucket} AS at, max(1.0 - CAST(usable_bytes AS DOUBLE) / total_bytes) AS used"
+        rows = self._rows(LOG_DIR_SAMPLES.name, columns, where, f"GROUP BY {bucket} ORDER BY at")
+        return [(int(row["at"]) * step_ms, float(row["used"])) for row in rows if row["used"] is not None]
+
+    def transitions(self, cluster: str, broker: int, log_dir: str) -> list[Row]:
+        """Return the last changes of status of a directory and of its broker, the newest first."""
+        of_both = f"(log_dir = {self.quoted(log_dir)} OR log_dir IS NULL)"
+        where = f"cluster = {self.quoted(cluster)} AND broker = {broker} AND {of_both}"
+        return self._rows(TRANSITIONS.name, "*", where, f"ORDER BY at_ms DESC LIMIT {MOST_TRANSITIONS}")
+
+    def replicas(self, cluster: str, broker: int, log_dir: str) -> list[Row]:
+        """Return the largest replicas of a directory."""
+        columns = "topic, partition, size_bytes, status, is_future, is_leader, in_isr"
+        order = f"ORDER BY size_bytes DESC NULLS LAST, topic, partition LIMIT {MOST_REPLICAS}"
+        return self._rows(REPLICA_STATE.name, columns, self._place(cluster, broker, log_dir), order)
+
+    def _place(self, cluster: str, broker: int, log_dir: str) -> str:
+        return f"cluster = {self.quoted(cluster)} AND broker = {broker} AND log_dir = {self.quoted(log_dir)}"
+
+    def _rows(self, table: str, columns: str, where: str, rest: str = "") -> list[Row]:
+        query = f"SELECT {columns} FROM t WHERE {where} {rest}"  # noqa: S608 - the callers quote
+        return list(self.select(table, query) or ())
+
+    def _newest(self, table: str, identity: str, condition: str) -> list[Row]:
+        ranked = f"SELECT *, row_number() OVER (PARTITION BY {identity} ORDER BY revision DESC) AS age FROM t"  # noqa: S608
+        query = f"SELECT record FROM ({ranked}) WHERE age = 1 AND {condition} AND record IS NOT NULL"  # noqa: S608
+        return list(self.select(table, query) or ())
+
+    def _life(self, table: str, identity: str, wanted: str) -> list[str]:
+        rows = self._rows(table, "record", f"{identity} = {self.quoted(wanted)}", "ORDER BY revision DESC")
+        return [row["record"] for row in rows if row["record"] is not None]

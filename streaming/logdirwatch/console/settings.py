@@ -1,0 +1,34 @@
+"""Where the console listens, and who may look."""
+
+import ipaddress
+
+from pydantic import Field, SecretStr, model_validator
+
+from logdirwatch.detect.settings import Section
+from logdirwatch.observe.settings import Listen, address
+
+
+class ConsoleSettings(Section):
+    """How ``logdirwatch console`` is served."""
+
+    listen: Listen = Field("127.0.0.1:8787", description="host:port of the page; a password beyond this machine.")
+    user: str = Field("logdirwatch", min_length=1, description="Who may look, where a password is set.")
+    password: SecretStr | None = Field(None, description="Password of that user; null: none, on this machine only.")
+    refresh_s: int = Field(30, ge=5, description="Time between two looks of an open page.")
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine can reach it."""
+        host, _ = address(self.listen)
+        if host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            return False
+
+    @model_validator(mode="after")
+    def _guarded(self) -> "ConsoleSettings":
+        if not self.is_local and (self.password is None or not self.password.get_secret_value()):
+            raise ValueError("listens beyond this machine: set console.password, or listen at 127.0.0.1")
+        return self

@@ -1,0 +1,152 @@
+"""Makes every check and gathers what it found; what cannot be asked is a finding and skips what rests on it."""
+
+from collections.abc import Callable, Iterable
+
+from logdirwatch import kafka_clients
+from logdirwatch.doctor import clocks, connecting, here, look
+from logdirwatch.doctor import monitored as judge_cluster
+from logdirwatch.doctor import telemetry as judge_telemetry
+from logdirwatch.doctor.findings import CHECKS, Finding, Report
+from logdirwatch.errors import UserError
+from logdirwatch.jobs.checks import cluster_id
+from logdirwatch.local.jvm import find_java
+from logdirwatch.model import topics
+from logdirwatch.plan.commands import Tools
+from logdirwatch.plan.settings import ToolSettings
+from logdirwatch.settings import KafkaSettings, Settings
+
+Now = Callable[[], int]
+
+
+class Examination:
+    """One run of all checks over one configuration."""
+
+    def __init__(self, settings: Settings, remarks: Iterable[str], now_ms: Now) -> None:
+        self._settings = settings
+        self._remarks = remarks
+        self._now_ms = now_ms
+        self._findings: list[Finding] = []
+        self._not_checked: dict[str, str] = {}
+        self._telemetry_id: str | None = None
+
+    def run(self) -> Report:
+        """Make every check."""
+        self._configuration()
+        self._findings += here.judge_java(_error_of(find_java))
+        self._folders()
+        events_partitions = self._telemetry()
+        self._findings += here.judge_slots(self._settings.stream.master, events_partitions)
+        if self._settings.stream.master is None:
+            self._not_checked["task_slots"] = "stream.master is null: the Spark that is given tells at start"
+        for name in self._settings.clusters:
+            self._cluster(name)
+        return Report(tuple(self._findings), self._not_checked)
+
+    def _configuration(self) -> None:
+        for remark in self._remarks:
+            what, _, remedy = remark.partition(": ")
+            self._find("configuration", "configuration", what, remedy or "see conf/reference.yaml")
+        error = _error_of(lambda: _senders(self._settings))
+        if error is not None:
+            what, _, remedy = str(error).rpartition("; ")
+            self._find("configuration", "notify.receivers", what or remedy, remedy)
+
+    def _folders(self) -> None:
+        settings = self._settings
+        chosen = [("home folder", str(settings.home_path), "home")]
+        if settings.tables.catalog is None:
+            chosen.append(("tables", settings.tables_path, "tables.path"))
+        chosen.append(("checkpoints", settings.checkpoints.path, "checkpoints.path"))
+        for name, path, setting in chosen:
+            if here.is_local(path):
+                self._findings += here.judge_folder(here.folder(name, path, setting))
+            else:
+                self._not_checked["folders"] = f"{setting} is an object store: Spark tells at start"
+
+    def _telemetry(self) -> int:
+        """Check the telemetry cluster; return the partitions of events that it has, or that it should have."""
+        settings = self._settings
+        partitions = settings.topics.events_partitions
+        try:
+            self._telemetry_id, facts = look.telemetry_facts(settings)
+        except UserError as error:
+            self._findings.append(connecting.unreachable("telemetry", "telemetry", str(error)))
+            for check in ("topics", "replication", "permissions", "telemetry_is_monitored"):
+                self._not_checked[check] = "the telemetry cluster does not answer"
+            return partitions
+        tools = Tools(ToolSettings(), settings.telemetry.bootstrap_servers)
+        self._findings += judge_telemetry.judge_topics(settings, facts)
+        self._findings += judge_telemetry.judge_replication(settings, facts)
+        self._findings += judge_telemetry.judge_permissions(facts, tools, _principal(settings.telemetry))
+        self._clock("telemetry", look.telemetry_clock(settings, self._now_ms))
+        events = facts.existing.get(topics.EVENTS)
+        return events.partitions if events else partitions
+
+    def _same_cluster(self, name: str) -> None:
+        if self._telemetry_id is not None and cluster_id(self._settings.clusters[name]) == self._telemetry_id:
+            self._find(
+                "telemetry_is_monitored",
+                f"cluster {name}",
+                "the telemetry topics lie on the watched cluster: when its disks fill, the alerts go down with it",
+                "point telemetry.bootstrap_servers at another Kafka, one small broker is enough, and make the topics "
+                "there with: logdirwatch topics create",
+            )
+
+    def _cluster(self, name: str) -> None:
+        cluster = self._settings.clusters[name]
+        try:
+            facts, clock = look.monitored(self._settings, name, self._now_ms)
+        except UserError as error:
+            self._findings.append(connecting.unreachable(f"cluster {name}", f"clusters.{name}", str(error)))
+            for check in ("permissions", "metadata_version", "offline_replica_count"):
+                self._not_checked[check] = f"cluster {name} does not answer"
+            return
+        self._same_cluster(name)
+        tools = Tools(cluster.tools, cluster.bootstrap_servers)
+        self._findings += judge_cluster.judge_brokers(facts)
+        self._findings += judge_cluster.judge_permissions(facts, tools, _principal(cluster))
+        self._findings += judge_cluster.judge_metadata_version(facts)
+        self._findings += judge_cluster.judge_offline_replica_count(facts)
+        if facts.metadata_version is None:
+            self._not_checked["metadata_version"] = f"cluster {name} does not tell it"
+        self._clock(f"cluster {name}", clock)
+
+    def _clock(self, where: str, clock: clocks.Clock | None) -> None:
+        if clock is None:
+            self._not_checked["clocks"] = f"{where} does not tell its time (the ACL Describe on the cluster is needed)"
+        else:
+            self._findings += clocks.judge_clock(clock)
+
+    def _find(self, check: str, where: str, what: str, remedy: str) -> None:
+        self._findings.append(Finding(check, where, what, remedy))
+
+
+def misconfigured(error: UserError, where: str = "configuration") -> Report:
+    """Return the report of a configuration that cannot be read: nothing else can be checked."""
+    finding = Finding(
+        "configuration",
+        where,
+        str(error),
+        "correct that key; all of them with their meaning: logdirwatch config reference",
+    )
+    return Report((finding,), {check: "the configuration cannot be read" for check in CHECKS if check != finding.check})
+
+
+def _error_of(look_for: Callable[[], object]) -> UserError | None:
+    try:
+        look_for()
+    except UserError as error:
+        return error
+    return None
+
+
+def _senders(settings: Settings) -> object:
+    if not settings.notify.receivers:
+        return None
+    from logdirwatch.notify.senders import senders  # noqa: PLC0415 - apprise takes a moment to import
+
+    return senders(settings.notify)
+
+
+def _principal(cluster: KafkaSettings) -> str | None:
+    return connecting.principal(kafka_clients.python_arguments(cluster))

@@ -1,0 +1,99 @@
+"""The machine it runs on: Java, Spark's task slots, the folders. Pure but for :func:`folder`."""
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from logdirwatch.doctor.findings import Finding
+from logdirwatch.errors import UserError
+from logdirwatch.jobs import checks
+from logdirwatch.report.units import human_bytes
+
+LEAST_FREE_BYTES = 1 << 30
+LEAST_FREE_RATIO = 0.05
+_SCHEME = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder as it was found: ``error`` is why nothing can be written, sizes are those of its file system."""
+
+    name: str
+    path: str
+    setting: str
+    error: str | None
+    free_bytes: int
+    total_bytes: int
+
+
+def is_local(path: str) -> bool:
+    """Whether a path is one of this machine's, not an object store's URL."""
+    return _SCHEME.match(path) is None
+
+
+def folder(name: str, path: str, setting: str) -> Folder:
+    """Look at a folder, or at where it is to be made: write a file and remove it."""
+    place = Path(path.removeprefix("file://").removeprefix("file:")).expanduser().absolute()
+    there = next(found for found in (place, *place.parents) if found.exists())
+    usage = shutil.disk_usage(there)
+    return Folder(name, str(place), setting, _write_error(there), usage.free, usage.total)
+
+
+def _write_error(place: Path) -> str | None:
+    try:
+        with tempfile.NamedTemporaryFile(dir=place, prefix=".logdirwatch-doctor-") as probe:
+            probe.write(b"doctor")
+            probe.flush()
+    except OSError as error:
+        return error.strerror or type(error).__name__
+    return None
+
+
+def judge_folder(found: Folder) -> Iterator[Finding]:
+    """Judge a folder: can it be written, and is there room."""
+    where = f"{found.name} {found.path}"
+    if found.error is not None:
+        yield Finding(
+            "folders",
+            where,
+            f"cannot be written: {found.error}",
+            f"let this user write there (chown, or mount it read-write), or point {found.setting} elsewhere",
+        )
+    elif found.free_bytes < LEAST_FREE_BYTES or found.free_bytes < LEAST_FREE_RATIO * found.total_bytes:
+        yield Finding(
+            "folders",
+            where,
+            f"only {human_bytes(found.free_bytes)} of {human_bytes(found.total_bytes)} are free",
+            f"make room or point {found.setting} at a larger disk; logdirwatch stops when it is full",
+        )
+
+
+def judge_java(error: UserError | None) -> Iterator[Finding]:
+    """Judge what was said when Java was looked for."""
+    if error is not None:
+        yield Finding(
+            "java",
+            "this machine",
+            str(error),
+            "install it (Debian, Ubuntu: apt install openjdk-17-jre-headless), or set JAVA_HOME to one",
+        )
+
+
+def judge_slots(master: str | None, events_partitions: int) -> Iterator[Finding]:
+    """Judge Spark's slots against the partitions that the fast lane holds for good; a cluster tells only itself."""
+    slots = checks.local_slots(master) if master else None
+    if slots is None:
+        return
+    needed = events_partitions + checks.SLOTS_FOR_OTHERS
+    try:
+        checks.check_slots(slots, events_partitions, others=True)
+    except UserError as error:
+        yield Finding(
+            "task_slots",
+            f"stream.master {master}",
+            str(error).removeprefix("stream: ").partition(";")[0],
+            f"set stream.master to local[{max(8, needed)},4] or more; slots may outnumber the cores",
+        )

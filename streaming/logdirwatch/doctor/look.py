@@ -1,0 +1,123 @@
+"""Asks both clusters what the checks judge. Connects, writes nothing."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeVar
+
+from kafka import KafkaAdminClient
+from kafka.errors import AuthorizationError, KafkaError, TopicAuthorizationFailedError, for_code
+
+from logdirwatch import kafka_clients, telemetry
+from logdirwatch.collect import records
+from logdirwatch.collect.admin import ASK_ERRORS, Admin
+from logdirwatch.collect.live import look
+from logdirwatch.collect.wire import Address, Wire, addresses
+from logdirwatch.doctor.clocks import Clock
+from logdirwatch.doctor.monitored import ClusterFacts
+from logdirwatch.doctor.telemetry import TelemetryFacts
+from logdirwatch.settings import KafkaSettings, Settings
+
+Now = Callable[[], int]
+Answer = TypeVar("Answer")
+
+
+class Monitored(NamedTuple):
+    """What a monitored cluster told; no clock where it does not tell its time."""
+
+    facts: ClusterFacts
+    clock: Clock | None
+
+
+def monitored(settings: Settings, name: str, now_ms: Now) -> Monitored:
+    """Ask a monitored cluster everything once; raises UserError when no broker answers."""
+
+    async def ask(admin: Admin, bootstrap: list[Address]) -> Monitored:
+        seen = await look(admin, bootstrap, now_ms)
+        brokers = {number: Address(node.host, node.port) for number, node in seen.nodes.items()}
+        level = await _metadata_level(admin, [*brokers.values(), *bootstrap])
+        facts = ClusterFacts(
+            name=name,
+            seen=seen,
+            kafka_versions={number: admin.kafka_version(address) for number, address in brokers.items()},
+            metadata_version=None if level is None else records.metadata_version(level),
+        )
+        return Monitored(facts, await _clock(admin, f"cluster {name}", bootstrap, now_ms))
+
+    return _asked(settings, settings.clusters[name], ask)
+
+
+def telemetry_clock(settings: Settings, now_ms: Now) -> Clock | None:
+    """Ask the telemetry cluster for its time; None where it does not tell."""
+
+    async def ask(admin: Admin, bootstrap: list[Address]) -> Clock | None:
+        return await _clock(admin, "telemetry", bootstrap, now_ms)
+
+    return _asked(settings, settings.telemetry, ask)
+
+
+async def _metadata_level(admin: Admin, candidates: list[Address]) -> int | None:
+    for address in candidates:
+        try:
+            return await admin.metadata_level(address)
+        except ASK_ERRORS:  # noqa: PERF203 - the next broker tells the same
+            continue
+    return None
+
+
+async def _clock(admin: Admin, where: str, candidates: list[Address], now_ms: Now) -> Clock | None:
+    for address in candidates:
+        asked_ms = now_ms()
+        try:
+            theirs_ms = (await admin.quorum(address)).leader_at_ms
+        except ASK_ERRORS:
+            continue
+        return None if theirs_ms is None else Clock(where, asked_ms, now_ms(), theirs_ms)
+    return None
+
+
+def _asked(
+    settings: Settings, cluster: KafkaSettings, ask: Callable[[Admin, list[Address]], Coroutine[Any, Any, Answer]]
+) -> Answer:
+    async def run() -> Answer:
+        wire = Wire(kafka_clients.python_arguments(cluster))
+        try:
+            admin = Admin(wire, settings.collect.request_timeout_ms, settings.collect.inventory_timeout_ms)
+            return await ask(admin, addresses(cluster.bootstrap_servers))
+        finally:
+            wire.close()
+
+    try:
+        return asyncio.run(run())
+    except ASK_ERRORS as error:
+        raise kafka_clients.unreachable(cluster, error) from None
+
+
+async def _answers(admin: Admin, bootstrap: list[Address]) -> None:
+    await admin.topology(bootstrap, lambda: 0)
+
+
+def telemetry_facts(settings: Settings) -> tuple[str, TelemetryFacts]:
+    """Ask the telemetry cluster for its id and its topics; raises UserError when it does not answer."""
+    _asked(settings, settings.telemetry, _answers)  # kafka-python's own client only says that it had no success
+    with kafka_clients.admin(settings.telemetry) as client:
+        try:
+            cluster = client.describe_cluster()
+            facts = TelemetryFacts(len(cluster["brokers"]), {}, {}, [], [])
+            for topic in telemetry.wanted(settings.topics):
+                facts = _with_topic(facts, client, topic.name)
+        except KafkaError as error:
+            raise kafka_clients.unreachable(settings.telemetry, error) from None
+    return str(cluster["cluster_id"]), facts
+
+
+def _with_topic(facts: TelemetryFacts, client: KafkaAdminClient, name: str) -> TelemetryFacts:
+    (described,) = client.describe_topics([name])
+    if described["error_code"]:
+        is_hidden = for_code(described["error_code"]) is TopicAuthorizationFailedError
+        return replace(facts, hidden=[*facts.hidden, name]) if is_hidden else facts
+    facts = replace(facts, operations={**facts.operations, name: described.get("authorized_operations")})
+    try:
+        return replace(facts, existing={**facts.existing, **telemetry.describe(client, [name])})
+    except AuthorizationError:
+        return replace(facts, no_configs=[*facts.no_configs, name])

@@ -1,0 +1,137 @@
+"""A monitored cluster: does every broker answer and tell what is asked, and which of Kafka's traps are in it. Pure."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from logdirwatch.collect.live import LiveCluster
+from logdirwatch.collect.mbeans import OFFLINE_REPLICA_COUNT_SINCE, release
+from logdirwatch.doctor.findings import Finding
+from logdirwatch.model.vocabulary import PollStatus
+from logdirwatch.plan import versions
+from logdirwatch.plan.commands import Tools
+from logdirwatch.report.words import some_of
+
+SEVERAL_DIRECTORIES_SINCE = "3.7-IV2"
+"""KAFKA-16606: below it, several log directories can lead to indefinite unavailability (Kafka's docs/upgrade.html)."""
+
+COUNT_BROKEN_SINCE = (3, 7)
+"""``OfflineReplicaCount`` compares an instance's class with its companion's there and is always 0; see kafka.md."""
+
+
+@dataclass(frozen=True)
+class ClusterFacts:
+    """What a monitored cluster answered, and the releases its brokers' API versions point to."""
+
+    name: str
+    seen: LiveCluster
+    kafka_versions: Mapping[int, str | None]
+    metadata_version: str | None
+
+
+def judge_brokers(facts: ClusterFacts) -> Iterator[Finding]:
+    """Judge whether each broker answers by itself: the collector asks every one."""
+    for number, answer in facts.seen.log_dirs.items():
+        node = facts.seen.nodes[number]
+        if answer.status in (PollStatus.OK, PollStatus.UNAUTHORIZED):
+            continue
+        if node.is_fenced:
+            what, remedy = "is fenced and does not answer", "start it; or unregister it when it is gone for good"
+        else:
+            what = f"does not answer at {node.host}:{node.port}: {answer.error}"
+            remedy = (
+                "let this machine reach that address (name service, firewall), or correct the broker's "
+                "advertised.listeners; every broker is asked by itself"
+            )
+        yield Finding("connectivity", f"cluster {facts.name}, broker {number}", what, remedy)
+
+
+def judge_permissions(facts: ClusterFacts, tools: Tools, principal: str | None) -> Iterator[Finding]:
+    """Judge whether the collector's user is told what it asks for."""
+    seen, who = facts.seen, principal or "the collector's user"
+    refused = [number for number, answer in seen.log_dirs.items() if answer.status is PollStatus.UNAUTHORIZED]
+    if refused:
+        yield Finding(
+            "permissions",
+            f"cluster {facts.name}",
+            f"{who} lacks the ACL Describe on the cluster: {_brokers(refused)} do not tell their log directories",
+            tools.allow(["Describe"], ["--cluster"], principal),
+        )
+    reticent = [number for number, answer in seen.log_dirs.items() if _hides_configs(seen, number, answer.status)]
+    if reticent:
+        yield Finding(
+            "permissions",
+            f"cluster {facts.name}",
+            f"{who} lacks the ACL DescribeConfigs on the cluster: {_brokers(reticent)} do not tell their configuration",
+            tools.allow(["DescribeConfigs"], ["--cluster"], principal),
+        )
+    if "GroupAuthorizationFailed" in seen.unknown.get("consumer groups", ""):
+        yield Finding(
+            "permissions",
+            f"cluster {facts.name}",
+            f"{who} lacks the ACL Describe on consumer groups: what they have still to read is not known, so no advice "
+            "spares it",
+            tools.allow(["Describe"], ["--group", "*"], principal),
+        )
+    yield from _topics(facts, tools, principal)
+
+
+def _hides_configs(seen: LiveCluster, broker: int, status: PollStatus) -> bool:
+    is_asked = status in (PollStatus.OK, PollStatus.UNAUTHORIZED)
+    return is_asked and broker not in seen.broker_configs and f"configs of broker {broker}" not in seen.unknown
+
+
+def _topics(facts: ClusterFacts, tools: Tools, principal: str | None) -> Iterator[Finding]:
+    seen, who = facts.seen, principal or "the collector's user"
+    if seen.topics is None:
+        return
+    listed = {topic.name for topic in seen.topics}
+    on_disk = {placed.topic for answer in seen.log_dirs.values() for d in answer.log_dirs for placed in d.replicas}
+    if hidden := sorted(on_disk - listed):
+        yield Finding(
+            "permissions",
+            f"cluster {facts.name}",
+            f"{who} lacks the ACL Describe on {len(hidden)} topics that lie on the disks, such as {hidden[0]}",
+            tools.allow(["Describe", "DescribeConfigs"], ["--topic", "*"], principal),
+        )
+    if untold := sorted(seen.topic_configs.failed):
+        yield Finding(
+            "permissions",
+            f"cluster {facts.name}",
+            f"{who} lacks the ACL DescribeConfigs on {len(untold)} topics, such as {untold[0]}",
+            tools.allow(["DescribeConfigs"], ["--topic", "*"], principal),
+        )
+
+
+def judge_metadata_version(facts: ClusterFacts) -> Iterator[Finding]:
+    """Judge whether the finalized ``metadata.version`` can do with several log directories a broker."""
+    several = [number for number, answer in facts.seen.log_dirs.items() if len(answer.log_dirs) > 1]
+    if several and versions.at_least(facts.metadata_version, SEVERAL_DIRECTORIES_SINCE) is False:
+        yield Finding(
+            "metadata_version",
+            f"cluster {facts.name}",
+            f"metadata.version is {facts.metadata_version} and {_brokers(several)} have several log directories: below "
+            f"{SEVERAL_DIRECTORIES_SINCE} a failing one can make partitions unavailable for good (KAFKA-16606)",
+            "bring all brokers to 3.8 or later, then kafka-features.sh --bootstrap-server ... upgrade --metadata 3.9; "
+            "it cannot be taken back",
+        )
+
+
+def judge_offline_replica_count(facts: ClusterFacts) -> Iterator[Finding]:
+    """Judge whether somebody may trust a gauge that cannot count."""
+    broken = [number for number, version in facts.kafka_versions.items() if _counts_nothing(version)]
+    if broken:
+        yield Finding(
+            "offline_replica_count",
+            f"cluster {facts.name}",
+            f"OfflineReplicaCount of {_brokers(broken)} is always 0: from 3.7 to 4.2 the gauge never counts",
+            "take it out of your own dashboards and alerts and use logdirwatch's counts, or bring the brokers to 4.3; "
+            "--ignore offline_replica_count once that is done",
+        )
+
+
+def _counts_nothing(version: str | None) -> bool:
+    return COUNT_BROKEN_SINCE <= release(version) < OFFLINE_REPLICA_COUNT_SINCE
+
+
+def _brokers(numbers: list[int]) -> str:
+    return f"broker{'s' if len(numbers) > 1 else ''} {some_of(sorted(numbers))}"

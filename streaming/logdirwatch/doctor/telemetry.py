@@ -1,0 +1,99 @@
+"""The telemetry cluster's topics: are they there, as they are needed, replicated, and allowed to be used. Pure."""
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from logdirwatch import telemetry
+from logdirwatch.doctor.findings import Finding
+from logdirwatch.model.topics import Topic
+from logdirwatch.plan.commands import Tools
+from logdirwatch.settings import Settings
+from logdirwatch.telemetry import Existing
+
+MIN_ISR = "min.insync.replicas"
+NEEDED = ("DESCRIBE", "READ", "WRITE")
+CREATE = "logdirwatch topics create"
+
+
+@dataclass(frozen=True)
+class TelemetryFacts:
+    """What the telemetry cluster tells of its topics.
+
+    ``operations`` are those that the user may do, where the cluster tells; ``hidden`` topics may not be described.
+    """
+
+    brokers: int
+    existing: Mapping[str, Existing] = field(default_factory=dict)
+    operations: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
+    hidden: Sequence[str] = ()
+    no_configs: Sequence[str] = ()
+
+
+def judge_topics(settings: Settings, facts: TelemetryFacts) -> Iterator[Finding]:
+    """Judge partitions, retention and compaction against what ``topics create`` makes."""
+    servers, factor = settings.telemetry.bootstrap_servers, settings.topics.replication_factor
+    missing = [topic.name for topic in telemetry.wanted(settings.topics) if _is_missing(topic, facts)]
+    if missing:
+        what = "does not exist" if len(missing) == 1 else "do not exist"
+        yield Finding("topics", ", ".join(missing), what, f"logdirwatch makes what is missing: {CREATE}")
+    for topic in telemetry.wanted(settings.topics):
+        existing = facts.existing.get(topic.name)
+        for difference in telemetry.differences(topic, existing, factor, servers) if existing else ():
+            yield Finding("topics", topic.name, difference.text, difference.command)
+
+
+def _is_missing(topic: Topic, facts: TelemetryFacts) -> bool:
+    return topic.name not in {*facts.existing, *facts.hidden, *facts.no_configs}
+
+
+def judge_replication(settings: Settings, facts: TelemetryFacts) -> Iterator[Finding]:
+    """Judge whether telemetry outlives a broker, and whether it can be written while one is away."""
+    server = f"--bootstrap-server {shlex.quote(settings.telemetry.bootstrap_servers)}"
+    single = [name for name, existing in facts.existing.items() if existing.replication_factor == 1]
+    if single and facts.brokers > 1:
+        yield Finding(
+            "replication",
+            ", ".join(single),
+            f"one replica on a cluster of {facts.brokers} brokers: what it holds is gone while that broker is",
+            f"set topics.replication_factor to {min(3, facts.brokers)} before topics are made; "
+            "kafka-reassign-partitions.sh adds replicas to those that exist",
+        )
+    for name, existing in facts.existing.items():
+        replicas, text = existing.replication_factor, existing.configs.get(MIN_ISR)
+        min_isr = int(text) if text and text.isdecimal() else 1
+        if min_isr >= replicas > 1 or min_isr > replicas:
+            what = "nothing can be written" if min_isr > replicas else "one broker away and nothing can be written"
+            wanted = max(1, replicas - 1)
+            yield Finding(
+                "replication",
+                name,
+                f"{MIN_ISR} {min_isr} with {replicas} replicas: {what}",
+                f"kafka-configs.sh {server} --alter --entity-type topics --entity-name {name} "
+                f"--add-config {MIN_ISR}={wanted}",
+            )
+
+
+def judge_permissions(facts: TelemetryFacts, tools: Tools, principal: str | None) -> Iterator[Finding]:
+    """Judge whether the user of the telemetry cluster may read, write and describe every topic."""
+    for name in facts.hidden:
+        yield _lacking(name, ["DESCRIBE", "READ", "WRITE", "DESCRIBE_CONFIGS"], tools, principal)
+    for name, allowed in facts.operations.items():
+        lacking = [] if allowed is None else [operation for operation in NEEDED if operation not in allowed]
+        lacking += ["DESCRIBE_CONFIGS"] if name in facts.no_configs else []
+        if lacking:
+            yield _lacking(name, lacking, tools, principal)
+
+
+def _lacking(name: str, operations: Sequence[str], tools: Tools, principal: str | None) -> Finding:
+    words = [_spelled(operation) for operation in operations]
+    return Finding(
+        "permissions",
+        f"telemetry topic {name}",
+        f"{principal or 'its user'} lacks the ACL {', '.join(words)} on topic {name}",
+        tools.allow(words, ["--topic", name], principal),
+    )
+
+
+def _spelled(operation: str) -> str:
+    return "".join(word.capitalize() for word in operation.split("_"))

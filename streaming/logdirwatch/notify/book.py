@@ -1,0 +1,123 @@
+"""Every group of every receiver: which alerts belong to it, what is due, what was told. Pure; time is an argument."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
+
+from logdirwatch.model.records import AlertRecord, NotificationRecord
+from logdirwatch.model.vocabulary import AlertStatus
+from logdirwatch.notify.groups import Group, Member, Message
+from logdirwatch.notify.routing import GroupKey, Router
+
+MemberOf = Callable[[AlertRecord], Member]
+"""Tells what people say of an alert now."""
+
+
+class Book:
+    """What all receivers were told, and what they are to be told.
+
+    An alert stays in the group in which a receiver was told of it, also when it gets louder or quieter: there its end
+    is told.
+    """
+
+    def __init__(self, router: Router, receivers: Iterable[str]) -> None:
+        self._router = router
+        self._receivers = frozenset(receivers)
+        self._groups: dict[GroupKey, Group] = {}
+        self._routed: dict[str, tuple[AlertRecord, tuple[GroupKey, ...]]] = {}
+
+    def remember(self, records: Iterable[NotificationRecord]) -> None:
+        """Take in what was told before the last restart; what of receivers that are gone is left out."""
+        for record in records:
+            if record.receiver not in self._receivers:
+                continue
+            group = self._group(GroupKey(record.receiver, record.route, tuple(record.group.items())))
+            group.told.update(record.told)
+            group.owed.update(record.owed)
+            group.sent_at_ms = max(filter(None, (group.sent_at_ms, record.sent_at_ms)), default=None)
+
+    def due(self, alerts: Iterable[AlertRecord], member_of: MemberOf, now_ms: int, busy: set[str]) -> list[Message]:
+        """Return what must be said now, at most one message to each receiver that is not busy, urgent ones first."""
+        members = self._members(alerts, member_of)
+        found: dict[str, Message] = {}
+        for key, group in list(self._groups.items()):
+            of_group = members.get(key, {})
+            if not of_group and group.is_empty:
+                del self._groups[key]
+            elif key.receiver not in busy:
+                message = group.due(of_group, self._router.timing(key), now_ms)
+                if message is not None and _comes_first(message, found.get(key.receiver)):
+                    found[key.receiver] = message
+        return list(found.values())
+
+    def delivered(self, message: Message) -> NotificationRecord:
+        """Note that a message arrived; return what must outlive a restart."""
+        group = self._group(message.group)
+        group.delivered(message)
+        return record_of(group)
+
+    def failed(self, message: Message) -> NotificationRecord | None:
+        """Note that a message did not arrive; return what must outlive a restart, if that is more than before."""
+        group = self._group(message.group)
+        return record_of(group) if group.failed(message) else None
+
+    def known(self) -> set[str]:
+        """Return the alerts that anybody takes for firing, or is still to be told of."""
+        return {name for group in self._groups.values() for name in chain(group.told, group.owed)}
+
+    def _members(self, alerts: Iterable[AlertRecord], member_of: MemberOf) -> dict[GroupKey, dict[str, Member]]:
+        placed, routed = self._placed(), self._routed
+        members: dict[GroupKey, dict[str, Member]] = {}
+        self._routed = {}
+        for alert in alerts:
+            self._routed[alert.alert_id] = routes = self._routes(alert, routed.get(alert.alert_id))
+            member = member_of(alert)
+            for key in _groups_of(routes[1], placed.get(alert.alert_id, {})):
+                members.setdefault(key, {})[alert.alert_id] = member
+        for key in members:
+            self._group(key)
+        return members
+
+    def _placed(self) -> dict[str, dict[str, GroupKey]]:
+        """Return the groups that know an alert, by alert and receiver."""
+        placed: dict[str, dict[str, GroupKey]] = {}
+        for key, group in self._groups.items():
+            for name in chain(group.told, group.owed):
+                placed.setdefault(name, {})[key.receiver] = key
+        return placed
+
+    def _routes(
+        self, alert: AlertRecord, known: tuple[AlertRecord, tuple[GroupKey, ...]] | None
+    ) -> tuple[AlertRecord, tuple[GroupKey, ...]]:
+        """Return where an alert goes now, as found before while it is the same record: most are, at every look."""
+        if known is not None and known[0] is alert:
+            return known
+        return alert, tuple(self._router.groups(alert)) if alert.status is AlertStatus.FIRING else ()
+
+    def _group(self, key: GroupKey) -> Group:
+        return self._groups.setdefault(key, Group(key))
+
+
+def _groups_of(routes: Iterable[GroupKey], placed: Mapping[str, GroupKey]) -> Iterator[GroupKey]:
+    yield from placed.values()
+    yield from (key for key in routes if key.receiver not in placed)
+
+
+def _comes_first(message: Message, other: Message | None) -> bool:
+    return other is None or _loudness(message) > _loudness(other)
+
+
+def _loudness(message: Message) -> int:
+    return max((member.alert.severity.rank for member in message.firing), default=-1)
+
+
+def record_of(group: Group) -> NotificationRecord:
+    """Return a group as the topic keeps it."""
+    return NotificationRecord(
+        version=1,
+        receiver=group.key.receiver,
+        route=group.key.route,
+        group=dict(group.key.values),
+        told=dict(group.told),
+        owed=sorted(group.owed),
+        sent_at_ms=group.sent_at_ms,
+    )

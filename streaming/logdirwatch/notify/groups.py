@@ -1,0 +1,210 @@
+"""One group of alerts and one receiver: what is news to it, and when it is told. Pure; time is an argument.
+
+::
+
+    nothing -- fires, after wait --> told -- more fires or something ends, after interval --> told
+       ^                              |   -- louder than anything told, after wait ---------> told
+       |                              |   -- still fires, after repeat ---------------------> told
+       +---- all of it ended ---------+
+
+An interval counts from the last message, a wait from the moment that the news was first seen.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
+
+from logdirwatch.decisions import Standing
+from logdirwatch.model.records import AlertRecord
+from logdirwatch.model.vocabulary import AlertStatus, Severity
+from logdirwatch.notify.routing import GroupKey, Timing
+
+
+class Reason(str, Enum):
+    """Why a message is sent."""
+
+    FIRST = "first"
+    MORE = "more"
+    LOUDER = "louder"
+    RESOLVED = "resolved"
+    REPEAT = "repeat"
+
+
+class Member(NamedTuple):
+    """An alert as it is now, and what people say of it."""
+
+    alert: AlertRecord
+    standing: Standing = Standing()
+
+    @property
+    def fires(self) -> bool:
+        """Whether it is open."""
+        return self.alert.status is AlertStatus.FIRING
+
+
+class Message(NamedTuple):
+    """What one receiver is told of one group: what fires, loudest first, and what ended since it was told.
+
+    ``spoken`` is the severity that the receiver knows an alert by, where it was told before.
+    """
+
+    group: GroupKey
+    reason: Reason
+    at_ms: int
+    firing: tuple[Member, ...]
+    ended: tuple[AlertRecord, ...]
+    spoken: Mapping[str, Severity]
+
+
+@dataclass
+class Group:
+    """What a receiver was told of a group, and since when there is news for it."""
+
+    key: GroupKey
+    told: dict[str, Severity] = field(default_factory=dict)
+    owed: set[str] = field(default_factory=set)
+    sent_at_ms: int | None = None
+    news_since_ms: int | None = None
+    urgent_since_ms: int | None = None
+
+    def due(self, members: Mapping[str, Member], timing: Timing, now_ms: int) -> Message | None:
+        """Return what must be said now; None while there is no news, or it waits."""
+        self._forget(members, timing, now_ms)
+        new, louder, ended = _new(self, members), _louder(self, members, timing), _ended(self, members)
+        is_urgent = self._is_urgent(*new, *louder)
+        self.news_since_ms = _since(self.news_since_ms, bool(new or louder or ended), now_ms)
+        self.urgent_since_ms = _since(self.urgent_since_ms, is_urgent, now_ms)
+        reason = _named(new, louder, self.told, is_urgent=is_urgent)
+        if reason is None and not ended:
+            return self._repeat(members, timing, now_ms)
+        if not self._is_time(timing, now_ms):
+            return None
+        return self._message(reason or Reason.RESOLVED, members, ended, timing, now_ms)
+
+    def delivered(self, message: Message) -> None:
+        """Note that a message arrived."""
+        for alert in message.ended:
+            self.told.pop(alert.alert_id, None)
+            self.owed.discard(alert.alert_id)
+        for member in message.firing:
+            self.told[member.alert.alert_id] = member.alert.severity
+            self.owed.discard(member.alert.alert_id)
+        self.sent_at_ms = message.at_ms
+        self.news_since_ms = self.urgent_since_ms = None
+
+    def failed(self, message: Message) -> bool:
+        """Note that a message did not arrive: what is new in it stays owed, also when it ends meanwhile.
+
+        Tell whether anything is owed that was not before.
+        """
+        before = set(self.owed)
+        self.owed |= {m.alert.alert_id for m in message.firing if m.alert.alert_id not in self.told}
+        return self.owed != before
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the receiver takes nothing for firing, and nothing is owed to it."""
+        return not (self.told or self.owed)
+
+    def _forget(self, members: Mapping[str, Member], timing: Timing, now_ms: int) -> None:
+        """Let go of what the topic does not know any more, hand on what merged, and note what got quieter."""
+        for name in [name for name in (*self.told, *self.owed) if name not in members]:
+            self.told.pop(name, None)
+            self.owed.discard(name)
+        self.owed = {name for name in self.owed if not (members[name].fires and not _is_told_of(members[name]))}
+        if timing.keeps_alive:
+            return  # it knows alerts one by one, each by its severity
+        for name in list(self.told):
+            self._hand_on(name, members)
+        if now_ms - (self.sent_at_ms or 0) < timing.interval_ms:
+            return
+        for name, severity in self.told.items():
+            alert = members[name].alert
+            if members[name].fires and alert.severity.rank < severity.rank:
+                self.told[name] = alert.severity
+
+    def _hand_on(self, name: str, members: Mapping[str, Member]) -> None:
+        """Take an alert that merged into another one of the group for that one: nobody is told of it twice."""
+        other = members[name].alert.merged_into
+        if members[name].fires or other is None or other not in members:
+            return
+        severity = self.told.pop(name)
+        known = self.told.get(other)
+        self.told[other] = severity if known is None or known.rank < severity.rank else known
+
+    def _is_urgent(self, *news: Member) -> bool:
+        """Whether any is louder than all told; what ended counts until that is told, or a flap would be a storm."""
+        loudest = max((severity.rank for severity in set(self.told.values())), default=-1)
+        return any(severity.rank > loudest for severity in {member.alert.severity for member in news})
+
+    def _is_time(self, timing: Timing, now_ms: int) -> bool:
+        if self.urgent_since_ms is not None and now_ms - self.urgent_since_ms >= timing.wait_ms:
+            return True
+        if self.news_since_ms is None or now_ms - self.news_since_ms < timing.wait_ms:
+            return False
+        return self.sent_at_ms is None or now_ms - self.sent_at_ms >= timing.interval_ms
+
+    def _repeat(self, members: Mapping[str, Member], timing: Timing, now_ms: int) -> Message | None:
+        reminding = [m for m in map(members.__getitem__, self.told) if m.fires and _reminds(m, timing)]
+        if not reminding or now_ms - (self.sent_at_ms or 0) < timing.repeat_ms:
+            return None
+        return self._message(Reason.REPEAT, members, [], timing, now_ms)
+
+    def _message(
+        self, reason: Reason, members: Mapping[str, Member], ended: Iterable[AlertRecord], timing: Timing, now_ms: int
+    ) -> Message:
+        firing = [member for member in members.values() if member.fires and self._shows(member, timing)]
+        firing.sort(key=lambda m: (-m.alert.severity.rank, m.alert.opened_at_ms, m.alert.alert_id))
+        return Message(self.key, reason, now_ms, tuple(firing), tuple(ended), dict(self.told))
+
+    def _shows(self, member: Member, timing: Timing) -> bool:
+        if member.alert.alert_id in self.told:
+            return timing.keeps_alive or member.standing.silenced is None
+        return _is_told_of(member)
+
+
+def _new(group: Group, members: Mapping[str, Member]) -> list[Member]:
+    return [m for name, m in members.items() if name not in group.told and m.fires and _is_told_of(m)]
+
+
+def _louder(group: Group, members: Mapping[str, Member], timing: Timing) -> list[Member]:
+    """Return what is louder than it was told; a receiver that keeps alerts alive is told of quieter ones, too."""
+    spoken = ((members[name], severity) for name, severity in group.told.items())
+    return [
+        member
+        for member, severity in spoken
+        if member.fires
+        and (
+            (member.alert.severity.rank > severity.rank and member.standing.silenced is None)
+            or (timing.keeps_alive and member.alert.severity is not severity)
+        )
+    ]
+
+
+def _ended(group: Group, members: Mapping[str, Member]) -> list[AlertRecord]:
+    known = {*group.told, *group.owed}
+    return [member.alert for name, member in members.items() if name in known and not member.fires]
+
+
+def _is_told_of(member: Member) -> bool:
+    """Whether an alert of which a receiver knows nothing is told: not if somebody silenced or acknowledged it."""
+    return member.standing.silenced is None and member.standing.acknowledged is None
+
+
+def _reminds(member: Member, timing: Timing) -> bool:
+    return timing.keeps_alive or _is_told_of(member)
+
+
+def _named(new: list[Member], louder: list[Member], told: Mapping[str, Severity], *, is_urgent: bool) -> Reason | None:
+    if not told and new:
+        return Reason.FIRST
+    if louder or is_urgent:
+        return Reason.LOUDER
+    return Reason.MORE if new else None
+
+
+def _since(before_ms: int | None, is_so: bool, now_ms: int) -> int | None:
+    if not is_so:
+        return None
+    return now_ms if before_ms is None else before_ms

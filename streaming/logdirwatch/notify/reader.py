@@ -1,0 +1,107 @@
+"""Reads the alerts and what people said of them: everything once, then what comes."""
+
+import contextlib
+from collections.abc import Iterable
+
+import msgspec
+from kafka import KafkaConsumer, TopicPartition
+from kafka.consumer.fetcher import ConsumerRecord
+
+from logdirwatch import kafka_clients
+from logdirwatch.decisions import Said
+from logdirwatch.errors import UserError
+from logdirwatch.model import topics
+from logdirwatch.model.records import AlertRecord, NotificationRecord
+from logdirwatch.model.vocabulary import AlertStatus
+from logdirwatch.notify.groups import Member
+from logdirwatch.notify.heartbeats import Switch
+from logdirwatch.report.folding import Message, is_heartbeat, latest_alerts, latest_decisions
+from logdirwatch.settings import KafkaSettings
+
+TOPICS = (topics.ALERTS, topics.DECISIONS)
+POLL_MS = 500
+
+
+class Reader:
+    """What the topics say of alerts, folded; heartbeats go to the switch. Not for several threads."""
+
+    def __init__(self, switch: Switch, longest_ms: int) -> None:
+        self._switch = switch
+        self._longest_ms = longest_ms
+        self._alerts = latest_alerts()
+        self._decisions = latest_decisions()
+        self._said = Said((), longest_ms)
+        self._firing: dict[str, AlertRecord] = {}
+        self._assigned: set[TopicPartition] = set()
+        self._ends: dict[TopicPartition, int] | None = None
+
+    def start(self, client: KafkaConsumer) -> None:
+        """Begin at the beginning of both topics; raises UserError when one does not exist, KafkaError otherwise."""
+        partitions = [part for topic in TOPICS for part in _partitions(client, topic)]
+        begins, ends = client.beginning_offsets(partitions), client.end_offsets(partitions)
+        client.assign(partitions)
+        self._assigned = set(partitions)
+        for part, offset in begins.items():
+            client.seek(part, offset)
+        self._ends = {part: end for part, end in ends.items() if end > begins[part]}
+
+    def poll(self, client: KafkaConsumer, now_ms: int) -> bool:
+        """Take in what came within half a second; tell whether all that was there at the start is read."""
+        if self._assigned != {part for topic in TOPICS for part in _partitions(client, topic)}:
+            self.start(client)  # a topic was given more partitions
+        for records in client.poll(timeout_ms=POLL_MS).values():
+            for record in records:
+                self._take(record, now_ms)
+        if self._ends:
+            self._ends = {part: end for part, end in self._ends.items() if client.position(part) < end}
+        return self._ends == {}
+
+    def alerts(self, known: Iterable[str]) -> list[AlertRecord]:
+        """Return every alert that fires, and those of ``known`` as they are now."""
+        ended = (self._alerts.get(name) for name in known if name not in self._firing)
+        return [*self._firing.values(), *(alert for alert in ended if alert is not None)]
+
+    def member_of(self, alert: AlertRecord, now_ms: int) -> Member:
+        """Return an alert with what people say of it now."""
+        return Member(alert, self._said.standing(alert, self._alerts.severities(alert.alert_id), now_ms))
+
+    def _take(self, record: ConsumerRecord, now_ms: int) -> None:
+        message = Message(record.key, record.value)
+        if record.topic == topics.DECISIONS:
+            if self._decisions.take(message) is not None:
+                self._said = Said(self._decisions.records, self._longest_ms)
+            return
+        alert = self._alerts.take(message)
+        if alert is None:
+            if message.value is None:
+                self._firing.pop((message.key or b"").decode(errors="replace"), None)
+        elif is_heartbeat(alert):
+            self._heartbeat(alert, record, now_ms)
+        elif alert.status is AlertStatus.FIRING:
+            self._firing[alert.alert_id] = alert
+        else:
+            self._firing.pop(alert.alert_id, None)
+
+    def _heartbeat(self, heartbeat: AlertRecord, record: ConsumerRecord, now_ms: int) -> None:
+        was_there = (self._ends or {}).get(TopicPartition(record.topic, record.partition), 0)
+        if record.offset < was_there:
+            self._switch.history(heartbeat)
+        else:
+            self._switch.hear(heartbeat, now_ms)
+
+
+def _partitions(client: KafkaConsumer, topic: str) -> list[TopicPartition]:
+    numbers = client.partitions_for_topic(topic)
+    if not numbers:
+        raise UserError(f"topic {topic} does not exist; make it with: logdirwatch topics create")
+    return [TopicPartition(topic, number) for number in sorted(numbers)]
+
+
+def told_before(settings: KafkaSettings) -> list[NotificationRecord]:
+    """Return what was told before, the last word of each group; UserError when the topic cannot be read."""
+    decoder = msgspec.json.Decoder(NotificationRecord)
+    found = []
+    for record in kafka_clients.latest_by_key(kafka_clients.read_all(settings, topics.NOTIFICATIONS)).values():
+        with contextlib.suppress(msgspec.MsgspecError):  # of another version: it is told anew
+            found.append(decoder.decode(record.value))
+    return found

@@ -1,0 +1,110 @@
+"""Which alerts go to whom, and which of them make one message. Pure."""
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from logdirwatch.model.identity import identity
+from logdirwatch.model.records import AlertRecord
+from logdirwatch.model.vocabulary import NO_CLUSTER
+from logdirwatch.notify.settings import GroupBy, NotifySettings, RouteSettings
+
+TO_ALL = "all"
+"""The name of the route that holds where none is configured."""
+
+
+class Timing(NamedTuple):
+    """When a group speaks, in milliseconds; one that ``keeps_alive`` is told again whatever people said of it."""
+
+    wait_ms: int
+    interval_ms: int
+    repeat_ms: int
+    keeps_alive: bool = False
+
+
+class GroupKey(NamedTuple):
+    """The alerts that make one message to one receiver."""
+
+    receiver: str
+    route: str
+    values: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        return "/".join((self.receiver, self.route, *(f"{name}={value}" for name, value in self.values)))
+
+    @property
+    def fixed_id(self) -> str:
+        """What names the group to a service that keeps incidents: the same for good."""
+        return identity(self.receiver, self.route, *(part for pair in self.values for part in pair))
+
+
+class Router:
+    """Leads alerts to groups, as configured.
+
+    A receiver with several URLs is reached in several ways, each told on its own: one may be away.
+    """
+
+    def __init__(
+        self, settings: NotifySettings, ways: Mapping[str, Sequence[str]], keeping_alive: Container[str]
+    ) -> None:
+        """``ways`` are the ways to each receiver, those in ``keeping_alive`` group and repeat by themselves."""
+        self._settings = settings
+        self._ways = ways
+        self._keeping_alive = keeping_alive
+        routes = settings.routes or (RouteSettings(name=TO_ALL, receivers=tuple(settings.receivers)),)
+        self._routes = [(route.name or str(number), route) for number, route in enumerate(routes)]
+
+    def groups(self, alert: AlertRecord) -> Iterator[GroupKey]:
+        """Return the groups that an alert belongs to, at most one of each receiver.
+
+        What is about logdirwatch itself, and so about every cluster, goes along every route that fits otherwise.
+        """
+        reached: set[str] = set()
+        for name, route in self._routes:
+            if not _fits(route, alert):
+                continue
+            for way in (way for receiver in route.receivers for way in self._ways[receiver]):
+                if way not in reached:
+                    reached.add(way)
+                    yield GroupKey(way, name, self._values(way, route, alert))
+            if not (route.goes_on or alert.cluster == NO_CLUSTER):
+                return
+
+    def timing(self, key: GroupKey) -> Timing:
+        """Return when a group speaks; one whose route is not configured any more keeps to the general times."""
+        settings = self._settings
+        if key.receiver in self._keeping_alive:
+            return Timing(0, 0, settings.resend_interval_ms, keeps_alive=True)
+        route = dict(self._routes).get(key.route, RouteSettings())
+        return Timing(
+            _first(route.group_wait_ms, settings.group_wait_ms),
+            _first(route.group_interval_ms, settings.group_interval_ms),
+            _first(route.repeat_interval_ms, settings.repeat_interval_ms),
+        )
+
+    def _values(self, way: str, route: RouteSettings, alert: AlertRecord) -> tuple[tuple[str, str], ...]:
+        if way in self._keeping_alive:
+            return ()
+        chosen = self._settings.group_by if route.group_by is None else route.group_by
+        return tuple((name, _value(alert, name)) for name in chosen)
+
+
+def _fits(route: RouteSettings, alert: AlertRecord) -> bool:
+    if alert.severity.rank < route.severity.rank or not fnmatchcase(alert.rule, route.rule):
+        return False
+    return alert.cluster == NO_CLUSTER or fnmatchcase(alert.cluster, route.cluster)
+
+
+def _value(alert: AlertRecord, name: GroupBy) -> str:
+    found: Mapping[GroupBy, str | int | None] = {
+        "cluster": alert.cluster,
+        "broker": alert.broker,
+        "log_dir": alert.log_dir,
+        "rule": alert.rule,
+    }
+    value = found[name]
+    return "*" if value is None else str(value)
+
+
+def _first(value: int | None, otherwise: int) -> int:
+    return otherwise if value is None else value

@@ -1,0 +1,138 @@
+"""The loop of ``logdirwatch notify``: reads, asks the book what is due, hands it over, and keeps what was told."""
+
+import threading
+from collections.abc import Callable, Iterable
+
+import msgspec
+import structlog
+from kafka import KafkaConsumer
+from kafka.errors import KafkaError
+
+from logdirwatch import kafka_clients
+from logdirwatch.collect.backoff import Backoff
+from logdirwatch.collect.buffer import Outgoing
+from logdirwatch.collect.publish import Publisher
+from logdirwatch.errors import UserError
+from logdirwatch.kafka_clients import one_line
+from logdirwatch.model import topics
+from logdirwatch.model.records import AlertRecord, NotificationRecord
+from logdirwatch.notify.book import Book
+from logdirwatch.notify.delivery import Delivery
+from logdirwatch.notify.groups import Member, Message
+from logdirwatch.notify.heartbeats import Switch
+from logdirwatch.notify.pinger import Pinger
+from logdirwatch.notify.reader import Reader, told_before
+from logdirwatch.notify.routing import GroupKey, Router
+from logdirwatch.notify.senders import Sender
+from logdirwatch.settings import Settings
+
+log = structlog.get_logger(__name__)
+
+TICK_S = 0.5
+STOP_S = 10.0
+
+
+class Notifier:
+    """Tells receivers of alerts until it is stopped, also while the telemetry cluster is away: then of just that."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        senders: dict[str, dict[str, Sender]],
+        publisher: Publisher,
+        now_ms: Callable[[], int],
+    ) -> None:
+        notify = settings.notify
+        ways = {name: sender for of_receiver in senders.values() for name, sender in of_receiver.items()}
+        keeping_alive = {name for name, sender in ways.items() if sender.keeps_alive}
+        router = Router(notify, {name: tuple(found) for name, found in senders.items()}, keeping_alive)
+        self._settings = settings
+        self._now_ms = now_ms
+        self._publisher = publisher
+        self._book = Book(router, ways)
+        self._switch = Switch(notify.heartbeat, settings.clusters, now_ms())
+        self._reader = Reader(self._switch, settings.decisions.longest_ms)
+        self._delivery = Delivery(ways, notify.backoff_max_ms)
+        self._pinger = Pinger(notify.heartbeat, notify.send_timeout_ms)
+        self._backoff = Backoff(notify.backoff_max_ms)
+        self._is_ready = False
+
+    def run(self, stop: threading.Event) -> None:
+        """Run until ``stop`` is set; what is on its way then is waited for."""
+        while not stop.is_set():
+            self._read(stop)
+        self._delivery.stop(STOP_S)
+        self._note_finished()
+        self._pinger.stop()
+
+    def _read(self, stop: threading.Event) -> None:
+        """Read until ``stop`` is set or the telemetry cluster cannot be read."""
+        try:
+            with kafka_clients.consumer(self._settings.telemetry, auto_offset_reset="earliest") as client:
+                self._follow(client, stop)
+        except (UserError, KafkaError) as error:
+            self._away(error, stop)
+
+    def _follow(self, client: KafkaConsumer, stop: threading.Event) -> None:
+        self._reader.start(client)
+        while not stop.is_set():
+            if self._reader.poll(client, self._now_ms()) and not self._is_ready:
+                self._begin()
+            self._can_read()
+            self._tick()
+
+    def _can_read(self) -> None:
+        if self._backoff.is_away:
+            log.warning("telemetry cluster can be read again")
+        self._backoff.worked()
+
+    def _begin(self) -> None:
+        """Everything is read: from here on what fires and was not told is news, whenever it began."""
+        self._book.remember(told_before(self._settings.telemetry))
+        self._switch.remember(self._book.known())
+        self._is_ready = True
+        log.info("reading what comes", firing=len(self._reader.alerts(())), known=len(self._book.known()))
+
+    def _away(self, error: BaseException, stop: threading.Event) -> None:
+        if not self._backoff.is_away:
+            log.warning("telemetry cluster cannot be read; the dead man's switch runs on", error=one_line(error))
+        again_ms = self._now_ms() + self._backoff.failed()
+        while self._now_ms() < again_ms and not stop.wait(TICK_S):
+            self._tick()
+
+    def _tick(self) -> None:
+        self._note_finished()
+        now_ms = self._now_ms()
+        for message in self._book.due(self._alerts(now_ms), self._member_of, now_ms, self._delivery.busy(now_ms)):
+            self._delivery.start(message)
+        self._pinger.tick(now_ms, is_well=self._is_ready and self._switch.all_is_well(now_ms))
+
+    def _alerts(self, now_ms: int) -> Iterable[AlertRecord]:
+        read = self._reader.alerts(self._book.known()) if self._is_ready else []
+        return [*read, *self._switch.alerts(now_ms)]
+
+    def _member_of(self, alert: AlertRecord) -> Member:
+        return self._reader.member_of(alert, self._now_ms())
+
+    def _note_finished(self) -> None:
+        for message, arrived in self._delivery.finished(self._now_ms()):
+            record = self._book.delivered(message) if arrived else self._book.failed(message)
+            if arrived:
+                _log_told(message)
+            if record is not None:
+                self._publisher.put([_outgoing(message.group, record)])
+
+
+def _log_told(message: Message) -> None:
+    log.info(
+        "told",
+        receiver=message.group.receiver,
+        group=str(message.group),
+        reason=message.reason.value,
+        firing=len(message.firing),
+        ended=len(message.ended),
+    )
+
+
+def _outgoing(key: GroupKey, record: NotificationRecord) -> Outgoing:
+    return Outgoing(topics.NOTIFICATIONS, str(key).encode(), msgspec.json.encode(record))

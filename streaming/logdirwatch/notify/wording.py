@@ -1,0 +1,92 @@
+"""A message in words: a title of one line and a text. Pure."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from logdirwatch.decisions import Standing
+from logdirwatch.model.records import AlertRecord
+from logdirwatch.model.vocabulary import Severity
+from logdirwatch.notify.groups import Message, Reason
+from logdirwatch.report.handling import marks
+from logdirwatch.report.units import human_ago
+from logdirwatch.report.words import change, place, short_id
+
+LISTED = 10
+"""Alerts that a message lists; the rest is counted."""
+SUMMARY_CHARACTERS = 400
+
+
+class Text(NamedTuple):
+    """A message as people read it; ``severity`` is None when nothing of it fires."""
+
+    title: str
+    body: str
+    severity: Severity | None
+
+
+def text_of(message: Message) -> Text:
+    """Return a message in words."""
+    firing, ended = message.firing, message.ended
+    severity = firing[0].alert.severity if firing else None
+    lines = [*_firing(message), *_ended(ended, has_firing=bool(firing))]
+    return Text(_title(message, severity), "\n".join(lines), severity)
+
+
+def _title(message: Message, severity: Severity | None) -> str:
+    alerts = [member.alert for member in message.firing] or list(message.ended)
+    word = f"[{severity}]" if severity else "[resolved]"
+    again = " (still)" if message.reason is Reason.REPEAT else ""
+    if len(alerts) == 1:
+        return f"{word}{again} {alerts[0].rule}: {_place(alerts[0])}"
+    rules = sorted({str(alert.rule) for alert in alerts})
+    return f"{word}{again} {len(alerts)} alerts: {_common_place(alerts)}: {', '.join(rules)}"
+
+
+def _firing(message: Message) -> Iterator[str]:
+    shown = message.firing[:LISTED]
+    for member in shown:
+        alert = member.alert
+        opened = f"opened {human_ago(alert.opened_at_ms, message.at_ms)}, {short_id(alert.alert_id)}"
+        yield ", ".join(filter(None, (f"{alert.severity} {alert.rule} {_place(alert)}", _status(alert), opened)))
+        yield f"  {_short(alert.summary)}{_said(member.standing)}"
+    if len(message.firing) > len(shown):
+        yield f"and {len(message.firing) - len(shown)} more; all of them: logdirwatch alerts"
+
+
+def _ended(ended: Sequence[AlertRecord], *, has_firing: bool) -> Iterator[str]:
+    if ended and has_firing:
+        yield "over:"
+    for alert in ended[:LISTED]:
+        why = f" ({alert.reason})" if alert.reason else ""
+        yield f"resolved{why} {alert.rule} {_place(alert)}, {short_id(alert.alert_id)}"
+        yield f"  {_short(alert.summary)}"
+    if len(ended) > LISTED:
+        yield f"and {len(ended) - LISTED} more resolved; all of them: logdirwatch alerts --all"
+
+
+def _place(alert: AlertRecord) -> str:
+    return place(alert.cluster, alert.broker, alert.log_dir)
+
+
+def _common_place(alerts: Iterable[AlertRecord]) -> str:
+    """Return where all of them are, as far as they agree."""
+    places = [(alert.cluster, alert.broker, alert.log_dir) for alert in alerts]
+    clusters, brokers, log_dirs = map(set, zip(*places, strict=True))
+    if len(clusters) > 1:
+        return f"{len(clusters)} clusters"
+    broker = next(iter(brokers)) if len(brokers) == 1 else None
+    return place(
+        next(iter(clusters)), broker, next(iter(log_dirs)) if broker is not None and len(log_dirs) == 1 else None
+    )
+
+
+def _status(alert: AlertRecord) -> str:
+    return change(alert.from_status, alert.to_status, alert.cause)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= SUMMARY_CHARACTERS else f"{text[:SUMMARY_CHARACTERS]}..."
+
+
+def _said(standing: Standing) -> str:
+    return "".join(f" [{mark}]" for mark in marks(standing))

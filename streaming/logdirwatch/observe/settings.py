@@ -1,0 +1,22 @@
+"""Where a command listens for Prometheus."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+
+def address(listen: str) -> tuple[str, int]:
+    """Return host and port of ``host:port`` or ``[host]:port``."""
+    host, _, port = listen.rpartition(":")
+    return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def _listen(text: str) -> str:
+    host, sign, port = text.rpartition(":")
+    if not (host and sign and port.isdecimal() and int(port) < 65_536):
+        msg = "expected host:port, such as 127.0.0.1:9464; [::1]:9464 for IPv6"
+        raise ValueError(msg)
+    return text
+
+
+Listen = Annotated[str, AfterValidator(_listen)]

@@ -1,0 +1,139 @@
+"""The stream's metrics: how each query fares, what it has not read, what it refused, and which alerts are open."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from logdirwatch.jobs.recommend import OpenAlerts
+from logdirwatch.jobs.runner import Runner, Supervised
+from logdirwatch.pipeline.meter import Standing
+from logdirwatch.pipeline.watch import Watched
+
+STUCK_AFTER_S = 120.0
+"""Starting a query takes that long at worst."""
+
+Reading = Callable[[Mapping[str, Any]], float | None]
+_GAUGES: dict[str, tuple[str, Reading]] = {
+    "batch_seconds": ("How long the last batch took", lambda p: _seconds(p["durationMs"].get("triggerExecution"))),
+    "input_rows_per_second": ("Rows that came in, by the last batch", lambda p: _finite(p.get("inputRowsPerSecond"))),
+    "batch": ("Number of the last batch", lambda p: p["batchId"]),
+    "state_rows": ("Keys in the query's state", lambda p: _state(p, "numRowsTotal")),
+    "state_bytes": ("Memory that the state takes", lambda p: _state(p, "memoryUsedBytes")),
+}
+
+
+class StreamMetrics(Collector):
+    """Reads the queries' progress, and what the stream's looks at itself found, when it is asked."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self._lock = threading.Lock()
+        self._alerts: OpenAlerts | None = None
+        self.watched: Mapping[str, Watched] = {}
+
+    def note_alerts(self, found: OpenAlerts) -> None:
+        """Take note of the alerts that are open now."""
+        with self._lock:
+            self._alerts = found
+
+    def is_ill(self) -> str | None:
+        """Say that nobody looks after the queries: Spark's JVM does not answer."""
+        idle_s = time.monotonic() - self._runner.looked_s
+        return f"nobody looked after the queries for {idle_s:.0f} s" if idle_s > STUCK_AFTER_S else None
+
+    def is_unready(self) -> str | None:
+        """Say which queries do not run."""
+        supervised = self._runner.supervised
+        down = [one.name for one in supervised if not _is_active(one)]
+        return f"not running: {', '.join(down) or 'nothing started yet'}" if down or not supervised else None
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the metrics of this moment."""
+        supervised = list(self._runner.supervised)
+        active = GaugeMetricFamily("logdirwatch_query_active", "Whether a query runs", labels=["query"])
+        failures = CounterMetricFamily("logdirwatch_query_failures", "Times that a query failed", labels=["query"])
+        for one in supervised:
+            active.add_metric([one.name], float(_is_active(one)))
+            failures.add_metric([one.name], one.failed)
+        yield active
+        yield failures
+        yield from _of_progress({one.name: _progress(one) for one in supervised})
+        yield from self._behind()
+        yield from self._open()
+
+    def _behind(self) -> Iterator[Metric]:
+        lag = GaugeMetricFamily(
+            "logdirwatch_query_lag_seconds", "How long ago a query had read all that there was", labels=["query"]
+        )
+        behind = GaugeMetricFamily(
+            "logdirwatch_query_behind_records", "Records that a query has not read", labels=["query", "topic"]
+        )
+        rejected = CounterMetricFamily(
+            "logdirwatch_rejected_records", "Records that could not be believed", labels=["query", "topic"]
+        )
+        for name, watched in sorted(self.watched.items()):
+            standing = watched.standing if watched.teller.is_measured else None
+            if standing is not None and standing.lag_ms is not None:
+                lag.add_metric([name], standing.lag_ms / 1000)
+            for topic, count in sorted(_behind_of(standing).items()):
+                behind.add_metric([name, topic], count)
+            for topic, count in sorted(watched.rejected.items()):
+                rejected.add_metric([name, topic], count)
+        yield lag
+        yield behind
+        yield rejected
+
+    def _open(self) -> Iterator[Metric]:
+        firing = GaugeMetricFamily("logdirwatch_alerts_firing", "Open alerts", labels=["cluster", "rule", "severity"])
+        with self._lock:
+            for labels, count in sorted((self._alerts or Counter()).items()):
+                firing.add_metric(list(labels), count)
+        yield firing
+
+
+def _behind_of(standing: Standing | None) -> Mapping[str, int]:
+    return {} if standing is None or standing.behind is None else standing.behind
+
+
+def _of_progress(progress: Mapping[str, Mapping[str, Any] | None]) -> Iterator[Metric]:
+    for name, (text, reading) in _GAUGES.items():
+        gauge = GaugeMetricFamily(f"logdirwatch_query_{name}", text, labels=["query"])
+        for query, last in progress.items():
+            value = None if last is None else reading(last)
+            if value is not None:
+                gauge.add_metric([query], value)
+        yield gauge
+
+
+def _is_active(one: Supervised) -> bool:
+    try:
+        return one.query is not None and bool(one.query.isActive)
+    except (Py4JError, ConnectionError):
+        return False
+
+
+def _progress(one: Supervised) -> Mapping[str, Any] | None:
+    try:
+        return None if one.query is None else one.query.lastProgress
+    except (Py4JError, PySparkException, ConnectionError):
+        return None
+
+
+def _state(progress: Mapping[str, Any], name: str) -> float | None:
+    operators = progress.get("stateOperators") or []
+    return sum(operator[name] for operator in operators) if operators else None
+
+
+def _seconds(duration_ms: float | None) -> float | None:
+    return None if duration_ms is None else duration_ms / 1000
+
+
+def _finite(value: Any) -> float | None:
+    return value if isinstance(value, (int, float)) and value == value else None  # noqa: PLR0124 - Spark says NaN

@@ -1,0 +1,156 @@
+"""A real cluster as a model: what the tables or the brokers themselves say, with all that must be left alone."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from logdirwatch.errors import UserError
+from logdirwatch.plan.balance.model import ClusterModel, Flags, Numbers
+from logdirwatch.plan.balance.standing import LeftOut, grouped, is_out, left_out, placed, unsafe, why_staying
+from logdirwatch.plan.balance.summary import About
+from logdirwatch.plan.balance.task import Mode
+from logdirwatch.plan.draft import Policy, Veto
+from logdirwatch.plan.facts import Directory, Facts, Partition, Place, Replica
+from logdirwatch.plan.recommend import too_old
+from logdirwatch.plan.space import in_flight_bytes
+from logdirwatch.report.units import human_ms
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """A model of a real cluster, and what of the cluster a plan leaves alone."""
+
+    model: ClusterModel
+    about: About
+
+
+def known(facts: Facts, mode: Mode, policy: Policy, now_ms: int) -> Known:
+    """Return the model of a cluster for a mode.
+
+    Raises UserError, one line, where what is not known or broken makes every plan unsafe.
+    """
+    _refuse_unsafe(facts, mode, policy, now_ms)
+    out = left_out(facts, policy, now_ms, mode.evacuated)
+    chosen = _partitions(facts, mode)
+    kept = [one for one in chosen if one.veto is not None]
+    model = _model(facts, [one for one in chosen if one.replicas], out)
+    if mode.evacuated is not None:
+        out = [one for one in out if one.broker == mode.evacuated[0]]
+        kept = [one for one in kept if _is_in(mode.evacuated, one.partition, facts)]
+        _refuse_staying(mode, kept, facts)
+    if mode.evacuated is None and not model.is_open.any():
+        raise UserError(f"plan: no directory can take part: {'; '.join(dict.fromkeys(one.reason for one in out))}")
+    about = About(
+        cluster=facts.cluster,
+        state_at_ms=facts.state_at_ms,
+        inventory_at_ms=facts.inventory_at_ms,
+        left_out=out,
+        staying=grouped(one.veto for one in kept if one.veto is not None),
+    )
+    return Known(model, about)
+
+
+class _Chosen(NamedTuple):
+    """A partition; ``replicas`` in the order of preference, none where not all are known."""
+
+    partition: Partition
+    replicas: list[Replica]
+    veto: Veto | None
+
+
+def _refuse_unsafe(facts: Facts, mode: Mode, policy: Policy, now_ms: int) -> None:
+    reason = too_old(facts, policy, now_ms)
+    if reason is None and facts.state_at_ms is not None and now_ms - facts.state_at_ms > policy.facts_max_age_ms:
+        reason = f"the newest state of a broker is {human_ms(now_ms - facts.state_at_ms)} old"
+    if reason is not None:
+        raise UserError(f"plan: {reason}: do logdirwatch collect and stream run? --live asks the brokers themselves")
+    if any(partition.adding is None for partition in facts.partitions.values()):
+        raise UserError("plan: whether a reassignment runs is not known, so nothing can be planned beside it")
+    if mode.evacuated is not None:
+        reason = unsafe(mode.evacuated, facts, policy, now_ms)
+        if reason is not None:
+            raise UserError(f"plan: {mode}: {reason}")
+
+
+def _partitions(facts: Facts, mode: Mode) -> list[_Chosen]:
+    is_balance = mode.evacuated is None
+    return [
+        _Chosen(partition, placed(partition, facts) or [], why_staying(partition, facts, is_balance=is_balance))
+        for _, partition in sorted(facts.partitions.items())
+    ]
+
+
+def _is_in(place: Place, partition: Partition, facts: Facts) -> bool:
+    return any(replica.place == place for replica in facts.replicas_of(partition.key))
+
+
+def _refuse_staying(mode: Mode, kept: list[_Chosen], facts: Facts) -> None:
+    """Refuse an evacuation that would leave something behind."""
+    reasons = [one.veto.reason for one in kept if one.veto is not None]
+    place = mode.evacuated
+    strays = [r for r in facts.replicas_in(place) if r.key not in facts.partitions] if place is not None else []
+    reasons += [f"{r.topic}-{r.partition} is there, and the cluster's metadata does not know it" for r in strays]
+    if reasons:
+        more = f" (and {len(reasons) - 1} partitions more stay there)" if len(reasons) > 1 else ""
+        raise UserError(f"plan: {mode}: {reasons[0]}{more}")
+
+
+def _model(facts: Facts, chosen: list[_Chosen], out: list[LeftOut]) -> ClusterModel:
+    directories = [facts.directories[place] for place in sorted(facts.directories)]
+    place_of = {directory.place: number for number, directory in enumerate(directories)}
+    broker_ids = sorted({directory.broker for directory in directories})
+    racks = sorted({_rack(facts, broker) for broker in broker_ids})
+    topics = sorted({one.partition.topic for one in chosen})
+    topic_of = {topic: number for number, topic in enumerate(topics)}
+    rows = [(number, one, replica) for number, one in enumerate(chosen) for replica in one.replicas]
+    held = Counter[Place]()
+    for _, _, replica in rows:
+        held[replica.place] += replica.size_bytes or 0
+    return ClusterModel(
+        broker_ids=_numbers(broker_ids),
+        racks=tuple(racks),
+        broker_rack=_numbers(racks.index(_rack(facts, broker)) for broker in broker_ids),
+        directory_paths=tuple(directory.path for directory in directories),
+        directory_broker=_numbers(broker_ids.index(directory.broker) for directory in directories),
+        capacity_bytes=_numbers(_capacity(directory, held) for directory in directories),
+        topics=tuple(topics),
+        partition_topic=_numbers(topic_of[one.partition.topic] for one in chosen),
+        partition_numbers=_numbers(one.partition.partition for one in chosen),
+        replica_partition=_numbers(number for number, _, _ in rows),
+        replica_directory=_numbers(place_of[replica.place] for _, _, replica in rows),
+        replica_bytes=_numbers(replica.size_bytes or 0 for _, _, replica in rows),
+        is_leader=_flags(one.partition.leader == replica.broker for _, one, replica in rows),
+        other_bytes=_numbers(_others(facts, directories, held)),
+        is_closed=_flags(is_out(directory.place, out) for directory in directories),
+        is_held=_flags(one.veto is not None for _, one, _ in rows),
+    )
+
+
+def _others(facts: Facts, directories: list[Directory], held: Counter[Place]) -> Iterator[int]:
+    """Yield what a directory has besides the model's replicas: other files, copies under way, bytes spoken for."""
+    coming = in_flight_bytes(facts)
+    for directory in directories:
+        place = directory.place
+        unexplained = max(0, (directory.used_bytes or 0) - held[place])
+        yield unexplained + coming.get(place, 0) + facts.reserved.get(place, 0)
+
+
+def _capacity(directory: Directory, held: Counter[Place]) -> int:
+    """Return a directory's size; where nobody knows it, what it holds at least: nothing is planned there anyway."""
+    return directory.total_bytes or max(1, held[directory.place])
+
+
+def _rack(facts: Facts, broker: int) -> str:
+    known_broker = facts.brokers.get(broker)
+    return "" if known_broker is None or known_broker.rack is None else known_broker.rack
+
+
+def _numbers(values: Iterator[int] | list[int]) -> Numbers:
+    return np.array(list(values), dtype=np.int64)
+
+
+def _flags(values: Iterator[bool]) -> Flags:
+    return np.array(list(values), dtype=np.bool_)

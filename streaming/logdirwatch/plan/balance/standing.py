@@ -1,0 +1,166 @@
+"""What of a real cluster takes no part in a plan, and why: what is broken, cordoned, away, moving or not known.
+
+Unknown is not healthy: nothing is planned onto a directory of which nobody knows that it serves and how full it is.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from logdirwatch.plan import vetoes
+from logdirwatch.plan.draft import Policy, Veto
+from logdirwatch.plan.facts import Directory, Facts, Partition, Place, Replica
+from logdirwatch.plan.space import SAME_VOLUME_BYTES, volumes
+from logdirwatch.report.units import human_ms
+
+
+class LeftOut(Struct, frozen=True, kw_only=True):
+    """A directory, or a whole broker (``log_dir`` null), that nothing is moved to or from, and why."""
+
+    broker: int
+    log_dir: str | None
+    reason: str
+
+
+class Staying(Struct, frozen=True, kw_only=True):
+    """Partitions that stay as they are for one reason, given for the first of them."""
+
+    why: str
+    partitions: int
+    reason: str
+
+
+def left_out(facts: Facts, policy: Policy, now_ms: int, emptied: Place | None) -> list[LeftOut]:
+    """Return what takes no part; ``emptied`` is a directory to be evacuated, which may be cordoned."""
+    found: list[LeftOut] = []
+    for number in sorted({*facts.brokers, *facts.directories_of}):
+        reason = _broker_out(number, facts)
+        if reason is not None:
+            found.append(LeftOut(broker=number, log_dir=None, reason=reason))
+        else:
+            found += _directories_out(number, facts, policy, now_ms, emptied)
+    return found
+
+
+def is_out(place: Place, out: list[LeftOut]) -> bool:
+    """Whether a directory is left out, itself or with its broker."""
+    return any(one.broker == place[0] and one.log_dir in {None, place[1]} for one in out)
+
+
+def unsafe(place: Place, facts: Facts, policy: Policy, now_ms: int) -> str | None:
+    """Return why a directory cannot be evacuated on the facts; None when nothing stands against it."""
+    directory = facts.directories.get(place)
+    if directory is None:
+        return None
+    reason = _broker_out(place[0], facts) or _too_old(directory, policy, now_ms)
+    slow = vetoes.slower_than_writes(policy.limits.log_dir_throttle_bytes_per_s, directory.growth_bytes_per_s)
+    return reason or (None if slow is None else slow.reason)
+
+
+def why_staying(partition: Partition, facts: Facts, *, is_balance: bool) -> Veto | None:
+    """Return why a partition's replicas must stay where they are; an evacuation asks less than balance does."""
+    return vetoes.first(
+        [
+            vetoes.partition_moving(facts, partition),
+            vetoes.partition_claimed(facts, partition),
+            vetoes.retention_waits(facts, partition.topic),
+            *(vetoes.broker_not_alive(facts, broker) for broker in partition.replicas),
+            _incomplete(partition, facts),
+            _offline_replica(partition, facts) if is_balance else None,
+        ]
+    )
+
+
+def placed(partition: Partition, facts: Facts) -> list[Replica] | None:
+    """Return a partition's replicas in the order of preference; None where one's place or size is not known."""
+    by_broker = {replica.broker: replica for replica in facts.replicas_of(partition.key)}
+    found = [by_broker.get(broker) for broker in partition.replicas]
+    known = [r for r in found if r is not None and r.size_bytes is not None and r.place in facts.directories]
+    return known if len(known) == len(partition.replicas) else None
+
+
+def grouped(reasons: Iterator[Veto]) -> list[Staying]:
+    """Return reasons by their kind, the most frequent first."""
+    counts: Counter[str] = Counter()
+    first: dict[str, str] = {}
+    for veto in reasons:
+        counts[veto.name] += 1
+        first.setdefault(veto.name, veto.reason)
+    return [Staying(why=name, partitions=count, reason=first[name]) for name, count in counts.most_common()]
+
+
+def _broker_out(number: int, facts: Facts) -> str | None:
+    broker = facts.brokers.get(number)
+    if broker is None:
+        return f"nothing is known of broker {number}"
+    if not broker.is_alive:
+        return f"broker {number} is {'fenced' if broker.is_fenced else broker.status}"
+    if broker.is_suspect:
+        return f"one of the disks of broker {number} is suspect, and nobody knows which"
+    veto = vetoes.log_dir_offline(facts, number) or vetoes.log_dir_unknown(facts, number)
+    return None if veto is None else veto.reason
+
+
+def _directories_out(
+    broker: int, facts: Facts, policy: Policy, now_ms: int, emptied: Place | None
+) -> Iterator[LeftOut]:
+    sharing = _shared_volumes(facts, broker)
+    for directory in sorted(facts.directories_of.get(broker, ()), key=lambda d: d.path):
+        if directory.place == emptied:
+            continue
+        cordoned = vetoes.destination_cordoned(directory)
+        twins = sharing[directory.place]
+        if cordoned is not None:
+            reason: str | None = "it is cordoned: it takes no new replica"
+        elif emptied in twins:
+            reason = "it lies on the volume that is to be emptied"
+        elif min(twins) != directory.place:
+            reason = f"it looks like one volume with {min(twins)[1]}, which counts for both"
+        else:
+            reason = _too_old(directory, policy, now_ms)
+        if reason is not None:
+            yield LeftOut(broker=broker, log_dir=directory.path, reason=reason)
+
+
+def _too_old(directory: Directory, policy: Policy, now_ms: int) -> str | None:
+    if directory.used_bytes is None or not directory.total_bytes:
+        return f"the free space of {directory.path} is not known"
+    if directory.sample_at_ms is None:
+        return f"nobody knows how old the numbers of {directory.path} are"
+    age_ms = now_ms - directory.sample_at_ms
+    return f"the numbers of {directory.path} are {human_ms(age_ms)} old" if age_ms > policy.facts_max_age_ms else None
+
+
+def _shared_volumes(facts: Facts, broker: int) -> dict[Place, set[Place]]:
+    """Return for each directory of a broker those on its volume: they look so, and their replicas do not deny it."""
+    sharing = volumes(facts, broker)
+    return {
+        place: {other for other in others if other == place or not _are_two(place, other, facts)}
+        for place, others in sharing.items()
+    }
+
+
+def _are_two(one: Place, other: Place, facts: Facts) -> bool:
+    """Whether two directories hold more together than one volume would have in use."""
+    held = sum(replica.size_bytes or 0 for place in (one, other) for replica in facts.replicas_in(place))
+    return held > (facts.directories[one].used_bytes or 0) + SAME_VOLUME_BYTES
+
+
+def _incomplete(partition: Partition, facts: Facts) -> Veto | None:
+    if placed(partition, facts) is not None:
+        return None
+    return Veto(
+        "placement_unknown", f"where all replicas of {partition.label} lie, and how large they are, is not known"
+    )
+
+
+def _offline_replica(partition: Partition, facts: Facts) -> Veto | None:
+    here = facts.replicas_of(partition.key)
+    lost = [r.broker for r in here if r.place in facts.directories and not facts.directories[r.place].is_serving]
+    lost += partition.offline_replicas
+    if not lost:
+        return None
+    return Veto(
+        "replica_offline", f"the replica of {partition.label} on broker {lost[0]} is offline: repair comes first"
+    )

@@ -1,0 +1,62 @@
+"""The form of ``logdirwatch plan --steps``, the same for every mode."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from logdirwatch.plan.assignment import Assignment, to_json
+
+Step = dict[str, Any]
+
+
+def steps(mode: str, waves: Iterable[Step]) -> dict[str, Any]:
+    """Return all steps in their order."""
+    return {"version": 1, "mode": mode, "waves": list(waves)}
+
+
+def step(
+    moves: Sequence[Step],
+    fills: Sequence[Step],
+    assignments: Iterable[Assignment],
+    *,
+    needs_ms: float | None,
+    log_dir_bytes_per_s: float | None,
+    replication_bytes_per_s: float | None,
+) -> Step:
+    """Return what is copied at the same time, and how full it makes directories; None: nobody knows, or no limit."""
+    return {
+        "moved_bytes": sum(move["size_bytes"] for move in moves),
+        "needs_ms": needs_ms,
+        "throttle": {
+            "log_dir_bytes_per_s": log_dir_bytes_per_s,
+            "replication_bytes_per_s": replication_bytes_per_s,
+        },
+        "moves": list(moves),
+        "directories": list(fills),
+        "reassignment": to_json(assignments),
+    }
+
+
+def move(partition: tuple[str, int], size_bytes: int, source: tuple[int, str | None], target: tuple[int, str]) -> Step:
+    """Return one replica's move between directories, each a broker and a path; ``any`` is for the broker to choose."""
+    return {
+        "topic": partition[0],
+        "partition": partition[1],
+        "size_bytes": size_bytes,
+        "from_broker": source[0],
+        "from_log_dir": source[1],
+        "to_broker": target[0],
+        "to_log_dir": target[1],
+    }
+
+
+def fill(
+    place: tuple[int, str], size_bytes: int, *, before_bytes: float, worst_bytes: float, after_bytes: float
+) -> Step:
+    """Return how full a directory is before a step, with every copy there and nothing deleted, and afterwards."""
+    return {
+        "broker": place[0],
+        "log_dir": place[1],
+        "before_ratio": before_bytes / size_bytes,
+        "worst_ratio": worst_bytes / size_bytes,
+        "after_ratio": after_bytes / size_bytes,
+    }

@@ -1,0 +1,78 @@
+"""A fix plan as people and programs read it: what is to do, in order, and where nothing fits."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.fix import Fix, Remedy
+from logdirwatch.report import actions as report
+from logdirwatch.report.units import human_ago, human_bytes
+from logdirwatch.report.words import place, short_id
+
+
+def view(plan: Fix, now_ms: int, width: int) -> RenderableType:
+    """Return the plan, at most ``width`` columns wide."""
+    count, moved = len(plan.actions), sum(len((a.reassignment or {}).get("partitions", ())) for a in plan.actions)
+    head = [
+        Text(f"fix {plan.facts.cluster}: {len(plan.remedies)} alerts, {count} actions", style="bold"),
+        Text(f"facts      state of {human_ago(plan.facts.state_at_ms, now_ms)}, {_inventory(plan, now_ms)}"),
+        Text(f"partitions {moved} are reassigned"),
+        Text(),
+    ]
+    rows = [report.view(plan.actions, now_ms, width)] if plan.actions else []
+    return Group(*head, *rows, Text(), *(Text(line) for line in _notes(plan)))
+
+
+def as_data(plan: Fix) -> dict[str, Any]:
+    """Return the plan for programs; the alerts and within them the actions are in the order to keep."""
+    return {
+        "mode": "fix",
+        "cluster": plan.facts.cluster,
+        "based_on": plan.facts.based_on,
+        "alerts": [
+            {
+                "alert_id": remedy.alert.alert_id,
+                "rule": str(remedy.alert.rule),
+                "severity": str(remedy.alert.severity),
+                "broker": remedy.alert.broker,
+                "log_dir": remedy.alert.log_dir,
+                "summary": remedy.alert.summary,
+                "under_way": [action.action_id for action in remedy.under_way],
+                "actions": [msgspec.to_builtins(action) for action in remedy.actions],
+                "missing_bytes": remedy.missing_bytes,
+                "against": list(remedy.against),
+            }
+            for remedy in plan.remedies
+        ],
+    }
+
+
+def _inventory(plan: Fix, now_ms: int) -> str:
+    return f"inventory of {human_ago(plan.facts.inventory_at_ms, now_ms)}"
+
+
+def _notes(plan: Fix) -> Iterator[str]:
+    yield "Carry them out in this order, each to its end. Their commands: --json; those of the moves: --steps FILE."
+    for remedy in plan.remedies:
+        for action in remedy.under_way:
+            yield f"{_where(remedy)}: {action.kind} {short_id(action.action_id)} is {action.status} already"
+        yield from _gaps(remedy)
+
+
+def _gaps(remedy: Remedy) -> Iterator[str]:
+    """Yield what is not solved by the plan, and what would solve it."""
+    why = f" ({'; '.join(remedy.against)})" if remedy.against else ""
+    if remedy.missing_bytes:
+        missing = human_bytes(remedy.missing_bytes)
+        room = f"{missing} more on its volume, or on other disks and brokers"
+        yield f"{_where(remedy)}: {missing} fit nowhere{why}; what would make it possible: {room}"
+    elif not remedy.under_way and all(action.kind is ActionKind.INVESTIGATE for action in remedy.actions):
+        yield f"{_where(remedy)}: nothing but a person can help{why}"
+
+
+def _where(remedy: Remedy) -> str:
+    return f"{remedy.alert.rule} {place('', remedy.alert.broker, remedy.alert.log_dir).strip()}".strip()

@@ -1,0 +1,37 @@
+"""How long tables keep what, and what ``maintain`` holds to."""
+
+from pydantic import Field, model_validator
+
+from logdirwatch.detect.settings import DAY_MS, Ms, Section
+
+
+class RetentionSettings(Section):
+    """How long each history table keeps a row; 0: for good."""
+
+    log_dir_samples_ms: Ms = Field(30 * DAY_MS, description="Polls, directories and events.")
+    transitions_ms: Ms = Field(730 * DAY_MS, description="Changes of status.")
+    alerts_ms: Ms = Field(730 * DAY_MS, description="Alerts, from their end; a firing one is kept.")
+    actions_ms: Ms = Field(730 * DAY_MS, description="Actions, from their end; an open one is kept.")
+    decisions_ms: Ms = Field(730 * DAY_MS, description="What people said.")
+    rejected_records_ms: Ms = Field(30 * DAY_MS, description="Records that could not be believed.")
+    quality_results_ms: Ms = Field(365 * DAY_MS, description="Results of data quality runs.")
+
+
+class MaintainSettings(Section):
+    """What ``logdirwatch maintain`` does to the tables."""
+
+    retention: RetentionSettings = RetentionSettings()
+    deleted_files_ms: int = Field(
+        DAY_MS,
+        ge=60_000,
+        description="How long files are kept that no row is in any more; longer than the longest query takes.",
+    )
+    table_log_ms: int = Field(
+        7 * DAY_MS, ge=60_000, description="How long the tables' own logs, and so their earlier versions, are kept."
+    )
+
+    @model_validator(mode="after")
+    def _log_outlives_files(self) -> "MaintainSettings":
+        if self.table_log_ms < self.deleted_files_ms:
+            raise ValueError("table_log_ms must not be less than deleted_files_ms: Delta refuses it")
+        return self

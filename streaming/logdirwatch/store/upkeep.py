@@ -1,0 +1,140 @@
+"""What keeps tables small and quick for years: old rows go, small files become few, files without rows are removed.
+
+Every step may meet the stream's own writing; it is tried anew then, and so is what the stream writes.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from pyspark.sql import Row, SparkSession
+
+from logdirwatch.model.vocabulary import OPEN, AlertStatus
+from logdirwatch.report.upkeep import Upkept
+from logdirwatch.store.columns import Table
+from logdirwatch.store.schemas import ACTIONS, ALERTS
+from logdirwatch.store.settings import MaintainSettings
+from logdirwatch.store.tables import Tables, as_sql, kept_properties, retried, short
+
+LISTING_TASKS = "4"
+
+
+@dataclass(frozen=True)
+class _Life:
+    """What has revisions: its identity, and the statuses in which it is not over."""
+
+    identity: str
+    open_statuses: frozenset[str]
+
+
+_LIVES = {
+    ALERTS.name: _Life("alert_id", frozenset({AlertStatus.FIRING.value})),
+    ACTIONS.name: _Life("action_id", frozenset(status.value for status in OPEN)),
+}
+
+
+class Upkeep:
+    """The upkeep of one configuration's tables; ``now_ms`` is what retention counts from."""
+
+    def __init__(self, spark: SparkSession, tables: Tables, settings: MaintainSettings, now_ms: int) -> None:
+        self._spark = spark
+        self._tables = tables
+        self._settings = settings
+        self._now_ms = now_ms
+        spark.conf.set("spark.databricks.delta.vacuum.parallelDelete.enabled", "true")
+        # VACUUM lists a table's folders in 10,000 tasks unless told otherwise; the tables have a folder each.
+        spark.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", LISTING_TASKS)
+
+    def keep_up(self, table: Table) -> Upkept:
+        """Do all that a table needs."""
+        before = self._detail(table)
+        self._set_properties(table, before)
+        expired = self._delete_expired(table)
+        name = self._tables.name(table)
+        retried(f"optimize {table.name}", lambda: self._spark.sql(f"OPTIMIZE {name}").collect())
+        # The table's own property says how old a file must be; a RETAIN below a week would have to be forced.
+        self._spark.sql(f"VACUUM {name}").collect()
+        after = self._detail(table)
+        return Upkept(
+            table=table.name,
+            expired_rows=expired,
+            files_before=before["numFiles"],
+            files_after=after["numFiles"],
+            bytes_before=before["sizeInBytes"],
+            bytes_after=after["sizeInBytes"],
+        )
+
+    def look(self, table: Table) -> Upkept:
+        """Tell what a table holds, and how many of its rows are past their time."""
+        detail = self._detail(table)
+        expired = self._spark.sql(f"SELECT count(*) AS n FROM {self._expired(table)}").first()  # noqa: S608
+        assert expired is not None
+        return Upkept(
+            table=table.name,
+            expired_rows=expired["n"],
+            files_before=detail["numFiles"],
+            bytes_before=detail["sizeInBytes"],
+        )
+
+    def _detail(self, table: Table) -> Row:
+        detail = self._spark.sql(f"DESCRIBE DETAIL {self._tables.name(table)}").first()
+        assert detail is not None
+        return detail
+
+    def _set_properties(self, table: Table, detail: Row) -> None:
+        wanted = kept_properties(self._settings)
+        if wanted.items() <= detail["properties"].items():
+            return
+        statement = f"ALTER TABLE {self._tables.name(table)} SET TBLPROPERTIES ({as_sql(wanted)})"
+        retried(f"set properties of {table.name}", lambda: self._spark.sql(statement))
+
+    def _delete_expired(self, table: Table) -> int:
+        if self._cutoff_ms(table) is None:
+            return 0
+        life, name = _LIVES.get(table.name), self._tables.name(table)
+        if life is None:
+            statement = f"DELETE FROM {name} WHERE {self._is_old(table)}"  # noqa: S608 - names and numbers of ours
+        else:
+            statement = (
+                f"MERGE INTO {name} AS t USING ({self._over(table, life)}) AS s "
+                f"ON t.{life.identity} = s.{life.identity} WHEN MATCHED THEN DELETE"
+            )
+        done = retried(f"delete old rows of {table.name}", lambda: self._spark.sql(statement).first())
+        assert done is not None
+        return int(done["num_affected_rows"])
+
+    def _expired(self, table: Table) -> str:
+        """Return the rows past their time as SQL calls them."""
+        life, name = _LIVES.get(table.name), self._tables.name(table)
+        if self._cutoff_ms(table) is None:
+            return f"(SELECT 1 FROM {name} WHERE false)"  # noqa: S608
+        if life is None:
+            return f"(SELECT 1 FROM {name} WHERE {self._is_old(table)})"  # noqa: S608
+        return f"{name} LEFT SEMI JOIN ({self._over(table, life)}) USING ({life.identity})"
+
+    def _over(self, table: Table, life: _Life) -> str:
+        """Return what is over, and has been for long: a life goes as a whole, or its beginning would be lost."""
+        is_open = ", ".join(f"'{status}'" for status in sorted(life.open_statuses))
+        return (
+            f"SELECT {life.identity} FROM {self._tables.name(table)} GROUP BY {life.identity} "  # noqa: S608
+            f"HAVING max(at_ms) < {self._cutoff_ms(table)} AND max_by(status, revision) NOT IN ({is_open})"
+        )
+
+    def _is_old(self, table: Table) -> str:
+        return f"{table.time} < {self._cutoff_ms(table)}"
+
+    def _cutoff_ms(self, table: Table) -> int | None:
+        """Return the time before which rows go; None for what is kept for good, as every table of the present is."""
+        kept_ms: int = getattr(self._settings.retention, f"{table.name}_ms", 0)
+        return self._now_ms - kept_ms if kept_ms else None
+
+
+def upkeep(of_tables: Upkeep, tables: Tables, chosen: Iterable[Table], *, is_dry_run: bool) -> Iterator[Upkept]:
+    """Yield what became of each table, one after the other; what goes wrong with one keeps no other from its upkeep."""
+    for table in chosen:
+        if not tables.exists(table):
+            yield Upkept(table=table.name, is_there=False)
+            continue
+        try:
+            yield of_tables.look(table) if is_dry_run else of_tables.keep_up(table)
+        except Exception as error:
+            yield Upkept(table=table.name, error=short(error))

@@ -1,0 +1,130 @@
+"""A standalone Spark cluster of processes, as PySpark ships it, and a spark-submit to it."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import pyspark
+
+from logdirwatch.jars import spark_jars
+from tests.support.waiting import wait_until
+
+SPARK_HOME = Path(pyspark.__file__).parent
+HOST = "127.0.0.1"
+CORES = 8
+MEMORY = "1g"
+START_DEADLINE_S = 60
+STOP_DEADLINE_S = 90
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return probe.getsockname()[1]
+
+
+class Program:
+    """A process of its own group, its output in a file; it ends with its test."""
+
+    def __init__(self, command, log_file, **environment):
+        self.log_file = log_file
+        with log_file.open("wb") as output:
+            self._process = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", "--", *map(str, command)],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env={**os.environ, "SPARK_HOME": str(SPARK_HOME), "PYSPARK_PYTHON": sys.executable, **environment},
+            )
+
+    def said(self):
+        return self.log_file.read_text(errors="replace")
+
+    def check(self):
+        assert self._process.poll() is None, f"{self.log_file} ended: {self.said()[-3_000:]}"
+
+    def waits_to_say(self, text, deadline_s=START_DEADLINE_S):
+        def is_said():
+            self.check()
+            return text in self.said()
+
+        wait_until(is_said, deadline_s, f"{text!r} in {self.log_file}")
+
+    def kill(self):
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+    def stop(self):
+        """Ask it to end, insist after a while; return its exit code."""
+        if self._process.poll() is None:
+            self._process.terminate()
+        try:
+            return self._process.wait(STOP_DEADLINE_S)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return self._process.returncode
+
+
+class Standalone:
+    """A master and two workers; ``with`` starts them and ends them."""
+
+    def __init__(self, folder):
+        self._folder = folder
+        self._stack = ExitStack()
+
+    def __enter__(self):
+        port = free_port()
+        self.url = f"spark://{HOST}:{port}"
+        self.master = self._daemon("master", "Master", "--port", port)
+        self.master.waits_to_say("I have been elected leader")
+        self.workers = [self._worker(f"worker-{number}") for number in (1, 2)]
+        for worker in self.workers:
+            worker.waits_to_say("Successfully registered with master")
+        return self
+
+    def __exit__(self, *_):
+        self._stack.close()
+
+    def submit(self, config, log_file, *arguments):
+        """Run ``logdirwatch`` by spark-submit, as the documentation says."""
+        home = Path(os.environ.get("LOGDIRWATCH_HOME", Path(__file__).parents[2] / ".logdirwatch")).absolute()
+        options = {
+            "spark.executor.memory": MEMORY,
+            "spark.driver.host": HOST,
+            "spark.driver.bindAddress": HOST,
+            "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+            "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+            "spark.sql.warehouse.dir": self._folder / "warehouse",
+            "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+            "spark.executor.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+            "spark.ui.enabled": "false",
+        }
+        words = [word for name, value in options.items() for word in ("--conf", f"{name}={value}")]
+        command = [
+            *(SPARK_HOME / "bin" / "spark-submit", "--master", self.url, *words),
+            *("--jars", ",".join(map(str, spark_jars(home)))),
+            *(Path(__file__).parents[2] / "conf" / "spark" / "run.py", "--config", config, *arguments),
+        ]
+        program = Program(command, log_file)
+        self._stack.callback(program.stop)
+        return program
+
+    def _worker(self, name):
+        return self._daemon(
+            *(name, "Worker", "--port", 0, "--cores", CORES, "--memory", "2g"),
+            *("--work-dir", self._folder / name, self.url),
+        )
+
+    def _daemon(self, name, kind, *arguments):
+        command = [
+            *(SPARK_HOME / "bin" / "spark-class", f"org.apache.spark.deploy.{kind.lower()}.{kind}"),
+            *("--host", HOST, "--webui-port", 0, *arguments),
+        ]
+        program = Program(command, self._folder / f"{name}.log", SPARK_DAEMON_MEMORY="256m", SPARK_LOCAL_IP=HOST)
+        self._stack.callback(program.stop)
+        return program

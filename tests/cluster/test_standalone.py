@@ -1,0 +1,86 @@
+"""The stream by spark-submit on a real standalone cluster, as the documentation shows it; a worker is killed."""
+
+import json
+
+import pytest
+
+from logdirwatch import settings as configuration
+from logdirwatch import telemetry
+from logdirwatch.demo import tables
+from logdirwatch.demo.services import Service
+from logdirwatch.local.config import ClusterSpec
+from tests.cluster.standalone import Standalone
+from tests.kafka import collecting
+from tests.kafka.conftest import cluster_in
+from tests.scenarios.reading import Alerts
+from tests.scenarios.world import write_config
+from tests.support.waiting import wait_until
+
+DEADLINE_S = 240
+pytestmark = pytest.mark.timeout(1_500)
+
+
+@pytest.fixture(scope="module")
+def kafka(tmp_path_factory):
+    with cluster_in(tmp_path_factory.mktemp("kafka"), ClusterSpec(brokers=3, log_dirs=2)) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def config(kafka, tmp_path):
+    """The local cluster's own configuration, with the session left to spark-submit."""
+    stream = {"master": None, "shuffle_partitions": 2}
+    checkpoints, stored = {"path": str(tmp_path / "checkpoints")}, {"path": str(tmp_path / "tables")}
+    path = tmp_path / "logdirwatch.yaml"
+    return write_config(kafka, path, stream=stream, checkpoints=checkpoints, tables=stored)
+
+
+def test_the_stream_goes_on_when_a_worker_is_killed(kafka, config, tmp_path):
+    settings = configuration.load(config)
+    telemetry.create_missing(settings)
+    collector = Service("collect", ["--config", str(config), "collect"], tmp_path / "collect.log")
+    alerts = Alerts(settings.telemetry)
+
+    def offline(broker):
+        """The lanes in which the loss of a broker's first directory was told."""
+        path = kafka.state().broker(broker).log_dirs[0]
+        mine = [r for r in alerts.revisions() if (r["rule"], r["broker"]) == ("log_dir_offline", broker)]
+        return {r["lane"] for r in mine if r["status"] == "firing" and r["log_dir"] == path}
+
+    def stored():
+        found = tables.rows(settings.tables_path, "log_dir_state")
+        return {(row["broker"], row["log_dir"]): row["status"] for row in found}
+
+    with Standalone(tmp_path) as spark:
+        stream = spark.submit(config, tmp_path / "stream.log", "stream")
+
+        def waits(condition, message):
+            def seen():
+                stream.check()
+                collector.check()
+                return condition()
+
+            return wait_until(seen, DEADLINE_S, f"{message}; {stream.log_file}: {stream.said()[-2_000:]}", pause_s=0.5)
+
+        try:
+            collector.start()
+            waits(lambda: len(stored()) == 6, "every directory stored")
+            kafka.break_log_dir(0, 0)
+            waits(lambda: offline(0) == {"fast", "stateful"}, "the loss told in both lanes")
+            spark.workers[0].kill()
+            kafka.break_log_dir(1, 0)
+            waits(lambda: offline(1) == {"fast", "stateful"}, "the next loss told in both lanes, with a worker less")
+            lost = {(broker, kafka.state().broker(broker).log_dirs[0]) for broker in (0, 1)}
+            waits(lambda: {key for key, status in stored().items() if status == "offline"} == lost, "both stored")
+            done = collecting.run(config, "status", "--json")
+            assert done.returncode == 0, done.stderr
+            (cluster,) = json.loads(done.stdout)["clusters"]
+            assert {broker["status"] for broker in cluster["brokers"]} >= {"degraded"}
+            identities = [(r["alert_id"], r["revision"]) for r in alerts.revisions() if r["rule"] == "log_dir_offline"]
+            assert {revision for _, revision in identities} >= {0, 1}
+            assert stream.stop() == 0, stream.said()[-3_000:]
+        finally:
+            collector.stop()
+            alerts.close()
+            for broker in (0, 1):
+                kafka.restore(broker, 0)

@@ -1,0 +1,155 @@
+"""``logdirwatch doctor`` on real brokers: nothing found where all is well, each planted fault where it is not."""
+
+import json
+import shlex
+import subprocess
+
+import pytest
+import yaml
+
+from logdirwatch import kafka_clients, telemetry
+from logdirwatch import settings as configuration
+from logdirwatch.doctor.findings import CHECKS
+from logdirwatch.local import jvm
+from logdirwatch.settings import KafkaSettings, Settings
+from tests.kafka.collecting import run
+from tests.kafka.conftest import JARS_HOME
+from tests.kafka.secured import secured_broker
+from tests.kafka.telemetry import fresh_topics
+from tests.support.waiting import wait_until
+
+DEADLINE_S = 120
+ACL_TOOL = "org.apache.kafka.tools.AclCommand"
+
+
+def examined(config, *arguments):
+    done = run(config, "doctor", "--json", *arguments, deadline_s=DEADLINE_S)
+    assert done.stderr == ""
+    report = json.loads(done.stdout)
+    assert done.returncode == int(bool(report["findings"]))
+    return report
+
+
+def write(path, **content):
+    path.write_text(yaml.safe_dump({"home": str(path.parent / "home"), **content}))
+    return path
+
+
+def checks_of(report):
+    return {finding["check"] for finding in report["findings"]}
+
+
+def test_a_cluster_where_all_is_well_has_nothing_to_mend(cluster, watched):
+    fresh_topics(watched)
+    assert examined(cluster.config_path) == {"findings": [], "not_checked": {}, "passed": list(CHECKS)}
+
+
+def test_planted_faults_are_all_found_at_once(cluster, watched, tmp_path):
+    """Topics missing and too few, telemetry on the watched cluster, slots, folders, a cluster that is away."""
+    fresh_topics(watched)
+    tmp_path.joinpath("file").write_text("")
+    config = write(
+        tmp_path / "faults.yaml",
+        telemetry={"bootstrap_servers": cluster.telemetry},
+        clusters={
+            "same": {"bootstrap_servers": cluster.telemetry},
+            "away": {"bootstrap_servers": "127.0.0.1:1"},
+        },
+        topics={"events_partitions": 5},
+        stream={"master": "local[2]"},
+        checkpoints={"path": str(tmp_path / "file" / "checkpoints")},
+        notify={"receivers": {"ops": {"urls": ["nonsense://x"]}}},
+    )
+    with kafka_clients.admin(watched.telemetry) as admin:
+        admin.delete_topics(["logdir.actions"])
+        wait_until(lambda: "logdir.actions" not in admin.list_topics(), DEADLINE_S, "the topic to be gone")
+    try:
+        report = examined(config)
+    finally:
+        telemetry.create_missing(watched)
+    found = {(finding["check"], finding["where"]): finding for finding in report["findings"]}
+    assert checks_of(report) == {
+        "configuration",
+        "topics",
+        "telemetry_is_monitored",
+        "task_slots",
+        "folders",
+        "connectivity",
+    }
+    assert "logdirwatch topics create" in found["topics", "logdir.actions"]["remedy"]
+    assert "--partitions 5" in found["topics", "logdir.events"]["remedy"]
+    assert found["connectivity", "cluster away"]["what"].startswith("Kafka at 127.0.0.1:1 cannot be reached")
+    assert "local[8,4]" in found["task_slots", "stream.master local[2]"]["remedy"]
+    assert report["not_checked"]["permissions"] == "cluster away does not answer"
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory):
+    with secured_broker(tmp_path_factory.mktemp("secured"), JARS_HOME) as broker:
+        yield broker
+
+
+@pytest.mark.long
+def test_the_missing_acls_are_named_and_granting_them_is_the_remedy(watched, secured, tmp_path):
+    """The user of both clusters may do nothing at first; what the doctor says is done until it finds nothing more."""
+    client = secured.client("watcher")
+    config = write(
+        tmp_path / "secured.yaml",
+        telemetry={"bootstrap_servers": secured.sasl, "client": client},
+        clusters={"locked": {"bootstrap_servers": secured.sasl, "client": client}},
+    )
+    telemetry.create_missing(
+        Settings(telemetry=KafkaSettings(bootstrap_servers=secured.sasl, client=secured.client("admin")))
+    )
+    with_names = ("--ignore", "telemetry_is_monitored")
+    report = examined(config, *with_names)
+    assert checks_of(report) == {"permissions"}
+    whats = [finding["what"] for finding in report["findings"]]
+    assert any("User:watcher lacks the ACL Describe on the cluster: broker 0" in what for what in whats)
+    assert any("lacks the ACL Describe, Read, Write, DescribeConfigs on topic logdir.alerts" in what for what in whats)
+    assert "clocks" in report["not_checked"]
+    for _ in range(3):
+        for finding in report["findings"]:
+            grant(finding["remedy"], secured, tmp_path)
+        report = examined(config, *with_names)
+        if not report["findings"]:
+            break
+    assert (report["findings"], report["not_checked"]) == ([], {})
+
+
+def grant(remedy, secured, folder):
+    """Run what the doctor said, as the user who may."""
+    words = shlex.split(remedy)
+    assert words[0] == "kafka-acls.sh"
+    properties = folder / "admin.properties"
+    escaped = {key: value.replace("\\", "\\\\") for key, value in secured.client("admin").items()}
+    properties.write_text("".join(f"{key}={value}\n" for key, value in escaped.items()))
+    kafka, _ = jvm.plain_jvm(JARS_HOME)
+    command = [*kafka.command(jvm.TOOL_HEAP_MIB), ACL_TOOL, "--command-config", str(properties), *words[1:]]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_wrong_password_is_a_finding_and_never_shown(secured, tmp_path):
+    client = secured.client("admin", "wr0ng")
+    config = write(tmp_path / "wrong.yaml", telemetry={"bootstrap_servers": secured.sasl, "client": client})
+    done = run(config, "doctor", deadline_s=DEADLINE_S)
+    assert done.returncode == 1
+    assert "connectivity: telemetry: Kafka at" in done.stdout
+    assert "correct telemetry.client: security.protocol, sasl.mechanism" in done.stdout
+    assert "wr0ng" not in done.stdout + done.stderr
+
+
+def test_a_broker_that_is_gone_is_named(make_cluster, tmp_path):
+    cluster = make_cluster(brokers=3, log_dirs=2)
+    settings = configuration.load(cluster.config_path)
+    telemetry.create_missing(settings)
+    cluster.kill(2)
+
+    def found():
+        report = examined(cluster.config_path)
+        return [f for f in report["findings"] if f["where"] == "cluster local, broker 2"]
+
+    (finding,) = wait_until(found, DEADLINE_S, "the broker to be found")
+    assert finding["check"] == "connectivity"
+    assert "start it" in finding["remedy"] or "advertised.listeners" in finding["remedy"]

@@ -1,0 +1,159 @@
+"""``logdirwatch plan`` from a running cluster, carried out with Kafka's own tool: what happens is what it said.
+
+Directories are sized filesystems, since space is the point.
+"""
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+
+from logdirwatch import kafka_clients, telemetry
+from logdirwatch import settings as configuration
+from logdirwatch.cli import live_reading
+from logdirwatch.local.config import CLUSTER, ClusterSpec
+from logdirwatch.model import topics
+from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, Severity
+from logdirwatch.plan.rates import is_limit
+from logdirwatch.settings import KafkaSettings
+from tests.kafka.conftest import cluster_in
+from tests.kafka.test_reading import send
+from tests.support.waiting import wait_until
+from tests.unit.plan.builders import MIB, space_alert
+
+pytestmark = pytest.mark.long
+
+DEADLINE_S = 60
+SIZE = 64 * MIB
+PARTITIONS = 14
+"""More than a directory takes part in within one wave."""
+INDEXES = 2 * (64 << 10)
+"""What the two indexes of a segment take at most on the local cluster; Kafka's sizes leave them out."""
+TOLERANCE = (PARTITIONS * (INDEXES + 16 * 1024) + MIB) / SIZE
+"""Of a fill: the indexes and small files of each replica that moved, and what Kafka writes into its own files."""
+
+
+@pytest.fixture(scope="module")
+def sized(tmp_path_factory):
+    """Two brokers with three directories of 64 MiB each."""
+    spec = ClusterSpec(brokers=2, log_dirs=3, log_dir_size_bytes=SIZE)
+    with cluster_in(tmp_path_factory.mktemp("sized"), spec) as running:
+        telemetry.create_missing(configuration.load(running.config_path))
+        yield running
+
+
+@pytest.fixture(scope="module")
+def settings(sized):
+    return configuration.load(sized.config_path)
+
+
+@pytest.fixture
+def plan(sized, tmp_path):
+    """Run ``logdirwatch plan`` as a person does; return what it printed for programs."""
+
+    def planned(*arguments):
+        line = [sys.executable, "-m", "logdirwatch", "--config", str(sized.config_path), "plan", *arguments, "--json"]
+        done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return planned
+
+
+@pytest.fixture(autouse=True)
+def emptied(sized):
+    """What a test wrote is gone before the next one begins."""
+    yield
+    with kafka_clients.admin(KafkaSettings(bootstrap_servers=sized.bootstrap_servers)) as admin:
+        admin.delete_topics([name for name in admin.list_topics() if name.startswith("fill-")])
+    places = [(node.id, path) for node in sized.state().brokers for path in node.log_dirs]
+    wait_until(
+        lambda: all(sized.space(*place).used_ratio < 0.1 for place in places), DEADLINE_S, "the data to be deleted"
+    )
+
+
+def paste(commands, folder):
+    """Paste commands into a shell; all of them must succeed."""
+    script = "\n".join(["set -e", *commands])
+    done = subprocess.run(["sh", "-c", script], cwd=folder, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def now_facts(settings):
+    return live_reading.facts_of(CLUSTER, live_reading.seen(settings.clusters[CLUSTER], settings), settings, {})
+
+
+def throttle(settings, broker):
+    """Return the limit of moves within a broker, None where none is set."""
+    value = now_facts(settings).brokers[broker].configs.get(LOG_DIR_THROTTLE)
+    return int(value) if value is not None and is_limit(value) else None
+
+
+def fill_of(sized, broker, path):
+    return sized.space(broker, path).used_ratio
+
+
+def settled(sized, wave):
+    """Wait until every directory of a wave is as full as the plan says."""
+    for one in wave["directories"]:
+        wait_until(
+            lambda one=one: abs(fill_of(sized, one["broker"], one["log_dir"]) - one["after_ratio"]) < TOLERANCE,
+            DEADLINE_S,
+            f"{one} to be as full as the plan says, not {fill_of(sized, one['broker'], one['log_dir'])}",
+        )
+
+
+def test_an_evacuation_planned_from_the_running_cluster_empties_the_directory_wave_by_wave(
+    sized, settings, plan, tmp_path
+):
+    source = sized.state().broker(1).log_dirs[0]
+    sized.fill(1, 1, until_ratio=0.15, partitions=2)
+    sized.fill(1, 0, until_ratio=0.5, partitions=PARTITIONS)
+    before = now_facts(settings)
+    there = {replica.key: replica.size_bytes for replica in before.replicas_in((1, source))}
+    assert len(there) >= PARTITIONS
+    told = plan("--live", "--mode", f"evacuate:1:{source}", "--steps", "steps.json", "--reassignment", "all.json")
+    assert told["moved"]["bytes"] == told["lower_bound"]["bytes"] == sum(there.values())
+    assert set(told["violations"].values()) == {0}
+    waves = json.loads((tmp_path / "steps.json").read_text())["waves"]
+    assert len(waves) > 1
+    for wave in waves:
+        write, execute, *rest = wave["commands"]
+        paste([write, execute], tmp_path)
+        assert throttle(settings, 1) == wave["throttle"]["log_dir_bytes_per_s"] == 50_000_000
+        said = paste(rest, tmp_path)
+        assert "Clearing broker-level throttles" in said
+        assert throttle(settings, 1) is None
+        settled(sized, wave)
+    after = now_facts(settings)
+    assert after.replicas_in((1, source)) == ()
+    whole = json.loads((tmp_path / "all.json").read_text())["partitions"]
+    assert {(entry["topic"], entry["partition"]) for entry in whole} == set(there)
+    for entry in whole:
+        (path,) = [path for path in entry["log_dirs"] if path != "any"]
+        (replica,) = [r for r in after.replicas_of((entry["topic"], entry["partition"])) if r.broker == 1]
+        assert (replica.log_dir, replica.size_bytes) == (path, there[replica.key])
+    fullest = max(fill_of(sized, 1, path) for path in sized.state().broker(1).log_dirs)
+    assert fullest == pytest.approx(told["evacuation"]["max_ratio"], abs=TOLERANCE)
+
+
+def test_one_plan_for_the_open_alerts_brings_the_directory_down_as_far_as_it_says(sized, settings, plan, tmp_path):
+    path = sized.state().broker(0).log_dirs[0]
+    sized.fill(0, 1, until_ratio=0.15, partitions=2)
+    sized.fill(0, 0, until_ratio=0.8, partitions=6)
+    at_ms = time.time_ns() // 1_000_000
+    alert = space_alert(
+        "critical", cluster=CLUSTER, number=0, log_dir=path, severity=Severity.CRITICAL, opened_at_ms=at_ms, at_ms=at_ms
+    )
+    send(settings, topics.ALERTS, alert)
+    (told,) = plan("--live", "--mode", "fix", "--steps", "steps.json")["alerts"]
+    assert told["missing_bytes"] == 0
+    assert told["actions"][0]["kind"] == "move_log_dir"
+    for wave in json.loads((tmp_path / "steps.json").read_text())["waves"]:
+        paste(wave["commands"], tmp_path)
+        settled(sized, wave)
+    assert fill_of(sized, 0, path) < 0.7 + TOLERANCE
+    assert throttle(settings, 0) is None

@@ -1,0 +1,57 @@
+"""``logdirwatch plan`` reads what Spark wrote, without Spark, and sees the very facts that ``recommend`` sees."""
+
+import time
+
+import msgspec
+
+from logdirwatch.cli.context import Context
+from logdirwatch.cli.plan_source import Source, find
+from logdirwatch.model.vocabulary import ActionStatus
+from logdirwatch.plan.load import load_facts
+from logdirwatch.settings import Settings, TableSettings
+from logdirwatch.store.schemas import (
+    ACTIONS,
+    ALERTS,
+    BROKER_STATE,
+    LOG_DIR_INVENTORY,
+    LOG_DIR_STATE,
+    REPLICA_STATE,
+    TOPIC_STATE,
+)
+from logdirwatch.store.tables import Tables
+from tests.spark.test_recommend import PARTITION, a_directory, a_replica, write
+from tests.unit.plan.builders import action, alert
+
+NOW = (BROKER_STATE, LOG_DIR_STATE, REPLICA_STATE, TOPIC_STATE, LOG_DIR_INVENTORY)
+
+
+def test_the_facts_are_the_same_with_spark_and_without(spark, tmp_path):
+    settings = Settings(tables=TableSettings(path=str(tmp_path)))
+    tables = Tables(spark, settings)
+    tables.create_missing([*NOW, ALERTS, ACTIONS])
+    at_ms = time.time_ns() // 1_000_000
+    brokers = ({"broker": n, "status": "online", "at_ms": at_ms, "configs": {"log.dirs": "/d 1"}} for n in (1, 2))
+    write(spark, tables, BROKER_STATE, *brokers, {"broker": 1, "cluster": "other"})
+    write(
+        spark, tables, LOG_DIR_STATE, a_directory(1), a_directory(2), {"broker": 1, "log_dir": "/x", "cluster": "other"}
+    )
+    write(spark, tables, REPLICA_STATE, a_replica(1), a_replica(2))
+    known = {"elr": [], "adding": [], "removing": [2], "configs": {"a": "b"}, "overridden": ["a"], "is_internal": True}
+    write(spark, tables, TOPIC_STATE, {**PARTITION, **known, "topic": "t", "partition": 0})
+    write(spark, tables, LOG_DIR_INVENTORY, {"inventory_at_ms": at_ms}, {"broker": 1, "inventory_at_ms": 7})
+    proposed = action(action_id="x")
+    revisions = [proposed, msgspec.structs.replace(proposed, revision=2, status=ActionStatus.ACCEPTED)]
+    write(spark, tables, ACTIONS, *map(_row, revisions))
+    write(spark, tables, ALERTS, _row(alert()), _row(alert(alert_id="else", cluster="other")))
+    context = Context()
+    context.settings = settings
+    found = find(context, Source("c", is_live=False, tables=None, bootstrap_server=None), needs_alerts=True)
+    assert found.facts == load_facts(spark, settings, "c")
+    assert [one.alert_id for one in found.alerts] == ["alert"]
+    assert found.taken_up == revisions[1:]
+
+
+def _row(record):
+    names = ("alert_id", "action_id", "revision", "cluster")
+    told = {name: getattr(record, name) for name in names if hasattr(record, name)}
+    return {**told, "record": msgspec.json.encode(record).decode()}

@@ -1,0 +1,235 @@
+"""The console over real tables: what its pages show and escape, whom they let in, and that they write nothing."""
+
+import base64
+import html
+import re
+from functools import partial
+
+import msgspec
+import pytest
+from pydantic import ValidationError
+
+from logdirwatch.cli.table_reading import optional, quoted, select
+from logdirwatch.console.pages import application
+from logdirwatch.console.reading import Reader
+from logdirwatch.console.settings import ConsoleSettings
+from logdirwatch.model.vocabulary import ActionStatus, AlertStatus
+from logdirwatch.report.snapshot import Patience
+from tests.support.delta import Written
+from tests.unit.report.builders import NOW_MS, action, alert
+from tests.unit.report.rows import broker, log_dir
+
+HOUR_MS = 3_600_000
+HOSTILE = "/data/<script>alert(1)</script>'\"${x}"
+
+
+class Site:
+    """The tables and a client that asks for pages over them, without a socket."""
+
+    def __init__(self, root):
+        self.tables = Written(root)
+        self.root = str(root)
+
+    def client(self, **settings):
+        reader = Reader(partial(select, self.root), partial(optional, self.root), quoted)
+        patience = Patience(state_ms=60_000, inventory_ms=300_000, proof_ms=HOUR_MS)
+        return application(reader, ConsoleSettings(**settings), patience, lambda: NOW_MS).test_client()
+
+    def get(self, path, host="127.0.0.1:8787", settings=None, **more):
+        return self.client(**(settings or {})).get(path, headers={"Host": host}, **more)
+
+    def text(self, path, **more):
+        answer = self.get(path, **more)
+        assert answer.status_code == 200, answer.text
+        return answer.text
+
+    def cluster(self, *dirs, age_ms=5_000, **fields):
+        self.tables.write("broker_state", broker(at_ms=NOW_MS - age_ms, **fields))
+        self.tables.write("log_dir_state", *dirs)
+
+
+@pytest.fixture
+def site(tmp_path):
+    return Site(tmp_path / "tables")
+
+
+def link(page, text):
+    """The address of the link with that text or label."""
+    found = re.findall(r'<a [^>]*href="([^"]*)"(?: aria-label="([^"]*)")?[^>]*>([^<]*)</a>', page)
+    return html.unescape(next(href for href, label, shown in found if text in html.unescape(label + shown)))
+
+
+class TestFleet:
+    def test_without_tables_it_says_what_to_do(self, site):
+        page = site.text("/")
+        assert "No broker is in the tables yet" in page
+        assert "No alert is open" in page
+
+    def test_every_directory_is_a_cell_with_a_name_a_sign_and_its_use(self, site):
+        site.cluster(log_dir(used=0.5), log_dir(log_dir="/data/d2", status="offline", cause="failed", used=0.97))
+        page = site.text("/")
+        assert 'aria-label="broker 7 /data/d1: online, 50 percent used"' in page
+        assert 'aria-label="broker 7 /data/d2: offline (failed), 97 percent used"' in page
+        assert "✖ 97" in page
+
+    def test_old_tables_make_everything_unknown(self, site):
+        site.cluster(log_dir(), age_ms=120_000)
+        page = site.text("/")
+        assert "nothing is known of now" in page
+        assert 'aria-label="broker 7 /data/d1: unknown, 50 percent used"' in page
+        assert 'class="cell online"' not in page
+
+    def test_open_alerts_come_first_and_lead_on(self, site):
+        over = alert("b" * 32, revision=2, status=AlertStatus.RESOLVED, summary="long over")
+        site.tables.alerts(alert(), alert("b" * 32, summary="long over"), over)
+        page = site.text("/")
+        assert "Broker 7 /data/d1 is offline" in page
+        assert "long over" not in page
+        assert link(page, "Broker 7") == f"/alerts/{'a' * 32}"
+
+
+class TestDirectory:
+    def address(self, site):
+        return link(site.text("/"), "/data/d1")
+
+    def samples(self, site, *used, step_ms=HOUR_MS, last_ms=NOW_MS):
+        rows = [
+            {
+                "cluster": "prod",
+                "broker": 7,
+                "log_dir": "/data/d1",
+                "collector": "c",
+                "timestamp_ms": last_ms - (len(used) - 1 - number) * step_ms,
+                "kind": "log_dir",
+                "error_code": 0,
+                "total_bytes": 100,
+                "usable_bytes": round(100 * (1 - ratio)),
+            }
+            for number, ratio in enumerate(used)
+        ]
+        site.tables.write("log_dir_samples", *rows)
+
+    def test_its_history_and_its_forecast_are_drawn_and_said(self, site):
+        site.cluster(log_dir(full_at_ms=NOW_MS + 4 * HOUR_MS))
+        self.samples(site, 0.2, 0.3, 0.4, 0.5)
+        page = site.text(self.address(site))
+        assert "Used between 20.0% and 50.0%, at last 50.0%; forecast: full at 2023-11-15 02:13:20Z." in page
+        assert page.count('class="used"') == 1
+        assert page.count('class="forecast"') == 1
+
+    def test_a_gap_is_a_gap(self, site):
+        site.cluster(log_dir())
+        self.samples(site, 0.2, 0.2, 0.2, last_ms=NOW_MS - 15 * HOUR_MS)
+        self.samples(site, 0.4, 0.4, 0.4)
+        page = site.text(self.address(site))
+        assert page.count('class="used"') == 2
+        assert 'class="forecast"' not in page
+
+    def test_without_a_sample_it_says_so(self, site):
+        site.cluster(log_dir())
+        assert "No sample of this time is stored." in site.text(self.address(site))
+
+    def test_its_changes_and_largest_replicas_are_listed(self, site):
+        site.cluster(log_dir())
+        place = {"cluster": "prod", "broker": 7}
+        change = {
+            "transition_id": "t",
+            "from_status": "online",
+            "to_status": "filling",
+            "reason": "ratio",
+            "at_ms": NOW_MS,
+        }
+        site.tables.write("transitions", {**place, "log_dir": "/data/d1", **change})
+        replica = {"log_dir": "/data/d1", "topic": "orders", "is_future": False, "status": "online", "is_leader": True}
+        site.tables.write(
+            "replica_state", *({**place, **replica, "partition": n, "size_bytes": n << 30} for n in range(60))
+        )
+        page = site.text(self.address(site))
+        assert "filling" in page
+        assert page.index("orders-59") < page.index("orders-58")
+        assert "orders-9<" not in page, "the fifty largest are enough"
+
+    @pytest.mark.parametrize(
+        ("query", "status"),
+        [("", 400), ("?cluster=prod&broker=x&log_dir=/d", 400), ("?cluster=prod&broker=7&log_dir=/none", 404)],
+    )
+    def test_a_wrong_address_is_one_clear_line(self, site, query, status):
+        answer = site.get(f"/directory{query}")
+        assert answer.status_code == status
+        assert answer.text.count('role="alert"') == 1
+
+
+class TestActions:
+    def test_an_action_shows_its_commands_and_its_json(self, site):
+        site.tables.alerts(alert())
+        site.tables.actions(action(), action("d" * 32, status=ActionStatus.DONE))
+        page = site.text(link(site.text("/actions"), "move_log_dir"))
+        assert "kafka-reassign-partitions.sh --execute" in page
+        told = site.get(link(page, "as JSON"))
+        assert told.mimetype == "application/json"
+        assert msgspec.json.decode(told.data)["action_id"] == "c" * 32
+        assert site.text("/actions").count("move_log_dir") == 1
+
+    def test_an_alert_shows_its_life_its_evidence_and_its_actions(self, site):
+        site.tables.alerts(alert(revision=0), alert(evidence={"error_code": 56}))
+        site.tables.actions(action())
+        page = site.text(f"/alerts/{'a' * 32}")
+        assert "&#34;error_code&#34;: 56" in page
+        assert ("0 (fast)" in page, "1 (stateful)" in page) == (True, True)
+        assert "three replicas fit into /data/d2" in page
+
+    @pytest.mark.parametrize("path", ["/alerts/x", "/actions/x", "/actions/x.json", "/nowhere"])
+    def test_what_there_is_not_is_said(self, site, path):
+        assert site.get(path).status_code == 404
+
+
+class TestTrust:
+    def test_hostile_names_stay_text(self, site):
+        site.cluster(log_dir(log_dir=HOSTILE), rack="<img src=x onerror=alert(1)>")
+        site.tables.alerts(alert(log_dir=HOSTILE, summary=HOSTILE))
+        page = site.text("/")
+        assert "<script>alert" not in page
+        assert "<img" not in page
+        assert "<script>alert" not in site.text(link(page, HOSTILE))
+
+    @pytest.mark.parametrize("path", ["/", "/actions", "/nowhere", "/static/console.css"])
+    def test_every_answer_forbids_what_a_page_does_not_need(self, site, path):
+        with site.get(path) as answer:
+            headers = answer.headers
+        assert "default-src 'none'" in headers["Content-Security-Policy"]
+        assert "unsafe" not in headers["Content-Security-Policy"]
+        assert (headers["X-Frame-Options"], headers["X-Content-Type-Options"]) == ("DENY", "nosniff")
+
+    @pytest.mark.parametrize("method", ["post", "put", "delete", "patch"])
+    @pytest.mark.parametrize("path", ["/", "/actions", "/directory"])
+    def test_there_is_no_way_to_write(self, site, method, path):
+        answer = getattr(site.client(), method)(path, headers={"Host": "localhost"})
+        assert answer.status_code == 405
+
+    @pytest.mark.parametrize(("host", "status"), [("localhost:8787", 200), ("[::1]:8787", 200), ("evil.test", 403)])
+    def test_another_name_for_this_machine_is_refused(self, site, host, status):
+        assert site.get("/", host=host).status_code == status
+
+    @pytest.mark.parametrize("listen", ["0.0.0.0:8787", "10.0.0.1:80", "host.test:80", "[::]:80"])
+    def test_beyond_this_machine_a_password_is_needed(self, listen):
+        with pytest.raises(ValidationError, match=r"set console\.password"):
+            ConsoleSettings(listen=listen)
+
+    def test_whoever_does_not_know_the_password_sees_nothing(self, site):
+        settings = {"listen": "0.0.0.0:8787", "password": "s3cret"}
+
+        def asked(user, password):
+            word = base64.b64encode(f"{user}:{password}".encode()).decode()
+            client = site.client(**settings)
+            return client.get("/", headers={"Authorization": f"Basic {word}", "Host": "any"}).status_code
+
+        assert site.get("/", settings=settings).status_code == 401
+        assert (asked("logdirwatch", "s3cret"), asked("logdirwatch", "wrong"), asked("x", "s3cret")) == (200, 401, 401)
+
+    def test_tables_that_cannot_be_read_are_one_line_and_no_traceback(self, site):
+        site.cluster(log_dir())
+        (site.tables.root / "log_dir_state" / "_delta_log" / f"{0:020}.json").write_text("no JSON\n")
+        answer = site.get("/")
+        assert answer.status_code == 503
+        assert "table log_dir_state" in answer.text
+        assert "Traceback" not in answer.text

@@ -1,0 +1,19 @@
+"""The processor on Spark's in-memory stand-in for state and timers."""
+
+from pyspark.sql.streaming.tws_tester import TwsTester
+
+from logdirwatch.detect.processor import ShardProcessor
+
+
+class _Unpacked(ShardProcessor):
+    """The stand-in knows keys of one column only."""
+
+    def handleInputRows(self, key, rows, timerValues):  # noqa: N802, N803
+        return super().handleInputRows(key[0], rows, timerValues)
+
+
+def stand_in(settings, at_ms):
+    """Return a stand-in whose clock stands at ``at_ms``."""
+    tester = TwsTester(_Unpacked(settings, "home"), timeMode="ProcessingTime")
+    tester.setProcessingTime(at_ms)
+    return tester

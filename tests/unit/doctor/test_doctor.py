@@ -1,0 +1,381 @@
+"""Planted faults, each found, and its message names the remedy."""
+
+from dataclasses import replace
+
+import pytest
+
+from logdirwatch.collect.answers import Configs, LogDirAnswer, LogDirsAnswer, Node, Topic
+from logdirwatch.collect.live import LiveCluster
+from logdirwatch.doctor import examine as module
+from logdirwatch.doctor import here, look
+from logdirwatch.doctor.clocks import Clock
+from logdirwatch.doctor.connecting import principal, unreachable
+from logdirwatch.doctor.examine import Examination
+from logdirwatch.doctor.findings import CHECKS, Report
+from logdirwatch.doctor.here import Folder, folder, judge_folder
+from logdirwatch.doctor.look import Monitored
+from logdirwatch.doctor.monitored import ClusterFacts
+from logdirwatch.doctor.telemetry import TelemetryFacts
+from logdirwatch.errors import UserError
+from logdirwatch.model.records import PartitionInfo, Placement
+from logdirwatch.model.vocabulary import PollStatus
+from logdirwatch.report.doctor import document, lines
+from logdirwatch.settings import Settings
+from logdirwatch.telemetry import Existing, wanted
+from tests.unit.report.builders import NOW_MS
+
+ALLOWED = ["DESCRIBE", "READ", "WRITE", "DESCRIBE_CONFIGS"]
+SASL = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "watcher"}
+
+
+def topic(name, *brokers):
+    partition = PartitionInfo(partition=0, leader=brokers[0], replicas=list(brokers), isr=list(brokers))
+    return Topic(name, False, (partition,))
+
+
+def log_dirs(*paths, topics=("orders",)):
+    placed = tuple(Placement(topic=name, partition=0, size_bytes=1) for name in topics)
+    answers = (LogDirAnswer(path, 0, 1 << 40, 1 << 39, False, placed) for path in paths)
+    return LogDirsAnswer(PollStatus.OK, None, tuple(answers))
+
+
+def healthy():
+    """Two brokers with two directories each."""
+    return LiveCluster(
+        at_ms=NOW_MS,
+        nodes={number: Node(number, f"kafka-{number}", 9092, None, False) for number in (1, 2)},
+        lists_fenced=True,
+        log_dirs={number: log_dirs("/d1", "/d2") for number in (1, 2)},
+        broker_configs={1: {}, 2: {}},
+        topics=(topic("orders", 1, 2),),
+        topic_configs=Configs(values={"orders": {}}),
+        reassignments={},
+        quorum=None,
+    )
+
+
+class World:
+    """What the clusters would answer, and this machine; healthy until a test plants a fault."""
+
+    def __init__(self, tmp_path):
+        self.home = str(tmp_path)
+        self.values = {
+            "home": self.home,
+            "checkpoints": {"path": str(tmp_path / "checkpoints")},
+            "telemetry": {"bootstrap_servers": "telemetry:9092"},
+            "topics": {"replication_factor": 3},
+            "clusters": {"prod": {"bootstrap_servers": "kafka-1:9092", "client": dict(SASL)}},
+        }
+        self.java_error = None
+        self.telemetry_error = self.cluster_error = None
+        topics = wanted(Settings(**self.values).topics)
+        configs = {found.name: {**found.configs, "min.insync.replicas": "2"} for found in topics}
+        self.telemetry = TelemetryFacts(
+            brokers=3,
+            existing={found.name: Existing(found.partitions, 3, configs[found.name]) for found in topics},
+            operations={found.name: ALLOWED for found in topics},
+        )
+        self.telemetry_id, self.cluster_id = "T", "P"
+        self.live = healthy()
+        self.kafka_versions = {1: "4.3", 2: "4.3"}
+        self.metadata_version = "4.3-IV0"
+        self.ahead_ms = 0
+
+    def plant(self, name, **configs):
+        existing = self.telemetry.existing[name]
+        changed = replace(existing, configs={**existing.configs, **configs})
+        self.telemetry = replace(self.telemetry, existing={**self.telemetry.existing, name: changed})
+
+    def examined(self, monkeypatch, remarks=()):
+        def told(error, answer):
+            if error is not None:
+                raise UserError(error)
+            return answer
+
+        def clock(where):
+            return Clock(where, NOW_MS, NOW_MS + 5, NOW_MS + self.ahead_ms)
+
+        facts = ClusterFacts("prod", self.live, self.kafka_versions, self.metadata_version)
+        stands_in = {
+            (module, "find_java"): lambda: told(self.java_error, None),
+            (module, "cluster_id"): lambda cluster: self.cluster_id,
+            (look, "telemetry_facts"): lambda _: told(self.telemetry_error, (self.telemetry_id, self.telemetry)),
+            (look, "telemetry_clock"): lambda settings, now: clock("telemetry"),
+            (look, "monitored"): lambda *_: told(self.cluster_error, Monitored(facts, clock("cluster prod"))),
+        }
+        for (place, name), fake in stands_in.items():
+            monkeypatch.setattr(place, name, fake)
+        return Examination(Settings(**self.values), remarks, lambda: NOW_MS).run()
+
+
+@pytest.fixture
+def world(tmp_path):
+    return World(tmp_path)
+
+
+@pytest.fixture
+def found(world, monkeypatch):
+    """Return what is found after a fault was planted: exactly one thing."""
+
+    def found():
+        (finding,) = world.examined(monkeypatch).findings
+        assert finding.check in CHECKS
+        return finding
+
+    return found
+
+
+def test_a_healthy_world_has_nothing_to_mend(world, monkeypatch):
+    report = world.examined(monkeypatch)
+    assert report.findings == ()
+    assert report.passed == list(CHECKS)
+    assert list(lines(report)) == [f"{len(CHECKS)} of {len(CHECKS)} checks passed, nothing to mend"]
+
+
+def test_java_that_is_missing(world, found):
+    world.java_error = "no Java found (java is not on PATH); install Java 17"
+    assert found().check == "java"
+    assert "openjdk-17" in found().remedy
+
+
+def test_too_few_task_slots(world, found):
+    world.values["stream"] = {"master": "local[4]"}
+    finding = found()
+    assert (finding.check, finding.where) == ("task_slots", "stream.master local[4]")
+    assert "4 task slots are too few" in finding.what
+    assert "local[8,4]" in finding.remedy
+
+
+def test_the_partitions_that_events_has_count_for_the_slots(world, monkeypatch):
+    name = "logdir.events"
+    existing = {**world.telemetry.existing, name: replace(world.telemetry.existing[name], partitions=12)}
+    world.telemetry = replace(world.telemetry, existing=existing)
+    checks = {finding.check: finding for finding in world.examined(monkeypatch).findings}
+    assert set(checks) == {"topics", "task_slots"}
+    assert "local[14,4]" in checks["task_slots"].remedy
+
+
+def test_a_folder_that_cannot_be_written(world, found, tmp_path):
+    tmp_path.joinpath("file").write_text("")
+    world.values["checkpoints"] = {"path": str(tmp_path / "file" / "below")}
+    finding = found()
+    assert finding.check == "folders"
+    assert "cannot be written: Not a directory" in finding.what
+    assert "checkpoints.path" in finding.remedy
+
+
+def test_a_disk_without_room():
+    (finding,) = judge_folder(Folder("tables", "/t", "tables.path", None, 10 << 20, 1 << 40))
+    assert finding.what == "only 10 MiB of 1 TiB are free"
+    assert "tables.path" in finding.remedy
+
+
+def test_a_folder_that_is_not_there_yet_is_judged_by_where_it_will_be(tmp_path):
+    looked = folder("tables", f"file://{tmp_path}/a/b", "tables.path")
+    assert (looked.error, looked.path) == (None, f"{tmp_path}/a/b")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("path", ["s3a://bucket/tables", "abfss://c@a/t", "dbfs:/t"])
+def test_an_object_store_is_not_looked_at(world, monkeypatch, path):
+    assert not here.is_local(path)
+    world.values["tables"] = {"path": path}
+    assert "object store" in world.examined(monkeypatch).not_checked["folders"]
+
+
+def test_a_telemetry_cluster_that_does_not_answer(world, monkeypatch):
+    world.telemetry_error = "Kafka at telemetry:9092 cannot be reached: KafkaTimeoutError"
+    report = world.examined(monkeypatch)
+    (finding,) = report.findings
+    assert (finding.check, finding.where) == ("connectivity", "telemetry")
+    assert "telemetry.bootstrap_servers" in finding.remedy
+    assert {"topics", "replication"} <= set(report.not_checked)
+    assert "topics" not in report.passed
+
+
+def test_a_monitored_cluster_that_does_not_answer(world, found):
+    world.cluster_error = "Kafka at kafka-1:9092 cannot be reached: SaslAuthenticationFailedError"
+    assert (found().check, found().where) == ("connectivity", "cluster prod")
+    assert "clusters.prod.client" in found().remedy
+
+
+def test_a_broker_whose_advertised_address_cannot_be_reached(world, found):
+    answers = {**world.live.log_dirs, 2: LogDirsAnswer(PollStatus.TIMEOUT, "no answer within 4000 ms")}
+    world.live = replace(world.live, log_dirs=answers)
+    assert found().where == "cluster prod, broker 2"
+    assert "kafka-2:9092" in found().what
+    assert "advertised.listeners" in found().remedy
+
+
+def test_clocks_that_are_apart(world, monkeypatch):
+    world.ahead_ms = 90_000
+    findings = world.examined(monkeypatch).findings
+    assert [finding.where for finding in findings] == ["telemetry", "cluster prod"]
+    assert "1.5 min ahead of" in findings[0].what
+    assert "chrony" in findings[0].remedy
+
+
+def test_telemetry_on_the_cluster_that_is_watched(world, found):
+    world.cluster_id = world.telemetry_id
+    assert found().check == "telemetry_is_monitored"
+    assert "telemetry.bootstrap_servers" in found().remedy
+
+
+def test_a_topic_that_is_missing(world, found):
+    existing = {name: topic for name, topic in world.telemetry.existing.items() if name != "logdir.alerts"}
+    world.telemetry = replace(world.telemetry, existing=existing)
+    assert (found().check, found().where) == ("topics", "logdir.alerts")
+    assert "logdirwatch topics create" in found().remedy
+
+
+@pytest.mark.parametrize(
+    ("name", "configs"),
+    [("logdir.alerts", {"cleanup.policy": "delete"}), ("logdir.metrics", {"retention.ms": "3600000"})],
+)
+def test_a_topic_with_other_retention_or_compaction(world, found, name, configs):
+    world.plant(name, **configs)
+    assert (found().check, found().where) == ("topics", name)
+    assert f"kafka-configs.sh --bootstrap-server telemetry:9092 --alter --entity-type topics --entity-name {name}" in (
+        found().remedy
+    )
+
+
+@pytest.mark.parametrize(("min_isr", "what"), [("4", "nothing can be written"), ("3", "one broker away")])
+def test_a_minimum_of_replicas_that_blocks_writes(world, found, min_isr, what):
+    world.plant("logdir.events", **{"min.insync.replicas": min_isr})
+    assert found().check == "replication"
+    assert what in found().what
+    assert found().remedy.endswith("--add-config min.insync.replicas=2")
+
+
+def test_one_replica_on_several_brokers(world, monkeypatch):
+    world.values["topics"] = {"replication_factor": 1}
+    existing = {name: replace(found, replication_factor=1) for name, found in world.telemetry.existing.items()}
+    world.telemetry = replace(world.telemetry, existing=existing)
+    findings = world.examined(monkeypatch).findings
+    assert {finding.check for finding in findings} == {"replication"}
+    assert "topics.replication_factor to 3" in findings[0].remedy
+
+
+@pytest.mark.parametrize(
+    ("change", "words", "operations"),
+    [
+        (
+            {"operations": {"logdir.metrics": ["DESCRIBE", "READ"]}},
+            "lacks the ACL Write on topic logdir.metrics",
+            "Write",
+        ),
+        (
+            {"operations": {"logdir.metrics": ALLOWED}, "no_configs": ["logdir.metrics"]},
+            "lacks the ACL DescribeConfigs on topic",
+            "DescribeConfigs",
+        ),
+        (
+            {"operations": {}, "hidden": ["logdir.metrics"]},
+            "lacks the ACL Describe, Read, Write",
+            "Describe --operation Read",
+        ),
+    ],
+)
+def test_a_telemetry_topic_that_may_not_be_used(world, found, change, words, operations):
+    kept = {name: topic for name, topic in world.telemetry.existing.items() if name != "logdir.metrics"}
+    is_described = "no_configs" not in change and "hidden" not in change
+    world.telemetry = replace(world.telemetry, **change, existing=world.telemetry.existing if is_described else kept)
+    finding = found()
+    assert finding.check == "permissions"
+    assert words in finding.what
+    assert f"--operation {operations}" in finding.remedy
+    assert "--topic logdir.metrics --allow-principal User:ANONYMOUS" in finding.remedy
+
+
+def test_a_user_that_may_not_describe_the_cluster(world, found):
+    refused = LogDirsAnswer(PollStatus.UNAUTHORIZED, "ClusterAuthorizationFailedError")
+    world.live = replace(world.live, log_dirs={1: refused, 2: refused})
+    assert found().what == (
+        "User:watcher lacks the ACL Describe on the cluster: brokers 1, 2 do not tell their log directories"
+    )
+    assert found().remedy == (
+        "kafka-acls.sh --bootstrap-server kafka-1:9092 --add --operation Describe --cluster "
+        "--allow-principal User:watcher"
+    )
+
+
+def test_a_user_that_may_not_describe_configs(world, found):
+    world.live = replace(world.live, broker_configs={})
+    assert "lacks the ACL DescribeConfigs on the cluster" in found().what
+    assert "--operation DescribeConfigs --cluster" in found().remedy
+
+
+def test_a_user_that_may_not_describe_groups(world, found):
+    world.live = replace(world.live, unknown={"consumer groups": "GroupAuthorizationFailedError: offsets of group g"})
+    assert "lacks the ACL Describe on consumer groups" in found().what
+    assert "--operation Describe --group '*' --allow-principal User:watcher" in found().remedy
+
+
+def test_a_topic_that_lies_on_the_disks_and_is_not_listed(world, found):
+    world.live = replace(world.live, topics=())
+    assert "lacks the ACL Describe on 1 topics that lie on the disks, such as orders" in found().what
+    assert "--topic '*'" in found().remedy
+
+
+def test_several_directories_below_the_metadata_version_that_can_do_with_them(world, found):
+    world.metadata_version = "3.7-IV1"
+    assert found().check == "metadata_version"
+    assert "KAFKA-16606" in found().what
+    assert "kafka-features.sh" in found().remedy
+
+
+def test_one_directory_is_fine_below_that_version(world, monkeypatch):
+    world.metadata_version = "3.7-IV1"
+    world.live = replace(world.live, log_dirs={number: log_dirs("/d1") for number in (1, 2)})
+    assert world.examined(monkeypatch).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("version", "is_broken"), [("3.6", False), ("3.7", True), ("4.2", True), ("4.3", False), (None, False)]
+)
+def test_a_gauge_that_cannot_count(world, monkeypatch, version, is_broken):
+    world.kafka_versions = {1: version, 2: "4.3"}
+    report = world.examined(monkeypatch)
+    assert [finding.check for finding in report.findings] == ["offline_replica_count"] * is_broken
+    if is_broken:
+        assert "of broker 1 is always 0" in report.findings[0].what
+        assert "4.3" in report.findings[0].remedy
+    assert report.without(["offline_replica_count"]).findings == ()
+
+
+def test_remarks_and_receivers_are_part_of_the_configuration(world, monkeypatch):
+    world.values["notify"] = {"receivers": {"ops": {"urls": ["nonsense://hunter2secret"]}}}
+    findings = world.examined(monkeypatch, ["no cluster to watch: name one under clusters"]).findings
+    assert [finding.check for finding in findings] == ["configuration"] * 2
+    assert (findings[0].what, findings[0].remedy) == ("no cluster to watch", "name one under clusters")
+    assert "notify.receivers.ops: URL 1" in findings[1].what
+    assert "hunter2secret" not in repr(findings)
+
+
+@pytest.mark.parametrize(
+    ("client", "expected"),
+    [
+        ({}, "User:ANONYMOUS"),
+        ({"security_protocol": "SSL"}, "User:ANONYMOUS"),
+        ({"security_protocol": "SSL", "ssl_certfile": "c"}, None),
+        ({"security_protocol": "SASL_SSL", "sasl_plain_username": "ada"}, "User:ada"),
+        ({"security_protocol": "SASL_SSL"}, None),
+    ],
+)
+def test_the_principal_is_named_as_far_as_it_is_known(client, expected):
+    assert principal(client) == expected
+
+
+@pytest.mark.parametrize(
+    ("error", "remedy"),
+    [("SSL: CERTIFICATE_VERIFY_FAILED", "ssl.truststore.location"), ("are the credentials right?", "sasl.mechanism")],
+)
+def test_the_remedy_fits_the_error(error, remedy):
+    assert remedy in unreachable("telemetry", "telemetry", error).remedy
+
+
+def test_programs_get_every_part():
+    report = Report((), {"clocks": "does not tell"})
+    assert document(report)["not_checked"] == {"clocks": "does not tell"}
+    assert "clocks" not in document(report)["passed"]

@@ -1,0 +1,248 @@
+"""What a receiver is told of a group, and when."""
+
+import pytest
+
+from logdirwatch.model.vocabulary import Decision, Rule, Severity
+from tests.unit.notify.world import INTERVAL_MS, REPEAT_MS, WAIT_MS, World, settings
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+def firing(message):
+    return [member.alert.alert_id for member in message.firing]
+
+
+def ended(message):
+    return [found.alert_id for found in message.ended]
+
+
+def test_a_first_message_waits_for_more(world):
+    world.fire("a")
+    world.pass_ms(WAIT_MS - 1_000)
+    world.fire("b")
+    assert world.messages == []
+    world.pass_ms(2_000)
+    (message,) = world.messages
+    assert (message.reason.value, firing(message)) == ("first", ["a", "b"])
+
+
+def test_a_brokers_death_is_one_message(world):
+    for number in range(12):
+        world.fire(f"fast{number}", rule=Rule.LOG_DIR_OFFLINE, log_dir=f"/d{number}")
+    world.fire("risk", Severity.PAGE, rule=Rule.PARTITIONS_AT_RISK, broker=None, log_dir=None)
+    world.pass_ms(10_000)
+    for number in range(12):
+        world.resolve(f"fast{number}", reason="broker_offline")
+    world.fire("broker", Severity.PAGE, rule=Rule.BROKER_OFFLINE, log_dir=None)
+    world.pass_ms(REPEAT_MS - INTERVAL_MS, 5_000)
+    (message,) = world.messages
+    assert sorted(firing(message)) == ["broker", "risk"]
+
+
+def test_more_waits_for_the_interval(world):
+    world.fire("a")
+    world.pass_ms(WAIT_MS + 1_000)
+    world.fire("b")
+    world.pass_ms(INTERVAL_MS - 5_000)
+    assert world.reasons() == ["first"]
+    world.pass_ms(5_000)
+    assert world.reasons() == ["first", "more"]
+    assert firing(world.messages[-1]) == ["a", "b"]
+
+
+def test_what_is_louder_than_anything_told_waits_only_a_moment(world):
+    world.fire("a", Severity.WARNING)
+    world.pass_ms(WAIT_MS + 1_000)
+    world.fire("a", Severity.PAGE)
+    world.pass_ms(WAIT_MS + 500)
+    assert world.reasons() == ["first", "louder"]
+    world.fire("b", Severity.PAGE)
+    world.pass_ms(WAIT_MS + 500)
+    assert world.reasons() == ["first", "louder"], "as loud as what was told: it waits for the interval"
+
+
+def test_the_end_is_told_once_and_only_of_what_was_told(world):
+    world.fire("a")
+    world.fire("brief")
+    world.pass_ms(WAIT_MS // 2)
+    world.resolve("brief")
+    world.pass_ms(INTERVAL_MS + WAIT_MS)
+    world.resolve("a")
+    world.pass_ms(REPEAT_MS * 2, 5_000)
+    assert world.reasons() == ["first", "resolved"]
+    assert (firing(world.messages[0]), ended(world.messages[1])) == (["a"], ["a"])
+    assert world.believed() == set()
+
+
+def test_what_still_fires_is_told_again_after_the_repeat_interval(world):
+    world.fire("a")
+    world.pass_ms(WAIT_MS + REPEAT_MS + 1_000, 1_000)
+    assert world.reasons() == ["first", "repeat"]
+
+
+def test_what_is_acknowledged_is_not_told_again_but_its_end_is(world):
+    world.fire("a")
+    world.pass_ms(WAIT_MS + 500)
+    world.say("a", Decision.ACKNOWLEDGE)
+    world.pass_ms(2 * REPEAT_MS, 5_000)
+    assert world.reasons() == ["first"]
+    world.resolve("a")
+    world.pass_ms(WAIT_MS + 5_000)
+    assert world.reasons() == ["first", "resolved"]
+
+
+@pytest.mark.parametrize("what", [Decision.SILENCE, Decision.ACKNOWLEDGE])
+def test_what_somebody_spoke_of_before_it_was_told_is_not_told_nor_is_its_end(world, what):
+    world.fire("a")
+    world.say("a", what)
+    world.pass_ms(REPEAT_MS, 5_000)
+    world.resolve("a")
+    world.pass_ms(INTERVAL_MS)
+    assert world.messages == []
+
+
+def test_when_a_silence_ends_what_still_fires_is_told(world):
+    world.fire("a")
+    world.say("a", Decision.SILENCE)
+    world.pass_ms(REPEAT_MS, 5_000)
+    world.unsay("a")
+    world.pass_ms(WAIT_MS + 500)
+    assert world.reasons() == ["first"]
+
+
+def test_a_silenced_alert_is_left_out_of_what_is_told_of_others(world):
+    world.fire("a")
+    world.pass_ms(WAIT_MS + 500)
+    world.say("a", Decision.SILENCE)
+    world.fire("b")
+    world.pass_ms(INTERVAL_MS)
+    assert firing(world.messages[-1]) == ["b"]
+
+
+def test_both_lanes_are_one_notification(world):
+    """The fast lane's alert merges into the directory's: the same incident, told already."""
+    world.fire("fast", log_dir=None)
+    world.pass_ms(WAIT_MS + 500)
+    world.fire("exact")
+    world.resolve("fast", reason="merged", merged_into="exact")
+    world.pass_ms(REPEAT_MS - 2 * INTERVAL_MS, 5_000)
+    assert world.reasons() == ["first"]
+    world.resolve("exact")
+    world.pass_ms(WAIT_MS + 5_000)
+    assert ended(world.messages[-1]) == ["exact"]
+
+
+def test_a_merge_into_a_louder_alert_is_told_as_louder(world):
+    world.fire("fast", log_dir=None)
+    world.pass_ms(WAIT_MS + 500)
+    world.fire("exact", Severity.PAGE)
+    world.resolve("fast", reason="merged", merged_into="exact")
+    world.pass_ms(WAIT_MS + 500)
+    assert world.reasons() == ["first", "louder"]
+    assert ended(world.messages[-1]) == []
+
+
+def test_a_start_on_an_old_topic_tells_what_fires_and_no_history(world):
+    for number in range(500):
+        world.fire(f"old{number}")
+        world.resolve(f"old{number}")
+    world.fire("open")
+    world.pass_ms(REPEAT_MS - 1_000, 5_000)
+    (message,) = world.messages
+    assert (firing(message), ended(message)) == (["open"], [])
+
+
+def test_a_restart_tells_nothing_again_and_the_end_of_what_ended_meanwhile(world):
+    world.fire("a")
+    world.fire("b")
+    world.pass_ms(WAIT_MS + 500)
+    world.now_ms += INTERVAL_MS
+    world.resolve("b")
+    world.restart()
+    world.pass_ms(INTERVAL_MS)
+    assert world.reasons() == ["first", "resolved"]
+    assert ended(world.messages[-1]) == ["b"]
+    world.restart()
+    world.pass_ms(REPEAT_MS - INTERVAL_MS, 5_000)
+    assert len(world.messages) == 2
+
+
+def test_a_receiver_that_was_away_is_told_of_what_began_and_ended_meanwhile(world):
+    world.is_up = False
+    world.fire("a")
+    world.pass_ms(WAIT_MS + 500)
+    world.resolve("a")
+    world.pass_ms(INTERVAL_MS)
+    world.restart()
+    world.is_up = True
+    world.pass_ms(WAIT_MS + 500)
+    (message,) = world.messages
+    assert (firing(message), ended(message)) == ([], ["a"])
+
+
+def test_an_alert_that_gets_louder_stays_where_it_was_told_and_reaches_who_is_told_of_louder_ones():
+    world = World(
+        settings(
+            ("chat", "pager"),
+            routes=[
+                {"name": "pages", "severity": "page", "receivers": ["pager", "chat"]},
+                {"name": "rest", "receivers": ["chat"]},
+            ],
+        )
+    )
+    world.fire("a", Severity.WARNING)
+    world.pass_ms(WAIT_MS + 500)
+    world.fire("a", Severity.PAGE)
+    world.pass_ms(WAIT_MS + 2_000)
+    told = [(message.group.receiver, message.group.route, message.reason.value) for message in world.messages]
+    assert told == [("chat", "rest", "first"), ("chat", "rest", "louder"), ("pager", "pages", "first")]
+    world.fire("a", Severity.WARNING)
+    world.pass_ms(INTERVAL_MS)
+    world.resolve("a")
+    world.pass_ms(INTERVAL_MS)
+    assert sorted(m.group.receiver for m in world.messages[3:]) == ["chat", "pager"]
+    assert {m.reason.value for m in world.messages[3:]} == {"resolved"}
+
+
+def test_what_rose_again_after_it_was_quiet_for_an_interval_is_told_again(world):
+    world.fire("a", Severity.PAGE)
+    world.pass_ms(WAIT_MS + 500)
+    world.fire("a", Severity.WARNING)
+    world.pass_ms(2 * INTERVAL_MS)
+    world.fire("a", Severity.PAGE)
+    world.pass_ms(WAIT_MS + 500)
+    assert world.reasons() == ["first", "louder"]
+
+
+def test_who_keeps_alerts_alive_gets_every_change_at_once_and_everything_each_interval():
+    world = World(settings(resend_interval_ms=60_000), keeping_alive=("ops",))
+    world.fire("a", Severity.WARNING)
+    world.pass_ms(500)
+    world.say("a", Decision.SILENCE)
+    world.fire("a", Severity.CRITICAL)
+    world.pass_ms(500)
+    world.fire("a", Severity.WARNING)
+    world.pass_ms(500)
+    assert [dict(message.spoken) for message in world.messages] == [
+        {},
+        {"a": Severity.WARNING},
+        {"a": Severity.CRITICAL},
+    ]
+    world.pass_ms(120_000)
+    assert world.reasons()[3:] == ["repeat", "repeat"]
+    world.resolve("a")
+    world.pass_ms(500)
+    assert ended(world.messages[-1]) == ["a"]
+
+
+def test_who_keeps_alerts_alive_is_told_of_a_merge_as_of_an_end_and_a_beginning():
+    world = World(settings(), keeping_alive=("ops",))
+    world.fire("fast", log_dir=None)
+    world.pass_ms(500)
+    world.fire("exact")
+    world.resolve("fast", reason="merged", merged_into="exact")
+    world.pass_ms(500)
+    assert (firing(world.messages[-1]), ended(world.messages[-1])) == (["exact"], ["fast"])

@@ -1,0 +1,204 @@
+"""Handing messages over: what arrives, what an error says, and that no secret is ever in it."""
+
+import json
+from datetime import datetime
+from types import SimpleNamespace
+
+import jsonschema
+import pytest
+
+from logdirwatch.errors import UserError
+from logdirwatch.model.vocabulary import AlertStatus, Severity
+from logdirwatch.notify import senders as module
+from logdirwatch.notify.alertmanager import alerts_of
+from logdirwatch.notify.delivery import Delivery
+from logdirwatch.notify.groups import Member, Message, Reason
+from logdirwatch.notify.routing import GroupKey
+from logdirwatch.notify.senders import Alertmanagers, SendError, Service, ping, senders, without_secrets
+from logdirwatch.notify.settings import NotifySettings
+from logdirwatch.notify.wording import text_of
+from tests.support.waiting import wait_until
+from tests.unit.notify.receivers import receiving
+from tests.unit.report.builders import NOW_MS, alert
+
+GROUP = GroupKey("ops", "all", (("cluster", "prod"),))
+SECRET = "hunter2secret"
+POSTED = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "required": ["labels", "startsAt", "endsAt"],
+        "additionalProperties": False,
+        "properties": {
+            "labels": {"type": "object", "required": ["alertname"], "additionalProperties": {"type": "string"}},
+            "annotations": {"type": "object", "additionalProperties": {"type": "string"}},
+            "startsAt": {"type": "string", "format": "date-time"},
+            "endsAt": {"type": "string", "format": "date-time"},
+        },
+    },
+}
+"""postableAlerts of Alertmanager's API v2, as far as it says something of what is sent."""
+
+
+def message(*firing, ended=(), spoken=None, reason=Reason.FIRST):
+    return Message(GROUP, reason, NOW_MS, tuple(map(Member, firing)), tuple(ended), spoken or {})
+
+
+def over(name="b" * 32, **fields):
+    return alert(name, 2, status=AlertStatus.RESOLVED, reason="recovered", **fields)
+
+
+@pytest.fixture
+def receiver():
+    with receiving() as running:
+        yield running
+
+
+def test_a_message_arrives_with_title_and_text(receiver):
+    Service(f"json://127.0.0.1:{receiver.port}/hook").send(message(alert(severity=Severity.PAGE), ended=[over()]))
+    ((path, body),) = receiver.posted
+    assert path == "/hook"
+    assert (body["title"], body["type"]) == ("[page] log_dir_offline: prod broker 7 /data/d1", "failure")
+    assert (
+        "page log_dir_offline prod broker 7 /data/d1, online > offline, opened 1 min ago, aaaaaaaa" in body["message"]
+    )
+    assert "resolved (recovered) log_dir_offline prod broker 7 /data/d1" in body["message"]
+
+
+def test_when_nothing_fires_any_more_it_is_a_success(receiver):
+    Service(f"json://127.0.0.1:{receiver.port}").send(message(ended=[over()], reason=Reason.RESOLVED))
+    assert receiver.bodies[0]["type"] == "success"
+    assert receiver.bodies[0]["title"].startswith("[resolved] log_dir_offline")
+
+
+def test_many_alerts_are_counted_and_a_few_listed():
+    text = text_of(message(*(alert(f"{number:032}", broker=number) for number in range(40))))
+    assert text.title == "[critical] 40 alerts: prod: log_dir_offline"
+    assert text.body.count("critical log_dir_offline") == 10
+    assert "and 30 more; all of them: logdirwatch alerts" in text.body
+
+
+def test_a_group_can_be_named_in_the_url(receiver):
+    Service(f"json://127.0.0.1:{receiver.port}/{{group}}/end").send(message(alert()))
+    assert receiver.posted[0][0] == f"/{GROUP.fixed_id}/end"
+
+
+@pytest.mark.parametrize("status", [403, 500])
+def test_a_refusal_is_an_error_without_secrets(receiver, status, capfd, caplog):
+    receiver.status = status
+    url = f"json://ada:{SECRET}@127.0.0.1:{receiver.port}/{SECRET}?token={SECRET}"
+    with pytest.raises(SendError, match=str(status)) as error:
+        Service(url).send(message(alert()))
+    assert SECRET not in str(error.value)
+    out, err = capfd.readouterr()
+    assert SECRET not in out + err + caplog.text
+
+
+def test_nobody_there_is_an_error_without_secrets():
+    for sender in (
+        Service(f"json://ada:{SECRET}@127.0.0.1:1/{SECRET}"),
+        Alertmanagers([f"http://ada:{SECRET}@127.0.0.1:1/{SECRET}"], NotifySettings()),
+    ):
+        with pytest.raises(SendError) as error:
+            sender.send(message(alert()))
+        assert SECRET not in str(error.value)
+
+
+def test_what_a_service_raises_is_an_error_without_secrets(monkeypatch):
+    service = Service(f"json://127.0.0.1:1/{SECRET}")
+
+    def notify(**_):
+        raise RuntimeError(f"no route to {SECRET}")
+
+    monkeypatch.setattr(module, "service", lambda url, group="0": SimpleNamespace(notify=notify))
+    with pytest.raises(SendError, match=r"RuntimeError: no route to \*+"):
+        service.send(message(alert()))
+
+
+def test_a_token_in_the_place_of_a_host_is_a_secret_too():
+    assert "T1JJ3T3L2" not in without_secrets("POST to T1JJ3T3L2 failed", "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkc")
+
+
+def test_a_url_that_is_unknown_is_named_by_its_place():
+    settings = NotifySettings.model_validate({"receivers": {"ops": {"urls": [f"nonsense://{SECRET}"]}}})
+    with pytest.raises(UserError, match=r"notify.receivers.ops: URL 1 is none that apprise") as error:
+        senders(settings)
+    assert SECRET not in str(error.value)
+
+
+def test_urls_come_from_a_file_too(tmp_path):
+    path = tmp_path / "urls"
+    path.write_text("# the team's\njson://127.0.0.1:1\n\njson://127.0.0.1:2\n")
+    settings = NotifySettings.model_validate(
+        {"receivers": {"ops": {"urls_file": str(path)}, "am": {"alertmanager": ["http://127.0.0.1:3"]}}}
+    )
+    assert {name: list(ways) for name, ways in senders(settings).items()} == {"ops": ["ops#1", "ops#2"], "am": ["am"]}
+    missing = NotifySettings.model_validate({"receivers": {"ops": {"urls_file": str(tmp_path / "none")}}})
+    with pytest.raises(UserError, match=r"notify.receivers.ops.urls_file .*No such file"):
+        senders(missing)
+
+
+def test_secrets_are_not_shown_with_the_settings():
+    receivers = {"a": {"urls": [f"json://{SECRET}"], "alertmanager": [f"http://x:{SECRET}@h"]}}
+    settings = NotifySettings.model_validate({"receivers": receivers, "heartbeat": {"ping_url": f"http://{SECRET}"}})
+    assert SECRET not in repr(settings) + json.dumps(settings.model_dump(mode="json"))
+
+
+def test_alertmanager_gets_what_its_api_takes(receiver):
+    sender = Alertmanagers([f"http://127.0.0.1:1/{SECRET}", f"http://127.0.0.1:{receiver.port}/am/"], NotifySettings())
+    sender.send(message(alert(broker=None, log_dir=None), ended=[over()], spoken={"b" * 32: Severity.CRITICAL}))
+    ((path, body),) = receiver.posted
+    assert path == "/am/api/v2/alerts"
+    jsonschema.Draft202012Validator(POSTED).validate(body)
+    fires, ended = body
+    assert fires["labels"] == {
+        "alertname": "log_dir_offline",
+        "severity": "critical",
+        "cluster": "prod",
+        "alert_id": "a" * 32,
+    }
+    assert datetime.fromisoformat(fires["endsAt"]).timestamp() * 1000 == NOW_MS + 240_000
+    assert datetime.fromisoformat(ended["endsAt"]).timestamp() * 1000 <= NOW_MS
+
+
+def test_alertmanager_is_told_that_an_alert_ended_under_the_severity_that_it_knows():
+    posted = alerts_of(message(alert(severity=Severity.PAGE), spoken={"a" * 32: Severity.WARNING}), 60_000)
+    ends = {found["labels"]["severity"]: found["endsAt"] > "2023-11-14T22:13:21" for found in posted}
+    assert ends == {"warning": False, "page": True}
+
+
+def test_a_ping_that_is_refused_is_an_error_without_secrets(receiver):
+    ping(f"http://127.0.0.1:{receiver.port}/{SECRET}", 5_000)
+    assert receiver.posted == [(f"/{SECRET}", None)]
+    receiver.status = 404
+    with pytest.raises(SendError, match="HTTP 404"):
+        ping(f"http://127.0.0.1:{receiver.port}/{SECRET}", 5_000)
+    with pytest.raises(SendError) as error:
+        ping(f"http://127.0.0.1:1/{SECRET}", 5_000)
+    assert SECRET not in str(error.value)
+
+
+def test_a_receiver_that_is_away_is_one_line_and_its_return_another(receiver, capsys):
+    delivery = Delivery({"ops": Service(f"json://127.0.0.1:{receiver.port}/{SECRET}")}, backoff_max_ms=4_000)
+    receiver.status, now_ms, arrived = 500, NOW_MS, []
+
+    def attempt(at_ms):
+        delivery.start(message(alert()))
+        arrived.extend(wait_until(lambda: list(delivery.finished(at_ms)), 30, "the attempt to end"))
+
+    pauses = []
+    for _ in range(5):
+        assert delivery.busy(now_ms) == set()
+        attempt(now_ms)
+        begun_ms = now_ms
+        while delivery.busy(now_ms):
+            now_ms += 500
+        pauses.append(now_ms - begun_ms)
+    receiver.status = 200
+    attempt(now_ms)
+    delivery.stop(5)
+    assert pauses == [500, 1_000, 2_000, 4_000, 4_000]
+    assert [is_there for _, is_there in arrived] == [False] * 5 + [True]
+    out = capsys.readouterr().out
+    assert (out.count("receiver away"), out.count("receiver back")) == (1, 1)
+    assert SECRET not in out

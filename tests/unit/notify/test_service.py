@@ -1,0 +1,230 @@
+"""The loop over a scripted telemetry cluster and receivers that listen on this machine."""
+
+import threading
+import time
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import msgspec
+import pytest
+from kafka import TopicPartition
+
+from logdirwatch import kafka_clients
+from logdirwatch.errors import UserError
+from logdirwatch.model import topics
+from logdirwatch.model.records import NotificationRecord
+from logdirwatch.model.vocabulary import AlertStatus, Rule
+from logdirwatch.notify.senders import senders
+from logdirwatch.notify.service import Notifier
+from logdirwatch.settings import Settings
+from tests.support.waiting import wait_until
+from tests.unit.notify.receivers import receiving
+from tests.unit.report.builders import alert
+
+DEADLINE_S = 30
+
+
+class Kafka:
+    """Topics of one partition as lists; ``is_away`` makes every call fail as an unreachable cluster does."""
+
+    def __init__(self):
+        self.topics = {topics.ALERTS: [], topics.DECISIONS: [], topics.NOTIFICATIONS: []}
+        self.is_away = False
+        self._positions = {}
+
+    @contextmanager
+    def consumer(self, settings, **arguments):
+        self._check()
+        yield self
+
+    def _check(self):
+        if self.is_away:
+            raise UserError("Kafka at nowhere cannot be reached")
+
+    def partitions_for_topic(self, topic):
+        self._check()
+        return {0}
+
+    def beginning_offsets(self, partitions):
+        return dict.fromkeys(partitions, 0)
+
+    def end_offsets(self, partitions):
+        return {part: len(self.topics[part.topic]) for part in partitions}
+
+    def assign(self, partitions):
+        self._positions = dict.fromkeys(partitions, 0)
+
+    def seek(self, partition, offset):
+        self._positions[partition] = offset
+
+    def position(self, partition):
+        return self._positions[partition]
+
+    def poll(self, timeout_ms):
+        self._check()
+        found = {}
+        for part, position in self._positions.items():
+            new = self.topics[part.topic][position:]
+            self._positions[part] += len(new)
+            found[part] = [self._record(part, position + n, value) for n, value in enumerate(new)]
+        if not any(found.values()):
+            time.sleep(0.01)
+        return found
+
+    def _record(self, part, offset, value):
+        return SimpleNamespace(topic=part.topic, partition=part.partition, offset=offset, key=b"k", value=value)
+
+    def read_all(self, settings, topic):
+        self._check()
+        for offset, (key, value) in enumerate(self.topics[topic]):
+            yield SimpleNamespace(topic=topic, partition=0, offset=offset, key=key, value=value)
+
+    def put(self, records):
+        self.topics[topics.NOTIFICATIONS].extend((record.key, record.value) for record in records)
+
+    def write(self, record):
+        self.topics[topics.ALERTS].append(msgspec.json.encode(record))
+
+    def told(self):
+        return [msgspec.json.decode(value, type=NotificationRecord) for _, value in self.topics[topics.NOTIFICATIONS]]
+
+
+@pytest.fixture
+def kafka(monkeypatch):
+    fake = Kafka()
+    monkeypatch.setattr(kafka_clients, "consumer", fake.consumer)
+    monkeypatch.setattr(kafka_clients, "read_all", fake.read_all)
+    return fake
+
+
+@pytest.fixture
+def receiver():
+    with receiving() as running:
+        yield running
+
+
+def now_ms():
+    return time.time_ns() // 1_000_000
+
+
+@contextmanager
+def notifying(kafka, url, clusters=(), **notify):
+    values = {
+        "receivers": {"ops": {"urls": [url]}},
+        "group_wait_ms": 0,
+        "group_interval_ms": 0,
+        "backoff_max_ms": 500,
+        "heartbeat": {"timeout_ms": 0},
+        **notify,
+    }
+    settings = Settings(notify=values, clusters={name: {} for name in clusters})
+    stop = threading.Event()
+    notifier = Notifier(settings, senders(settings.notify), SimpleNamespace(put=kafka.put), now_ms)
+    thread = threading.Thread(target=notifier.run, args=(stop,))
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(DEADLINE_S)
+        assert not thread.is_alive()
+
+
+def url_of(receiver):
+    return f"json://127.0.0.1:{receiver.port}?rate=0"
+
+
+def titles(receiver):
+    return [body["title"] for body in receiver.bodies]
+
+
+def wait_for(receiver, count):
+    wait_until(lambda: len(receiver.posted) >= count, DEADLINE_S, f"{count} messages")
+
+
+def heartbeat(at_ms):
+    fields = {"status": AlertStatus.RESOLVED, "evidence": {"collector": "c1"}, "at_ms": at_ms}
+    return alert("h", at_ms // 1000, rule=Rule.HEARTBEAT, broker=None, log_dir=None, **fields)
+
+
+def test_what_fires_and_ends_is_told_and_a_restart_tells_nothing_again(kafka, receiver):
+    kafka.write(alert("old", 1, status=AlertStatus.RESOLVED))
+    kafka.write(alert("a", 0))
+    with notifying(kafka, url_of(receiver)):
+        wait_for(receiver, 1)
+        kafka.write(alert("a", 1))
+        wait_until(kafka.told, DEADLINE_S, "what was told to be kept")
+    assert kafka.told()[-1].told == {"a": "critical"}
+    with notifying(kafka, url_of(receiver)):
+        kafka.write(alert("a", 2, status=AlertStatus.RESOLVED))
+        wait_for(receiver, 2)
+        wait_until(lambda: kafka.told()[-1].told == {}, DEADLINE_S, "the end to be kept")
+    assert titles(receiver) == [
+        "[critical] log_dir_offline: prod broker 7 /data/d1",
+        "[resolved] log_dir_offline: prod broker 7 /data/d1",
+    ]
+
+
+def test_a_receiver_that_comes_back_is_told(kafka, receiver):
+    receiver.status = 503
+    kafka.write(alert("a"))
+    with notifying(kafka, url_of(receiver)):
+        wait_until(lambda: receiver.asked >= 2, DEADLINE_S, "two attempts")
+        receiver.status = 200
+        wait_for(receiver, 1)
+    assert len(receiver.posted) == 1
+
+
+def test_a_heartbeat_that_stops_is_told_and_so_is_its_return(kafka, receiver):
+    switch = {"timeout_ms": 4_000}
+    with notifying(kafka, url_of(receiver), ["prod"], heartbeat=switch):
+        beat = threading.Event()
+
+        def beats():
+            while not beat.wait(0.2):
+                kafka.write(heartbeat(now_ms()))
+
+        thread = threading.Thread(target=beats)
+        thread.start()
+        kafka.write(alert("a"))
+        wait_for(receiver, 1)
+        beat.set()
+        thread.join()
+        wait_for(receiver, 2)
+        kafka.write(heartbeat(now_ms() + 5_000))
+        wait_for(receiver, 3)
+    assert titles(receiver)[0].startswith("[critical] log_dir_offline")
+    assert "[page]" in titles(receiver)[1]
+    assert "No heartbeat of cluster prod" in receiver.bodies[1]["message"]
+    assert "Heartbeats of cluster prod come through again" in receiver.bodies[2]["message"]
+
+
+def test_a_telemetry_cluster_that_is_away_is_a_heartbeat_that_stops(kafka, receiver, capsys):
+    kafka.is_away = True
+    with notifying(kafka, url_of(receiver), ["prod"], heartbeat={"timeout_ms": 500}):
+        wait_for(receiver, 1)
+        kafka.is_away = False
+        kafka.write(heartbeat(now_ms()))
+        wait_until(lambda: "reading what comes" in capsys.readouterr().out, DEADLINE_S, "the topics to be read")
+        kafka.write(heartbeat(now_ms() + 60_000))
+        wait_for(receiver, 2)
+    assert titles(receiver)[0] == "[page] heartbeat: prod"
+    assert titles(receiver)[1] == "[resolved] heartbeat: prod"
+
+
+def test_while_all_is_well_an_outside_url_is_asked(kafka, receiver):
+    with receiving() as outside:
+        ping = f"http://127.0.0.1:{outside.port}/ping"
+        with notifying(kafka, url_of(receiver), ["prod"], heartbeat={"timeout_ms": 60_000, "ping_url": ping}):
+            kafka.write(heartbeat(now_ms()))
+            wait_until(lambda: outside.posted, DEADLINE_S, "the outside URL to be asked")
+    assert outside.posted[0][0] == "/ping"
+    assert receiver.posted == []
+
+
+def test_the_reader_notices_new_partitions(kafka, receiver):
+    with notifying(kafka, url_of(receiver)):
+        wait_until(lambda: kafka._positions, DEADLINE_S, "the topics to be assigned")
+        kafka.partitions_for_topic = lambda topic: {0, 1} if topic == topics.ALERTS else {0}
+        kafka.end_offsets = lambda partitions: dict.fromkeys(partitions, 0)
+        wait_until(lambda: TopicPartition(topics.ALERTS, 1) in kafka._positions, DEADLINE_S, "the new partition")

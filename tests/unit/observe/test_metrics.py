@@ -1,0 +1,117 @@
+"""The metrics of collector and stream say what their parts hold, and nothing where nobody knows."""
+
+import asyncio
+from collections import Counter
+from types import SimpleNamespace
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from logdirwatch.collect.publish import Publisher
+from logdirwatch.jobs.runner import Runner, Supervised
+from logdirwatch.model.records import LostRange, RejectedRows
+from logdirwatch.observe.collecting import CollectorMetrics
+from logdirwatch.observe.streaming import StreamMetrics
+from logdirwatch.pipeline.meter import Meter, Standing
+from logdirwatch.pipeline.tell import Teller
+from logdirwatch.pipeline.watch import Watched
+from tests.unit.collect.builders import Brokers, log_dir, node, ok, poller, timed_out
+
+
+def read(metrics):
+    registry = CollectorRegistry()
+    registry.register(metrics)
+    return registry.get_sample_value
+
+
+@pytest.fixture
+def polling():
+    brokers = Brokers({1: ok(log_dir()), 2: timed_out()}, {number: node(number) for number in (1, 2)})
+    return poller(brokers, [])
+
+
+@pytest.fixture
+def collecting(polling):
+    publisher = Publisher(lambda: None, 10, 1_000)
+    return CollectorMetrics([SimpleNamespace(name="prod", poller=polling)], publisher, 5_000)
+
+
+def test_the_collector_tells_of_every_broker_and_how_its_polls_ended(collecting, polling):
+    assert collecting.is_unready() == "no broker answered yet: prod"
+    asyncio.run(polling.poll())
+    asyncio.run(polling.poll())
+    assert collecting.is_unready() is None
+    value = read(collecting)
+    polls = "logdirwatch_collect_polls_total"
+    assert value(polls, {"cluster": "prod", "broker": "1", "status": "ok"}) == 2
+    assert value(polls, {"cluster": "prod", "broker": "2", "status": "timeout"}) == 2
+    assert value(polls, {"cluster": "prod", "broker": "2", "status": "ok"}) is None
+    assert value("logdirwatch_collect_brokers", {"cluster": "prod"}) == 2
+    assert value("logdirwatch_collect_cluster_away", {"cluster": "prod"}) == 0
+    assert value("logdirwatch_collect_records_waiting") == 0
+
+
+def test_a_collector_whose_rounds_stand_still_is_ill(collecting, polling):
+    assert collecting.is_ill() is None
+    polling.last_round_s -= 31
+    assert collecting.is_ill() == "no round since 30 s: prod"
+
+
+PROGRESS = {
+    "batchId": 7,
+    "durationMs": {"triggerExecution": 1_500},
+    "inputRowsPerSecond": float("nan"),
+    "stateOperators": [{"numRowsTotal": 3, "memoryUsedBytes": 100}, {"numRowsTotal": 4, "memoryUsedBytes": 50}],
+}
+
+
+@pytest.fixture
+def runner():
+    running = SimpleNamespace(isActive=True, lastProgress=PROGRESS)
+    found = Runner(None, None, {})
+    found.supervised = [
+        Supervised("detect", None, query=running, failed=2),
+        Supervised("store", None, query=None, failed=1),
+    ]
+    return found
+
+
+def test_the_stream_tells_of_every_query(runner):
+    value = read(StreamMetrics(runner))
+    detect, store = {"query": "detect"}, {"query": "store"}
+    assert (value("logdirwatch_query_active", detect), value("logdirwatch_query_active", store)) == (1, 0)
+    assert value("logdirwatch_query_failures_total", detect) == 2
+    assert value("logdirwatch_query_batch_seconds", detect) == 1.5
+    assert value("logdirwatch_query_state_bytes", detect) == 150
+    assert value("logdirwatch_query_input_rows_per_second", detect) is None, "NaN is nobody knows"
+    assert value("logdirwatch_query_batch", store) is None
+
+
+def test_what_the_looks_found_is_told_and_what_they_did_not_is_not(runner):
+    metrics = StreamMetrics(runner)
+    watched = {name: Watched(["logdir.metrics"], Meter(0), Teller(name, 0, 1_000, 0)) for name in ("detect", "store")}
+    watched["detect"].standing = Standing(2_500, {"logdir.metrics": 12}, 0, list[LostRange](), False)
+    rejected = RejectedRows(topic="logdir.metrics", reason="r", rows=4, example="e")
+    watched["store"].rejected[rejected.topic] += rejected.rows
+    metrics.watched = watched
+    value = read(metrics)
+    assert value("logdirwatch_query_lag_seconds", {"query": "detect"}) == 2.5
+    assert value("logdirwatch_query_behind_records", {"query": "detect", "topic": "logdir.metrics"}) == 12
+    assert value("logdirwatch_query_lag_seconds", {"query": "store"}) is None
+    assert value("logdirwatch_rejected_records_total", {"query": "store", "topic": "logdir.metrics"}) == 4
+
+
+def test_open_alerts_are_counted_by_place_rule_and_severity(runner):
+    metrics = StreamMetrics(runner)
+    metrics.note_alerts(Counter({("prod", "log_dir_space", "page"): 2}))
+    labels = {"cluster": "prod", "rule": "log_dir_space", "severity": "page"}
+    assert read(metrics)("logdirwatch_alerts_firing", labels) == 2
+
+
+def test_a_stream_is_ready_when_every_query_runs_and_ill_when_nobody_looks(runner):
+    metrics = StreamMetrics(runner)
+    assert metrics.is_unready() == "not running: store"
+    runner.supervised.pop()
+    assert (metrics.is_unready(), metrics.is_ill()) == (None, None)
+    runner.looked_s -= 200
+    assert metrics.is_ill().startswith("nobody looked after the queries for 2")

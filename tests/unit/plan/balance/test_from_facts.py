@@ -1,0 +1,222 @@
+"""A real cluster as a model: what is broken, away, cordoned, moving or not known is left alone, and said."""
+
+from dataclasses import replace
+
+import pytest
+
+from logdirwatch.errors import UserError
+from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus
+from logdirwatch.plan.balance.from_facts import known
+from logdirwatch.plan.balance.planner import make_plan
+from logdirwatch.plan.balance.summary import summarise
+from logdirwatch.plan.balance.task import Task, parse_mode
+from logdirwatch.plan.balance.writing import steps
+from logdirwatch.plan.settings import PlanSettings
+from tests.unit.plan import builders
+from tests.unit.plan.balance.builders import layout, moved, used
+from tests.unit.plan.builders import MIB, NOW_MS, broker, facts, policy, replica
+
+MIB_10 = 10 * MIB
+
+
+def directory(number, path, used, **fields):
+    """A directory of 1000 MiB whose numbers are new; ``used`` in MiB."""
+    return builders.directory(number, path, used * MIB, **{"sample_at_ms": NOW_MS, **fields})
+
+
+def topic(name, *assignments, **fields):
+    """A topic of which it is known that nothing of it is reassigned."""
+    made = builders.topic(name, *assignments, **fields)
+    return replace(made, partitions=tuple(replace(p, adding=(), removing=()) for p in made.partitions))
+
+
+def placed(number, path, name, *sizes):
+    return [replica(number, path, name, partition, size * MIB) for partition, size in enumerate(sizes)]
+
+
+ONE_BROKER = [
+    directory(1, "/d1", 600),
+    directory(1, "/d2", 110),
+    topic("t", (1,), (1,), (1,), (1,)),
+    *placed(1, "/d1", "t", 100, 100, 100, 200),
+]
+"""100 MiB of /d1 and 110 MiB of /d2 are explained by no replica."""
+
+
+def seen(*parts, mode="balance-disks", **fields):
+    return known(facts(*parts, **fields), parse_mode(mode), policy(), NOW_MS)
+
+
+def planned(found, mode="balance-disks"):
+    return make_plan(found.model, Task(parse_mode(mode), PlanSettings()))
+
+
+def out(found):
+    return {(one.broker, one.log_dir): one.reason for one in found.about.left_out}
+
+
+def test_what_no_replica_explains_stays_where_it_is_and_counts():
+    found = seen(*ONE_BROKER)
+    assert used(found.model) == {(1, "/d1"): 600 * MIB, (1, "/d2"): 110 * MIB}
+    plan = planned(found)
+    assert used(plan.after) == {(1, "/d1"): 400 * MIB, (1, "/d2"): 310 * MIB} or used(plan.after) == {
+        (1, "/d1"): 300 * MIB,
+        (1, "/d2"): 410 * MIB,
+    }
+    assert summarise(plan).violations.directories_over_limit == 0
+
+
+def test_a_partition_keeps_its_order_its_leader_and_its_racks():
+    parts = [
+        directory(1, "/d1", 300),
+        directory(2, "/d1", 301),
+        broker(1, rack="a"),
+        broker(2, rack="b"),
+        topic("t", (2, 1)),
+        *placed(1, "/d1", "t", 300),
+        *placed(2, "/d1", "t", 301),
+    ]
+    model = seen(*parts).model
+    assert layout(model) == {("t", 0): [(2, "/d1", 301 * MIB), (1, "/d1", 300 * MIB)]}
+    assert model.is_leader.tolist() == [True, False]
+    assert [model.racks[rack] for rack in model.broker_rack] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("third", "reason"),
+    [
+        (directory(1, "/d3", 0, is_cordoned=True), "it is cordoned"),
+        (directory(1, "/d3", 0, sample_at_ms=NOW_MS - 3_600_000), "the numbers of /d3 are 1 h old"),
+        (directory(1, "/d3", 0, sample_at_ms=None), "nobody knows how old"),
+        (builders.directory(1, "/d3", None, sample_at_ms=NOW_MS), "the free space of /d3 is not known"),
+        (directory(1, "/d3", 110), "it looks like one volume with /d2"),
+    ],
+    ids=["cordoned", "old", "of unknown age", "of unknown space", "on a volume twice"],
+)
+def test_nothing_is_planned_onto_a_directory_that_may_not_or_of_which_nobody_knows(third, reason):
+    found = seen(*ONE_BROKER, third)
+    assert list(out(found)) == [(1, "/d3")]
+    assert reason in out(found)[1, "/d3"]
+    assert all(" 1/d2" in move for move in moved(planned(found)))
+
+
+def test_two_disks_that_look_alike_are_two_when_they_hold_more_than_one_could_have_in_use():
+    found = seen(*ONE_BROKER, directory(1, "/d3", 110), *placed(1, "/d2", "t", 110), *placed(1, "/d3", "u", 110))
+    assert out(found) == {}
+
+
+@pytest.mark.parametrize(
+    ("sick", "reason"),
+    [
+        ([directory(2, "/d1", 0), broker(2, BrokerStatus.UNKNOWN)], "broker 2 is unknown"),
+        ([directory(2, "/d1", 0), broker(2, BrokerStatus.OFFLINE)], "broker 2 is offline"),
+        ([directory(2, "/d1", 0), directory(2, "/d2", 5, status=LogDirStatus.OFFLINE)], "/d2 of broker 2 is offline"),
+        ([directory(2, "/d1", 0), directory(2, "/d2", 5, status=LogDirStatus.UNKNOWN)], "/d2 on broker 2 is not known"),
+        ([directory(2, "/d1", 0), replace(broker(2), is_suspect=True)], "one of the disks of broker 2 is suspect"),
+    ],
+)
+def test_nothing_is_planned_onto_a_broker_that_is_away_or_sick(sick, reason):
+    found = seen(*ONE_BROKER, *sick, mode="balance-all")
+    assert list(out(found)) == [(2, None)]
+    assert reason in out(found)[2, None]
+    assert not any(" 2/" in move for move in moved(planned(found, "balance-all")))
+
+
+def test_what_moves_or_is_spoken_for_stays_and_what_still_comes_counts():
+    moving = replica(1, "/d2", "t", 3, 50 * MIB, is_future=True)
+    found = seen(*ONE_BROKER, moving, claimed=frozenset({("t", 0)}), reserved={(1, "/d2"): 100 * MIB})
+    assert used(found.model)[1, "/d2"] == (110 + 150 + 100) * MIB
+    assert {(group.why, group.partitions) for group in found.about.staying} == {
+        ("partition_moving", 1),
+        ("partition_claimed", 1),
+    }
+    assert not {"t0", "t3"} & {move.split()[0] for move in moved(planned(found))}
+
+
+def test_partitions_with_a_replica_away_offline_or_unplaced_are_not_balanced():
+    parts = [
+        *ONE_BROKER,
+        directory(2, "/d1", 100),
+        broker(3, BrokerStatus.OFFLINE),
+        topic("away", (1, 3)),
+        *placed(1, "/d1", "away", 10),
+        topic("lost", (1, 2)),
+        *placed(1, "/d1", "lost", 10),
+        replica(2, "/d1", "lost", 0, None),
+    ]
+    found = seen(*parts)
+    assert {group.why for group in found.about.staying} == {"broker_not_alive", "placement_unknown"}
+    assert {move.split()[0][0] for move in moved(planned(found))} == {"t"}
+
+
+def test_an_evacuation_leaves_the_cordoned_directory_that_it_is_about():
+    cordoned = directory(1, "/d1", 600, is_cordoned=True)
+    found = seen(*ONE_BROKER[1:], cordoned, directory(1, "/d3", 0), mode="evacuate:1:/d1")
+    plan = planned(found, "evacuate:1:/d1")
+    told = summarise(plan, found.about)
+    assert told.moved.bytes == told.lower_bound.bytes == 500 * MIB
+    assert used(plan.after)[1, "/d1"] == 100 * MIB
+    assert told.about.left_out == []
+
+
+def test_the_volume_that_is_emptied_takes_nothing():
+    twin = directory(1, "/d3", 600)
+    found = seen(*ONE_BROKER, twin, mode="evacuate:1:/d1")
+    assert out(found) == {(1, "/d3"): "it lies on the volume that is to be emptied"}
+
+
+@pytest.mark.parametrize(
+    ("parts", "reason"),
+    [
+        ([directory(1, "/d1", 600, status=LogDirStatus.OFFLINE), *ONE_BROKER[1:]], "/d1 of broker 1 is offline"),
+        ([*ONE_BROKER, directory(1, "/d3", 5, status=LogDirStatus.UNKNOWN)], "/d3 on broker 1 is not known"),
+        ([*ONE_BROKER, broker(1, BrokerStatus.UNKNOWN)], "broker 1 is unknown"),
+        ([directory(1, "/d1", 600, growth_bytes_per_s=6e7), *ONE_BROKER[1:]], "below the growth of the directory"),
+        ([*ONE_BROKER, replica(1, "/d2", "t", 0, 5, is_future=True)], "t-0 is being moved between directories"),
+        (
+            [*ONE_BROKER, replica(1, "/d1", "gone", 7, 5)],
+            "gone-7 is there, and the cluster's metadata does not know it",
+        ),
+    ],
+)
+def test_an_evacuation_that_is_not_safe_is_refused_in_one_line(parts, reason):
+    with pytest.raises(UserError) as refused:
+        seen(*parts, mode="evacuate:1:/d1")
+    assert reason in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"inventory_at_ms": None}, "no inventory of the cluster has been seen yet"),
+        ({"inventory_at_ms": NOW_MS - 3_600_000}, "the last inventory is 1 h old"),
+        ({"state_at_ms": NOW_MS - 3_600_000}, "the newest state of a broker is 1 h old"),
+    ],
+)
+def test_old_numbers_are_no_ground_for_a_plan(fields, reason):
+    with pytest.raises(UserError, match=reason):
+        seen(*ONE_BROKER, **fields)
+
+
+def test_where_nobody_knows_whether_a_reassignment_runs_nothing_is_planned():
+    with pytest.raises(UserError, match="whether a reassignment runs is not known"):
+        seen(*ONE_BROKER[:2], builders.topic("t", (1,)), *placed(1, "/d1", "t", 100))
+
+
+def test_where_no_directory_takes_part_there_is_no_plan():
+    with pytest.raises(UserError, match="no directory can take part: it is cordoned"):
+        seen(directory(1, "/d1", 600, is_cordoned=True))
+
+
+def test_a_wave_for_a_real_cluster_has_commands_that_set_and_clear_its_throttles():
+    plan = planned(seen(*ONE_BROKER, mode="evacuate:1:/d1"), "evacuate:1:/d1")
+    (wave,) = steps(plan, policy().tools)["waves"]
+    write, execute, wait, verify = wave["commands"]
+    assert '"log_dirs":["/d2"]' in write
+    assert "--execute" in execute
+    assert "--replica-alter-log-dirs-throttle 50000000" in execute
+    assert "--throttle" not in execute.replace("--replica-alter-log-dirs-throttle", "")
+    assert "--verify" in wait
+    assert "--verify" in verify
+    assert "commands" not in steps(plan)["waves"][0]
