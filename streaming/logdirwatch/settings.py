@@ -106,6 +106,11 @@ class StreamSettings(Section):
     )
     extra: dict[str, str] = Field({}, description="Further Spark configuration.")
 
+    @property
+    def is_real_time(self) -> bool:
+        """Whether fast_lane is to run in real-time mode, in which it never gives its task slots back."""
+        return self.fast_lane_mode == "real_time"
+
 
 class TableSettings(Section):
     """Where the Delta tables are: a path, or a catalog and schema."""

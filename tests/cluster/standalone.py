@@ -2,29 +2,25 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 from contextlib import ExitStack
 from pathlib import Path
 
+import psutil
 import pyspark
 
+from logdirwatch.demo.services import dying_with_parent
 from logdirwatch.jars import spark_jars
+from logdirwatch.local.ports import free_ports
+from logdirwatch.local.state import HOST
 from tests.support.waiting import wait_until
 
 SPARK_HOME = Path(pyspark.__file__).parent
-HOST = "127.0.0.1"
 CORES = 8
 MEMORY = "1g"
 START_DEADLINE_S = 60
 STOP_DEADLINE_S = 90
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return probe.getsockname()[1]
 
 
 class Program:
@@ -34,7 +30,7 @@ class Program:
         self.log_file = log_file
         with log_file.open("wb") as output:
             self._process = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", "--", *map(str, command)],
+                [*dying_with_parent(), *map(str, command)],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -54,6 +50,17 @@ class Program:
             return text in self.said()
 
         wait_until(is_said, deadline_s, f"{text!r} in {self.log_file}")
+
+    def left(self):
+        """Return the processes of its group that still run."""
+        running = psutil.process_iter(["name", "status"])
+        return [p.info["name"] for p in running if p.info["status"] != psutil.STATUS_ZOMBIE and self._is_ours(p.pid)]
+
+    def _is_ours(self, pid):
+        try:
+            return os.getpgid(pid) == self._process.pid
+        except ProcessLookupError:
+            return False
 
     def kill(self):
         os.killpg(self._process.pid, signal.SIGKILL)
@@ -78,7 +85,7 @@ class Standalone:
         self._stack = ExitStack()
 
     def __enter__(self):
-        port = free_port()
+        (port,) = free_ports(1)
         self.url = f"spark://{HOST}:{port}"
         self.master = self._daemon("master", "Master", "--port", port)
         self.master.waits_to_say("I have been elected leader")

@@ -8,15 +8,12 @@ from datetime import datetime, timezone
 from typing import Annotated, Any
 
 import msgspec
-import pyarrow as pa
 import typer
 import yaml
-from deltalake import DeltaTable, QueryBuilder
-from deltalake.exceptions import DeltaError, TableNotFoundError
 from pydantic import ValidationError
 
 from logdirwatch.cli.reading import console, now_ms
-from logdirwatch.cli.table_reading import quoted, tables_root
+from logdirwatch.cli.table_reading import stream, tables_root
 from logdirwatch.detect.memory import BrokerMemory
 from logdirwatch.detect.replay import replay
 from logdirwatch.detect.settings import DAY_MS, HOUR_MS, DetectSettings, Thresholds
@@ -25,6 +22,7 @@ from logdirwatch.model.records import AlertRecord
 from logdirwatch.report.backtest import Fired, fired, view
 from logdirwatch.report.stored import SOURCE, Row, observations
 from logdirwatch.store.schemas import LOG_DIR_SAMPLES
+from logdirwatch.store.sql import quoted
 
 
 @dataclass(frozen=True)
@@ -121,16 +119,12 @@ def run(root: str, chosen: Range, settings: DetectSettings) -> Iterator[AlertRec
 
 
 def stored(root: str, chosen: Range) -> Iterator[Row]:
-    """Yield the stored rows in the order they are replayed; UserError when the table is not there or cannot be read."""
+    """Return the stored rows in the order they are replayed; UserError when the table is not there."""
     where = f"timestamp_ms >= {chosen.from_ms} AND timestamp_ms < {chosen.to_ms}"
     if chosen.cluster is not None:
         where += f" AND cluster = {quoted(chosen.cluster)}"
     query = f"SELECT * FROM t WHERE {where} ORDER BY cluster, broker, {', '.join(SOURCE)}"  # noqa: S608 - quoted above
-    try:
-        result = QueryBuilder().register("t", DeltaTable(f"{root}/{LOG_DIR_SAMPLES.name}")).execute(query)
-        for batch in result:
-            yield from pa.record_batch(batch).to_pylist()
-    except TableNotFoundError:
-        raise UserError(f"backtest: no table {LOG_DIR_SAMPLES.name} at {root} yet: nothing is stored") from None
-    except (DeltaError, OSError) as error:
-        raise UserError(f"backtest: {LOG_DIR_SAMPLES.name} at {root} cannot be read: {error}".splitlines()[0]) from None
+    rows = stream(root, LOG_DIR_SAMPLES.name, query)
+    if rows is None:
+        raise UserError(f"backtest: no table {LOG_DIR_SAMPLES.name} at {root} yet: nothing is stored")
+    return rows

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from logdirwatch.cli import logs
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading import now_ms
-from logdirwatch.cli.table_reading import optional, quoted, select, tables_root
+from logdirwatch.cli.table_reading import optional, select, tables_root
 from logdirwatch.console.settings import ConsoleSettings
 from logdirwatch.errors import UserError
 from logdirwatch.observe.settings import address
@@ -49,7 +49,7 @@ def console(
     own = _listening(settings.console, listen)
     logs.to_stderr()
     root = tables_root(settings)
-    reader = Reader(partial(select, root), partial(optional, root), quoted)
+    reader = Reader(partial(select, root), partial(optional, root))
     pages = application(reader, own, Patience.of(settings), now_ms)
     host, port = address(own.listen)
     try:

@@ -8,7 +8,7 @@ import typer
 from logdirwatch.cli import live_reading
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading import read_into, telemetry
-from logdirwatch.cli.table_reading import quoted, select, select_columns, tables_root
+from logdirwatch.cli.table_reading import select, select_columns, tables_root
 from logdirwatch.errors import UserError
 from logdirwatch.jobs.policy import policy_for
 from logdirwatch.model import topics
@@ -23,6 +23,7 @@ from logdirwatch.report.export import printable
 from logdirwatch.report.folding import Latest, Message, latest_actions, latest_alerts
 from logdirwatch.settings import KafkaSettings, Settings, TableSettings
 from logdirwatch.store.schemas import ACTIONS, ALERTS, BROKER_STATE, Table
+from logdirwatch.store.sql import newest, quoted
 
 Records = tuple[list[AlertRecord], list[ActionRecord]]
 """A cluster's firing alerts, and the latest revision of each of its actions."""
@@ -136,9 +137,7 @@ def _take_stored(
     fold: Latest[AlertRecord] | Latest[ActionRecord], root: str, table: Table, identity: str, cluster: str
 ) -> None:
     """Take the last revision of everything that a history table has of a cluster."""
-    newest = f"row_number() OVER (PARTITION BY {identity} ORDER BY revision DESC)"
-    inner = f"SELECT record, {newest} AS age FROM t WHERE cluster = {quoted(cluster)}"  # noqa: S608
-    query = f"SELECT record FROM ({inner}) WHERE age = 1 AND record IS NOT NULL"  # noqa: S608
+    query = newest(identity, among=f"cluster = {quoted(cluster)}")
     for row in select(root, table.name, query) or ():
         fold.take(Message(None, str(row["record"]).encode()))
     if fold.unreadable:

@@ -65,6 +65,19 @@ def select(root: str, table: str, query: str) -> Iterator[Row] | None:
         return None if delta is None else _found(delta, query)
 
 
+def stream(root: str, table: str, query: str) -> Iterator[Row] | None:
+    """Return what :func:`select` does, read while it is asked for: a history is larger than memory."""
+    with _readable(root, table):
+        delta = _opened(root, table)
+        return None if delta is None else _streamed(root, delta, table, query)
+
+
+def _streamed(root: str, delta: DeltaTable, table: str, query: str) -> Iterator[Row]:
+    with _readable(root, table):
+        for batch in QueryBuilder().register("t", delta).execute(query):
+            yield from pa.record_batch(batch).to_pylist()
+
+
 def select_columns(root: str, table: str, columns: Iterable[str], where: str) -> Iterator[Row]:
     """Yield columns of the rows for which ``where`` holds; one that the table does not have is null.
 
@@ -96,11 +109,6 @@ def _opened(root: str, table: str) -> DeltaTable | None:
 
 def _found(delta: DeltaTable, query: str) -> Iterator[Row]:
     return _rows(pa.table(QueryBuilder().register("t", delta).execute(query).read_all()))
-
-
-def quoted(text: str) -> str:
-    """Return a text as SQL writes it."""
-    return "'{}'".format(text.replace("'", "''"))
 
 
 def _rows(found: pa.Table) -> Iterator[Row]:

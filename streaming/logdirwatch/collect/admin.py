@@ -19,6 +19,7 @@ from kafka.protocol.metadata import ApiVersionsRequest
 
 from logdirwatch.collect import answers, decode
 from logdirwatch.collect.decode import BROKER_RESOURCE, TOPIC_RESOURCE
+from logdirwatch.collect.split import in_parts
 from logdirwatch.collect.wire import Address, Lane, Wire
 from logdirwatch.errors import UserError
 
@@ -102,13 +103,8 @@ class Admin:
 
         Decoding a large answer would hold up the I/O thread and with it the answers of every other broker.
         """
-        parts = [
-            await self._configs(
-                address, [(TOPIC_RESOURCE, topic, keys) for topic in topics[start : start + CONFIGS_TOPICS]]
-            )
-            for start in range(0, len(topics), CONFIGS_TOPICS)
-        ]
-        return decode.joined(parts)
+        resources = [(TOPIC_RESOURCE, topic, keys) for topic in topics]
+        return decode.joined([await self._configs(address, part) for part in in_parts(resources, CONFIGS_TOPICS)])
 
     async def broker_configs(self, address: Address, broker: int, keys: Sequence[str]) -> answers.Configs:
         """Return some of a broker's configuration; only the broker itself knows its static part."""

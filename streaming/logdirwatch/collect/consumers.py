@@ -8,19 +8,17 @@ any topic, for nobody can say which topics its groups read.
 import asyncio
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 from msgspec import structs
 
 from logdirwatch.collect.admin import EARLIEST, LATEST, Admin
 from logdirwatch.collect.answers import Bounds, Committed, Topic
+from logdirwatch.collect.split import in_parts
 from logdirwatch.collect.usage import Partition
 from logdirwatch.collect.wire import Address
 from logdirwatch.model.records import PartitionInfo
-
-Item = TypeVar("Item")
 
 OFFSETS_TOPIC = "__consumer_offsets"
 GROUPS_AT_ONCE = 50
@@ -41,11 +39,11 @@ async def with_unread(admin: Admin, topics: Sequence[Topic], addresses: Mapping[
     async def committed_at(address: Address) -> list[Committed]:
         async with at_once:
             groups = await admin.groups(address)
-            return [await admin.committed(address, part) for part in _parts(groups, GROUPS_AT_ONCE)]
+            return [await admin.committed(address, part) for part in in_parts(groups, GROUPS_AT_ONCE)]
 
     async def bounds_at(address: Address, partitions: Sequence[Partition]) -> list[Bounds]:
         async with at_once:
-            return [await _bounds(admin, address, part) for part in _parts(partitions, PARTITIONS_AT_ONCE)]
+            return [await _bounds(admin, address, part) for part in in_parts(partitions, PARTITIONS_AT_ONCE)]
 
     asked = await asyncio.gather(*(committed_at(addresses[broker]) for broker in coordinators(topics, addresses)))
     committed = [one for parts in asked for one in parts]
@@ -114,7 +112,3 @@ def _by_leader(topics: Iterable[Topic], wanted: set[Partition]) -> dict[int, lis
             if key in wanted and partition.leader is not None:
                 led[partition.leader].append(key)
     return led
-
-
-def _parts(items: Sequence[Item], size: int) -> Iterator[list[Item]]:
-    return (list(items[start : start + size]) for start in range(0, len(items), size))

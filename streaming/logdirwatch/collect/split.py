@@ -1,6 +1,6 @@
-"""Cuts what does not fit into one Kafka record. Pure."""
+"""Cuts what does not fit into one Kafka record or one request. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -9,6 +9,11 @@ import msgspec
 ENVELOPE_BYTES = 16_384
 
 Item = TypeVar("Item", bound=Any)
+
+
+def in_parts(items: Sequence[Item], size: int) -> Iterator[list[Item]]:
+    """Yield ``items`` in lists of at most ``size``."""
+    return (list(items[start : start + size]) for start in range(0, len(items), size))
 
 
 def split(items: Iterable[Item], max_bytes: int) -> list[list[Item]]:

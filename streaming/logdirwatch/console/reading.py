@@ -20,6 +20,7 @@ from logdirwatch.store.schemas import (
     TOPIC_STATE,
     TRANSITIONS,
 )
+from logdirwatch.store.sql import newest, quoted
 
 Row = Mapping[str, Any]
 Select = Callable[[str, str], Iterator[Row] | None]
@@ -32,11 +33,10 @@ POINTS = 300
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads with ``select``; ``rows`` is what the status needs of a table, ``quoted`` writes a text as SQL does."""
+    """Reads with ``select``; ``rows`` is what the status needs of a table."""
 
     select: Select
     rows: Callable[[str], list[Row]]
-    quoted: Callable[[str], str]
 
     def snapshot(self) -> Snapshot:
         """Return what the status of every cluster is made of, with the alerts that are stored."""
@@ -73,7 +73,7 @@ class Reader:
 
     def actions_of(self, alert_id: str) -> list[ActionRecord]:
         """Return the actions of an alert as they are now."""
-        rows = self._newest(ACTIONS.name, "action_id", f"alert_id = {self.quoted(alert_id)}")
+        rows = self._newest(ACTIONS.name, "action_id", f"alert_id = {quoted(alert_id)}")
         return [msgspec.json.decode(row["record"], type=ActionRecord) for row in rows]
 
     def directory(self, cluster: str, broker: int, log_dir: str) -> Row | None:
@@ -94,8 +94,8 @@ class Reader:
 
     def transitions(self, cluster: str, broker: int, log_dir: str) -> list[Row]:
         """Return the last changes of status of a directory and of its broker, the newest first."""
-        of_both = f"(log_dir = {self.quoted(log_dir)} OR log_dir IS NULL)"
-        where = f"cluster = {self.quoted(cluster)} AND broker = {broker} AND {of_both}"
+        of_both = f"(log_dir = {quoted(log_dir)} OR log_dir IS NULL)"
+        where = f"cluster = {quoted(cluster)} AND broker = {broker} AND {of_both}"
         return self._rows(TRANSITIONS.name, "*", where, f"ORDER BY at_ms DESC LIMIT {MOST_TRANSITIONS}")
 
     def replicas(self, cluster: str, broker: int, log_dir: str) -> list[Row]:
@@ -105,17 +105,15 @@ class Reader:
         return self._rows(REPLICA_STATE.name, columns, self._place(cluster, broker, log_dir), order)
 
     def _place(self, cluster: str, broker: int, log_dir: str) -> str:
-        return f"cluster = {self.quoted(cluster)} AND broker = {broker} AND log_dir = {self.quoted(log_dir)}"
+        return f"cluster = {quoted(cluster)} AND broker = {broker} AND log_dir = {quoted(log_dir)}"
 
     def _rows(self, table: str, columns: str, where: str, rest: str = "") -> list[Row]:
         query = f"SELECT {columns} FROM t WHERE {where} {rest}"  # noqa: S608 - the callers quote
         return list(self.select(table, query) or ())
 
     def _newest(self, table: str, identity: str, condition: str) -> list[Row]:
-        ranked = f"SELECT *, row_number() OVER (PARTITION BY {identity} ORDER BY revision DESC) AS age FROM t"  # noqa: S608
-        query = f"SELECT record FROM ({ranked}) WHERE age = 1 AND {condition} AND record IS NOT NULL"  # noqa: S608
-        return list(self.select(table, query) or ())
+        return list(self.select(table, newest(identity, which=condition)) or ())
 
     def _life(self, table: str, identity: str, wanted: str) -> list[str]:
-        rows = self._rows(table, "record", f"{identity} = {self.quoted(wanted)}", "ORDER BY revision DESC")
+        rows = self._rows(table, "record", f"{identity} = {quoted(wanted)}", "ORDER BY revision DESC")
         return [row["record"] for row in rows if row["record"] is not None]

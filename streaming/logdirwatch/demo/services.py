@@ -35,7 +35,7 @@ class Service:
         self.log_file.parent.mkdir(parents=True, exist_ok=True)
         with self.log_file.open("ab") as output:
             self._process = subprocess.Popen(
-                [*_dies_with_parent(), sys.executable, "-m", "logdirwatch", *self._arguments],
+                [*dying_with_parent(), sys.executable, "-m", "logdirwatch", *self._arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -73,7 +73,7 @@ class Service:
             return process.wait()
 
 
-def _dies_with_parent() -> list[str]:
+def dying_with_parent() -> list[str]:
     """Return the prefix that lets the kernel end a child when this process is killed."""
     setpriv = shutil.which("setpriv")
     return [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []

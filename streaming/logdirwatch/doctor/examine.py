@@ -35,12 +35,16 @@ class Examination:
         self._findings += here.judge_java(_error_of(find_java))
         self._folders()
         events_partitions = self._telemetry()
-        self._findings += here.judge_slots(self._settings.stream.master, events_partitions)
-        if self._settings.stream.master is None:
-            self._not_checked["task_slots"] = "stream.master is null: the Spark that is given tells at start"
+        if self._settings.stream.is_real_time:
+            self._slots(events_partitions)
         for name in self._settings.clusters:
             self._cluster(name)
         return Report(tuple(self._findings), self._not_checked)
+
+    def _slots(self, events_partitions: int) -> None:
+        self._findings += here.judge_slots(self._settings.stream.master, events_partitions)
+        if self._settings.stream.master is None:
+            self._not_checked["task_slots"] = "stream.master is null: the Spark that is given tells at start"
 
     def _configuration(self) -> None:
         for remark in self._remarks:

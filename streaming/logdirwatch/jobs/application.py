@@ -55,7 +55,7 @@ def run(settings: Settings, names: Sequence[str]) -> None:
 
 def _holds_slots(settings: Settings, names: Sequence[str]) -> bool:
     """Whether the real-time query runs, which never gives its slots back."""
-    return fast_lane.NAME in names and settings.stream.fast_lane_mode == "real_time"
+    return fast_lane.NAME in names and settings.stream.is_real_time
 
 
 def _check_slots(settings: Settings, names: Sequence[str], slots: int, events_partitions: int) -> None:

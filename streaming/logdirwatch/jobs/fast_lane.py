@@ -202,7 +202,7 @@ def alerts(records: DataFrame, settings: Settings, lane: Lane = Lane.FAST) -> Da
 
 def start(spark: SparkSession, settings: Settings) -> StreamingQuery:
     """Start the query: in real-time mode, or in micro-batches where that is chosen or Spark refuses it."""
-    if settings.stream.fast_lane_mode == "real_time":
+    if settings.stream.is_real_time:
         try:
             return _started(spark, settings, Lane.FAST, real_time(settings.stream.fast_lane_batch))
         except PySparkException as error:

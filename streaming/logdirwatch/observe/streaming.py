@@ -1,5 +1,6 @@
 """The stream's metrics: how each query fares, what it has not read, what it refused, and which alerts are open."""
 
+import math
 import threading
 import time
 from collections import Counter
@@ -136,4 +137,5 @@ def _seconds(duration_ms: float | None) -> float | None:
 
 
 def _finite(value: Any) -> float | None:
-    return value if isinstance(value, (int, float)) and value == value else None  # noqa: PLR0124 - Spark says NaN
+    """Return a number that is one; Spark says NaN and Infinity of batches without time."""
+    return value if isinstance(value, (int, float)) and math.isfinite(value) else None

@@ -9,6 +9,7 @@ import sys
 import pytest
 import requests
 
+from logdirwatch.local.ports import free_ports
 from tests.support.delta import Written
 from tests.support.waiting import wait_until
 from tests.unit.report.rows import broker, log_dir
@@ -17,9 +18,8 @@ DEADLINE_S = 60
 
 
 def free():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{probe.getsockname()[1]}"
+    (port,) = free_ports(1)
+    return f"127.0.0.1:{port}"
 
 
 @pytest.fixture

@@ -4,25 +4,14 @@ import json
 from types import SimpleNamespace
 
 import msgspec
-import pyarrow as pa
 import pytest
-from deltalake import write_deltalake
 
 from logdirwatch import kafka_clients
 from logdirwatch.cli import status as command
 from logdirwatch.errors import UserError
-from logdirwatch.store.schemas import TABLES
+from tests.support.delta import Written
 from tests.unit.report.builders import NOW_MS, alert
 from tests.unit.report.rows import broker, log_dir, partition
-
-ARROW = {
-    "string": pa.string(),
-    "int": pa.int32(),
-    "bigint": pa.int64(),
-    "double": pa.float64(),
-    "boolean": pa.bool_(),
-    "binary": pa.binary(),
-}
 
 
 def replica(topic, status="offline", cause="directory", is_future=False, **fields):
@@ -38,8 +27,7 @@ def tables(tmp_path, monkeypatch):
     monkeypatch.setattr(command, "now_ms", lambda: NOW_MS)
 
     def write(table: str, *rows):
-        simple = [(c.name, ARROW[c.kind]) for c in TABLES[table].columns if c.kind in ARROW]
-        write_deltalake(root / table, pa.Table.from_pylist(list(rows), schema=pa.schema(simple)))
+        Written(root).write(table, *rows)
 
     return write
 

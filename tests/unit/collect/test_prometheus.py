@@ -25,6 +25,7 @@ from logdirwatch.collect.prometheus import MAX_AGE_INTERVALS, Exporters
 from logdirwatch.collect.settings import CollectSettings, JmxExporterSettings
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.errors import UserError
+from logdirwatch.local.ports import free_ports
 from logdirwatch.settings import ClusterSettings, load
 from tests.unit.collect.builders import Brokers, Clock, broker_facts, decoded, log_dir, node, ok, poller
 from tests.unit.collect.exporters import GOOD, Answer, serving
@@ -161,12 +162,6 @@ def test_an_exporter_that_hangs_does_not_delay_a_poll(exporter):
     assert all(decoded(record).log_dirs for record in sent)
 
 
-def refused_port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
-
-
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
@@ -196,7 +191,7 @@ def test_an_answer_that_is_of_no_use_is_a_failed_scrape_and_one_line(exporter, a
 @pytest.mark.parametrize(
     ("url", "says"),
     [
-        (f"http://127.0.0.1:{refused_port()}/metrics", "Errno"),
+        (f"http://127.0.0.1:{free_ports(1)[0]}/metrics", "Errno"),
         ("http://{host}:7071/metrics", "a character that a URL cannot have"),
     ],
     ids=["nobody listens", "no URL"],

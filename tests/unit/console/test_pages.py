@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from pydantic import ValidationError
 
-from logdirwatch.cli.table_reading import optional, quoted, select
+from logdirwatch.cli.table_reading import optional, select
 from logdirwatch.console.pages import application
 from logdirwatch.console.reading import Reader
 from logdirwatch.console.settings import ConsoleSettings
@@ -31,7 +31,7 @@ class Site:
         self.root = str(root)
 
     def client(self, **settings):
-        reader = Reader(partial(select, self.root), partial(optional, self.root), quoted)
+        reader = Reader(partial(select, self.root), partial(optional, self.root))
         patience = Patience(state_ms=60_000, inventory_ms=300_000, proof_ms=HOUR_MS)
         return application(reader, ConsoleSettings(**settings), patience, lambda: NOW_MS).test_client()
 

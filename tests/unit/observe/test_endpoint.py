@@ -1,7 +1,5 @@
 """The endpoint over a real socket: what it answers, what it refuses, and that it is gone afterwards."""
 
-import socket
-
 import pytest
 import requests
 from prometheus_client.core import GaugeMetricFamily
@@ -10,6 +8,7 @@ from prometheus_client.registry import Collector
 from pydantic import TypeAdapter, ValidationError
 
 from logdirwatch.errors import UserError
+from logdirwatch.local.ports import free_ports
 from logdirwatch.observe.endpoint import serving
 from logdirwatch.observe.settings import Listen, address
 
@@ -22,9 +21,8 @@ class One(Collector):
 
 
 def free():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{probe.getsockname()[1]}"
+    (port,) = free_ports(1)
+    return f"127.0.0.1:{port}"
 
 
 @pytest.fixture
