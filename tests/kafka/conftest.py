@@ -16,6 +16,18 @@ from logdirwatch.settings import Settings
 # The jars stay between runs: downloading them is no part of what is tested.
 JARS_HOME = Path(os.environ.get("LOGDIRWATCH_HOME", Path(__file__).parents[2] / ".logdirwatch")).absolute()
 
+STREAMS = "streams"
+"""What starts the stream: one process of pytest runs that, the other what brokers alone do. Two streams at once would
+hold each other up on two cores."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give every test that starts no stream to the other process."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group("brokers"))
+
 
 def cluster_in(home: Path, spec: ClusterSpec | None = None) -> LocalCluster:
     """A cluster that is not up yet; whoever reads its configuration finds the jars in its home."""

@@ -98,6 +98,7 @@ def recommended(facts, policy, an_alert, place, kind):
 
 
 def throttles_left(facts):
+    """The brokers' throttles as their last sample tells; the inventory may be newer than that."""
     return [(b.id, key) for b in facts.brokers.values() for key in THROTTLES if _is_set(b.configs.get(key))]
 
 
@@ -110,11 +111,10 @@ def test_a_filling_directory_is_saved_by_a_move_and_the_move_can_be_undone(sized
     action = recommended(before, policy, space_alert, place, ActionKind.MOVE_LOG_DIR)
     said = paste(action.commands, tmp_path / "do")
     assert "completed successfully" in said
-    after = facts_after(collector, now(), lambda facts: progress(action, facts).is_done)
+    after = facts_after(collector, now(), lambda facts: progress(action, facts).is_done and not throttles_left(facts))
     freed = before.directories[place].used_bytes - after.directories[place].used_bytes
     assert freed == pytest.approx(action.expected["frees_bytes"], rel=0.1)
     assert after.directories[place].used_bytes < policy.limits.target_ratio * 64 * MIB
-    assert throttles_left(after) == []
     paste(action.undo["commands"], tmp_path / "undo")
     back = facts_after(collector, now(), lambda facts: not progress(action, facts).is_running)
     assert progress(action, back).reached == 0
@@ -161,7 +161,7 @@ def test_the_replicas_of_a_failed_directory_are_rebuilt_where_the_action_says(si
     }
     said = paste(action.commands, tmp_path)
     assert "Clearing broker-level throttles" in said
-    after = facts_after(collector, now(), lambda facts: progress(action, facts).is_done)
+    after = facts_after(collector, now(), lambda facts: progress(action, facts).is_done and not throttles_left(facts))
     for entry in action.reassignment["partitions"]:
         rebuilt = after.partitions[entry["topic"], entry["partition"]]
         assert rebuilt.replicas == tuple(entry["replicas"])
@@ -171,7 +171,6 @@ def test_the_replicas_of_a_failed_directory_are_rebuilt_where_the_action_says(si
         for number, path in zip(entry["replicas"], entry["log_dirs"], strict=True):
             places = {r.place for r in after.replicas_of(rebuilt.key)}
             assert path == "any" or (number, path) in places
-    assert throttles_left(after) == []
 
 
 @pytest.mark.long
