@@ -46,7 +46,7 @@ test-spark: java $(STAMP) ## queries and tables on a local Spark
 	$(PYTEST) tests/spark -m "not long" -n 2 --dist loadfile $(ARGS)
 
 test-kafka: java $(STAMP) ## real brokers with real, really full disks
-	$(PYTEST) tests/kafka -m "not long" -n 2 --dist loadgroup $(ARGS)
+	$(PYTEST) tests/kafka -m "not long" -n 2 $(ARGS)
 
 test-long: java $(STAMP) ## what takes long: every rule of the tables, the demo with a part of it stopped
 	$(PYTEST) tests/spark -m long -n 2 --dist loadfile $(ARGS)

@@ -6,6 +6,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from logdirwatch import settings as configuration
 from logdirwatch import telemetry
@@ -16,17 +18,22 @@ from logdirwatch.settings import Settings
 # The jars stay between runs: downloading them is no part of what is tested.
 JARS_HOME = Path(os.environ.get("LOGDIRWATCH_HOME", Path(__file__).parents[2] / ".logdirwatch")).absolute()
 
-STREAMS = "streams"
-"""What starts the stream: one process of pytest runs that, the other what brokers alone do. Two streams at once would
-hold each other up on two cores."""
+STREAMS = {"test_demo.py", "test_pipeline.py", "test_recommend_stream.py", "test_stream.py"}
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give every test that starts no stream to the other process."""
-    for item in items:
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group("brokers"))
+class _StreamsApart(LoadScopeScheduling):
+    """One process runs what starts the stream, the other what needs brokers alone.
+
+    Two streams at once hold each other up on two cores.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "streams" if Path(nodeid.partition("::")[0]).name in STREAMS else "brokers"
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+    """Share the tests out to the processes."""
+    return _StreamsApart(config, log)
 
 
 def cluster_in(home: Path, spec: ClusterSpec | None = None) -> LocalCluster:

@@ -11,12 +11,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.kafka.conftest import JARS_HOME, STREAMS
+from tests.kafka.conftest import JARS_HOME
 from tests.support.waiting import wait_until
 
 DEADLINE_S = 840
 
-pytestmark = [pytest.mark.timeout(2 * DEADLINE_S), pytest.mark.xdist_group(STREAMS)]
+pytestmark = pytest.mark.timeout(2 * DEADLINE_S)
 SMALL = ["--brokers", "3", "--log-dirs", "2", "--log-dir-size", "48MB", "--seed", "7"]
 
 

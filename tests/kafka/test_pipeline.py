@@ -6,7 +6,6 @@ import time
 import pytest
 
 from logdirwatch.local.config import INTERPRETED
-from tests.kafka.conftest import STREAMS
 from tests.kafka.telemetry import Message, Run, fresh_topics, send
 
 STREAM = {
@@ -17,8 +16,6 @@ STREAM = {
     "driver_java_options": "-XX:TieredStopAtLevel=1",
     "extra": INTERPRETED,
 }
-
-pytestmark = pytest.mark.xdist_group(STREAMS)
 
 
 @pytest.fixture

@@ -9,11 +9,8 @@ from logdirwatch.kafka_clients import producer
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, DecisionRecord
 from logdirwatch.model.vocabulary import AlertStatus, Decision
-from tests.kafka.conftest import STREAMS
 from tests.kafka.telemetry import Run, fresh_topics
 from tests.unit.plan.builders import NOW_MS, alert
-
-pytestmark = pytest.mark.xdist_group(STREAMS)
 
 
 class Recommending(Run):

@@ -9,7 +9,6 @@ import pytest
 
 from logdirwatch import telemetry
 from logdirwatch.model.identity import Origin, alert_id
-from tests.kafka.conftest import STREAMS
 from tests.kafka.telemetry import Message, Run, fresh_topics, send
 from tests.support.waiting import wait_until
 
@@ -21,9 +20,6 @@ BROKERS = 5
 MIB = 1 << 20
 TOTAL = 1_000 * MIB
 LAST_MS = T0 + (POLLS - 1) * POLL_MS
-
-
-pytestmark = pytest.mark.xdist_group(STREAMS)
 
 
 def metrics(broker, poll, *, used=0.5, error_code=0, **fields):
