@@ -139,11 +139,9 @@ class _Planner:
         return {broker for broker, rack in others if rack in good}
 
     def _left_out(self, partition: Partition, broker: int) -> Veto | None:
-        """Return why a broker can take no replica of a partition at all."""
-        return (
-            vetoes.already_hosts(partition, broker)
-            or vetoes.broker_not_alive(self._facts, broker)
-            or vetoes.rack_spread_lost(self._facts, partition.replicas, self._replaced(partition, broker))
+        """Return why a broker that holds no replica of a partition can take none."""
+        return vetoes.broker_not_alive(self._facts, broker) or vetoes.rack_spread_lost(
+            self._facts, partition.replicas, self._replaced(partition, broker)
         )
 
     def _why(self, partition: Partition, fit: Collection[int], refused: Sequence[Veto]) -> Veto:

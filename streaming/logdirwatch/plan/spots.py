@@ -43,7 +43,8 @@ class Spots:
         self._directories = [d for number in sorted(facts.brokers) for d in self._usable(number)]
         self._index = {directory.place: row for row, directory in enumerate(self._directories)}
         for row, directory in enumerate(self._directories):
-            if vetoes.destination_degraded(facts, directory.broker) is not None:
+            # Only "any" works on a broker with a directory that is offline.
+            if not facts.all_serving(directory.broker):
                 self._degraded[directory.broker].append(row)
         used = [space.used_bytes(directory.place) for directory in self._directories]
         self._used = np.array([0 if size is None else size for size in used], dtype=np.float64)

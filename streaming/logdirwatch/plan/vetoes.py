@@ -61,20 +61,6 @@ def destination_cordoned(directory: Directory) -> Veto | None:
     return Veto("destination_cordoned", f"{directory.path} on broker {directory.broker} is cordoned")
 
 
-def destination_degraded(facts: Facts, broker: int) -> Veto | None:
-    """Refuse to name a path on a broker with an offline directory; only ``any`` works there."""
-    if facts.all_serving(broker):
-        return None
-    return Veto("destination_degraded", f"broker {broker} has a directory that is offline or unknown")
-
-
-def already_hosts(partition: Partition, broker: int) -> Veto | None:
-    """Refuse a broker that holds the partition already."""
-    if broker not in partition.replicas:
-        return None
-    return Veto("already_hosts", f"broker {broker} holds a replica of {partition.label} already")
-
-
 def rack_spread_lost(facts: Facts, before: Iterable[int], after: Iterable[int]) -> Veto | None:
     """Refuse to leave a partition on fewer racks than it had."""
     racks_before, racks_after = _racks(facts, before), _racks(facts, after)

@@ -32,6 +32,13 @@ def vetoed(moves):
 OTHER_BROKER = directory(2, "/d1")
 
 
+def test_nothing_moves_from_where_no_replica_lies_or_nobody_knows_what_is_free():
+    empty = directory(1, "/d2")
+    assert vetoed(plan(empty, OTHER_BROKER)) == ["nothing_to_move"]
+    unknown = facts(directory(1, "/d1", None), empty, OTHER_BROKER, *sized("t", 100 * MIB))
+    assert vetoed(plan_moves(unknown.directories[1, "/d1"], unknown, policy())) == ["source_space_unknown"]
+
+
 def test_the_smallest_replica_that_suffices_moves_to_the_emptiest_directory():
     moves = plan(
         directory(1, "/d2", 300 * MIB),

@@ -14,7 +14,7 @@ from logdirwatch.plan.balance.writing import steps
 from logdirwatch.plan.settings import PlanSettings
 from tests.unit.plan import builders
 from tests.unit.plan.balance.builders import layout, moved, used
-from tests.unit.plan.builders import MIB, NOW_MS, broker, facts, policy, replica
+from tests.unit.plan.builders import MIB, NOW_MS, broker, facts, offline, policy, replica
 
 MIB_10 = 10 * MIB
 
@@ -147,6 +147,12 @@ def test_partitions_with_a_replica_away_offline_or_unplaced_are_not_balanced():
     found = seen(*parts)
     assert {group.why for group in found.about.staying} == {"broker_not_alive", "placement_unknown"}
     assert {move.split()[0][0] for move in moved(planned(found))} == {"t"}
+
+
+def test_a_partition_with_a_replica_in_an_offline_directory_is_repaired_first():
+    lost = [directory(2, "/d1", 100), offline(2, "/d2"), topic("lost", (1, 2)), *placed(1, "/d1", "lost", 10)]
+    found = seen(*ONE_BROKER, *lost, replica(2, "/d2", "lost", 0, 10 * MIB))
+    assert {group.why for group in found.about.staying} == {"replica_offline"}
 
 
 def test_an_evacuation_leaves_the_cordoned_directory_that_it_is_about():
