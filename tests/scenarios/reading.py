@@ -1,7 +1,9 @@
 """What came out of the stream: telemetry topics read on demand, alerts as they followed each other, progress."""
 
 import json
+from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,18 @@ Place = tuple[str, int | None, str | None]
 
 POLL_MS = 200
 EMPTY_POLLS = 150
+
+
+def _as_it_is(record: Record) -> Record:
+    return record
+
+
+@dataclass(frozen=True)
+class Swap:
+    """What is read wrong on purpose: of alerts, or of the tables' rows."""
+
+    alert: Callable[[Record], Record] = _as_it_is
+    row: Callable[[Record], Record] = _as_it_is
 
 
 class Tail:

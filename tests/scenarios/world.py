@@ -20,11 +20,12 @@ from logdirwatch.model import topics
 from tests.kafka import collecting
 from tests.scenarios.clients import Pair
 from tests.scenarios.hands import Hands
-from tests.scenarios.reading import Alerts, Place, Record, Tail, line, place_of, taken
+from tests.scenarios.reading import Alerts, Place, Record, Swap, Tail, line, place_of, taken
 from tests.support.waiting import wait_until
 
 BROKERS = (0, 1, 2, 3)
 DEADLINE_S = 240.0
+SWAPPED_DEADLINE_S = 60.0
 START_DEADLINE_S = 420.0
 PAUSE_S = 0.5
 TABLE_PAUSE_S = 1.0
@@ -105,6 +106,8 @@ class World(Hands):
         self.begin: frozenset[str] = frozenset()
         self.begin_ms = 0
         self.expected: set[Place] = set()
+        self.deadline_s = DEADLINE_S
+        self._swap: Swap = Swap()
         self._states: dict[int, Record] = {}
 
     @contextmanager
@@ -133,7 +136,7 @@ class World(Hands):
     # -- waiting
 
     def wait(
-        self, condition: Callable[[], T], message: str, deadline_s: float = DEADLINE_S, pause_s: float = PAUSE_S
+        self, condition: Callable[[], T], message: str, deadline_s: float | None = None, pause_s: float = PAUSE_S
     ) -> T:
         """Return the first true value of ``condition``; fail with what was said lately and where the logs are."""
 
@@ -143,13 +146,13 @@ class World(Hands):
             return condition()
 
         try:
-            return wait_until(seen, deadline_s, message, pause_s=pause_s)
+            return wait_until(seen, deadline_s or self.deadline_s, message, pause_s=pause_s)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.told()}") from None
 
     def told(self) -> str:
         """The last revisions on the alert topic, and where the logs are."""
-        recent = self._alerts.revisions()[-RECENT:]
+        recent = self._revisions()[-RECENT:]
         alerts = "\n".join(f"  {line(record)}" for record in recent) or "  none"
         brokers = "\n".join(
             f"  broker {number}: {state['status']} ({state['reason']}), "
@@ -173,18 +176,31 @@ class World(Hands):
 
     def since(self, mark: frozenset[str]) -> list[Record]:
         """The latest revision of every alert that came up after ``mark``."""
-        return [record for alert_id, record in self._alerts.latest().items() if alert_id not in mark]
+        known = self._alerts.latest().items()
+        return [self._swap.alert(record) for alert_id, record in known if alert_id not in mark]
+
+    def _revisions(self) -> list[Record]:
+        return [self._swap.alert(record) for record in self._alerts.revisions()]
+
+    @contextmanager
+    def swapped(self, swap: Swap) -> Iterator[None]:
+        """Let a scenario read what did not happen, for a shorter time."""
+        self._swap, self.deadline_s = swap, SWAPPED_DEADLINE_S
+        try:
+            yield
+        finally:
+            self._swap, self.deadline_s = Swap(), DEADLINE_S
 
     def life(self, alert_id: str) -> list[Record]:
         """Every revision of one alert."""
-        mine = {record["revision"]: record for record in self._alerts.revisions() if record["alert_id"] == alert_id}
+        mine = {record["revision"]: record for record in self._revisions() if record["alert_id"] == alert_id}
         return [mine[revision] for revision in sorted(mine)]
 
     def wait_alert(self, **wanted: Any) -> Record:
         """Wait for a revision of an alert of this scenario whose fields are as ``wanted``."""
 
         def found() -> Record | None:
-            mine = (record for record in self._alerts.revisions() if record["alert_id"] not in self.begin)
+            mine = (record for record in self._revisions() if record["alert_id"] not in self.begin)
             return next((r for r in mine if all(r[name] == value for name, value in wanted.items())), None)
 
         said = ", ".join(f"{name} {value}" for name, value in wanted.items())
@@ -253,7 +269,7 @@ class World(Hands):
 
     def rows(self, table: str, **wanted: Any) -> list[Record]:
         """A table's rows whose columns are as ``wanted``."""
-        found = tables.rows(self.settings.tables_path, table)
+        found = [self._swap.row(row) for row in tables.rows(self.settings.tables_path, table)]
         return [row for row in found if all(row[name] == value for name, value in wanted.items())]
 
     def wait_rows(self, table: str, holds: Callable[[list[Record]], Any], message: str, **wanted: Any) -> list[Record]:
@@ -376,7 +392,7 @@ class World(Hands):
         if left := self.topic_names():
             self.delete_topics(*left)
 
-    def settle(self, deadline_s: float = DEADLINE_S) -> None:
+    def settle(self, deadline_s: float | None = None) -> None:
         """Wait until all is online by a judgement younger than this call, and no alert of this scenario fires."""
         since_ms = now_ms()
         missing: list[str] = []
