@@ -20,6 +20,7 @@ from logdirwatch.fleet.settings import FleetSettings
 from logdirwatch.notify.settings import NotifySettings
 from logdirwatch.observe.settings import Listen
 from logdirwatch.plan.settings import PlanSettings, ToolSettings
+from logdirwatch.quality.settings import QualitySettings
 from logdirwatch.store.settings import MaintainSettings
 
 ENV_PREFIX = "LOGDIRWATCH_"
@@ -155,6 +156,7 @@ class Settings(BaseSettings):
     tables: TableSettings = TableSettings()
     checkpoints: CheckpointSettings = CheckpointSettings()
     maintain: MaintainSettings = MaintainSettings()
+    quality: QualitySettings = QualitySettings()
     console: ConsoleSettings = ConsoleSettings()
 
     @classmethod

@@ -51,6 +51,7 @@ _COMMANDS = (
     "actions",
     "maintenance",
     "maintain",
+    "validate",
     "notify",
     "doctor",
     "console",

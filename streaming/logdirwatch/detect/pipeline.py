@@ -1,4 +1,4 @@
-"""pipeline_lagging, pipeline_rejects and pipeline_data_loss: the stream's own queries, judged by what it tells of them.
+"""pipeline_lagging, pipeline_rejects, pipeline_data_loss and data_quality: what logdirwatch tells of itself, judged.
 
 Time is that of the records alone. Each alert is about one query; it has neither cluster nor broker.
 """
@@ -40,6 +40,7 @@ def take(memory: PipelineMemory, seen: Fares, settings: DetectSettings) -> list[
     _judge_lag(book, record, settings.pipeline)
     _judge_rejects(book, record, settings.pipeline)
     _judge_loss(book, record, settings.pipeline)
+    _judge_quality(book, record)
     return book.records
 
 
@@ -52,7 +53,7 @@ class _Book:
         self.records: list[AlertRecord] = []
 
     def fire(self, rule: Rule, severity: Severity, figure: str, evidence: dict[str, Any], summary: str) -> None:
-        """Open the alert of a rule, or revise it when the number ``figure`` of its evidence moved much."""
+        """Open the alert of a rule, or revise it when what its evidence calls ``figure`` is news."""
         alert = self.memory.alerts.get(rule)
         if alert is None:
             alert = self.memory.alerts[rule] = self._opened(rule, severity)
@@ -84,7 +85,9 @@ class _Book:
         self.records.append(next_revision(alert, rule, place, status, self.at_ms, reason=reason))
 
 
-def _moved(before: Any, after: int) -> bool:
+def _moved(before: Any, after: Any) -> bool:
+    if not isinstance(after, int):
+        return bool(before != after)
     return not isinstance(before, int) or max(before, after) >= NEWS * max(1, min(before, after))
 
 
@@ -152,6 +155,15 @@ def _judge_loss(book: _Book, record: PipelineRecord, settings: PipelineSettings)
     elif memory.lost_ms is not None and book.at_ms - memory.lost_ms >= settings.loss_hold_ms:
         memory.lost_ms, memory.lost_rows = None, 0
         book.resolve(Rule.PIPELINE_DATA_LOSS, "nothing more was lost")
+
+
+def _judge_quality(book: _Book, record: PipelineRecord) -> None:
+    """Tell what ``validate`` found wrong in the tables, until it finds all right."""
+    if record.quality:
+        summary = wording.data_quality(record.quality)
+        book.fire(Rule.DATA_QUALITY, Severity.WARNING, "failed", {"failed": record.quality}, summary)
+    elif record.quality is not None:
+        book.resolve(Rule.DATA_QUALITY, RECOVERED)
 
 
 def _plain(found: Any) -> dict[str, Any]:

@@ -1,6 +1,9 @@
 """The sentences about logdirwatch's own queries."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from logdirwatch.report.words import some_of
 
 _WAITS = "can wait until morning"
 _NAMED = 3
@@ -46,6 +49,17 @@ def data_loss(query: str, evidence: dict[str, Any]) -> str:
         f"logdirwatch's query {query} lost up to {evidence['rows']} records of {', '.join(topics[:_NAMED])}{more}: "
         f"they were deleted before it had read them; {_WAITS}: "
         + ("no, because what they told was never judged" if query in _ALERTS_LATE else "yes, because alerts had them")
+    )
+
+
+def data_quality(failed: Mapping[str, Sequence[str]]) -> str:
+    """Say which tables are not what they must be."""
+    table, expectations = next(iter(sorted(failed.items())))
+    count = sum(map(len, failed.values()))
+    return (
+        f"logdirwatch's tables are not what they must be: {count} expectations are not met in "
+        f"{some_of(sorted(failed), _NAMED)}, such as of {table}: {expectations[0]}; {_WAITS}: yes, because no alert "
+        "comes from a table, though actions and panels do"
     )
 
 

@@ -137,7 +137,8 @@ class PipelineRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="p
     One is written while there is something to tell, else one in ``interval_ms``. ``lag_ms`` is how long ago the query
     had read all that there was, ``behind`` what it has not read, by topic; both are ``None`` when nobody knows.
     ``away_ms`` is how long the stream had been away, told once by one query if it then found something unread.
-    ``read_rows``, ``rejected`` and ``lost`` count from the record before.
+    ``read_rows``, ``rejected`` and ``lost`` count from the record before. ``quality`` is what ``validate`` says of the
+    tables: the expectations that are not met, by table; empty when all are.
     """
 
     version: Version
@@ -152,6 +153,7 @@ class PipelineRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="p
     read_rows: Offset | None = None
     rejected: list[RejectedRows] = []
     lost: list[LostRange] = []
+    quality: dict[str, list[str]] | None = None
 
 
 class EventRecord(Struct, frozen=True, kw_only=True):

@@ -213,7 +213,7 @@ class Decision(StrEnum):
 NO_CLUSTER = "*"
 """The cluster of alerts about logdirwatch itself: the telemetry of all clusters goes through it."""
 
-PIPELINE_RULES = (Rule.PIPELINE_LAGGING, Rule.PIPELINE_REJECTS, Rule.PIPELINE_DATA_LOSS)
+PIPELINE_RULES = (Rule.PIPELINE_LAGGING, Rule.PIPELINE_REJECTS, Rule.PIPELINE_DATA_LOSS, Rule.DATA_QUALITY)
 """The rules about logdirwatch itself."""
 
 LEADER_THROTTLE = "leader.replication.throttled.rate"

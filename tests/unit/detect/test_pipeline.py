@@ -264,3 +264,18 @@ def test_a_memory_made_good_from_the_alerts_goes_on_with_what_is_open_and_fires_
     for seen in shown:
         for alert in pipeline.take(again, seen, DetectSettings()):
             assert (alert.alert_id, alert.revision) not in told
+
+
+def test_tables_that_are_wrong_are_told_until_they_are_right():
+    driver = Driver().tell(query="validate", lag_ms=None, behind=None, quality={})
+    assert driver.said() == []
+    wrong = {"alerts": ["every open alert has an action"], "actions": ["one", "two"]}
+    driver.tell(query="validate", quality=wrong).tell(query="validate", quality=wrong)
+    assert driver.said() == [("data_quality", "firing", "warning")]
+    assert driver.alerts[0].evidence == {"query": "validate", "failed": wrong}
+    assert "3 expectations are not met in actions and alerts, such as of actions: one" in driver.alerts[0].summary
+    driver.tell(query="validate", quality={"alerts": ["another"]}).tell(query="validate")
+    assert len(driver.alerts) == 2, "others are news, and a record that tells of nothing is none"
+    driver.tell(query="validate", quality={})
+    assert driver.said()[-1] == ("data_quality", "resolved", "recovered")
+    assert len({alert.alert_id for alert in driver.alerts}) == 1

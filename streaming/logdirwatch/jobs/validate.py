@@ -1,0 +1,90 @@
+"""The job ``validate``: every table against its suite, the results kept, and the stream told."""
+
+import uuid
+from collections.abc import Iterable
+
+import msgspec
+from pyspark.sql import DataFrame, SparkSession
+
+from logdirwatch.jobs.session import build_session, end_session
+from logdirwatch.kafka_clients import producer
+from logdirwatch.model import topics
+from logdirwatch.model.records import PipelineRecord
+from logdirwatch.quality.examine import Examiner
+from logdirwatch.quality.relations import Moment, view
+from logdirwatch.quality.settings import QualitySettings
+from logdirwatch.quality.suites import suite_of
+from logdirwatch.report.quality import Checked, failed
+from logdirwatch.settings import Settings
+from logdirwatch.store.columns import Table
+from logdirwatch.store.schemas import ACTIONS, ALERTS, QUALITY_RESULTS, TABLES
+from logdirwatch.store.tables import Tables, retried
+
+NAME = "validate"
+WHOLE = {ALERTS.name, ACTIONS.name}
+"""Histories that are read whole: what is open may be old."""
+SEND_S = 30.0
+
+
+def run(settings: Settings, names: Iterable[str], now_ms: int) -> list[Checked]:
+    """Check the named tables that are there, keep what was found, and return it."""
+    spark = build_session(settings, "logdirwatch-validate")
+    try:
+        tables = Tables(spark, settings)
+        found = check(spark, tables, names, settings.quality, now_ms)
+        keep(spark, tables, found, now_ms)
+        return found
+    finally:
+        end_session(spark)
+
+
+def check(
+    spark: SparkSession, tables: Tables, names: Iterable[str], settings: QualitySettings, now_ms: int
+) -> list[Checked]:
+    """Return what was found of every expectation of the named tables that are there."""
+    there = {table.name for table in TABLES.values() if tables.exists(table)}
+    frames = {
+        table.name: _read(tables, table, now_ms - settings.window_ms) if table.name in there else _empty(spark, table)
+        for table in TABLES.values()
+    }
+    for name, frame in frames.items():
+        frame.createOrReplaceTempView(view(TABLES[name]))
+    moment = Moment(settled_ms=now_ms - settings.settle_ms, fresh_ms=now_ms - settings.fresh_ms)
+    examiner = Examiner(settings.docs_path)
+    chosen = [name for name in names if name in there]
+    return [one for name in chosen for one in examiner.check(suite_of(TABLES[name], moment), frames[name])]
+
+
+def keep(spark: SparkSession, tables: Tables, found: Iterable[Checked], now_ms: int) -> None:
+    """Append what was found to ``quality_results``."""
+    tables.create_missing([QUALITY_RESULTS])
+    columns = [column for column in QUALITY_RESULTS.columns if not column.name.startswith("source_")]
+    run_id = uuid.uuid4().hex
+    rows = [
+        (run_id, one.suite, one.expectation, "*", now_ms, one.success, one.observed, one.unexpected, one.error)
+        for one in found
+    ]
+    schema = ", ".join(f"{column.name} {column.kind}" for column in columns)
+    spark.createDataFrame(rows, schema).createOrReplaceTempView("quality_found")
+    listed = ", ".join(column.name for column in columns)
+    statement = f"INSERT INTO {tables.name(QUALITY_RESULTS)} ({listed}) SELECT {listed} FROM quality_found"  # noqa: S608
+    retried(f"append to {QUALITY_RESULTS.name}", lambda: spark.sql(statement))
+
+
+def tell(settings: Settings, found: Iterable[Checked], now_ms: int) -> None:
+    """Tell the stream what was found, for it to alert; raises UserError when the telemetry cluster does not take it."""
+    record = PipelineRecord(version=1, query=NAME, timestamp_ms=now_ms, quality=failed(found))
+    client = producer(settings.telemetry, acks="all")
+    try:
+        client.send(topics.METRICS, msgspec.json.encode(record), key=f"pipeline/{NAME}".encode()).get(timeout=SEND_S)
+    finally:
+        client.close(timeout=1)
+
+
+def _read(tables: Tables, table: Table, since_ms: int) -> DataFrame:
+    frame = tables.read(table)
+    return frame if table.time is None or table.name in WHOLE else frame.where(f"{table.time} >= {since_ms}")
+
+
+def _empty(spark: SparkSession, table: Table) -> DataFrame:
+    return spark.createDataFrame([], ", ".join(f"`{column.name}` {column.kind}" for column in table.columns))

@@ -1,0 +1,139 @@
+"""What must hold between rows and between tables, as queries for what does not.
+
+``{batch}`` is the table that a query belongs to, ``quality_NAME`` the others. A row must have settled before another
+table has to agree with it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from logdirwatch.model.vocabulary import AlertStatus, LogDirStatus
+from logdirwatch.store.columns import Table
+from logdirwatch.store.schemas import ACTIONS, ALERTS, BROKER_STATE, LOG_DIR_STATE, TRANSITIONS
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When it is looked: rows up to ``settled_ms`` have settled, and a cluster is stale before ``fresh_ms``."""
+
+    settled_ms: int
+    fresh_ms: int
+
+
+def view(table: Table) -> str:
+    """Return what queries call a table that is not their own."""
+    return f"quality_{table.name}"
+
+
+Relation = Callable[[Moment], str]
+
+
+def _without_gap(identity: str) -> Relation:
+    """Return the relation that every revision from an identity's first to its last is there."""
+    return lambda _: (
+        f"SELECT {identity} FROM {{batch}} GROUP BY {identity} "  # noqa: S608 - names of ours
+        "HAVING count(DISTINCT revision) <> max(revision) - min(revision) + 1"
+    )
+
+
+def _has(other: Table, columns: Sequence[str], condition: str = "true", time: str = "at_ms") -> Relation:
+    """Return the relation that every row for which a condition holds has its like in another table."""
+    same = " AND ".join(f"o.{column} = b.{column}" for column in columns)
+    return lambda moment: (
+        f"SELECT b.* FROM {{batch}} b LEFT ANTI JOIN {view(other)} o ON {same} "  # noqa: S608
+        f"WHERE b.{time} <= {moment.settled_ms} AND {condition}"
+    )
+
+
+def _open_alerts(other: Table, columns: Sequence[str], condition: str) -> Relation:
+    """Return the relation that every alert that fires has its like in another table."""
+    same = " AND ".join(f"o.{column} = b.{column}" for column in columns)
+    newest = "SELECT *, row_number() OVER (PARTITION BY alert_id ORDER BY revision DESC) AS age FROM {batch}"
+    return lambda moment: (
+        f"SELECT b.* FROM ({newest}) b LEFT ANTI JOIN {view(other)} o ON {same} "  # noqa: S608
+        f"WHERE b.age = 1 AND b.status = '{AlertStatus.FIRING}' AND b.at_ms <= {moment.settled_ms} AND {condition}"
+    )
+
+
+def _nothing_after_the_end(_: Moment) -> str:
+    return (
+        f"SELECT alert_id FROM {{batch}} GROUP BY alert_id "  # noqa: S608
+        f"HAVING max(revision) > min(CASE WHEN status = '{AlertStatus.RESOLVED}' THEN revision END)"
+    )
+
+
+def _is_fresh(moment: Moment) -> str:
+    return f"SELECT cluster FROM {{batch}} GROUP BY cluster HAVING max(at_ms) < {moment.fresh_ms}"  # noqa: S608
+
+
+def _counts_offline(moment: Moment) -> str:
+    counted = (
+        f"SELECT cluster, broker, min(sequence) AS oldest, max(sequence) AS newest, "  # noqa: S608
+        f"count_if(status = '{LogDirStatus.OFFLINE}') AS offline FROM {view(LOG_DIR_STATE)} GROUP BY cluster, broker"
+    )
+    return (
+        f"SELECT b.* FROM {{batch}} b JOIN ({counted}) d ON d.cluster = b.cluster AND d.broker = b.broker "  # noqa: S608
+        f"WHERE d.oldest = b.sequence AND d.newest = b.sequence AND b.offline_log_dirs <> d.offline "
+        f"AND b.at_ms <= {moment.settled_ms}"
+    )
+
+
+def _unbroken(_: Moment) -> str:
+    """Return the query for subjects whose statuses make no unbroken way.
+
+    Such a way leaves each status as often as it comes to it, but for where it begins and ends; so a change that is
+    missing in the middle shows in whatever order those of one moment are read.
+    """
+    ends = (
+        "SELECT cluster, broker, log_dir, from_status AS status, 1 AS gone FROM {batch} WHERE from_status IS NOT NULL "
+        "UNION ALL SELECT cluster, broker, log_dir, to_status, -1 FROM {batch}"
+    )
+    by_status = (
+        f"SELECT cluster, broker, log_dir, status, sum(gone) AS gone FROM ({ends}) "  # noqa: S608
+        "GROUP BY cluster, broker, log_dir, status"
+    )
+    return (
+        f"SELECT cluster, broker, log_dir FROM ({by_status}) GROUP BY cluster, broker, log_dir "  # noqa: S608
+        "HAVING sum(greatest(gone, 0)) > 1"
+    )
+
+
+def _ends_where_it_is_now(moment: Moment) -> str:
+    last = (
+        "SELECT cluster, broker, log_dir, max(at_ms) AS at_ms, max_by(to_status, at_ms) AS to_status, "
+        "count_if(at_ms = newest_ms) AS ends FROM (SELECT *, max(at_ms) OVER (PARTITION BY cluster, broker, log_dir) "
+        "AS newest_ms FROM {batch} WHERE log_dir IS NOT NULL) GROUP BY cluster, broker, log_dir"
+    )
+    return (
+        f"SELECT l.* FROM ({last}) l JOIN {view(LOG_DIR_STATE)} s ON s.cluster = l.cluster "  # noqa: S608
+        f"AND s.broker = l.broker AND s.log_dir = l.log_dir "
+        f"WHERE l.ends = 1 AND s.status <> l.to_status AND l.at_ms <= {moment.settled_ms} AND s.at_ms >= l.at_ms"
+    )
+
+
+PLACE = ("cluster", "broker")
+RELATIONS: Mapping[str, Mapping[str, Relation]] = {
+    BROKER_STATE.name: {
+        "the newest row of every cluster is fresh": _is_fresh,
+        "offline_log_dirs is what log_dir_state counts": _counts_offline,
+    },
+    LOG_DIR_STATE.name: {"every directory's broker is known": _has(BROKER_STATE, PLACE)},
+    TRANSITIONS.name: {
+        "changes of status follow each other without a gap": _unbroken,
+        "the last change of a directory leads to its status of now": _ends_where_it_is_now,
+    },
+    ALERTS.name: {
+        "no revision of an alert is missing": _without_gap("alert_id"),
+        "nothing follows the end of an alert": _nothing_after_the_end,
+        "the broker of every open alert is known": _open_alerts(BROKER_STATE, PLACE, "b.broker IS NOT NULL"),
+        "the directory of every open alert is known": _open_alerts(
+            LOG_DIR_STATE, (*PLACE, "log_dir"), "b.broker IS NOT NULL AND b.log_dir IS NOT NULL"
+        ),
+        "every open alert has an action": _open_alerts(ACTIONS, ("alert_id",), "true"),
+    },
+    ACTIONS.name: {
+        "no revision of an action is missing": _without_gap("action_id"),
+        "the alert of every action is known": _has(ALERTS, ("alert_id",)),
+    },
+}
+"""By table: what is expected, in words, and the query for rows that are otherwise."""

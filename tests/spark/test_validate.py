@@ -1,0 +1,157 @@
+"""``validate``: sound tables meet every expectation, and damage of any kind is found by the one it concerns."""
+
+from pathlib import Path
+
+import pytest
+
+from logdirwatch.detect.settings import HOUR_MS
+from logdirwatch.jobs import validate
+from logdirwatch.quality.settings import QualitySettings
+from logdirwatch.report.quality import failed
+from logdirwatch.store.schemas import TABLES
+from tests.spark.lake import T0, action, alert, decision, metrics, replicas, scan_end, state, topic, transition
+
+NOW_MS = T0 + HOUR_MS // 2
+LOST = {"/d1": "offline", "/d2": "online"}
+CHECKED = [name for name in TABLES if name != "quality_results"]
+
+
+@pytest.fixture
+def sound(lake):
+    """A broker that lost a directory, with everything that follows from it."""
+    first = transition(1, from_status=None, to_status="online")
+    lake.store(metrics(), state(transitions=[first]), (("logdir.metrics", b"k", b"garbage")))
+    gone = transition(2)
+    lake.store(
+        metrics(at_ms=T0 + 5_000),
+        state(sequence=2, status="degraded", log_dirs=LOST, transitions=[gone]),
+        alert(revision=0, lane="fast"),
+        alert(revision=1),
+        alert("over", revision=1, rule="log_dir_space"),
+        alert("over", revision=2, rule="log_dir_space", status="resolved"),
+        action(),
+        action(revision=2, status="accepted"),
+        action("x2", alert_id="over"),
+        decision(),
+    )
+    lake.scan(replicas("t-0"), replicas("t-1", log_dir="/d2"), topic("t", (7, 8), (7, 8)), scan_end(1))
+    return lake
+
+
+def checked(lake, *names, now_ms=NOW_MS, **changes):
+    return validate.check(lake.spark, lake.tables, names or CHECKED, QualitySettings(**changes), now_ms)
+
+
+def damage(lake, table, statement):
+    lake.spark.sql(statement.format(t=f"delta.`{lake.settings.tables_path}/{table}`"))
+
+
+def test_sound_tables_meet_every_expectation_which_is_kept_and_written_as_pages(sound, tmp_path):
+    found = checked(sound, docs_path=str(tmp_path / "docs"))
+    assert failed(found) == {}
+    assert [one.error for one in found if one.error] == []
+    assert {one.suite for one in found} == set(CHECKED)
+    validate.keep(sound.spark, sound.tables, found, NOW_MS)
+    kept = sound.rows("quality_results")
+    assert {(row["suite"], row["expectation"]) for row in kept} == {(one.suite, one.expectation) for one in found}
+    assert {(row["cluster"], row["at_ms"], row["success"]) for row in kept} == {("*", NOW_MS, True)}
+    assert len({row["run_id"] for row in kept}) == 1
+    pages = "".join(path.read_text() for path in Path(tmp_path / "docs").rglob("*.html"))
+    assert "offline_log_dirs is what log_dir_state counts" in pages
+
+
+COPY = "INSERT INTO {t} SELECT * FROM {t} LIMIT 1"
+DAMAGE = {
+    "broker_state": [
+        (COPY, "cluster, broker is there once"),
+        ("UPDATE {t} SET status = 'fine'", "status is a word that is known"),
+        ("UPDATE {t} SET cluster = NULL", "cluster is never null"),
+        ("UPDATE {t} SET offline_log_dirs = 0", "offline_log_dirs is what log_dir_state counts"),
+        (f"UPDATE {{t}} SET at_ms = {NOW_MS - 2 * HOUR_MS}", "the newest row of every cluster is fresh"),
+    ],
+    "log_dir_state": [
+        (COPY, "cluster, broker, log_dir is there once"),
+        ("UPDATE {t} SET cause = 'moths'", "cause is a word that is known"),
+        ("UPDATE {t} SET total_bytes = -1", "no size, count or time is negative"),
+        ("UPDATE {t} SET total_bytes = 1, usable_bytes = 2", "no more is free than there is"),
+        ("UPDATE {t} SET used_ratio = 1.5", "every ratio lies between 0 and 1"),
+        ("UPDATE {t} SET broker = 99", "every directory's broker is known"),
+    ],
+    "replica_state": [
+        (COPY, "cluster, broker, topic, partition, is_future is there once"),
+        ("UPDATE {t} SET status = 'gone'", "status is a word that is known"),
+        ("UPDATE {t} SET size_bytes = -5", "no size, count or time is negative"),
+    ],
+    "topic_state": [
+        (COPY, "cluster, topic, partition is there once"),
+        ("UPDATE {t} SET unread_ratio = -0.5", "every ratio lies between 0 and 1"),
+    ],
+    "log_dir_inventory": [
+        (COPY, "cluster, broker, log_dir is there once"),
+        ("UPDATE {t} SET cluster = NULL", "cluster is never null"),
+    ],
+    "log_dir_samples": [
+        (COPY, "cluster, broker, log_dir, collector, timestamp_ms is there once"),
+        ("UPDATE {t} SET usable_bytes = total_bytes + 1", "no more is free than there is"),
+    ],
+    "transitions": [
+        (COPY, "transition_id is there once"),
+        ("UPDATE {t} SET to_status = 'fine'", "to_status is a word that is known"),
+        (
+            (
+                "INSERT INTO {t} (transition_id, cluster, broker, log_dir, from_status, to_status, at_ms) "
+                f"VALUES ('t9', 'prod', 7, '/d1', 'filling', 'critical', {T0}), "
+                f"('t8', 'prod', 7, '/d1', 'saturated', 'online', {T0})"
+            ),
+            "changes of status follow each other without a gap",
+        ),
+        ("UPDATE {t} SET to_status = 'filling' WHERE transition_id = 't2'", "the last change of a directory"),
+    ],
+    "alerts": [
+        (COPY, "alert_id, revision is there once"),
+        ("UPDATE {t} SET severity = 'loud'", "severity is a word that is known"),
+        ("UPDATE {t} SET revision = 7 WHERE alert_id = 'a1' AND revision = 1", "no revision of an alert is missing"),
+        ("UPDATE {t} SET revision = 3 - revision WHERE alert_id = 'over'", "nothing follows the end of an alert"),
+        ("UPDATE {t} SET broker = 99 WHERE alert_id = 'a1'", "the broker of every open alert is known"),
+        ("UPDATE {t} SET log_dir = '/d9' WHERE alert_id = 'a1'", "the directory of every open alert is known"),
+        ("UPDATE {t} SET alert_id = 'a9' WHERE alert_id = 'a1'", "every open alert has an action"),
+    ],
+    "actions": [
+        (COPY, "action_id, revision is there once"),
+        ("UPDATE {t} SET kind = 'pray'", "kind is a word that is known"),
+        ("UPDATE {t} SET revision = 7 WHERE revision = 2", "no revision of an action is missing"),
+        ("UPDATE {t} SET alert_id = 'nobody'", "the alert of every action is known"),
+    ],
+    "decisions": [
+        (COPY, "id, at_ms is there once"),
+        ("UPDATE {t} SET decision = 'shrug'", "decision is a word that is known"),
+    ],
+    "rejected_records": [
+        (COPY, "topic, partition, offset is there once"),
+        ("UPDATE {t} SET offset = NULL", "offset is never null"),
+    ],
+}
+
+
+def test_every_table_is_damaged_here():
+    assert set(DAMAGE) == set(CHECKED)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("table", DAMAGE)
+def test_damage_is_found_by_the_expectation_that_it_concerns(sound, table):
+    for statement, expectation in DAMAGE[table]:
+        damage(sound, table, statement)
+        wrong = failed(checked(sound, table)).get(table, [])
+        assert any(said.startswith(expectation) for said in wrong), f"{statement}: {wrong}"
+        damage(sound, table, "RESTORE TABLE {t} TO VERSION AS OF " + str(sound.versions()[table] - 1))
+    assert failed(checked(sound, table)) == {}
+
+
+@pytest.mark.long
+def test_what_has_not_settled_and_what_is_not_there_is_no_fault(sound):
+    damage(sound, "actions", "DELETE FROM {t}")
+    assert failed(checked(sound, "alerts", now_ms=T0 + 1_000)) == {}
+    assert list(failed(checked(sound, "alerts"))) == ["alerts"]
+    sound.spark.sql(f"DROP TABLE delta.`{sound.settings.tables_path}/actions`")
+    assert "actions" not in {one.suite for one in checked(sound, now_ms=T0 + 1_000)}
