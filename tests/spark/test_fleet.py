@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+import shutil
 
 import msgspec
 import pytest
@@ -33,10 +34,10 @@ class Feed:
         self.settings = Settings(fleet=FleetSettings(silence_gather_ms=1_000, risk_after_ms=0, risk_hold_ms=0))
         (folder / "in").mkdir()
 
-    def start(self):
+    def start(self, memories=None):
         records = self.spark.readStream.schema(SCHEMA).parquet(str(self.folder / "in"))
         self.query = (
-            fleet.judged(records, self.settings)
+            fleet.judged(records, self.settings, memories)
             .writeStream.foreachBatch(lambda frame, _: self.written.extend(frame.collect()))
             .outputMode("update")
             .option("checkpointLocation", str(self.folder / "checkpoint"))
@@ -92,3 +93,16 @@ def test_a_silent_cluster_is_one_alert_without_any_further_record(feed):
     alert = feed.wait_for(lambda a: a.rule == "broker_unknown", "the alert of the silent cluster")
     assert (alert.broker, alert.from_status, alert.to_status) == (None, None, "unknown")
     assert len(feed.written) == 1
+
+
+def test_without_its_checkpoint_it_goes_on_with_the_alerts_that_fire(feed, spark):
+    feed.send(state(1, leaderless=1), state(2))
+    opened = feed.wait_for(lambda a: a.status == "firing", "the alert of the cluster")
+    feed.query.stop()
+    shutil.rmtree(feed.folder / "checkpoint")
+    feed.written.clear()
+    feed.send(state(1, 2), state(2, 2))
+    feed.start(fleet.memories_of(spark, [opened]))
+    closed = feed.wait_for(lambda a: a.status == "resolved", "the resolve of the alert that was open")
+    assert closed.alert_id == opened.alert_id
+    assert {row.key for row in feed.written} == {opened.alert_id}

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from logdirwatch.detect.alerts import next_revision
 from logdirwatch.fleet import wording
-from logdirwatch.fleet.memory import FleetAlert, FleetMemory
+from logdirwatch.fleet.memory import FleetAlert, FleetMemory, alert_key
 from logdirwatch.fleet.rules import NEWS_AT_ONCE, NEWS_LATER, moved
 from logdirwatch.model.identity import alert_id
 from logdirwatch.model.records import AlertRecord
@@ -41,7 +41,7 @@ class FleetBook:
 
     def get(self, rule: Rule, broker: int | None = None) -> FleetAlert | None:
         """Return the open alert of a rule, for one broker or for the cluster."""
-        return self._memory.alerts.get(key(rule, broker))
+        return self._memory.alerts.get(alert_key(rule, broker))
 
     def lasting(self, rule: Rule, at_ms: int, *, is_wrong: bool, after_ms: int, hold_ms: int) -> bool | None:
         """Return True when the cluster's alert must fire, False when it must end, None while nothing is decided.
@@ -96,7 +96,7 @@ class FleetBook:
         merged_into: str | None = None,
     ) -> None:
         """Close an alert if it is open."""
-        alert = self._memory.alerts.pop(key(rule, broker), None)
+        alert = self._memory.alerts.pop(alert_key(rule, broker), None)
         if alert is None:
             return
         alert.from_status, alert.to_status = alert.to_status, to_status
@@ -116,7 +116,7 @@ class FleetBook:
             from_status=None,
             to_status=claim.to_status,
         )
-        self._memory.alerts[key(rule, broker)] = alert
+        self._memory.alerts[alert_key(rule, broker)] = alert
         return alert
 
     def _says_more(self, alert: FleetAlert, claim: Claim, at_ms: int) -> bool:
@@ -143,8 +143,3 @@ class FleetBook:
         self.records.append(
             next_revision(alert, alert.rule, place, status, alert.said_ms, reason=reason, merged_into=merged_into)
         )
-
-
-def key(rule: Rule, broker: int | None = None) -> str:
-    """Return the name under which an open alert is remembered."""
-    return f"{rule}/{'*' if broker is None else broker}"

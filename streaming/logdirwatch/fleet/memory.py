@@ -4,11 +4,13 @@ Spark keeps it as one value ``struct<version:int, body:string>``, written anew w
 only what is judged, and as arrays without names. Fields may be added at the end of an array, with a default.
 """
 
+from collections.abc import Iterable
+
 from msgspec import Struct, field
 
 from logdirwatch.detect.memory import OpenAlert
-from logdirwatch.model.records import PartitionHealth
-from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, Rule
+from logdirwatch.model.records import AlertRecord, PartitionHealth
+from logdirwatch.model.vocabulary import AlertStatus, BrokerStatus, LogDirStatus, Rule
 from logdirwatch.state_codec import StateCodec
 
 MEMORY_VERSION = 1
@@ -85,6 +87,53 @@ class FleetMemory(Struct, kw_only=True, omit_defaults=True):
     pending: dict[Rule, int] = field(default_factory=dict)
     alerts: dict[str, FleetAlert] = field(default_factory=dict)
     restarts: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+
+RULES = (Rule.PARTITIONS_AT_RISK, Rule.FLEET_SPACE, Rule.BROKER_UNKNOWN, Rule.BROKER_OFFLINE)
+"""The rules of which ``fleet`` raises alerts, some of them beside ``detect``."""
+
+
+def restored(alerts: Iterable[AlertRecord]) -> list[FleetMemory]:
+    """Return a memory for each cluster of which alerts of this query fire, by the last revisions of all alerts.
+
+    Brokers and numbers come with the state records, which are read anew; so the first judgement may revise an alert.
+    """
+    memories: dict[str, FleetMemory] = {}
+    for alert in alerts:
+        if alert.status is AlertStatus.FIRING and _is_own(alert):
+            memory = memories.setdefault(alert.cluster, FleetMemory(cluster=alert.cluster))
+            memory.alerts[alert_key(alert.rule, alert.broker)] = _open(alert)
+    return list(memories.values())
+
+
+def alert_key(rule: Rule, broker: int | None = None) -> str:
+    """Return the name under which an open alert is remembered."""
+    return f"{rule}/{'*' if broker is None else broker}"
+
+
+def _is_own(alert: AlertRecord) -> bool:
+    """Tell the alerts of this query from those that ``detect`` raises of single brokers."""
+    if alert.rule is Rule.BROKER_UNKNOWN:
+        return "silent_brokers" in alert.evidence
+    return alert.rule in RULES and alert.broker is None
+
+
+def _open(alert: AlertRecord) -> FleetAlert:
+    return FleetAlert(
+        alert_id=alert.alert_id,
+        revision=alert.revision,
+        rule=alert.rule,
+        broker=alert.broker,
+        severity=alert.severity,
+        opened_at_ms=alert.opened_at_ms,
+        said_ms=alert.at_ms,
+        from_status=alert.from_status,
+        to_status=alert.to_status,
+        evidence=alert.evidence,
+        affected=alert.affected,
+        summary=alert.summary,
+        stale_since_ms=alert.stale_since_ms,
+    )
 
 
 CODEC = StateCodec("fleet", MEMORY_VERSION, FleetMemory)

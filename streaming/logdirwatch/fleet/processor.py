@@ -57,6 +57,11 @@ class ClusterProcessor(StatefulProcessor):
         machine.tick(desk, timerValues.getCurrentProcessingTimeInMs())
         yield from self._finish(desk)
 
+    def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:  # noqa: N802, N803
+        """Begin with the alerts that fire."""
+        del key, timerValues
+        self._state.update((initialState["version"], initialState["body"]))
+
     def close(self) -> None:
         """Nothing is held open."""
 

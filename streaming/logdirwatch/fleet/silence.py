@@ -19,9 +19,9 @@ import msgspec
 
 from logdirwatch.detect.brokers import SILENT
 from logdirwatch.fleet import risk, wording
-from logdirwatch.fleet.book import Claim, Details, key
+from logdirwatch.fleet.book import Claim, Details
 from logdirwatch.fleet.desk import Desk
-from logdirwatch.fleet.memory import BrokerDigest, FleetAlert, FleetMemory
+from logdirwatch.fleet.memory import BrokerDigest, FleetAlert, FleetMemory, alert_key
 from logdirwatch.fleet.settings import FleetSettings
 from logdirwatch.model.vocabulary import BrokerStatus, Rule, Severity
 
@@ -71,12 +71,12 @@ def judge(desk: Desk, now_ms: int) -> None:
 def next_deadline_ms(memory: FleetMemory, settings: FleetSettings) -> int | None:
     """Return when ``judge`` has something to decide next; None when only a record can change anything."""
     silent = {broker: digest for broker, digest in memory.brokers.items() if digest.is_silent}
-    if (told := memory.alerts.get(key(RULE))) is not None:
+    if (told := memory.alerts.get(alert_key(RULE))) is not None:
         if memory.regather_ms is not None or told.severity is not Severity.INFO:
             return memory.regather_ms
         return min(_planned_ends(silent.values()), default=None)
     are_all = len(silent) == len(memory.brokers)
-    opened = {broker: memory.alerts.get(key(RULE, broker)) for broker in silent}
+    opened = {broker: memory.alerts.get(alert_key(RULE, broker)) for broker in silent}
     due = [
         (digest.silent_at_ms or 0) + settings.silence_gather_ms
         for broker, digest in silent.items()

@@ -1,13 +1,19 @@
 """The query ``fleet``: states of brokers in, alerts about clusters out. Kafka to Kafka, no table on this path."""
 
+from collections.abc import Iterable
+
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 from pyspark.sql.streaming.query import StreamingQuery
 
+from logdirwatch.fleet import memory
 from logdirwatch.fleet.processor import ClusterProcessor
 from logdirwatch.jobs.session import KAFKA_ROWS, every, few_tasks, kafka_stream, start_query, to_kafka
+from logdirwatch.jobs.start_state import has_checkpoint, last_alerts
 from logdirwatch.model import topics
+from logdirwatch.model.records import AlertRecord
 from logdirwatch.settings import Settings
+from logdirwatch.state_codec import STATE_SCHEMA
 
 NAME = "fleet"
 TOPICS = (topics.STATE,)
@@ -26,8 +32,8 @@ def keyed(records: DataFrame) -> DataFrame:
     ).where(F.col("cluster") != "")
 
 
-def judged(records: DataFrame, settings: Settings) -> DataFrame:
-    """Return the rows topic, key, value that the judgement writes."""
+def judged(records: DataFrame, settings: Settings, memories: DataFrame | None = None) -> DataFrame:
+    """Return the rows topic, key, value that the judgement writes; ``memories`` is what it begins with."""
     return (
         keyed(records)
         .groupBy("cluster")
@@ -36,12 +42,22 @@ def judged(records: DataFrame, settings: Settings) -> DataFrame:
             outputStructType=KAFKA_ROWS,
             outputMode="update",
             timeMode="processingTime",
+            initialState=None if memories is None else memories.groupBy("cluster"),
         )
     )
 
 
+def memories_of(spark: SparkSession, alerts: Iterable[AlertRecord]) -> DataFrame | None:
+    """Return the memories (cluster, version, body) that the last revisions of alerts leave; None where none fires."""
+    rows = [(known.cluster, memory.MEMORY_VERSION, memory.encode(known)) for known in memory.restored(alerts)]
+    return spark.createDataFrame(rows, f"cluster string, {STATE_SCHEMA}") if rows else None
+
+
 def start(spark: SparkSession, settings: Settings) -> StreamingQuery:
-    """Start the query."""
+    """Start the query; without a checkpoint it goes on with its alerts that fire."""
+    memories = None
+    if not has_checkpoint(spark, settings, NAME):
+        memories = memories_of(spark, last_alerts(spark, settings, memory.RULES))
     records = few_tasks(kafka_stream(spark, settings, TOPICS), settings)
-    rows = judged(records, settings)
+    rows = judged(records, settings, memories)
     return start_query(to_kafka(rows, settings), settings, NAME, every(settings.stream.fleet_trigger))

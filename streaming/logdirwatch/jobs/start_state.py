@@ -5,7 +5,7 @@ lowest of them; older records change nothing, and what fires already is not fire
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -22,7 +22,7 @@ from logdirwatch.jobs.session import checkpoint
 from logdirwatch.kafka_clients import admin, read_all, spark_options
 from logdirwatch.model import topics
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.model.vocabulary import NO_CLUSTER, PIPELINE_RULES
+from logdirwatch.model.vocabulary import NO_CLUSTER, PIPELINE_RULES, Rule
 from logdirwatch.settings import Settings
 from logdirwatch.store.schemas import BROKER_STATE
 from logdirwatch.store.tables import Tables
@@ -52,7 +52,7 @@ def start_state(spark: SparkSession, settings: Settings, name: str, sources: Seq
         if count := states.count():
             log.warning("detect.starts_from_state", reason="no checkpoint", read_from=place, brokers=count)
             offsets = starting_offsets(lowest_positions(states), _partitions(settings, sources))
-            memories = with_pipeline(spark, memories_of(states), _pipeline_alerts(spark, settings))
+            memories = with_pipeline(spark, memories_of(states), last_alerts(spark, settings, PIPELINE_RULES))
             return StartState(memories, json.dumps(offsets))
         states.unpersist()
     return None
@@ -73,13 +73,15 @@ def _files(spark: SparkSession, folder: str) -> int:
 
 
 def _from_topic(spark: SparkSession, settings: Settings) -> DataFrame | None:
-    """Return the last value of every key, a tombstone's is null; None when the topic is empty.
-
-    That is asked first: the first start of all would read nothing with two jobs of Spark.
-    """
-    if next(read_all(settings.telemetry, topics.STATE), None) is None:
+    """Return the last value of every key, a tombstone's is null; None when the topic is empty."""
+    if _is_empty(settings, topics.STATE):
         return None
     return _records(spark, settings, topics.STATE).groupBy("key").agg(F.max_by("record", "offset").alias("record"))
+
+
+def _is_empty(settings: Settings, topic: str) -> bool:
+    """Tell whether a topic has no record: the first start of all would read nothing with two jobs of Spark."""
+    return next(read_all(settings.telemetry, topic), None) is None
 
 
 def _records(spark: SparkSession, settings: Settings, topic: str) -> DataFrame:
@@ -94,16 +96,19 @@ def _records(spark: SparkSession, settings: Settings, topic: str) -> DataFrame:
     )
 
 
-def _pipeline_alerts(spark: SparkSession, settings: Settings) -> list[str]:
-    """Return the last revision of every alert about the stream itself: no state record carries them."""
-    is_about_it = F.get_json_object("record", "$.rule").isin([str(rule) for rule in PIPELINE_RULES])
-    found = _records(spark, settings, topics.ALERTS).where(is_about_it)
-    return [row["last"] for row in found.groupBy("key").agg(F.max_by("record", "offset").alias("last")).collect()]
+def last_alerts(spark: SparkSession, settings: Settings, rules: Iterable[Rule]) -> list[AlertRecord]:
+    """Return the last revision of every alert of some rules: no state record carries them."""
+    if _is_empty(settings, topics.ALERTS):
+        return []
+    is_about_them = F.get_json_object("record", "$.rule").isin([str(rule) for rule in rules])
+    found = _records(spark, settings, topics.ALERTS).where(is_about_them)
+    last = found.groupBy("key").agg(F.max_by("record", "offset").alias("last")).collect()
+    return [msgspec.json.decode(row["last"], type=AlertRecord) for row in last]
 
 
-def with_pipeline(spark: SparkSession, memories: DataFrame, alerts: Sequence[str]) -> DataFrame:
-    """Return the memories with that of the stream's own queries, as its alerts (their JSON) leave it."""
-    memory = pipeline_memory.restored(msgspec.json.decode(alert, type=AlertRecord) for alert in alerts)
+def with_pipeline(spark: SparkSession, memories: DataFrame, alerts: Iterable[AlertRecord]) -> DataFrame:
+    """Return the memories with that of the stream's own queries, as its alerts leave it."""
+    memory = pipeline_memory.restored(alerts)
     if not memory.queries:
         return memories
     row = NO_CLUSTER, PIPELINE_BROKER, pipeline_memory.MEMORY_VERSION, pipeline_memory.CODEC.encode(memory)

@@ -273,7 +273,7 @@ def test_tables_that_are_wrong_are_told_until_they_are_right():
     driver.tell(query="validate", quality=wrong).tell(query="validate", quality=wrong)
     assert driver.said() == [("data_quality", "firing", "warning")]
     assert driver.alerts[0].evidence == {"query": "validate", "failed": wrong}
-    assert "3 expectations are not met in actions and alerts, such as of actions: one" in driver.alerts[0].summary
+    assert "3 expectations are not met in actions, alerts, such as of actions: one" in driver.alerts[0].summary
     driver.tell(query="validate", quality={"alerts": ["another"]}).tell(query="validate")
     assert len(driver.alerts) == 2, "others are news, and a record that tells of nothing is none"
     driver.tell(query="validate", quality={})

@@ -8,9 +8,10 @@ from logdirwatch.errors import UserError
 from logdirwatch.fleet import machine, tally
 from logdirwatch.fleet.desk import Desk
 from logdirwatch.fleet.intake import digest
-from logdirwatch.fleet.memory import FleetMemory, decode, encode
+from logdirwatch.fleet.memory import FleetMemory, decode, encode, restored
 from logdirwatch.fleet.settings import FleetSettings
 from logdirwatch.model.records import PartitionHealth
+from logdirwatch.model.vocabulary import Rule
 from tests.unit.fleet.builders import T0, Driver, filling, log_dir, seen, state
 
 BROKERS, DIRS = 2_000, 12
@@ -73,3 +74,30 @@ def test_judging_one_record_looks_at_one_broker(monkeypatch):
     monkeypatch.setattr(tally, "disks", lambda broker, *rest: looked_at.append(broker) or judged(broker, *rest))
     machine.take(desk, seen(state(7, log_dir(), sequence=2, at_ms=T0 + 1), 5), T0)
     assert looked_at == [7]
+
+
+class TestAlertsAlone:
+    """What is left when the checkpoint is lost: the alerts on the topic, and the states."""
+
+    def test_what_is_still_so_goes_on_under_its_identity_and_ends(self):
+        before = Driver().show(1, health=PartitionHealth(leaderless=1)).show(2)
+        (opened,) = before.alerts
+        (memory,) = restored(before.alerts)
+        after = Driver(memory=memory, sequences=dict(before.sequences), at_ms=before.at_ms)
+        after.show(1, health=PartitionHealth(leaderless=1)).show(2)
+        assert {alert.alert_id for alert in after.alerts} <= {opened.alert_id}
+        after.show(1)
+        ended = after.alerts[-1]
+        assert (ended.alert_id, str(ended.status), ended.reason) == (opened.alert_id, "resolved", "recovered")
+        revisions = [alert.revision for alert in [*before.alerts, *after.alerts]]
+        assert revisions == list(range(1, len(revisions) + 1))
+
+    def test_what_is_over_or_another_querys_is_not_taken_on(self):
+        driver = Driver().show(1, health=PartitionHealth(leaderless=1)).show(1)
+        assert restored(driver.alerts[-1:]) == []
+        (firing, _) = driver.alerts
+        of_detect = {"rule": Rule.BROKER_UNKNOWN, "broker": 1, "evidence": {"status": "timeout"}}
+        assert restored([msgspec.structs.replace(firing, **of_detect)]) == []
+        of_fleet = of_detect | {"evidence": {"silent_brokers": 1}}
+        (memory,) = restored([msgspec.structs.replace(firing, **of_fleet)])
+        assert list(memory.alerts) == ["broker_unknown/1"]
