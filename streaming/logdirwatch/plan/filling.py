@@ -21,7 +21,7 @@ from logdirwatch.plan.offload import offload_drafts, plan_offload
 from logdirwatch.plan.parts import time_to_full_ms
 from logdirwatch.plan.reserve import release_drafts
 from logdirwatch.plan.retention import Cuts, plan_cuts
-from logdirwatch.plan.room import add_log_dir, expand_disk
+from logdirwatch.plan.room import more_room
 from logdirwatch.plan.shifting import move_drafts
 from logdirwatch.plan.space import Space
 from logdirwatch.report.units import human_bytes
@@ -38,7 +38,7 @@ def filling_drafts(source: Directory, facts: Facts, policy: Policy, now_ms: int)
         drafts += _losses(source, facts, policy, missing, drafts, now_ms)
         missing = needed - gained(drafts)
     if missing > 0:
-        drafts += _room(source, facts, policy, missing, [*against, *_not_enough(drafts, needed)])
+        drafts += more_room(source, facts, policy, missing, [*against, *_not_enough(drafts, needed)])
     if source.status in URGENT and not _any_in_time(drafts, source):
         drafts += [*release_drafts(source, policy), *brake_drafts(source, facts, policy, drafts)]
     return [*drafts, *(cordon_drafts(source, facts, policy) if needed > 0 else [])]
@@ -96,16 +96,6 @@ def _not_enough(drafts: Sequence[Draft], needed: int) -> list[Veto]:
     return [
         Veto("not_enough", f"{human_bytes(gained(drafts))} of {human_bytes(needed)} is all that helps otherwise")
     ] * (gained(drafts) > 0)
-
-
-def _room(source: Directory, facts: Facts, policy: Policy, needed: int, instead: Sequence[Veto]) -> list[Draft]:
-    """Return a bigger volume; where it cannot grow, one more directory beside it."""
-    grow = expand_disk(source, policy, needed, instead=instead)
-    return (
-        [grow]
-        if not grow.vetoes
-        else [grow, add_log_dir(source, facts, policy, needed, instead=[*instead, *grow.vetoes])]
-    )
 
 
 def _any_in_time(drafts: Sequence[Draft], source: Directory) -> bool:

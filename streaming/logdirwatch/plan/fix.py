@@ -6,7 +6,7 @@ their copies take room, their partitions are taken, their topics are being cut, 
 need not be freed again. Nothing is counted as room for a copy before it is free.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from msgspec.structs import replace as changed
@@ -14,13 +14,15 @@ from msgspec.structs import replace as changed
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import TAKEN_UP, ActionKind, ActionStatus, Rule
 from logdirwatch.plan.assignment import Assignment, from_json
-from logdirwatch.plan.draft import Policy
+from logdirwatch.plan.draft import Draft, Policy, Veto
 from logdirwatch.plan.facts import Directory, Facts, Place
 from logdirwatch.plan.lifecycle import reconcile
 from logdirwatch.plan.moves import needed_bytes
 from logdirwatch.plan.overlay import with_actions, with_alerts
-from logdirwatch.plan.recommend import recommend
+from logdirwatch.plan.recommend import recommend, record
 from logdirwatch.plan.relieving import directory_of
+from logdirwatch.plan.room import more_room
+from logdirwatch.plan.runbook import investigate
 from logdirwatch.plan.space import Space, volumes
 from logdirwatch.plan.validate import violations
 
@@ -82,7 +84,7 @@ class _Planner:
 
     def __init__(self, known: Sequence[ActionRecord], seen: Facts, policy: Policy, now_ms: int) -> None:
         self._known = [action for action in known if action.status is not ActionStatus.PROPOSED]
-        self._agreed = [action for action in self._known if action.status in TAKEN_UP]
+        self._agreed = [action for action in self._known if _is_taken_up(action)]
         self._seen, self._policy, self._now_ms = seen, policy, now_ms
         self._volumes = volumes(seen)
         self._judged = with_actions(seen, self._agreed)
@@ -90,13 +92,12 @@ class _Planner:
         self._refused: list[str] = []
 
     def remedy(self, alert: AlertRecord) -> Remedy:
-        under_way = tuple(action for action in self._agreed if action.alert_id == alert.alert_id)
         planned = self._planned(alert)
         self._refused = [str(veto["reason"]) for action in planned for veto in action.vetoes]
         directory = directory_of(alert, self._seen)
         if alert.rule is not Rule.LOG_DIR_SPACE or directory is None:
-            actions = tuple(self._agree(_beside(planned, ())))
-            return Remedy(alert, under_way, actions, self._against, None)
+            actions = self._agree(_beside(planned, ()))
+            return self._remedy(alert, actions, self._against, None)
         # What would overflow it ends first, whatever else is done.
         ended = self._agree(a for a in planned if a.kind is ActionKind.CANCEL_MOVES and not a.vetoes)
         reliefs = [*ended, *self._reliefs(alert, directory)]
@@ -105,7 +106,19 @@ class _Planner:
         orders = [action for action in self._planned(alert) if action.reassignment is not None]
         beside = [*(action for action in planned if action.reassignment is None), *orders]
         chosen = [*reliefs, *self._agree(_beside(beside, (*RELIEFS, ActionKind.CANCEL_MOVES)))]
-        return Remedy(alert, under_way, tuple(chosen), self._against if missing else (), missing)
+        return self._remedy(alert, chosen, self._against if missing else (), missing)
+
+    def _remedy(
+        self, alert: AlertRecord, chosen: Sequence[ActionRecord], against: tuple[str, ...], missing: int | None
+    ) -> Remedy:
+        """Return what was chosen; where all of it was refused, at least the runbook step."""
+        under_way = tuple(
+            action for action in self._known if action.alert_id == alert.alert_id and _is_taken_up(action)
+        )
+        if not chosen and not under_way and missing != 0:
+            step = investigate(alert, self._policy)
+            chosen = self._agree(self._new([step], alert, self._facts_for(alert)))
+        return Remedy(alert, under_way, tuple(chosen), against, missing)
 
     @property
     def _against(self) -> tuple[str, ...]:
@@ -121,7 +134,22 @@ class _Planner:
                 break
             tried.add(ways[0].action_id)
             chosen += self._agree(ways[:1])
+        if len(chosen) < len(tried) and self._missing(alert, directory):
+            chosen += self._agree(self._room(alert, directory, tried))
         return chosen
+
+    def _room(self, alert: AlertRecord, directory: Directory, tried: Collection[str]) -> list[ActionRecord]:
+        """Return more room: what was proposed counted on ways that are refused beside what comes before them."""
+        facts = self._facts_for(alert)
+        missing, instead = self._missing(alert, directory), [Veto("refused", reason) for reason in self._against]
+        drafts = more_room(facts.directories[directory.place], facts, self._policy, missing, instead)
+        return [action for action in self._new(drafts, alert, facts) if action.action_id not in tried]
+
+    def _new(self, drafts: Iterable[Draft], alert: AlertRecord, facts: Facts) -> list[ActionRecord]:
+        """Return drafts that nothing speaks against as actions, but those that somebody took up or rejected."""
+        found = [record(one, alert, facts.based_on, self._policy, self._now_ms) for one in drafts if not one.vetoes]
+        known = {action.action_id for action in self._known}
+        return [action for action in found if action.action_id not in known]
 
     def _agree(self, actions: Iterable[ActionRecord]) -> list[ActionRecord]:
         """Take actions into the plan, but those whose moves the judge refuses beside the moves taken in before."""
@@ -176,6 +204,10 @@ class _Planner:
     def _missing(self, alert: AlertRecord, directory: Directory) -> int:
         facts = self._facts_for(alert)
         return max(0, needed_bytes(facts.directories[directory.place], Space(facts), self._policy) or 0)
+
+
+def _is_taken_up(action: ActionRecord) -> bool:
+    return action.status in TAKEN_UP
 
 
 def _urgency(alert: AlertRecord) -> tuple[int, int, str]:

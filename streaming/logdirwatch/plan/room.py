@@ -12,6 +12,14 @@ from logdirwatch.plan.restarting import restart_steps, room_for_recovery
 from logdirwatch.report.units import human_bytes, human_ms
 
 
+def more_room(directory: Directory, facts: Facts, policy: Policy, needed: int, instead: Sequence[Veto]) -> list[Draft]:
+    """Return a bigger volume; where it cannot grow, one more directory beside it."""
+    grow = expand_disk(directory, policy, needed, instead=instead)
+    if not grow.vetoes:
+        return [grow]
+    return [grow, add_log_dir(directory, facts, policy, needed, instead=[*instead, *grow.vetoes])]
+
+
 def expand_disk(directory: Directory, policy: Policy, needed: int, instead: Sequence[Veto] = ()) -> Draft:
     """Return the advice to grow the volume until the directory is under the target ratio.
 

@@ -267,3 +267,25 @@ def test_a_new_replica_that_any_directory_may_get_takes_room_in_all_of_them():
     assert there.reserved == {(2, "/d1"): 7, (2, "/d2"): 7}
     stays = replace(plain, layout=replace(plain.layout, topics={"t": topic("t", (2,))}))
     assert with_actions(stays, [action(ActionKind.REASSIGN, reassignment=plan)]).reserved == {}
+
+
+def test_where_another_alerts_copies_take_the_only_way_there_is_more_room_to_ask_for():
+    """A new replica is born where the fewest are: the second one in the directory whose space nobody knows."""
+    compacted = {"cleanup.policy": "compact"}
+    parts = [
+        directory(1, "/d1", 850 * MIB),
+        directory(2, "/d1", 851 * MIB),
+        directory(3, "/d1", 100 * MIB),
+        directory(3, "/d2", None),
+        directory(4, "/d1", 852 * MIB),
+        topic("a", (1, 4), configs=compacted),
+        topic("b", (2, 4), configs=compacted),
+        topic("c", (3,), (3,), configs=compacted),
+        *placed(1, "/d1", "a", 200),
+        *placed(2, "/d1", "b", 200),
+        *placed(3, "/d2", "c", 1, 1),
+    ]
+    plan = planned([filling("/d1", name="first"), filling("/d1", name="second", number=2)], *parts)
+    assert told(plan) == {"first": ["reassign"], "second": ["expand_disk"]}
+    assert plan.remedies[1].missing_bytes == 0
+    assert "the free space of /d2 on broker 3 is not known" in plan.actions[1].reason
