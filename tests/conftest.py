@@ -3,9 +3,12 @@
 import hypothesis
 import pytest
 
-# How fast a machine is proves nothing; pytest's own timeout ends what hangs.
-hypothesis.settings.register_profile("untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
-hypothesis.settings.load_profile("untimed")
+# How fast a machine is proves nothing; pytest's own timeout ends what hangs. A run judges a change, so it draws the
+# same cases each time; a search for new ones draws others: --hypothesis-profile=search.
+_UNTIMED = hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.register_profile("search", _UNTIMED)
+hypothesis.settings.register_profile("same", _UNTIMED, derandomize=True)
+hypothesis.settings.load_profile("same")
 
 
 class _NoSkips:

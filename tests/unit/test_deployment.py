@@ -109,7 +109,7 @@ def test_the_manifests_configuration_is_valid_and_its_probes_are_served():
 def test_the_bundles_jobs_are_what_databricks_knows():
     bundle = yaml.safe_load(BUNDLE.read_text())
     jobs = {name: Job.from_dict(job) for name, job in bundle["resources"]["jobs"].items()}
-    assert sorted(jobs) == ["maintain", "stream"]
+    assert sorted(jobs) == ["maintain", "stream", "validate"]
     for name, job in jobs.items():
         (task,) = job.tasks
         assert task.python_wheel_task.parameters == [name]

@@ -42,9 +42,12 @@ def _all_get_on(memory: BrokerMemory, told: dict[str, str | None]) -> bool:
 
 
 def _may_move(desk: Desk, sample: LogDirSample) -> bool:
-    """Tell whether something moves to a directory, or nobody knows; what is offline is told by its own alert."""
+    """Tell whether something moves to a directory, or nobody knows; what is offline is told by its own alert.
+
+    One that answers again counts, though it is not called online yet.
+    """
     log_dir = desk.memory.log_dirs[sample.path]
-    if sample.incoming_bytes == 0 or log_dir.status is LogDirStatus.OFFLINE:
+    if sample.incoming_bytes == 0 or (sample.error_code and log_dir.status is LogDirStatus.OFFLINE):
         log_dir.move = None
         return False
     return True

@@ -2,7 +2,7 @@
 
 import itertools
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from logdirwatch.detect import machine
@@ -133,6 +133,17 @@ def test_what_nobody_knows_opens_nothing(history):
             assert Rule.LOG_DIR_IMBALANCE not in opened
 
 
+UNSURE = log_dir("/d2", 0.05, incoming_bytes=None)
+ANSWERS_AGAIN = [
+    ("a", ("ok", [log_dir("/d2", 0.05, incoming_bytes=500)], None)),
+    ("a", ("ok", [], None)),
+    ("a", ("ok", [log_dir("/d1", 0.05, incoming_bytes=None), log_dir("/d2", 0.05, incoming_bytes=500)], None)),
+    ("b", ("ok", [log_dir("/d2", error_code=56), log_dir("/d1", 0.05, incoming_bytes=None)], None)),
+    ("a", ("ok", [UNSURE], None)),
+]
+
+
+@example(history=ANSWERS_AGAIN)
 @given(histories)
 @settings(max_examples=300)
 def test_only_evidence_of_health_resolves(history):
