@@ -62,6 +62,8 @@ QUICK: dict[str, Any] = {
         "risk_hold_ms": 5_000,
         "restart_window_ms": 30_000,
     },
+    # Every scenario waits for tables and for fleet's word several times.
+    "stream": {"fleet_trigger": "4 seconds", "store_trigger": "4 seconds", "store_inventory_trigger": "4 seconds"},
 }
 
 T = TypeVar("T")
