@@ -12,7 +12,7 @@ from logdirwatch.jobs import checks, detect, fast_lane, fleet, pipeline, recomme
 from logdirwatch.jobs.runner import Runner, Start
 from logdirwatch.jobs.session import build_session, end_session
 from logdirwatch.model import topics
-from logdirwatch.observe.endpoint import serving
+from logdirwatch.observe.endpoint import check_free, serving
 from logdirwatch.observe.streaming import StreamMetrics
 from logdirwatch.pipeline.rejects import Rejects
 from logdirwatch.settings import Settings
@@ -35,6 +35,7 @@ COUNTING = {store.NAME: store.start, store_inventory.NAME: store_inventory.start
 
 def run(settings: Settings, names: Sequence[str]) -> None:
     """Run the named queries until SIGTERM; raises UserError for what a check finds."""
+    check_free(settings.stream.listen)
     events_partitions = checks.check_telemetry(settings, topics.STREAMED)
     master = settings.stream.master
     slots = checks.local_slots(master) if master else None

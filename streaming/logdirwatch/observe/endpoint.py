@@ -64,6 +64,12 @@ def serving(listen: str | None, collectors: Iterable[Collector], is_ill: Wrong, 
         thread.join()
 
 
+def check_free(listen: str | None) -> None:
+    """Raise UserError when nobody could listen there now: better than after a long start."""
+    if listen is not None:
+        _bound(listen, *address(listen), None).server_close()
+
+
 def _bound(listen: str, host: str, port: int, application: Any) -> WSGIServer:
     kind = _ServerV6 if ":" in host else _Server
     try:

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from logdirwatch.errors import UserError
 from logdirwatch.local.ports import free_ports
-from logdirwatch.observe.endpoint import serving
+from logdirwatch.observe.endpoint import check_free, serving
 from logdirwatch.observe.settings import Listen, address
 
 TIMEOUT_S = 10
@@ -67,6 +67,16 @@ def test_a_port_that_is_taken_is_one_clear_line(url):
         serving(taken, [], lambda: None, lambda: None),
     ):
         pass
+    with pytest.raises(UserError, match=f"cannot listen at {taken}: Address already in use"):
+        check_free(taken)
+
+
+def test_a_port_that_was_looked_at_is_free_afterwards():
+    listen = free()
+    check_free(listen)
+    check_free(None)
+    with serving(listen, [One()], lambda: None, lambda: None):
+        assert ask(f"http://{listen}/health").status_code == 200
 
 
 def test_afterwards_nobody_listens():
