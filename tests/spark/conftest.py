@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,11 @@ from logdirwatch.local.config import INTERPRETED
 from logdirwatch.settings import Settings, StreamSettings
 from logdirwatch.store.schemas import TABLES
 from tests.spark.lake import Lake
+
+# PySpark takes a main module without a file, as the processes of pytest-xdist have, for a doctest, and without Spark
+# Connect, which Great Expectations looks for, it then ends the process.
+if not hasattr(sys.modules["__main__"], "__file__"):
+    sys.modules["__main__"].__file__ = __file__
 
 
 @pytest.fixture(scope="session")
