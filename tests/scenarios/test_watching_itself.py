@@ -1,9 +1,11 @@
-"""The watcher's own parts away, back, and there twice: no storm, and no silence that nobody hears of."""
+"""The watcher's own parts away, back, and there twice: no storm, no silence that nobody hears of, tables that are right."""
 
+from tests.kafka import collecting
 from tests.scenarios.stored import wait_degraded
 from tests.scenarios.world import now_ms, of_dir
 
 BACKLOG_MS = 30_000
+VALIDATE_S = 300
 
 
 def wait_all(world, status, last_status):
@@ -95,4 +97,12 @@ def test_two_collectors_watch_at_once(world):
         second.check()
     finally:
         second.stop()
+    world.nothing_else()
+
+
+def test_the_tables_that_all_scenarios_left_are_sound(world):
+    done = collecting.run(world.config, "validate", deadline_s=VALIDATE_S)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr[-2_000:]}"
+    found = world.wait_rows("quality_results", bool, "results kept")
+    assert {row["success"] for row in found} == {True}
     world.nothing_else()

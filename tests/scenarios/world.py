@@ -64,6 +64,7 @@ QUICK: dict[str, Any] = {
     },
     # Every scenario waits for tables and for fleet's word several times.
     "stream": {"fleet_trigger": "4 seconds", "store_trigger": "4 seconds", "store_inventory_trigger": "4 seconds"},
+    "quality": {"settle_ms": 60_000},
 }
 
 T = TypeVar("T")
