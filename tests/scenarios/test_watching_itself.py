@@ -1,4 +1,4 @@
-"""The watcher's own parts away, back, and there twice: no storm, no silence that nobody hears of, tables that are right."""
+"""The watcher's own parts away, back, and there twice: no storm, no silence that nobody hears of, and sound tables."""
 
 from tests.kafka import collecting
 from tests.scenarios.stored import wait_degraded
