@@ -47,11 +47,12 @@ def damage(lake, table, statement):
     lake.spark.sql(statement.format(t=f"delta.`{lake.settings.tables_path}/{table}`"))
 
 
-def test_sound_tables_meet_every_expectation_which_is_kept_and_written_as_pages(sound, tmp_path):
-    found = checked(sound, docs_path=str(tmp_path / "docs"))
+@pytest.mark.parametrize("names", [["broker_state", "alerts"], pytest.param(CHECKED, marks=pytest.mark.long)], ids=len)
+def test_sound_tables_meet_every_expectation_which_is_kept_and_written_as_pages(sound, tmp_path, names):
+    found = checked(sound, *names, docs_path=str(tmp_path / "docs"))
     assert failed(found) == {}
     assert [one.error for one in found if one.error] == []
-    assert {one.suite for one in found} == set(CHECKED)
+    assert {one.suite for one in found} == set(names)
     validate.keep(sound.spark, sound.tables, found, NOW_MS)
     kept = sound.rows("quality_results")
     assert {(row["suite"], row["expectation"]) for row in kept} == {(one.suite, one.expectation) for one in found}
