@@ -144,6 +144,24 @@ def test_a_topic_that_a_whole_scan_does_not_list_leaves_the_tables(lake):
     assert statuses(lake, topic="gone") == []
 
 
+def test_a_partition_that_changed_and_went_within_a_batch_is_gone_and_one_that_came_back_is_there(lake):
+    lake.scan(topic("t", (7, 8)), topic("u", (7, 8)), scan_end(2))
+    again = topic("u", (8, 9), scan=3)
+    rows = lake.scan(
+        topic("t", (7, 8), scan=1),
+        topic("u", (7, 8), isr=(7,), scan=1),
+        scan_end(2, scan=1),
+        topic("t", (7, 8), scan=2),
+        scan_end(1, scan=2),
+    )
+    assert lake.rows("topic_state", "topic") == [("t",)]
+    lake.scan_rows(rows)
+    assert lake.rows("topic_state", "topic") == [("t",)]
+    lake.scan(topic("t", (7, 8), scan=3), again, scan_end(2, scan=3))
+    lake.scan(topic("t", (7, 8), scan=4), scan_end(1, scan=4), topic("u", (9, 7), scan=5))
+    assert lake.rows("topic_state", "topic", "leader") == [("t", 7), ("u", 9)]
+
+
 def test_a_topic_stays_while_the_scan_is_not_whole(lake):
     lake.scan(*BROKERS, *whole_scan(0), topic("other", (7,)), scan_end(2))
     lake.scan(topic("t", (7, 8), (8, 7), scan=1), scan_end(2, scan=1))

@@ -12,7 +12,10 @@ def to_stderr() -> None:
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()),
+            # Its other tracebacks show every local variable, and so the passwords of the settings.
+            structlog.dev.ConsoleRenderer(
+                colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
+            ),
         ],
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )

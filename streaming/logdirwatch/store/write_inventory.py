@@ -147,11 +147,16 @@ def _merge_markers(rows: DataFrame, tables: Tables) -> None:
 
 @contextmanager
 def _flagged(changed: DataFrame, gone: DataFrame) -> Iterator[DataFrame]:
-    """Hold rows to write and keys to delete as one frame, told apart by ``is_gone``."""
+    """Hold rows to write and keys to delete as one frame, told apart by ``is_gone``; of each key the newest word.
+
+    A batch may have several scans: one that lists a partition, and a later one that does not.
+    """
     rows = changed.withColumn("is_gone", F.lit(False)).unionByName(
         gone.withColumn("is_gone", F.lit(True)), allowMissingColumns=True
     )
-    held = rows.persist()
+    age = F.struct("inventory_at_ms", ~F.col("is_gone"))
+    newest = rows.groupBy(*TOPIC_STATE.key).agg(F.max_by(F.struct("*"), age).alias("newest"))
+    held = newest.select("newest.*").persist()
     try:
         yield held
     finally:
