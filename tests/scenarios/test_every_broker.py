@@ -126,7 +126,7 @@ def test_kip_928_every_broker_full_at_once(world):
         path = world.log_dir(broker, 1)
         world.wait_alert(rule="log_dir_space", broker=broker, log_dir=path, to="saturated", status="firing")
     world.topic_in("drowned", 1, *ONES, min_isr=1)
-    world.known("drowned", 12)
+    world.known("drowned", 12, status="saturated")
 
     def fill(broker: int, index: int) -> None:
         if broker == BROKERS[0]:

@@ -316,17 +316,17 @@ class World(Hands):
         self.topic(name, *assignments, at=at)
         self.known(name, sum(len(brokers) for brokers in assignments), at)
 
-    def known(self, name: str, replicas: int, at: tuple[int, int] | None = None) -> None:
+    def known(self, name: str, replicas: int, at: tuple[int, int] | None = None, status: str = "online") -> None:
         """Wait until the tables have all replicas of a topic; ``at``: in that directory of that broker."""
         path = None if at is None else self.log_dir(*at)
         self.wait_rows(
             "replica_state",
             lambda rows: (
                 len(rows) == replicas
-                and {row["status"] for row in rows} == {"online"}
+                and {row["status"] for row in rows} == {status}
                 and (at is None or {row["log_dir"] for row in rows if row["broker"] == at[0]} == {path})
             ),
-            f"the {replicas} replicas online and listed",
+            f"the {replicas} replicas {status} and listed",
             topic=name,
         )
 
