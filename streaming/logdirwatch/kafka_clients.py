@@ -16,6 +16,7 @@ from logdirwatch.settings import KafkaSettings
 
 CONNECT_TIMEOUT_MS = 10_000
 POLL_TIMEOUT_MS = 500
+SEND_TIMEOUT_S = 20
 # A consumer asks for more than one answer at once; a topic that gives nothing for this long is not readable.
 STALLED_AFTER_POLLS = 60
 # Some answers of Kafka print the whole request into their message.
@@ -134,6 +135,19 @@ def latest_by_key(records: Iterable[ConsumerRecord]) -> dict[bytes, ConsumerReco
         else:
             latest[record.key] = record
     return latest
+
+
+def write(settings: KafkaSettings, topic: str, records: Iterable[tuple[str, bytes]]) -> None:
+    """Write records (key, value) and wait until Kafka has each; UserError when the cluster does not take one."""
+    try:
+        client = producer(settings, bootstrap_timeout_ms=CONNECT_TIMEOUT_MS)
+        try:
+            for key, value in records:
+                client.send(topic, key=key.encode(), value=value).get(timeout=SEND_TIMEOUT_S)
+        finally:
+            client.close(timeout=1)
+    except KafkaError as error:
+        raise unreachable(settings, error) from None
 
 
 def unreachable(settings: KafkaSettings, error: BaseException) -> UserError:

@@ -5,7 +5,6 @@ from typing import Annotated, NamedTuple
 
 import msgspec
 import typer
-from kafka.errors import KafkaError
 
 from logdirwatch import kafka_clients
 from logdirwatch.cli.context import Context
@@ -19,8 +18,6 @@ from logdirwatch.report.folding import LatestAlerts, latest_decisions
 from logdirwatch.report.handling import Handling
 from logdirwatch.report.units import human_ms, written_ms
 from logdirwatch.settings import KafkaSettings
-
-SEND_TIMEOUT_S = 20
 
 By = Annotated[str, typer.Option("--by", help="Who decides.")]
 Reason = Annotated[str, typer.Option("--reason", help="Why; kept with the decision.")]
@@ -91,13 +88,5 @@ def handling_of(context: Context, records: Iterable[DecisionRecord], severities:
 
 def send(cluster: KafkaSettings, records: Sequence[DecisionRecord]) -> None:
     """Write decisions to their topic and wait until Kafka has them."""
-    try:
-        producer = kafka_clients.producer(cluster, bootstrap_timeout_ms=kafka_clients.CONNECT_TIMEOUT_MS)
-        try:
-            for record in records:
-                sent = producer.send(topics.DECISIONS, key=record.id.encode(), value=msgspec.json.encode(record))
-                sent.get(timeout=SEND_TIMEOUT_S)
-        finally:
-            producer.close(timeout=1)
-    except KafkaError as error:
-        raise kafka_clients.unreachable(cluster, error) from None
+    written = ((record.id, msgspec.json.encode(record)) for record in records)
+    kafka_clients.write(cluster, topics.DECISIONS, written)

@@ -9,6 +9,7 @@ import typer
 from logdirwatch.cli import logs
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading import now_ms
+from logdirwatch.cli.table_names import Names, chosen
 from logdirwatch.errors import UserError
 from logdirwatch.report.export import printable
 from logdirwatch.report.upkeep import Upkept, line
@@ -23,9 +24,7 @@ def register(app: typer.Typer) -> None:
 
 def maintain(
     ctx: typer.Context,
-    table: Annotated[
-        list[str] | None, typer.Option("--table", help="Only this table; may be given several times.")
-    ] = None,
+    table: Names = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing; tell what would go.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One table per line, for programs.")] = False,
 ) -> None:
@@ -33,15 +32,11 @@ def maintain(
 
     Settings: maintain. The stream may run meanwhile. Exit code 0: done; 1: a table could not be kept up, and why.
     """
-    unknown = sorted(set(table or ()) - set(TABLES))
-    if unknown:
-        raise UserError(
-            f"maintain: no table is called {', '.join(unknown)}; there are {', '.join(TABLES)}", exit_code=2
-        )
+    names = chosen("maintain", table, TABLES)
     context: Context = ctx.obj
     logs.to_stderr()
     failed = []
-    for found in _kept_up(context.settings, table or list(TABLES), is_dry_run=dry_run):
+    for found in _kept_up(context.settings, names, is_dry_run=dry_run):
         typer.echo(msgspec.json.encode(found) if as_json else printable(line(found)))
         failed += [found.table] if found.error is not None else []
     if failed:

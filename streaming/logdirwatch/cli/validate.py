@@ -8,6 +8,7 @@ import typer
 from logdirwatch.cli import logs
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading import now_ms
+from logdirwatch.cli.table_names import Names, chosen
 from logdirwatch.errors import UserError
 from logdirwatch.report.export import printable
 from logdirwatch.report.quality import Checked, failed, lines
@@ -24,9 +25,7 @@ def register(app: typer.Typer) -> None:
 
 def validate(
     ctx: typer.Context,
-    table: Annotated[
-        list[str] | None, typer.Option("--table", help="Only this table; may be given several times.")
-    ] = None,
+    table: Names = None,
     as_json: Annotated[bool, typer.Option("--json", help="One expectation per line, for programs.")] = False,
 ) -> None:
     """Check the tables against suites of Great Expectations: keys, words, numbers, and what ties them together.
@@ -34,15 +33,11 @@ def validate(
     What was found is kept in the table quality_results. A look at all tables is told to the stream, which raises
     data_quality, or ends it. Settings: quality. Exit code 0: all is as expected; 1: something is not.
     """
-    unknown = sorted(set(table or ()) - set(CHECKED))
-    if unknown:
-        raise UserError(
-            f"validate: no table to check is called {', '.join(unknown)}; there are {', '.join(CHECKED)}", exit_code=2
-        )
+    names = chosen("validate", table, CHECKED)
     context: Context = ctx.obj
     logs.to_stderr()
     at_ms = now_ms()
-    found = _found(context.settings, table or CHECKED, at_ms, is_told=not table)
+    found = _found(context.settings, names, at_ms, is_told=not table)
     for line in map(_encoded, found) if as_json else map(printable, lines(found)):
         typer.echo(line)
     if not found:

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from logdirwatch.detect.forecast import Peaks
-from logdirwatch.model.records import PartitionHealth
+from logdirwatch.model.records import AlertRecord, PartitionHealth
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus, PollStatus, Rule, Severity
 from logdirwatch.state_codec import StateCodec
 
@@ -31,6 +31,22 @@ class OpenAlert(Struct, kw_only=True, omit_defaults=True):
     summary: str = ""
     stale_since_ms: int | None = None
     calm_since_ms: int | None = None
+
+
+def reopened(alert: AlertRecord) -> OpenAlert:
+    """Return what its last revision leaves of an alert that fires."""
+    return OpenAlert(
+        alert_id=alert.alert_id,
+        revision=alert.revision,
+        severity=alert.severity,
+        opened_at_ms=alert.opened_at_ms,
+        from_status=alert.from_status,
+        to_status=alert.to_status,
+        evidence=alert.evidence,
+        affected=alert.affected,
+        summary=alert.summary,
+        stale_since_ms=alert.stale_since_ms,
+    )
 
 
 class PendingEvent(Struct, kw_only=True):

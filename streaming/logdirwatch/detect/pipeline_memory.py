@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct, field
 
-from logdirwatch.detect.memory import OpenAlert
+from logdirwatch.detect.memory import OpenAlert, reopened
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import PIPELINE_RULES, AlertStatus, Rule
 from logdirwatch.state_codec import StateCodec
@@ -44,23 +44,9 @@ def restored(alerts: Iterable[AlertRecord]) -> PipelineMemory:
         query = memory.queries.setdefault(name, QueryMemory())
         query.taken_ms = alert.at_ms
         if alert.status is AlertStatus.FIRING:
-            query.alerts[alert.rule] = _open(alert)
+            query.alerts[alert.rule] = reopened(alert)
             _recount(query, alert)
     return memory
-
-
-def _open(alert: AlertRecord) -> OpenAlert:
-    return OpenAlert(
-        alert_id=alert.alert_id,
-        revision=alert.revision,
-        severity=alert.severity,
-        opened_at_ms=alert.opened_at_ms,
-        from_status=alert.from_status,
-        to_status=alert.to_status,
-        evidence=alert.evidence,
-        affected=alert.affected,
-        summary=alert.summary,
-    )
 
 
 def _recount(query: QueryMemory, alert: AlertRecord) -> None:

@@ -7,8 +7,9 @@ only what is judged, and as arrays without names. Fields may be added at the end
 from collections.abc import Iterable
 
 from msgspec import Struct, field
+from msgspec.structs import asdict
 
-from logdirwatch.detect.memory import OpenAlert
+from logdirwatch.detect.memory import OpenAlert, reopened
 from logdirwatch.model.records import AlertRecord, PartitionHealth
 from logdirwatch.model.vocabulary import AlertStatus, BrokerStatus, LogDirStatus, Rule
 from logdirwatch.state_codec import StateCodec
@@ -119,21 +120,7 @@ def _is_own(alert: AlertRecord) -> bool:
 
 
 def _open(alert: AlertRecord) -> FleetAlert:
-    return FleetAlert(
-        alert_id=alert.alert_id,
-        revision=alert.revision,
-        rule=alert.rule,
-        broker=alert.broker,
-        severity=alert.severity,
-        opened_at_ms=alert.opened_at_ms,
-        said_ms=alert.at_ms,
-        from_status=alert.from_status,
-        to_status=alert.to_status,
-        evidence=alert.evidence,
-        affected=alert.affected,
-        summary=alert.summary,
-        stale_since_ms=alert.stale_since_ms,
-    )
+    return FleetAlert(**asdict(reopened(alert)), rule=alert.rule, broker=alert.broker, said_ms=alert.at_ms)
 
 
 CODEC = StateCodec("fleet", MEMORY_VERSION, FleetMemory)

@@ -80,7 +80,7 @@ def _teller(settings: Settings, name: str, at_ms: int) -> Teller:
 
 
 def _outgoing(record: PipelineRecord) -> Outgoing:
-    return Outgoing(topics.METRICS, f"pipeline/{record.query}".encode(), msgspec.json.encode(record))
+    return Outgoing(topics.METRICS, record.key.encode(), msgspec.json.encode(record))
 
 
 def _now_ms() -> int:

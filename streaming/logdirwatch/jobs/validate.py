@@ -7,7 +7,7 @@ import msgspec
 from pyspark.sql import DataFrame, SparkSession
 
 from logdirwatch.jobs.session import build_session, end_session
-from logdirwatch.kafka_clients import producer
+from logdirwatch.kafka_clients import write
 from logdirwatch.model import topics
 from logdirwatch.model.records import PipelineRecord
 from logdirwatch.quality.examine import Examiner
@@ -16,14 +16,13 @@ from logdirwatch.quality.settings import QualitySettings
 from logdirwatch.quality.suites import suite_of
 from logdirwatch.report.quality import Checked, failed
 from logdirwatch.settings import Settings
-from logdirwatch.store.columns import Table
+from logdirwatch.store.columns import Column, Table
 from logdirwatch.store.schemas import ACTIONS, ALERTS, QUALITY_RESULTS, TABLES
 from logdirwatch.store.tables import Tables, retried
 
 NAME = "validate"
 WHOLE = {ALERTS.name, ACTIONS.name}
 """Histories that are read whole: what is open may be old."""
-SEND_S = 30.0
 
 
 def run(settings: Settings, names: Iterable[str], now_ms: int) -> list[Checked]:
@@ -64,8 +63,7 @@ def keep(spark: SparkSession, tables: Tables, found: Iterable[Checked], now_ms: 
         (run_id, one.suite, one.expectation, "*", now_ms, one.success, one.observed, one.unexpected, one.error)
         for one in found
     ]
-    schema = ", ".join(f"{column.name} {column.kind}" for column in columns)
-    spark.createDataFrame(rows, schema).createOrReplaceTempView("quality_found")
+    spark.createDataFrame(rows, _schema(columns)).createOrReplaceTempView("quality_found")
     listed = ", ".join(column.name for column in columns)
     statement = f"INSERT INTO {tables.name(QUALITY_RESULTS)} ({listed}) SELECT {listed} FROM quality_found"  # noqa: S608
     retried(f"append to {QUALITY_RESULTS.name}", lambda: spark.sql(statement))
@@ -74,11 +72,7 @@ def keep(spark: SparkSession, tables: Tables, found: Iterable[Checked], now_ms: 
 def tell(settings: Settings, found: Iterable[Checked], now_ms: int) -> None:
     """Tell the stream what was found, for it to alert; raises UserError when the telemetry cluster does not take it."""
     record = PipelineRecord(version=1, query=NAME, timestamp_ms=now_ms, quality=failed(found))
-    client = producer(settings.telemetry, acks="all")
-    try:
-        client.send(topics.METRICS, msgspec.json.encode(record), key=f"pipeline/{NAME}".encode()).get(timeout=SEND_S)
-    finally:
-        client.close(timeout=1)
+    write(settings.telemetry, topics.METRICS, [(record.key, msgspec.json.encode(record))])
 
 
 def _read(tables: Tables, table: Table, since_ms: int) -> DataFrame:
@@ -87,4 +81,8 @@ def _read(tables: Tables, table: Table, since_ms: int) -> DataFrame:
 
 
 def _empty(spark: SparkSession, table: Table) -> DataFrame:
-    return spark.createDataFrame([], ", ".join(f"`{column.name}` {column.kind}" for column in table.columns))
+    return spark.createDataFrame([], _schema(table.columns))
+
+
+def _schema(columns: Iterable[Column]) -> str:
+    return ", ".join(f"`{column.name}` {column.kind}" for column in columns)

@@ -155,6 +155,11 @@ class PipelineRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="p
     lost: list[LostRange] = []
     quality: dict[str, list[str]] | None = None
 
+    @property
+    def key(self) -> str:
+        """The record's key on the topic."""
+        return f"pipeline/{self.query}"
+
 
 class EventRecord(Struct, frozen=True, kw_only=True):
     """``logdir.events``: KIP-112's form (version, broker, event) and ours, which adds the rest."""

@@ -1,0 +1,20 @@
+"""The option ``--table`` of the jobs over tables."""
+
+from collections.abc import Collection, Sequence
+from typing import Annotated
+
+import typer
+
+from logdirwatch.errors import UserError
+
+Names = Annotated[list[str] | None, typer.Option("--table", help="Only this table; may be given several times.")]
+
+
+def chosen(command: str, names: Sequence[str] | None, known: Collection[str]) -> list[str]:
+    """Return the tables that are meant, all where none is named; UserError names one that there is not."""
+    unknown = sorted(set(names or ()) - set(known))
+    if unknown:
+        raise UserError(
+            f"{command}: no table is called {', '.join(unknown)}; there are {', '.join(known)}", exit_code=2
+        )
+    return list(names or known)
