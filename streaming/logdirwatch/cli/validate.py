@@ -1,5 +1,6 @@
 """``logdirwatch validate``: whether the tables are what they must be; a job for every hour or night."""
 
+from types import ModuleType
 from typing import Annotated
 
 import msgspec
@@ -12,7 +13,6 @@ from logdirwatch.cli.table_names import Names, chosen
 from logdirwatch.errors import UserError
 from logdirwatch.report.export import printable
 from logdirwatch.report.quality import Checked, failed, lines
-from logdirwatch.settings import Settings
 from logdirwatch.store.schemas import QUALITY_RESULTS, TABLES
 
 CHECKED = [name for name in TABLES if name != QUALITY_RESULTS.name]
@@ -36,12 +36,14 @@ def validate(
     names = chosen("validate", table, CHECKED)
     context: Context = ctx.obj
     logs.to_stderr()
-    at_ms = now_ms()
-    found = _found(context.settings, names, at_ms, is_told=not table)
+    at_ms, job = now_ms(), _job()
+    found = job.run(context.settings, names, at_ms)
     for line in map(_encoded, found) if as_json else map(printable, lines(found)):
         typer.echo(line)
     if not found:
         raise UserError("validate: there is no table yet: run logdirwatch stream, or name the right tables.path")
+    if not table:
+        job.tell(context.settings, found, at_ms)
     wrong = failed(found)
     if wrong:
         count = sum(map(len, wrong.values()))
@@ -52,7 +54,7 @@ def _encoded(one: Checked) -> str:
     return msgspec.json.encode(one).decode()
 
 
-def _found(settings: Settings, names: list[str], at_ms: int, *, is_told: bool) -> list[Checked]:
+def _job() -> ModuleType:
     # Spark and Great Expectations take seconds to import, which no other command should pay for.
     try:
         from logdirwatch.jobs import validate as job  # noqa: PLC0415
@@ -60,7 +62,4 @@ def _found(settings: Settings, names: list[str], at_ms: int, *, is_told: bool) -
         if (error.name or "").partition(".")[0] != "great_expectations":
             raise
         raise UserError("validate: Great Expectations is missing; install logdirwatch[quality]") from None
-    found = job.run(settings, names, at_ms)
-    if is_told and found:
-        job.tell(settings, found, at_ms)
-    return found
+    return job

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from logdirwatch.model.vocabulary import AlertStatus, LogDirStatus
 from logdirwatch.store.columns import Table
 from logdirwatch.store.schemas import ACTIONS, ALERTS, BROKER_STATE, LOG_DIR_STATE, TRANSITIONS
+from logdirwatch.store.sql import by_age
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def _has(other: Table, columns: Sequence[str], condition: str = "true", time: st
 def _open_alerts(other: Table, columns: Sequence[str], condition: str) -> Relation:
     """Return the relation that every alert that fires has its like in another table."""
     same = " AND ".join(f"o.{column} = b.{column}" for column in columns)
-    newest = "SELECT *, row_number() OVER (PARTITION BY alert_id ORDER BY revision DESC) AS age FROM {batch}"
+    newest = by_age("alert_id", "{batch}")
     return lambda moment: (
         f"SELECT b.* FROM ({newest}) b LEFT ANTI JOIN {view(other)} o ON {same} "  # noqa: S608
         f"WHERE b.age = 1 AND b.status = '{AlertStatus.FIRING}' AND b.at_ms <= {moment.settled_ms} AND {condition}"
