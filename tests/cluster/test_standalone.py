@@ -36,6 +36,13 @@ def config(kafka, tmp_path):
     return write_config(kafka, path, stream=stream, checkpoints=checkpoints, tables=stored)
 
 
+def told(config):
+    done = collecting.run(config, "status", "--json")
+    assert done.returncode == 0, done.stderr
+    (cluster,) = json.loads(done.stdout)["clusters"]
+    return {broker["broker"]: broker["status"] for broker in cluster["brokers"]}
+
+
 def test_the_stream_goes_on_when_a_worker_is_killed(kafka, config, tmp_path):
     settings = configuration.load(config)
     telemetry.create_missing(settings)
@@ -73,10 +80,8 @@ def test_the_stream_goes_on_when_a_worker_is_killed(kafka, config, tmp_path):
             waits(lambda: offline(1) == {"fast", "stateful"}, "the next loss told in both lanes, with a worker less")
             lost = {(broker, kafka.state().broker(broker).log_dirs[0]) for broker in (0, 1)}
             waits(lambda: {key for key, status in stored().items() if status == "offline"} == lost, "both stored")
-            done = collecting.run(config, "status", "--json")
-            assert done.returncode == 0, done.stderr
-            (cluster,) = json.loads(done.stdout)["clusters"]
-            assert {broker["status"] for broker in cluster["brokers"]} >= {"degraded"}
+            # The two tables are written one after the other.
+            waits(lambda: told(config) == {0: "degraded", 1: "degraded", 2: "online"}, "both brokers degraded in status")
             identities = [(r["alert_id"], r["revision"]) for r in alerts.revisions() if r["rule"] == "log_dir_offline"]
             assert {revision for _, revision in identities} >= {0, 1}
             # The signal reaches spark-submit's JVM, which ends by it; batches that it cut are done anew.
