@@ -81,7 +81,7 @@ def test_the_stream_goes_on_when_a_worker_is_killed(kafka, config, tmp_path):
             lost = {(broker, kafka.state().broker(broker).log_dirs[0]) for broker in (0, 1)}
             waits(lambda: {key for key, status in stored().items() if status == "offline"} == lost, "both stored")
             # The two tables are written one after the other.
-            waits(lambda: told(config) == {0: "degraded", 1: "degraded", 2: "online"}, "both brokers degraded in status")
+            waits(lambda: told(config) == {0: "degraded", 1: "degraded", 2: "online"}, "two brokers degraded")
             identities = [(r["alert_id"], r["revision"]) for r in alerts.revisions() if r["rule"] == "log_dir_offline"]
             assert {revision for _, revision in identities} >= {0, 1}
             # The signal reaches spark-submit's JVM, which ends by it; batches that it cut are done anew.
