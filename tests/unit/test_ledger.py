@@ -1,0 +1,206 @@
+"""The ledger of the chaos runs finds planted defects: the machine, made wrong on purpose, over a known history."""
+
+from functools import cache
+
+import msgspec
+import pytest
+
+from logdirwatch.detect import alerts, brokers, log_dirs, machine, rules, space
+from logdirwatch.detect.memory import BrokerMemory
+from logdirwatch.detect.observations import Event, Sample
+from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.model.identity import Origin
+from logdirwatch.model.records import MetricsRecord
+from logdirwatch.model.vocabulary import Cause, Rule, Severity
+from logdirwatch.parse.records import Accepted, parse
+from tests.chaos import ledger
+from tests.chaos.campaign import JUDGED
+from tests.chaos.history import History
+from tests.chaos.reference import Reference
+
+T0 = 1_700_000_000_000
+TICKS = 200
+
+
+@cache
+def known(seed):
+    history, reference = History(seed, T0), Reference()
+    records = [record for _ in range(TICKS) for record in history.tick()] + history.end()
+    reference.take(records)
+    return records, reference
+
+
+def play(records):
+    """What the machine makes of a history: alerts, transitions, and how many records it could not read."""
+    settings = DetectSettings.model_validate(JUDGED)
+    memories, offsets, told, steps, rejected = {}, {}, [], [], 0
+    for record in records:
+        place = record.topic, record.partition
+        offsets[place] = offset = offsets.get(place, -1) + 1
+        result = parse(record.topic, None, record.value, record.timestamp_ms, "none")
+        if not isinstance(result, Accepted):
+            rejected += 1
+            continue
+        found = result.record
+        kind = Sample if isinstance(found, MetricsRecord) else Event
+        memory = memories.setdefault(
+            (found.cluster, found.broker), BrokerMemory(cluster=found.cluster, broker=found.broker)
+        )
+        seen = kind(found, Origin(*place, offset, record.timestamp_ms))
+        outcome = machine.advance(memory, seen, record.timestamp_ms, settings)
+        told += map(msgspec.to_builtins, outcome.alerts)
+        steps += map(msgspec.to_builtins, outcome.transitions)
+    return told, steps, rejected
+
+
+def found_wrong(seed=1):
+    records, reference = known(seed)
+    told, steps, rejected = play(records)
+    return [
+        *ledger.of_detect(reference, told, steps),
+        *ledger.differences("rejected records", [rejected], [reference.rejected]),
+    ]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_machine_and_the_reference_agree(seed):
+    assert found_wrong(seed) == []
+
+
+def test_the_history_has_everything_in_it():
+    _, reference = known(1)
+    seen = {(life.rule, life.cause, life.reason) for life in reference.lives}
+    assert seen >= {
+        ("broker_unknown", None, "recovered"),
+        ("log_dir_offline", "failed", "recovered"),
+        ("log_dir_offline", "full", "recovered"),
+        ("log_dir_offline", "unknown", "unconfirmed"),
+        ("log_dir_space", None, "offline"),
+        ("log_dir_space", None, "recovered"),
+        ("log_dir_suspect", None, "recovered"),
+    }
+    assert any(life.severities == ["warning", "critical", "page"] for life in reference.lives)
+    assert {reason for _, _, reason in reference.answered} == {"merged"}
+    assert reference.rejected > 10
+
+
+# -- ten defects and more
+
+
+def swap_causes(patch):
+    swapped = {Cause.FULL: Cause.FAILED, Cause.FAILED: Cause.FULL}
+    right = rules.offline_cause
+
+    def wrong(*arguments):
+        cause, decided_by = right(*arguments)
+        return swapped.get(cause, cause), decided_by
+
+    patch.setattr(rules, "offline_cause", wrong)
+
+
+def believe_the_first_sample(patch):
+    right = rules.debounced_level
+    patch.setattr(rules, "debounced_level", lambda current, proposals, samples: right(current, proposals, 1))
+
+
+def drop_a_resolve(patch):
+    right = alerts.AlertBook.resolve
+
+    def wrong(book, rule, path, reason, at_ms, **fields):
+        if (rule, reason) != (Rule.LOG_DIR_SPACE, "offline"):
+            right(book, rule, path, reason, at_ms, **fields)
+
+    patch.setattr(alerts.AlertBook, "resolve", wrong)
+
+
+def lose_a_revision(patch):
+    right = alerts.AlertBook._write
+
+    def wrong(book, *arguments, **fields):
+        right(book, *arguments, **fields)
+        if book.records[-1].revision == 2:
+            book.records.pop()
+
+    patch.setattr(alerts.AlertBook, "_write", wrong)
+
+
+def miss_the_threshold_by_a_byte(patch):
+    right = rules.level
+    patch.setattr(
+        rules, "level", lambda thresholds, total, usable, **lowered: right(thresholds, total, usable + 1, **lowered)
+    )
+
+
+def forget_the_hysteresis(patch):
+    right = rules.judged_level
+    patch.setattr(rules, "judged_level", lambda thresholds, room, on_the_way_back=False: right(thresholds, room))
+
+
+def count_a_record_twice(patch):
+    right = space.take_good_sample
+
+    def wrong(*arguments):
+        right(*arguments)
+        right(*arguments)
+
+    patch.setattr(space, "take_good_sample", wrong)
+
+
+def believe_late_records(patch):
+    right = brokers.take_sample
+
+    def wrong(desk, sample):
+        desk.memory.collectors.clear()
+        right(desk, sample)
+
+    patch.setattr(brokers, "take_sample", wrong)
+
+
+def believe_clocks_that_are_ahead(patch):
+    patch.setattr(brokers, "effective_ms", lambda timestamp_ms, kafka_ms, skew_ms: (timestamp_ms, False))
+
+
+def leave_an_event_unanswered(patch):
+    patch.setattr(alerts.AlertBook, "answer_fast", lambda *arguments: None)
+
+
+def forget_gaps(patch):
+    patch.setattr(rules, "is_gap", lambda memory, at_ms, interval_ms: memory.sample_at_ms is None)
+
+
+def cry_too_early(patch):
+    patch.setattr(
+        brokers.absence, "raise_unknown", lambda desk, failures, moment: brokers.absence._tell_unknown(desk, moment)
+    )
+
+
+def whisper(patch):
+    patch.setitem(rules.SPACE_SEVERITY, "saturated", Severity.CRITICAL)
+
+
+def call_nonsense_online(patch):
+    patch.setattr(log_dirs, "_become_suspect", lambda desk, sample, log_dir, moment: None)
+
+
+DEFECTS = (
+    swap_causes,
+    believe_the_first_sample,
+    drop_a_resolve,
+    lose_a_revision,
+    miss_the_threshold_by_a_byte,
+    forget_the_hysteresis,
+    count_a_record_twice,
+    believe_late_records,
+    believe_clocks_that_are_ahead,
+    leave_an_event_unanswered,
+    forget_gaps,
+    cry_too_early,
+    whisper,
+    call_nonsense_online,
+)
+
+
+@pytest.mark.parametrize("plant", DEFECTS)
+def test_a_planted_defect_is_found(plant, monkeypatch):
+    plant(monkeypatch)
+    assert found_wrong(), plant.__name__
