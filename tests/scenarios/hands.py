@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 
 from kafka import TopicPartition, TopicPartitionReplica
 from kafka.errors import KafkaError
+from kafka.producer.future import FutureRecordMetadata
 
 from logdirwatch import kafka_clients
 from logdirwatch.local import faults, fill, probes
@@ -20,6 +21,14 @@ from tests.support.waiting import wait_until
 ANSWER_S = 60
 RECORD_BYTES = 32 << 10
 UNTIL_REFUSED = {"acks": "all", "max_block_ms": 5_000, "request_timeout_ms": 5_000, "delivery_timeout_ms": 15_000}
+
+
+def _is_taken(future: FutureRecordMetadata) -> bool:
+    try:
+        future.get(timeout=ANSWER_S)
+    except KafkaError:
+        return False
+    return True
 
 
 class Hands:
@@ -77,8 +86,7 @@ class Hands:
         try:
             while taking:
                 sent = {number: client.send(topic, os.urandom(RECORD_BYTES), partition=number) for number in taking}
-                client.flush(60)
-                taking = {number for number, future in sent.items() if future.succeeded()}
+                taking = {number for number, future in sent.items() if _is_taken(future)}
         finally:
             kafka_clients.discard(client, 1)
 
