@@ -3,6 +3,7 @@
 import argparse
 import json
 import random
+import signal
 import sys
 import tempfile
 from dataclasses import asdict
@@ -21,6 +22,8 @@ def main() -> int:
     arguments.add_argument("--report", type=Path, help="JSON file to write what was found to")
     arguments.add_argument("--folder", type=Path, help="folder to keep tables, checkpoints and logs in")
     chosen = arguments.parse_args()
+    # Mounts and processes go away also when somebody ends this.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     seed = random.SystemRandom().randrange(10**6) if chosen.seed is None else chosen.seed
     say(f"seed {seed}")
     with tempfile.TemporaryDirectory(prefix="logdirwatch-chaos-") as scratch:

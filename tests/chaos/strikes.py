@@ -174,10 +174,9 @@ def full(volumes: Volumes, path: Path) -> Iterator[None]:
     """Fill a file system to the last block, and give the space back."""
     ballast = volumes.view(path) / BALLAST
     try:
-        with ballast.open("wb", buffering=0) as file:
-            with suppress(OSError):
-                while file.write(bytes(MIB)):
-                    pass
+        with ballast.open("wb", buffering=0) as file, suppress(OSError):
+            while file.write(bytes(MIB)):
+                pass
         yield
     finally:
         ballast.unlink(missing_ok=True)

@@ -30,6 +30,8 @@ Clock = Callable[[], int]
 MetricsOf = Callable[[BrokerFacts], Mapping[str, float | None]]
 # How long the record of a failure waits for a fresh look at the partitions; its event does not wait.
 LOOK_TIMEOUT_S = 1.0
+# An unregistered broker is told of so many times, and then no longer asked for.
+LAST_WORDS = 10
 _encode = msgspec.json.Encoder().encode
 
 
@@ -78,6 +80,7 @@ class ClusterPoller:
         self._told: dict[int, PollStatus] = {}
         self._seen: dict[int, dict[str, Seen]] = {}
         self._stamps: dict[int, int] = {}
+        self._missing: Counter[int] = Counter()
         self._rounds = 0
         self.discovered = asyncio.Event()
         self.after_failure: Callable[[], Awaitable[None]] = _nothing
@@ -104,6 +107,7 @@ class ClusterPoller:
         polls += [asyncio.create_task(self._poll_broker(broker)) for broker in self.brokers.keys() - known]
         await asyncio.gather(*polls)
         self._settle()
+        self._forget_unregistered()
 
     async def refresh_brokers(self) -> None:
         """Ask which brokers are registered and fenced; when none answers, what was known stays, with its age."""
@@ -131,6 +135,15 @@ class ClusterPoller:
             log.warning("cluster back", cluster=self.origin.cluster)
         self._backoff.worked()
         self._tell_statuses()
+
+    def _forget_unregistered(self) -> None:
+        """Let go of brokers that the controller has not known for some rounds: somebody unregistered them."""
+        for broker, facts in list(self.brokers.items()):
+            self._missing[broker] = self._missing[broker] + 1 if facts.is_registered is False else 0
+            if self._missing[broker] >= LAST_WORDS and broker not in self._waiting:
+                log.warning("broker unregistered, no longer asked", cluster=self.origin.cluster, broker=broker)
+                for known in (self.brokers, self.stats, self._last, self._told, self._seen, self._missing):
+                    known.pop(broker, None)
 
     def addresses(self) -> list[Address]:
         """Return whom to ask about the cluster: in turn the brokers that answered last, then all others."""

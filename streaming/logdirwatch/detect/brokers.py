@@ -1,6 +1,6 @@
 """How a broker is judged: answers, the controller's word, and silence."""
 
-from logdirwatch.detect import absence, gauges, log_dirs, maintenance, partitions, recovery, rules, upkeep
+from logdirwatch.detect import absence, gauges, log_dirs, maintenance, partitions, pending, recovery, rules, upkeep
 from logdirwatch.detect.alerts import RECOVERED
 from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.detect.memory import BrokerMemory, CollectorView
@@ -11,6 +11,10 @@ from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, PollStatus,
 
 SILENT = "silent: "
 """How the reason begins of a broker that is unknown because nothing is heard of it."""
+
+UNREGISTERED = "not registered with the controller"
+GONE_AFTER_POLLS = 3
+"""An answer may come from a controller that has not caught up yet; so many in a row do not."""
 
 
 def take_sample(desk: Desk, sample: Sample) -> None:
@@ -30,7 +34,10 @@ def take_sample(desk: Desk, sample: Sample) -> None:
     if record.status is not PollStatus.OK:
         recovery.note(memory, record, at_ms)
     given_up = _given_up(record, at_ms)
-    if given_up:
+    _note_registration(memory, is_missing=given_up == UNREGISTERED)
+    if memory.is_gone:
+        _leave(desk, moment)
+    elif given_up:
         # What the controller explains is none of the polls that make a broker unknown.
         memory.collectors[record.collector].failures = 0
         _lose(desk, BrokerStatus.OFFLINE, given_up, moment)
@@ -86,12 +93,27 @@ def _note_facts(memory: BrokerMemory, record: MetricsRecord) -> None:
         memory.configured_dirs = [path.strip() for path in configured.split(",")]
 
 
+def _note_registration(memory: BrokerMemory, *, is_missing: bool) -> None:
+    """Kafka forgets a broker only when somebody unregisters it: a dead one stays registered, and fenced (KIP-631)."""
+    memory.unregistered_polls = memory.unregistered_polls + 1 if is_missing else 0
+    memory.is_gone = is_missing and (not memory.is_judged or memory.unregistered_polls >= GONE_AFTER_POLLS)
+
+
+def _leave(desk: Desk, moment: Moment) -> None:
+    """Forget a broker that was unregistered, with all that is told of it."""
+    for path in list(desk.memory.log_dirs):
+        desk.remove_log_dir(path, UNREGISTERED, moment)
+    desk.book.resolve_all(None, UNREGISTERED, moment.at_ms)
+    pending.give_up(desk, moment.at_ms)
+    desk.remove_broker(UNREGISTERED, moment)
+
+
 def _given_up(record: MetricsRecord, at_ms: int) -> str | None:
     """Return why the controller does not count on the broker, if its word is not older than three polls."""
     if record.controller_at_ms is None or at_ms - record.controller_at_ms > rules.SILENCE_POLLS * record.interval_ms:
         return None
     if record.is_registered is False:
-        return "not registered with the controller"
+        return UNREGISTERED
     return "fenced by the controller" if record.is_fenced else None
 
 

@@ -10,7 +10,7 @@ from logdirwatch.model.records import AlertRecord, Transition
 from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus
 
 REMOVED = "removed"
-"""Not a status: the end of a transition of a directory that the configuration no longer names."""
+"""Not a status: the end of a transition of a directory that is no longer configured, or of an unregistered broker."""
 
 
 class Outcome(NamedTuple):
@@ -68,6 +68,13 @@ class Desk:
         if before is not status:
             memory.status, memory.since_ms = status, moment.at_ms
             self._record(None, before, status, reason, moment, None)
+
+    def remove_broker(self, reason: str, moment: Moment) -> None:
+        """Say that a broker is gone, if it was ever judged."""
+        memory = self.memory
+        if memory.is_judged:
+            self._record(None, memory.status, REMOVED, reason, moment, None)
+        memory.status, memory.is_judged, memory.reason = BrokerStatus.UNKNOWN, False, reason
 
     def _record(
         self,

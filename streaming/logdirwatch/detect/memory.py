@@ -212,6 +212,8 @@ class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
     maintenance: Maintenance | None = None
     emitted_maintenance_ms: int | None = None
     recovery: Recovery | None = None
+    unregistered_polls: int = 0
+    is_gone: bool = False
 
 
 CODEC = StateCodec("detect", MEMORY_VERSION, BrokerMemory)

@@ -28,6 +28,15 @@ def settle(desk: Desk, failed: list[str], moment: Moment) -> None:
 
 def expire(desk: Desk, now_ms: int) -> None:
     """Close the failures that no directory followed in time."""
-    for event in [event for event in desk.memory.pending if event.deadline_ms <= now_ms]:
+    _close(desk, [event for event in desk.memory.pending if event.deadline_ms <= now_ms], now_ms)
+
+
+def give_up(desk: Desk, at_ms: int) -> None:
+    """Close all that wait: their broker is gone."""
+    _close(desk, list(desk.memory.pending), at_ms)
+
+
+def _close(desk: Desk, events: list[PendingEvent], at_ms: int) -> None:
+    for event in events:
         desk.memory.pending.remove(event)
-        desk.book.answer_fast(event.alert_id, event.at_ms, now_ms, None)
+        desk.book.answer_fast(event.alert_id, event.at_ms, at_ms, None)

@@ -5,7 +5,7 @@ Keyed by (cluster, shard). Broker ``HEARTBEAT_BROKER`` stands for a cluster's he
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from pyspark.sql import Row
@@ -36,6 +36,16 @@ HEARTBEAT_BROKER = -1
 PIPELINE_BROKER = -2
 
 
+class Gone(NamedTuple):
+    """A broker that is written to ``logdir.state`` as a tombstone."""
+
+    cluster: str
+    broker: int
+
+
+Written = AlertRecord | StateRecord | Gone
+
+
 class ShardProcessor(StatefulProcessor):
     """Runs the state machine of every broker of a shard."""
 
@@ -52,7 +62,7 @@ class ShardProcessor(StatefulProcessor):
         cluster, now_ms = key[0], timerValues.getCurrentProcessingTimeInMs()
         for broker, of_broker in _by_broker(rows).items():
             if broker == PIPELINE_BROKER:
-                records: Iterable[AlertRecord | StateRecord] = self._pipeline(of_broker)
+                records: Iterable[Written] = self._pipeline(of_broker)
             elif broker == HEARTBEAT_BROKER:
                 accepted = self._accepted(cluster, of_broker)
                 records = answer(item for item in accepted if isinstance(item, HeartbeatRecord))
@@ -106,7 +116,7 @@ class ShardProcessor(StatefulProcessor):
             elif isinstance(result.record, HeartbeatRecord):
                 yield result.record
 
-    def _broker(self, cluster: str, broker: int, rows: list[Row], now_ms: int) -> list[AlertRecord | StateRecord]:
+    def _broker(self, cluster: str, broker: int, rows: list[Row], now_ms: int) -> list[Written]:
         """Show the machine the records of one broker."""
         observations = [item for item in self._accepted(cluster, rows) if not isinstance(item, HeartbeatRecord)]
         known = self._shard.load(broker) or BrokerMemory(cluster=cluster, broker=broker)
@@ -122,15 +132,18 @@ class ShardProcessor(StatefulProcessor):
         pipeline_memory.CODEC.keep(entry, known)
         return alerts
 
-    def _finish(self, known: BrokerMemory, outcomes: list[Outcome]) -> list[AlertRecord | StateRecord]:
+    def _finish(self, known: BrokerMemory, outcomes: list[Outcome]) -> list[Written]:
         """Gather what must be written, set the timer, and keep the memory."""
         alerts = [alert for outcome in outcomes for alert in outcome.alerts]
         transitions = [transition for outcome in outcomes for transition in outcome.transitions]
-        records: list[AlertRecord | StateRecord] = list(alerts)
-        if alerts or transitions or views.has_news(known, self._settings.state_refresh_ms):
+        records: list[Written] = list(alerts)
+        if alerts or transitions or (not known.is_gone and views.has_news(known, self._settings.state_refresh_ms)):
             records.append(views.state_record(known, transitions))
-        self._keep(known)
-        return records
+        if not known.is_gone:
+            self._keep(known)
+            return records
+        self._shard.drop(known.broker)
+        return [*records, Gone(known.cluster, known.broker)] if records else []
 
     def _keep(self, known: BrokerMemory) -> None:
         self._shard.keep(known, machine.next_deadline_ms(known, self._settings))
@@ -151,8 +164,12 @@ def _fares(rows: list[Row], default_cluster: str) -> Iterator[pipeline.Fares]:
             yield pipeline.Fares(result.record, origin)
 
 
-def _row(record: AlertRecord | StateRecord) -> Row:
-    value = msgspec.json.encode(record).decode()
-    if isinstance(record, StateRecord):
-        return Row(topic=topics.STATE, key=f"{record.cluster}/{record.broker}", value=value)
-    return Row(topic=topics.ALERTS, key=record.alert_id, value=value)
+def _row(record: Written) -> Row:
+    if isinstance(record, AlertRecord):
+        return Row(topic=topics.ALERTS, key=record.alert_id, value=_json(record))
+    value = None if isinstance(record, Gone) else _json(record)
+    return Row(topic=topics.STATE, key=f"{record.cluster}/{record.broker}", value=value)
+
+
+def _json(record: AlertRecord | StateRecord) -> str:
+    return msgspec.json.encode(record).decode()

@@ -69,6 +69,10 @@ class Shard:
             known.timer_ms = at_ms
         memory.CODEC.keep(self.entry(known.broker), known)
 
+    def drop(self, broker: int) -> None:
+        """Keep nothing of a broker; a timer of its own finds nobody."""
+        self._brokers.removeKey((broker,))
+
     def set_timers(self) -> None:
         """Set the timers that ``keep`` asked for."""
         for at_ms, brokers in self._woken.items():
