@@ -102,6 +102,12 @@ class Hands:
             wanted = {TopicPartition(topic, number): brokers for number, brokers in enumerate(assignments)}
             client.alter_partition_reassignments(wanted)
 
+    def unregister(self, broker: int) -> None:
+        """Let the controller forget a broker that does not run, as an operator does who retires it."""
+        tool = [self.cluster.tool("kafka-cluster"), "unregister", "--id", str(broker)]
+        command = [*tool, "--bootstrap-server", self.cluster.bootstrap_servers]
+        subprocess.run(command, check=True, capture_output=True)
+
     @contextmanager
     def broker_config(self, broker: int, key: str, value: str) -> Iterator[None]:
         """Give a broker a dynamic configuration, and take it away."""

@@ -121,3 +121,27 @@ def test_kip_112_controller_failover_fires_nothing_false(world):
     world.nothing_else()
     world.cluster.start(leader)
     wait_back(world, leader)
+
+
+def test_an_unregistered_broker_leaves_and_comes_back(world):
+    """Retired on purpose, it is neither away nor unknown: nothing fires for it, and no row speaks of it."""
+    world.expects(of_broker(3))
+    world.cluster.kill(3)
+    world.wait_alert(rule="broker_offline", broker=3, status="firing")
+    world.unregister(3)
+    ended = world.wait_alert(rule="broker_offline", broker=3, status="resolved")
+    assert ended["reason"] == "not registered with the controller"
+    for table in ("broker_state", "log_dir_state", "replica_state"):
+        world.wait_rows(table, lambda rows: {row["broker"] for row in rows} <= {0, 1, 2}, "nothing of broker 3")
+    assert {row["to_status"] for row in world.transitions(3)} >= {"offline", "removed"}
+    assert [broker["broker"] for broker in world.status()["brokers"]] == [0, 1, 2]
+    world.nothing_else()
+    world.cluster.start(3)
+    world.wait_rows(
+        "log_dir_state",
+        lambda rows: [row["status"] for row in rows] == ["online"] * 3,
+        "its directories online again",
+        broker=3,
+    )
+    world.settle()
+    world.nothing_else()

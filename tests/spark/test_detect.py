@@ -63,7 +63,8 @@ class Feed:
 
     def records(self, topic):
         kind = StateRecord if topic == "logdir.state" else AlertRecord
-        return [msgspec.json.decode(row.value, type=kind) for row in self.written if row.topic == topic]
+        values = [row.value for row in self.written if row.topic == topic and row.value is not None]
+        return [msgspec.json.decode(value, type=kind) for value in values]
 
     def wait_for(self, topic, condition, message):
         def seen():
@@ -124,6 +125,33 @@ def test_a_lost_checkpoint_is_made_good_from_the_states_and_nothing_fires_twice(
     feed.send(metrics(T0 + 15_000, error_code=56))
     feed.start()
     feed.wait_for("logdir.alerts", lambda r: r.opened_at_ms == T0 + 15_000, "the next alert")
+
+
+def test_an_unregistered_broker_leaves_a_tombstone_and_no_state_behind(feed):
+    def unregistered(at_ms):
+        told = {"status": "timeout", "is_registered": False, "controller_at_ms": at_ms, "log_dirs": []}
+        return metrics(at_ms) | told
+
+    feed.send(metrics(T0, error_code=56), metrics(T0, broker=39))
+    feed.wait_for("logdir.state", lambda r: r.broker == 39, "the states")
+    feed.send(*(unregistered(T0 + number * 5_000) for number in range(1, 4)))
+    ended = feed.wait_for("logdir.alerts", lambda r: r.status == "resolved", "the end of its alert")
+    assert (ended.rule, ended.reason) == ("log_dir_offline", "not registered with the controller")
+    told = [row.value for row in feed.written if row.key == "prod/7"]
+    assert told[-1] is None, "a tombstone comes last"
+    last = msgspec.json.decode(told[-2], type=StateRecord)
+    assert {(step.log_dir, step.to_status) for step in last.transitions} >= {("/d1", "removed"), (None, "removed")}
+    # What still comes of it is nothing new; registered again it begins anew, also after a restart.
+    feed.send(unregistered(T0 + 20_000))
+    feed.stop()
+    feed.send(metrics(T0 + 25_000), metrics(T0 + 25_000, broker=39, error_code=56))
+    feed.start()
+    again = feed.wait_for(
+        "logdir.state", lambda r: r.broker == 7 and r.sequence == 1 and r.status == "online", "it back"
+    )
+    assert again.at_ms == T0 + 25_000
+    feed.wait_for("logdir.alerts", lambda r: r.broker == 39, "its neighbour's alert")
+    assert len([row for row in feed.written if row.value is None]) == 1
 
 
 def test_garbage_stops_nothing_and_speaks_for_nobody(feed):

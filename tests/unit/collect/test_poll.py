@@ -7,6 +7,7 @@ import pytest
 import structlog
 
 from logdirwatch.collect.answers import LogDirsAnswer
+from logdirwatch.collect.poll import LAST_WORDS
 from logdirwatch.model.records import EventRecord, MetricsRecord
 from logdirwatch.model.vocabulary import PollStatus
 from tests.unit.collect.builders import RESERVE, T0, Brokers, Clock, decoded, log_dir, node, ok, poller, timed_out
@@ -177,6 +178,19 @@ def test_a_broker_that_is_gone_from_the_cluster_keeps_its_records():
     rounds(cluster, sent, goes, lambda: None)
     last = metrics_of(sent, 2)[-1]
     assert (last.status, last.is_registered, last.controller_at_ms) == (PollStatus.ERROR, False, T0)
+
+
+def test_a_broker_that_stays_unregistered_is_asked_no_more():
+    sent, cluster = [], brokers(1, 2)
+
+    def goes():
+        cluster.nodes.pop(2)
+        cluster.says[2] = LogDirsAnswer(PollStatus.ERROR, "refused")
+
+    rounds(cluster, sent, goes, *[lambda: None] * 20)
+    told = [record for record in metrics_of(sent, 2) if record.is_registered is False]
+    assert len(told) == LAST_WORDS
+    assert len(metrics_of(sent, 1)) == 22, "the other one is asked as ever"
 
 
 def test_a_fenced_broker_is_told_as_fenced():

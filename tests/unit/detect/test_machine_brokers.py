@@ -83,10 +83,49 @@ def test_a_broker_that_stays_away_longer_than_the_grace_is_an_alert():
     assert "no, because partitions have no leader" in driver.alerts[-1].summary
 
 
-def test_an_unregistered_broker_is_offline():
+def unregistered(driver):
+    return timeout(driver, is_registered=False, controller_at_ms=driver.at_ms + POLL_MS)
+
+
+def test_a_broker_that_one_controller_does_not_know_is_offline():
     driver = Driver().polls(0.5)
-    timeout(driver, is_registered=False, controller_at_ms=driver.at_ms + POLL_MS)
-    assert driver.memory.status == "offline"
+    unregistered(driver)
+    assert (driver.memory.status, driver.memory.is_gone) == ("offline", False)
+    driver.polls(0.5)
+    for _ in range(2):
+        unregistered(driver)
+    assert not driver.memory.is_gone, "the polls count in a row"
+
+
+def test_an_unregistered_broker_is_gone_with_all_that_was_told_of_it():
+    driver = Driver(settings=DetectSettings(broker_offline_grace_ms=0))
+    driver.poll(log_dir("/d1", 0.9), log_dir("/d2"))
+    driver.event(after_ms=1)
+    for _ in range(3):
+        unregistered(driver)
+    assert driver.memory.is_gone
+    assert driver.open_alerts() == []
+    ended = [(alert.rule, alert.reason) for alert in driver.alerts if alert.status == "resolved"]
+    missing = "not registered with the controller"
+    assert ended == [("log_dir_space", missing), ("broker_offline", missing), ("log_dir_offline", "unconfirmed")]
+    left = {(step.log_dir, step.to_status, step.reason) for step in driver.transitions[-3:]}
+    assert left == {(path, "removed", missing) for path in ("/d1", "/d2", None)}
+
+
+def test_nothing_more_is_told_of_a_broker_that_is_gone():
+    driver = Driver()
+    for _ in range(5):
+        unregistered(driver)
+    assert (driver.alerts, driver.transitions, driver.memory.is_gone) == ([], [], True)
+
+
+def test_a_broker_that_registers_again_is_known_again():
+    driver = Driver().polls(0.5)
+    for _ in range(3):
+        unregistered(driver)
+    driver.polls(0.5)
+    assert (driver.memory.is_gone, driver.memory.status, driver.status()) == (False, "online", "online")
+    assert [step.from_status for step in driver.transitions[-2:]] == [None, None]
 
 
 def test_an_old_word_of_the_controller_counts_no_more():
