@@ -62,8 +62,14 @@ QUICK: dict[str, Any] = {
         "risk_hold_ms": 5_000,
         "restart_window_ms": 30_000,
     },
-    # Every scenario waits for tables and for fleet's word several times.
-    "stream": {"fleet_trigger": "4 seconds", "store_trigger": "4 seconds", "store_inventory_trigger": "4 seconds"},
+    # Every scenario waits for tables and for fleet's word several times; detect's own haste is measured elsewhere.
+    "stream": {
+        "detect_trigger": "1 second",
+        "recommend_trigger": "2 seconds",
+        "fleet_trigger": "4 seconds",
+        "store_trigger": "4 seconds",
+        "store_inventory_trigger": "4 seconds",
+    },
     "quality": {"settle_ms": 60_000},
 }
 
