@@ -11,6 +11,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from logdirwatch.jars import spark_jars
+from logdirwatch.jobs import torn
 from logdirwatch.kafka_clients import spark_options
 from logdirwatch.settings import Settings
 
@@ -152,7 +153,9 @@ def start_query(
     trigger: Trigger,
 ) -> StreamingQuery:
     """Start a query with its name, its own checkpoint and its trigger."""
-    return trigger(writer.queryName(name).option("checkpointLocation", checkpoint(settings, name))).start()
+    place = checkpoint(settings, name)
+    torn.take_back(SparkSession.active(), place)
+    return trigger(writer.queryName(name).option("checkpointLocation", place)).start()
 
 
 def every(interval: str) -> Trigger:

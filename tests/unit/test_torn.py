@@ -1,0 +1,24 @@
+"""What a half written file of a checkpoint looks like."""
+
+import pytest
+
+from logdirwatch.jobs.torn import is_whole
+
+OFFSETS = 'v1\n{"batchWatermarkMs":0}\n{"logdir.metrics":{"0":12}}'
+COMMITS = 'v1\n{"nextBatchWatermarkMs":0}'
+
+
+@pytest.mark.parametrize("text", [OFFSETS, OFFSETS + "\n-", OFFSETS.replace("v1", "v2")])
+def test_what_spark_wrote_in_full_is_whole(text):
+    assert is_whole("offsets", text)
+
+
+@pytest.mark.parametrize(("kind", "text"), [("offsets", OFFSETS), ("commits", COMMITS)])
+def test_what_is_cut_anywhere_is_torn(kind, text):
+    assert is_whole(kind, text)
+    assert [text[:end] for end in range(len(text)) if is_whole(kind, text[:end])] == []
+
+
+@pytest.mark.parametrize("text", ["", "\x00" * 40, "v1", "v1\n", "{}\n{}", "vx\n{}"])
+def test_what_is_no_checkpoint_file_is_torn(text):
+    assert not is_whole("commits", text)
