@@ -24,7 +24,7 @@ from tests.support.waiting import wait_until
 LOOK_S = 0.002
 PHASE_DEADLINE_S = 90.0
 GOES_ON_S = 240.0
-MIB = 1 << 20
+MIB, PAGE_BYTES = 1 << 20, 1 << 12
 BALLAST = "ballast"
 STATEFUL = ("detect", "fleet")
 WRITING = ("store", "store_inventory")
@@ -174,9 +174,12 @@ def full(volumes: Volumes, path: Path) -> Iterator[None]:
     """Fill a file system to the last block, and give the space back."""
     ballast = volumes.view(path) / BALLAST
     try:
-        with ballast.open("wb", buffering=0) as file, suppress(OSError):
-            while file.write(bytes(MIB)):
-                pass
+        with ballast.open("wb", buffering=0) as file:
+            # Down to the last page: a checkpoint's files are small.
+            for size in (MIB, PAGE_BYTES):
+                with suppress(OSError):
+                    while file.write(bytes(size)):
+                        pass
         yield
     finally:
         ballast.unlink(missing_ok=True)
