@@ -54,8 +54,8 @@ test-long: java $(STAMP) ## what takes long: every rule of the tables, the demo 
 	$(PYTEST) tests/spark -m long -n 2 --dist loadfile $(ARGS)
 	$(PYTEST) tests/kafka -m long $(ARGS)
 
-test-scenarios: java $(STAMP) ## the proposals' scenarios on two real clusters
-	$(PYTEST) tests/scenarios -n 2 --dist worksteal $(ARGS)
+test-scenarios: java $(STAMP) ## the proposals' scenarios on one real cluster
+	$(PYTEST) tests/scenarios $(ARGS)
 
 test-cluster: java $(STAMP) ## the stream by spark-submit on a standalone Spark cluster, a worker killed
 	$(PYTEST) tests/cluster $(ARGS)

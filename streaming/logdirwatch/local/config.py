@@ -58,8 +58,13 @@ TOOLS = {
     "kafka-topics": "org.apache.kafka.tools.TopicCommand",
 }
 
-# Compiled code is not worth its making for the few rows of a small cluster, and every batch would compile its own.
-INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+# Compiled code is not worth its making for the few rows of a small cluster, and every batch would compile its own; nor
+# is a plan that is made anew after each of its stages, which takes a third of a batch of store.
+INTERPRETED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+}
 
 
 @dataclass(frozen=True)
