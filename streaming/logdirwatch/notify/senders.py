@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 import apprise
 import requests
-from apprise import NotifyBase, NotifyType
+from apprise import NotifyBase, NotifyFormat, NotifyType
 
 from logdirwatch.errors import UserError
 from logdirwatch.kafka_clients import one_line
@@ -112,7 +112,13 @@ class Service:
             self._made.socket_read_timeout = self._timeout_s
         with _apprise_warnings() as said:
             try:
-                arrived = self._made.notify(title=text.title, body=text.body, notify_type=_KINDS[text.severity])
+                arrived = self._made.notify(
+                    title=text.title,
+                    body=text.body,
+                    notify_type=_KINDS[text.severity],
+                    # Else a service reads the text as its own HTML or Markdown, and a path may mention everybody.
+                    body_format=NotifyFormat.TEXT,
+                )
             except Exception as error:  # a service's own code: whatever it is, the message did not arrive
                 raise SendError(without_secrets(one_line(error), self._url)) from None
         if not arrived:
