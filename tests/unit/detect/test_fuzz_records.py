@@ -1,4 +1,4 @@
-"""Records at the limits of what is accepted stop neither ``detect`` nor ``fleet``: a poisonous one stops them for good."""
+"""Records at the limits of what is accepted stop neither ``detect`` nor ``fleet``; a poisonous one would for good."""
 
 from typing import Any
 
@@ -15,7 +15,14 @@ from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.fleet.processor import ClusterProcessor
 from logdirwatch.fleet.settings import FleetSettings
 from logdirwatch.model import topics
-from logdirwatch.model.records import DecisionRecord, EventRecord, HostRecord, MetricsRecord, PipelineRecord, StateRecord
+from logdirwatch.model.records import (
+    DecisionRecord,
+    EventRecord,
+    HostRecord,
+    MetricsRecord,
+    PipelineRecord,
+    StateRecord,
+)
 from logdirwatch.parse.records import Accepted, parse
 from tests.support.generated import documents
 from tests.unit.detect.standin import stand_in
@@ -49,9 +56,10 @@ def histories(draw: st.DrawFn, *kinds: type[Struct]) -> list[tuple[str, dict[str
 
 
 def rows(history: list[tuple[str, dict[str, Any]]], **place: Any) -> list[Row]:
+    values = [(topic, msgspec.json.encode(record)) for topic, record in history]
     return [
-        Row(topic=topic, partition=0, offset=offset, timestamp_ms=T0 + offset, value=msgspec.json.encode(record), **place)
-        for offset, (topic, record) in enumerate(history)
+        Row(topic=topic, partition=0, offset=offset, timestamp_ms=T0 + offset, value=value, **place)
+        for offset, (topic, value) in enumerate(values)
     ]
 
 
@@ -63,7 +71,7 @@ def assert_accepted(written: list[Row]) -> None:
 
 @given(history=histories(MetricsRecord, HostRecord, EventRecord, DecisionRecord), cut=st.integers(0, 4))
 def test_no_accepted_record_stops_the_state_machine(history: list[tuple[str, dict[str, Any]]], cut: int) -> None:
-    tester = stand_in(DetectSettings(), T0)
+    tester = stand_in(DetectSettings(), T0 - 1)
     given_rows = rows(history, cluster="prod", broker=7)
     for at_ms, batch in ((T0, given_rows[:cut]), (T0 + 60_000, given_rows[cut:])):
         assert_accepted(tester.setProcessingTime(at_ms) or [])
@@ -73,7 +81,7 @@ def test_no_accepted_record_stops_the_state_machine(history: list[tuple[str, dic
 
 @given(history=histories(PipelineRecord))
 def test_no_accepted_record_stops_the_judgement_of_queries(history: list[tuple[str, dict[str, Any]]]) -> None:
-    tester = stand_in(DetectSettings(), T0)
+    tester = stand_in(DetectSettings(), T0 - 1)
     assert_accepted(tester.test(("*", 30), rows(history, cluster="*", broker=PIPELINE_BROKER)))
 
 
@@ -97,7 +105,7 @@ BAD = [
 
 @pytest.mark.parametrize("broker", [7, -1, PIPELINE_BROKER])
 def test_what_is_refused_leaves_no_memory_behind(broker: int) -> None:
-    tester = stand_in(DetectSettings(), T0)
+    tester = stand_in(DetectSettings(), T0 - 1)
     refused = [
         Row(topic=topics.METRICS, partition=0, offset=n, timestamp_ms=T0, value=value, cluster="prod", broker=broker)
         for n, value in enumerate(BAD)
