@@ -181,7 +181,7 @@ def spoilt(start: int) -> Iterator[Record]:
             (topics.DECISIONS, b'{"version":1,"id":"%d","decision":"maintenance"}' % number),
         )
         topic, value = kinds[number % len(kinds)]
-        yield topic, None, value
+        yield topic, b"%d" % number, value
 
 
 def ends_of(running: Bench) -> Ends:

@@ -1,5 +1,8 @@
 """Names that mean something to somebody on the way: a shell, an engine, a browser, a terminal, a panel."""
 
+SQL = "o'brien; \\' -- $\" %27"
+"""What ends a text in one engine or the other, and what Grafana would fill in."""
+
 NAMES = (
     "/data/d1",
     "/data/with space",
@@ -46,4 +49,8 @@ NAMES = (
     "*",
     "prod/7",
     "😀",
+    SQL,
 )
+
+ARGUMENTS = tuple(name for name in NAMES if "\0" not in name)
+"""What can be an argument of a command at all; no system has a path with a NUL in it."""
