@@ -34,6 +34,8 @@ SESSION_CONF = {
     # Avro lets state gain fields; it cannot be changed once a checkpoint exists.
     "spark.sql.streaming.stateStore.encodingFormat": "avro",
     "spark.sql.streaming.minBatchesToRetain": "20",
+    # Kafka bounds a batch as it was compressed; what comes out of it may be a thousand times as large.
+    "spark.sql.execution.arrow.maxBytesPerBatch": "64m",
     # Spark describes the plan of every job it runs, and asks for a stack trace with every column: in many short batches
     # that is a good part of the time, for texts that nobody reads.
     "spark.sql.ui.explainMode": "simple",

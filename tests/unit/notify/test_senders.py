@@ -115,7 +115,7 @@ def test_what_a_service_raises_is_an_error_without_secrets(monkeypatch):
         raise RuntimeError(f"no route to {SECRET}")
 
     monkeypatch.setattr("apprise.plugins.custom_json.NotifyJSON.send", send)
-    with pytest.raises(SendError, match=r"RuntimeError: no route to \*+|the service refused it") as error:
+    with pytest.raises(SendError, match=r"RuntimeError: no route to \*+") as error:
         sender.send(message(alert()))
     assert SECRET not in str(error.value)
 
