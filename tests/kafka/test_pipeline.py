@@ -73,7 +73,7 @@ def flood(settings, begin_ms):
 
 def send_grown(settings):
     """Write records of a MiB that Kafka takes for a few bytes, so that one batch of a megabyte holds all of them."""
-    limits = {"batch_size": 1 << 28, "max_request_size": 1 << 28, "linger_ms": 5_000, "buffer_memory": 1 << 29}
+    limits = {"batch_size": 1 << 28, "max_request_size": 1 << 28, "linger_ms": 5_000}
     client = producer(settings.telemetry, acks="all", compression_type="gzip", **limits)
     try:
         sent = [client.send(topics.EVENTS, b" " * MIB, partition=0) for _ in range(GROWN)]

@@ -126,10 +126,13 @@ def _as_text(service: NotifyBase, text: Text) -> dict[str, Any]:
     What ``Apprise.notify`` does for several services; it runs them in threads, where what went wrong is not heard.
     """
     form = service.resolve_format(NotifyFormat.TEXT)
-    body = convert_between(NotifyFormat.TEXT, form, text.body)
     # A service without titles has it in the body.
-    title = text.title if service.title_maxlen > 0 else convert_between(NotifyFormat.TEXT, form, text.title)
-    return {"title": title, "body": body, "body_format": form, "body_passthrough": False}
+    title = text.title if service.title_maxlen > 0 else _converted(text.title, form)
+    return {"title": title, "body": _converted(text.body, form), "body_format": form, "body_passthrough": False}
+
+
+def _converted(text: str, form: NotifyFormat) -> str:
+    return str(convert_between(NotifyFormat.TEXT, form, text))  # type: ignore[no-untyped-call]
 
 
 class Alertmanagers:
