@@ -32,13 +32,13 @@ Key = tuple[str, str]
 class Bench:
     """One telemetry cluster; ``stream`` runs queries over it with the defaults of the configuration."""
 
-    def __init__(self, cluster: LocalCluster, stream: dict[str, Any]) -> None:
+    def __init__(self, cluster: LocalCluster, stream: dict[str, Any], sections: dict[str, Any]) -> None:
         self._folder = cluster.folder
         local = yaml.safe_load(cluster.config_path.read_text())
         # What the local cluster saves on small machines stays away: the defaults are what is measured.
         java = {"driver_java_options": local["stream"]["driver_java_options"].rpartition(" -XX:Tiered")[0]}
         self.config = cluster.folder / "bench.yaml"
-        self.config.write_text(yaml.safe_dump({**local, "stream": {**java, **stream}}))
+        self.config.write_text(yaml.safe_dump({**local, **sections, "stream": {**java, **stream}}))
         self.settings: Settings = configuration.load(self.config)
         telemetry.create_missing(self.settings)
         self._alerts: dict[Key, float] = {}
@@ -89,8 +89,13 @@ class Bench:
 
 
 @contextmanager
-def bench(brokers: int = 1, log_dirs: int = 1, **stream: Any) -> Iterator[Bench]:
-    """A telemetry cluster and a watched one, gone with the block; ``stream`` goes over that section's defaults."""
+def bench(
+    brokers: int = 1, log_dirs: int = 1, sections: dict[str, Any] | None = None, **stream: Any
+) -> Iterator[Bench]:
+    """A telemetry cluster and a watched one, gone with the block; ``stream`` goes over that section's defaults.
+
+    ``sections`` are further sections of the configuration.
+    """
     jars_home = Path(os.environ.get("LOGDIRWATCH_HOME", ".logdirwatch")).absolute()
     with (
         tempfile.TemporaryDirectory() as home,
@@ -98,7 +103,7 @@ def bench(brokers: int = 1, log_dirs: int = 1, **stream: Any) -> Iterator[Bench]
             Path(home), ClusterSpec(brokers=brokers, log_dirs=log_dirs), jars_home=jars_home, say=print
         ) as cluster,
     ):
-        yield Bench(cluster, stream)
+        yield Bench(cluster, stream, sections or {})
 
 
 def heap(service: Service) -> str:

@@ -17,6 +17,7 @@ from logdirwatch.console.settings import ConsoleSettings
 from logdirwatch.detect.settings import DAY_MS, DetectSettings, Section
 from logdirwatch.errors import UserError
 from logdirwatch.fleet.settings import FleetSettings
+from logdirwatch.model.text import printable
 from logdirwatch.notify.settings import NotifySettings
 from logdirwatch.observe.settings import Listen
 from logdirwatch.plan.settings import PlanSettings, ToolSettings
@@ -85,6 +86,9 @@ class StreamSettings(Section):
     )
     fast_lane_trigger: str = Field("0 seconds", description="Trigger of fast_lane in micro-batches.")
     store_trigger: str = Field("30 seconds", description="Trigger of store.")
+    store_max_records: int = Field(
+        1_000_000, ge=1_000, description="Most records that one batch of store reads; the rest is the next one's."
+    )
     store_inventory_trigger: str = Field("60 seconds", description="Trigger of store_inventory.")
     recommend_trigger: str = Field("1 second", description="Trigger of recommend.")
     recommend_interval_ms: int = Field(
@@ -209,7 +213,7 @@ def load(path: Path | None = None) -> Settings:
         problems = "; ".join(
             f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors(include_input=False)
         )
-        raise UserError(f"configuration ({where}): {problems}", exit_code=2) from None
+        raise UserError(printable(f"configuration ({where}): {problems}"), exit_code=2) from None
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:
@@ -217,12 +221,12 @@ def _read_yaml(path: Path) -> dict[str, Any]:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"configuration {path}: {error.strerror}", exit_code=2) from None
-    except yaml.YAMLError as error:
+    except Exception as error:  # not UTF-8, a date that no calendar has: PyYAML lets out whatever it runs into
         mark = getattr(error, "problem_mark", None)
         line = f" line {mark.line + 1}" if mark else ""
         raise UserError(f"configuration {path}{line}: not valid YAML", exit_code=2) from None
     if content is None:
         return {}
-    if not isinstance(content, dict):
+    if not isinstance(content, dict) or not all(isinstance(key, str) for key in content):
         raise UserError(f"configuration {path}: expected keys and values at the top", exit_code=2)
     return content

@@ -7,6 +7,7 @@ import msgspec
 from logdirwatch.model import topics
 from logdirwatch.model.records import PartitionHealth
 from tests.spark.lake import GIB, T0, action, alert, decision, event, metrics, sample, state, transition
+from tests.support.hostile import NAMES
 
 
 def everything():
@@ -112,7 +113,7 @@ def test_a_large_record_is_stored_beside_garbage(lake):
 
 
 def test_text_of_any_kind_arrives_as_it_was_sent(lake):
-    hostile = "ü'\"\\\n\t\x00\u2028😀 `--;${x}"
+    hostile = "".join(NAMES)
     lake.store(
         metrics(cluster=hostile, error=hostile, log_dirs=[sample(hostile)]),
         state(log_dirs={hostile: "online"}, reason=hostile),

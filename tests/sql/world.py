@@ -20,12 +20,13 @@ from tests.spark.lake import (
     topic,
     transition,
 )
+from tests.support import hostile
 
 HOUR_MS, DAY_MS = 3_600_000, 86_400_000
 NOW_MS = T0 + DAY_MS
 FROM_MS = NOW_MS - 7 * DAY_MS
 OLD_MS = NOW_MS - 30 * DAY_MS
-HOSTILE = "o'brien; \\' -- $\" %27"
+HOSTILE = hostile.SQL
 SPACED = '/d 2/it\'s \\ "here"'
 
 

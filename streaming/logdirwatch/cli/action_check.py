@@ -10,10 +10,10 @@ from logdirwatch.cli.reading import now_ms, telemetry
 from logdirwatch.errors import UserError
 from logdirwatch.jobs.policy import policy_for
 from logdirwatch.model.records import ActionRecord
+from logdirwatch.model.text import printable
 from logdirwatch.model.vocabulary import Cause
 from logdirwatch.plan.check import left_to_see, reasons_against
 from logdirwatch.plan.facts import Place
-from logdirwatch.report.export import printable
 from logdirwatch.settings import Settings
 
 

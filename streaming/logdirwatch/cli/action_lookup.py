@@ -16,8 +16,8 @@ from logdirwatch.cli.table_reading import tables_root
 from logdirwatch.errors import UserError
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord
+from logdirwatch.model.text import printable
 from logdirwatch.report.actions import find
-from logdirwatch.report.export import printable
 from logdirwatch.report.folding import latest_actions
 from logdirwatch.settings import KafkaSettings, Settings
 from logdirwatch.store.schemas import ACTIONS

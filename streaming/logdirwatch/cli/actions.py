@@ -16,6 +16,7 @@ from logdirwatch.cli.reading import console, follow_into, now_ms, read_into, tel
 from logdirwatch.errors import UserError
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, DecisionRecord
+from logdirwatch.model.text import printable
 from logdirwatch.model.vocabulary import ActionStatus, Decision
 from logdirwatch.report.accuracy import Record, accuracy, as_data
 from logdirwatch.report.accuracy import view as track_record_view
@@ -100,7 +101,7 @@ def _decide(ctx: typer.Context, identity: str, decision: Decision, by: str, reas
         at_ms=now_ms(),
     )
     deciding.send(cluster, [record])
-    typer.echo(f"{decision}: {action.kind} {action.action_id}, by {record.by}: {record.reason}")
+    typer.echo(printable(f"{decision}: {action.kind} {action.action_id}, by {record.by}: {record.reason}"))
 
 
 def _print_accuracy(records: list[Record], *, as_json: bool) -> None:

@@ -13,6 +13,7 @@ from logdirwatch.errors import UserError
 from logdirwatch.model import topics
 from logdirwatch.model.identity import identity as identity_of
 from logdirwatch.model.records import AlertPattern, AlertRecord, DecisionRecord
+from logdirwatch.model.text import printable
 from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule, Severity
 from logdirwatch.report.alerts import find
 from logdirwatch.report.folding import LatestAlerts, latest_alerts
@@ -176,7 +177,8 @@ def _times(ctx: typer.Context, decision: Decision, spoken_of: str, lasting: str)
 def _send(ctx: typer.Context, record: DecisionRecord, what: str) -> None:
     deciding.send(telemetry(ctx.obj), [record])
     until = utc(record.until_ms or record.at_ms)
-    typer.echo(f"{record.decision}: {what}, {short_id(record.id)}, until {until}, by {record.by}: {record.reason}")
+    told = f"{record.decision}: {what}, {short_id(record.id)}, until {until}, by {record.by}: {record.reason}"
+    typer.echo(printable(told))
 
 
 def _take_back(ctx: typer.Context, decision: Decision, identity: str, signed: Signed) -> None:
@@ -191,7 +193,7 @@ def _take_back(ctx: typer.Context, decision: Decision, identity: str, signed: Si
     ended_ms = deciding.decided_at_ms(found, decision, found[0].id)
     record = msgspec.structs.replace(found[0], **signed._asdict(), owner=None, at_ms=ended_ms, until_ms=ended_ms)
     deciding.send(cluster, [record])
-    typer.echo(f"{decision} of {short_id(record.id)}: ended, by {record.by}: {record.reason}")
+    typer.echo(printable(f"{decision} of {short_id(record.id)}: ended, by {record.by}: {record.reason}"))
 
 
 def _alerts(ctx: typer.Context) -> LatestAlerts:

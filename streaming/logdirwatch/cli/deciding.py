@@ -13,6 +13,7 @@ from logdirwatch.decisions import Severities
 from logdirwatch.errors import UserError
 from logdirwatch.model import topics
 from logdirwatch.model.records import DecisionRecord
+from logdirwatch.model.text import printable
 from logdirwatch.model.vocabulary import Decision
 from logdirwatch.report.folding import LatestAlerts, latest_decisions
 from logdirwatch.report.handling import Handling
@@ -71,7 +72,7 @@ def handling(context: Context, fold: LatestAlerts) -> Handling | None:
     try:
         return handling_of(context, decided(telemetry(context)), fold.severities)
     except UserError as error:
-        typer.echo(f"logdirwatch: who acknowledged or silenced alerts is not known: {error}", err=True)
+        typer.echo(f"logdirwatch: who acknowledged or silenced alerts is not known: {printable(str(error))}", err=True)
         return None
 
 

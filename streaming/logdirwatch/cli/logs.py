@@ -1,8 +1,13 @@
 """Log lines of the long-running commands: to standard error, coloured on a terminal only."""
 
+import io
 import sys
+from typing import TextIO
 
 import structlog
+from structlog.typing import EventDict, ExcInfo
+
+from logdirwatch.model.text import printable, printable_lines
 
 
 def to_stderr() -> None:
@@ -12,10 +17,20 @@ def to_stderr() -> None:
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            # Its other tracebacks show every local variable, and so the passwords of the settings.
-            structlog.dev.ConsoleRenderer(
-                colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
-            ),
+            _plain,
+            structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=_traceback),
         ],
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
+
+
+def _plain(_: object, __: str, event: EventDict) -> EventDict:
+    """Spell out what would end the line or steer the terminal; other values than texts are shown by ``repr``."""
+    return {name: printable(value) if isinstance(value, str) else value for name, value in event.items()}
+
+
+def _traceback(target: TextIO, error: ExcInfo) -> None:
+    """Write a traceback; structlog's other ones show every local variable, and so the passwords of the settings."""
+    shown = io.StringIO()
+    structlog.dev.plain_traceback(shown, error)
+    target.write(printable_lines(shown.getvalue()))

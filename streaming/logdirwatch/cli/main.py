@@ -10,6 +10,7 @@ import typer
 from logdirwatch import __version__
 from logdirwatch.cli.context import Context
 from logdirwatch.errors import UserError
+from logdirwatch.model.text import printable_lines
 
 app = typer.Typer(
     name="logdirwatch",
@@ -73,5 +74,5 @@ def main() -> None:
     except UserError as error:
         if "--debug" in sys.argv:
             raise
-        typer.echo(f"logdirwatch: {error}", err=True)
+        typer.echo(f"logdirwatch: {printable_lines(str(error))}", err=True)
         sys.exit(error.exit_code)

@@ -10,6 +10,7 @@ from logdirwatch.cli.deciding import By, Reason, Signed
 from logdirwatch.cli.reading import console, now_ms, telemetry
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import DecisionRecord
+from logdirwatch.model.text import printable
 from logdirwatch.model.vocabulary import Decision
 from logdirwatch.report.handling import Planned, planned_view
 from logdirwatch.report.words import utc
@@ -100,7 +101,8 @@ def _decide(ctx: typer.Context, cluster: str, brokers: list[int], signed: Signed
     deciding.send(telemetry_cluster, records)
     for record in records:
         what = f"until {utc(record.until_ms or record.at_ms)}" if lasting_ms else "ended"
-        typer.echo(f"maintenance of broker {record.broker} of {cluster}: {what}, by {record.by}: {record.reason}")
+        told = f"maintenance of broker {record.broker} of {cluster}: {what}, by {record.by}: {record.reason}"
+        typer.echo(printable(told))
 
 
 def _record(known: list[DecisionRecord], cluster: str, broker: int, signed: Signed, lasting_ms: int) -> DecisionRecord:

@@ -13,13 +13,13 @@ from logdirwatch.errors import UserError
 from logdirwatch.jobs.policy import policy_for
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, AlertRecord
+from logdirwatch.model.text import printable
 from logdirwatch.model.vocabulary import TAKEN_UP, AlertStatus, Rule
 from logdirwatch.plan.commands import Tools
 from logdirwatch.plan.draft import Policy
 from logdirwatch.plan.facts import Facts
 from logdirwatch.plan.overlay import with_actions, with_alerts
 from logdirwatch.plan.stored import facts_from
-from logdirwatch.report.export import printable
 from logdirwatch.report.folding import Latest, Message, latest_actions, latest_alerts
 from logdirwatch.settings import KafkaSettings, Settings, TableSettings
 from logdirwatch.store.schemas import ACTIONS, ALERTS, BROKER_STATE, Table

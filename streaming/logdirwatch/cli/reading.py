@@ -7,10 +7,13 @@ from collections.abc import Iterable, Iterator
 
 import typer
 from kafka.consumer.fetcher import ConsumerRecord
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.text import Text
 
 from logdirwatch import kafka_clients
 from logdirwatch.cli.context import Context
+from logdirwatch.model.text import printable_lines
 from logdirwatch.report.folding import Latest, Message, R
 from logdirwatch.settings import KafkaSettings
 
@@ -32,7 +35,18 @@ def telemetry(context: Context) -> KafkaSettings:
 def console() -> Console:
     """Return standard output: as wide as the terminal or COLUMNS says, 100 columns in a pipe."""
     is_measured = sys.stdout.isatty() or "COLUMNS" in os.environ
-    return Console(highlight=False, width=None if is_measured else PIPE_COLUMNS)
+    return Terminal(highlight=False, width=None if is_measured else PIPE_COLUMNS)
+
+
+class Terminal(Console):
+    """Shows what names, paths and errors hold, whatever that is, as text: none of it steers the terminal."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Return the segments of something, the text in it made printable."""
+        if isinstance(renderable, Text) and not renderable.plain.replace("\n", "").isprintable():
+            renderable = renderable.copy()
+            renderable.plain = printable_lines(renderable.plain)
+        return super().render(renderable, options)
 
 
 def read_into(fold: Latest[R], cluster: KafkaSettings, topic: str) -> None:

@@ -90,7 +90,8 @@ _OPERATIONS = (
 )
 
 _STARTS = re.compile(r"Registered `?kafka:type=kafka\.Log4jController`? MBean|Transition from SHUTDOWN to STARTING")
-_PARTITION = r"(?P<topic>[\w.-]+)-(?P<partition>\d+)\b"
+# What has more digits, or others, is no partition: lines may hold what clients call themselves.
+_PARTITION = r"(?P<topic>[\w.-]+)-(?P<partition>[0-9]{1,9})\b"
 _MARK = re.compile(rf"Partition {_PARTITION} marked as failed")
 _FENCED = re.compile(rf"Partition {_PARTITION} has an older epoch")
 _FETCHER = re.compile(

@@ -7,6 +7,7 @@ from logdirwatch.errors import UserError
 
 DEFAULT_LOG_DIRS = "/tmp/kafka-logs"  # noqa: S108 - Kafka's own default of log.dir
 NODE_ID_KEYS = ("node.id", "broker.id")
+_NUMBER = re.compile(r"[0-9]{1,10}")
 _PAIR = re.compile(r"\s*([^\s=:#!][^\s=:]*)\s*[=:\s]\s*(.*?)\s*")
 
 
@@ -40,5 +41,5 @@ def absolute(paths: Iterable[str]) -> tuple[str, ...]:
 def check_broker(properties: Mapping[str, str], broker: int) -> None:
     """Raise UserError when the file is another broker's."""
     node = next((properties[key] for key in NODE_ID_KEYS if key in properties), str(broker))
-    if node.isdigit() and int(node) != broker:
+    if _NUMBER.fullmatch(node) and int(node) != broker:
         raise UserError(f"host.broker is {broker}, but host.properties_file is that of node {node}", exit_code=2)

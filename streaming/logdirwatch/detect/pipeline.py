@@ -159,9 +159,10 @@ def _judge_loss(book: _Book, record: PipelineRecord, settings: PipelineSettings)
 
 def _judge_quality(book: _Book, record: PipelineRecord) -> None:
     """Tell what ``validate`` found wrong in the tables, until it finds all right."""
-    if record.quality:
-        summary = wording.data_quality(record.quality)
-        book.fire(Rule.DATA_QUALITY, Severity.WARNING, "failed", {"failed": record.quality}, summary)
+    failed = {table: expectations for table, expectations in (record.quality or {}).items() if expectations}
+    if failed:
+        summary = wording.data_quality(failed)
+        book.fire(Rule.DATA_QUALITY, Severity.WARNING, "failed", {"failed": failed}, summary)
     elif record.quality is not None:
         book.resolve(Rule.DATA_QUALITY, RECOVERED)
 

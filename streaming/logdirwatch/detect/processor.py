@@ -117,8 +117,10 @@ class ShardProcessor(StatefulProcessor):
                 yield result.record
 
     def _broker(self, cluster: str, broker: int, rows: list[Row], now_ms: int) -> list[Written]:
-        """Show the machine the records of one broker."""
+        """Show the machine the records of one broker; one of whom nothing can be believed leaves no memory behind."""
         observations = [item for item in self._accepted(cluster, rows) if not isinstance(item, HeartbeatRecord)]
+        if not observations:
+            return []
         known = self._shard.load(broker) or BrokerMemory(cluster=cluster, broker=broker)
         outcomes = [machine.advance(known, seen, now_ms, self._settings) for seen in in_order(observations)]
         return self._finish(known, outcomes)
@@ -128,6 +130,8 @@ class ShardProcessor(StatefulProcessor):
         entry = self._shard.entry(PIPELINE_BROKER)
         known = pipeline_memory.CODEC.load(entry) or pipeline_memory.PipelineMemory()
         seen = in_order(_fares(rows, self._default_cluster))
+        if not seen:
+            return []
         alerts = [alert for item in seen for alert in pipeline.take(known, item, self._settings)]
         pipeline_memory.CODEC.keep(entry, known)
         return alerts

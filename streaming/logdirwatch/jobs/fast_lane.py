@@ -91,7 +91,7 @@ def _is_in_range() -> Column:
         (
             F.col("version") == 1,
             F.col("broker").between(0, _MAX_BROKER),
-            F.col("timestamp_ms").isNull() | F.col("timestamp_ms").between(0, _MAX_MS),
+            F.coalesce("timestamp_ms", "kafka_ms").between(0, _MAX_MS),
             F.col("cluster").isNull() | (F.col("cluster") != ""),
             F.col("log_dir").isNull() | (F.col("log_dir") != ""),
         )

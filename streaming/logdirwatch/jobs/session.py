@@ -43,6 +43,8 @@ SESSION_CONF = {
     # Avro lets state gain fields; it cannot be changed once a checkpoint exists.
     "spark.sql.streaming.stateStore.encodingFormat": "avro",
     "spark.sql.streaming.minBatchesToRetain": "20",
+    # Kafka bounds a batch as it was compressed; what comes out of it may be a thousand times as large.
+    "spark.sql.execution.arrow.maxBytesPerBatch": "64m",
     # Spark describes the plan of every job it runs, and asks for a stack trace with every column: in many short batches
     # that is a good part of the time, for texts that nobody reads.
     "spark.sql.ui.explainMode": "simple",
@@ -96,9 +98,17 @@ def end_session(spark: SparkSession) -> None:
 
 
 def kafka_stream(
-    spark: SparkSession, settings: Settings, topics: Sequence[str], starting_offsets: str | None = None
+    spark: SparkSession,
+    settings: Settings,
+    topics: Sequence[str],
+    starting_offsets: str | None = None,
+    max_records: int | None = None,
 ) -> DataFrame:
-    """Return the telemetry topics as a stream of key, value, topic, partition, offset, timestamp."""
+    """Return the telemetry topics as a stream of key, value, topic, partition, offset, timestamp.
+
+    A batch reads all that is there, or ``max_records`` of it: what judges by time must not see half of the past.
+    """
+    limits = {} if max_records is None else {"maxOffsetsPerTrigger": str(max_records)}
     return (
         spark.readStream.format("kafka")
         .options(**spark_options(settings.telemetry))
@@ -106,6 +116,7 @@ def kafka_stream(
         .option("startingOffsets", starting_offsets or settings.stream.starting_offsets)
         # A watcher must go on when retention ran past its offsets; it may not die at night for that.
         .option("failOnDataLoss", "false")
+        .options(**limits)
         .load()
         .select("key", "value", "topic", "partition", "offset", "timestamp")
     )

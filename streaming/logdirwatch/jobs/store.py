@@ -24,5 +24,7 @@ def start(spark: SparkSession, settings: Settings, note: Note = forget) -> Strea
             write_batch(batch, Tables(records.sparkSession, settings))
             note(rejected_rows(batch))
 
-    writer = few_tasks(kafka_stream(spark, settings, TOPICS), settings).writeStream.foreachBatch(write)
+    # After a flood or a long absence there may be more than a batch has room for.
+    records = kafka_stream(spark, settings, TOPICS, max_records=settings.stream.store_max_records)
+    writer = few_tasks(records, settings).writeStream.foreachBatch(write)
     return start_query(writer, settings, NAME, every(settings.stream.store_trigger))

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from logdirwatch.decisions import Standing
 from logdirwatch.model.records import AlertRecord
+from logdirwatch.model.text import printable
 from logdirwatch.model.vocabulary import Severity
 from logdirwatch.notify.groups import Message, Reason
 from logdirwatch.report.handling import marks
@@ -29,7 +30,7 @@ def text_of(message: Message) -> Text:
     firing, ended = message.firing, message.ended
     severity = firing[0].alert.severity if firing else None
     lines = [*_firing(message), *_ended(ended, has_firing=bool(firing))]
-    return Text(_title(message, severity), "\n".join(lines), severity)
+    return Text(printable(_title(message, severity)), "\n".join(map(printable, lines)), severity)
 
 
 def _title(message: Message, severity: Severity | None) -> str:

@@ -23,11 +23,13 @@ from logdirwatch.model.records import (
     PipelineRecord,
     StateRecord,
 )
+from logdirwatch.model.text import printable
 from logdirwatch.model.vocabulary import Decision, EventName
 from logdirwatch.parse.log_dirs_tool import Arrival, Listing, is_listing, read_listing
 
 VERSION = 1
 LONGEST_REASON = 300
+LAST_MS = 2**53
 
 Record = (
     MetricsRecord
@@ -130,6 +132,8 @@ def _event(value: bytes, arrival: Arrival) -> EventRecord:
     name = name or _EVENT_NUMBERS.get(record.event)
     if name is None:
         raise ValueError(f"event {record.event!r} is not known, expected 1 or {', '.join(_EVENT_NAMES)} - at `$.event`")
+    if record.timestamp_ms is None:
+        _refuse_no_time(arrival)
     return msgspec.structs.replace(
         record,
         event=name,
@@ -144,6 +148,7 @@ def _inventory(value: bytes, arrival: Arrival) -> InventoryRecord | Listing:
     except msgspec.DecodeError:
         if not is_listing(value):
             raise
+        _refuse_no_time(arrival)
         return read_listing(value, arrival)
 
 
@@ -160,6 +165,12 @@ def _decision(value: bytes, _: Arrival) -> DecisionRecord:
         if missing:
             raise ValueError(f"a maintenance names its {' and '.join(missing)} - at `$.{missing[0]}`")
     return record
+
+
+def _refuse_no_time(arrival: Arrival) -> None:
+    """Refuse a record that relies on Kafka's time and has none there: Kafka writes -1 for it."""
+    if not 0 <= arrival.kafka_timestamp_ms <= LAST_MS:
+        raise ValueError(f"neither the record nor Kafka ({arrival.kafka_timestamp_ms}) says when it was")
 
 
 def _refuse_repeats(paths: Sequence[str]) -> None:
@@ -223,5 +234,5 @@ def _why(value: bytes, error: Exception) -> str:
 
 
 def _one_line(text: str) -> str:
-    line = " ".join(text.split())
+    line = printable(" ".join(text[: 2 * LONGEST_REASON].split()))
     return line if len(line) <= LONGEST_REASON else f"{line[: LONGEST_REASON - 3]}..."

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from logdirwatch.model.text import printable
 from logdirwatch.plan.settings import ToolSettings
 
 REASSIGN = "kafka-reassign-partitions"
@@ -141,7 +142,7 @@ class Tools:
 
 def note(text: str) -> str:
     """Return a step for a person as a shell comment; nothing in ``text`` can end the comment."""
-    return "# " + "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+    return f"# {printable(text)}"
 
 
 def write_file(name: str, lines: Sequence[str]) -> str:

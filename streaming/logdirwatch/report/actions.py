@@ -9,6 +9,7 @@ from rich.text import Text
 
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import ActionRecord
+from logdirwatch.model.text import printable, printable_lines
 from logdirwatch.model.vocabulary import OPEN, ActionStatus, Severity
 from logdirwatch.report.layout import sentences
 from logdirwatch.report.outlook import outlook_lines
@@ -65,7 +66,7 @@ def line(action: ActionRecord) -> Text:
             Text(f"{action.status:<10}"),
             Text(f"{action.kind} {short_id(action.action_id)}.{action.revision}"),
             Text(_where(action)),
-            Text("; ".join([*effect(action), action.reason])),
+            Text(printable("; ".join([*effect(action), action.reason]))),
         ]
     )
 
@@ -96,8 +97,11 @@ def effect(action: ActionRecord) -> list[str]:
 
 
 def details(action: ActionRecord, now_ms: int) -> str:
-    """Return one action in full, as text whose commands can be pasted into a POSIX shell as they stand."""
-    return "\n".join(_details(action, now_ms)) + "\n"
+    """Return one action in full, as text whose commands can be pasted into a POSIX shell as they stand.
+
+    What no terminal can show is spelled out; ``actions export`` has the commands with it.
+    """
+    return "\n".join(map(printable_lines, _details(action, now_ms))) + "\n"
 
 
 def _details(action: ActionRecord, now_ms: int) -> Iterator[str]:
@@ -165,7 +169,7 @@ def _where(action: ActionRecord, between: str = " ") -> str:
         action.cluster, broker if isinstance(broker, int) else None, str(log_dir) if log_dir else None, between
     )
     topic = action.target.get("topic")
-    return f"{where}{between}topic {topic}" if topic else where
+    return f"{where}{between}topic {printable(str(topic))}" if topic else where
 
 
 def _rank(action: ActionRecord) -> tuple[bool, int, int, str, bool, int, int, str]:

@@ -8,6 +8,7 @@ from rich.text import Text
 from logdirwatch.decisions import Standing
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import AlertRecord
+from logdirwatch.model.text import printable
 from logdirwatch.model.vocabulary import AlertStatus
 from logdirwatch.report.folding import is_heartbeat
 from logdirwatch.report.handling import NOTHING_SAID, marks
@@ -74,7 +75,7 @@ def line(alert: AlertRecord, standing: Standing = NOTHING_SAID) -> Text:
             Text(f"{alert.status:<8}", style=colour(alert.status)),
             Text(f"{alert.rule} {short_id(alert.alert_id)}.{alert.revision} ({alert.lane})"),
             Text(place(alert.cluster, alert.broker, alert.log_dir)),
-            Text(" ".join([alert.summary, *_said(standing)])),
+            Text(printable(" ".join([alert.summary, *_said(standing)]))),
         ]
     )
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from logdirwatch.model.records import ActionRecord
+from logdirwatch.model.text import printable
 from logdirwatch.report.actions import effect, standing
 from logdirwatch.report.words import utc
 
@@ -67,11 +68,6 @@ def _readme(action: ActionRecord, now_ms: int) -> str:
         f"{REASSIGNMENT} and {ROLLBACK} are what the scripts hand to kafka-reassign-partitions, where they do.",
     ]
     return "".join(f"{printable(line)}\n" for line in lines)
-
-
-def printable(text: str) -> str:
-    """Return a text on one line that no terminal takes for more than a text."""
-    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
 def _facts(based_on: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime, timezone
 
+from logdirwatch.model.text import printable
 from logdirwatch.model.vocabulary import NO_CLUSTER
 
 _COLOURS = {
@@ -30,9 +31,9 @@ def colour(word: str | None) -> str:
 
 def place(cluster: str, broker: int | None, log_dir: str | None, between: str = " ") -> str:
     """Return where something is: cluster, broker and, behind ``between``, the directory, as far as known."""
-    cluster = "logdirwatch itself" if cluster == NO_CLUSTER else cluster
+    cluster = "logdirwatch itself" if cluster == NO_CLUSTER else printable(cluster)
     where = cluster if broker is None else f"{cluster} broker {broker}"
-    return where if log_dir is None else f"{where}{between}{log_dir}"
+    return where if log_dir is None else f"{where}{between}{printable(log_dir)}"
 
 
 def change(from_status: str | None, to_status: str | None, cause: str | None) -> str:

@@ -229,7 +229,8 @@ def _thin_batches(batches: Iterator[pa.RecordBatch], default_cluster: str) -> It
             position = Position(*values)
             for thin in thin_rows(position, default_cluster):
                 rows.append(_columns(thin, position))
-                size += len(thin.body or "") + len(thin.record or "")
+                kept = position.value if thin.kind == "rejected" else None
+                size += len(thin.body or "") + len(thin.record or "") + len(kept or b"")
             if size > BATCH_BYTES:
                 yield _batch(rows)
                 rows, size = [], 0

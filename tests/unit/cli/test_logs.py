@@ -1,8 +1,10 @@
 """What a fault writes into the log: where it was, and nothing of what was in memory there."""
 
+import pytest
 import structlog
 
 from logdirwatch.cli import logs
+from tests.support.hostile import NAMES
 
 PASSWORD = "hush-hush"
 
@@ -25,3 +27,14 @@ def test_a_traceback_shows_no_variable(capsys):
     assert "ValueError: no broker among 1" in said
     assert "test_logs.py" in said
     assert PASSWORD not in said
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_logged_is_one_line_that_steers_no_terminal(capsys, name):
+    logs.to_stderr()
+    try:
+        structlog.get_logger("test").warning("query.failed", error=name, paths=[name], found={name: name})
+    finally:
+        structlog.reset_defaults()
+    (said,) = capsys.readouterr().err.split("\n")[:-1]
+    assert said.isprintable()

@@ -1,15 +1,18 @@
 """Handing messages over: what arrives, what an error says, and that no secret is ever in it."""
 
+import email
+import email.policy
+import html
 import json
 from datetime import datetime
 from types import SimpleNamespace
+from typing import ClassVar
 
 import jsonschema
 import pytest
 
 from logdirwatch.errors import UserError
 from logdirwatch.model.vocabulary import AlertStatus, Severity
-from logdirwatch.notify import senders as module
 from logdirwatch.notify.alertmanager import alerts_of
 from logdirwatch.notify.delivery import Delivery
 from logdirwatch.notify.groups import Member, Message, Reason
@@ -17,6 +20,7 @@ from logdirwatch.notify.routing import GroupKey
 from logdirwatch.notify.senders import Alertmanagers, SendError, Service, ping, senders, without_secrets
 from logdirwatch.notify.settings import NotifySettings
 from logdirwatch.notify.wording import text_of
+from tests.support.hostile import NAMES
 from tests.support.waiting import wait_until
 from tests.unit.notify.receivers import receiving
 from tests.unit.report.builders import NOW_MS, alert
@@ -105,14 +109,15 @@ def test_nobody_there_is_an_error_without_secrets():
 
 
 def test_what_a_service_raises_is_an_error_without_secrets(monkeypatch):
-    service = Service(f"json://127.0.0.1:1/{SECRET}")
+    sender = Service(f"json://127.0.0.1:1/{SECRET}")
 
-    def notify(**_):
+    def send(self, *_, **__):
         raise RuntimeError(f"no route to {SECRET}")
 
-    monkeypatch.setattr(module, "service", lambda url, group="0": SimpleNamespace(notify=notify))
-    with pytest.raises(SendError, match=r"RuntimeError: no route to \*+"):
-        service.send(message(alert()))
+    monkeypatch.setattr("apprise.plugins.custom_json.NotifyJSON.send", send)
+    with pytest.raises(SendError, match=r"RuntimeError: no route to \*+") as error:
+        sender.send(message(alert()))
+    assert SECRET not in str(error.value)
 
 
 def test_a_token_in_the_place_of_a_host_is_a_secret_too():
@@ -165,6 +170,77 @@ def test_alertmanager_is_told_that_an_alert_ended_under_the_severity_that_it_kno
     posted = alerts_of(message(alert(severity=Severity.PAGE), spoken={"a" * 32: Severity.WARNING}), 60_000)
     ends = {found["labels"]["severity"]: found["endsAt"] > "2023-11-14T22:13:21" for found in posted}
     assert ends == {"warning": False, "page": True}
+
+
+def hostile(name):
+    return message(
+        alert(cluster=name, log_dir=name, summary=name, cause=None), ended=[over(cluster=name, summary=name)]
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_hostile_name_is_text_in_every_message(receiver, name):
+    said = text_of(hostile(name))
+    assert said.title.isprintable()
+    assert all(line.isprintable() for line in said.body.split("\n"))
+    assert said.body.count("\n") == text_of(message(alert(), ended=[over()])).body.count("\n")
+    Service(f"json://127.0.0.1:{receiver.port}").send(hostile(name))
+    Alertmanagers([f"http://127.0.0.1:{receiver.port}"], NotifySettings()).send(hostile(name))
+    sent, posted = receiver.bodies
+    assert sent["title"] == said.title
+    jsonschema.Draft202012Validator(POSTED).validate(posted)
+    assert (posted[0]["labels"]["cluster"], posted[0]["labels"]["log_dir"]) == (name, name)
+
+
+class Mail:
+    """Stands in for a mail server's connection; keeps what is sent."""
+
+    sent: ClassVar[list[str]] = []
+
+    def __init__(self, *_, **__):
+        self.esmtp_features = {}
+
+    def sendmail(self, sender, to, body, **_):
+        Mail.sent.append(body)
+        return {}
+
+    def __getattr__(self, name):
+        return lambda *_, **__: (250, b"")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_e_mail_takes_a_hostile_name_for_text(monkeypatch, name):
+    Mail.sent.clear()
+    monkeypatch.setattr("smtplib.SMTP", Mail)
+    Service("mailto://ada:secret@mail.example.com?smtp=127.0.0.1&mode=insecure").send(hostile(name))
+    (mail,) = (email.message_from_string(sent, policy=email.policy.default) for sent in Mail.sent)
+    assert mail["Bcc"] is None
+    assert [part.get_content_type() for part in mail.walk()] == ["text/plain"], "nothing is HTML"
+    assert mail["Subject"].isprintable()
+    assert text_of(hostile(name)).body in mail.get_content().replace("\r\n", "\n")
+
+
+SERVICES = {
+    "slack": "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ/#ops",
+    "telegram": "tgram://123456789:abcdefg_hijklmnopqrstuvwxyz0123456/12315544/",
+}
+
+
+@pytest.mark.parametrize("url", SERVICES.values(), ids=SERVICES)
+@pytest.mark.parametrize("name", ["<!channel> <@U123>", "<script>alert(1)</script>", "<b>bold</b>", "a <b"])
+def test_a_name_mentions_nobody_and_is_no_markup(monkeypatch, url, name):
+    posted = []
+
+    def request(*_, data=None, **__):
+        posted.append(data if isinstance(data, str) else data.decode())
+        return SimpleNamespace(status_code=200, content=b"ok", text="ok", headers={})
+
+    monkeypatch.setattr("requests.request", request)
+    monkeypatch.setattr("requests.post", request)
+    Service(url).send(hostile(name))
+    assert posted
+    assert html.escape(name, quote=False) in "".join(posted)
+    assert name not in "".join(posted)
 
 
 def test_a_ping_that_is_refused_is_an_error_without_secrets(receiver):

@@ -5,7 +5,8 @@ from collections import Counter
 from types import SimpleNamespace
 
 import pytest
-from prometheus_client import CollectorRegistry
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.parser import text_string_to_metric_families as families
 
 from logdirwatch.collect.publish import Publisher
 from logdirwatch.jobs.runner import Runner, Supervised
@@ -15,6 +16,7 @@ from logdirwatch.observe.streaming import StreamMetrics
 from logdirwatch.pipeline.meter import Meter, Standing
 from logdirwatch.pipeline.tell import Teller
 from logdirwatch.pipeline.watch import Watched
+from tests.support.hostile import NAMES
 from tests.unit.collect.builders import Brokers, log_dir, node, ok, poller, timed_out
 
 
@@ -106,6 +108,18 @@ def test_open_alerts_are_counted_by_place_rule_and_severity(runner):
     metrics.note_alerts(Counter({("prod", "log_dir_space", "page"): 2}))
     labels = {"cluster": "prod", "rule": "log_dir_space", "severity": "page"}
     assert read(metrics)("logdirwatch_alerts_firing", labels) == 2
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_hostile_name_is_a_label_and_no_line_of_its_own(runner, name):
+    metrics = StreamMetrics(runner)
+    metrics.note_alerts(Counter({(name, name, "page"): 2}))
+    registry = CollectorRegistry()
+    registry.register(metrics)
+    found = {family.name: family.samples for family in families(generate_latest(registry).decode())}
+    (sample,) = found["logdirwatch_alerts_firing"]
+    assert (sample.labels["cluster"], sample.labels["rule"], sample.value) == (name, name, 2)
+    assert "logdirwatch_up" not in found
 
 
 def test_a_stream_is_ready_when_every_query_runs_and_ill_when_nobody_looks(runner):

@@ -11,24 +11,7 @@ from hypothesis import strategies as st
 from logdirwatch.plan.assignment import Assignment, from_json, to_json
 from logdirwatch.plan.commands import Tools, note
 from logdirwatch.plan.settings import ToolSettings
-
-HOSTILE = [
-    "/data/d1",
-    "/data/with space",
-    "/data/it's",
-    '/data/"quoted"',
-    "/data/$(touch pwned)",
-    "/data/`touch pwned`",
-    "/data/$HOME",
-    "/data/a;touch pwned",
-    "/data/line\nLOGDIRWATCH_END\ntouch pwned",
-    "/data/back\\slash",
-    "/data/ünïcode",
-    "/data/*",
-    "-rf",
-    "#",
-    "!!",
-]
+from tests.support.hostile import ARGUMENTS
 
 
 @pytest.fixture
@@ -57,14 +40,14 @@ def shell(tmp_path):
     return run
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("name", ARGUMENTS)
 def test_a_hostile_topic_name_stays_one_argument(shell, name):
     arguments = shell(shell.tools().set_topic_config(name, "retention.bytes", "1"))
     assert f"--entity-name={name}" in arguments
     assert arguments[-2:] == ["--add-config", "retention.bytes=1"]
 
 
-@pytest.mark.parametrize("path", HOSTILE)
+@pytest.mark.parametrize("path", ARGUMENTS)
 def test_a_hostile_path_reaches_the_tool_as_it_is(shell, path):
     plan = to_json([Assignment("t", 0, (1, 2), (path, "any")), Assignment("t", 1, (2, 1), ("any", path))])
     arguments = shell(*shell.tools().reassign(plan, "plan.json", log_dir_rate=5, rate=7))
@@ -72,7 +55,7 @@ def test_a_hostile_path_reaches_the_tool_as_it_is(shell, path):
     assert arguments[-3:] == ["--verify", "--reassignment-json-file", "/dev/stdin"]
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("text", ARGUMENTS)
 def test_a_step_for_a_person_runs_nothing(shell, text):
     assert shell(note(f"Replace {text}")) == []
 

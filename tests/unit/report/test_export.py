@@ -3,12 +3,14 @@
 import json
 import subprocess
 
+import pytest
+
 from logdirwatch.report.export import COMMANDS, README, REASSIGNMENT, ROLLBACK, UNDO, files
+from tests.support.hostile import NAMES
 from tests.unit.report.builders import NOW_MS, action
 
 PLAN = {"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [3, 2], "log_dirs": ["/d1", "any"]}]}
 BACK = {"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [1, 2], "log_dirs": ["/d1", "any"]}]}
-HOSTILE = "/data/$(touch pwned)`touch pwned`\n; touch pwned #\x1b[31m'\""
 
 
 def written(**fields):
@@ -40,18 +42,19 @@ def test_commands_stand_in_it_as_they_are():
     assert "\n".join(commands) in written(commands=commands)[COMMANDS]
 
 
-def test_hostile_names_run_nothing_and_stay_on_their_line(tmp_path):
+@pytest.mark.parametrize("name", [*NAMES, "/data/$(touch pwned)`touch pwned`\n; touch pwned #\x1b[31m'\""])
+def test_hostile_names_run_nothing_and_stay_on_their_line(tmp_path, name):
     found = written(
-        target={"broker": 1, "log_dir": HOSTILE},
-        reason=HOSTILE,
-        cluster=HOSTILE,
+        target={"broker": 1, "log_dir": name},
+        reason=name,
+        cluster=name,
         commands=["echo fine"],
-        preconditions=[{"name": "x", "text": HOSTILE, "holds": None}],
-        undo={"text": HOSTILE, "commands": ["echo back"]},
+        preconditions=[{"name": "x", "text": name, "holds": None}],
+        undo={"text": name, "commands": ["echo back"]},
     )
-    for name in (COMMANDS, UNDO):
-        (tmp_path / name).write_text(found[name])
-        subprocess.run(["sh", str(tmp_path / name)], check=True, capture_output=True)
+    for script in (COMMANDS, UNDO):
+        (tmp_path / script).write_text(found[script])
+        subprocess.run(["sh", str(tmp_path / script)], check=True, capture_output=True)
     assert not (tmp_path / "pwned").exists()
     assert "\x1b" not in "".join(found.values())
     assert "touch pwned #" not in found[README].splitlines()

@@ -5,6 +5,7 @@ import pytest
 from logdirwatch.errors import UserError
 from logdirwatch.plan.balance.reading import read_model
 from logdirwatch.plan.balance.writing import write_model
+from tests.support.hostile import NAMES
 from tests.unit.plan.balance.builders import at, cluster, layout, used
 
 HEADER = "broker,rack,disk,capacity_bytes,topic,partition,size_bytes,is_leader\n"
@@ -53,6 +54,18 @@ def test_what_is_written_is_read_back_the_same(tmp_path):
     assert (layout(again), used(again)) == (layout(model), used(model))
     write_model(again, tmp_path / "b.csv")
     assert (tmp_path / "b.csv").read_bytes() == (tmp_path / "a.csv").read_bytes()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_hostile_name_comes_back_as_it_was_or_is_refused(tmp_path, name):
+    model = cluster(at(1, name, t0=3), at(2, name, t0=3))
+    write_model(model, tmp_path / "a.csv")
+    if any(not char.isprintable() and ord(char) < 128 for char in name):
+        with pytest.raises(UserError, match=r"holds a control character|unbalanced quotes|fields belong") as error:
+            read_model(tmp_path / "a.csv")
+        assert str(error.value).isprintable()
+    else:
+        assert layout(read_model(tmp_path / "a.csv")) == layout(model)
 
 
 REFUSED = {

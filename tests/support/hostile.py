@@ -1,0 +1,56 @@
+"""Names that mean something to somebody on the way: a shell, an engine, a browser, a terminal, a panel."""
+
+SQL = "o'brien; \\' -- $\" %27"
+"""What ends a text in one engine or the other, and what Grafana would fill in."""
+
+NAMES = (
+    "/data/d1",
+    "/data/with space",
+    "/data/it's",
+    '/data/"quoted"',
+    "/data/$(touch pwned)",
+    "/data/`touch pwned`",
+    "/data/$HOME",
+    "/data/a;touch pwned",
+    "/data/a|touch pwned&",
+    "/data/line\nLOGDIRWATCH_END\ntouch pwned",
+    "/data/return\rtouch pwned",
+    "/data/back\\slash",
+    "/data/ünïcode",
+    "/data/*",
+    "/data/../../etc/passwd",
+    "../pwned",
+    "-rf",
+    "#",
+    "!!",
+    "~",
+    "%s %(asctime)s {0} {x} {{",
+    "'; DROP TABLE alerts; --",
+    "' OR '1'='1",
+    "\\' OR 1=1 --",
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "javascript:alert(1)",
+    "{{ 7*7 }}{% raw %}",
+    "${__from} ${tables:raw} $__all [[cluster]]",
+    "a%27b%00",
+    "\x1b[31mred\x1b[0m",
+    "\x1b]0;title\x07",
+    "\x9b31m",
+    "right\u202eleft",
+    "line\u2028separator",
+    "nul\x00byte",
+    "bell\x07back\x08\x7f",
+    "[bold red]markup[/bold red]",
+    "<!channel> <@U123> @everyone",
+    "=cmd|' /C calc'!A0",
+    'a,b"c',
+    'logdirwatch_up 1\nlogdirwatch_up{x="',
+    "*",
+    "prod/7",
+    "😀",
+    SQL,
+)
+
+ARGUMENTS = tuple(name for name in NAMES if "\0" not in name)
+"""What can be an argument of a command at all; no system has a path with a NUL in it."""
