@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from msgspec.structs import replace
 from pyspark.sql import SparkSession
 
-from lakehouse import DAY_MS, LOG_DIRS, MIB, NOW_MS, TOTAL_BYTES, markdown, spent, session, version, written
+from lakehouse import DAY_MS, LOG_DIRS, MIB, NOW_MS, TOTAL_BYTES, markdown, session, spent, version, written
 from logdirwatch.detect import machine, views
 from logdirwatch.detect.memory import BrokerMemory
 from logdirwatch.detect.observations import Sample

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 from pyspark.sql import SparkSession
 
-from lakehouse import LOG_DIRS, MIB, NOW_MS, markdown, spent, session, version, written
+from lakehouse import LOG_DIRS, MIB, NOW_MS, markdown, session, spent, version, written
 from logdirwatch.model import topics
 from logdirwatch.model.records import PartitionInfo, Placement, ReplicasRecord, ScanRecord, TopicRecord
 from logdirwatch.store.schemas import REPLICA_STATE, TABLES, TOPIC_STATE

@@ -74,8 +74,8 @@ def measure(folder: Path, chosen: Namespace) -> None:
         tables.create_missing(TABLES.values())
         fleet(spark, CLUSTERS, chosen.sampled_brokers // CLUSTERS)
         header = (
-            "day", "rows", "files written", "bytes a row", "made in s", "maintain s", "cpu s", "files now", "bytes a row now",
-            "rewritten MiB", "table MiB", f"GB a day of {WHOLE_FLEET:,} directories each 10 s",
+            "day", "rows", "files written", "bytes a row", "made in s", "maintain s", "cpu s", "files now",
+            "bytes a row now", "rewritten MiB", "table MiB", f"GB a day of {WHOLE_FLEET:,} directories each 10 s",
         )  # fmt: skip
         markdown(header, nights(folder, spark, tables, chosen))
         spark.sql(f"CREATE DATABASE {DATABASE}")
