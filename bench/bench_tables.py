@@ -48,10 +48,12 @@ def main() -> None:
     arguments.add_argument("--days", type=int, default=3, help="of samples")
     arguments.add_argument("--interval-s", type=int, default=10, help="between two samples")
     arguments.add_argument("--file-s", type=int, default=300, help="seconds of samples in a file; store has 30")
-    arguments.add_argument("--cube-mib", type=int, help="Z-cube of OPTIMIZE, to see in few rows what many would do")
+    arguments.add_argument(
+        "--conf", nargs="+", default=[], metavar="KEY=VALUE", help="Spark's, over what the product sets: another design"
+    )
     arguments.add_argument("--sampled-brokers", type=int, default=200, help="whose samples are made, in ten clusters")
     chosen = arguments.parse_args()
-    print(f"{machine()}\n", flush=True)
+    print(f"{machine()}{''.join(f', {each}' for each in chosen.conf)}\n", flush=True)
     for name in chosen.only:
         with tempfile.TemporaryDirectory(dir=chosen.folder, prefix="logdirwatch-bench-") as folder:
             PARTS[name](Path(folder), chosen)

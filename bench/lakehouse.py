@@ -44,6 +44,12 @@ def session(folder: Path, driver_memory: str = "3g") -> Iterator[tuple[SparkSess
         spark.stop()
 
 
+def configure(spark: SparkSession, conf: Sequence[str]) -> None:
+    """Set KEY=VALUE over what the product set; a merge or a night that begins later holds to it."""
+    for key, _, value in (each.partition("=") for each in conf):
+        spark.conf.set(key, value)
+
+
 def fleet(spark: SparkSession, clusters: int, brokers_each: int) -> None:
     """Make the views ``brokers`` and ``log_dirs``; h is a number of each directory's own, from 0 to 1023."""
     spark.range(clusters * brokers_each).selectExpr(

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from msgspec.structs import replace
 from pyspark.sql import SparkSession
 
-from lakehouse import DAY_MS, LOG_DIRS, MIB, NOW_MS, TOTAL_BYTES, markdown, session, spent, version, written
+from lakehouse import DAY_MS, LOG_DIRS, MIB, NOW_MS, TOTAL_BYTES, configure, markdown, session, spent, version, written
 from logdirwatch.detect import machine, views
 from logdirwatch.detect.memory import BrokerMemory
 from logdirwatch.detect.observations import Sample
@@ -51,6 +51,7 @@ def measure(folder: Path, chosen: Namespace) -> None:
     before = {table.name: -1 for table in FILLED}
     with session(folder, chosen.heap) as (spark, tables):
         tables.create_missing(TABLES.values())
+        configure(spark, chosen.conf)
         before |= {name: version(folder / "tables" / name) for name in before}
         header = ("batch", "polls", "Kafka MiB", "rows", "store s", "cpu s", "append s", "cpu s", "ratio", "limit s")
         markdown(header, batches(folder, spark, tables, chosen))

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 from pyspark.sql import SparkSession
 
-from lakehouse import LOG_DIRS, MIB, NOW_MS, markdown, session, spent, version, written
+from lakehouse import LOG_DIRS, MIB, NOW_MS, configure, markdown, session, spent, version, written
 from logdirwatch.model import topics
 from logdirwatch.model.records import PartitionInfo, Placement, ReplicasRecord, ScanRecord, TopicRecord
 from logdirwatch.store.schemas import REPLICA_STATE, TABLES, TOPIC_STATE
@@ -98,6 +98,7 @@ def measure(folder: Path, chosen: Namespace) -> None:
     print(f"## A scan: {total:,} replicas of {chosen.brokers} brokers in {CLUSTERS} clusters, heap {chosen.heap}\n")
     with session(folder, chosen.heap) as (spark, tables):
         tables.create_missing(TABLES.values())
+        configure(spark, chosen.conf)
         header = ("scan", "Kafka MiB", "s", "cpu s", "limit s", *(f"{t.name}: {w}" for t in OF for w in WHAT))
         markdown(header, scans(folder, spark, tables, fleet, chosen))
 

@@ -18,6 +18,7 @@ from lakehouse import (
     NOW_MS,
     TOTAL_BYTES,
     append,
+    configure,
     fleet,
     markdown,
     session,
@@ -34,7 +35,6 @@ from tables_batch import CLUSTERS
 WHOLE_FLEET = 24_000
 DATABASE = "week"
 ROUNDS = 3
-CUBE = "spark.databricks.delta.optimize.clustering.mergeStrategy.minCubeSize.threshold"
 # A poll's own row, without a directory, and one of each directory of it; their noise is that of topics written to.
 SELECT = """
     SELECT
@@ -72,6 +72,7 @@ def measure(folder: Path, chosen: Namespace) -> None:
     )
     with session(folder, chosen.heap) as (spark, tables):
         tables.create_missing(TABLES.values())
+        configure(spark, chosen.conf)
         fleet(spark, CLUSTERS, chosen.sampled_brokers // CLUSTERS)
         header = (
             "day", "rows", "files written", "bytes a row", "made in s", "maintain s", "cpu s", "files now",
@@ -99,8 +100,7 @@ def nights(folder: Path, spark: SparkSession, tables: Tables, chosen: Namespace)
         new = written(table, before)
         before = version(table)
         upkeep = Upkeep(spark, tables, MaintainSettings(), from_ms + DAY_MS)
-        if chosen.cube_mib:
-            spark.conf.set(CUBE, str(chosen.cube_mib * MIB))
+        configure(spark, chosen.conf)
         maintained = spent(lambda upkeep=upkeep: upkeep.keep_up(LOG_DIR_SAMPLES))  # type: ignore[misc]
         rewritten = written(table, before)
         detail = tables.delta(LOG_DIR_SAMPLES).detail().head()
