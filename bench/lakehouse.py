@@ -13,6 +13,7 @@ from typing import NamedTuple
 import psutil
 from pyspark.sql import DataFrame, SparkSession
 
+from logdirwatch.jobs.maintain import java_speaks_to_stderr
 from logdirwatch.jobs.session import build_session
 from logdirwatch.settings import Settings, StreamSettings, TableSettings
 from logdirwatch.store.columns import Table
@@ -37,7 +38,8 @@ def settings_below(folder: Path, driver_memory: str) -> Settings:
 @contextmanager
 def session(folder: Path, driver_memory: str = "3g") -> Iterator[tuple[SparkSession, Tables]]:
     settings = settings_below(folder, driver_memory)
-    spark = build_session(settings, "bench")
+    with java_speaks_to_stderr():
+        spark = build_session(settings, "bench")
     try:
         yield spark, Tables(spark, settings)
     finally:
