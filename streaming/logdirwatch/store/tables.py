@@ -48,6 +48,13 @@ CONFLICTS = (
 # The command line reads the tables with a reader that knows no deletion vectors.
 PROPERTIES = {"delta.enableDeletionVectors": "false"}
 
+CONF = {
+    # Delta reads a table's log in 50 tasks, which for logs of this size is nearly all of a batch's time.
+    "spark.databricks.delta.snapshotPartitions": "2",
+    # Tables of what is now are written anew with every batch, state records in JSON and all.
+    "spark.sql.parquet.compression.codec": "zstd",
+}
+
 Span = tuple[int, int]
 Result = TypeVar("Result")
 
@@ -57,8 +64,8 @@ class Tables:
 
     def __init__(self, spark: SparkSession, settings: Settings) -> None:
         self._spark = spark
-        # Delta reads a table's log in 50 tasks, which for logs of this size is nearly all of a batch's time.
-        spark.conf.set("spark.databricks.delta.snapshotPartitions", "2")
+        for key, value in CONF.items():
+            spark.conf.set(key, value)
         self._upkeep = settings.maintain
         self._path = settings.tables_path.rstrip("/")
         self._schema = (

@@ -15,7 +15,20 @@ from logdirwatch.store.schemas import ACTIONS, ALERTS
 from logdirwatch.store.settings import MaintainSettings
 from logdirwatch.store.tables import Tables, as_sql, kept_properties, retried, short
 
-LISTING_TASKS = "4"
+# OPTIMIZE sorts what is newest, a cube, anew every night until it is this large. Delta's 100 GiB would mean the whole
+# history of nearly every fleet, every night.
+CUBE_BYTES = 1 << 30
+# Readers leave out whole files and the groups of rows in them; Delta's 1 GiB would put days of all clusters into one.
+FILE_BYTES = 128 << 20
+DELTA_CONF = {
+    "spark.databricks.delta.vacuum.parallelDelete.enabled": "true",
+    "spark.databricks.delta.optimize.clustering.mergeStrategy.minCubeSize.threshold": str(CUBE_BYTES),
+    "spark.databricks.delta.optimize.maxFileSize": str(FILE_BYTES),
+    # Delta deals rows out to files by their place in the cluster, and leaves them there as they come.
+    "spark.databricks.io.skipping.mdc.sortWithinFiles": "true",
+    # VACUUM lists a table's folders in 10,000 tasks unless told otherwise; the tables have a folder each.
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
+}
 
 
 @dataclass(frozen=True)
@@ -40,9 +53,8 @@ class Upkeep:
         self._tables = tables
         self._settings = settings
         self._now_ms = now_ms
-        spark.conf.set("spark.databricks.delta.vacuum.parallelDelete.enabled", "true")
-        # VACUUM lists a table's folders in 10,000 tasks unless told otherwise; the tables have a folder each.
-        spark.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", LISTING_TASKS)
+        for key, value in DELTA_CONF.items():
+            spark.conf.set(key, value)
 
     def keep_up(self, table: Table) -> Upkept:
         """Do all that a table needs."""

@@ -73,16 +73,29 @@ def write_batch(batch: Batch, tables: Tables) -> None:
     if batch.has("deleted"):
         _delete_markers(batch, tables)
     markers = tables.read(LOG_DIR_INVENTORY)
-    log_dir_parts = scans.replicas_parts(batch.of("replicas"), markers)
-    topic_parts = scans.topic_parts(batch.of("topic"), markers)
-    log_dirs = scans.whole_log_dirs(log_dir_parts)
-    whole_scans = scans.whole_scans(topic_parts, scans.scan_ends(batch.of("scan"), markers))
-    if batch.has("topic", "scan"):
-        _merge_partitions(topic_parts, whole_scans, tables)
-    scanned = scans.last_whole_scans(markers, whole_scans)
-    _merge_replicas(batch, placements.listed_replicas(log_dir_parts), log_dirs, scanned, tables)
-    if batch.has("replicas", "scan"):
-        _merge_markers(scans.marker_rows(log_dirs, whole_scans), tables)
+    # Each is asked for several times, and read from the JSON of a whole fleet.
+    with (
+        _held(scans.replicas_parts(batch.of("replicas"), markers)) as log_dir_parts,
+        _held(scans.topic_parts(batch.of("topic"), markers)) as topic_parts,
+    ):
+        log_dirs = scans.whole_log_dirs(log_dir_parts)
+        whole_scans = scans.whole_scans(topic_parts, scans.scan_ends(batch.of("scan"), markers))
+        if batch.has("topic", "scan"):
+            _merge_partitions(topic_parts, whole_scans, tables)
+        scanned = scans.last_whole_scans(markers, whole_scans)
+        _merge_replicas(batch, placements.listed_replicas(log_dir_parts), log_dirs, scanned, tables)
+        if batch.has("replicas", "scan"):
+            _merge_markers(scans.marker_rows(log_dirs, whole_scans), tables)
+
+
+@contextmanager
+def _held(frame: DataFrame) -> Iterator[DataFrame]:
+    """Keep the rows of a frame from its first use to the end of the block."""
+    held = frame.persist()
+    try:
+        yield held
+    finally:
+        held.unpersist()
 
 
 def _write_rejected(batch: Batch, tables: Tables) -> None:
@@ -104,7 +117,7 @@ def _merge_partitions(parts: DataFrame, whole_scans: DataFrame, tables: Tables) 
     stored = tables.read(TOPIC_STATE)
     changed = partitions.changed_partitions(partitions.partition_rows(parts), stored)
     gone = partitions.gone_partitions(stored, parts, whole_scans)
-    with _flagged(changed, gone) as rows:
+    with _held(_flagged(changed, gone)) as rows:
         if not rows.isEmpty():
             is_newer = "s.inventory_at_ms > t.inventory_at_ms"
             tables.merge(
@@ -115,16 +128,15 @@ def _merge_partitions(parts: DataFrame, whole_scans: DataFrame, tables: Tables) 
 def _merge_replicas(batch: Batch, listed: DataFrame, log_dirs: DataFrame, scanned: DataFrame, tables: Tables) -> None:
     states = brokers.after_tombstones(batch.of("state"), batch.of("deleted")).select("record")
     judged = replicas.judged_brokers(tables.read(BROKER_STATE).select("record").unionByName(states))
-    known = placements.placements(tables.read(REPLICA_STATE), listed, log_dirs)
-    changed = replicas.changes(replicas.derive(known, tables.read(TOPIC_STATE), judged, scanned)).persist()
-    try:
+    stored = tables.read(REPLICA_STATE)
+    known, keys = placements.placements(stored, listed, log_dirs), placements.keys(stored, listed)
+    derived = replicas.derive(known, keys, tables.read(TOPIC_STATE), judged, scanned)
+    with _held(replicas.changes(derived)) as changed:
         places = changed.select("cluster", "broker").distinct().limit(MOST_BROKERS_NAMED + 1).collect()
         if places:
             condition = f"{same_key(REPLICA_STATE)} AND {_only(places)}"
             is_no_older = "coalesce(s.inventory_at_ms, -1) >= coalesce(t.inventory_at_ms, -1)"
             tables.merge(REPLICA_STATE, changed, condition, lambda merge: _replaced(merge, REPLICA_STATE, is_no_older))
-    finally:
-        changed.unpersist()
 
 
 def _only(places: Sequence[Row]) -> str:
@@ -145,9 +157,8 @@ def _merge_markers(rows: DataFrame, tables: Tables) -> None:
     )
 
 
-@contextmanager
-def _flagged(changed: DataFrame, gone: DataFrame) -> Iterator[DataFrame]:
-    """Hold rows to write and keys to delete as one frame, told apart by ``is_gone``; of each key the newest word.
+def _flagged(changed: DataFrame, gone: DataFrame) -> DataFrame:
+    """Return rows to write and keys to delete as one frame, told apart by ``is_gone``; of each key the newest word.
 
     A batch may have several scans: one that lists a partition, and a later one that does not.
     """
@@ -156,11 +167,7 @@ def _flagged(changed: DataFrame, gone: DataFrame) -> Iterator[DataFrame]:
     )
     age = F.struct("inventory_at_ms", ~F.col("is_gone"))
     newest = rows.groupBy(*TOPIC_STATE.key).agg(F.max_by(F.struct("*"), age).alias("newest"))
-    held = newest.select("newest.*").persist()
-    try:
-        yield held
-    finally:
-        held.unpersist()
+    return newest.select("newest.*")
 
 
 def _replaced(merge: Any, table: Table, is_newer: str) -> Any:
