@@ -1,0 +1,100 @@
+"""kafka-python's connections, made to say why they failed: its clients only say that they had no success."""
+
+import re
+import ssl
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kafka.errors import KafkaConnectionError
+from kafka.net.compat import KafkaNetClient
+from kafka.net.connection import KafkaConnection
+from kafka.net.manager import KafkaConnectionManager
+from kafka.net.selector import NetworkSelector
+
+from logdirwatch.errors import UserError
+
+# What OpenSSL says, and the alerts of a broker's JSSE that it passes on -> what to look at.
+_HINTS = {
+    "verify failed: certificate has expired": "the broker's certificate is out of date",
+    "verify failed: .* mismatch": "the broker's certificate is for another host name",
+    "certificate verify failed": "is ssl.truststore.location the authority of the broker's certificate?",
+    "alert (certificate required|bad certificate)": "the broker wants a certificate: see ssl.keystore.location",
+    "alert (certificate|unknown ca)": (
+        "the broker refuses the certificate of ssl.keystore.location: it is out of date, or signed by a stranger"
+    ),
+    "EOF occurred in violation|wrong version number|record layer failure": (
+        "is there TLS at that port? See security.protocol"
+    ),
+}
+
+
+class _Remembering(KafkaConnectionManager):  # type: ignore[misc]
+    """A connection manager that keeps the last failure of a connection; None while the last attempt worked."""
+
+    failure: Exception | None = None
+
+    async def _connect(self, node: Any, conn: KafkaConnection, **options: Any) -> None:
+        await super()._connect(node, conn, **options)
+        failed = conn.init_future.failed()
+        self.failure = told(conn, conn.init_future.exception) if failed else None
+
+
+class Network(KafkaNetClient):  # type: ignore[misc]
+    """What a client of kafka-python takes as ``kafka_client``."""
+
+    def __init__(self, **configs: Any) -> None:
+        net = NetworkSelector(**configs)
+        super().__init__(net, _Remembering(net, **configs))
+
+    @property
+    def failure(self) -> Exception | None:
+        """Why the last attempt to connect failed."""
+        failure: Exception | None = self._manager.failure
+        return failure
+
+
+def told(connection: KafkaConnection, error: Exception) -> Exception:
+    """Return why a connection failed, with what to look at."""
+    text = str(error).removeprefix(f"{type(error).__name__}: ")
+    hint = next((hint for pattern, hint in _HINTS.items() if re.search(pattern, text)), None)
+    if hint is None and isinstance(error, KafkaConnectionError):
+        hint = _silent_refusal(connection)
+    return error if hint is None else KafkaConnectionError(f"{text}: {hint}")
+
+
+def _silent_refusal(connection: KafkaConnection) -> str | None:
+    """Return what to look at when a broker hung up before the first answer: it seldom says why.
+
+    A refusal of credentials and the end of the connection arrive together, and kafka-python reports the latter.
+    """
+    if connection.parser is None or not connection.init_future.failed():
+        return None
+    return (
+        "while authenticating: are the credentials right?"
+        if connection.sasl_enabled
+        else "before its first answer: does that port want TLS or a password? See security.protocol"
+    )
+
+
+def check_stores(arguments: Mapping[str, Any]) -> None:
+    """Read the certificates and the key that kafka-python is going to read at every connection.
+
+    Raises UserError naming the property whose file cannot be read.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if authority := arguments.get("ssl_cafile"):
+        _read("ssl.truststore.location", authority, lambda: context.load_verify_locations(authority))
+    if store := arguments.get("ssl_certfile"):
+        # Without a password OpenSSL would ask the terminal for it.
+        password = arguments.get("ssl_password") or ""
+        _read("ssl.keystore.location", store, lambda: context.load_cert_chain(store, password=password))
+
+
+def _read(key: str, path: str, load: Callable[[], None]) -> None:
+    try:
+        load()
+    except ssl.SSLError:
+        what = "no certificates in PEM" if "trust" in key else "no key in PEM that ssl.key.password opens"
+        raise UserError(f"Kafka client property {key}: {path}: {what}", exit_code=2) from None
+    except OSError as error:
+        raise UserError(f"Kafka client property {key}: {path}: {error.strerror}", exit_code=2) from None
