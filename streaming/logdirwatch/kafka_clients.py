@@ -11,7 +11,7 @@ from kafka.errors import AuthorizationError, KafkaError, KafkaTimeoutError
 
 from logdirwatch import kafka_properties
 from logdirwatch.errors import UserError
-from logdirwatch.kafka_network import Network, check_stores
+from logdirwatch.kafka_network import Network, with_stores
 from logdirwatch.settings import KafkaSettings
 
 CONNECT_TIMEOUT_MS = 10_000
@@ -30,9 +30,7 @@ def quiet_client_logs() -> None:
 
 def python_arguments(settings: KafkaSettings) -> dict[str, Any]:
     """Return kafka-python's arguments for a cluster; UserError names a property that is wrong, or whose file is."""
-    arguments = kafka_properties.python_arguments(settings.bootstrap_servers, settings.client)
-    check_stores(arguments)
-    return arguments
+    return with_stores(kafka_properties.python_arguments(settings.bootstrap_servers, settings.client))
 
 
 def spark_options(settings: KafkaSettings) -> dict[str, str]:

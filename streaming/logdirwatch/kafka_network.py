@@ -1,5 +1,6 @@
 """kafka-python's connections, made to say why they failed: its clients only say that they had no success."""
 
+import os
 import re
 import ssl
 from collections.abc import Callable, Mapping
@@ -26,6 +27,10 @@ _HINTS = {
         "is there TLS at that port? See security.protocol"
     ),
 }
+
+NO_AUTHORITY = "no certificates in PEM"
+NO_KEY = "no key with its certificate in PEM that ssl.key.password opens"
+_AS_PEM = ("ssl_ca_pem", "ssl_cert_pem", "ssl_key_pem")
 
 
 class _Remembering(KafkaConnectionManager):  # type: ignore[misc]
@@ -76,25 +81,44 @@ def _silent_refusal(connection: KafkaConnection) -> str | None:
     )
 
 
-def check_stores(arguments: Mapping[str, Any]) -> None:
-    """Read the certificates and the key that kafka-python is going to read at every connection.
+def with_stores(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return kafka-python's arguments, with a context where certificates or a key are given as PEM and not as files.
 
-    Raises UserError naming the property whose file cannot be read.
+    Certificates and key are read here, as kafka-python is going to read the files at every connection. Raises UserError
+    naming the property that cannot be read.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    if authority := arguments.get("ssl_cafile"):
-        _read("ssl.truststore.location", authority, lambda: context.load_verify_locations(authority))
+    context.check_hostname = arguments.get("ssl_check_hostname", True)
+    rest = {key: value for key, value in arguments.items() if key not in _AS_PEM}
+    # Without a password OpenSSL would ask the terminal for it.
+    password = arguments.get("ssl_password") or ""
+    if path := arguments.get("ssl_cafile"):
+        _read(f"ssl.truststore.location: {path}", NO_AUTHORITY, lambda: context.load_verify_locations(path))
+    elif pem := arguments.get("ssl_ca_pem"):
+        _read("ssl.truststore.certificates", NO_AUTHORITY, lambda: context.load_verify_locations(cadata=pem))
+    else:
+        context.load_default_certs()
     if store := arguments.get("ssl_certfile"):
-        # Without a password OpenSSL would ask the terminal for it.
-        password = arguments.get("ssl_password") or ""
-        _read("ssl.keystore.location", store, lambda: context.load_cert_chain(store, password=password))
+        _read(f"ssl.keystore.location: {store}", NO_KEY, lambda: context.load_cert_chain(store, password=password))
+    elif own := [arguments[key] for key in ("ssl_key_pem", "ssl_cert_pem") if key in arguments]:
+        own_pem = "\n".join((*own, ""))
+        where = "ssl.keystore.key, ssl.keystore.certificate.chain"
+        _read(where, NO_KEY, lambda: _load_pem(context, own_pem, password))
+    return {**rest, "ssl_context": context} if len(rest) < len(arguments) else rest
 
 
-def _read(key: str, path: str, load: Callable[[], None]) -> None:
+def _read(where: str, otherwise: str, load: Callable[[], None]) -> None:
     try:
         load()
-    except ssl.SSLError:
-        what = "no certificates in PEM" if "trust" in key else "no key in PEM that ssl.key.password opens"
-        raise UserError(f"Kafka client property {key}: {path}: {what}", exit_code=2) from None
+    except (ssl.SSLError, ValueError):
+        raise UserError(f"Kafka client property {where}: {otherwise}", exit_code=2) from None
     except OSError as error:
-        raise UserError(f"Kafka client property {key}: {path}: {error.strerror}", exit_code=2) from None
+        raise UserError(f"Kafka client property {where}: {error.strerror}", exit_code=2) from None
+
+
+def _load_pem(context: ssl.SSLContext, pem: str, password: str) -> None:
+    """Load a certificate chain and its key, which OpenSSL takes from a file only: from one that lies in memory."""
+    with open(os.memfd_create("key"), "wb") as file:  # noqa: PTH123 - it has no path
+        file.write(pem.encode())
+        file.flush()
+        context.load_cert_chain(f"/proc/self/fd/{file.fileno()}", password=password)
