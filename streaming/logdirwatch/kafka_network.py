@@ -64,7 +64,7 @@ def told(connection: KafkaConnection, error: Exception) -> Exception:
     hint = next((hint for pattern, hint in _HINTS.items() if re.search(pattern, text)), None)
     if hint is None and isinstance(error, KafkaConnectionError):
         hint = _silent_refusal(connection)
-    return error if hint is None else KafkaConnectionError(f"{text}: {hint}")
+    return error if hint is None else KafkaConnectionError(f"{text}; {hint}")
 
 
 def _silent_refusal(connection: KafkaConnection) -> str | None:
@@ -75,9 +75,9 @@ def _silent_refusal(connection: KafkaConnection) -> str | None:
     if connection.parser is None or not connection.init_future.failed():
         return None
     return (
-        "while authenticating: are the credentials right?"
+        "that was while authenticating: are the credentials right?"
         if connection.sasl_enabled
-        else "before its first answer: does that port want TLS or a password? See security.protocol"
+        else "that was before its first answer: does that port want TLS or a password? See security.protocol"
     )
 
 
