@@ -23,7 +23,7 @@ _HINTS = {
     "alert (certificate|unknown ca)": (
         "the broker refuses the certificate of ssl.keystore.location: it is out of date, or signed by a stranger"
     ),
-    "EOF occurred in violation|wrong version number|record layer failure": (
+    "EOF occurred in violation|Handshake failed: .*reset by peer|wrong version number|record layer failure": (
         "is there TLS at that port? See security.protocol"
     ),
 }
