@@ -26,6 +26,7 @@ _HINTS = {
     "EOF occurred in violation|Handshake failed: .*reset by peer|wrong version number|record layer failure": (
         "is there TLS at that port? See security.protocol"
     ),
+    "Invalid frame length": "is there TLS, or no Kafka at all, at that port? See security.protocol",
 }
 
 NO_AUTHORITY = "no certificates in PEM"

@@ -119,6 +119,11 @@ class Connection:
             False,
             "is there TLS at that port? See security.protocol",
         ),
+        (
+            "Invalid frame length: 352518912",
+            False,
+            "is there TLS, or no Kafka at all, at that port? See security.protocol",
+        ),
         ("socket disconnected", True, "that was while authenticating: are the credentials right?"),
         (
             "socket disconnected",
