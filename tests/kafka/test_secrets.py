@@ -18,6 +18,7 @@ from deltalake import DeltaTable
 from logdirwatch import kafka_clients
 from logdirwatch.demo.services import Service
 from logdirwatch.local import ports
+from logdirwatch.local.config import INTERPRETED
 from logdirwatch.model import topics
 from tests.kafka.acls import run_tool
 from tests.kafka.collecting import COMMAND
@@ -31,6 +32,8 @@ from tests.unit.report.builders import alert
 pytestmark = pytest.mark.long
 
 DEADLINE_S = 120
+# Six queries start on two cores.
+STREAM_DEADLINE_S = 300
 # In letters and digits alone, so that no escaping hides one.
 SECRETS = {
     "telemetry": "Sesame4711telemetry",
@@ -107,7 +110,7 @@ def test_no_secret_shows_anywhere(watched, secured, tmp_path):
         at_ms = time.time_ns() // 1_000_000
         send(settings, [Message(topics.EVENTS, b"garbage", at_ms)])
         send_records(settings, topics.ALERTS, alert("a", 1))
-        stream.wait_for(lambda: stream.rows("broker_state"), "the tables written")
+        stream.wait_for(lambda: stream.rows("broker_state"), "the tables written", STREAM_DEADLINE_S)
         stream.wait_for(lambda: "receiver away" in log_of(parts["notify"]), "notify to fail")
         console = service("console", stream, tmp_path)
         running.callback(console.start().stop)
@@ -144,7 +147,9 @@ def contents(secured, receiver, at):
             "fleet_trigger": "1 second",
             "stop_timeout_ms": 1_000,
             "driver_java_options": "-XX:TieredStopAtLevel=1",
+            "shuffle_partitions": 1,
             "extra": {
+                **INTERPRETED,
                 "spark.ui.enabled": "true",
                 "spark.ui.port": str(at["ui"]),
                 "spark.sql.maxPlanStringLength": "1000000",
