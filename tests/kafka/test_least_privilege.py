@@ -220,6 +220,7 @@ def notifying(secured, folder):
         notify = {
             "receivers": {"ops": {"urls": [f"json://127.0.0.1:{receiver.port}?rate=0"]}},
             "group_wait_ms": 200,
+            "group_interval_ms": 200,
             "heartbeat": {"timeout_ms": 0},
         }
         config = configured(folder / "notify.yaml", secured, "notifier", notify=notify)
