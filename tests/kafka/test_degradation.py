@@ -81,12 +81,12 @@ def make_stream(watched, tmp_path):
 def test_alerts_flow_while_the_tables_are_away_and_the_tables_follow(make_stream):
     stream = make_stream()
     send(stream.settings, [sample(1)])
-    stream.wait_for(lambda: stream.rows("broker_state"), "the tables written")
+    stream.wait_for(lambda: stream.rows("broker_state"), "the tables written", DEADLINE_S)
     tables = Path(stream.settings.tables_path)
     away = tables.rename(tables.with_name("away"))
     tables.write_text("no folder")
     send(stream.settings, [sample(1, error_code=56)])
-    stream.wait_for(lambda: firing(stream, "log_dir_offline", lane="stateful"), "the alert without tables")
+    stream.wait_for(lambda: firing(stream, "log_dir_offline", lane="stateful"), "the alert without tables", DEADLINE_S)
     stream.wait_for(lambda: "query.failed" in log_of(stream), "the query that writes tables to fail", DEADLINE_S)
     assert "query=store" in next(line for line in log_of(stream).splitlines() if "query.failed" in line)
     tables.unlink()
@@ -120,7 +120,7 @@ def test_collector_and_stream_outlive_the_telemetry_cluster(make_cluster, make_s
     cluster = make_cluster(brokers=1, log_dirs=2)
     stream = make_stream(load(cluster.config_path), queries=("fast_lane", "detect"))
     with collector_of(cluster, tmp_path) as collector:
-        stream.wait_for(lambda: ("test", 0) in stream.states(), "the broker judged")
+        stream.wait_for(lambda: ("test", 0) in stream.states(), "the broker judged", DEADLINE_S)
         with telemetry_dead(cluster):
             collector.says("telemetry cluster away")
             cluster.break_log_dir(0, 1)
@@ -164,7 +164,7 @@ def test_a_burst_of_ten_times_the_usual_rate_is_judged_and_stored_whole(make_str
 def test_what_retention_took_before_it_was_read_is_said_with_its_range_and_the_stream_goes_on(make_stream):
     stream = make_stream(queries=("detect",))
     send(stream.settings, [sample(0)])
-    stream.wait_for(stream.states, "the broker judged")
+    stream.wait_for(stream.states, "the broker judged", DEADLINE_S)
     assert stream.stop() == 0
     send(stream.settings, [sample(0) for _ in range(20)])
     delete_before(stream.settings, topics.METRICS, 0, 15)
@@ -189,8 +189,8 @@ def delete_before(settings, topic, partition, offset):
 def test_a_topic_that_was_deleted_and_made_again_is_read_on_and_what_was_passed_over_is_said(make_stream):
     stream = make_stream(queries=("detect", "store"))
     send(stream.settings, [sample(0) for _ in range(50)])
-    stream.wait_for(stream.states, "the broker judged")
-    stream.wait_for(lambda: stream.rows("broker_state"), "the tables written")
+    stream.wait_for(stream.states, "the broker judged", DEADLINE_S)
+    stream.wait_for(lambda: stream.rows("broker_state"), "the tables written", DEADLINE_S)
     with kafka_clients.admin(stream.settings.telemetry) as admin:
         admin.delete_topics([topics.METRICS])
         wait_until(lambda: topics.METRICS not in admin.list_topics(), DEADLINE_S, "the topic to be gone")

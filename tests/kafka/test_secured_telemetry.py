@@ -19,6 +19,7 @@ from tests.support.waiting import wait_until
 from tests.unit.notify.receivers import receiving
 
 DEADLINE_S = 120
+STREAM_DEADLINE_S = 300
 BROKEN = 1
 
 
@@ -66,11 +67,11 @@ def test_a_directory_that_fails_becomes_an_alert_over_tls(cluster, watched, secu
     try:
         for part in parts:
             part.start()
-        stream.wait_for(lambda: ("test", BROKEN) in stream.states(), "the broker judged")
+        stream.wait_for(lambda: ("test", BROKEN) in stream.states(), "the broker judged", STREAM_DEADLINE_S)
         cluster.break_log_dir(BROKEN, 0)
-        stream.wait_for(lambda: {"fast", "stateful"} <= lanes(stream), "the alert of both lanes")
-        stream.wait_for(lambda: "log_dir_offline" in str(receiver.bodies), "the receiver to be told")
-        stream.wait_for(lambda: stream.rows("broker_state"), "the tables to be written")
+        stream.wait_for(lambda: {"fast", "stateful"} <= lanes(stream), "the alert of both lanes", STREAM_DEADLINE_S)
+        stream.wait_for(lambda: "log_dir_offline" in str(receiver.bodies), "the receiver to be told", STREAM_DEADLINE_S)
+        stream.wait_for(lambda: stream.rows("broker_state"), "the tables to be written", STREAM_DEADLINE_S)
         commands = [["alerts", "--json"], ["status"], ["topics", "create"], ["topics", "list"]]
         said = {" ".join(words): run(stream.config, *words) for words in commands}
     finally:
