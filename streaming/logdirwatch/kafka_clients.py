@@ -7,11 +7,11 @@ from typing import Any
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.consumer.fetcher import ConsumerRecord
-from kafka.errors import KafkaError
-from kafka.net.compat import KafkaNetClient
+from kafka.errors import AuthorizationError, KafkaError, KafkaTimeoutError
 
 from logdirwatch import kafka_properties
 from logdirwatch.errors import UserError
+from logdirwatch.kafka_network import Network, with_stores
 from logdirwatch.settings import KafkaSettings
 
 CONNECT_TIMEOUT_MS = 10_000
@@ -29,8 +29,8 @@ def quiet_client_logs() -> None:
 
 
 def python_arguments(settings: KafkaSettings) -> dict[str, Any]:
-    """Return kafka-python's arguments for a cluster; UserError names a property that cannot be translated."""
-    return kafka_properties.python_arguments(settings.bootstrap_servers, settings.client)
+    """Return kafka-python's arguments for a cluster; UserError names a property that is wrong, or whose file is."""
+    return with_stores(kafka_properties.python_arguments(settings.bootstrap_servers, settings.client))
 
 
 def spark_options(settings: KafkaSettings) -> dict[str, str]:
@@ -126,6 +126,18 @@ def follow(settings: KafkaSettings, topic: str, from_beginning: bool) -> Iterato
                 yield from records
 
 
+def partitions_of(client: KafkaConsumer, topic: str) -> list[TopicPartition]:
+    """Return the partitions of a topic; UserError when there is none to see, KafkaError when nobody answers."""
+    numbers = client.partitions_for_topic(topic)
+    if not numbers:
+        servers = ",".join(client.config["bootstrap_servers"])
+        raise UserError(
+            f"topic {topic} does not exist on {servers} or may not be seen by this user; make it with: logdirwatch "
+            "topics create, or grant Read (docs/security.md)"
+        )
+    return [TopicPartition(topic, number) for number in sorted(numbers)]
+
+
 def latest_by_key(records: Iterable[ConsumerRecord]) -> dict[bytes, ConsumerRecord]:
     """Return the last record of every key, as compaction keeps it: a key whose last record is a tombstone is gone."""
     latest: dict[bytes, ConsumerRecord] = {}
@@ -151,7 +163,11 @@ def write(settings: KafkaSettings, topic: str, records: Iterable[tuple[str, byte
 
 
 def unreachable(settings: KafkaSettings, error: BaseException) -> UserError:
-    """Return the one line that says that a cluster cannot be asked."""
+    """Return the one line that says that a cluster cannot be asked, or refuses to answer."""
+    if isinstance(error, AuthorizationError):
+        return UserError(
+            f"Kafka at {settings.bootstrap_servers} refuses: {one_line(error)}; an ACL is missing, see docs/security.md"
+        )
     return UserError(f"Kafka at {settings.bootstrap_servers} cannot be reached: {one_line(error)}")
 
 
@@ -164,31 +180,32 @@ def one_line(error: BaseException) -> str:
 
 
 def _connected(make: Callable[..., Any], arguments: dict[str, Any]) -> Any:
-    """Make a client; kafka-python leaves the thread and the connections of one that cannot connect behind."""
-    made: list[KafkaNetClient] = []
+    """Make a client, or raise why none of its connections came about.
 
-    def network(**configs: Any) -> KafkaNetClient:
-        made.append(KafkaNetClient(**configs))
+    kafka-python leaves the thread and the connections of one that cannot connect behind.
+    """
+    made: list[Network] = []
+
+    def network(**configs: Any) -> Network:
+        made.append(Network(**configs))
         return made[-1]
 
     try:
         return make(**arguments, kafka_client=network)
-    except BaseException:
+    except BaseException as error:
+        failures = [client.failure for client in made if client.failure is not None]
         for client in made:
             client.close()
+        if failures and isinstance(error, KafkaTimeoutError):
+            raise failures[-1] from error
         raise
 
 
 def _partitions(settings: KafkaSettings, client: KafkaConsumer, topic: str) -> list[TopicPartition]:
     try:
-        numbers = client.partitions_for_topic(topic)
+        return partitions_of(client, topic)
     except KafkaError as error:
         raise unreachable(settings, error) from None
-    if not numbers:
-        raise UserError(
-            f"topic {topic} does not exist on {settings.bootstrap_servers}; make it with: logdirwatch topics create"
-        )
-    return [TopicPartition(topic, number) for number in sorted(numbers)]
 
 
 def _start_at(client: KafkaConsumer, offsets: dict[TopicPartition, int]) -> None:

@@ -51,7 +51,8 @@ def _hostname_check(key: str, value: str) -> bool:
 
 
 # Kafka's name -> (kafka-python's name, how its value reads). A PEM store holds what kafka-python calls cafile or
-# certfile; a PEM key store holds the private key too (KIP-651).
+# certfile; a PEM key store holds the private key too (KIP-651). What is given as PEM itself has no name there, so
+# ``kafka_network.with_stores`` makes an SSL context of it.
 _TRANSLATIONS: dict[str, tuple[str | None, Callable[[str, str], Any]]] = {
     "client.id": ("client_id", _text),
     "client.dns.lookup": ("client_dns_lookup", _text),
@@ -61,8 +62,11 @@ _TRANSLATIONS: dict[str, tuple[str | None, Callable[[str, str], Any]]] = {
     "sasl.password": ("sasl_plain_password", _text),
     "sasl.kerberos.service.name": ("sasl_kerberos_service_name", _text),
     "ssl.truststore.location": ("ssl_cafile", _text),
+    "ssl.truststore.certificates": ("ssl_ca_pem", _text),
     "ssl.truststore.type": (None, _one_of("PEM")),
     "ssl.keystore.location": ("ssl_certfile", _text),
+    "ssl.keystore.certificate.chain": ("ssl_cert_pem", _text),
+    "ssl.keystore.key": ("ssl_key_pem", _text),
     "ssl.keystore.type": (None, _one_of("PEM")),
     "ssl.key.password": ("ssl_password", _text),
     "ssl.endpoint.identification.algorithm": ("ssl_check_hostname", _hostname_check),
@@ -103,7 +107,7 @@ def spark_options(bootstrap_servers: str, client: Mapping[str, str]) -> dict[str
     arguments = python_arguments(bootstrap_servers, client)
     options = {f"kafka.{key}": value for key, value in client.items() if key not in ("sasl.username", "sasl.password")}
     for store in ("truststore", "keystore"):
-        if f"ssl.{store}.location" in client:
+        if any(key.startswith(f"ssl.{store}.") for key in client):
             options.setdefault(f"kafka.ssl.{store}.type", "PEM")
     if "sasl_plain_username" in arguments and _JAAS_KEY not in client:
         options[f"kafka.{_JAAS_KEY}"] = _jaas_config(arguments)

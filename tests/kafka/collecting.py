@@ -34,10 +34,12 @@ def run(config: Path, *arguments: str, deadline_s: float = DEADLINE_S) -> subpro
     return subprocess.run(command, capture_output=True, text=True, timeout=deadline_s, check=False)
 
 
-def write_config(path: Path, telemetry: str, bootstrap_servers: str, *, client=None, **collect) -> Path:
+def write_config(
+    path: Path, telemetry: str, bootstrap_servers: str, *, client=None, telemetry_client=None, **collect
+) -> Path:
     """Write a configuration of one cluster named ``test``."""
     content = {
-        "telemetry": {"bootstrap_servers": telemetry},
+        "telemetry": {"bootstrap_servers": telemetry, "client": telemetry_client or {}},
         "clusters": {"test": {"bootstrap_servers": bootstrap_servers, "client": client or {}}},
         "collect": collect,
     }

@@ -18,7 +18,16 @@ from logdirwatch.settings import Settings
 # The jars stay between runs: downloading them is no part of what is tested.
 JARS_HOME = Path(os.environ.get("LOGDIRWATCH_HOME", Path(__file__).parents[2] / ".logdirwatch")).absolute()
 
-STREAMS = {"test_demo.py", "test_pipeline.py", "test_recommend_stream.py", "test_stream.py"}
+STREAMS = {
+    "test_degradation.py",
+    "test_demo.py",
+    "test_least_privilege.py",
+    "test_pipeline.py",
+    "test_recommend_stream.py",
+    "test_secrets.py",
+    "test_secured_telemetry.py",
+    "test_stream.py",
+}
 
 
 class _StreamsApart(LoadScopeScheduling):

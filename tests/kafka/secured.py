@@ -1,22 +1,37 @@
-"""One broker that asks who you are: an authorizer, and listeners for nobody, for a name and password, and for TLS."""
+"""One broker that asks who you are: an authorizer, and a listener for each way of saying it."""
 
-import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from kafka.admin import ScramMechanism, UserScramCredentialUpsertion
+
 from logdirwatch import kafka_clients
 from logdirwatch.errors import UserError
 from logdirwatch.local import config, jvm, ports, processes
 from logdirwatch.settings import KafkaSettings
+from tests.kafka.certificates import Authority
 from tests.support.waiting import wait_until
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 PASSWORD = 'se"cret\\x'
-STORE_PASSWORD = "changeit"
+KEY_PASSWORD = "key-secret"
+BEGIN_CERTIFICATE = "-----BEGIN CERTIFICATE"
+USERS = ("admin", "watcher", "collector", "stream", "reader", "decider", "notifier", "maker")
 HEAP_MIB = 256
 DEADLINE_S = 60
+# Name of a listener -> its protocol.
+LISTENERS = {
+    "OPEN": "PLAINTEXT",
+    "SASL": "SASL_PLAINTEXT",
+    "TLS": "SSL",
+    "SASL_TLS": "SASL_SSL",
+    "MUTUAL": "SSL",
+    "EXPIRED": "SSL",
+    "CONTROLLER": "SASL_PLAINTEXT",
+}
 
 
 @dataclass(frozen=True)
@@ -26,38 +41,73 @@ class Secured:
     open: str
     sasl: str
     tls: str
-    certificate: Path
+    sasl_tls: str
+    mutual: str
+    expired: str
+    authority: Authority
+    folder: Path
 
     def client(self, user: str, password: str = PASSWORD) -> dict[str, str]:
         """Return the client properties of a user of the SASL listener."""
         return {
             "security.protocol": "SASL_PLAINTEXT",
             "sasl.mechanism": "PLAIN",
-            "sasl.jaas.config": _login(username=user, password=password),
+            "sasl.jaas.config": _login(PLAIN, username=user, password=password),
+        }
+
+    def sasl_tls_client(self, user: str, password: str = PASSWORD) -> dict[str, str]:
+        """Return the client properties of a user of the listener that wants SCRAM over TLS."""
+        return {
+            **self.tls_client,
+            "security.protocol": "SASL_SSL",
+            "sasl.mechanism": "SCRAM-SHA-512",
+            "sasl.jaas.config": _login(SCRAM, username=user, password=password),
         }
 
     @property
     def tls_client(self) -> dict[str, str]:
         """Return the client properties of the TLS listener."""
-        return {"security.protocol": "SSL", "ssl.truststore.location": str(self.certificate)}
+        return {"security.protocol": "SSL", "ssl.truststore.location": str(self.authority.certificate)}
+
+    def mutual_client(self, user: str, password: str = KEY_PASSWORD, *, is_expired: bool = False) -> dict[str, str]:
+        """Return the client properties of the listener that wants a certificate; the password is its key's."""
+        store = self.authority.issue(user, password=password, is_expired=is_expired)
+        return {**self.tls_client, "ssl.keystore.location": str(store), "ssl.key.password": password}
+
+    def mutual_client_as_pem(self, user: str) -> dict[str, str]:
+        """Return the same with everything in the properties themselves, as an environment without files has it."""
+        key, begin, chain = self.authority.issue(user, password=KEY_PASSWORD).read_text().partition(BEGIN_CERTIFICATE)
+        return {
+            "security.protocol": "SSL",
+            "ssl.truststore.certificates": self.authority.certificate.read_text(),
+            "ssl.keystore.key": key,
+            "ssl.keystore.certificate.chain": begin + chain,
+            "ssl.key.password": KEY_PASSWORD,
+        }
+
+    @property
+    def admin(self) -> KafkaSettings:
+        """How to reach the broker as the one who may do everything."""
+        return KafkaSettings(bootstrap_servers=self.sasl, client=self.client("admin"))
 
 
 @contextmanager
 def secured_broker(folder: Path, jars_home: Path) -> Iterator[Secured]:
     """Start the broker, wait until it serves, and kill it at the end."""
     kafka, _ = jvm.plain_jvm(jars_home)
-    numbers = ports.free_ports(4)
-    certificate = _make_certificate(folder, Path(kafka.java).parent / "keytool")
+    numbers = dict(zip(LISTENERS, ports.free_ports(len(LISTENERS)), strict=True))
+    authority = Authority(folder, "authority")
     properties = folder / "server.properties"
-    properties.write_text(_properties(folder, numbers))
+    properties.write_text(_properties(folder, numbers, authority))
     jvm.run_tool(jvm.format_command(kafka, config.new_cluster_id(), properties))
     command = [*kafka.command(HEAP_MIB, broker=True), jvm.BROKER, str(properties)]
-    secured = Secured(*(f"127.0.0.1:{number}" for number in numbers[:3]), certificate)
+    places = {name.lower(): f"127.0.0.1:{port}" for name, port in numbers.items() if name != "CONTROLLER"}
+    secured = Secured(**places, authority=authority, folder=folder)
     with ExitStack() as clean_up:
         process = processes.spawn(command, folder / "server.log")
         clean_up.callback(lambda: processes.kill([process]))
-        settings = KafkaSettings(bootstrap_servers=secured.sasl, client=secured.client("admin"))
-        wait_until(lambda: _serves(settings), DEADLINE_S, f"the secured broker; see {folder / 'server.log'}")
+        wait_until(lambda: _serves(secured.admin), DEADLINE_S, f"the secured broker; see {folder / 'server.log'}")
+        add_scram_users(secured.admin, dict.fromkeys(USERS, PASSWORD))
         yield secured
 
 
@@ -69,32 +119,32 @@ def _serves(settings: KafkaSettings) -> bool:
         return False
 
 
-def _login(**options: str) -> str:
+def add_scram_users(settings: KafkaSettings, passwords: dict[str, str]) -> None:
+    """Let users in by SCRAM, or change their passwords."""
+    made = [UserScramCredentialUpsertion(user, ScramMechanism.SCRAM_SHA_512, one) for user, one in passwords.items()]
+    with kafka_clients.admin(settings) as admin:
+        admin.alter_user_scram_credentials(made)
+        wait_until(
+            lambda: passwords.keys() <= admin.describe_user_scram_credentials().keys(), DEADLINE_S, "SCRAM users"
+        )
+
+
+def _login(module: str, **options: str) -> str:
     escaped = {key: value.replace("\\", "\\\\").replace('"', '\\"') for key, value in options.items()}
-    return f"{PLAIN} required " + " ".join(f'{key}="{value}"' for key, value in escaped.items()) + ";"
+    return f"{module} required " + " ".join(f'{key}="{value}"' for key, value in escaped.items()) + ";"
 
 
-def _make_certificate(folder: Path, keytool: Path) -> Path:
-    store = ["-keystore", str(folder / "broker.p12"), "-storepass", STORE_PASSWORD, "-alias", "broker"]
-    make = ["-genkeypair", "-keyalg", "RSA", "-dname", "CN=broker", "-ext", "SAN=ip:127.0.0.1", "-validity", "2"]
-    certificate = folder / "broker.pem"
-    subprocess.run([keytool, *make, *store], check=True, capture_output=True)
-    subprocess.run([keytool, "-exportcert", "-rfc", "-file", certificate, *store], check=True, capture_output=True)
-    return certificate
-
-
-def _properties(folder: Path, numbers: list[int]) -> str:
-    free, sasl, tls, controller = numbers
-    users = _login(username="admin", password=PASSWORD, user_admin=PASSWORD, user_watcher=PASSWORD)
-    names = {"OPEN": free, "SASL": sasl, "TLS": tls, "CONTROLLER": controller}
-    protocols = "OPEN:PLAINTEXT,SASL:SASL_PLAINTEXT,TLS:SSL,CONTROLLER:SASL_PLAINTEXT"
+def _properties(folder: Path, numbers: dict[str, int], authority: Authority) -> str:
+    known = {f"user_{user}": PASSWORD for user in USERS}
+    users = _login(PLAIN, username="admin", password=PASSWORD, **known)
+    places = {name: f"{name}://127.0.0.1:{port}" for name, port in numbers.items()}
     lines = {
         "node.id": 0,
         "process.roles": "broker,controller",
-        "controller.quorum.voters": f"0@127.0.0.1:{controller}",
-        "listeners": ",".join(f"{name}://127.0.0.1:{port}" for name, port in names.items()),
-        "advertised.listeners": ",".join(f"{n}://127.0.0.1:{p}" for n, p in names.items() if n != "CONTROLLER"),
-        "listener.security.protocol.map": protocols,
+        "controller.quorum.voters": f"0@127.0.0.1:{numbers['CONTROLLER']}",
+        "listeners": ",".join(places.values()),
+        "advertised.listeners": ",".join(place for name, place in places.items() if name != "CONTROLLER"),
+        "listener.security.protocol.map": ",".join(f"{name}:{protocol}" for name, protocol in LISTENERS.items()),
         "controller.listener.names": "CONTROLLER",
         "inter.broker.listener.name": "SASL",
         "sasl.mechanism.inter.broker.protocol": "PLAIN",
@@ -102,9 +152,15 @@ def _properties(folder: Path, numbers: list[int]) -> str:
         "sasl.enabled.mechanisms": "PLAIN",
         "listener.name.sasl.plain.sasl.jaas.config": users,
         "listener.name.controller.plain.sasl.jaas.config": users,
-        "ssl.keystore.location": folder / "broker.p12",
-        "ssl.keystore.password": STORE_PASSWORD,
-        "ssl.key.password": STORE_PASSWORD,
+        "listener.name.sasl_tls.sasl.enabled.mechanisms": "SCRAM-SHA-512",
+        "listener.name.sasl_tls.scram-sha-512.sasl.jaas.config": f"{SCRAM} required;",
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": authority.issue("broker"),
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": authority.certificate,
+        "listener.name.mutual.ssl.client.auth": "required",
+        "listener.name.expired.ssl.keystore.location": authority.issue("broker", is_expired=True),
+        "ssl.principal.mapping.rules": "RULE:^CN=(.*)$/$1/",
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "super.users": "User:admin",
         "log.dirs": folder / "logs",

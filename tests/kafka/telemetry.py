@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import yaml
 
 from logdirwatch import settings as configuration
@@ -18,6 +19,7 @@ from logdirwatch.demo.services import Service
 from logdirwatch.kafka_clients import admin, producer, read_all
 from logdirwatch.local.config import INTERPRETED
 from logdirwatch.model import topics
+from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.settings import Settings
 from tests.support.waiting import wait_until
 
@@ -55,6 +57,21 @@ def send(settings: Settings, messages: list[Message]) -> None:
         client.close(timeout=5)
 
 
+def send_records(settings: Settings, topic: str, *records: AlertRecord | ActionRecord) -> None:
+    """Write alerts or actions, keyed as the stream keys them, one after the other."""
+    client = producer(settings.telemetry, acks="all", delivery_timeout_ms=30_000, request_timeout_ms=10_000)
+    try:
+        for record in records:
+            client.send(topic, key=_key_of(record).encode(), value=msgspec.json.encode(record)).get(timeout=30)
+    finally:
+        client.close(timeout=5)
+
+
+def _key_of(record: AlertRecord | ActionRecord) -> str:
+    identity = getattr(record, "action_id", record.alert_id)
+    return identity if record.revision else f"{identity}/fast"
+
+
 @dataclass
 class Run:
     """The stream over a folder of its own: started, stopped, killed, and read."""
@@ -70,7 +87,7 @@ class Run:
         content = {
             "home": str(self.base.home_path),
             "default_cluster": "fallback",
-            "telemetry": {"bootstrap_servers": self.base.telemetry.bootstrap_servers},
+            "telemetry": self.base.telemetry.model_dump(),
             "tables": {"path": str(self.folder / "tables")},
             "checkpoints": {"path": str(self.folder / "checkpoints")},
             "detect": {"state_refresh_ms": 0, "silence_min_ms": 86_400_000},

@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import subprocess
 
 import pytest
 import yaml
@@ -10,8 +9,8 @@ import yaml
 from logdirwatch import kafka_clients, telemetry
 from logdirwatch import settings as configuration
 from logdirwatch.doctor.findings import CHECKS
-from logdirwatch.local import jvm
 from logdirwatch.settings import KafkaSettings, Settings
+from tests.kafka.acls import run_tool
 from tests.kafka.collecting import run
 from tests.kafka.conftest import JARS_HOME
 from tests.kafka.secured import secured_broker
@@ -19,7 +18,6 @@ from tests.kafka.telemetry import fresh_topics
 from tests.support.waiting import wait_until
 
 DEADLINE_S = 120
-ACL_TOOL = "org.apache.kafka.tools.AclCommand"
 
 
 def examined(config, *arguments):
@@ -110,24 +108,11 @@ def test_the_missing_acls_are_named_and_granting_them_is_the_remedy(watched, sec
     assert "clocks" in report["not_checked"]
     for _ in range(3):
         for finding in report["findings"]:
-            grant(finding["remedy"], secured, tmp_path)
+            run_tool(secured, shlex.split(finding["remedy"]))
         report = examined(config, *with_names)
         if not report["findings"]:
             break
     assert (report["findings"], report["not_checked"]) == ([], {})
-
-
-def grant(remedy, secured, folder):
-    """Run what the doctor said, as the user who may."""
-    words = shlex.split(remedy)
-    assert words[0] == "kafka-acls.sh"
-    properties = folder / "admin.properties"
-    escaped = {key: value.replace("\\", "\\\\") for key, value in secured.client("admin").items()}
-    properties.write_text("".join(f"{key}={value}\n" for key, value in escaped.items()))
-    kafka, _ = jvm.plain_jvm(JARS_HOME)
-    command = [*kafka.command(jvm.TOOL_HEAP_MIB), ACL_TOOL, "--command-config", str(properties), *words[1:]]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_wrong_password_is_a_finding_and_never_shown(secured, tmp_path):

@@ -9,11 +9,11 @@ import sys
 import msgspec
 import pytest
 
-from logdirwatch.kafka_clients import producer, read_all
+from logdirwatch.kafka_clients import read_all
 from logdirwatch.model import topics
 from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule
-from tests.kafka.telemetry import fresh_topics
+from tests.kafka.telemetry import fresh_topics, send_records
 from tests.support.waiting import wait_until
 from tests.unit.report.builders import action, alert
 
@@ -24,29 +24,14 @@ def commands(cluster, watched):
     fresh_topics(watched)
     heartbeat = alert("h", 7, rule=Rule.HEARTBEAT, status=AlertStatus.RESOLVED)
     alerts = [alert("x", 1), alert("x", 0), alert("y", 3, status=AlertStatus.RESOLVED), heartbeat]
-    send(watched, topics.ALERTS, *alerts)
-    send(watched, topics.ACTIONS, action("c1"))
+    send_records(watched, topics.ALERTS, *alerts)
+    send_records(watched, topics.ACTIONS, action("c1"))
 
     def command(*arguments, **options):
         line = [sys.executable, "-m", "logdirwatch", "--config", str(cluster.config_path), *arguments]
         return subprocess.run(line, capture_output=True, text=True, timeout=120, check=False, **options)
 
     return command
-
-
-def send(settings, topic, *records):
-    """Write alerts or actions, keyed as the stream keys them."""
-    client = producer(settings.telemetry, acks="all", delivery_timeout_ms=30_000, request_timeout_ms=10_000)
-    try:
-        for record in records:
-            client.send(topic, key=key_of(record).encode(), value=msgspec.json.encode(record)).get(timeout=30)
-    finally:
-        client.close(timeout=5)
-
-
-def key_of(record):
-    identity = getattr(record, "action_id", record.alert_id)
-    return identity if record.revision else f"{identity}/fast"
 
 
 def ended(process):
@@ -75,7 +60,7 @@ def test_followed_alerts_are_printed_once_as_they_come_until_ctrl_c(cluster, wat
     with out.open("w") as stdout, subprocess.Popen(line, stdout=stdout, stderr=subprocess.PIPE) as follower:
         try:
             wait_until(lambda: "\n" in out.read_text(), 60, "the open alert to be printed")
-            send(watched, topics.ALERTS, alert("x", 1), alert("z", 1), alert("x", 2))
+            send_records(watched, topics.ALERTS, alert("x", 1), alert("z", 1), alert("x", 2))
             wait_until(lambda: len(out.read_text().splitlines()) >= 3, 60, "the new revisions to be printed")
         finally:
             follower.send_signal(signal.SIGINT)

@@ -39,6 +39,20 @@ def test_tls_reads_pem_files_under_kafkas_names():
     assert (options["kafka.ssl.truststore.type"], options["kafka.ssl.keystore.type"]) == ("PEM", "PEM")
 
 
+def test_what_is_given_as_pem_itself_goes_to_spark_as_it_is():
+    client = {
+        "security.protocol": "SSL",
+        "ssl.truststore.certificates": "CA",
+        "ssl.keystore.certificate.chain": "CHAIN",
+        "ssl.keystore.key": "KEY",
+    }
+    arguments = python_arguments(SERVERS, client)
+    assert (arguments["ssl_ca_pem"], arguments["ssl_cert_pem"], arguments["ssl_key_pem"]) == ("CA", "CHAIN", "KEY")
+    options = spark_options(SERVERS, client)
+    assert options["kafka.ssl.keystore.key"] == "KEY"
+    assert (options["kafka.ssl.truststore.type"], options["kafka.ssl.keystore.type"]) == ("PEM", "PEM")
+
+
 @pytest.mark.parametrize(
     ("password", "written"),
     [("secret", "secret"), ('quo"te', r"quo\"te"), ("back\\slash", r"back\\slash"), ("semi;colon =", "semi;colon =")],

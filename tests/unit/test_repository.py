@@ -16,7 +16,7 @@ from logdirwatch.model.vocabulary import Rule
 
 ROOT = Path(__file__).parents[2]
 TESTS = ["test", "test-unit", "test-spark", "test-kafka"]
-MADE = ["help", "setup", "demo", "lint", "format", "bench", "docs", "dashboards", "clean", "ci", "lock"]
+MADE = ["help", "setup", "demo", "lint", "format", "bench", "docs", "dashboards", "clean", "ci", "lock", "audit"]
 TARGETS = [*TESTS, "test-long", "test-scenarios", "test-cluster", "test-sql", *MADE]
 
 # Written in pieces, so that this file passes its own check.

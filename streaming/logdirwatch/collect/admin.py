@@ -84,6 +84,12 @@ class Admin:
         """Return the same as :meth:`all_topics`, or give up as early as a poll does: it is of no use when it is old."""
         return await self._topics(address, self._timeout_ms)
 
+    async def hidden_topics(self, address: Address, names: Sequence[str]) -> tuple[str, ...]:
+        """Return those of some topics that the user may not see: a list leaves them out, by name Kafka says so."""
+        wanted = [DescribeTopicPartitionsRequest.TopicRequest(name=name) for name in names]
+        request = DescribeTopicPartitionsRequest(topics=wanted, response_partition_limit=PAGE_PARTITIONS, cursor=None)
+        return decode.hidden_topics(await self._wire.ask(address, request, self._scan_timeout_ms, Lane.SCAN))
+
     async def _topics(self, address: Address, timeout_ms: int) -> tuple[answers.Topic, ...]:
         pages = [await self._topic_page(address, None, timeout_ms)]
         while pages[-1].cursor is not None:

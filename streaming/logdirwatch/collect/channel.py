@@ -6,7 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kafka import KafkaProducer
-from kafka.errors import KafkaError, KafkaTimeoutError, MessageSizeTooLargeError, RecordListTooLargeError
+from kafka.errors import (
+    AuthorizationError,
+    KafkaError,
+    KafkaTimeoutError,
+    MessageSizeTooLargeError,
+    RecordListTooLargeError,
+)
 
 from logdirwatch import kafka_clients
 from logdirwatch.collect.buffer import Outgoing
@@ -100,4 +106,6 @@ def _reason(record: Outgoing, error: Exception) -> str:
     text = kafka_clients.one_line(error)
     if isinstance(error, KafkaTimeoutError) and "metadata" in text:
         return f"no partitions of topic {record.topic} (logdirwatch topics create makes it): {text}"
+    if isinstance(error, AuthorizationError):
+        return f"{text}: the user lacks the ACL Write on {record.topic}"
     return text

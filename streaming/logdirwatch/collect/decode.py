@@ -114,6 +114,12 @@ def topic_page(response: Any) -> TopicPage:
     return TopicPage(topics, None if cursor is None else (cursor.topic_name, cursor.partition_index))
 
 
+def hidden_topics(response: Any) -> tuple[str, ...]:
+    """Decode which topics of DescribeTopicPartitions the user may not see; one that is gone is none of them."""
+    hidden = errors.TopicAuthorizationFailedError.errno
+    return tuple(topic.name for topic in response.topics if topic.error_code == hidden)
+
+
 def _partition(partition: Any) -> PartitionInfo:
     return PartitionInfo(
         partition=partition.partition_index,

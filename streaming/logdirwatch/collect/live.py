@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from logdirwatch.collect.admin import ASK_ERRORS, Admin
 from logdirwatch.collect.answers import Configs, LogDirsAnswer, Node, Quorum, Reassignment, Topic, with_reassignments
+from logdirwatch.collect.config_keys import BROKER_KEYS, TOPIC_KEYS
 from logdirwatch.collect.consumers import with_unread
-from logdirwatch.collect.scan import BROKER_KEYS, TOPIC_KEYS
 from logdirwatch.collect.wire import Address
 from logdirwatch.kafka_clients import one_line
 from logdirwatch.model.vocabulary import PollStatus

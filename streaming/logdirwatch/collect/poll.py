@@ -17,6 +17,7 @@ from logdirwatch.collect.backoff import Backoff
 from logdirwatch.collect.buffer import Outgoing
 from logdirwatch.collect.changes import Change, ReserveOf, Seen, changes
 from logdirwatch.collect.facts import BrokerFacts, ClusterFacts, brokers_after
+from logdirwatch.collect.lacking import with_acl
 from logdirwatch.collect.wire import Address
 from logdirwatch.kafka_clients import one_line
 from logdirwatch.model import topics
@@ -240,7 +241,8 @@ class ClusterPoller:
             text = (
                 "broker tells its disks again" if answer.status is PollStatus.OK else "broker does not tell its disks"
             )
-            log.warning(text, cluster=self.origin.cluster, broker=broker, status=str(answer.status), error=answer.error)
+            error = answer.error and with_acl("broker", answer.error)
+            log.warning(text, cluster=self.origin.cluster, broker=broker, status=str(answer.status), error=error)
 
 
 async def _nothing() -> None:

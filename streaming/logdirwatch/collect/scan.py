@@ -9,10 +9,12 @@ import structlog
 
 from logdirwatch.collect import records
 from logdirwatch.collect.admin import ASK_ERRORS
-from logdirwatch.collect.answers import Configs, LogDirsAnswer, Reassignment, Topic, with_reassignments
+from logdirwatch.collect.answers import Configs, LogDirAnswer, LogDirsAnswer, Reassignment, Topic, with_reassignments
+from logdirwatch.collect.config_keys import BROKER_KEYS, MIN_ISR_KEYS, TOPIC_KEYS
 from logdirwatch.collect.consumers import with_unread
 from logdirwatch.collect.facts import BrokerFacts
 from logdirwatch.collect.health import partition_health
+from logdirwatch.collect.lacking import with_acl
 from logdirwatch.collect.moves import replica_moves, throttled_replicas, throttles_of
 from logdirwatch.collect.poll import ClusterPoller, address_of, outgoing
 from logdirwatch.collect.usage import Partition, usages
@@ -26,56 +28,9 @@ log = structlog.get_logger(__name__)
 # Decoding many large answers at once would hold up the polls.
 SCANS_AT_ONCE = 8
 
-BROKER_KEYS = (
-    "process.roles",
-    "log.dirs",
-    "log.dir",
-    "metadata.log.dir",
-    "cordoned.log.dirs",
-    "log.retention.check.interval.ms",
-    "log.initial.task.delay.ms",
-    "log.segment.delete.delay.ms",
-    "log.retention.ms",
-    "log.retention.bytes",
-    "log.segment.bytes",
-    "log.cleaner.enable",
-    "log.dir.failure.timeout.ms",
-    "num.replica.alter.log.dirs.threads",
-    "replica.alter.log.dirs.io.max.bytes.per.second",
-    "leader.replication.throttled.rate",
-    "follower.replication.throttled.rate",
-    "min.insync.replicas",
-    "default.replication.factor",
-    "broker.session.timeout.ms",
-    "controller.quorum.voters",
-    "controller.quorum.bootstrap.servers",
-    "remote.log.storage.system.enable",
-)
-MIN_ISR_KEYS = ("min.insync.replicas",)
-TOPIC_KEYS = (
-    "cleanup.policy",
-    "retention.ms",
-    "retention.bytes",
-    "segment.ms",
-    "segment.bytes",
-    "file.delete.delay.ms",
-    "delete.retention.ms",
-    "min.compaction.lag.ms",
-    "max.compaction.lag.ms",
-    "min.insync.replicas",
-    "unclean.leader.election.enable",
-    "message.timestamp.type",
-    "max.message.bytes",
-    "compression.type",
-    "local.retention.ms",
-    "local.retention.bytes",
-    "remote.storage.enable",
-    "leader.replication.throttled.replicas",
-    "follower.replication.throttled.replicas",
-)
-
 # Whom to ask about the whole cluster before giving up until the next round.
 ATTEMPTS = 2
+MOST_ASKED = 20
 
 Answer = TypeVar("Answer")
 Ask = Callable[[Address], Awaitable[Answer]]
@@ -92,6 +47,7 @@ class Scanner:
         self._reads_groups = reads_groups
         self._min_isr: dict[str, int] = {}
         self._throttled: Mapping[int, int] | None = None
+        self._hides_topics = False
         self._at_once = asyncio.Semaphore(SCANS_AT_ONCE)
         self._failing: set[str] = set()
         self._last_ms = 0
@@ -109,6 +65,8 @@ class Scanner:
         moves = await self._tried("reassignments", self._admin.reassignments)
         topics = await self._scan_topics(at_ms, moves)
         log_dirs = {broker: answer.log_dirs for broker, answer in await brokers if answer.status is PollStatus.OK}
+        if topics is not None:
+            await self._look_for_hidden(topics, log_dirs.values())
         level = await self._tried("features", self._admin.metadata_level)
         facts = self._poller.facts
         throttles = {number: self._poller.brokers[number].throttles for number in log_dirs}
@@ -118,8 +76,9 @@ class Scanner:
             moves={**facts.moves, **replica_moves(log_dirs, moves, throttles, self._throttled, at_ms)},
             metadata_version=facts.metadata_version if level is None else records.metadata_version(level),
         )
-        self._end(topics, at_ms)
-        return topics is not None and len(log_dirs) == len(self._poller.brokers)
+        is_complete = topics is not None and not self._hides_topics
+        self._end(topics or (), at_ms, is_complete=is_complete)
+        return is_complete and len(log_dirs) == len(self._poller.brokers)
 
     async def _scan_broker(self, broker: BrokerFacts, at_ms: int) -> tuple[int, LogDirsAnswer]:
         number, address = broker.node.broker, address_of(broker)
@@ -154,8 +113,8 @@ class Scanner:
         self._worked(what)
         return answer
 
-    async def _scan_topics(self, at_ms: int, moves: Mapping[Partition, Reassignment] | None) -> int | None:
-        """Write every topic; return how many there are, None when they could not be listed."""
+    async def _scan_topics(self, at_ms: int, moves: Mapping[Partition, Reassignment] | None) -> list[str] | None:
+        """Write every topic; return their names, None when they could not be listed."""
         self._throttled = None
         topics = await self._tried("topics", self._admin.all_topics)
         if topics is None:
@@ -171,7 +130,19 @@ class Scanner:
         parts = records.topic_records(self._origin, topics, configs or Configs(), at_ms, self._max_bytes)
         keyed = ((f"{self._origin.cluster}/{part.topic}", part) for part in parts)
         self._poller.publish(outgoing(telemetry.INVENTORY, keyed))
-        return len(topics)
+        return [topic.name for topic in topics]
+
+    async def _look_for_hidden(self, topics: Iterable[str], log_dirs: Iterable[Sequence[LogDirAnswer]]) -> None:
+        """Find out whether topics lie on the disks that the user may not see: a list without them looks complete."""
+        on_disk = {replica.topic for found in log_dirs for log_dir in found for replica in log_dir.replicas}
+        unlisted = sorted(on_disk - set(topics))[:MOST_ASKED]
+        hidden = (
+            await self._tried("hidden topics", lambda at: self._admin.hidden_topics(at, unlisted)) if unlisted else ()
+        )
+        if hidden is not None:
+            self._hides_topics = bool(hidden)
+            error = f"TopicAuthorizationFailedError: {hidden[0]} lies on a disk and is not listed" if hidden else None
+            self._note("some topics", error)
 
     async def _with_unread(self, topics: tuple[Topic, ...]) -> tuple[Topic, ...]:
         """Return the topics with what consumer groups left unread; as they are when that cannot be asked."""
@@ -184,14 +155,17 @@ class Scanner:
         self._worked("consumer groups")
         return found
 
-    def _end(self, topics: int | None, at_ms: int) -> None:
+    def _end(self, topics: Sequence[str], at_ms: int, *, is_complete: bool) -> None:
         """Write the end of the scan; readers meet it after everything that it speaks of."""
-        end = records.scan_record(self._origin, topics or 0, at_ms, is_complete=topics is not None)
+        end = records.scan_record(self._origin, len(topics), at_ms, is_complete=is_complete)
         self._poller.publish(outgoing(telemetry.INVENTORY, [(self._origin.cluster, end)], waits=True))
 
     async def _topic_configs(self, topics: Iterable[Topic], keys: Sequence[str]) -> Configs | None:
         names = [topic.name for topic in topics]
-        return await self._tried("topic configs", lambda address: self._admin.topic_configs(address, names, keys))
+        found = await self._tried("topic configs", lambda address: self._admin.topic_configs(address, names, keys))
+        if found is not None:
+            self._note("configs of some topics", next(iter(found.failed.values()), None))
+        return found
 
     async def look_at_partitions(self) -> None:
         """Renew the health of the partitions and the active controller; what cannot be asked is unknown."""
@@ -199,7 +173,7 @@ class Scanner:
             self._tried("partitions", self._admin.live_topics), self._tried("quorum", self._admin.controller_id)
         )
         health = None
-        if topics is not None:
+        if topics is not None and not self._hides_topics:
             new = [topic for topic in topics if topic.name not in self._min_isr]
             if new and (configs := await self._topic_configs(new, MIN_ISR_KEYS)) is not None:
                 self._min_isr |= records.min_isr_by_topic(configs.values)
@@ -217,10 +191,17 @@ class Scanner:
         self._failed(what, error or "")
         return None
 
+    def _note(self, what: str, error: str | None) -> None:
+        """Say once that something is not known, and why, or that it is known again."""
+        if error is None:
+            self._worked(what)
+        else:
+            self._failed(what, error)
+
     def _failed(self, what: str, error: str) -> None:
         if what not in self._failing and not self._poller.is_away:
             self._failing.add(what)
-            log.warning(f"{what}: not known", cluster=self._origin.cluster, error=error)
+            log.warning(f"{what}: not known", cluster=self._origin.cluster, error=with_acl(what, error))
 
     def _worked(self, what: str) -> None:
         if what in self._failing:

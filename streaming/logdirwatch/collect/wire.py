@@ -17,6 +17,8 @@ from kafka.errors import KafkaConnectionError, KafkaTimeoutError, NodeNotReadyEr
 from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
 
+from logdirwatch.kafka_network import told
+
 ONLY_NODE = "bootstrap-0"
 RECEIVE_MAX_BYTES = 512 << 20
 RECONNECT_BACKOFF_MS = 50
@@ -60,10 +62,7 @@ class _OneBroker(KafkaConnectionManager):  # type: ignore[misc]
         try:
             return await self.wait_for(connection.send_request(request, request_timeout_ms=timeout_ms), timeout_ms)
         except KafkaConnectionError as error:
-            if connection.sasl_enabled and connection.parser is not None and connection.init_future.failed():
-                # The refusal and the end of the connection arrive together, and kafka-python reports the latter.
-                raise KafkaConnectionError(f"{error} while authenticating: are the credentials right?") from error
-            raise
+            raise told(connection, error) from error
 
 
 class Wire:

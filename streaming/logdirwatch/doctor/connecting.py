@@ -32,4 +32,4 @@ def principal(arguments: Mapping[str, Any]) -> str | None:
     if protocol.startswith("SASL"):
         name = arguments.get("sasl_plain_username")
         return None if name is None else f"User:{name}"
-    return None if "ssl_certfile" in arguments else "User:ANONYMOUS"
+    return None if {"ssl_certfile", "ssl_context"} & arguments.keys() else "User:ANONYMOUS"

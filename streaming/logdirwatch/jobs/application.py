@@ -29,6 +29,21 @@ QUERIES: dict[str, Start] = {
 }
 
 
+WRITES = {
+    fast_lane.NAME: (topics.ALERTS,),
+    detect.NAME: (topics.ALERTS, topics.STATE),
+    fleet.NAME: (topics.ALERTS,),
+    recommend.NAME: (topics.ACTIONS,),
+}
+"""The topics that a query writes."""
+
+ALSO_READS = {
+    detect.NAME: (topics.STATE, topics.ALERTS),
+    fleet.NAME: (topics.ALERTS,),
+    recommend.NAME: (topics.ACTIONS,),
+}
+"""The topics that a query reads once, at its start."""
+
 COUNTING = {store.NAME: store.start, store_inventory.NAME: store_inventory.start}
 """The queries that see what cannot be read."""
 
@@ -36,7 +51,7 @@ COUNTING = {store.NAME: store.start, store_inventory.NAME: store_inventory.start
 def run(settings: Settings, names: Sequence[str]) -> None:
     """Run the named queries until SIGTERM; raises UserError for what a check finds."""
     check_free(settings.stream.listen)
-    events_partitions = checks.check_telemetry(settings, topics.STREAMED)
+    events_partitions = checks.check_telemetry(settings, topics.STREAMED, operations(settings, names))
     master = settings.stream.master
     slots = checks.local_slots(master) if master else None
     if slots is not None:
@@ -52,6 +67,15 @@ def run(settings: Settings, names: Sequence[str]) -> None:
         raise UserError(
             "stream: Spark's JVM is gone, killed or out of memory; start the command again, it goes on where it stopped"
         ) from None
+
+
+def operations(settings: Settings, names: Sequence[str]) -> dict[str, set[str]]:
+    """Return the topics of the telemetry cluster that the named queries read and write."""
+    read = {topic for name in names for topic in (*pipeline.TOPICS[name], *ALSO_READS.get(name, ()))}
+    written = {topic for name in names for topic in WRITES.get(name, ())}
+    if settings.stream.pipeline_interval_ms:
+        written.add(topics.METRICS)
+    return {"READ": read, "WRITE": written}
 
 
 def _holds_slots(settings: Settings, names: Sequence[str]) -> bool:

@@ -2,14 +2,14 @@
 
 import re
 import time
-from collections.abc import Collection
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import structlog
-from kafka.errors import KafkaError
+from kafka.errors import KafkaError, TopicAuthorizationFailedError
 
 from logdirwatch.errors import UserError
-from logdirwatch.kafka_clients import admin
+from logdirwatch.kafka_clients import admin, unreachable
 from logdirwatch.model import topics
 from logdirwatch.settings import KafkaSettings, Settings
 
@@ -71,16 +71,51 @@ def check_topics(existing: Collection[str], needed: Collection[str]) -> None:
         )
 
 
-def check_telemetry(settings: Settings, needed: Collection[str]) -> int:
-    """Check the telemetry cluster's topics and that it is not a monitored one; return the partitions of events.
+def check_permissions(allowed: Mapping[str, Collection[str] | None], needed: Mapping[str, Collection[str]]) -> None:
+    """Refuse to start without a needed operation (its topics by operation): the query would fail again and again.
 
-    Raises UserError when it cannot be reached or lacks a topic.
+    ``allowed`` are the operations that the user may do on a topic, None where the cluster does not tell.
+    """
+    lacking = {
+        operation: [name for name in sorted(names) if operation not in _told(allowed.get(name), operation)]
+        for operation, names in needed.items()
+    }
+    if any(lacking.values()):
+        acls = "; ".join(f"{operation.title()} on {', '.join(names)}" for operation, names in lacking.items() if names)
+        raise UserError(f"stream: its user lacks these ACLs on the telemetry cluster: {acls}; see docs/security.md")
+
+
+def _told(allowed: Collection[str] | None, operation: str) -> Collection[str]:
+    return [operation] if allowed is None else allowed
+
+
+def check_telemetry(
+    settings: Settings, needed: Collection[str], operations: Mapping[str, Collection[str]] | None = None
+) -> int:
+    """Check the telemetry cluster's topics, what may be done with them, and that it is not a monitored one.
+
+    Return the partitions of events. Raises UserError when it cannot be reached, lacks a topic, or refuses.
     """
     with admin(settings.telemetry) as client:
-        check_topics(client.list_topics(), needed)
-        partitions = client.describe_topics([topics.EVENTS])[0]["partitions"]
-        _warn_if_monitored(settings, client.describe_cluster()["cluster_id"])
-        return len(partitions)
+        try:
+            described = {topic["name"]: topic for topic in client.describe_topics(sorted(needed))}
+            cluster = client.describe_cluster()
+        except KafkaError as error:
+            raise unreachable(settings.telemetry, error) from None
+        check_topics([name for name, topic in described.items() if _exists(topic)], needed)
+        allowed = {name: _operations(topic) for name, topic in described.items()}
+        check_permissions(allowed, operations or {})
+        _warn_if_monitored(settings, cluster["cluster_id"])
+        return len(described[topics.EVENTS]["partitions"])
+
+
+def _exists(topic: Mapping[str, Any]) -> bool:
+    """Tell whether a topic is there, or hidden from this user."""
+    return topic["error_code"] in (0, TopicAuthorizationFailedError.errno)
+
+
+def _operations(topic: Mapping[str, Any]) -> Sequence[str] | None:
+    return [] if topic["error_code"] else topic.get("authorized_operations")
 
 
 def _warn_if_monitored(settings: Settings, telemetry_id: str) -> None:

@@ -8,10 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import structlog
+from kafka.errors import KafkaError
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from logdirwatch.errors import UserError
 from logdirwatch.jobs import fast_lane
 from logdirwatch.settings import Settings
 
@@ -22,6 +25,8 @@ Start = Callable[[SparkSession, Settings], StreamingQuery]
 FIRST_BACKOFF_MS = 1_000
 HEALTHY_AFTER_S = 60.0
 LOOK_S = 0.2
+# Kafka and the tables are read while a query starts, and may be away just then.
+CANNOT_START = (PySparkException, Py4JJavaError, KafkaError, UserError)
 
 
 @dataclass
@@ -72,7 +77,7 @@ class Runner:
     def _start(self, supervised: Supervised) -> None:
         try:
             supervised.query = supervised.start(self.spark, self.settings)
-        except PySparkException as error:
+        except CANNOT_START as error:
             self._failed(supervised, error)
         else:
             supervised.started_at_s = time.monotonic()

@@ -13,6 +13,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from logdirwatch.jars import spark_jars
 from logdirwatch.jobs import torn
 from logdirwatch.kafka_clients import spark_options
+from logdirwatch.report.masking import MASKED_NAMES
 from logdirwatch.settings import Settings
 
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -53,6 +54,8 @@ SESSION_CONF = {
     "spark.sql.dataFrameQueryContext.enabled": "false",
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.databricks.delta.schema.autoMerge.enabled": "false",
+    # Of plans, pages and event logs. Spark's own does not know the names of Kafka's and of some object stores' keys.
+    "spark.redaction.regex": MASKED_NAMES,
 }
 
 

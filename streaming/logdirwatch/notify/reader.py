@@ -9,7 +9,6 @@ from kafka.consumer.fetcher import ConsumerRecord
 
 from logdirwatch import kafka_clients
 from logdirwatch.decisions import Said
-from logdirwatch.errors import UserError
 from logdirwatch.model import topics
 from logdirwatch.model.records import AlertRecord, NotificationRecord
 from logdirwatch.model.vocabulary import AlertStatus
@@ -37,7 +36,7 @@ class Reader:
 
     def start(self, client: KafkaConsumer) -> None:
         """Begin at the beginning of both topics; raises UserError when one does not exist, KafkaError otherwise."""
-        partitions = [part for topic in TOPICS for part in _partitions(client, topic)]
+        partitions = [part for topic in TOPICS for part in kafka_clients.partitions_of(client, topic)]
         begins, ends = client.beginning_offsets(partitions), client.end_offsets(partitions)
         client.assign(partitions)
         self._assigned = set(partitions)
@@ -47,7 +46,7 @@ class Reader:
 
     def poll(self, client: KafkaConsumer, now_ms: int) -> bool:
         """Take in what came within half a second; tell whether all that was there at the start is read."""
-        if self._assigned != {part for topic in TOPICS for part in _partitions(client, topic)}:
+        if self._assigned != {part for topic in TOPICS for part in kafka_clients.partitions_of(client, topic)}:
             self.start(client)  # a topic was given more partitions
         for records in client.poll(timeout_ms=POLL_MS).values():
             for record in records:
@@ -88,13 +87,6 @@ class Reader:
             self._switch.history(heartbeat)
         else:
             self._switch.hear(heartbeat, now_ms)
-
-
-def _partitions(client: KafkaConsumer, topic: str) -> list[TopicPartition]:
-    numbers = client.partitions_for_topic(topic)
-    if not numbers:
-        raise UserError(f"topic {topic} does not exist; make it with: logdirwatch topics create")
-    return [TopicPartition(topic, number) for number in sorted(numbers)]
 
 
 def told_before(settings: KafkaSettings) -> list[NotificationRecord]:

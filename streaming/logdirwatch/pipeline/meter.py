@@ -60,7 +60,8 @@ class Meter:
         before: Offsets = self._read or {}
         if is_first and progress is not None:
             before = {**progress.reached, **progress.began}
-        lost = self._lost(before, bounds)
+        reached: Offsets = self._read or {} if progress is None else progress.reached
+        lost = [*self._lost_with_topic(before, reached, bounds), *self._lost(before, bounds)]
         if progress is not None:
             self._read = dict(progress.reached)
         self._ends = bounds.ends
@@ -95,12 +96,29 @@ class Meter:
         read = self._read
         return read is not None and all(read.get(part, bounds.begins.get(part, 0)) >= end for part, end in ends.items())
 
+    def _lost_with_topic(self, before: Offsets, reached: Offsets, bounds: Bounds) -> list[LostRange]:
+        """Return what was lost with a topic that was deleted and made anew: its offsets begin again.
+
+        That is what the old one had unread, and what the new one holds when Spark finds its end below where it had
+        read to: it goes on from there, and passes over what is before it.
+        """
+        lost: list[LostRange] = []
+        for part, end in sorted(bounds.ends.items()):
+            was = before.get(part, 0)
+            if end >= was:
+                continue
+            now = reached.get(part, was)
+            lost += _range(part, was, self._ends.get(part, was))
+            lost += _range(part, bounds.begins.get(part, 0), now) if now < was else []
+            self._gone.pop(part, None)
+        return lost
+
     def _lost(self, before: Offsets, bounds: Bounds) -> list[LostRange]:
         """Return what was there unread at the look before, and is gone.
 
         The query may have read a part of it in between: this is what it lost at most.
         """
-        lost = []
+        lost: list[LostRange] = []
         for part, begin in sorted(bounds.begins.items()):
             if part not in before:
                 continue
@@ -108,9 +126,14 @@ class Meter:
             gone_to = min(begin, self._ends.get(part, begin))
             if gone_to > unread_from:
                 self._gone[part] = gone_to
-                lost.append(LostRange(topic=part[0], partition=part[1], from_offset=unread_from, to_offset=gone_to))
+                lost += _range(part, unread_from, gone_to)
         return lost
 
 
 def _advance(before: Offsets, after: Offsets) -> int:
     return sum(max(0, offset - before.get(part, offset)) for part, offset in after.items())
+
+
+def _range(part: Partition, begin: int, end: int) -> list[LostRange]:
+    """Return the range as a list, empty where there is nothing in it."""
+    return [LostRange(topic=part[0], partition=part[1], from_offset=begin, to_offset=end)] if end > begin else []

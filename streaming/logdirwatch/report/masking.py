@@ -6,7 +6,10 @@ from typing import Any
 MASK = "********"
 
 # Kafka's and Spark's own names: sasl.jaas.config, ssl.key.password, ssl.keystore.key, fs.s3a.access.key, ...
-_SECRET_KEY = re.compile(r"password|passphrase|secret|jaas|token|credential|(^|[._])key([._]|$)", re.IGNORECASE)
+MASKED_NAMES = r"(?i)password|passphrase|secret|jaas|token|credential|(^|[._])key([._]|$)"
+"""What a key that holds a secret is called; a regular expression for Python and for Java."""
+
+_SECRET_KEY = re.compile(MASKED_NAMES)
 _USER_INFO = re.compile(r"(?<=://)[^/@\s]+@")
 
 

@@ -255,6 +255,7 @@ class Brokers:
     asked: list[int] = field(default_factory=list)
     topology_asked: int = 0
     broken: set[str] = field(default_factory=set)
+    hidden: set[str] = field(default_factory=set)
     moves: dict[tuple[str, int], Reassignment] = field(default_factory=dict)
     committing: dict[int, dict[str, dict[tuple[str, int], int]]] = field(default_factory=dict)
     ranges: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
@@ -280,6 +281,9 @@ class Brokers:
         return self.topics
 
     live_topics = all_topics
+
+    async def hidden_topics(self, address, names):
+        return tuple(name for name in names if name in self.hidden)
 
     async def topic_configs(self, address, names, keys):
         self._fail("configs")

@@ -130,6 +130,26 @@ def test_what_cannot_be_asked_is_one_line_and_unknown(broken):
         assert sum(line["event"] == "topic configs: not known" for line in logged) == 1
 
 
+def test_topics_that_the_user_may_not_see_make_the_partitions_unknown_and_are_no_deleted_ones():
+    brokers = cluster(hidden={"t"})
+    brokers.topics = brokers.topics[1:]
+    with structlog.testing.capture_logs() as logged:
+        is_complete, written, _, polling = scanned(brokers)
+    assert polling.facts.partitions is None
+    assert (is_complete, written[-1].is_complete) == (False, False)
+    (line,) = logged
+    assert line["event"] == "some topics: not known"
+    assert line["error"].endswith("t lies on a disk and is not listed: the user lacks the ACL Describe on topics")
+
+
+def test_a_topic_that_was_deleted_while_it_was_asked_is_not_hidden():
+    brokers = cluster()
+    brokers.topics = brokers.topics[1:]
+    is_complete, _, _, polling = scanned(brokers)
+    assert is_complete
+    assert polling.facts.partitions[1].leaderless == 0
+
+
 def test_moves_are_unknown_when_the_reassignments_are():
     _, _, _, polling = scanned(cluster(broken={"reassignments"}))
     usage = polling.facts.usages[1, "/d1"]

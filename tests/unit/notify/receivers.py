@@ -11,10 +11,11 @@ from typing import Any
 
 @dataclass
 class Receiver:
-    """A running server; ``status`` is what it answers, ``posted`` what it took."""
+    """A running server; ``status`` and ``answer`` are what it answers, ``posted`` what it took."""
 
     port: int = 0
     status: int = 200
+    answer: bytes = b""
     posted: list[tuple[str, Any]] = field(default_factory=list)
     asked: int = 0
 
@@ -42,8 +43,9 @@ def receiving(port: int = 0) -> Iterator[Receiver]:
             if receiver.status < 400:
                 receiver.posted.append((self.path, body))
             self.send_response(receiver.status)
-            self.send_header("Content-Length", "0")
+            self.send_header("Content-Length", str(len(receiver.answer)))
             self.end_headers()
+            self.wfile.write(receiver.answer)
 
         def log_message(self, *arguments):
             pass

@@ -106,6 +106,33 @@ def test_a_topic_that_is_emptied_behind_a_query_that_had_read_it_loses_nothing()
     assert meter.look(T0 + STEP_MS, progress(130), bounds(130, begin=130)).lost == []
 
 
+def ranges(standing):
+    return [(lost.from_offset, lost.to_offset) for lost in standing.lost]
+
+
+def test_a_topic_made_anew_loses_what_the_old_one_had_unread_and_what_the_query_passes_over():
+    meter = Meter(T0)
+    meter.look(T0, progress(100), bounds(120))
+    assert ranges(meter.look(T0 + 1, progress(100), bounds(4))) == [(100, 120)]
+    assert ranges(meter.look(T0 + 2, progress(100), bounds(6))) == []
+    assert ranges(meter.look(T0 + 3, progress(6), bounds(9))) == [(0, 6)]
+    assert ranges(meter.look(T0 + 4, progress(9), bounds(9))) == []
+
+
+def test_a_topic_made_anew_that_is_seen_only_after_the_query_went_on_loses_both_at_once():
+    meter = Meter(T0)
+    meter.look(T0, progress(100), bounds(120))
+    assert ranges(meter.look(T0 + 1, progress(6), bounds(9))) == [(100, 120), (0, 6)]
+
+
+def test_an_empty_topic_made_anew_that_was_read_to_its_end_loses_nothing():
+    meter = Meter(T0)
+    meter.look(T0, progress(100), bounds(100))
+    assert ranges(meter.look(T0 + 1, progress(0), bounds(0))) == []
+    standing = meter.look(T0 + 2, progress(0), bounds(3))
+    assert (standing.lost, standing.behind) == ([], {"logdir.metrics": 3})
+
+
 def test_a_query_far_behind_keeps_few_looks():
     meter = Meter(T0)
     for number in range(3 * MOST_LOOKS):

@@ -1,0 +1,125 @@
+"""kafka-python's connections, made to say why they failed: its clients only say that they had no success."""
+
+import os
+import re
+import ssl
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kafka.errors import KafkaConnectionError
+from kafka.net.compat import KafkaNetClient
+from kafka.net.connection import KafkaConnection
+from kafka.net.manager import KafkaConnectionManager
+from kafka.net.selector import NetworkSelector
+
+from logdirwatch.errors import UserError
+
+# What OpenSSL says, and the alerts of a broker's JSSE that it passes on -> what to look at.
+_HINTS = {
+    "verify failed: certificate has expired": "the broker's certificate is out of date",
+    "verify failed: .* mismatch": "the broker's certificate is for another host name",
+    "certificate verify failed": "is ssl.truststore.location the authority of the broker's certificate?",
+    "alert (certificate required|bad certificate)": "the broker wants a certificate: see ssl.keystore.location",
+    "alert (certificate|unknown ca)": (
+        "the broker refuses the certificate of ssl.keystore.location: it is out of date, or signed by a stranger"
+    ),
+    "EOF occurred in violation|Handshake failed: .*reset by peer|wrong version number|record layer failure": (
+        "is there TLS at that port? See security.protocol"
+    ),
+    "Invalid frame length": "is there TLS, or no Kafka at all, at that port? See security.protocol",
+}
+
+NO_AUTHORITY = "no certificates in PEM"
+NO_KEY = "no key with its certificate in PEM that ssl.key.password opens"
+_AS_PEM = ("ssl_ca_pem", "ssl_cert_pem", "ssl_key_pem")
+
+
+class _Remembering(KafkaConnectionManager):  # type: ignore[misc]
+    """A connection manager that keeps the last failure of a connection; None while the last attempt worked."""
+
+    failure: Exception | None = None
+
+    async def _connect(self, node: Any, conn: KafkaConnection, **options: Any) -> None:
+        await super()._connect(node, conn, **options)
+        failed = conn.init_future.failed()
+        self.failure = told(conn, conn.init_future.exception) if failed else None
+
+
+class Network(KafkaNetClient):  # type: ignore[misc]
+    """What a client of kafka-python takes as ``kafka_client``."""
+
+    def __init__(self, **configs: Any) -> None:
+        net = NetworkSelector(**configs)
+        super().__init__(net, _Remembering(net, **configs))
+
+    @property
+    def failure(self) -> Exception | None:
+        """Why the last attempt to connect failed."""
+        failure: Exception | None = self._manager.failure
+        return failure
+
+
+def told(connection: KafkaConnection, error: Exception) -> Exception:
+    """Return why a connection failed, with what to look at."""
+    text = str(error).removeprefix(f"{type(error).__name__}: ")
+    hint = next((hint for pattern, hint in _HINTS.items() if re.search(pattern, text)), None)
+    if hint is None and isinstance(error, KafkaConnectionError):
+        hint = _silent_refusal(connection)
+    return error if hint is None else KafkaConnectionError(f"{text}; {hint}")
+
+
+def _silent_refusal(connection: KafkaConnection) -> str | None:
+    """Return what to look at when a broker hung up before the first answer: it seldom says why.
+
+    A refusal of credentials and the end of the connection arrive together, and kafka-python reports the latter.
+    """
+    if connection.parser is None or not connection.init_future.failed():
+        return None
+    return (
+        "that was while authenticating: are the credentials right?"
+        if connection.sasl_enabled
+        else "that was before its first answer: does that port want TLS or a password? See security.protocol"
+    )
+
+
+def with_stores(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return kafka-python's arguments, with a context where certificates or a key are given as PEM and not as files.
+
+    Certificates and key are read here, as kafka-python is going to read the files at every connection. Raises UserError
+    naming the property that cannot be read.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = arguments.get("ssl_check_hostname", True)
+    rest = {key: value for key, value in arguments.items() if key not in _AS_PEM}
+    # Without a password OpenSSL would ask the terminal for it.
+    password = arguments.get("ssl_password") or ""
+    if path := arguments.get("ssl_cafile"):
+        _read(f"ssl.truststore.location: {path}", NO_AUTHORITY, lambda: context.load_verify_locations(path))
+    elif pem := arguments.get("ssl_ca_pem"):
+        _read("ssl.truststore.certificates", NO_AUTHORITY, lambda: context.load_verify_locations(cadata=pem))
+    else:
+        context.load_default_certs()
+    if store := arguments.get("ssl_certfile"):
+        _read(f"ssl.keystore.location: {store}", NO_KEY, lambda: context.load_cert_chain(store, password=password))
+    elif own := [arguments[key] for key in ("ssl_key_pem", "ssl_cert_pem") if key in arguments]:
+        own_pem = "\n".join((*own, ""))
+        where = "ssl.keystore.key, ssl.keystore.certificate.chain"
+        _read(where, NO_KEY, lambda: _load_pem(context, own_pem, password))
+    return {**rest, "ssl_context": context} if len(rest) < len(arguments) else rest
+
+
+def _read(where: str, otherwise: str, load: Callable[[], None]) -> None:
+    try:
+        load()
+    except (ssl.SSLError, ValueError):
+        raise UserError(f"Kafka client property {where}: {otherwise}", exit_code=2) from None
+    except OSError as error:
+        raise UserError(f"Kafka client property {where}: {error.strerror}", exit_code=2) from None
+
+
+def _load_pem(context: ssl.SSLContext, pem: str, password: str) -> None:
+    """Load a certificate chain and its key, which OpenSSL takes from a file only: from one that lies in memory."""
+    with open(os.memfd_create("key"), "wb") as file:  # noqa: PTH123 - it has no path
+        file.write(pem.encode())
+        file.flush()
+        context.load_cert_chain(f"/proc/self/fd/{file.fileno()}", password=password)

@@ -1,0 +1,94 @@
+"""The ACLs of docs/security.md: its commands as data, granted by Kafka's own tool and taken away one by one."""
+
+import re
+import shlex
+import subprocess
+from contextlib import contextmanager
+from itertools import pairwise, product
+from pathlib import Path
+from typing import NamedTuple
+
+from kafka.admin import (
+    ACL,
+    ACLFilter,
+    ACLOperation,
+    ACLPermissionType,
+    ACLResourcePatternType,
+    ResourcePattern,
+    ResourcePatternFilter,
+    ResourceType,
+)
+
+from logdirwatch import kafka_clients
+from logdirwatch.local import jvm
+from tests.kafka.conftest import JARS_HOME
+from tests.kafka.secured import Secured
+
+PAGE = Path(__file__).parents[2] / "docs" / "security.md"
+TOOL = "org.apache.kafka.tools.AclCommand"
+DEADLINE_S = 120
+
+
+class Acl(NamedTuple):
+    """One operation that one user may do on one resource."""
+
+    user: str
+    operation: str
+    kind: str
+    name: str
+    pattern: str
+
+    def __str__(self) -> str:
+        return f"{self.user}-{self.operation}-{self.kind}-{self.name}"
+
+
+def commands() -> list[list[str]]:
+    """Return the words of every ``kafka-acls.sh`` of the page."""
+    lines = re.findall(r"^kafka-acls\.sh .*$", PAGE.read_text(), re.MULTILINE)
+    return [shlex.split(line) for line in lines]
+
+
+def documented(user: str) -> list[Acl]:
+    """Return every single ACL that the page grants to a user."""
+    return [acl for words in commands() for acl in acls_of(words) if acl.user == user]
+
+
+def acls_of(words: list[str]) -> list[Acl]:
+    """Return the single ACLs that one command adds."""
+    values = {flag: [b for a, b in pairwise(words) if a == flag] for flag in words}
+    (principal,) = values["--allow-principal"]
+    pattern = values.get("--resource-pattern-type", ["literal"])[0]
+    resources = [(kind, name) for kind in ("topic", "group") for name in values.get(f"--{kind}", ())]
+    resources += [("cluster", "kafka-cluster")] if "--cluster" in words else []
+    return [
+        Acl(principal.removeprefix("User:"), operation, kind, name, pattern)
+        for operation, (kind, name) in product(values["--operation"], resources)
+    ]
+
+
+def run_tool(secured: Secured, words: list[str]) -> None:
+    """Run a ``kafka-acls.sh`` command against the secured broker, as the user who may."""
+    properties = secured.folder / "admin.properties"
+    escaped = {key: value.replace("\\", "\\\\") for key, value in secured.client("admin").items()}
+    properties.write_text("".join(f"{key}={value}\n" for key, value in escaped.items()))
+    kafka, _ = jvm.plain_jvm(JARS_HOME)
+    server = words.index("--bootstrap-server") + 1
+    arguments = [*words[1:server], secured.sasl, *words[server + 1 :]]
+    command = [*kafka.command(jvm.TOOL_HEAP_MIB), TOOL, "--command-config", str(properties), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@contextmanager
+def without(secured: Secured, acl: Acl):
+    """Take one ACL away for the time of the block."""
+    kind, pattern = ResourceType[acl.kind.upper()], ACLResourcePatternType[acl.pattern.upper()]
+    operation = ACLOperation[re.sub(r"(?<!^)([A-Z])", r"_\1", acl.operation).upper()]
+    who = f"User:{acl.user}", "*", operation, ACLPermissionType.ALLOW
+    with kafka_clients.admin(secured.admin) as admin:
+        ((_, deleted, _),) = admin.delete_acls([ACLFilter(*who, ResourcePatternFilter(kind, acl.name, pattern))])
+        assert len(deleted) == 1, f"{acl} was not granted"
+        try:
+            yield
+        finally:
+            admin.create_acls([ACL(*who, ResourcePattern(kind, acl.name, pattern))])

@@ -1,0 +1,187 @@
+"""Certificates and keys are read before anything connects, and what is wrong with them names its property."""
+
+import socketserver
+import ssl
+import threading
+from contextlib import contextmanager, suppress
+
+import pytest
+from kafka.errors import KafkaConnectionError
+
+from logdirwatch.errors import UserError
+from logdirwatch.kafka_clients import admin, one_line
+from logdirwatch.kafka_network import told, with_stores
+from logdirwatch.settings import KafkaSettings
+from tests.kafka.certificates import Authority
+
+KEY_PASSWORD = "hunter2"
+NOT_VERIFIED = "Handshake failed: [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed"
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory):
+    return Authority(tmp_path_factory.mktemp("authority"), "authority")
+
+
+@pytest.fixture(scope="module")
+def store(authority):
+    return authority.issue("me", password=KEY_PASSWORD)
+
+
+def test_files_stay_files_so_that_renewed_ones_are_read(authority, store):
+    arguments = {
+        "bootstrap_servers": ["a:1"],
+        "ssl_cafile": str(authority.certificate),
+        "ssl_certfile": str(store),
+        "ssl_password": KEY_PASSWORD,
+    }
+    assert with_stores(arguments) == arguments
+
+
+def test_pem_itself_becomes_a_context(authority, store):
+    key, _, chain = store.read_text().partition("-----BEGIN CERTIFICATE")
+    arguments = with_stores(
+        {
+            "bootstrap_servers": ["a:1"],
+            "ssl_check_hostname": False,
+            "ssl_ca_pem": authority.certificate.read_text(),
+            "ssl_key_pem": key,
+            "ssl_cert_pem": f"-----BEGIN CERTIFICATE{chain}",
+            "ssl_password": KEY_PASSWORD,
+        }
+    )
+    context = arguments.pop("ssl_context")
+    assert arguments.keys() == {"bootstrap_servers", "ssl_check_hostname", "ssl_password"}
+    assert isinstance(context, ssl.SSLContext)
+    assert (context.check_hostname, context.verify_mode) == (False, ssl.CERT_REQUIRED)
+    assert len(context.get_ca_certs()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"ssl_cafile": "/nowhere/ca.pem"}, "ssl.truststore.location: /nowhere/ca.pem: No such file or directory"),
+        ({"ssl_cafile": __file__}, "ssl.truststore.location: .*: no certificates in PEM"),
+        ({"ssl_ca_pem": "nonsense"}, "ssl.truststore.certificates: no certificates in PEM"),
+        ({"ssl_certfile": "STORE", "ssl_password": "wr0ng"}, "ssl.keystore.location: .* that ssl.key.password opens"),
+        ({"ssl_certfile": "STORE"}, "ssl.keystore.location: .* that ssl.key.password opens"),
+        ({"ssl_key_pem": "nonsense"}, "ssl.keystore.key, ssl.keystore.certificate.chain: no key"),
+    ],
+)
+def test_what_cannot_be_read_is_named_and_never_shown(store, arguments, said):
+    named = {key: str(store) if value == "STORE" else value for key, value in arguments.items()}
+    with pytest.raises(UserError, match=said) as raised:
+        with_stores(named)
+    assert raised.value.exit_code == 2
+    assert not any(secret in str(raised.value) for secret in ("wr0ng", KEY_PASSWORD, "nonsense"))
+
+
+class Connection:
+    """Stands where a connection is that ended before it was ready."""
+
+    class init_future:  # noqa: N801 - kafka-python's name
+        @staticmethod
+        def failed():
+            return True
+
+    parser = object()
+
+    def __init__(self, sasl_enabled):
+        self.sasl_enabled = sasl_enabled
+
+
+@pytest.mark.parametrize(
+    ("text", "sasl", "hint"),
+    [
+        # As kafka-python 3.0.12 told them of a broker 4.3.1.
+        (
+            f"{NOT_VERIFIED}: unable to get local issuer certificate (_ssl.c:1006)",
+            False,
+            "is ssl.truststore.location the authority of the broker's certificate?",
+        ),
+        (
+            f"{NOT_VERIFIED}: certificate has expired (_ssl.c:1006)",
+            False,
+            "the broker's certificate is out of date",
+        ),
+        (
+            "[SSL: SSLV3_ALERT_CERTIFICATE_UNKNOWN] sslv3 alert certificate unknown (_ssl.c:2580)",
+            False,
+            "the broker refuses the certificate of ssl.keystore.location: it is out of date, or signed by a stranger",
+        ),
+        (
+            "[SSL: SSLV3_ALERT_BAD_CERTIFICATE] sslv3 alert bad certificate (_ssl.c:2580)",
+            False,
+            "the broker wants a certificate: see ssl.keystore.location",
+        ),
+        (
+            "Handshake failed: [SSL: UNEXPECTED_EOF_WHILE_READING] EOF occurred in violation of protocol (_ssl.c:1006)",
+            False,
+            "is there TLS at that port? See security.protocol",
+        ),
+        (
+            "Invalid frame length: 352518912",
+            False,
+            "is there TLS, or no Kafka at all, at that port? See security.protocol",
+        ),
+        ("socket disconnected", True, "that was while authenticating: are the credentials right?"),
+        (
+            "socket disconnected",
+            False,
+            "that was before its first answer: does that port want TLS or a password? See security.protocol",
+        ),
+    ],
+)
+def test_a_refusal_says_what_to_look_at(text, sasl, hint):
+    error = told(Connection(sasl), KafkaConnectionError(text))
+    assert one_line(error) == f"KafkaConnectionError: {text}; {hint}"
+
+
+@contextmanager
+def listening(context=None):
+    """A port that takes connections, with TLS if there is a context, and hangs up after the first bytes."""
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self):
+            with suppress(OSError):
+                connection = self.request if context is None else context.wrap_socket(self.request, server_side=True)
+                connection.recv(1)
+                connection.close()
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def serving(store):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(store)
+    return context
+
+
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        ("another authority", "certificate verify failed.*; is ssl.truststore.location the authority"),
+        ("out of date", "the broker's certificate is out of date"),
+        ("no TLS", "is there TLS at that port"),
+        ("hangs up", "before its first answer"),
+    ],
+)
+def test_a_client_that_cannot_connect_says_why(authority, tmp_path, case, said):
+    context = {
+        "another authority": lambda: serving(Authority(tmp_path, "other").issue("broker")),
+        "out of date": lambda: serving(authority.issue("broker", is_expired=True)),
+        "no TLS": lambda: None,
+        "hangs up": lambda: serving(authority.issue("broker")),
+    }[case]()
+    client = {"security.protocol": "SSL", "ssl.truststore.location": str(authority.certificate)}
+    with listening(context) as servers:
+        settings = KafkaSettings(bootstrap_servers=servers, client=client)
+        with pytest.raises(UserError, match=f"Kafka at {servers} cannot be reached: .*{said}"), admin(settings, 1_500):
+            pass
