@@ -49,7 +49,7 @@ def lives(alerts: Iterable[Record]) -> list[Life]:
 
 def differences(what: str, seen: Iterable[Any], expected: Iterable[Any]) -> list[str]:
     """Return what is missing and what is too much, the first of each."""
-    have, want = Counter(seen), Counter(expected)
+    have, want = Counter(list(seen)), Counter(list(expected))
     missing, surplus = list((want - have).elements()), list((have - want).elements())
     return [f"{what}: {len(missing)} missing, as {one}" for one in missing[:SHOWN]] + [
         f"{what}: {len(surplus)} invented, as {one}" for one in surplus[:SHOWN]
