@@ -24,8 +24,7 @@ from logdirwatch.plan.assignment import Assignment, to_json
 from logdirwatch.plan.book import Book
 from logdirwatch.plan.demoting import demote
 from logdirwatch.settings import KafkaSettings
-from tests.kafka.telemetry import fresh_topics
-from tests.kafka.test_reading import send
+from tests.kafka.telemetry import fresh_topics, send_records
 from tests.support.waiting import wait_until
 from tests.unit.plan.builders import action, alert
 
@@ -106,7 +105,7 @@ def test_a_live_cluster_tells_everything_that_a_check_needs(watched, made):
 
 def test_an_action_holds_until_somebody_else_changed_what_it_is_about(cluster, watched, commands, made, tmp_path):
     wait_until(lambda: led_by(watched, made) == 1, DEADLINE_S, "broker 1 to lead")
-    send(watched, topics.ACTIONS, reassign(watched, made, (3, 2)))
+    send_records(watched, topics.ACTIONS, reassign(watched, made, (3, 2)))
     first = commands("actions", "check", f"id-{made}")
     assert (first.returncode, first.stderr) == (0, "")
     assert first.stdout.startswith("holds: reassign")
@@ -133,7 +132,7 @@ def test_an_action_holds_until_somebody_else_changed_what_it_is_about(cluster, w
 def test_a_deleted_topic_and_an_old_action_hold_no_more(watched, commands, made):
     wait_until(lambda: led_by(watched, made) is not None, DEADLINE_S, "the topic to be led")
     planned = reassign(watched, made, (3, 2))
-    send(watched, topics.ACTIONS, changed(planned, expires_at_ms=now() - 60_000))
+    send_records(watched, topics.ACTIONS, changed(planned, expires_at_ms=now() - 60_000))
     with kafka_clients.admin(KafkaSettings(bootstrap_servers=watched.clusters[CLUSTER].bootstrap_servers)) as admin:
         admin.delete_topics([made])
     wait_until(lambda: led_by(watched, made) is None, DEADLINE_S, "the topic to be gone")

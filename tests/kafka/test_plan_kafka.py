@@ -19,7 +19,7 @@ from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, Severity
 from logdirwatch.plan.rates import is_limit
 from logdirwatch.settings import KafkaSettings
 from tests.kafka.conftest import cluster_in
-from tests.kafka.test_reading import send
+from tests.kafka.telemetry import send_records
 from tests.support.waiting import wait_until
 from tests.unit.plan.builders import MIB, space_alert
 
@@ -148,7 +148,7 @@ def test_one_plan_for_the_open_alerts_brings_the_directory_down_as_far_as_it_say
     alert = space_alert(
         "critical", cluster=CLUSTER, number=0, log_dir=path, severity=Severity.CRITICAL, opened_at_ms=at_ms, at_ms=at_ms
     )
-    send(settings, topics.ALERTS, alert)
+    send_records(settings, topics.ALERTS, alert)
     (told,) = plan("--live", "--mode", "fix", "--steps", "steps.json")["alerts"]
     assert told["missing_bytes"] == 0
     assert told["actions"][0]["kind"] == "move_log_dir"
