@@ -16,6 +16,7 @@ METRICS_PARTITIONS, EVENTS_PARTITIONS = 6, 3
 TICK_MS = 1_000
 ARRIVAL_MS = 3
 CLUSTERS = ("east", "west")
+COLLECTOR = "chaos"
 BROKERS = 3
 LOG_DIRS = 4
 TOTAL_BYTES = 10**12
@@ -206,7 +207,7 @@ def _poll(broker: Broker, at_ms: int, status: str, log_dirs: list[Record]) -> Re
         "broker": broker.number,
         "timestamp_ms": at_ms,
         "status": status,
-        "collector": "chaos",
+        "collector": COLLECTOR,
         "interval_ms": TICK_MS,
         "log_dirs": log_dirs,
     }

@@ -31,6 +31,7 @@ log = structlog.get_logger(__name__)
 ATTEMPTS = 6
 FIRST_PAUSE_S = 0.5
 LONGEST_ERROR = 300
+INTERRUPTED = "java.lang.InterruptedException"
 CREATED_AT_ONCE = 4
 
 # PySpark makes each of them a class of its own, without their common parent.
@@ -168,7 +169,10 @@ def short_errors(query: str, batch_id: int) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        log.exception("batch.failed", query=query, batch_id=batch_id)
+        if INTERRUPTED in str(error):
+            log.info("batch.cut", query=query, batch_id=batch_id, meaning="the stream stops; it is done anew")
+        else:
+            log.exception("batch.failed", query=query, batch_id=batch_id)
         raise RuntimeError(f"{query}, batch {batch_id}: {type(error).__name__}: {short(error)}") from None
 
 
