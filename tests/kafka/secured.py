@@ -74,15 +74,18 @@ class Secured:
         store = self.authority.issue(user, password=password, is_expired=is_expired)
         return {**self.tls_client, "ssl.keystore.location": str(store), "ssl.key.password": password}
 
+    def mutual_java_client(self, user: str) -> dict[str, str]:
+        """Return the same with a key that Java can read, too: not encrypted (PBES2 it knows not, as of version 17)."""
+        return {**self.tls_client, "ssl.keystore.location": str(self.authority.issue(user))}
+
     def mutual_client_as_pem(self, user: str) -> dict[str, str]:
         """Return the same with everything in the properties themselves, as an environment without files has it."""
-        key, begin, chain = self.authority.issue(user, password=KEY_PASSWORD).read_text().partition(BEGIN_CERTIFICATE)
+        key, begin, chain = self.authority.issue(user).read_text().partition(BEGIN_CERTIFICATE)
         return {
             "security.protocol": "SSL",
             "ssl.truststore.certificates": self.authority.certificate.read_text(),
             "ssl.keystore.key": key,
             "ssl.keystore.certificate.chain": begin + chain,
-            "ssl.key.password": KEY_PASSWORD,
         }
 
     @property

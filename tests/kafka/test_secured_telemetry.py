@@ -39,7 +39,7 @@ def over(secured, watched, kind):
     """Return the configuration that has its telemetry behind a listener, and empty topics there."""
     client = {
         "sasl_tls": secured.sasl_tls_client,
-        "mutual": secured.mutual_client,
+        "mutual": secured.mutual_java_client,
         "mutual_as_pem": secured.mutual_client_as_pem,
     }[kind]("admin")
     servers = secured.sasl_tls if kind == "sasl_tls" else secured.mutual

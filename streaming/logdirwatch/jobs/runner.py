@@ -122,7 +122,18 @@ def _is_in_batch(query: StreamingQuery) -> bool:
     return query.isActive and bool(query.status["isTriggerActive"])
 
 
-def _first_line(error: Exception | None) -> str:
-    """Return the line of a Spark error that says what happened; the plan and the trace stay in the log file."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0][:500] if lines else "the query ended"
+def _first_line(error: BaseException | None) -> str:
+    """Return the line of a Spark error that says what happened, and that of what lies deepest under it.
+
+    The plan and the trace stay in the log file.
+    """
+    deepest = error
+    while (cause := getattr(deepest, "_cause", None)) is not None:
+        deepest = cause
+    found = dict.fromkeys(_line(one) for one in (error, deepest))
+    return ": ".join(line for line in found if line)[:500] or "the query ended"
+
+
+def _line(error: BaseException | None) -> str:
+    lines = [] if error is None else [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else ""
