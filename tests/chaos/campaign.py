@@ -26,6 +26,7 @@ from tests.chaos.history import ARRIVAL_MS, CLUSTERS, COLLECTOR, GARBAGE, TICK_M
 from tests.chaos.reference import BROKER, Reference
 from tests.chaos.strikes import Struck
 from tests.kafka.telemetry import Run, fresh_topics
+from tests.support.waiting import wait_until
 
 DISK_BYTES = 1 << 30
 CAUGHT_UP_S = 600.0
@@ -164,7 +165,7 @@ class Campaign:
         told = [value for _, value in run.values(topics.ALERTS) if json.loads(value)["rule"] != "heartbeat"]
         by_key = {(record["alert_id"], record["revision"]): record for record in map(json.loads, told)}
         with suppress(AssertionError):
-            run.wait_for(lambda: not self._tables(reference, by_key), "everything stored", CAUGHT_UP_S)
+            wait_until(lambda: not self._tables(reference, by_key), CAUGHT_UP_S, "everything stored", pause_s=5)
         alerts = [record for record in by_key.values() if record["cluster"] in CLUSTERS]
         steps = run.rows("transitions")
         self.report.found += [
