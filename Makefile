@@ -11,12 +11,13 @@ VENV := .venv
 STAMP := $(VENV)/.stamp
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/pytest
+TRUST := $(addprefix tests/kafka/test_,secured_telemetry.py least_privilege.py secrets.py degradation.py)
 CODE := streaming dashboards tests conf docs/hooks $(wildcard bench/*.py)
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help setup java demo test test-unit test-spark test-kafka test-long test-scenarios test-cluster test-sql chaos dashboards lint audit format bench docs lock clean ci
+.PHONY: help setup java demo test test-unit test-spark test-kafka test-long test-trust test-scenarios test-cluster test-sql chaos dashboards lint audit format bench docs lock clean ci
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -52,7 +53,10 @@ test-kafka: java $(STAMP) ## real brokers with real, really full disks
 
 test-long: java $(STAMP) ## what takes long: every rule of the tables, the demo with a part of it stopped
 	$(PYTEST) tests/spark -m long -n 2 --dist loadfile $(ARGS)
-	$(PYTEST) tests/kafka -m long $(ARGS)
+	$(PYTEST) tests/kafka -m long $(TRUST:%=--ignore=%) $(ARGS)
+
+test-trust: java $(STAMP) ## TLS, least privilege, secrets, and what happens when something is away
+	$(PYTEST) $(TRUST) -m long $(ARGS)
 
 test-scenarios: java $(STAMP) ## the proposals' scenarios on one real cluster
 	$(PYTEST) tests/scenarios $(ARGS)
