@@ -6,7 +6,7 @@ import re
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from itertools import product
 from pathlib import Path
 
@@ -229,7 +229,11 @@ def look_at_processes(places, stream):
     What is in ``stream.extra`` is there, for PySpark starts its JVM so; docs/security.md warns of it.
     """
     driver = psutil.Process(stream.service.pid)
-    lines = [" ".join(process.cmdline()) for process in (driver, *driver.children(recursive=True))]
+    lines = []
+    for process in (driver, *driver.children(recursive=True)):
+        # One that has just ended has none any more.
+        with suppress(psutil.Error):
+            lines.append(" ".join(process.cmdline()))
     places.add("command lines", "\n".join(lines).replace(SECRETS["store"], ""))
 
 
