@@ -51,7 +51,11 @@ def test_records_that_nobody_can_read_become_one_alert_about_the_query(stream):
 
 
 ROUNDS, BROKERS, GROWN = 60, 20, 200
-BAD = [(topic, value) for topic, value, _ in bad.RECORDS if value is None or len(value) < 100_000]
+# Of the topics that this test reads itself, none.
+WRITTEN = {topics.METRICS, topics.EVENTS, topics.DECISIONS}
+BAD = [
+    (topic, value) for topic, value, _ in bad.RECORDS if topic in WRITTEN and (value is None or len(value) < 100_000)
+]
 MIB = 1 << 20
 
 
