@@ -114,7 +114,10 @@ def test_a_flood_of_records_that_nobody_can_read_stops_nothing_and_hides_nothing
     rejected = DeltaTable(f"{where}/rejected_records").to_pyarrow_table(columns=position).to_pylist()
     assert len({(row["topic"], row["partition"], row["offset"]) for row in rejected}) == len(rejected) == count
     assert all(row["reason"] for row in rejected)
-    assert len([row for row in flooded.rows("log_dir_samples") if row["kind"] == "poll"]) == ROUNDS * BROKERS
+    flooded.wait_for(
+        lambda: sum(row["kind"] == "poll" for row in flooded.rows("log_dir_samples")) == ROUNDS * BROKERS,
+        "every poll stored",
+    )
     flooded.wait_for(
         lambda: [value for values in flooded.alerts().values() for value in values if b"pipeline_rejects" in value],
         "the alert about what cannot be read",
