@@ -32,6 +32,7 @@ _HINTS = {
 NO_AUTHORITY = "no certificates in PEM"
 NO_KEY = "no key with its certificate in PEM that ssl.key.password opens"
 _AS_PEM = ("ssl_ca_pem", "ssl_cert_pem", "ssl_key_pem")
+_STORES = {"ssl_cafile", "ssl_certfile", *_AS_PEM}
 
 
 class _Remembering(KafkaConnectionManager):  # type: ignore[misc]
@@ -88,6 +89,8 @@ def with_stores(arguments: Mapping[str, Any]) -> dict[str, Any]:
     Certificates and key are read here, as kafka-python is going to read the files at every connection. Raises UserError
     naming the property that cannot be read.
     """
+    if not _STORES & arguments.keys():
+        return dict(arguments)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = arguments.get("ssl_check_hostname", True)
     rest = {key: value for key, value in arguments.items() if key not in _AS_PEM}

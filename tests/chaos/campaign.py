@@ -15,7 +15,6 @@ from typing import Any
 from logdirwatch.demo.services import Service
 from logdirwatch.kafka_clients import read_all
 from logdirwatch.local.cluster import LocalCluster
-from logdirwatch.local.config import INTERPRETED
 from logdirwatch.local.state import MountMode
 from logdirwatch.local.volumes import open_volumes, unmount_below
 from logdirwatch.model import topics
@@ -76,7 +75,6 @@ class Campaign:
     ) -> None:
         self._cluster, self._seed, self._say = cluster, seed, say
         self._random = random.Random(seed)
-        self._folder = folder
         self._volumes = open_volumes(MountMode.DIRECT, folder)
         self._run = _run(settings, folder / "run", cluster.bootstrap_servers)
         self._collector = Service(
@@ -161,7 +159,8 @@ class Campaign:
         run, reference = self._run, Reference()
         lying = _lying(run.settings)
         reference.take(lying)
-        run.wait_for(lambda: self._is_judged(reference), "detect to judge everything", CAUGHT_UP_S)
+        last_ms = max(at_ms for _, at_ms in reference.samples) - TICK_MS // 2
+        run.wait_for(lambda: self._is_judged(reference, last_ms), "detect to judge everything", CAUGHT_UP_S)
         told = [value for _, value in run.values(topics.ALERTS) if json.loads(value)["rule"] != "heartbeat"]
         by_key = {(record["alert_id"], record["revision"]): record for record in map(json.loads, told)}
         with suppress(AssertionError):
@@ -185,22 +184,19 @@ class Campaign:
             "transitions": len(reference.steps),
         }
 
-    def _is_judged(self, reference: Reference) -> bool:
+    def _is_judged(self, reference: Reference, last_ms: int) -> bool:
         states = self._run.states()
+        brokers = {place[:2]: status for place, status in reference.statuses().items() if place[2] == BROKER}
         return all(
-            states.get(place[:2], {}).get("status") == status and self._is_at_end(states[place[:2]], reference)
-            for place, status in reference.statuses().items()
-            if place[2] == BROKER
+            broker in states and states[broker]["status"] == status and states[broker]["at_ms"] >= last_ms
+            for broker, status in brokers.items()
         )
-
-    def _is_at_end(self, state: dict[str, Any], reference: Reference) -> bool:
-        return state["at_ms"] >= max(at_ms for _, at_ms in reference.samples) - TICK_MS // 2
 
     def _tables(self, reference: Reference, by_key: dict[tuple[str, int], Any]) -> list[str]:
         run = self._run
         stored = [(row["alert_id"], row["revision"]) for row in run.rows("alerts") if row["rule"] != "heartbeat"]
         samples = [
-            ((row["cluster"], row["broker"], row["log_dir"]), _ms(row["timestamp_ms"]))
+            ((row["cluster"], row["broker"], row["log_dir"]), row["timestamp_ms"])
             for row in run.rows("log_dir_samples")
             if row["collector"] == COLLECTOR and row["log_dir"]
         ]
@@ -227,15 +223,6 @@ def _run(settings: Settings, folder: Path, bootstrap_servers: str) -> Run:
         "clusters": {"quiet": {"bootstrap_servers": monitored}},
         "detect": JUDGED,
         "fleet": {"space_after_ms": NEVER_MS, "restart_window_ms": 0},
-        "stream": {
-            "driver_memory": "1g",
-            "pipeline_interval_ms": 0,
-            "store_trigger": "2 seconds",
-            "detect_trigger": "500 milliseconds",
-            "stop_timeout_ms": 1_000,
-            "driver_java_options": "-XX:TieredStopAtLevel=1",
-            "extra": INTERPRETED,
-        },
     }
     return Run(folder, settings, overrides, queries=("fast_lane", "detect", "fleet", "store", "store_inventory"))
 
@@ -257,11 +244,7 @@ def _is_ours(value: bytes) -> bool:
 
 
 def _as_record(row: dict[str, Any]) -> dict[str, Any]:
-    return row | {"to": row["to_status"], "at_ms": _ms(row["at_ms"])}
-
-
-def _ms(value: Any) -> int:
-    return value if isinstance(value, int) else round(value.timestamp() * 1000)
+    return row | {"to": row["to_status"]}
 
 
 def _begin_ms() -> int:

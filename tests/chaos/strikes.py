@@ -19,6 +19,7 @@ from logdirwatch.local.cluster import LocalCluster
 from logdirwatch.local.volumes import Volumes
 from logdirwatch.model import topics
 from tests.kafka.telemetry import Run
+from tests.support import checkpoints
 from tests.support.waiting import wait_until
 
 LOOK_S = 0.002
@@ -40,19 +41,18 @@ class Phase(NamedTuple):
 
 
 class Struck(NamedTuple):
-    """One strike: what, where, and whether it cut a batch: offsets written, commit not."""
+    """One kill of the driver: where, and whether it cut a batch: offsets written, commit not."""
 
-    kind: str
     phase: str
     is_inside: bool
 
 
 def phases(run: Run) -> list[Phase]:
     """Return the phases of a batch at which the driver can be killed."""
-    checkpoints, tables = Path(run.settings.checkpoints.path), Path(run.settings.tables_path)
-    found = [Phase("begun", query, _names(checkpoints / query / "offsets")) for query in (*STATEFUL, *WRITING)]
-    found += [Phase("state written", query, _files(checkpoints / query / "state")) for query in STATEFUL]
-    found += [Phase("ended", query, _names(checkpoints / query / "commits")) for query in (*STATEFUL, "store")]
+    folder, tables = Path(run.settings.checkpoints.path), Path(run.settings.tables_path)
+    found = [Phase("begun", query, _names(folder / query / "offsets")) for query in (*STATEFUL, *WRITING)]
+    found += [Phase("state written", query, _files(folder / query / "state")) for query in STATEFUL]
+    found += [Phase("ended", query, _names(folder / query / "commits")) for query in (*STATEFUL, "store")]
     found += [Phase(f"table {table} written", "store", _names(tables / table / "_delta_log")) for table in TABLES]
     return [
         *found,
@@ -69,7 +69,7 @@ def kill_driver(run: Run, phase: Phase, drawn: random.Random) -> Struck:
         # Seeded like all the rest; nothing is waited for here, so nothing can be looked at.
         time.sleep(drawn.random() * 2)
     run.kill()
-    return Struck("driver killed", f"{phase.query}: {phase.name}", bool(run.uncommitted(phase.query)))
+    return Struck(f"{phase.query}: {phase.name}", bool(run.uncommitted(phase.query)))
 
 
 def _await(run: Run, phase: Phase) -> None:
@@ -197,13 +197,8 @@ def fill_disk(run: Run, volumes: Volumes, path: Path) -> None:
         )
 
 
-def tear(run: Run, drawn: random.Random) -> str:
+def tear(run: Run, drawn: random.Random) -> None:
     """Kill the driver, and leave only half of a query's newest checkpoint file, as a power cut may."""
     query, kind = drawn.choice((*STATEFUL, *WRITING)), drawn.choice(("offsets", "commits"))
     run.kill()
-    folder = Path(run.settings.checkpoints.path) / query / kind
-    newest = max((file for file in folder.iterdir() if file.name.isdecimal()), key=lambda file: int(file.name))
-    newest.write_bytes(newest.read_bytes()[: newest.stat().st_size // 2])
-    # Of a file that is cut, Spark's own checksum beside it no longer tells the truth either.
-    newest.with_name(f".{newest.name}.crc").unlink(missing_ok=True)
-    return f"{query}: {kind}"
+    checkpoints.cut(checkpoints.newest(Path(run.settings.checkpoints.path) / query / kind))

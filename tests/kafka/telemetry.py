@@ -16,7 +16,7 @@ from logdirwatch import settings as configuration
 from logdirwatch import telemetry
 from logdirwatch.demo import tables
 from logdirwatch.demo.services import Service
-from logdirwatch.kafka_clients import admin, producer, read_all
+from logdirwatch.kafka_clients import admin, producer, read_all, write
 from logdirwatch.local.config import INTERPRETED
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, AlertRecord
@@ -65,12 +65,7 @@ def send(settings: Settings, messages: list[Message]) -> None:
 
 def send_records(settings: Settings, topic: str, *records: AlertRecord | ActionRecord) -> None:
     """Write alerts or actions, keyed as the stream keys them, one after the other."""
-    client = producer(settings.telemetry, acks="all", delivery_timeout_ms=30_000, request_timeout_ms=10_000)
-    try:
-        for record in records:
-            client.send(topic, key=_key_of(record).encode(), value=msgspec.json.encode(record)).get(timeout=30)
-    finally:
-        client.close(timeout=5)
+    write(settings.telemetry, topic, ((_key_of(record), msgspec.json.encode(record)) for record in records))
 
 
 def _key_of(record: AlertRecord | ActionRecord) -> str:

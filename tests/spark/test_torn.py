@@ -6,7 +6,9 @@ import pytest
 
 from logdirwatch.jobs import torn
 from logdirwatch.jobs.session import checkpoint, start_query
+from logdirwatch.jobs.start_state import has_checkpoint
 from logdirwatch.settings import CheckpointSettings, Settings
+from tests.support import checkpoints
 
 NAME = "counting"
 
@@ -24,6 +26,7 @@ class Counting:
 
     def run(self):
         """Take all there is, and stop."""
+        torn.take_back(self.spark, checkpoint(self.settings, NAME))
         records = self.spark.readStream.schema("id long").parquet(str(self.folder / "in"))
         writer = records.writeStream.foreachBatch(self._keep)
         query = start_query(writer, self.settings, NAME, lambda writer: writer.trigger(availableNow=True))
@@ -32,9 +35,6 @@ class Counting:
 
     def _keep(self, frame, batch):
         self.batches.setdefault(batch, []).extend(row.id for row in frame.collect())
-
-    def newest(self, kind):
-        return max((self.folder / "checkpoints" / NAME / kind).glob("[0-9]*"), key=lambda file: int(file.name))
 
 
 @pytest.fixture
@@ -50,10 +50,8 @@ def counting(spark, tmp_path):
 @pytest.mark.parametrize("keeps_checksum", [True, False])
 @pytest.mark.parametrize("kind", ["offsets", "commits"])
 def test_the_last_batch_is_done_anew(counting, kind, keeps_checksum):
-    file = counting.newest(kind)
-    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
-    if not keeps_checksum:
-        file.with_name(f".{file.name}.crc").unlink()
+    folder = counting.folder / "checkpoints" / NAME / kind
+    checkpoints.cut(checkpoints.newest(folder), keeps_checksum=keeps_checksum)
     counting.add(3)
     counting.run()
     again = chain.from_iterable(rows for batch, rows in counting.batches.items() if batch >= 2)
@@ -61,6 +59,18 @@ def test_the_last_batch_is_done_anew(counting, kind, keeps_checksum):
     counting.add(4)
     counting.run()
     assert list(chain.from_iterable(counting.batches.values())).count(4) == 1
+
+
+def test_a_first_batch_that_is_torn_is_no_checkpoint(spark, tmp_path):
+    counting = Counting(spark, tmp_path)
+    counting.add(0)
+    counting.run()
+    folder = tmp_path / "checkpoints" / NAME
+    checkpoints.newest(folder / "commits").unlink()
+    checkpoints.cut(checkpoints.newest(folder / "offsets"))
+    assert has_checkpoint(spark, counting.settings, NAME)
+    torn.take_back(spark, checkpoint(counting.settings, NAME))
+    assert not has_checkpoint(spark, counting.settings, NAME)
 
 
 def test_a_sound_checkpoint_stays_as_it_is(spark, counting):

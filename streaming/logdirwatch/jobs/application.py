@@ -6,11 +6,12 @@ from functools import partial
 import structlog
 from py4j.protocol import Py4JNetworkError
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from logdirwatch.errors import UserError
-from logdirwatch.jobs import checks, detect, fast_lane, fleet, pipeline, recommend, store, store_inventory
+from logdirwatch.jobs import checks, detect, fast_lane, fleet, pipeline, recommend, store, store_inventory, torn
 from logdirwatch.jobs.runner import Runner, Start
-from logdirwatch.jobs.session import build_session, end_session
+from logdirwatch.jobs.session import build_session, checkpoint, end_session
 from logdirwatch.model import topics
 from logdirwatch.observe.endpoint import check_free, serving
 from logdirwatch.observe.streaming import StreamMetrics
@@ -92,7 +93,7 @@ def _run(spark: SparkSession, settings: Settings, names: Sequence[str]) -> None:
     rejects = Rejects()
     runner = Runner(spark, settings, {})
     metrics = StreamMetrics(runner)
-    runner.starts = {name: _noting(name, rejects, metrics) for name in names}
+    runner.starts = {name: _sound(name, _noting(name, rejects, metrics)) for name in names}
     runner.stop_on_signals()
     with (
         serving(settings.stream.listen, [metrics], metrics.is_ill, metrics.is_unready),
@@ -100,6 +101,16 @@ def _run(spark: SparkSession, settings: Settings, names: Sequence[str]) -> None:
     ):
         runner.run(on_started=lambda: log.info("stream.running", queries=list(names)))
     log.info("stream.stopped")
+
+
+def _sound(name: str, start: Start) -> Start:
+    """Return how to start a query on what can be read of its checkpoint: a first batch that is torn is none."""
+
+    def started(spark: SparkSession, settings: Settings) -> StreamingQuery:
+        torn.take_back(spark, checkpoint(settings, name))
+        return start(spark, settings)
+
+    return started
 
 
 def _noting(name: str, rejects: Rejects, metrics: StreamMetrics) -> Start:

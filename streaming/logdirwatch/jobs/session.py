@@ -11,7 +11,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from logdirwatch.jars import spark_jars
-from logdirwatch.jobs import torn
+from logdirwatch.jobs.folder import Folder
 from logdirwatch.kafka_clients import spark_options
 from logdirwatch.report.masking import MASKED_NAMES
 from logdirwatch.settings import Settings
@@ -149,14 +149,7 @@ def checkpoint(settings: Settings, name: str) -> str:
 
 def last_commit_ms(spark: SparkSession, settings: Settings, names: Sequence[str]) -> int | None:
     """Return when any of the queries last ended a batch, wherever the checkpoints lie; None when none ever did."""
-    jvm = spark._jvm  # noqa: SLF001 - PySpark has no other way to a file system that is not local
-    assert jvm is not None
-    conf = spark._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001
-    times = []
-    for name in names:
-        path = jvm.org.apache.hadoop.fs.Path(f"{checkpoint(settings, name)}/commits")
-        files = path.getFileSystem(conf)
-        times += [file.getModificationTime() for file in files.listStatus(path)] if files.exists(path) else []
+    times = [at_ms for name in names for at_ms in Folder(spark, f"{checkpoint(settings, name)}/commits").modified_ms()]
     return max(times, default=None)
 
 
@@ -167,9 +160,7 @@ def start_query(
     trigger: Trigger,
 ) -> StreamingQuery:
     """Start a query with its name, its own checkpoint and its trigger."""
-    place = checkpoint(settings, name)
-    torn.take_back(SparkSession.active(), place)
-    return trigger(writer.queryName(name).option("checkpointLocation", place)).start()
+    return trigger(writer.queryName(name).option("checkpointLocation", checkpoint(settings, name))).start()
 
 
 def every(interval: str) -> Trigger:

@@ -18,6 +18,7 @@ from logdirwatch.detect import pipeline_memory
 from logdirwatch.detect.brokers import SILENT
 from logdirwatch.detect.memory import MEMORY_VERSION
 from logdirwatch.detect.processor import PIPELINE_BROKER
+from logdirwatch.jobs.folder import Folder
 from logdirwatch.jobs.session import checkpoint
 from logdirwatch.kafka_clients import admin, read_all, spark_options
 from logdirwatch.model import topics
@@ -60,16 +61,7 @@ def start_state(spark: SparkSession, settings: Settings, name: str, sources: Seq
 
 def has_checkpoint(spark: SparkSession, settings: Settings, name: str) -> bool:
     """Tell whether a query of that name ever planned a batch, wherever its checkpoint lies."""
-    return _files(spark, f"{checkpoint(settings, name)}/offsets") > 0
-
-
-def _files(spark: SparkSession, folder: str) -> int:
-    """Return how many files a folder holds, wherever it lies; 0 when it is not there."""
-    jvm = spark._jvm  # noqa: SLF001 - PySpark has no other way to a file system that is not local
-    assert jvm is not None
-    path = jvm.org.apache.hadoop.fs.Path(folder)
-    files = path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())  # noqa: SLF001
-    return len(files.listStatus(path)) if files.exists(path) else 0
+    return bool(Folder(spark, f"{checkpoint(settings, name)}/offsets").names())
 
 
 def _from_topic(spark: SparkSession, settings: Settings) -> DataFrame | None:
@@ -118,7 +110,7 @@ def with_pipeline(spark: SparkSession, memories: DataFrame, alerts: Iterable[Ale
 def _from_table(spark: SparkSession, settings: Settings) -> DataFrame | None:
     """Return the stored records; None while the table was only made, and never written."""
     log_folder = f"{settings.tables_path.rstrip('/')}/{BROKER_STATE.name}/_delta_log"
-    if settings.tables.catalog is None and _files(spark, log_folder) <= 1:
+    if settings.tables.catalog is None and len(Folder(spark, log_folder).names()) <= 1:
         return None
     try:
         return Tables(spark, settings).read(BROKER_STATE).select("record")

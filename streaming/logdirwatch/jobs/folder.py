@@ -1,0 +1,42 @@
+"""A folder on whatever file system it lies, through Spark's JVM: checkpoints and tables need not be local."""
+
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+
+class Folder:
+    """The files of one folder; one that is not there has none."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        jvm = spark._jvm  # noqa: SLF001 - PySpark has no other way to a file system that is not local
+        assert jvm is not None
+        self._jvm = jvm
+        self._path = jvm.org.apache.hadoop.fs.Path(path)
+        self._files = self._path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())  # noqa: SLF001
+
+    def names(self) -> list[str]:
+        """Return the names of all files."""
+        return [file.getPath().getName() for file in self._listed()]
+
+    def modified_ms(self) -> list[int]:
+        """Return when each file was last written."""
+        return [file.getModificationTime() for file in self._listed()]
+
+    def read(self, name: str) -> str:
+        """Return the text of a file; Py4JJavaError when it cannot be read, or its checksum tells of another one."""
+        stream = self._files.open(self._of(name))
+        try:
+            return str(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+        finally:
+            stream.close()
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if there is one."""
+        self._files.delete(self._of(name), False)
+
+    def _listed(self) -> list[Any]:
+        return list(self._files.listStatus(self._path)) if self._files.exists(self._path) else []
+
+    def _of(self, name: str) -> Any:
+        return self._jvm.org.apache.hadoop.fs.Path(self._path, name)
