@@ -187,10 +187,10 @@ def decision(spoken_of="a1", at_ms=T0, **fields):
     return topics.DECISIONS, spoken_of, json.dumps(required | fields)
 
 
-def replicas(*names, broker=7, log_dir="/d1", scan=0, future=False, size=10, **fields):
+def replicas(*names, broker=7, log_dir="/d1", scan=0, future=False, size=10, lag=0, **fields):
     """A directory's listing at scan ``scan``; names are TOPIC-PARTITION."""
     placed = [
-        Placement(topic=topic, partition=int(partition), size_bytes=size, offset_lag=0, is_future=future)
+        Placement(topic=topic, partition=int(partition), size_bytes=size, offset_lag=lag, is_future=future)
         for topic, partition in (name.rsplit("-", 1) for name in names)
     ]
     required = {"version": 1, "cluster": "prod", "broker": broker, "log_dir": log_dir, "timestamp_ms": scan_ms(scan)}

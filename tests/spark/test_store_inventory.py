@@ -125,10 +125,10 @@ def test_replicas_of_a_broker_that_nobody_judged_are_unknown(lake):
 
 def test_a_copy_in_progress_is_a_row_of_its_own_and_replaces_the_original(lake):
     lake.scan(*BROKERS, *whole_scan(0))
-    lake.scan(replicas("t-0", log_dir="/d2", future=True, scan=1, size=3))
-    assert lake.rows("replica_state", *STATUS, "is_future", "size_bytes", broker=7, partition=0) == [
-        (7, "t", 0, "/d1", "online", None, False, 10),
-        (7, "t", 0, "/d2", "moving", None, True, 3),
+    lake.scan(replicas("t-0", log_dir="/d2", future=True, scan=1, size=3, lag=44))
+    assert lake.rows("replica_state", *STATUS, "is_future", "size_bytes", "offset_lag", broker=7, partition=0) == [
+        (7, "t", 0, "/d1", "online", None, False, 10, 0),
+        (7, "t", 0, "/d2", "moving", None, True, 3, 44),
     ]
     lake.scan(replicas(log_dir="/d1", scan=2), replicas("t-0", "t-1", log_dir="/d2", scan=2))
     assert lake.rows("replica_state", *STATUS, "is_future", broker=7, partition=0) == [
