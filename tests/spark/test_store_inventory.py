@@ -136,6 +136,19 @@ def test_a_copy_in_progress_is_a_row_of_its_own_and_replaces_the_original(lake):
     ]
 
 
+def test_a_copy_of_an_original_that_is_offline_does_not_move(lake):
+    """Kafka keeps and lists the copy, and copies nothing more into it."""
+    lake.scan(*BROKERS, *whole_scan(0))
+    lake.scan(replicas("t-0", log_dir="/d2", future=True, scan=1, size=3))
+    assigned = topic("t", (7, 8), scan=2, isr=[8])
+    lost = replace(assigned, partitions=[replace(assigned.partitions[0], leader=8, offline_replicas=[7])])
+    lake.scan(failed(1), lost)
+    assert lake.rows("replica_state", *STATUS, "is_future", broker=7, partition=0) == [
+        (7, "t", 0, "/d1", "offline", "directory", False),
+        (7, "t", 0, "/d2", "offline", "directory", True),
+    ]
+
+
 def test_a_topic_that_a_whole_scan_does_not_list_leaves_the_tables(lake):
     lake.scan(*BROKERS, *whole_scan(0), topic("gone", (7,)), replicas("gone-0", log_dir="/d3"))
     assert lake.rows("topic_state", "topic", topic="gone") == [("gone",)]
