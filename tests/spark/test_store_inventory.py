@@ -142,7 +142,7 @@ def test_a_copy_of_an_original_that_is_offline_does_not_move(lake):
     lake.scan(replicas("t-0", log_dir="/d2", future=True, scan=1, size=3))
     assigned = topic("t", (7, 8), scan=2, isr=[8])
     lost = replace(assigned, partitions=[replace(assigned.partitions[0], leader=8, offline_replicas=[7])])
-    lake.scan(failed(1), lost)
+    lake.scan(failed(2), lost)
     assert lake.rows("replica_state", *STATUS, "is_future", broker=7, partition=0) == [
         (7, "t", 0, "/d1", "offline", "directory", False),
         (7, "t", 0, "/d2", "offline", "directory", True),
