@@ -86,7 +86,7 @@ class TestFleet:
     def test_without_tables_it_says_what_to_do(self, site):
         page = site.text("/")
         assert "No broker is in the tables yet" in page
-        assert "No alert is open" in page
+        assert "No alert was ever stored" in page
 
     def test_every_directory_is_a_cell_with_a_name_a_sign_and_its_use(self, site):
         site.cluster(log_dir(used=0.5), log_dir(log_dir="/data/d2", status="offline", cause="failed", used=0.97))
