@@ -1,20 +1,24 @@
 """The tables of a bad night: one of each status, alerts of every severity, a disk that fills, and what to do."""
 
 import time
+from itertools import pairwise
 
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, AlertStatus, Rule, Severity
 from tests.unit.report.builders import action, alert
-from tests.unit.report.rows import broker, log_dir, partition, scan
+from tests.unit.report.rows import broker, log_dir, partition
 
 HOUR_MS = 3_600_000
 LONG = "/var/lib/kafka/a_directory_whose_name_was_made_by_a_machine_and_has_no_place_to_break_0123456789"
 FILLING = "/data/d3"
-COMMANDS = (
-    "kafka-configs.sh --bootstrap-server kafka-8:9092 --alter --entity-type topics --entity-name 'orders' "
-    "--add-config 'retention.ms=3600000'",
-    "cat > moves.json <<'END'\n{\"version\": 1,\n  \"partitions\": []}\nEND\n"
-    "kafka-reassign-partitions.sh --reassignment-json-file moves.json --execute",
+RETENTION = (
+    "kafka-configs.sh --bootstrap-server kafka-8:9092 --alter --topic 'orders' --add-config 'retention.ms=3600000'"
 )
+MOVES = """cat > moves.json <<'END'
+{"version": 1,
+  "partitions": []}
+END
+kafka-reassign-partitions.sh --reassignment-json-file moves.json --execute"""
+COMMANDS = (RETENTION, MOVES)
 
 
 def write(tables):
@@ -54,8 +58,7 @@ def _fleet(tables, now_ms):
         log_dir(9, "/data/d1", None, at_ms=now_ms, status="unknown", total_bytes=None, replica_count=None),
         log_dir(1, "/data/old", 0.4, "archive", at_ms=now_ms - 30 * 24 * HOUR_MS),
     )
-    inventory = {**scan(at_ms=now_ms), "is_of_topics": None}
-    tables.write("log_dir_inventory", {"cluster": inventory["cluster"], "inventory_at_ms": now_ms})
+    tables.write("log_dir_inventory", {"cluster": "prod", "inventory_at_ms": now_ms})
     tables.write("topic_state", partition("orders", 3, is_leaderless=True), partition("payments", 0))
 
 
@@ -82,7 +85,7 @@ def _history(tables, now_ms):
                 "reason": "space",
                 "at_ms": now_ms - hours_ago * HOUR_MS,
             }
-            for before, level, hours_ago in zip(levels, levels[1:], (6, 3, 1), strict=False)
+            for (before, level), hours_ago in zip(pairwise(levels), (6, 3, 1), strict=True)
         ),
     )
     replica = {**place, "is_future": False, "status": "online", "is_leader": True, "in_isr": True}

@@ -157,4 +157,5 @@ class TestTables:
         page = visit.to("/")
         assert "No alert was ever stored" in visit.reads()
         tables.alerts(alert(opened_at_ms=now_ms - HOUR_MS, at_ms=now_ms, stale_since_ms=now_ms - 2 * HOUR_MS))
-        expect(page.get_by_role("link", name="Broker 7 /data/d1 is offline [nothing seen of it since 2 h ago]")).to_be_visible()
+        told = "Broker 7 /data/d1 is offline [nothing seen of it since 2 h ago]"
+        expect(page.get_by_role("link", name=told)).to_be_visible()

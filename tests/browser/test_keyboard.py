@@ -76,7 +76,7 @@ def test_enter_follows_from_the_loudest_alert_to_its_directory_and_back(visit):
         page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("prod broker 8 /data/d3")
-    page.keyboard.press("Alt+ArrowLeft")
+    page.go_back()
     expect(page.get_by_role("heading", level=1)).to_have_text("log_dir_space: prod broker 8 /data/d3")
 
 

@@ -37,7 +37,9 @@ HEADERS = {
 def application(reader: Reader, settings: ConsoleSettings, patience: Patience, now_ms: Callable[[], int]) -> Flask:
     """Return the application; ``reader`` is asked anew for every page."""
     app = Flask(__name__)
-    app.jinja_env.filters.update(bytes=_size, ms=human_ms, utc=utc, exact=_exact, sign=lambda status: SIGNS.get(status, ""))
+    app.jinja_env.filters.update(
+        bytes=_size, ms=human_ms, utc=utc, exact=_exact, sign=lambda status: SIGNS.get(status, "")
+    )
     app.jinja_env.globals.update(
         place=place, meaning=alert_words.meaning, refresh_s=settings.refresh_s, spans=list(SPANS_MS)
     )
