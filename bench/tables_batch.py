@@ -23,6 +23,7 @@ from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import LogDirSample, MetricsRecord, PartitionHealth, StateRecord
 from logdirwatch.model.vocabulary import PollStatus
 from logdirwatch.store.batch import taken_in
+from logdirwatch.store.intake import Belief
 from logdirwatch.store.schemas import BROKER_STATE, LOG_DIR_SAMPLES, LOG_DIR_STATE, TABLES
 from logdirwatch.store.tables import Tables
 from logdirwatch.store.write import write_batch
@@ -85,7 +86,7 @@ def batches(folder: Path, spark: SparkSession, tables: Tables, chosen: Namespace
 
 def store(spark: SparkSession, tables: Tables, source: Path) -> None:
     """What the query ``store`` does with a batch."""
-    with taken_in(spark.read.parquet(str(source)).coalesce(2), "bench") as batch:
+    with taken_in(spark.read.parquet(str(source)).coalesce(2), Belief("bench", 60_000)) as batch:
         write_batch(batch, tables)
 
 

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from lakehouse import LOG_DIRS, MIB, NOW_MS, configure, markdown, session, spent, version, written
 from logdirwatch.model import topics
 from logdirwatch.model.records import PartitionInfo, Placement, ReplicasRecord, ScanRecord, TopicRecord
+from logdirwatch.store.intake import Belief
 from logdirwatch.store.schemas import REPLICA_STATE, TABLES, TOPIC_STATE
 from logdirwatch.store.tables import Tables
 from logdirwatch.store.write_inventory import InventoryWriter
@@ -114,7 +115,7 @@ def scans(
     source = folder / "states"
     write_kafka(source, [*records(chosen.brokers, NOW_MS, 1, 0)], NOW_MS)
     store(spark, tables, source)
-    writer = InventoryWriter("bench")
+    writer = InventoryWriter(Belief("bench", 60_000))
     few = range(0, fleet.partitions, fleet.brokers)[: max(1, int(fleet.partitions * SHARE))]
     rng = random.Random(7)
     anywhere = rng.sample(range(fleet.partitions), int(fleet.partitions * SHARE))

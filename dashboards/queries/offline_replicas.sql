@@ -7,7 +7,7 @@ SELECT
   cluster,
   place(cluster, NULL, NULL) AS place
 FROM replica_state
-WHERE scoped(cluster) AND status IN ('offline', 'unknown')
+WHERE scoped(cluster) AND status IN ('offline', 'unknown') AND NOT is_future
 GROUP BY topic, cluster
 ORDER BY COUNT(*) DESC, topic, cluster
 LIMIT 200

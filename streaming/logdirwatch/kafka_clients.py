@@ -7,7 +7,13 @@ from typing import Any
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.consumer.fetcher import ConsumerRecord
-from kafka.errors import AuthorizationError, KafkaError, KafkaTimeoutError
+from kafka.errors import (
+    AuthorizationError,
+    ClusterAuthorizationFailedError,
+    KafkaError,
+    KafkaTimeoutError,
+    TopicAuthorizationFailedError,
+)
 
 from logdirwatch import kafka_properties
 from logdirwatch.errors import UserError
@@ -159,7 +165,17 @@ def write(settings: KafkaSettings, topic: str, records: Iterable[tuple[str, byte
         finally:
             client.close(timeout=1)
     except KafkaError as error:
-        raise unreachable(settings, error) from None
+        raise unreachable(settings, unwritten(topic, error)) from None
+
+
+def unwritten(topic: str, error: Exception) -> Exception:
+    """Return why a topic could not be written: for want of an ACL says which one.
+
+    A user that may write no topic at all is refused the producer's id, for want of a right on the whole cluster.
+    """
+    if isinstance(error, AuthorizationError) or ClusterAuthorizationFailedError.__name__ in str(error):
+        error = TopicAuthorizationFailedError(f"the user lacks the ACL Write on {topic}")
+    return error
 
 
 def unreachable(settings: KafkaSettings, error: BaseException) -> UserError:

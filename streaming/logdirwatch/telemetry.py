@@ -6,7 +6,13 @@ from dataclasses import dataclass, replace
 
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType
-from kafka.errors import KafkaError, TopicAlreadyExistsError, UnknownTopicOrPartitionError, for_code
+from kafka.errors import (
+    KafkaError,
+    TopicAlreadyExistsError,
+    TopicAuthorizationFailedError,
+    UnknownTopicOrPartitionError,
+    for_code,
+)
 
 from logdirwatch import kafka_clients
 from logdirwatch.errors import UserError
@@ -84,6 +90,9 @@ def describe(admin: KafkaAdminClient, names: Sequence[str]) -> dict[str, Existin
         return {}
     resources = [ConfigResource(ConfigResourceType.TOPIC, topic["name"]) for topic in present]
     configs = admin.describe_configs(resources, config_filter="all")["topic"]
+    # kafka-python drops the error of a resource; a topic of which anything may be told has some setting.
+    if hidden := [name for name, entries in configs.items() if not entries]:
+        raise TopicAuthorizationFailedError(f"the user lacks the ACL DescribeConfigs on {', '.join(hidden)}")
     return {
         topic["name"]: Existing(
             partitions=len(topic["partitions"]),

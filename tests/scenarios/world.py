@@ -254,10 +254,10 @@ class World(Hands):
         """Whether the collector wrote a record of that time or later."""
         return self._tails[topics.METRICS].has_since(at_ms)
 
-    def reported(self) -> set[tuple[str, int | None]]:
+    def reported(self) -> set[tuple[str | None, int | None]]:
         """Which collector wrote of which broker since the last call."""
         read = (json.loads(message.value) for message in self._tails[topics.METRICS].read())
-        return {(record["collector"], record.get("broker")) for record in read}
+        return {(record.get("collector"), record.get("broker")) for record in read}
 
     def newest_metrics(self, broker: int) -> Record:
         """The next record that the collector writes of a broker."""

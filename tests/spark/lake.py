@@ -24,6 +24,7 @@ from logdirwatch.model.records import (
 )
 from logdirwatch.settings import Settings, TableSettings
 from logdirwatch.store.batch import taken_in
+from logdirwatch.store.intake import Belief
 from logdirwatch.store.schemas import TABLES
 from logdirwatch.store.tables import Tables
 from logdirwatch.store.write import write_batch
@@ -32,6 +33,9 @@ from logdirwatch.store.write_inventory import InventoryWriter
 SCHEMA = "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"
 T0 = 1_700_000_000_000
 GIB = 1 << 30
+# Kafka has every record after the last time that any test speaks of.
+KAFKA_MS = T0 + 1_000 * 86_400_000
+BELIEVED = Belief("home", 60_000)
 
 
 class Lake:
@@ -45,13 +49,13 @@ class Lake:
         self.restart()
 
     def restart(self):
-        self.inventory = InventoryWriter("home")
+        self.inventory = InventoryWriter(BELIEVED)
 
     def kafka(self, *records):
         """Give (topic, key, value) records their offsets; records of the model find topic and key themselves."""
         return [self._row(*(record if isinstance(record, tuple) else addressed(record))) for record in records]
 
-    def _row(self, topic, key, value, at_ms=T0):
+    def _row(self, topic, key, value, at_ms=KAFKA_MS):
         offset = self.offsets[topic] = self.offsets.get(topic, -1) + 1
         time = dt.datetime.fromtimestamp(at_ms / 1000, dt.timezone.utc)
         as_bytes = [part.encode() if isinstance(part, str) else part for part in (key, value)]
@@ -67,7 +71,7 @@ class Lake:
         return rows
 
     def store_rows(self, rows):
-        with taken_in(self.frame(rows), "home") as batch:
+        with taken_in(self.frame(rows), BELIEVED) as batch:
             write_batch(batch, self.tables)
 
     def scan(self, *records):
@@ -183,10 +187,10 @@ def decision(spoken_of="a1", at_ms=T0, **fields):
     return topics.DECISIONS, spoken_of, json.dumps(required | fields)
 
 
-def replicas(*names, broker=7, log_dir="/d1", scan=0, future=False, size=10, **fields):
+def replicas(*names, broker=7, log_dir="/d1", scan=0, future=False, size=10, lag=0, **fields):
     """A directory's listing at scan ``scan``; names are TOPIC-PARTITION."""
     placed = [
-        Placement(topic=topic, partition=int(partition), size_bytes=size, offset_lag=0, is_future=future)
+        Placement(topic=topic, partition=int(partition), size_bytes=size, offset_lag=lag, is_future=future)
         for topic, partition in (name.rsplit("-", 1) for name in names)
     ]
     required = {"version": 1, "cluster": "prod", "broker": broker, "log_dir": log_dir, "timestamp_ms": scan_ms(scan)}

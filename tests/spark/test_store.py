@@ -6,7 +6,7 @@ import msgspec
 
 from logdirwatch.model import topics
 from logdirwatch.model.records import PartitionHealth
-from tests.spark.lake import GIB, T0, action, alert, decision, event, metrics, sample, state, transition
+from tests.spark.lake import GIB, KAFKA_MS, T0, action, alert, decision, event, metrics, sample, state, transition
 from tests.support.hostile import NAMES
 
 
@@ -63,7 +63,7 @@ def test_a_poll_is_kept_with_its_answer_and_each_directory_with_its_own(lake):
         ("poll", None, "ok", "r1", None, None, None),
     ]
     (poll,) = lake.rows("log_dir_samples", "metrics", "partitions", "kafka_timestamp_ms", kind="poll")
-    assert (poll[0], json.loads(poll[1]), poll[2]) == ({"a": 0.5, "b": None}, msgspec.to_builtins(health), T0)
+    assert (poll[0], json.loads(poll[1]), poll[2]) == ({"a": 0.5, "b": None}, msgspec.to_builtins(health), KAFKA_MS)
 
 
 def test_a_broker_that_does_not_answer_leaves_a_row_that_says_so(lake):
@@ -84,7 +84,9 @@ def test_an_event_never_meets_the_sample_of_the_same_moment(lake):
 def test_a_bare_event_is_kept_with_cluster_and_time_filled_in(lake):
     lake.store((topics.EVENTS, None, b'{"version":1,"broker":2,"event":1}'))
     columns = ("kind", "cluster", "broker", "log_dir", "collector", "event", "timestamp_ms")
-    assert lake.rows("log_dir_samples", *columns) == [("event", "home", 2, None, "/LogDirFailure", "LogDirFailure", T0)]
+    assert lake.rows("log_dir_samples", *columns) == [
+        ("event", "home", 2, None, "/LogDirFailure", "LogDirFailure", KAFKA_MS)
+    ]
 
 
 def test_signs_of_life_are_kept_in_no_table(lake):

@@ -125,14 +125,27 @@ def test_replicas_of_a_broker_that_nobody_judged_are_unknown(lake):
 
 def test_a_copy_in_progress_is_a_row_of_its_own_and_replaces_the_original(lake):
     lake.scan(*BROKERS, *whole_scan(0))
-    lake.scan(replicas("t-0", log_dir="/d2", future=True, scan=1, size=3))
-    assert lake.rows("replica_state", *STATUS, "is_future", "size_bytes", broker=7, partition=0) == [
-        (7, "t", 0, "/d1", "online", None, False, 10),
-        (7, "t", 0, "/d2", "moving", None, True, 3),
+    lake.scan(replicas("t-0", log_dir="/d2", future=True, scan=1, size=3, lag=44))
+    assert lake.rows("replica_state", *STATUS, "is_future", "size_bytes", "offset_lag", broker=7, partition=0) == [
+        (7, "t", 0, "/d1", "online", None, False, 10, 0),
+        (7, "t", 0, "/d2", "moving", None, True, 3, 44),
     ]
     lake.scan(replicas(log_dir="/d1", scan=2), replicas("t-0", "t-1", log_dir="/d2", scan=2))
     assert lake.rows("replica_state", *STATUS, "is_future", broker=7, partition=0) == [
         (7, "t", 0, "/d2", "online", None, False)
+    ]
+
+
+def test_a_copy_of_an_original_that_is_offline_does_not_move(lake):
+    """Kafka keeps and lists the copy, and copies nothing more into it."""
+    lake.scan(*BROKERS, *whole_scan(0))
+    lake.scan(replicas("t-0", log_dir="/d2", future=True, scan=1, size=3))
+    assigned = topic("t", (7, 8), scan=2, isr=[8])
+    lost = replace(assigned, partitions=[replace(assigned.partitions[0], leader=8, offline_replicas=[7])])
+    lake.scan(failed(2), lost)
+    assert lake.rows("replica_state", *STATUS, "is_future", broker=7, partition=0) == [
+        (7, "t", 0, "/d1", "offline", "directory", False),
+        (7, "t", 0, "/d2", "offline", "directory", True),
     ]
 
 

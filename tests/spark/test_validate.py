@@ -39,6 +39,13 @@ def sound(lake):
     return lake
 
 
+def test_what_is_written_while_a_table_is_checked_is_not_seen(sound):
+    frame = sound.tables.read_as_of_now(TABLES["log_dir_samples"])
+    before = frame.count()
+    sound.store(metrics(at_ms=T0 + 10_000))
+    assert frame.count() == before < sound.tables.read(TABLES["log_dir_samples"]).count()
+
+
 def checked(lake, *names, now_ms=NOW_MS, **changes):
     return validate.check(lake.spark, lake.tables, names or CHECKED, QualitySettings(**changes), now_ms)
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from kafka import KafkaProducer
 from kafka.errors import (
-    AuthorizationError,
     KafkaError,
     KafkaTimeoutError,
     MessageSizeTooLargeError,
@@ -103,9 +102,7 @@ def _note(delivery: Delivery, record: Outgoing, error: Exception | None) -> None
 
 
 def _reason(record: Outgoing, error: Exception) -> str:
-    text = kafka_clients.one_line(error)
+    text = kafka_clients.one_line(kafka_clients.unwritten(record.topic, error))
     if isinstance(error, KafkaTimeoutError) and "metadata" in text:
         return f"no partitions of topic {record.topic} (logdirwatch topics create makes it): {text}"
-    if isinstance(error, AuthorizationError):
-        return f"{text}: the user lacks the ACL Write on {record.topic}"
     return text

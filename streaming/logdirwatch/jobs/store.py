@@ -7,6 +7,7 @@ from logdirwatch.jobs.session import every, few_tasks, kafka_stream, start_query
 from logdirwatch.model import topics
 from logdirwatch.settings import Settings
 from logdirwatch.store.batch import taken_in
+from logdirwatch.store.intake import Belief
 from logdirwatch.store.rejects import Note, forget, rejected_rows
 from logdirwatch.store.tables import Tables, short_errors
 from logdirwatch.store.write import WRITTEN, write_batch
@@ -18,9 +19,10 @@ TOPICS = (topics.METRICS, topics.EVENTS, topics.STATE, topics.ALERTS, topics.ACT
 def start(spark: SparkSession, settings: Settings, note: Note = forget) -> StreamingQuery:
     """Create the tables that are missing and start the query; ``note`` is told what a batch could not read."""
     Tables(spark, settings).create_missing(WRITTEN)
+    believed = Belief(settings.default_cluster, settings.detect.clock_skew_ms)
 
     def write(records: DataFrame, batch_id: int) -> None:
-        with short_errors(NAME, batch_id), taken_in(records, settings.default_cluster) as batch:
+        with short_errors(NAME, batch_id), taken_in(records, believed) as batch:
             write_batch(batch, Tables(records.sparkSession, settings))
             note(rejected_rows(batch))
 

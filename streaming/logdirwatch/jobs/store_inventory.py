@@ -6,6 +6,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from logdirwatch.jobs.session import every, few_tasks, kafka_stream, start_query
 from logdirwatch.model import topics
 from logdirwatch.settings import Settings
+from logdirwatch.store.intake import Belief
 from logdirwatch.store.rejects import Note, forget
 from logdirwatch.store.tables import Tables, short_errors
 from logdirwatch.store.write_inventory import READ, WRITTEN, InventoryWriter
@@ -17,7 +18,7 @@ TOPICS = (topics.INVENTORY, topics.STATE)
 def start(spark: SparkSession, settings: Settings, note: Note = forget) -> StreamingQuery:
     """Create the tables that are missing and start the query; ``note`` is told what a batch could not read."""
     Tables(spark, settings).create_missing((*WRITTEN, *READ))
-    inventory = InventoryWriter(settings.default_cluster, note)
+    inventory = InventoryWriter(Belief(settings.default_cluster, settings.detect.clock_skew_ms), note)
 
     def write(records: DataFrame, batch_id: int) -> None:
         with short_errors(NAME, batch_id):

@@ -1,4 +1,4 @@
-"""Keeping new replicas out of a filling directory, and letting them in again (KIP-1066).
+"""Keeping new replicas out of a filling or sick directory, and letting them in again (KIP-1066).
 
 Kafka puts a new replica into the directory with the fewest logs, so one that was emptied is the next to be filled
 (Kafka 4.3.1 ``LogManager.nextLogDirs``). A cordoned directory goes on serving what it has.
@@ -16,8 +16,11 @@ KEY = "cordoned.log.dirs"
 ALL = "*"
 
 
-def cordon_drafts(directory: Directory, facts: Facts, policy: Policy) -> list[Draft]:
-    """Return the cordon, where the cluster's metadata version is known to allow one and there is none."""
+def cordon_drafts(directory: Directory, facts: Facts, policy: Policy, why: str, until: str) -> list[Draft]:
+    """Return the cordon, where the cluster's metadata version is known to allow one and there is none.
+
+    ``why`` and ``until`` go on in the sentences that say what it is for and when it ends.
+    """
     if at_least(facts.metadata_version, CORDON) is not True or directory.is_cordoned is not False:
         return []
     before = cordoned(directory.broker, facts)
@@ -32,8 +35,7 @@ def cordon_drafts(directory: Directory, facts: Facts, policy: Policy) -> list[Dr
         Draft(
             kind=ActionKind.CORDON_LOG_DIR,
             target=place_target(directory),
-            reason=f"cordon {directory.path} of broker {directory.broker}, best before anything is moved off it: Kafka "
-            "places new replicas where the fewest are, so in a directory that was just emptied",
+            reason=f"cordon {directory.path} of broker {directory.broker}{why}",
             expected=effect(needs_ms=0, on=[], is_cordoned=True),
             preconditions=(
                 Precondition("metadata_version", f"the cluster has finalized {CORDON} or later", True),
@@ -43,7 +45,7 @@ def cordon_drafts(directory: Directory, facts: Facts, policy: Policy) -> list[Dr
             commands=(set_it,),
             undo={
                 "commands": [set_broker_list(policy.tools, directory.broker, KEY, before)],
-                "text": "once the directory has room again",
+                "text": f"once {until}",
             },
         )
     ]
@@ -57,7 +59,7 @@ def uncordon_draft(directory: Directory, facts: Facts, policy: Policy, after: st
     return Draft(
         kind=ActionKind.UNCORDON_LOG_DIR,
         target={**place_target(directory), "after": after},
-        reason=f"let new replicas into {directory.path} of broker {directory.broker} again: it has room",
+        reason=f"let new replicas into {directory.path} of broker {directory.broker} again: the reason is over",
         expected=effect(needs_ms=0, on=[], is_cordoned=False),
         vetoes=() if directory.status is LogDirStatus.ONLINE else (too_full,),
         commands=(set_broker_list(policy.tools, directory.broker, KEY, rest),),

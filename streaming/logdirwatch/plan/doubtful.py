@@ -6,6 +6,7 @@ Kafka leaves slow and sick disks in service (KIP-112, operations 3); only what r
 from dataclasses import replace
 
 from logdirwatch.model.records import AlertRecord
+from logdirwatch.plan.cordon import cordon_drafts
 from logdirwatch.plan.demoting import demote, led_from
 from logdirwatch.plan.draft import Draft, Policy
 from logdirwatch.plan.endurance import endurance_of
@@ -22,12 +23,14 @@ FAILING = frozenset({"error_code", "probe", "read_only"})
 
 
 def suspect(alert: AlertRecord, directory: Directory, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:
-    """Return what to do about a suspect directory: others lead; a failing one is given up before it dies."""
+    """Return what to do about a suspect directory: others lead, nothing new comes, a failing one is given up."""
     led, is_failing = led_from(directory, facts), bool(FAILING & set(alert.evidence.get("why") or ()))
     why = f"{directory.path} is suspect, and clients wait for a leader's disk"
     demoted = demote(directory.broker, directory.path, led, facts, policy, why)
     rebuilt, unplaced = _rebuilt(directory, facts, policy, now_ms) if is_failing and not demoted else ([], None)
-    return [*demoted, *rebuilt, _look(alert, directory, facts, policy, unplaced)]
+    sick = ": Kafka takes no notice that its disk is slow or sick, and goes on placing new replicas there"
+    cordon = cordon_drafts(directory, facts, policy, sick, "the disk is known to be well")
+    return [*demoted, *rebuilt, *cordon, _look(alert, directory, facts, policy, unplaced)]
 
 
 def unreported(alert: AlertRecord, directory: Directory, facts: Facts, policy: Policy) -> list[Draft]:

@@ -41,7 +41,15 @@ def filling_drafts(source: Directory, facts: Facts, policy: Policy, now_ms: int)
         drafts += more_room(source, facts, policy, missing, [*against, *_not_enough(drafts, needed)])
     if source.status in URGENT and not _any_in_time(drafts, source):
         drafts += [*release_drafts(source, policy), *brake_drafts(source, facts, policy, drafts)]
-    return [*drafts, *(cordon_drafts(source, facts, policy) if needed > 0 else [])]
+    return [*drafts, *(_cordon(source, facts, policy) if needed > 0 else [])]
+
+
+def _cordon(source: Directory, facts: Facts, policy: Policy) -> list[Draft]:
+    why = (
+        ", best before anything is moved off it: Kafka places new replicas where the fewest are, so in a directory "
+        "that was just emptied"
+    )
+    return cordon_drafts(source, facts, policy, why, "the directory has room again")
 
 
 def gained(drafts: Sequence[Draft]) -> int:

@@ -82,7 +82,9 @@ def leaderless_archives_nothing(topic: Topic) -> Veto | None:
     if not without:
         return None
     return Veto(
-        "leaderless_archives_nothing", f"{some_of(without, _NAMED)} has no leader, so nothing of it is archived"
+        "leaderless_archives_nothing",
+        f"{some_of(without, _NAMED)} has no leader, so nothing of it is archived: until it has one only deleting the "
+        "topic frees its bytes",
     )
 
 

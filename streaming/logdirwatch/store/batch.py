@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
-from logdirwatch.store.intake import take_in
+from logdirwatch.store.intake import Belief, take_in
 from logdirwatch.store.tables import Span
 
 HOUR_MS = 3_600_000
@@ -38,9 +38,9 @@ class Batch:
 
 
 @contextmanager
-def taken_in(records: DataFrame, default_cluster: str) -> Iterator[Batch]:
+def taken_in(records: DataFrame, believed: Belief) -> Iterator[Batch]:
     """Take in Kafka rows, and keep what was parsed until the batch is written."""
-    thin = take_in(records, default_cluster).persist()
+    thin = take_in(records, believed).persist()
     try:
         yield looked_over(thin)
     finally:

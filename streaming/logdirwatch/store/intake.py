@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
+from logdirwatch.detect.observations import effective_ms
 from logdirwatch.model import topics
 from logdirwatch.model.identity import identity
 from logdirwatch.model.records import (
@@ -68,25 +69,40 @@ class Thin(NamedTuple):
     reason: str | None = None
 
 
-def take_in(records: DataFrame, default_cluster: str) -> DataFrame:
+class Belief(NamedTuple):
+    """What is believed of a record that does not say, or that cannot be right."""
+
+    default_cluster: str
+    clock_skew_ms: int
+
+
+def take_in(records: DataFrame, believed: Belief) -> DataFrame:
     """Return the thin rows of Kafka rows (key, value, topic, partition, offset, timestamp)."""
     rows = records.select(
         "topic", "partition", "offset", F.unix_millis("timestamp").alias("kafka_timestamp_ms"), "key", "value"
     )
-    return rows.mapInArrow(partial(_thin_batches, default_cluster=default_cluster), SCHEMA)
+    return rows.mapInArrow(partial(_thin_batches, believed=believed), SCHEMA)
 
 
-def thin_rows(position: Position, default_cluster: str) -> list[Thin]:
+def thin_rows(position: Position, believed: Belief) -> list[Thin]:
     """Return the thin rows of one Kafka record; a refused one gives a row too."""
-    result = parse(position.topic, position.key, position.value, position.kafka_timestamp_ms, default_cluster)
+    result = parse(position.topic, position.key, position.value, position.kafka_timestamp_ms, believed.default_cluster)
     if isinstance(result, Accepted):
         try:
-            return list(_accepted(result.record, position))
+            return list(_accepted(_dated(result.record, position, believed.clock_skew_ms), position))
         except RecursionError:
             result = Rejected("nested too deeply", getattr(result.record, "cluster", None))
     if isinstance(result, Deleted):
         return list(_deleted(result, position))
     return [_rejected(result, position)]
+
+
+def _dated(record: Record, position: Position, skew_ms: int) -> Record:
+    """Give a sample or event of a clock too far ahead Kafka's time; the parts of a scan find each other by theirs."""
+    if not isinstance(record, MetricsRecord | HostRecord | EventRecord) or record.timestamp_ms is None:
+        return record
+    at_ms, is_ahead = effective_ms(record.timestamp_ms, position.kafka_timestamp_ms, skew_ms)
+    return msgspec.structs.replace(record, timestamp_ms=at_ms) if is_ahead else record
 
 
 def _accepted(record: Record, position: Position) -> Iterator[Thin]:
@@ -221,13 +237,13 @@ def _text(position: Position) -> str:
     return (position.value or b"").decode()
 
 
-def _thin_batches(batches: Iterator[pa.RecordBatch], default_cluster: str) -> Iterator[pa.RecordBatch]:
+def _thin_batches(batches: Iterator[pa.RecordBatch], believed: Belief) -> Iterator[pa.RecordBatch]:
     rows: list[tuple[object, ...]] = []
     size = 0
     for batch in batches:
         for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             position = Position(*values)
-            for thin in thin_rows(position, default_cluster):
+            for thin in thin_rows(position, believed):
                 rows.append(_columns(thin, position))
                 kept = position.value if thin.kind == "rejected" else None
                 size += len(thin.body or "") + len(thin.record or "") + len(kept or b"")

@@ -7,6 +7,7 @@ The rules, worst knowledge first (rank of the first that holds)::
     its directory is offline                            offline, cause directory
     its directory is saturated                          saturated, cause directory
     no directory lists it, Kafka calls it offline       offline, cause directory (the broker lives)
+    it is a copy, Kafka calls the original offline      offline, cause directory (nothing is copied from it)
     no directory lists it, or its directory is unknown  unknown, cause unknown
     it is the copy in progress of a move                moving
     its directory is online, filling or critical        online
@@ -91,7 +92,7 @@ def _verdict() -> Column:
         .when(view == LogDirStatus.OFFLINE, _is(ReplicaStatus.OFFLINE, "directory", view_since))
         .when(view == LogDirStatus.SATURATED, _is(ReplicaStatus.SATURATED, "directory", view_since))
         .when(
-            is_unlisted & F.coalesce(is_offline_by_metadata, F.lit(False)),
+            (is_unlisted | F.col("is_future")) & F.coalesce(is_offline_by_metadata, F.lit(False)),
             _is(ReplicaStatus.OFFLINE, "directory", by_metadata),
         )
         .when(is_unlisted, _is(ReplicaStatus.UNKNOWN, "unknown", by_metadata))

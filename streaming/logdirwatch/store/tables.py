@@ -85,6 +85,11 @@ class Tables:
         """Return a table's rows."""
         return self._spark.read.table(self.name(table))
 
+    def read_as_of_now(self, table: Table) -> DataFrame:
+        """Return a table's rows as they are now, however often they are asked for and whoever writes meanwhile."""
+        version = self.delta(table).history(1).select("version").collect()[0]["version"]
+        return self._spark.read.option("versionAsOf", version).table(self.name(table))
+
     def create_missing(self, tables: Iterable[Table]) -> None:
         """Create the tables that are not there, and add the columns that an earlier release did not have."""
         with ThreadPoolExecutor(CREATED_AT_ONCE) as pool:

@@ -12,7 +12,7 @@ from logdirwatch.model import topics
 from logdirwatch.store import brokers, partitions, placements, replicas, scans
 from logdirwatch.store.batch import Batch, looked_over
 from logdirwatch.store.history import rejected
-from logdirwatch.store.intake import take_in
+from logdirwatch.store.intake import Belief, take_in
 from logdirwatch.store.rejects import Note, forget, rejected_rows
 from logdirwatch.store.schemas import (
     BROKER_STATE,
@@ -36,13 +36,13 @@ class InventoryWriter:
     What is kept is lost with the process; then the next scan, and ``store``, say it again.
     """
 
-    def __init__(self, default_cluster: str, note: Note = forget) -> None:
-        self._default_cluster, self._note = default_cluster, note
+    def __init__(self, believed: Belief, note: Note = forget) -> None:
+        self._believed, self._note = believed, note
         self._kept: DataFrame | None = None
 
     def write(self, records: DataFrame, tables: Tables) -> None:
         """Write one batch of Kafka rows."""
-        new = take_in(records, self._default_cluster)
+        new = take_in(records, self._believed)
         thin = (new if self._kept is None else new.unionByName(self._kept)).persist()
         try:
             batch = looked_over(thin)

@@ -176,6 +176,13 @@ class TestDirectory:
         site.cluster(log_dir())
         assert "No sample of this time is stored." in site.text(self.address(site))
 
+    @pytest.mark.parametrize(
+        ("proof_ms", "said"), [(NOW_MS - HOUR_MS, "2023-11-14 21:13:20Z"), (None, "never, as far as is known")]
+    )
+    def test_when_it_was_last_seen_to_write_is_said(self, site, proof_ms, said):
+        site.cluster(log_dir(last_proof_ms=proof_ms))
+        assert f"<dt>Last seen to write</dt><dd>{said}</dd>" in site.text(self.address(site))
+
     def test_its_changes_and_largest_replicas_are_listed(self, site):
         site.cluster(log_dir())
         place = {"cluster": "prod", "broker": 7}

@@ -13,7 +13,7 @@ from logdirwatch.model import topics
 from logdirwatch.model.records import NotificationRecord
 from logdirwatch.parse.log_dirs_tool import Listing
 from logdirwatch.parse.records import LONGEST_REASON, Accepted, Deleted, Rejected, parse
-from logdirwatch.store.intake import Position, thin_rows
+from logdirwatch.store.intake import Belief, Position, thin_rows
 from tests.support.generated import RECORDS, documents, json_values, names, spoilt
 
 KAFKA_MS = 1_700_000_000_123
@@ -32,7 +32,7 @@ def checked(topic: str, value: bytes | None, key: bytes | None = None, kafka_ms:
         assert_same_again(topic, result.record, key, kafka_ms)
     else:
         assert isinstance(result, Deleted)
-    rows = thin_rows(Position(topic, 0, 0, kafka_ms, key, value), "home")
+    rows = thin_rows(Position(topic, 0, 0, kafka_ms, key, value), Belief("home", 60_000))
     assert [row.kind for row in rows].count("rejected") == isinstance(result, Rejected)
     return result
 

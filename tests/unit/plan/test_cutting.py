@@ -114,7 +114,9 @@ class TestTiered:
 
     def test_a_leaderless_partition_archives_nothing(self):
         without = topic("t", (1,), (1,), leaderless=(1,), configs=TIERED)
-        assert vetoed(cuts(without, self.PARTS[1])) == ["leaderless_archives_nothing"]
+        found = cuts(without, self.PARTS[1])
+        assert vetoed(found) == ["leaderless_archives_nothing"]
+        assert "only deleting the topic frees its bytes" in found.vetoes[0].reason
 
     def test_without_remote_storage_on_a_host_nothing_local_goes(self):
         off = broker(1, BrokerStatus.ONLINE, **{"remote.log.storage.system.enable": "false"})

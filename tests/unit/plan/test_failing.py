@@ -9,6 +9,7 @@ from logdirwatch.plan.assignment import from_json
 from logdirwatch.plan.overlay import with_alerts
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.validate import violations
+from logdirwatch.plan.versions import CORDON
 from tests.unit.plan.builders import MIB, NOW_MS, alert, broker, directory, facts, policy, replica, topic
 from tests.unit.plan.failures import holds, kinds, of_kind, veto_names
 
@@ -158,6 +159,14 @@ class TestSuspect:
     @pytest.mark.parametrize("why", ["slow_probe", "slow_flush", "offline_count"])
     def test_a_slow_one_is_watched(self, why):
         assert kinds(self.suspect([why], *SUSPECT)) == ["investigate"]
+
+    def test_nothing_new_is_to_be_put_there_where_a_cordon_is_allowed(self):
+        open_dir = directory(1, "/d1", 100 * MIB, is_cordoned=False)
+        about = alert(Rule.LOG_DIR_SUSPECT, to="unknown", cause=None, evidence={"why": ["slow_probe"]})
+        actions = recommend(about, facts(*SUSPECT, open_dir, metadata_version=CORDON), policy(), NOW_MS)
+        assert kinds(actions) == ["cordon_log_dir", "investigate"]
+        assert actions[0].undo["text"] == "once the disk is known to be well"
+        assert kinds(self.suspect(["slow_probe"], *SUSPECT, open_dir)) == ["investigate"], "no version is known"
 
     def test_leaders_go_first_as_new_copies_come_from_them(self):
         led = topic("t", (1, 2))

@@ -6,22 +6,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logdirwatch.model import topics
-from logdirwatch.store.intake import Position, thin_rows
+from logdirwatch.store.intake import Belief, Position, thin_rows
 
 METRICS = {"version": 1, "cluster": "c", "broker": 7, "timestamp_ms": 5, "status": "ok"}
 STATE = {"version": 1, "cluster": "c", "broker": 7, "sequence": 4, "at_ms": 9, "status": "online", "since_ms": 1}
+BELIEVED = Belief("home", 60_000)
 TRANSITION = {"transition_id": "t", "cluster": "c", "broker": 7, "log_dir": None, "from": None, "to": "online"}
 
 
 def rows(topic, record, key=None):
     value = record if record is None or isinstance(record, bytes) else json.dumps(record).encode()
-    return thin_rows(Position(topic, 0, 3, 77, key, value), "home")
+    return thin_rows(Position(topic, 0, 3, 77, key, value), BELIEVED)
 
 
 def test_a_poll_is_one_row_and_its_configs_another():
     assert [row.kind for row in rows(topics.METRICS, METRICS)] == ["metrics"]
     both = rows(topics.METRICS, METRICS | {"configs": {"log.dirs": "/d"}})
     assert [(row.kind, row.rank, row.broker) for row in both] == [("metrics", 0, 7), ("configs", 5, 7)]
+
+
+def test_a_clock_too_far_ahead_of_kafka_counts_as_kafkas():
+    for ahead_ms, expected in ((60_000, 60_077), (60_001, 77)):
+        (row,) = rows(topics.METRICS, METRICS | {"timestamp_ms": 77 + ahead_ms})
+        assert (row.at_ms, json.loads(row.body)["timestamp_ms"]) == (expected, expected)
+    event = {"version": 1, "cluster": "c", "broker": 7, "event": "LogDirFailure", "log_dir": "/d"}
+    (row,) = rows(topics.EVENTS, event | {"timestamp_ms": 90_000})
+    assert row.at_ms == 77
 
 
 def test_heartbeats_and_what_the_stream_tells_of_itself_are_no_rows():
@@ -71,5 +81,5 @@ def test_what_may_hold_anything_is_json_text_in_the_body():
 
 @given(st.sampled_from(topics.STREAMED), st.none() | st.binary(), st.none() | st.binary())
 def test_no_bytes_stop_the_intake(topic, key, value):
-    found = thin_rows(Position(topic, 0, 0, 0, key, value), "home")
+    found = thin_rows(Position(topic, 0, 0, 0, key, value), BELIEVED)
     assert {row.kind for row in found} <= {"rejected", "deleted"}
