@@ -109,7 +109,10 @@ class TestDirectory:
 
     def test_what_nobody_knows_of_it_is_not_known(self, visit):
         page = visit.to(directory("prod", 9, "/data/d1"))
-        assert set(facts(page).values()) == {"not known"}
+        told = facts(page)
+        assert told.pop("Last seen to write") == "never, as far as is known"
+        assert len(told) == 6
+        assert set(told.values()) == {"not known"}
         expect(page.locator(".status")).to_have_text("? unknown")
         assert "No sample of this time is stored." in visit.reads()
 
