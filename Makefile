@@ -17,7 +17,7 @@ CODE := streaming dashboards tests conf docs/hooks $(wildcard bench/*.py)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help setup java demo test test-unit test-spark test-kafka test-long test-trust test-scenarios test-cluster test-sql chaos dashboards lint audit format bench docs lock clean ci
+.PHONY: help setup java demo test test-unit test-spark test-kafka test-long test-trust test-scenarios test-cluster test-sql test-browser chaos dashboards lint audit format bench docs lock clean ci
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -66,6 +66,10 @@ test-cluster: java $(STAMP) ## the stream by spark-submit on a standalone Spark 
 
 test-sql: java $(STAMP) ## every panel's query in Spark and in a real Trino server
 	$(PYTEST) tests/sql $(ARGS)
+
+test-browser: $(STAMP) ## the console in a real Chromium, as a person uses it (LOGDIRWATCH_CHROMIUM=/path/to/chromium)
+	@.ci/chromium
+	$(PYTEST) tests/browser $(ARGS)
 
 chaos: java $(STAMP) ## the stream killed again and again over a known history (KILLS=200 SEED=7)
 	$(BIN)/python -m tests.chaos --kills $(KILLS) $(if $(SEED),--seed $(SEED)) $(ARGS)

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 from flask import Flask, Response, abort, render_template, request
+from markupsafe import Markup, escape
 from werkzeug.exceptions import HTTPException
 
 from logdirwatch.console.chart import chart
@@ -17,7 +18,7 @@ from logdirwatch.errors import UserError
 from logdirwatch.observe.settings import address
 from logdirwatch.report import actions as action_words
 from logdirwatch.report import alerts as alert_words
-from logdirwatch.report.snapshot import Patience, statuses
+from logdirwatch.report.snapshot import Patience, age, is_stale, statuses
 from logdirwatch.report.units import human_bytes, human_ms
 from logdirwatch.report.words import place, utc
 
@@ -36,8 +37,12 @@ HEADERS = {
 def application(reader: Reader, settings: ConsoleSettings, patience: Patience, now_ms: Callable[[], int]) -> Flask:
     """Return the application; ``reader`` is asked anew for every page."""
     app = Flask(__name__)
-    app.jinja_env.filters.update(bytes=human_bytes, ms=human_ms, utc=utc, sign=lambda status: SIGNS.get(status, ""))
-    app.jinja_env.globals.update(place=place, refresh_s=settings.refresh_s, spans=list(SPANS_MS))
+    app.jinja_env.filters.update(
+        bytes=_size, ms=human_ms, utc=utc, exact=_exact, sign=lambda status: SIGNS.get(status, "")
+    )
+    app.jinja_env.globals.update(
+        place=place, meaning=alert_words.meaning, refresh_s=settings.refresh_s, spans=list(SPANS_MS)
+    )
     app.before_request(lambda: _guarded(settings))
     app.after_request(_with_headers)
     app.register_error_handler(UserError, lambda error: (_page("error.html", now_ms(), what=str(error)), 503))
@@ -46,7 +51,7 @@ def application(reader: Reader, settings: ConsoleSettings, patience: Patience, n
     @app.get("/")
     def fleet() -> str:
         snapshot = reader.snapshot()
-        alerts = alert_words.listed(snapshot.alerts or (), everything=False)
+        alerts = None if snapshot.alerts is None else alert_words.listed(snapshot.alerts, everything=False)
         return _page("fleet.html", now_ms(), clusters=statuses(snapshot, now_ms(), patience), alerts=alerts)
 
     @app.get("/directory")
@@ -59,7 +64,10 @@ def application(reader: Reader, settings: ConsoleSettings, patience: Patience, n
         from_ms = now - SPANS_MS.get(span, DAY_MS)
         points = reader.history(cluster, broker, log_dir, from_ms, now)
         drawn = chart(points, from_ms, now, row["full_at_ms"], now + (now - from_ms) // 3)
+        newest_ms = reader.newest_ms(cluster)
         parts = {
+            "age_ms": age(newest_ms, now),
+            "is_stale": is_stale(newest_ms, now, patience.state_ms),
             "transitions": reader.transitions(cluster, broker, log_dir),
             "replicas": reader.replicas(cluster, broker, log_dir),
         }
@@ -76,7 +84,9 @@ def application(reader: Reader, settings: ConsoleSettings, patience: Patience, n
 
     @app.get("/actions")
     def actions() -> str:
-        return _page("actions.html", now_ms(), actions=action_words.listed(reader.open_actions(), everything=False))
+        stored = reader.open_actions()
+        listed = None if stored is None else action_words.listed(stored, everything=False)
+        return _page("actions.html", now_ms(), actions=listed)
 
     @app.get("/actions/<action_id>")
     def action(action_id: str) -> str:
@@ -86,6 +96,11 @@ def application(reader: Reader, settings: ConsoleSettings, patience: Patience, n
     @app.get("/actions/<action_id>.json")
     def action_json(action_id: str) -> Response:
         return Response(msgspec.json.encode(_found(reader, action_id)), mimetype="application/json")
+
+    @app.get("/favicon.ico")
+    def icon() -> Response:
+        # Browsers ask for it on their own, for the JSON too.
+        return app.send_static_file("icon.svg")
 
     return app
 
@@ -99,6 +114,15 @@ def _found(reader: Reader, action_id: str) -> Any:
 
 def _page(name: str, now: int, **content: Any) -> str:
     return render_template(name, now_ms=now, **content)
+
+
+def _size(size_bytes: float | None) -> str:
+    return "not known" if size_bytes is None else human_bytes(size_bytes)
+
+
+def _exact(text: str) -> Markup:
+    """Escape a text such that its carriage returns survive, which a browser takes for ends of lines otherwise."""
+    return escape(text).replace("\r", Markup("&#13;"))
 
 
 def _asked(name: str) -> str:

@@ -49,16 +49,16 @@ class Reader:
             alerts=self.open_alerts(),
         )
 
-    def open_alerts(self) -> list[AlertRecord]:
-        """Return the alerts that fire."""
+    def open_alerts(self) -> list[AlertRecord] | None:
+        """Return the alerts that fire; None while no alert was ever stored."""
         rows = self._newest(ALERTS.name, "alert_id", f"status = '{AlertStatus.FIRING}'")
-        return [msgspec.json.decode(row["record"], type=AlertRecord) for row in rows]
+        return None if rows is None else [msgspec.json.decode(row["record"], type=AlertRecord) for row in rows]
 
-    def open_actions(self) -> list[ActionRecord]:
-        """Return the actions that are not over."""
+    def open_actions(self) -> list[ActionRecord] | None:
+        """Return the actions that are not over; None while no action was ever stored."""
         statuses = ", ".join(f"'{status}'" for status in sorted(OPEN))
         rows = self._newest(ACTIONS.name, "action_id", f"status IN ({statuses})")
-        return [msgspec.json.decode(row["record"], type=ActionRecord) for row in rows]
+        return None if rows is None else [msgspec.json.decode(row["record"], type=ActionRecord) for row in rows]
 
     def alert(self, alert_id: str) -> list[AlertRecord]:
         """Return every revision of an alert, the newest first."""
@@ -74,7 +74,12 @@ class Reader:
     def actions_of(self, alert_id: str) -> list[ActionRecord]:
         """Return the actions of an alert as they are now."""
         rows = self._newest(ACTIONS.name, "action_id", f"alert_id = {quoted(alert_id)}")
-        return [msgspec.json.decode(row["record"], type=ActionRecord) for row in rows]
+        return [msgspec.json.decode(row["record"], type=ActionRecord) for row in rows or ()]
+
+    def newest_ms(self, cluster: str) -> int | None:
+        """Return when anything was last known of a cluster."""
+        rows = self._rows(BROKER_STATE.name, "max(at_ms) AS at_ms", f"cluster = {quoted(cluster)}")
+        return rows[0]["at_ms"] if rows else None
 
     def directory(self, cluster: str, broker: int, log_dir: str) -> Row | None:
         """Return a directory's row; None when it is not known."""
@@ -111,8 +116,9 @@ class Reader:
         query = f"SELECT {columns} FROM t WHERE {where} {rest}"  # noqa: S608 - the callers quote
         return list(self.select(table, query) or ())
 
-    def _newest(self, table: str, identity: str, condition: str) -> list[Row]:
-        return list(self.select(table, newest(identity, which=condition)) or ())
+    def _newest(self, table: str, identity: str, condition: str) -> list[Row] | None:
+        rows = self.select(table, newest(identity, which=condition))
+        return None if rows is None else list(rows)
 
     def _life(self, table: str, identity: str, wanted: str) -> list[str]:
         rows = self._rows(table, "record", f"{identity} = {quoted(wanted)}", "ORDER BY revision DESC")

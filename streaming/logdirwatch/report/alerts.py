@@ -59,7 +59,7 @@ def view(
             Text(place(alert.cluster, alert.broker, alert.log_dir, between="\n")),
             Text(human_ago(alert.opened_at_ms, now_ms)),
             Text(short_id(alert.alert_id)),
-            Text(" ".join([_meaning(alert, now_ms), *_said(known.get(alert.alert_id))])),
+            Text(" ".join([meaning(alert, now_ms), *_said(known.get(alert.alert_id))])),
         )
         for alert in alerts
     ]
@@ -93,7 +93,8 @@ def _headline(alert: AlertRecord) -> str:
     return f"{alert.rule}\n{change(alert.from_status, alert.to_status, alert.cause)}".strip()
 
 
-def _meaning(alert: AlertRecord, now_ms: int) -> str:
+def meaning(alert: AlertRecord, now_ms: int) -> str:
+    """Return what an alert says, and since when nothing was seen of what it speaks of."""
     if alert.stale_since_ms is None:
         return alert.summary
     return f"{alert.summary} [nothing seen of it since {human_ago(alert.stale_since_ms, now_ms)}]"

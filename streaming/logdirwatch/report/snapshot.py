@@ -82,14 +82,14 @@ def _status(snapshot: Snapshot, name: str, now_ms: int, patience: Patience) -> C
     return ClusterStatus(
         cluster=name,
         data_at_ms=data_at_ms,
-        data_age_ms=_age(data_at_ms, now_ms),
-        is_stale=_is_stale(data_at_ms, now_ms, patience.state_ms),
+        data_age_ms=age(data_at_ms, now_ms),
+        is_stale=is_stale(data_at_ms, now_ms, patience.state_ms),
         inventory_at_ms=inventory_at_ms,
-        inventory_age_ms=_age(inventory_at_ms, now_ms),
-        is_inventory_stale=_is_stale(inventory_at_ms, now_ms, patience.inventory_ms),
+        inventory_age_ms=age(inventory_at_ms, now_ms),
+        is_inventory_stale=is_stale(inventory_at_ms, now_ms, patience.inventory_ms),
         heartbeats=None if alerts is None else view.heartbeats(alerts, now_ms),
         fast_lane_proof_ms=proof_ms,
-        is_fast_lane_stale=alerts is not None and _is_stale(proof_ms, now_ms, patience.proof_ms),
+        is_fast_lane_stale=alerts is not None and is_stale(proof_ms, now_ms, patience.proof_ms),
         open_alerts=None if alerts is None else view.open_alerts(alerts),
         pipeline_alerts=None if snapshot.alerts is None else view.pipeline_alerts(snapshot.alerts),
         handled_alerts=None if alerts is None or handling is None else handled(alerts, handling, now_ms),
@@ -100,11 +100,13 @@ def _status(snapshot: Snapshot, name: str, now_ms: int, patience: Patience) -> C
     )
 
 
-def _age(at_ms: int | None, now_ms: int) -> int | None:
+def age(at_ms: int | None, now_ms: int) -> int | None:
+    """Return how long ago ``at_ms`` was, None when nobody knows."""
     return None if at_ms is None else max(0, now_ms - at_ms)
 
 
-def _is_stale(at_ms: int | None, now_ms: int, patience_ms: int) -> bool:
+def is_stale(at_ms: int | None, now_ms: int, patience_ms: int) -> bool:
+    """Return whether ``at_ms`` is longer ago than patience lasts, or not known."""
     return at_ms is None or now_ms - at_ms > patience_ms
 
 

@@ -1,25 +1,14 @@
 """``console`` as a process: it answers, it ends when asked, and says in one line what it cannot do."""
 
 import os
-import signal
 import socket
 import subprocess
-import sys
 
 import pytest
-import requests
 
-from logdirwatch.local.ports import free_ports
+from tests.support.console import command, reached, serving
 from tests.support.delta import Written
-from tests.support.waiting import wait_until
 from tests.unit.report.rows import broker, log_dir
-
-DEADLINE_S = 60
-
-
-def free():
-    (port,) = free_ports(1)
-    return f"127.0.0.1:{port}"
 
 
 @pytest.fixture
@@ -27,30 +16,14 @@ def environment(tmp_path):
     return {**os.environ, "LOGDIRWATCH_TABLES__PATH": str(tmp_path / "tables"), "LOGDIRWATCH_CONFIG": ""}
 
 
-def command(*arguments):
-    return [sys.executable, "-m", "logdirwatch", "console", *arguments]
-
-
-def reached(url):
-    try:
-        return requests.get(url, timeout=DEADLINE_S)
-    except requests.ConnectionError:
-        return None
-
-
-def test_it_shows_the_tables_until_it_is_asked_to_end(tmp_path, environment):
+def test_it_shows_the_tables_until_it_is_asked_to_end(tmp_path):
     tables = Written(tmp_path / "tables")
     tables.write("broker_state", broker())
     tables.write("log_dir_state", log_dir())
-    listen = free()
-    with subprocess.Popen(command("--listen", listen), env=environment, stderr=subprocess.PIPE, cwd=tmp_path) as served:
-        try:
-            page = wait_until(lambda: reached(f"http://{listen}/"), DEADLINE_S, "the console to answer")
-            assert (page.status_code, "broker 7" in page.text) == (200, True)
-        finally:
-            served.send_signal(signal.SIGTERM)
-            assert served.wait(DEADLINE_S) == 0
-    assert reached(f"http://{listen}/") is None
+    with serving(tables.root) as address:
+        page = reached(f"http://{address}/")
+        assert (page.status_code, "broker 7" in page.text) == (200, True)
+    assert reached(f"http://{address}/") is None
 
 
 @pytest.mark.parametrize(("listen", "said"), [("0.0.0.0:8787", "set console.password"), ("8787", "expected host:port")])

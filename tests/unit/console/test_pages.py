@@ -86,7 +86,7 @@ class TestFleet:
     def test_without_tables_it_says_what_to_do(self, site):
         page = site.text("/")
         assert "No broker is in the tables yet" in page
-        assert "No alert is open" in page
+        assert "No alert was ever stored" in page
 
     def test_every_directory_is_a_cell_with_a_name_a_sign_and_its_use(self, site):
         site.cluster(log_dir(used=0.5), log_dir(log_dir="/data/d2", status="offline", cause="failed", used=0.97))
@@ -101,6 +101,20 @@ class TestFleet:
         assert "nothing is known of now" in page
         assert 'aria-label="broker 7 /data/d1: unknown, 50 percent used"' in page
         assert 'class="cell online"' not in page
+
+    def test_old_tables_make_brokers_unknown_too(self, site):
+        site.cluster(log_dir(), age_ms=120_000)
+        assert "<small>unknown</small>" in site.text("/")
+
+    def test_an_old_inventory_is_said_to_be_old(self, site):
+        site.cluster(log_dir())
+        site.tables.write("log_dir_inventory", {"cluster": "prod", "inventory_at_ms": NOW_MS - HOUR_MS})
+        assert "The inventory is 1 h old: partitions are those of then." in site.text("/")
+
+    def test_an_alert_of_which_nothing_is_seen_any_more_says_so(self, site):
+        site.tables.alerts(alert(stale_since_ms=NOW_MS - HOUR_MS))
+        for path in ("/", f"/alerts/{'a' * 32}"):
+            assert "[nothing seen of it since 1 h ago]" in site.text(path)
 
     def test_open_alerts_come_first_and_lead_on(self, site):
         over = alert("b" * 32, revision=2, status=AlertStatus.RESOLVED, summary="long over")
@@ -147,6 +161,18 @@ class TestDirectory:
         page = site.text(self.address(site))
         assert page.count('class="used"') == 2
         assert 'class="forecast"' not in page
+
+    def test_it_is_unknown_when_its_cluster_is_silent(self, site):
+        site.cluster(log_dir(), age_ms=120_000)
+        page = site.text(self.address(site))
+        assert "Newest state 2 min old: what follows is what was known then" in page
+        assert "unknown</span>, was online" in page
+
+    def test_what_nobody_knows_is_not_known(self, site):
+        site.cluster(log_dir(used=None, total_bytes=None, replica_count=None))
+        told = re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", site.text(self.address(site)))
+        assert {name for name, value in told if value != "not known"} == {"Last seen to write"}
+        assert len(told) == 7
 
     def test_without_a_sample_it_says_so(self, site):
         site.cluster(log_dir())
@@ -199,6 +225,15 @@ class TestActions:
         assert told.mimetype == "application/json"
         assert msgspec.json.decode(told.data)["action_id"] == "c" * 32
         assert site.text("/actions").count("move_log_dir") == 1
+
+    def test_none_ever_stored_is_told_from_none_open(self, site):
+        assert "No action was ever stored" in site.text("/actions")
+        site.tables.actions(action(status=ActionStatus.DONE))
+        assert "None is open in the tables." in site.text("/actions")
+
+    def test_a_command_keeps_its_carriage_returns_and_its_first_end_of_a_line(self, site):
+        site.tables.actions(action(commands=["\na\r\n<b"]))
+        assert 'id="command-1">\n\na&#13;\n&lt;b</pre>' in site.text(f"/actions/{'c' * 32}")
 
     def test_an_alert_shows_its_life_its_evidence_and_its_actions(self, site):
         site.tables.alerts(alert(revision=0), alert(evidence={"error_code": 56}))
