@@ -1,16 +1,18 @@
 """From the sample that decides to the alert at a consumer, everything running.
 
-    python bench/bench_sample_latency.py [--brokers 200 2000] [--alerts 1000] [--interval-s 10]
+    python bench/bench_sample_latency.py [--brokers 200 2000] [--alerts 1000] [--interval-s 10] [--apart]
 
-Brokers with twelve log directories each report at their interval, spread evenly over it. Once all are known, in every
-round some directories are over the critical threshold for the second time in a row: that sample decides (debounce), and
-it is timed from the moment it is handed to the producer. Prints percentiles, the heap in use after a collection, and
-the state kept for a broker.
+Brokers with twelve log directories each report at their interval, spread evenly over it. Once all are known and Java is
+warm, in every round some directories are over the critical threshold for the second time in a row: that sample decides
+(debounce), and it is timed from the moment it is handed to the producer. Prints percentiles, and the heap in use after
+a collection. With ``--apart`` what judges and what stores and plans are two applications, and the second stands back
+for the first.
 """
 
 import argparse
 import os
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,9 @@ from logdirwatch.model.records import LogDirSample, MetricsRecord
 from logdirwatch.model.vocabulary import PollStatus, Rule
 from running import HEADER, Bench, bench, heap, row
 
-WARM_UP_ROUNDS = 4
+JUDGING = ("fast_lane", "detect", "fleet")
+NICE = 10
+STORING = ("store", "store_inventory", "recommend")
 CALM_RATIO, WRONG_RATIO = 0.40, 0.90
 CLUSTER = "bench"
 Place = tuple[int, str]
@@ -35,11 +39,17 @@ def main() -> None:
     arguments.add_argument("--brokers", type=int, nargs="+", default=[200, 2_000])
     arguments.add_argument("--alerts", type=int, default=1_000)
     arguments.add_argument("--interval-s", type=float, default=10.0)
+    arguments.add_argument("--warm-up-rounds", type=int, default=30)
+    arguments.add_argument("--apart", action="store_true")
     chosen = arguments.parse_args()
     lines = []
     for brokers in chosen.brokers:
-        with bench() as running, running.stream() as service:
-            seconds = measured(running, service, Fleet(brokers, chosen.interval_s, chosen.alerts))
+        fleet = Fleet(brokers, chosen.interval_s, chosen.alerts, chosen.warm_up_rounds)
+        with bench() as running, ExitStack() as stack:
+            service = stack.enter_context(running.stream(*(JUDGING if chosen.apart else ())))
+            if chosen.apart:
+                stack.enter_context(running.stream(*STORING, nice=NICE))
+            seconds = measured(running, service, fleet)
             lines += [row(f"{brokers} brokers", seconds), f"  heap after a collection: {heap(service)}"]
     print(f"\nsample to alert, {os.cpu_count()} cores, {LOG_DIRS} directories a broker, everything running\n{HEADER}")
     print("\n".join(lines))
@@ -48,17 +58,17 @@ def main() -> None:
 class Fleet:
     """Which directories are over the threshold in which round, and what brokers report."""
 
-    def __init__(self, brokers: int, interval_s: float, alerts: int) -> None:
+    def __init__(self, brokers: int, interval_s: float, alerts: int, warm_up_rounds: int) -> None:
         self.brokers, self.interval_s = brokers, interval_s
         # A tenth of the directories is enough for a storm; each comes up once.
         self._each_round = max(1, min(alerts, brokers * LOG_DIRS // 10))
-        self.rounds = WARM_UP_ROUNDS + 1 + -(-alerts // self._each_round)
+        self.rounds = warm_up_rounds + 1 + -(-alerts // self._each_round)
         places = [(broker, log_dir) for log_dir in range(LOG_DIRS) for broker in range(brokers)]
         if alerts > len(places):
             raise SystemExit(f"{brokers} brokers have {len(places)} directories, too few for {alerts} alerts")
         # The round from which a directory stays over the threshold.
         self._wrong_from = {
-            place: WARM_UP_ROUNDS + number // self._each_round for number, place in enumerate(places[:alerts])
+            place: warm_up_rounds + number // self._each_round for number, place in enumerate(places[:alerts])
         }
 
     def deciding(self, broker: int, number: int) -> list[Place]:

@@ -46,11 +46,12 @@ class Bench:
         threading.Thread(target=self._listen, daemon=True).start()
 
     @contextmanager
-    def stream(self, *queries: str) -> Iterator[Service]:
-        """Run the stream with these queries, or with all."""
+    def stream(self, *queries: str, nice: int = 0) -> Iterator[Service]:
+        """Run the stream with these queries, or with all; ``nice`` is how far it stands back for others."""
         chosen = [word for query in queries for word in ("--query", query)]
         log = self._folder / f"stream-{'-'.join(queries) or 'all'}.log"
         service = Service("stream", ["--config", str(self.config), "stream", *chosen], log).start()
+        os.setpriority(os.PRIO_PGRP, service.pid, nice)
         try:
             yield service
         except UserError as error:
