@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 from pyspark.sql.streaming.query import StreamingQuery
 
-from logdirwatch.jobs.session import Trigger, every, kafka_stream, real_time, start_query, to_kafka
+from logdirwatch.jobs.session import SHORT_FETCHES, Trigger, every, kafka_stream, real_time, start_query, to_kafka
 from logdirwatch.model import topics
 from logdirwatch.model.identity import ID_LENGTH
 from logdirwatch.model.vocabulary import AlertStatus, Cause, EventName, Lane, LogDirStatus, Rule, Severity
@@ -213,5 +213,7 @@ def start(spark: SparkSession, settings: Settings) -> StreamingQuery:
 
 
 def _started(spark: SparkSession, settings: Settings, lane: Lane, trigger: Trigger) -> StreamingQuery:
-    rows = alerts(kafka_stream(spark, settings, TOPICS), settings, lane)
+    # In real time a fetch may wait: nothing is asked behind it, and it is answered as soon as there is a record.
+    fetches = {} if lane is Lane.FAST else SHORT_FETCHES
+    rows = alerts(kafka_stream(spark, settings, TOPICS, fetches=fetches), settings, lane)
     return start_query(to_kafka(rows, settings), settings, NAME, trigger)
