@@ -19,7 +19,7 @@ from logdirwatch.detect.brokers import SILENT
 from logdirwatch.detect.memory import MEMORY_VERSION
 from logdirwatch.detect.processor import PIPELINE_BROKER
 from logdirwatch.jobs.folder import Folder
-from logdirwatch.jobs.session import checkpoint
+from logdirwatch.jobs.session import SHORT_FETCHES, checkpoint
 from logdirwatch.kafka_clients import admin, read_all, spark_options
 from logdirwatch.model import topics
 from logdirwatch.model.records import AlertRecord
@@ -80,6 +80,7 @@ def _records(spark: SparkSession, settings: Settings, topic: str) -> DataFrame:
     """Return key, offset and record, its JSON, of everything in a topic."""
     return (
         spark.read.format("kafka")
+        .options(**SHORT_FETCHES)
         .options(**spark_options(settings.telemetry))
         .option("subscribe", topic)
         .option("failOnDataLoss", "false")
