@@ -6,8 +6,7 @@ Starts a telemetry broker and the stream with the queries ``detect`` and ``store
 as many records as ``--records`` are written; then it goes on, and the time is taken until each query has read all of
 them: once with good records alone, once with every second one bad in one of many ways. Ends with exit code 1 when a
 good record was not counted, a bad one is not in ``rejected_records`` exactly once, a query failed, the alert
-``pipeline_rejects`` did not come, or a query reads the mixed input at less than four fifths of its speed. The last
-line is the processor time of the stream, in microseconds a record: what other programs do does not change it.
+``pipeline_rejects`` did not come, or a query reads the mixed input at less than four fifths of its speed.
 """
 
 import argparse
@@ -22,7 +21,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import psutil
 from deltalake import DeltaTable
 from kafka import TopicPartition
 
@@ -46,12 +44,11 @@ Ends = dict[str, dict[str, int]]
 
 
 class Phase(NamedTuple):
-    """One stretch of input: how many records, the seconds until each query had read it, the stream's processor time."""
+    """One stretch of input: how many records, the seconds until each query had read it."""
 
     name: str
     records: int
     seconds: dict[str, float]
-    cpu_s: float
 
 
 def main() -> None:
@@ -113,9 +110,7 @@ class Flood:
             ends = self._written(2 * self._records, bad)
         finally:
             os.killpg(service.pid, signal.SIGCONT)
-        begin_s = cpu_s(service)
-        seconds = self._drained(service, ends)
-        return Phase(name, 2 * self._records, seconds, cpu_s(service) - begin_s)
+        return Phase(name, 2 * self._records, self._drained(service, ends))
 
     def _drained(self, service: Service, ends: Ends) -> dict[str, float]:
         """Return how long each query took from now until it had read up to ``ends``."""
@@ -210,12 +205,6 @@ def has_read(checkpoint: Path, ends: Ends) -> bool:
     )
 
 
-def cpu_s(service: Service) -> float:
-    """Return the processor time that the stream has taken: its command, its JVM and their Python workers."""
-    whole = psutil.Process(service.pid)
-    return sum(sum(one.cpu_times()[:4]) for one in (whole, *whole.children(recursive=True)))
-
-
 def speed(phases: list[Phase], name: str, query: str) -> float:
     """Return the records a second that a query read, the median of the rounds."""
     return statistics.median(phase.records / phase.seconds[query] for phase in phases if phase.name == name)
@@ -233,11 +222,6 @@ def table(phases: list[Phase]) -> None:
     for query in QUERIES:
         speeds = [speed(phases, name, query) for name in ("good", "mixed")]
         print(f"{query:<10}{speeds[0]:>10.0f}{speeds[1]:>10.0f}{ratio(phases, query):>8.2f}")
-    used = [
-        1e6 * statistics.median(p.cpu_s / p.records for p in phases if p.name == name) for name in ("good", "mixed")
-    ]
-    # What other programs do at the same time says nothing here.
-    print(f"{'cpu us':<10}{used[0]:>10.0f}{used[1]:>10.0f}{used[0] / used[1]:>8.2f}")
 
 
 if __name__ == "__main__":

@@ -6,8 +6,9 @@ Brokers with twelve directories each report at their interval, by their own cloc
 can follow. Directories fill and are emptied, one fails each day and comes back. Every day a broker is retired and
 unregistered, another one comes, a topic is made and an old one deleted. After each day, when everything is judged and
 stored, it prints what the stream's Java keeps after a collection, its resident memory and that of its Python workers,
-the keys in the state of detect, and files and bytes of checkpoints and tables. At the end no broker and no topic that
-went may have left a row behind; exit code 1 when one did.
+the keys in the state of detect, files and bytes of checkpoints and tables, and how many of the tables' files are live:
+what ``maintain`` replaced is kept for five minutes of real time. At the end no broker and no topic that went may have
+left a row behind; exit code 1 when one did.
 """
 
 import argparse
@@ -24,6 +25,8 @@ from typing import Any
 
 import msgspec
 import psutil
+from deltalake import DeltaTable
+from prometheus_client.parser import text_string_to_metric_families
 
 from bench_idle import MIB, disk
 from logdirwatch.demo import tables
@@ -41,6 +44,7 @@ from logdirwatch.model.records import (
     TopicRecord,
 )
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, PollStatus
+from logdirwatch.store.schemas import TABLES
 from running import Bench, bench, heap
 
 CLUSTER = "month"
@@ -51,6 +55,8 @@ KEPT_TOPICS = 5
 SCANS_A_DAY = 4
 LAST_POLLS = 4
 STORED_DEADLINE_S = 600.0
+# Days pass in a minute; with the default of a day, nothing that was replaced would be removed in a run.
+KEPT_MS = 300_000
 
 
 def main() -> None:
@@ -62,7 +68,8 @@ def main() -> None:
     chosen = arguments.parse_args()
     (port,) = free_ports(1)
     quick = {"store_trigger": "5 seconds", "store_inventory_trigger": "5 seconds", "listen": f"127.0.0.1:{port}"}
-    with bench(**quick) as running, running.stream() as service:
+    kept = {"maintain": {"deleted_files_ms": KEPT_MS, "table_log_ms": KEPT_MS}}
+    with bench(sections=kept, **quick) as running, running.stream() as service:
         month = Month(chosen.brokers, chosen.interval_s * 1_000, time.time_ns() // 1_000_000 - chosen.days * DAY_MS)
         lines = [HEADER]
         print(HEADER, flush=True)
@@ -192,10 +199,14 @@ def is_stored(running: Bench, month: Month) -> bool:
 
 def left_behind(running: Bench, month: Month) -> list[str]:
     """Return a line for every table of what is now that speaks of a broker or topic that went."""
-    found = []
+    path, found = running.settings.tables_path, []
     for table in ("broker_state", "log_dir_state", "replica_state", "log_dir_inventory"):
-        gone = {row["broker"] for row in tables.rows(running.settings.tables_path, table)} - set(month.live)
+        # What is told of a whole cluster names no broker.
+        gone = {row["broker"] for row in tables.rows(path, table)} - {*month.live, None}
         found += [f"{table} still tells of brokers {sorted(gone)}"] if gone else []
+    for table in ("topic_state", "replica_state"):
+        gone = {row["topic"] for row in tables.rows(path, table)} - set(month.topics)
+        found += [f"{table} still tells of topics {sorted(gone)}"] if gone else []
     return found
 
 
@@ -209,7 +220,7 @@ def maintain(running: Bench) -> None:
 
 HEADER = (
     f"{'day':>4}{'heap':>10}{'java MiB':>10}{'python MiB':>12}{'detect keys':>13}"
-    f"{'checkpoint files':>18}{'MiB':>7}{'table files':>13}{'MiB':>7}"
+    f"{'checkpoint files':>18}{'MiB':>7}{'table files':>13}{'live':>6}{'MiB':>7}"
 )
 
 
@@ -218,10 +229,12 @@ def look(running: Bench, service: Service, port: int, day: int) -> str:
     kept = heap(service)
     java, python = resident_mib(service)
     checkpoints = disk(Path(running.settings.checkpoints.path))
-    stored = disk(Path(running.settings.tables_path))
+    path = running.settings.tables_path
+    stored, live = disk(Path(path)), sum(len(DeltaTable(f"{path}/{name}").file_uris()) for name in TABLES)
     return (
         f"{day:>4}{kept:>10}{java:>10.0f}{python:>12.0f}{state_keys(port):>13}"
-        f"{checkpoints.files:>18}{checkpoints.size_bytes / MIB:>7.1f}{stored.files:>13}{stored.size_bytes / MIB:>7.1f}"
+        f"{checkpoints.files:>18}{checkpoints.size_bytes / MIB:>7.1f}"
+        f"{stored.files:>13}{live:>6}{stored.size_bytes / MIB:>7.1f}"
     )
 
 
@@ -238,9 +251,10 @@ def resident_mib(service: Service) -> tuple[float, float]:
 def state_keys(port: int) -> str:
     """Return what the stream's own metrics say of the keys in the state of detect."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
-        for line in answer.read().decode().splitlines():
-            if line.startswith('logdirwatch_query_state_rows{query="detect"}'):
-                return f"{float(line.split()[-1]):.0f}"
+        families = text_string_to_metric_families(answer.read().decode())
+    for sample in (sample for family in families for sample in family.samples):
+        if sample.name == "logdirwatch_query_state_rows" and sample.labels["query"] == "detect":
+            return f"{sample.value:.0f}"
     return "not known"
 
 

@@ -7,8 +7,8 @@ broker is needed and none is measured. Prints markdown.
 
 batch      2,000 brokers with 12 directories each: a poll and a state record of every one, then three polls of every
            one (what 30 seconds bring); beside it the same rows appended to plain Delta tables, in the same run
-inventory  2,000,000 replicas listed whole: into empty tables, again unchanged, with a share changed, and a batch
-           without any scan
+inventory  2,000,000 replicas listed whole: into empty tables, again unchanged, with a share changed, and batches
+           without any scan, with nothing new and with a broker that goes offline
 month      30 days of few brokers, ``maintain`` after each: files of every table in its snapshot, on disk, in its log
 week       samples as ``store`` leaves them, ``maintain`` after each day; bytes a row, what each OPTIMIZE rewrites
 """
@@ -51,6 +51,7 @@ def main() -> None:
     arguments.add_argument(
         "--conf", nargs="+", default=[], metavar="KEY=VALUE", help="Spark's, over what the product sets: another design"
     )
+    arguments.add_argument("--java-options", default="", metavar="=OPTIONS", help="beside the product's own")
     arguments.add_argument("--sampled-brokers", type=int, default=200, help="whose samples are made, in ten clusters")
     chosen = arguments.parse_args()
     print(f"{machine()}{''.join(f', {each}' for each in chosen.conf)}\n", flush=True)

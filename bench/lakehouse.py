@@ -27,17 +27,22 @@ HOME = Path(os.environ.get("LOGDIRWATCH_HOME", ".logdirwatch")).absolute()
 MIB, GIB = 1 << 20, 1 << 30
 
 
-def settings_below(folder: Path, driver_memory: str) -> Settings:
+def settings_below(folder: Path, driver_memory: str, conf: Sequence[str] = (), java: str = "") -> Settings:
     """Return the defaults of the configuration on two cores, with everything below ``folder``."""
     stream = StreamSettings(
-        master="local[2]", driver_memory=driver_memory, extra={"spark.sql.warehouse.dir": f"{folder}/warehouse"}
+        master="local[2]",
+        driver_memory=driver_memory,
+        driver_java_options=java,
+        extra={"spark.sql.warehouse.dir": f"{folder}/warehouse", **parted(conf)},
     )
     return Settings(home=str(HOME), stream=stream, tables=TableSettings(path=f"{folder}/tables"))
 
 
 @contextmanager
-def session(folder: Path, driver_memory: str = "3g") -> Iterator[tuple[SparkSession, Tables]]:
-    settings = settings_below(folder, driver_memory)
+def session(
+    folder: Path, driver_memory: str = "3g", conf: Sequence[str] = (), java: str = ""
+) -> Iterator[tuple[SparkSession, Tables]]:
+    settings = settings_below(folder, driver_memory, conf, java)
     with java_speaks_to_stderr():
         spark = build_session(settings, "bench")
     try:
@@ -48,8 +53,13 @@ def session(folder: Path, driver_memory: str = "3g") -> Iterator[tuple[SparkSess
 
 def configure(spark: SparkSession, conf: Sequence[str]) -> None:
     """Set KEY=VALUE over what the product set; a merge or a night that begins later holds to it."""
-    for key, _, value in (each.partition("=") for each in conf):
-        spark.conf.set(key, value)
+    for key, value in parted(conf).items():
+        if spark.conf.isModifiable(key):
+            spark.conf.set(key, value)
+
+
+def parted(conf: Sequence[str]) -> dict[str, str]:
+    return dict(each.split("=", 1) for each in conf)
 
 
 def fleet(spark: SparkSession, clusters: int, brokers_each: int) -> None:

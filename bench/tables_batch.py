@@ -50,7 +50,7 @@ def measure(folder: Path, chosen: Namespace) -> None:
     """Print how long batches took, and what they wrote into each table."""
     print(f"## A batch: {chosen.brokers} brokers, {LOG_DIRS} directories each, heap {chosen.heap}\n")
     before = {table.name: -1 for table in FILLED}
-    with session(folder, chosen.heap) as (spark, tables):
+    with session(folder, chosen.heap, chosen.conf, chosen.java_options) as (spark, tables):
         tables.create_missing(TABLES.values())
         configure(spark, chosen.conf)
         before |= {name: version(folder / "tables" / name) for name in before}

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 from pyspark.sql import SparkSession
 
 from lakehouse import LOG_DIRS, MIB, NOW_MS, configure, markdown, session, spent, version, written
 from logdirwatch.model import topics
-from logdirwatch.model.records import PartitionInfo, Placement, ReplicasRecord, ScanRecord, TopicRecord
+from logdirwatch.model.records import PartitionInfo, Placement, ReplicasRecord, ScanRecord, StateRecord, TopicRecord
+from logdirwatch.model.vocabulary import BrokerStatus
 from logdirwatch.store.intake import Belief
 from logdirwatch.store.schemas import REPLICA_STATE, TABLES, TOPIC_STATE
 from logdirwatch.store.tables import Tables
@@ -24,6 +26,7 @@ TOPIC_PARTITIONS = 100
 SCAN_MS = 60_000
 SHARE = 0.01
 SIZE = 1 << 33
+ONE_OFFLINE = "no scan, one broker went offline"
 
 
 @dataclass
@@ -97,7 +100,7 @@ def measure(folder: Path, chosen: Namespace) -> None:
     fleet = Fleet(chosen.brokers // CLUSTERS, chosen.replicas // COPIES // CLUSTERS)
     total = fleet.partitions * COPIES * CLUSTERS
     print(f"## A scan: {total:,} replicas of {chosen.brokers} brokers in {CLUSTERS} clusters, heap {chosen.heap}\n")
-    with session(folder, chosen.heap) as (spark, tables):
+    with session(folder, chosen.heap, chosen.conf, chosen.java_options) as (spark, tables):
         tables.create_missing(TABLES.values())
         configure(spark, chosen.conf)
         header = ("scan", "Kafka MiB", "s", "cpu s", "limit s", *(f"{t.name}: {w}" for t in OF for w in WHAT))
@@ -126,11 +129,15 @@ def scans(
         f"{SHARE:.0%} grew, anywhere": anywhere,
         "a few partitions of three brokers a cluster grew": few,
         "no scan, states alone": None,
+        ONE_OFFLINE: None,
     }
     for number, (name, grown) in enumerate(steps.items()):
         at_ms = NOW_MS + number * SCAN_MS
         fleet.grown |= {partition: fleet.grown.get(partition, 0) + 4096 for partition in grown or ()}
-        yield scan(folder / str(number), name, spark, tables, writer, whole(fleet, chosen, at_ms, number, grown))
+        values = whole(fleet, chosen, at_ms, number, grown)
+        if name == ONE_OFFLINE:
+            values[0] = offline(values[0])
+        yield scan(folder / str(number), name, spark, tables, writer, values)
 
 
 def whole(fleet: Fleet, chosen: Namespace, at_ms: int, number: int, grown: object) -> list[tuple[str, str, bytes]]:
@@ -139,6 +146,11 @@ def whole(fleet: Fleet, chosen: Namespace, at_ms: int, number: int, grown: objec
     if grown is None:
         return states
     return states + [row for each in range(CLUSTERS) for row in fleet.records(f"cluster-{each}", at_ms)]
+
+
+def offline(row: tuple[str, str, bytes]) -> tuple[str, str, bytes]:
+    state = msgspec.json.decode(row[2], type=StateRecord)
+    return *row[:2], msgspec.json.encode(replace(state, status=BrokerStatus.OFFLINE, since_ms=state.at_ms))
 
 
 def scan(

@@ -70,7 +70,7 @@ def measure(folder: Path, chosen: Namespace) -> None:
         f"{CLUSTERS} clusters, one each {chosen.interval_s} s, {chosen.days} days: {rows_a_day:,} rows a day, "
         f"in files of {chosen.file_s} s, heap {chosen.heap}\n"
     )
-    with session(folder, chosen.heap) as (spark, tables):
+    with session(folder, chosen.heap, chosen.conf, chosen.java_options) as (spark, tables):
         tables.create_missing(TABLES.values())
         configure(spark, chosen.conf)
         fleet(spark, CLUSTERS, chosen.sampled_brokers // CLUSTERS)

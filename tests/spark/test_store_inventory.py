@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from logdirwatch.model import topics
+from logdirwatch.store.schemas import REPLICA_STATE
 from tests.spark.lake import T0, replicas, scan_end, scan_ms, state, topic
 
 pytestmark = pytest.mark.long
@@ -116,6 +117,29 @@ def test_replicas_of_an_offline_broker_are_offline_by_it_and_of_an_unknown_one_u
     lake.scan(state(7, 2, status="offline", log_dirs=unknown), state(8, 2, status="unknown", log_dirs=unknown))
     assert {row[4:] for row in statuses(lake, broker=7)} == {("offline", "broker")}
     assert {row[4:] for row in statuses(lake, broker=8)} == {("unknown", "unknown")}
+
+
+def test_states_alone_look_only_at_the_brokers_of_which_something_changed(lake):
+    lake.scan(*BROKERS, *whole_scan())
+    before = lake.versions()["replica_state"]
+    lake.scan(state(7, 2), state(8, 2))
+    assert lake.versions()["replica_state"] == before
+    lake.tables.delta(REPLICA_STATE).delete("broker = 8 AND partition = 1")
+    lake.scan(failed(3))
+    offline, online = (7, "t", 0, "/d1", "offline", "directory"), (7, "t", 1, "/d2", "online", None)
+    assert statuses(lake) == [offline, online, (8, "t", 0, "/d1", "online", None)]
+    lake.restart()
+    lake.scan(state(8, 3))
+    assert statuses(lake, broker=8)[1] == (8, "t", 1, None, "unknown", "unknown")
+
+
+def test_replicas_of_a_broker_that_store_has_taken_out_are_unknown(lake):
+    lake.store(*BROKERS)
+    lake.scan(*BROKERS, *whole_scan())
+    lake.store((topics.STATE, "prod/8", None))
+    lake.scan(state(7, 2))
+    assert {row[4:] for row in statuses(lake, broker=8)} == {("unknown", "unknown")}
+    assert {row[4:] for row in statuses(lake, broker=7)} == {("online", None)}
 
 
 def test_replicas_of_a_broker_that_nobody_judged_are_unknown(lake):

@@ -5,11 +5,14 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
+from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from logdirwatch.errors import UserError
 from logdirwatch.jars import spark_jars
 from logdirwatch.jobs.folder import Folder
 from logdirwatch.kafka_clients import spark_options
@@ -22,7 +25,9 @@ _LOG4J2 = Path(__file__).parent.parent / "conf" / "log4j2.properties"
 _CODE_CACHE = "-XX:ReservedCodeCacheSize=256m"
 # Spark loads this much; with less at hand Java collects everything several times while it starts.
 _METASPACE = "-XX:MetaspaceSize=256m"
-_JAVA_OPTIONS = (f"-Dlog4j2.configurationFile={_LOG4J2}", "-XX:+UseSerialGC", _CODE_CACHE, _METASPACE)
+# Spark writes a method a stage; of the wide tables' ones some are longer than what Java compiles unless told to.
+_LONG_METHODS = "-XX:-DontCompileHugeMethods"
+_JAVA_OPTIONS = (f"-Dlog4j2.configurationFile={_LOG4J2}", "-XX:+UseSerialGC", _CODE_CACHE, _METASPACE, _LONG_METHODS)
 
 # By default Spark renames through Hadoop's FileContext, which starts a process (readlink) for every file of a local
 # folder: with several state files a batch that is a third of all the work. A local rename is atomic without it.
@@ -31,6 +36,10 @@ _LOCAL_CHECKPOINTS = {
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     )
 }
+
+# Without its native library, which PySpark does not ship, Hadoop starts a process (chmod) for every file and folder it
+# makes on a local disk; this one asks Java to.
+_LOCAL_FILES = {"spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem"}
 
 # After the records that a batch wants, Spark's consumer asks for the next ones, and then, on the same connection, where
 # the partition ends: the broker answers in order, and holds the first answer back for half a second while there is
@@ -51,6 +60,10 @@ SESSION_CONF = {
     "spark.sql.streaming.minBatchesToRetain": "20",
     # Kafka bounds a batch as it was compressed; what comes out of it may be a thousand times as large.
     "spark.sql.execution.arrow.maxBytesPerBatch": "64m",
+    # Spark keeps 100 generated classes; one batch of the tables needs more, and had every one of them written, compiled
+    # and warmed up anew. A class is known by its text, which must not name the number of its stage then.
+    "spark.sql.codegen.cache.maxEntries": "5000",
+    "spark.sql.codegen.useIdInClassName": "false",
     # Spark describes the plan of every job it runs, and asks for a stack trace with every column: in many short batches
     # that is a good part of the time, for texts that nobody reads.
     "spark.sql.ui.explainMode": "simple",
@@ -65,7 +78,10 @@ SESSION_CONF = {
 
 
 def build_session(settings: Settings, name: str = "logdirwatch") -> SparkSession:
-    """Return the session: a local one with its own jars when ``stream.master`` is set, else the one Spark gives."""
+    """Return the session: a local one with its own jars when ``stream.master`` is set, else the one Spark gives.
+
+    Raises UserError when it gives none.
+    """
     stream = settings.stream
     builder = SparkSession.Builder().appName(name)
     if stream.master is not None:
@@ -75,7 +91,14 @@ def build_session(settings: Settings, name: str = "logdirwatch") -> SparkSession
     sizes = {"spark.sql.shuffle.partitions": str(stream.shuffle_partitions)}
     for key, value in {**SESSION_CONF, **sizes, **local, **stream.extra}.items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    try:
+        return builder.getOrCreate()
+    except (Py4JJavaError, PySparkRuntimeError) as error:
+        told = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else str(error)
+        raise UserError(
+            f"Spark gives no session: {str(told).splitlines()[0]} Its own lines above say why; look at the section "
+            "stream of the configuration, or at what spark-submit was given"
+        ) from None
 
 
 def _local_conf(settings: Settings) -> dict[str, str]:
@@ -92,6 +115,7 @@ def _local_conf(settings: Settings) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         # Nothing is kept in it, but Spark makes it: beside the tables it goes where they go.
         "spark.sql.warehouse.dir": f"{settings.tables_path.rstrip('/')}/.warehouse",
+        **_LOCAL_FILES,
         **({} if "://" in settings.checkpoints.path else _LOCAL_CHECKPOINTS),
     }
 

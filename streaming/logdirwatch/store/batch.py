@@ -40,11 +40,43 @@ class Batch:
 @contextmanager
 def taken_in(records: DataFrame, believed: Belief) -> Iterator[Batch]:
     """Take in Kafka rows, and keep what was parsed until the batch is written."""
-    thin = take_in(records, believed).persist()
-    try:
+    with held(take_in(records, believed)) as thin:
         yield looked_over(thin)
+
+
+@contextmanager
+def held(frame: DataFrame) -> Iterator[DataFrame]:
+    """Keep the rows of a frame that reads no table, from its first use to the end of the block."""
+    kept = frame.persist()
+    try:
+        yield kept
     finally:
-        thin.unpersist()
+        kept.unpersist()
+
+
+@contextmanager
+def computed(frame: DataFrame) -> Iterator[DataFrame]:
+    """Compute the rows of a frame now, and keep them to the end of the block; see ``cut_off``."""
+    kept = cut_off(frame)
+    try:
+        yield kept
+    finally:
+        let_go(kept)
+
+
+def cut_off(frame: DataFrame) -> DataFrame:
+    """Return the rows of a frame, computed now and cut off from the tables that they came from, until ``let_go``.
+
+    A frame that is only held is planned anew, its files searched for again, whenever anybody writes one of its tables.
+    What is kept from batch to batch would gain partitions with each of them; more than a shuffle makes, it never has.
+    """
+    partitions = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
+    return frame.coalesce(partitions).localCheckpoint()
+
+
+def let_go(frame: DataFrame) -> None:
+    """Free the rows of a frame that was cut off. Spark does so itself, but only when Java has cleaned up its heap."""
+    frame._jdf.queryExecution().analyzed().rdd().unpersist(False)  # noqa: SLF001 - PySpark offers no other way to it
 
 
 def looked_over(thin: DataFrame) -> Batch:

@@ -28,6 +28,12 @@ class Table:
         """The column names, in order."""
         return [column.name for column in self.columns]
 
+    @property
+    def sought_by(self) -> list[str]:
+        """The columns by which files are passed over: key, clustering and time. Delta notes nothing of booleans."""
+        sought = {*self.key, *self.clustered_by, self.time}
+        return [column.name for column in self.columns if column.name in sought and column.kind != "boolean"]
+
 
 def columns(text: str) -> tuple[Column, ...]:
     """Read column definitions, one a line: name, type, and the comment, which is the rest."""

@@ -7,13 +7,18 @@ from logdirwatch.store.history import SOURCE_NAMES, fields, shaped
 from logdirwatch.store.schemas import TOPIC_STATE
 
 _PLACE = ("cluster", "name", "number")
+_OF_TOPIC = ("is_internal", "configs", "overridden")
 _WHEN = ("inventory_at_ms", *SOURCE_NAMES)
 VALUES = tuple(name for name in TOPIC_STATE.names if name not in (*TOPIC_STATE.key, *_WHEN))
 
 
 def partition_rows(parts: DataFrame) -> DataFrame:
     """Return the rows of ``topic_state`` that parts of topics hold (``scans.topic_parts``), the newest of each."""
-    exploded = parts.withColumn("p", F.explode("r.partitions")).withColumn("number", F.col("p.partition"))
+    # Without its partitions: each of them would carry all of them through the shuffle.
+    of_topic = parts.withColumn("p", F.explode("r.partitions")).withColumn(
+        "r", F.struct(*(f"r.{n}" for n in _OF_TOPIC))
+    )
+    exploded = of_topic.select("cluster", "name", F.col("p.partition").alias("number"), "at_ms", "source", "r", "p")
     newest = (
         exploded.groupBy(*_PLACE).agg(F.max_by(F.struct("*"), F.struct("at_ms", "source")).alias("n")).select("n.*")
     )
@@ -29,7 +34,7 @@ def _stated() -> dict[str, Column]:
         "leader": F.when(leader >= 0, leader),
         **fields("p", ("replicas", "isr", "offline_replicas", "elr", "last_known_elr", "adding", "removing")),
         **fields("p", ("groups", "slowest_group", "unread_ratio")),
-        **fields("r", ("is_internal", "configs", "overridden")),
+        **fields("r", _OF_TOPIC),
         "inventory_at_ms": F.col("at_ms"),
         **{name: F.col(f"source.{name.removeprefix('source_')}") for name in SOURCE_NAMES},
     }
@@ -67,7 +72,7 @@ def changed_partitions(rows: DataFrame, stored: DataFrame) -> DataFrame:
 
 
 def _comparable(values: Column) -> Column:
-    return values.withField("configs", F.array_sort(F.map_entries(values["configs"])))
+    return values.withField("configs", F.sort_array(F.map_entries(values["configs"])))
 
 
 def gone_partitions(stored: DataFrame, parts: DataFrame, scans: DataFrame) -> DataFrame:
@@ -75,8 +80,8 @@ def gone_partitions(stored: DataFrame, parts: DataFrame, scans: DataFrame) -> Da
     whole = scans.select("cluster", "collector", "at_ms")
     listed = (
         parts.join(whole, on=["cluster", "collector", "at_ms"], how="left_semi")
-        .withColumn("p", F.explode("r.partitions"))
-        .select("cluster", F.col("name").alias("topic"), F.col("p.partition").cast("int").alias("partition"))
+        .select("cluster", F.col("name").alias("topic"), F.explode("r.partitions.partition").alias("partition"))
+        .withColumn("partition", F.col("partition").cast("int"))
     )
     return (
         stored.join(whole, on=["cluster"], how="inner")

@@ -16,21 +16,24 @@ WHEN = ("inventory_at_ms", *SOURCE_NAMES)
 
 def listed_replicas(parts: DataFrame) -> DataFrame:
     """Return the replicas that parts of directories list (``scans.replicas_parts``), the newest listing of each."""
-    exploded = parts.withColumn("item", F.explode("replicas")).select(
+    exploded = parts.select("cluster", "broker", "place", F.explode("replicas").alias("item")).select(
         "cluster",
         "broker",
         F.col("item.topic").alias("topic"),
         F.col("item.partition").cast("int").alias("partition"),
         F.coalesce("item.is_future", F.lit(False)).alias("is_future"),
-        F.struct(
-            "at_ms",
-            F.col("source"),
-            F.col("log_dir"),
-            F.col("item.size_bytes").alias("size_bytes"),
-            F.col("item.offset_lag").alias("offset_lag"),
-        ).alias("seen"),
+        "place",
+        F.col("item.size_bytes").alias("size_bytes"),
+        F.col("item.offset_lag").alias("offset_lag"),
     )
-    return exploded.groupBy(*KEY).agg(F.max("seen").alias("seen"))
+    # Of numbers alone: Spark sorts all rows where it has to compare anything longer.
+    newest = exploded.groupBy(*KEY).agg(
+        F.max("place").alias("place"), *(F.max_by(name, "place").alias(name) for name in ("size_bytes", "offset_lag"))
+    )
+    places = F.broadcast(parts.select("cluster", "broker", "place", "at_ms", "source", "log_dir"))
+    return newest.join(places, on=["cluster", "broker", "place"]).select(
+        *KEY, F.struct("at_ms", "source", *SEEN).alias("seen")
+    )
 
 
 def keys(stored: DataFrame, listed: DataFrame) -> DataFrame:

@@ -33,13 +33,17 @@ _VIEW = "array<struct<path:string,status:string,since_ms:bigint>>"
 _BROKER = f"struct<cluster:string,broker:int,sequence:bigint,status:string,since_ms:bigint,log_dirs:{_VIEW}>"
 
 
-def judged_brokers(records: DataFrame) -> DataFrame:
-    """Return the newest judgement of each broker from state records (column ``record``, JSON).
+def judgements(records: DataFrame) -> DataFrame:
+    """Return what state records (column ``record``, JSON) judge, without all that stands beside it."""
+    return records.select(F.from_json("record", _BROKER).alias("b")).select("b.*")
+
+
+def judged_brokers(judgements: DataFrame) -> DataFrame:
+    """Return the newest of each broker's ``judgements``.
 
     Columns: cluster, broker, broker_status, broker_since_ms, and ``views``, a map of path to status and since_ms.
     """
-    read = records.select(F.from_json("record", _BROKER).alias("b")).select("b.*")
-    newest = read.groupBy("cluster", "broker").agg(F.max_by(F.struct("*"), "sequence").alias("n"))
+    newest = judgements.groupBy("cluster", "broker").agg(F.max_by(F.struct("*"), "sequence").alias("n"))
     return newest.select(
         "cluster",
         "broker",
@@ -51,31 +55,48 @@ def judged_brokers(records: DataFrame) -> DataFrame:
     )
 
 
+def digests(judged: DataFrame) -> dict[tuple[str, int], int]:
+    """Return a number for each broker of ``judged_brokers`` that changes with what is judged of it."""
+    entries = F.sort_array(F.map_entries("views"))
+    rows = judged.select("cluster", "broker", F.xxhash64("broker_status", "broker_since_ms", entries).alias("digest"))
+    return {(row["cluster"], row["broker"]): row["digest"] for row in rows.collect()}
+
+
+def of_brokers(rows: DataFrame, only: DataFrame | None) -> DataFrame:
+    """Return the rows of the brokers in ``only`` (cluster, broker), all of them for None."""
+    return rows if only is None else rows.join(F.broadcast(only), on=["cluster", "broker"], how="left_semi")
+
+
 def derive(
-    placements: DataFrame, keys: DataFrame, partitions: DataFrame, brokers: DataFrame, scanned: DataFrame
+    placements: DataFrame,
+    keys: DataFrame,
+    partitions: DataFrame,
+    brokers: DataFrame,
+    scanned: DataFrame,
+    only: DataFrame | None = None,
 ) -> DataFrame:
     """Return every replica as ``replica_state`` should have it, with ``old``, its stored row, and ``is_gone``.
 
     ``placements`` are those of ``store.placements`` and ``keys`` their keys, ``partitions`` rows of ``topic_state``,
     ``brokers`` those of ``judged_brokers``, ``scanned`` the time of each cluster's last whole scan of topics: cluster,
-    scanned_at_ms.
+    scanned_at_ms. With ``only`` (cluster, broker), the placements must be those of these brokers.
     """
     metadata = partitions.select(*_PARTITION, *_METADATA, *WHEN, F.col("inventory_at_ms").alias("metadata_at_ms"))
     seen = placements.join(metadata.drop(*WHEN), on=list(_PARTITION), how="left")
-    rows = seen.unionByName(_unlisted(keys, metadata), allowMissingColumns=True)
+    rows = seen.unionByName(_unlisted(keys, metadata, only), allowMissingColumns=True)
     judged = rows.join(F.broadcast(brokers), on=["cluster", "broker"], how="left").join(
         F.broadcast(scanned), on="cluster", how="left"
     )
     return _shaped(judged.withColumn("view", F.col("views")[F.col("log_dir")]).withColumn("verdict", _verdict()))
 
 
-def _unlisted(keys: DataFrame, metadata: DataFrame) -> DataFrame:
+def _unlisted(keys: DataFrame, metadata: DataFrame, only: DataFrame | None) -> DataFrame:
     """Return the replicas that the metadata assigns and that no placement speaks of.
 
     Nearly always there are none: only keys are compared, and what the metadata says of the few is joined afterwards.
     """
     assigned = metadata.select(*_PARTITION, F.explode("replicas").alias("broker"), F.lit(False).alias("is_future"))
-    missing = assigned.join(keys, on=list(KEY), how="left_anti")
+    missing = of_brokers(assigned, only).join(keys, on=list(KEY), how="left_anti")
     return missing.join(metadata, on=list(_PARTITION), how="inner")
 
 

@@ -4,7 +4,7 @@ Only what is whole tells that something is gone. What is cut by the end of a bat
 DataFrame in, DataFrame out.
 """
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
 from logdirwatch.model.records import ReplicasRecord, ScanRecord, TopicRecord
@@ -18,7 +18,10 @@ _SCAN = ("cluster", "collector", "at_ms")
 
 
 def replicas_parts(thin: DataFrame, markers: DataFrame) -> DataFrame:
-    """Return the parts of directories' snapshots that are newer than ``markers`` (rows of ``log_dir_inventory``)."""
+    """Return the parts of directories' snapshots that are newer than ``markers`` (rows of ``log_dir_inventory``).
+
+    ``place`` numbers those of each broker from the oldest to the newest.
+    """
     rows = parsed(thin, "replicas", ReplicasRecord).select(
         "cluster",
         "broker",
@@ -30,7 +33,9 @@ def replicas_parts(thin: DataFrame, markers: DataFrame) -> DataFrame:
         F.col("r.replicas").alias("replicas"),
         F.struct(*SOURCE).alias("source"),
     )
-    return _newer(rows, markers.where(F.col("broker").isNotNull()), _LOG_DIR)
+    newer = _newer(rows, markers.where(F.col("broker").isNotNull()), _LOG_DIR)
+    order = Window.partitionBy("cluster", "broker").orderBy("at_ms", "source")
+    return newer.withColumn("place", F.row_number().over(order))
 
 
 def topic_parts(thin: DataFrame, markers: DataFrame) -> DataFrame:

@@ -93,7 +93,7 @@ class Upkeep:
         return detail
 
     def _set_properties(self, table: Table, detail: Row) -> None:
-        wanted = kept_properties(self._settings)
+        wanted = kept_properties(table, self._settings)
         if wanted.items() <= detail["properties"].items():
             return
         statement = f"ALTER TABLE {self._tables.name(table)} SET TBLPROPERTIES ({as_sql(wanted)})"

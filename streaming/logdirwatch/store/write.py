@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
 from logdirwatch.store import brokers, history
-from logdirwatch.store.batch import Batch
+from logdirwatch.store.batch import Batch, computed
 from logdirwatch.store.schemas import (
     ACTIONS,
     ALERTS,
@@ -83,11 +83,12 @@ def _delete_brokers(batch: Batch, tables: Tables) -> None:
 
 
 def _write_brokers(batch: Batch, tables: Tables) -> None:
-    fresh = brokers.fresh_states(batch.of("state"), tables.read(BROKER_STATE), batch.of("deleted"))
-    if batch.has("state"):
-        _merge_log_dirs(fresh, tables)
-    rows = brokers.broker_rows(fresh, batch.of("configs"))
-    tables.merge(BROKER_STATE, rows, same_key(BROKER_STATE), _newer_broker)
+    stored = tables.read(BROKER_STATE)
+    with computed(brokers.fresh_states(batch.of("state"), stored, batch.of("deleted"))) as fresh:
+        if batch.has("state"):
+            _merge_log_dirs(fresh, tables)
+        rows = brokers.broker_rows(fresh, batch.of("configs"))
+        tables.merge(BROKER_STATE, rows, same_key(BROKER_STATE), _newer_broker)
 
 
 def _merge_log_dirs(fresh: DataFrame, tables: Tables) -> None:

@@ -1,16 +1,16 @@
 """What ``store_inventory`` does with a batch. Every step may be repeated without effect; the markers come last."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence, Set
+from contextlib import nullcontext
 from functools import reduce
-from typing import Any
+from typing import Any, TypeAlias
 
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
 from logdirwatch.model import topics
 from logdirwatch.store import brokers, partitions, placements, replicas, scans
-from logdirwatch.store.batch import Batch, looked_over
+from logdirwatch.store.batch import Batch, computed, cut_off, held, let_go, looked_over
 from logdirwatch.store.history import rejected
 from logdirwatch.store.intake import Belief, take_in
 from logdirwatch.store.rejects import Note, forget, rejected_rows
@@ -27,75 +27,92 @@ from logdirwatch.store.tables import Tables, same_key
 WRITTEN = (REPLICA_STATE, TOPIC_STATE, LOG_DIR_INVENTORY, REJECTED_RECORDS)
 READ = (BROKER_STATE,)
 MOST_BROKERS_NAMED = 100
+SCANNED = ("replicas", "topic", "scan")
+
+Places: TypeAlias = Set[tuple[str, int]]
+Digests: TypeAlias = Mapping[tuple[str, int], int]
 
 
 class InventoryWriter:
     """Writes batches of inventory and state, and keeps for the next one what is not whole yet or not stored yet.
 
     ``store`` writes states in its own time: until it has, they are kept here, or replicas would fall back to what was.
-    What is kept is lost with the process; then the next scan, and ``store``, say it again.
+    What is kept is lost with the process; then the next scan, and ``store``, say it again. So is what was judged of the
+    brokers when the replicas were last derived: a batch without a scan looks only at those of which that has changed.
     """
 
     def __init__(self, believed: Belief, note: Note = forget) -> None:
         self._believed, self._note = believed, note
         self._kept: DataFrame | None = None
+        self._told: Digests | None = None
 
     def write(self, records: DataFrame, tables: Tables) -> None:
         """Write one batch of Kafka rows."""
         new = take_in(records, self._believed)
-        thin = (new if self._kept is None else new.unionByName(self._kept)).persist()
-        try:
+        rows = new if self._kept is None else new.unionByName(self._kept)
+        with held(rows) as thin, computed(replicas.judgements(tables.read(BROKER_STATE))) as stored:
             batch = looked_over(thin)
-            write_batch(batch, tables)
+            with computed(_judged(batch, stored)) as judged:
+                told = replicas.digests(judged)
+                write_batch(batch, judged, self._changed(batch, told), tables)
+            self._told = told
             self._note(rejected_rows(batch, topics.INVENTORY))
-            self._kept = _kept(batch, tables)
-        finally:
-            thin.unpersist()
+            before, self._kept = self._kept, _kept(batch, stored, tables)
+        if before is not None:
+            let_go(before)
+
+    def _changed(self, batch: Batch, told: Digests) -> Places | None:
+        """Return the brokers whose replicas this batch may change; None for all."""
+        if self._told is None or batch.has(*SCANNED):
+            return None
+        before = self._told
+        changed = {broker for broker in told.keys() | before.keys() if told.get(broker) != before.get(broker)}
+        return changed if len(changed) <= MOST_BROKERS_NAMED else None
 
 
-def _kept(batch: Batch, tables: Tables) -> DataFrame | None:
+def _judged(batch: Batch, stored: DataFrame) -> DataFrame:
+    states = brokers.after_tombstones(batch.of("state"), batch.of("deleted"))
+    return replicas.judged_brokers(stored.unionByName(replicas.judgements(states)))
+
+
+def _kept(batch: Batch, stored: DataFrame, tables: Tables) -> DataFrame | None:
     parts = []
-    if batch.has("replicas", "topic", "scan"):
+    if batch.has(*SCANNED):
         parts.append(scans.unfinished(batch.thin, tables.read(LOG_DIR_INVENTORY)))
     if batch.has("state"):
-        parts.append(brokers.unstored_states(batch.of("state"), tables.read(BROKER_STATE), batch.of("deleted")))
+        parts.append(brokers.unstored_states(batch.of("state"), stored, batch.of("deleted")))
     if not parts:
         return None
-    # Cut off from this batch, whose rows are let go.
-    rows = reduce(DataFrame.unionByName, parts).localCheckpoint()
-    return None if rows.isEmpty() else rows
+    return cut_off(reduce(DataFrame.unionByName, parts))
 
 
-def write_batch(batch: Batch, tables: Tables) -> None:
-    """Write a batch of inventory and state; ``store`` keeps what was rejected of the state topic."""
+def write_batch(batch: Batch, judged: DataFrame, changed: Places | None, tables: Tables) -> None:
+    """Write a batch of inventory and state; ``store`` keeps what was rejected of the state topic.
+
+    ``judged`` are ``replicas.judged_brokers``, ``changed`` the brokers whose replicas to look at, None for all.
+    What a scan says is computed once, for it is asked for several times: each would be a plan, a search for a table's
+    files, and a reading of the JSON of a whole fleet.
+    """
+    of_scan = computed if batch.has(*SCANNED) else nullcontext
     if batch.has("rejected"):
         _write_rejected(batch, tables)
     if batch.has("deleted"):
         _delete_markers(batch, tables)
-    markers = tables.read(LOG_DIR_INVENTORY)
-    # Each is asked for several times, and read from the JSON of a whole fleet.
     with (
-        _held(scans.replicas_parts(batch.of("replicas"), markers)) as log_dir_parts,
-        _held(scans.topic_parts(batch.of("topic"), markers)) as topic_parts,
+        of_scan(tables.read(LOG_DIR_INVENTORY)) as markers,
+        of_scan(scans.replicas_parts(batch.of("replicas"), markers)) as log_dir_parts,
+        of_scan(scans.topic_parts(batch.of("topic"), markers)) as topic_parts,
+        of_scan(scans.whole_log_dirs(log_dir_parts)) as log_dirs,
+        of_scan(scans.whole_scans(topic_parts, scans.scan_ends(batch.of("scan"), markers))) as whole_scans,
     ):
-        log_dirs = scans.whole_log_dirs(log_dir_parts)
-        whole_scans = scans.whole_scans(topic_parts, scans.scan_ends(batch.of("scan"), markers))
         if batch.has("topic", "scan"):
             _merge_partitions(topic_parts, whole_scans, tables)
-        scanned = scans.last_whole_scans(markers, whole_scans)
-        _merge_replicas(batch, placements.listed_replicas(log_dir_parts), log_dirs, scanned, tables)
+        if changed is None or changed:
+            listed, scanned = placements.listed_replicas(log_dir_parts), scans.last_whole_scans(markers, whole_scans)
+            only = None if changed is None else _frame(changed, judged)
+            _merge_replicas(listed, log_dirs, scanned, judged, only, tables)
         if batch.has("replicas", "scan"):
             _merge_markers(scans.marker_rows(log_dirs, whole_scans), tables)
-
-
-@contextmanager
-def _held(frame: DataFrame) -> Iterator[DataFrame]:
-    """Keep the rows of a frame from its first use to the end of the block."""
-    held = frame.persist()
-    try:
-        yield held
-    finally:
-        held.unpersist()
 
 
 def _write_rejected(batch: Batch, tables: Tables) -> None:
@@ -117,7 +134,7 @@ def _merge_partitions(parts: DataFrame, whole_scans: DataFrame, tables: Tables) 
     stored = tables.read(TOPIC_STATE)
     changed = partitions.changed_partitions(partitions.partition_rows(parts), stored)
     gone = partitions.gone_partitions(stored, parts, whole_scans)
-    with _held(_flagged(changed, gone)) as rows:
+    with computed(_flagged(changed, gone)) as rows:
         if not rows.isEmpty():
             is_newer = "s.inventory_at_ms > t.inventory_at_ms"
             tables.merge(
@@ -125,13 +142,22 @@ def _merge_partitions(parts: DataFrame, whole_scans: DataFrame, tables: Tables) 
             )
 
 
-def _merge_replicas(batch: Batch, listed: DataFrame, log_dirs: DataFrame, scanned: DataFrame, tables: Tables) -> None:
-    states = brokers.after_tombstones(batch.of("state"), batch.of("deleted")).select("record")
-    judged = replicas.judged_brokers(tables.read(BROKER_STATE).select("record").unionByName(states))
-    stored = tables.read(REPLICA_STATE)
+def _frame(places: Places, beside: DataFrame) -> DataFrame:
+    return beside.sparkSession.createDataFrame(sorted(places), "cluster string, broker int")
+
+
+def _merge_replicas(
+    listed: DataFrame,
+    log_dirs: DataFrame,
+    scanned: DataFrame,
+    judged: DataFrame,
+    only: DataFrame | None,
+    tables: Tables,
+) -> None:
+    stored = replicas.of_brokers(tables.read(REPLICA_STATE), only)
     known, keys = placements.placements(stored, listed, log_dirs), placements.keys(stored, listed)
-    derived = replicas.derive(known, keys, tables.read(TOPIC_STATE), judged, scanned)
-    with _held(replicas.changes(derived)) as changed:
+    derived = replicas.derive(known, keys, tables.read(TOPIC_STATE), judged, scanned, only)
+    with computed(replicas.changes(derived)) as changed:
         places = changed.select("cluster", "broker").distinct().limit(MOST_BROKERS_NAMED + 1).collect()
         if places:
             condition = f"{same_key(REPLICA_STATE)} AND {_only(places)}"
