@@ -59,6 +59,7 @@ SPARK_COORDINATES = (
     "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
     "io.delta:delta-spark_4.2_2.13:4.4.0",
     "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.1.0-preview1",
+    "com.globalmentor:hadoop-bare-naked-local-fs:0.1.0",
 )
 
 

@@ -8,8 +8,6 @@ from logdirwatch.errors import UserError
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-STATE_SCHEMA = "version int, body string"
-
 
 class StateCodec(Generic[T]):
     """Writes and reads the memory ``kind`` of ``query``, in the form of ``version``."""

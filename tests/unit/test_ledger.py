@@ -84,6 +84,13 @@ def test_the_history_has_everything_in_it():
     assert reference.rejected > 10
 
 
+def test_of_the_watched_cluster_only_what_a_stretched_machine_does_is_true():
+    told = {"cluster": "quiet", "broker": 0, "log_dir": "/a", "status": "firing", "at_ms": 1, "summary": "x"}
+    assert ledger.of_watched([told | {"rule": "log_dir_space"}], "quiet") == []
+    assert len(ledger.of_watched([told | {"rule": "log_dir_offline"}], "quiet")) == 1
+    assert len(ledger.of_watched([told | {"rule": "log_dir_space", "cluster": "unheard"}], "quiet")) == 1
+
+
 # -- ten defects and more
 
 

@@ -18,7 +18,7 @@ from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule, Severity
 from logdirwatch.report.alerts import find
 from logdirwatch.report.folding import LatestAlerts, latest_alerts
 from logdirwatch.report.handling import about, sayings, sayings_view
-from logdirwatch.report.words import short_id, utc
+from logdirwatch.report.words import named, short_id, utc
 
 SETTING = "decisions.longest_ms"
 
@@ -183,9 +183,9 @@ def _send(ctx: typer.Context, record: DecisionRecord, what: str) -> None:
 
 def _take_back(ctx: typer.Context, decision: Decision, identity: str, signed: Signed) -> None:
     cluster, at_ms = telemetry(ctx.obj), now_ms()
-    known = [r for r in deciding.decided(cluster) if r.decision is decision and r.id.startswith(identity)]
     longest_ms = ctx.obj.settings.decisions.longest_ms
-    found = [record for record in known if identity and holds(record, longest_ms, at_ms)]
+    known = (r for r in deciding.decided(cluster) if r.decision is decision and holds(r, longest_ms, at_ms))
+    found = named(known, identity, lambda record: record.id)
     if not found:
         raise UserError(f"no {decision} of {identity!r} holds; those that do: logdirwatch alerts decisions")
     if len(found) > 1:

@@ -10,6 +10,7 @@ from rich.table import Table
 from logdirwatch import kafka_clients, settings
 from logdirwatch.cli import logs, stopping
 from logdirwatch.cli.context import Context
+from logdirwatch.cli.next_step import say_next
 from logdirwatch.cli.reading import console
 from logdirwatch.local.cluster import LocalCluster
 from logdirwatch.local.config import ClusterSpec
@@ -69,6 +70,7 @@ def up(
     typer.echo(f"telemetry      {cluster.telemetry}")
     typer.echo(f"configuration  {cluster.config_path}")
     typer.echo(f"Kafka's tools  {cluster.folder / 'bin'}")
+    say_next(ctx.obj, "topics create")
 
 
 def status(ctx: typer.Context, json: JsonOption = False) -> None:

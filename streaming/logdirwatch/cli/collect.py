@@ -13,6 +13,7 @@ from logdirwatch import kafka_clients
 from logdirwatch.cli import logs
 from logdirwatch.cli.config import remarks
 from logdirwatch.cli.context import Context
+from logdirwatch.cli.next_step import say_next
 from logdirwatch.collect import loop
 from logdirwatch.collect.channel import Channel
 from logdirwatch.collect.publish import Publisher
@@ -58,6 +59,7 @@ def collect(
     if once:
         _collect_once(settings, clusters)
     else:
+        say_next(context, "stream", where=", in another terminal")
         asyncio.run(_collect(settings, clusters))
 
 

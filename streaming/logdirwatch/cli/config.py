@@ -5,6 +5,7 @@ import yaml
 
 from logdirwatch import settings as configuration
 from logdirwatch.cli.context import Context
+from logdirwatch.cli.next_step import say_next
 from logdirwatch.report.masking import masked
 from logdirwatch.report.reference import reference_yaml
 from logdirwatch.settings import Settings
@@ -31,6 +32,7 @@ def check(ctx: typer.Context) -> None:
     typer.echo(yaml.safe_dump(effective, sort_keys=False, allow_unicode=True), nl=False)
     for remark in remarks(context.settings):
         typer.echo(f"logdirwatch: {remark}", err=True)
+    say_next(context, "topics create", "doctor")
 
 
 def reference() -> None:

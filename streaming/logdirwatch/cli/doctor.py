@@ -8,6 +8,7 @@ import typer
 from logdirwatch import kafka_clients
 from logdirwatch.cli.config import remarks
 from logdirwatch.cli.context import Context
+from logdirwatch.cli.next_step import say_next
 from logdirwatch.cli.reading import now_ms
 from logdirwatch.doctor.examine import Examination, misconfigured
 from logdirwatch.doctor.findings import CHECKS, Report
@@ -50,6 +51,7 @@ def doctor(
             typer.echo(printable(line))
     if report.findings:
         raise typer.Exit(1)
+    say_next(context, "collect", "stream", where=", each in a terminal of its own")
 
 
 def _examined(context: Context) -> Report:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from logdirwatch.cli import logs
+from logdirwatch.cli.next_step import say_next
 from logdirwatch.errors import UserError
 
 
@@ -44,4 +45,5 @@ def stream(
     if len(set(names)) != len(names):
         raise UserError("stream: the same --query was given twice", exit_code=2)
     logs.to_stderr()
+    say_next(ctx.obj, "status", "alerts --follow", "console", where=", in another terminal")
     application.run(ctx.obj.settings, names)

@@ -5,6 +5,7 @@ from rich.table import Table
 
 from logdirwatch import kafka_clients, telemetry
 from logdirwatch.cli.context import Context
+from logdirwatch.cli.next_step import say_next
 from logdirwatch.cli.reading import console
 from logdirwatch.settings import Settings
 
@@ -33,6 +34,7 @@ def create(ctx: typer.Context) -> None:
         typer.echo(f"{name}: exists" + (" with other settings" if found else ""))
         for difference in found:
             typer.echo(f"  {difference.text}\n    {difference.command}")
+    say_next(ctx.obj, "doctor")
 
 
 def list_topics(ctx: typer.Context) -> None:

@@ -1,6 +1,6 @@
 """Reads the text that Prometheus exporters answer with: the classic format and OpenMetrics 1.0. Pure.
 
-A line that cannot be read is left out, and only that line.
+A line that cannot be read is left out, and only that line: libraries give up the whole answer at the first such line.
 """
 
 import io

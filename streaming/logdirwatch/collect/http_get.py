@@ -1,148 +1,117 @@
-"""Gets one page over HTTP, with a limit on the whole of it: time and bytes.
+"""Gets one page over HTTP with aiohttp, with a limit on the whole of it: time and bytes.
 
-In the collector's own asyncio loop, because a thread for each of a thousand brokers that hang would be too many.
 Errors never show what was sent or what was answered: the one holds credentials, and a server can echo it in the other.
+aiohttp's own errors show both, so they are told in other words.
 """
 
 import asyncio
 import http.client
-import io
 import re
 import socket
 import ssl
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from http import HTTPStatus
-from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
-CHUNK_BYTES = 1 << 16
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+
 MAX_BYTES = 16 << 20
 LOOKUP_THREADS = 8
+_HEADERS = {"User-Agent": "logdirwatch", "Accept": "text/plain, */*;q=0.1", "Accept-Encoding": "identity"}
 _UNPRINTABLE = re.compile(r"[^\x21-\x7e]")
-
-
-Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class HttpError(Exception):
     """An answer that is of no use, in one line."""
 
 
-class _Target(NamedTuple):
-    """Where a URL points."""
+class _Lookups(AbstractResolver):
+    """Looks names up in ``threads``: asyncio's own are few, and the connections to Kafka wait for them too."""
 
-    host: str
-    port: int
-    is_tls: bool
-    head: str
+    def __init__(self, threads: ThreadPoolExecutor) -> None:
+        self._threads = threads
+
+    async def resolve(self, host: str, port: int = 0, family: int = socket.AF_UNSPEC) -> list[ResolveResult]:
+        look_up = partial(socket.getaddrinfo, host, port, family, socket.SOCK_STREAM)
+        found = await asyncio.get_running_loop().run_in_executor(self._threads, look_up)
+        return [
+            ResolveResult(hostname=host, host=str(address[0]), port=port, family=kind, proto=proto, flags=0)
+            for kind, _, proto, _, address in found
+        ]
+
+    async def close(self) -> None:
+        """Close nothing: the threads belong to the caller."""
 
 
 class Getter:
-    """Gets pages with the same headers; ``tls`` says whom to trust. Use from one asyncio loop; close it when done."""
+    """Gets pages with the same headers; ``tls`` says whom to trust. Close it when done."""
 
     def __init__(self, headers: Mapping[str, str], tls: ssl.SSLContext | None = None) -> None:
-        self._head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        self._headers = {**_HEADERS, **headers}
         self._tls = tls
-        # Threads of its own: asyncio's few are also waited for by the connections to Kafka.
-        self._lookups = ThreadPoolExecutor(LOOKUP_THREADS, thread_name_prefix="lookup")
+        self._threads = ThreadPoolExecutor(LOOKUP_THREADS, thread_name_prefix="lookup")
 
     async def get(self, url: str, timeout_ms: int, max_bytes: int = MAX_BYTES) -> bytes:
-        """Return the body behind ``url``.
+        """Return the body behind ``url``; one that is compressed though nobody asked for that stays so.
 
         Raises TimeoutError when it is not there as a whole within ``timeout_ms``, OSError when nobody can be connected
         to, HttpError when the answer is not 200, not HTTP or larger than ``max_bytes``. Redirections are not followed.
         """
+        if _UNPRINTABLE.search(url):
+            raise HttpError("the URL has a character that a URL cannot have")
         try:
-            raw = await asyncio.wait_for(self._raw(_target(url), timeout_ms / 1000, max_bytes), timeout_ms / 1000)
-        except asyncio.TimeoutError as error:
-            raise TimeoutError(f"no complete answer within {timeout_ms} ms") from error
-        return body_of(raw)
+            async with self._session(timeout_ms) as session, session.get(url, allow_redirects=False) as answer:
+                return await _body(answer, max_bytes)
+        except asyncio.TimeoutError:
+            raise TimeoutError(f"no complete answer within {timeout_ms} ms") from None
+        except aiohttp.ClientError as error:
+            raise _told(error) from None
 
     def close(self) -> None:
         """Start no more look-ups, and wait for none."""
-        self._lookups.shutdown(wait=False, cancel_futures=True)
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def _raw(self, target: _Target, timeout_s: float, max_bytes: int) -> bytes:
-        reader, writer = await self._connection(target, timeout_s)
-        try:
-            writer.write(f"{target.head}{self._head}\r\n".encode("ascii"))
-            return await _read(reader, max_bytes)
-        finally:
-            writer.transport.abort()
-
-    async def _connection(self, target: _Target, timeout_s: float) -> Connection:
-        """Connect to the first address of the host that can be, each with its share of the time."""
-        look_up = partial(socket.getaddrinfo, target.host, target.port, type=socket.SOCK_STREAM)
-        found = await asyncio.get_running_loop().run_in_executor(self._lookups, look_up)
-        failed: Exception = OSError("the host has no address")
-        for *_, address in found:
-            attempt = await self._attempt(target, str(address[0]), timeout_s / len(found))
-            if not isinstance(attempt, Exception):
-                return attempt
-            failed = attempt
-        raise failed
-
-    async def _attempt(self, target: _Target, address: str, timeout_s: float) -> Connection | Exception:
-        tls: dict[str, Any] = {"ssl": self._tls, "server_hostname": target.host} if target.is_tls else {}
-        try:
-            return await asyncio.wait_for(asyncio.open_connection(address, target.port, **tls), timeout_s)
-        except (OSError, asyncio.TimeoutError) as error:
-            return error
+    def _session(self, timeout_ms: int) -> aiohttp.ClientSession:
+        lookups = _Lookups(self._threads)
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                ssl=self._tls or True, resolver=lookups, use_dns_cache=False, force_close=True
+            ),
+            timeout=aiohttp.ClientTimeout(total=timeout_ms / 1000),
+            headers=self._headers,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            middlewares=[_asked_once],
+        )
 
 
-def _target(url: str) -> _Target:
-    parts = urlsplit(url)
-    if parts.hostname is None or _UNPRINTABLE.search(url):
-        raise HttpError("the URL has no host, or a character that a URL cannot have")
-    is_tls = parts.scheme == "https"
-    query = f"?{parts.query}" if parts.query else ""
-    head = (
-        f"GET {parts.path or '/'}{query} HTTP/1.1\r\nHost: {parts.netloc}\r\nUser-Agent: logdirwatch\r\n"
-        "Accept: text/plain, */*;q=0.1\r\nAccept-Encoding: identity\r\nConnection: close\r\n"
-    )
-    return _Target(parts.hostname, parts.port or (443 if is_tls else 80), is_tls, head)
+async def _asked_once(request: aiohttp.ClientRequest, ask: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+    """Hide from aiohttp that a server hung up: it would ask again at once."""
+    try:
+        return await ask(request)
+    except aiohttp.ClientError as error:
+        raise _told(error) from None
 
 
-async def _read(reader: asyncio.StreamReader, max_bytes: int) -> bytes:
-    chunks, size = [], 0
-    while chunk := await reader.read(CHUNK_BYTES):
-        chunks.append(chunk)
-        size += len(chunk)
-        if size > max_bytes:
+async def _body(answer: aiohttp.ClientResponse, max_bytes: int) -> bytes:
+    if answer.status != http.client.OK:
+        raise HttpError(f"HTTP {answer.status} {http.client.responses.get(answer.status, '')}".rstrip())
+    body = bytearray()
+    async for part in answer.content.iter_any():
+        body += part
+        if len(body) > max_bytes:
             raise HttpError(f"the answer is larger than {max_bytes} bytes")
-    return b"".join(chunks)
+    return bytes(body)
 
 
-class _Received:
-    """Stands where ``http.client`` expects a connection: all that it would read has arrived."""
-
-    def __init__(self, raw: bytes) -> None:
-        self._raw = raw
-
-    def makefile(self, mode: str) -> io.BytesIO:
-        del mode
-        return io.BytesIO(self._raw)
-
-
-def body_of(raw: bytes) -> bytes:
-    """Return the body of a whole HTTP answer. Raises HttpError for any other bytes and any status but 200."""
-    response = http.client.HTTPResponse(_Received(raw))  # type: ignore[arg-type]
-    try:
-        response.begin()
-        body = response.read()
-    except http.client.IncompleteRead:
-        raise HttpError("the answer is cut off") from None
-    except (http.client.HTTPException, ValueError, OSError):
-        raise HttpError("the answer is not HTTP") from None
-    if response.status != HTTPStatus.OK:
-        raise HttpError(_status_line(response.status))
-    return body
-
-
-def _status_line(status: int) -> str:
-    try:
-        return f"HTTP {status} {HTTPStatus(status).phrase}"
-    except ValueError:
-        return f"HTTP {status}"
+def _told(error: aiohttp.ClientError) -> Exception:
+    if isinstance(error, OSError):
+        return error.__cause__ if isinstance(error.__cause__, OSError) else OSError(*error.args)
+    if isinstance(error, aiohttp.InvalidURL):
+        return HttpError("the URL has no host, or no port that is one")
+    if isinstance(error, aiohttp.ServerDisconnectedError):
+        return HttpError("the server hung up without an answer")
+    if isinstance(error, aiohttp.ClientPayloadError):
+        return HttpError("the answer is cut off")
+    return HttpError("the answer is not HTTP")

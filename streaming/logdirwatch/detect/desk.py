@@ -7,10 +7,7 @@ from logdirwatch.detect.memory import BrokerMemory, LogDirMemory
 from logdirwatch.detect.settings import DetectSettings, Thresholds
 from logdirwatch.model.identity import identity
 from logdirwatch.model.records import AlertRecord, Transition
-from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus
-
-REMOVED = "removed"
-"""Not a status: the end of a transition of a directory that is no longer configured, or of an unregistered broker."""
+from logdirwatch.model.vocabulary import BrokerStatus, Departure, LogDirStatus
 
 
 class Outcome(NamedTuple):
@@ -58,7 +55,7 @@ class Desk:
         """Forget a directory and close its alerts."""
         self.book.resolve_all(path, reason, moment.at_ms)
         log_dir = self.memory.log_dirs.pop(path)
-        self._record(path, log_dir.status, REMOVED, reason, moment, log_dir)
+        self._record(path, log_dir.status, Departure.REMOVED, reason, moment, log_dir)
 
     def set_broker(self, status: BrokerStatus, reason: str, moment: Moment) -> None:
         """Give the broker a status."""
@@ -73,7 +70,7 @@ class Desk:
         """Say that a broker is gone, if it was ever judged."""
         memory = self.memory
         if memory.is_judged:
-            self._record(None, memory.status, REMOVED, reason, moment, None)
+            self._record(None, memory.status, Departure.REMOVED, reason, moment, None)
         memory.status, memory.is_judged, memory.reason = BrokerStatus.UNKNOWN, False, reason
 
     def _record(

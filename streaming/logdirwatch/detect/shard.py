@@ -11,13 +11,21 @@ from typing import Any
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessorHandle
+from pyspark.sql.types import ArrayType, LongType, StructField, StructType
 
 from logdirwatch.detect import memory
 from logdirwatch.detect.memory import BrokerMemory
-from logdirwatch.state_codec import STATE_SCHEMA
+from logdirwatch.state_schema import STATE_SCHEMA
+
+BROKERS, DUE = VARIABLES = ("brokers", "due")
+"""The state variables; a checkpoint holds to them."""
 
 SHARDS = 32
 """Shards of a cluster: as many tasks can work on it at most. A checkpoint holds to it."""
+
+_BROKER = StructType([StructField("broker", LongType())])
+_TIME = StructType([StructField("at_ms", LongType())])
+_BROKERS = StructType([StructField("brokers", ArrayType(LongType()))])
 
 _GRID_MS = 1_000
 """Times are rounded up to it, so that brokers share a timer."""
@@ -48,8 +56,8 @@ class Shard:
 
     def __init__(self, handle: StatefulProcessorHandle) -> None:
         self._handle = handle
-        self._brokers = handle.getMapState("brokers", "broker bigint", STATE_SCHEMA)
-        self._due = handle.getMapState("due", "at_ms bigint", "brokers array<bigint>")
+        self._brokers = handle.getMapState(BROKERS, _BROKER, STATE_SCHEMA)
+        self._due = handle.getMapState(DUE, _TIME, _BROKERS)
         self._woken: dict[int, list[int]] = {}
 
     def entry(self, broker: int) -> Entry:

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from logdirwatch.errors import UserError
-from logdirwatch.jobs import checks, detect, fast_lane, fleet, pipeline, recommend, store, store_inventory, torn
+from logdirwatch.jobs import checks, detect, fast_lane, fleet, moved, pipeline, recommend, store, store_inventory, torn
 from logdirwatch.jobs.runner import Runner, Start
 from logdirwatch.jobs.session import build_session, checkpoint, end_session
 from logdirwatch.model import topics
@@ -104,10 +104,11 @@ def _run(spark: SparkSession, settings: Settings, names: Sequence[str]) -> None:
 
 
 def _sound(name: str, start: Start) -> Start:
-    """Return how to start a query on what can be read of its checkpoint: a first batch that is torn is none."""
+    """Return how to start a query on what can be read of its checkpoint, wherever it lies now."""
 
     def started(spark: SparkSession, settings: Settings) -> StreamingQuery:
         torn.take_back(spark, checkpoint(settings, name))
+        moved.follow(spark, checkpoint(settings, name))
         return start(spark, settings)
 
     return started

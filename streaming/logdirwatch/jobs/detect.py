@@ -1,12 +1,15 @@
 """The query ``detect``: metrics, events, decisions in, alerts and state out. Kafka to Kafka, no table on this path."""
 
+import time
+
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 from pyspark.sql.streaming.query import StreamingQuery
 
 from logdirwatch.detect.processor import HEARTBEAT_BROKER, PIPELINE_BROKER, ShardProcessor
-from logdirwatch.detect.shard import shard_of
-from logdirwatch.jobs.session import KAFKA_ROWS, every, few_tasks, kafka_stream, start_query, to_kafka
+from logdirwatch.detect.shard import VARIABLES, shard_of
+from logdirwatch.jobs import older
+from logdirwatch.jobs.session import KAFKA_ROWS, checkpoint, every, few_tasks, kafka_stream, start_query, to_kafka
 from logdirwatch.jobs.start_state import start_state
 from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import NO_CLUSTER
@@ -61,6 +64,7 @@ def judged(records: DataFrame, settings: Settings, memories: DataFrame | None = 
 
 def start(spark: SparkSession, settings: Settings) -> StreamingQuery:
     """Start the query."""
+    older.set_aside(spark, checkpoint(settings, NAME), VARIABLES, time.time_ns() // 1_000_000)
     begin = start_state(spark, settings, NAME, TOPICS)
     memories, offsets = begin or (None, None)
     records = few_tasks(kafka_stream(spark, settings, TOPICS, offsets), settings)

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.types import StringType, StructField, StructType
 
 from logdirwatch.fleet import memory
 from logdirwatch.fleet.processor import ClusterProcessor
@@ -13,7 +14,7 @@ from logdirwatch.jobs.start_state import has_checkpoint, last_alerts
 from logdirwatch.model import topics
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.settings import Settings
-from logdirwatch.state_codec import STATE_SCHEMA
+from logdirwatch.state_schema import STATE_SCHEMA
 
 NAME = "fleet"
 TOPICS = (topics.STATE,)
@@ -50,7 +51,8 @@ def judged(records: DataFrame, settings: Settings, memories: DataFrame | None = 
 def memories_of(spark: SparkSession, alerts: Iterable[AlertRecord]) -> DataFrame | None:
     """Return the memories (cluster, version, body) that the last revisions of alerts leave; None where none fires."""
     rows = [(known.cluster, memory.MEMORY_VERSION, memory.encode(known)) for known in memory.restored(alerts)]
-    return spark.createDataFrame(rows, f"cluster string, {STATE_SCHEMA}") if rows else None
+    schema = StructType([StructField("cluster", StringType()), *STATE_SCHEMA.fields])
+    return spark.createDataFrame(rows, schema) if rows else None
 
 
 def start(spark: SparkSession, settings: Settings) -> StreamingQuery:

@@ -4,6 +4,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from logdirwatch.errors import UserError
+
 
 class Folder:
     """The files of one folder; one that is not there has none."""
@@ -14,6 +16,11 @@ class Folder:
         self._jvm = jvm
         self._path = jvm.org.apache.hadoop.fs.Path(path)
         self._files = self._path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())  # noqa: SLF001
+
+    @property
+    def uri(self) -> str:
+        """Where it is, as Spark notes it."""
+        return str(self._files.makeQualified(self._path).toString())
 
     def names(self) -> list[str]:
         """Return the names of all files."""
@@ -31,9 +38,22 @@ class Folder:
         finally:
             stream.close()
 
+    def write(self, name: str, text: str) -> None:
+        """Write a file, in the place of one that is there."""
+        stream = self._files.create(self._of(name), True)
+        try:
+            self._jvm.org.apache.commons.io.IOUtils.write(text, stream, "UTF-8")
+        finally:
+            stream.close()
+
     def remove(self, name: str) -> None:
         """Remove a file, if there is one."""
         self._files.delete(self._of(name), False)
+
+    def rename(self, path: str) -> None:
+        """Rename the folder itself."""
+        if not self._files.rename(self._path, self._jvm.org.apache.hadoop.fs.Path(path)):
+            raise UserError(f"{self.uri} cannot be renamed to {path}: look at its permissions")
 
     def _listed(self) -> list[Any]:
         return list(self._files.listStatus(self._path)) if self._files.exists(self._path) else []

@@ -2,7 +2,8 @@
 
 The truth is on the topics: the book of open alerts and actions is read from them whole when a run starts, and anew
 after every failure. A batch runs when records come; between them a look at the open alerts is taken each
-``recommend_interval_ms``, since facts arrive, plans grow old and moves progress without any new record.
+``recommend_interval_ms``, since facts arrive, plans grow old and moves progress without any new record. The first alert
+is planned for at once; in a storm of them planning rests between two looks, so that the alerts themselves are not late.
 """
 
 import threading
@@ -34,6 +35,9 @@ TOPICS = (topics.ALERTS, topics.DECISIONS)
 
 log = structlog.get_logger(__name__)
 
+RESTS = 4
+"""A look is followed by a rest of so many times its own length."""
+
 OpenAlerts = Counter[tuple[str, str, str]]
 """Open alerts by cluster, rule and severity."""
 
@@ -54,26 +58,40 @@ class Recommender:
     publish: Callable[[Sequence[ActionRecord]], None]
     policy: Callable[[str], Policy]
     note: Callable[[OpenAlerts], None] = ignored
+    rests: float = RESTS
+    clock_s: Callable[[], float] = time.monotonic
+    wanted: threading.Event = field(default_factory=threading.Event)
+    """Set while news wait for a look until the rest is over."""
+    _rested_s: float = 0.0
     _book: Book | None = None
     _growth: Growth = field(default_factory=Growth)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self, records: Iterable[Record], now_ms: int) -> None:
-        """Take a batch's records in and publish what follows from them."""
+        """Take a batch's records in and publish what follows from them, or want a look when the rest is over."""
         with self._lock:
             is_new = self._book is None
             book = self._opened()
             news = [book.take(*record) for record in records]
             if is_new or any(news):
-                self._revise(book, now_ms)
+                if self.rest_s > 0:
+                    self.wanted.set()
+                else:
+                    self._revise(book, now_ms)
             self.note(book.open_alerts)
 
     def look(self, now_ms: int) -> None:
         """Look at what is open without new records."""
         with self._lock:
+            self.wanted.clear()
             book = self._opened()
             if book.open_clusters:
                 self._revise(book, now_ms)
+
+    @property
+    def rest_s(self) -> float:
+        """How long to rest from the last look, in seconds; 0 when that is over."""
+        return max(0.0, self._rested_s - self.clock_s())
 
     def _opened(self) -> Book:
         if self._book is None:
@@ -85,7 +103,7 @@ class Recommender:
 
     def _revise(self, book: Book, now_ms: int) -> None:
         """Publish, or forget the book: only what is on the topic counts as said."""
-        self._book = None
+        self._book, begin_s = None, self.clock_s()
         facts = {
             cluster: known for cluster in sorted(book.open_clusters) if (known := self._known(cluster)) is not None
         }
@@ -93,7 +111,8 @@ class Recommender:
         if revisions:
             self.publish(revisions)
             log.info("recommend.published", actions=[f"{a.kind} {a.status} {a.action_id[:8]}" for a in revisions])
-        self._book = book
+        self._book, end_s = book, self.clock_s()
+        self._rested_s = end_s + self.rests * (end_s - begin_s)
 
     def _known(self, cluster: str) -> Facts | None:
         """Return a cluster's facts; tables that cannot be read, for whatever reason, are as good as none."""
@@ -145,11 +164,11 @@ def batch_function(keeper: Recommender) -> Callable[[DataFrame, int], None]:
 
 
 def _look_while_active(query: StreamingQuery, keeper: Recommender, interval_ms: int) -> None:
-    """Look at once, since a restart may find open alerts, and then each interval."""
-    pause = threading.Event()
+    """Look at once, since a restart may find open alerts, then each interval, and sooner when news wait."""
     while query.isActive:
         _look(query, keeper)
-        pause.wait(interval_ms / 1000)
+        if keeper.wanted.wait(interval_ms / 1000):
+            time.sleep(keeper.rest_s)
 
 
 def _look(query: StreamingQuery, keeper: Recommender) -> None:

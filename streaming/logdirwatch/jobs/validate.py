@@ -1,7 +1,8 @@
 """The job ``validate``: every table against its suite, the results kept, and the stream told."""
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 
 import msgspec
 from pyspark.sql import DataFrame, SparkSession
@@ -16,6 +17,7 @@ from logdirwatch.quality.settings import QualitySettings
 from logdirwatch.quality.suites import suite_of
 from logdirwatch.report.quality import Checked, failed
 from logdirwatch.settings import Settings
+from logdirwatch.store.batch import computed
 from logdirwatch.store.columns import Column, Table
 from logdirwatch.store.schemas import ACTIONS, ALERTS, QUALITY_RESULTS, TABLES
 from logdirwatch.store.tables import Tables, retried
@@ -23,6 +25,9 @@ from logdirwatch.store.tables import Tables, retried
 NAME = "validate"
 WHOLE = {ALERTS.name, ACTIONS.name}
 """Histories that are read whole: what is open may be old."""
+
+SMALL_BYTES = 64 << 20
+"""A table up to this size is read once; of a larger one each expectation reads the columns that it asks for."""
 
 
 def run(settings: Settings, names: Iterable[str], now_ms: int) -> list[Checked]:
@@ -42,16 +47,19 @@ def check(
 ) -> list[Checked]:
     """Return what was found of every expectation of the named tables that are there."""
     there = {table.name for table in TABLES.values() if tables.exists(table)}
-    frames = {
-        table.name: _read(tables, table, now_ms - settings.window_ms) if table.name in there else _empty(spark, table)
-        for table in TABLES.values()
-    }
-    for name, frame in frames.items():
-        frame.createOrReplaceTempView(view(TABLES[name]))
     moment = Moment(settled_ms=now_ms - settings.settle_ms, fresh_ms=now_ms - settings.fresh_ms)
     examiner = Examiner(settings.docs_path)
-    chosen = [name for name in names if name in there]
-    return [one for name in chosen for one in examiner.check(suite_of(TABLES[name], moment), frames[name])]
+    with ExitStack() as stack:
+        frames = {
+            table.name: stack.enter_context(as_of_now(tables, table, now_ms - settings.window_ms))
+            if table.name in there
+            else _empty(spark, table)
+            for table in TABLES.values()
+        }
+        for name, frame in frames.items():
+            frame.createOrReplaceTempView(view(TABLES[name]))
+        chosen = [name for name in names if name in there]
+        return [one for name in chosen for one in examiner.check(suite_of(TABLES[name], moment), frames[name])]
 
 
 def keep(spark: SparkSession, tables: Tables, found: Iterable[Checked], now_ms: int) -> None:
@@ -75,10 +83,21 @@ def tell(settings: Settings, found: Iterable[Checked], now_ms: int) -> None:
     write(settings.telemetry, topics.METRICS, [(record.key, msgspec.json.encode(record))])
 
 
-def _read(tables: Tables, table: Table, since_ms: int) -> DataFrame:
-    # An expectation compares what several jobs of Spark counted, and the stream writes on.
-    frame = tables.read_as_of_now(table)
-    return frame if table.time is None or table.name in WHOLE else frame.where(f"{table.time} >= {since_ms}")
+@contextmanager
+def as_of_now(tables: Tables, table: Table, since_ms: int) -> Iterator[DataFrame]:
+    """Yield a table's rows as they are now: an expectation compares what several jobs count, and the stream writes on.
+
+    A table's version of now is searched for its files anew by every job, which costs more than a small table's rows.
+    """
+    if tables.delta(table).detail().head()["sizeInBytes"] > SMALL_BYTES:
+        yield _since(tables.read_as_of_now(table), table, since_ms)
+        return
+    with computed(_since(tables.read(table), table, since_ms)) as rows:
+        yield rows
+
+
+def _since(rows: DataFrame, table: Table, since_ms: int) -> DataFrame:
+    return rows if table.time is None or table.name in WHOLE else rows.where(f"{table.time} >= {since_ms}")
 
 
 def _empty(spark: SparkSession, table: Table) -> DataFrame:

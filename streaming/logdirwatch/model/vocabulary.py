@@ -46,6 +46,15 @@ class BrokerStatus(StrEnum):
     UNKNOWN = "unknown"
 
 
+class Departure(StrEnum):
+    """Not a status: where a transition leads when its subject is there no more.
+
+    A directory that is no longer configured, or a broker that was unregistered.
+    """
+
+    REMOVED = "removed"
+
+
 class ReplicaStatus(StrEnum):
     """What is believed of one replica; derived from its directory, its broker and the metadata."""
 

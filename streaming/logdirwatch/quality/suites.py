@@ -14,6 +14,7 @@ from logdirwatch.model.vocabulary import (
     BrokerStatus,
     Cause,
     Decision,
+    Departure,
     Lane,
     LogDirStatus,
     ReplicaCause,
@@ -45,7 +46,10 @@ VALUES: Mapping[str, Mapping[str, tuple[type[Enum], ...]]] = {
     BROKER_STATE.name: {"status": (BrokerStatus,)},
     LOG_DIR_STATE.name: {"status": (LogDirStatus,), "last_status": (LogDirStatus,), "cause": (Cause,)},
     REPLICA_STATE.name: {"status": (ReplicaStatus,), "cause": (ReplicaCause,)},
-    TRANSITIONS.name: {"from_status": (BrokerStatus, LogDirStatus), "to_status": (BrokerStatus, LogDirStatus)},
+    TRANSITIONS.name: {
+        "from_status": (BrokerStatus, LogDirStatus),
+        "to_status": (BrokerStatus, LogDirStatus, Departure),
+    },
     ALERTS.name: {
         "status": (AlertStatus,),
         "rule": (Rule,),

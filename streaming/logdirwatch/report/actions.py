@@ -14,7 +14,7 @@ from logdirwatch.model.vocabulary import OPEN, ActionStatus, Severity
 from logdirwatch.report.layout import sentences
 from logdirwatch.report.outlook import outlook_lines
 from logdirwatch.report.units import human_ago, human_bytes, human_ms
-from logdirwatch.report.words import colour, place, short_id, utc
+from logdirwatch.report.words import colour, named, place, short_id, utc
 
 _MARK = {True: "[ok]", False: "[NO]", None: "[check]"}
 
@@ -33,7 +33,7 @@ def find(actions: Iterable[ActionRecord], identity: str) -> ActionRecord:
 
     Raises UserError when none or several do.
     """
-    found = [a for a in actions if a.action_id.startswith(identity)] if identity else []
+    found = named(actions, identity, lambda action: action.action_id)
     if not found:
         raise UserError(f"no action {identity!r}; the known ones: logdirwatch actions --all")
     if len(found) > 1:

@@ -14,7 +14,7 @@ from logdirwatch.report.folding import is_heartbeat
 from logdirwatch.report.handling import NOTHING_SAID, marks
 from logdirwatch.report.layout import sentences
 from logdirwatch.report.units import human_ago
-from logdirwatch.report.words import change, colour, place, short_id, utc
+from logdirwatch.report.words import change, colour, named, place, short_id, utc
 
 
 def listed(
@@ -34,7 +34,7 @@ def find(alerts: Iterable[AlertRecord], identity: str) -> AlertRecord:
 
     Raises UserError when none or several do.
     """
-    found = [a for a in alerts if a.alert_id.startswith(identity) and not is_heartbeat(a)] if identity else []
+    found = named((a for a in alerts if not is_heartbeat(a)), identity, lambda alert: alert.alert_id)
     if not found:
         raise UserError(f"no alert {identity!r}; the known ones: logdirwatch alerts --all")
     if len(found) > 1:

@@ -1,10 +1,13 @@
 """Places, statuses and colours, spelled the same by every command."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timezone
+from typing import TypeVar
 
 from logdirwatch.model.text import printable
 from logdirwatch.model.vocabulary import NO_CLUSTER
+
+_T = TypeVar("_T")
 
 _COLOURS = {
     "page": "bold white on red",
@@ -45,6 +48,15 @@ def change(from_status: str | None, to_status: str | None, cause: str | None) ->
 def short_id(identity: str) -> str:
     """Return the beginning of an identity, which commands accept for the whole."""
     return identity[:ID_CHARACTERS]
+
+
+def named(records: Iterable[_T], identity: str, of: Callable[[_T], str]) -> list[_T]:
+    """Return the records whose identity, read by ``of``, is ``identity``; where none is, those that begin with it.
+
+    An empty ``identity`` names nothing.
+    """
+    begun = [record for record in records if of(record).startswith(identity)] if identity else []
+    return [record for record in begun if of(record) == identity] or begun
 
 
 def utc(at_ms: int) -> str:

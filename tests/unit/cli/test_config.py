@@ -1,3 +1,5 @@
+import sys
+
 import yaml
 
 CONFIG = """
@@ -64,3 +66,16 @@ def test_the_reference_is_a_valid_configuration(run, tmp_path):
     reference = run("config", "reference")
     assert reference.exit_code == 0
     assert run("--config", write(tmp_path, reference.out), "config", "check").exit_code == 0
+
+
+def test_at_a_terminal_the_next_command_is_said_with_the_same_configuration(run, tmp_path, monkeypatch):
+    path = write(tmp_path, CONFIG)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    said = run("--config", path, "config", "check").err.splitlines()[-1]
+    assert said == f"next: logdirwatch --config {path} topics create, logdirwatch --config {path} doctor"
+    (tmp_path / "logdirwatch.yaml").write_text(CONFIG, encoding="utf-8")
+    assert run("config", "check").err.splitlines()[-1] == "next: logdirwatch topics create, logdirwatch doctor"
+
+
+def test_without_a_terminal_nothing_more_is_said(run, tmp_path):
+    assert run("--config", write(tmp_path, CONFIG), "config", "check").err == ""

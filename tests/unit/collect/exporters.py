@@ -1,8 +1,9 @@
 """Exporters on free ports of this machine: each path answers as a test says."""
 
+import asyncio
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -68,3 +69,25 @@ def serving(tls=None) -> Iterator[Exporter]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+@asynccontextmanager
+async def answering(answer: Callable[[asyncio.StreamWriter], Awaitable[None]]) -> AsyncIterator[int]:
+    """Run a server in this loop that lets ``answer`` write any bytes after a request, then hangs up; yield its port."""
+
+    async def handle(reader, writer):
+        try:
+            await reader.readuntil(b"\r\n\r\n")
+            await answer(writer)
+            writer.close()
+            await writer.wait_closed()
+        except (OSError, asyncio.IncompleteReadError):
+            pass  # the client hung up first
+        finally:
+            writer.transport.abort()
+
+    server = await asyncio.start_server(handle, "127.0.0.1", 0, backlog=1024)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()

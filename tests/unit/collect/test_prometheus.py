@@ -1,12 +1,9 @@
 """What exporters say is in the records while it is fresh; one that is slow, broken or gone harms nothing."""
 
 import asyncio
-import contextlib
 import datetime
 import ipaddress
-import socket
 import ssl
-import threading
 from dataclasses import replace
 
 import pytest
@@ -15,11 +12,8 @@ import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from logdirwatch.collect.http_get import Getter, HttpError, body_of
 from logdirwatch.collect.loop import ClusterWatch
 from logdirwatch.collect.prometheus import MAX_AGE_INTERVALS, Exporters
 from logdirwatch.collect.settings import CollectSettings, JmxExporterSettings
@@ -203,37 +197,6 @@ def test_an_exporter_that_cannot_be_reached_is_a_failed_scrape(url, says):
     assert says in line["error"]
 
 
-def test_a_server_of_another_protocol_is_a_failed_scrape():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def greet():
-            connection, _ = server.accept()
-            with connection:
-                connection.recv(1 << 16)
-                connection.sendall(b"SSH-2.0-OpenSSH\r\n")
-
-        thread = threading.Thread(target=greet)
-        thread.start()
-        (found,), (line,) = scraped(JmxExporterSettings(url=f"http://127.0.0.1:{server.getsockname()[1]}/"))
-        thread.join()
-    assert found == FAILED
-    assert "not HTTP" in line["error"]
-
-
-def test_a_body_that_is_too_large_is_not_read_to_its_end(exporter):
-    exporter.says = {"/big": Answer(b"x" * 300_000)}
-
-    async def get():
-        getter = Getter({})
-        try:
-            await getter.get(f"{exporter.url}/big", 60_000, max_bytes=200_000)
-        finally:
-            getter.close()
-
-    with pytest.raises(HttpError, match="larger than 200000 bytes"):
-        asyncio.run(get())
-
-
 def test_a_chunked_body_is_put_together(exporter):
     chunks = b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in (GOOD[:30], GOOD[30:], b""))
     exporter.says = {"/1": Answer(chunks, headers={"Transfer-Encoding": "chunked"})}
@@ -411,9 +374,3 @@ def test_a_watch_scrapes_as_soon_as_it_knows_the_brokers_and_again(exporter, wat
             watched.close()
 
     asyncio.run(asyncio.wait_for(run(), DEADLINE_S))
-
-
-@given(st.binary(max_size=100) | st.binary(max_size=100).map(lambda rest: b"HTTP/1.1 200 OK\r\n" + rest))
-def test_any_answer_is_a_body_or_an_error_of_one_kind(raw):
-    with contextlib.suppress(HttpError):
-        assert isinstance(body_of(raw), bytes)

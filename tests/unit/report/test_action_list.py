@@ -48,6 +48,10 @@ def test_an_action_that_is_not_there_is_named(identity):
         find([action("abc")], identity)
 
 
+def test_an_id_written_whole_names_its_own_action_though_others_begin_with_it():
+    assert find([action("ab1"), action("ab"), action("ab2")], "ab").action_id == "ab"
+
+
 def test_a_beginning_that_several_actions_share_is_refused():
     with pytest.raises(UserError, match="2 actions begin with ab"):
         find([action("abc"), action("abd")], "ab")

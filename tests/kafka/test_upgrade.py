@@ -1,0 +1,111 @@
+"""The present stream goes on where the first release stopped: its checkpoints, tables and topics, packed by itself."""
+
+import json
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from logdirwatch import telemetry
+from logdirwatch.kafka_clients import admin
+from logdirwatch.model import topics
+from tests.data import release
+from tests.kafka import collecting
+from tests.kafka.telemetry import NAMES, Message, Run, fresh_topics, send
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.long
+
+ARCHIVE = Path(release.__file__).parent / "release-0.1.0.tar.xz"
+KEPT_FOR_EVER = {"cleanup.policy": "delete", "retention.ms": "-1"}
+
+
+@pytest.fixture
+def upgraded(watched, tmp_path):
+    """Everything as it lay when the release was stopped, and the present stream, not started yet."""
+    run = Run(tmp_path / "run", watched, queries=(*release.QUERIES, "fleet"))
+    lying = release.unpack(ARCHIVE, run.folder)
+    old_topics(watched)
+    send(watched, [Message(m.topic, m.value, m.timestamp_ms, m.partition, m.key) for m in lying])
+    yield run, min(message.timestamp_ms for message in lying if message.topic == topics.METRICS)
+    run.stop()
+    fresh_topics(watched)
+
+
+def old_topics(settings):
+    """Make the topics so that records which are years old stay in them."""
+    with admin(settings.telemetry) as client:
+        client.delete_topics([name for name in client.list_topics() if name in NAMES])
+        wait_until(lambda: not set(client.list_topics()) & set(NAMES), 180, "the old telemetry topics to be gone")
+        wanted = {
+            topic.name: {"num_partitions": topic.partitions, "replication_factor": 1, "configs": KEPT_FOR_EVER}
+            for topic in topics.TOPICS
+        }
+        client.create_topics(wanted, wait_for_metadata=True)
+    telemetry.create_missing(settings)
+
+
+def revisions(run):
+    """The revisions of every alert of the stateful lane, by (rule, broker, directory)."""
+    found = defaultdict(dict)
+    for _, value in run.values(topics.ALERTS):
+        record = json.loads(value)
+        if record["revision"] and record["rule"] != "heartbeat":
+            found[record["alert_id"]][record["revision"]] = record
+    return found
+
+
+def batches(run):
+    return {query: max(run._batches(query, "commits"), default=-1) for query in release.QUERIES}
+
+
+def test_the_first_releases_checkpoints_tables_and_topics_are_read(upgraded):
+    run, begin_ms = upgraded
+    before, packed = revisions(run), batches(run)
+    firing = {key for key, life in before.items() if life[max(life)]["status"] == "firing"}
+    assert {before[key][1]["rule"] for key in firing} == {"log_dir_offline", "log_dir_space", "broker_unknown"}
+    run.start()
+    rest = release.story(begin_ms, range(release.PACKED_POLLS, release.POLLS))
+    send(run.settings, [Message(m.topic, m.value, m.timestamp_ms, m.partition, m.key) for m in rest])
+    last_ms = release.last_ms(begin_ms, release.POLLS)
+
+    def is_over():
+        states = run.states().values()
+        stored = {(row["alert_id"], row["revision"]) for row in run.rows("alerts")}
+        return (
+            {(state["status"], state["at_ms"]) for state in states} == {("online", last_ms)}
+            and all(life[max(life)]["status"] == "resolved" for life in revisions(run).values())
+            and stored == set(run.alerts())
+            and {row["status"] for row in run.rows("replica_state")} == {"online"}
+            and {row["at_ms"] for row in run.rows("log_dir_state")} == {last_ms}
+            and all(row["status"] != "proposed" for row in newest(run.rows("actions")))
+        )
+
+    run.wait_for(is_over, "everything online again, resolved and stored", 300)
+    after = revisions(run)
+    assert all(set(life) == set(range(1, max(life) + 1)) for life in after.values())
+    places = [(life[1]["rule"], life[1]["broker"], life[1]["log_dir"]) for life in after.values()]
+    assert len(places) == len(set(places)), "what the release had told is told again"
+    assert {after[key][max(after[key])]["reason"] for key in firing} == {"recovered"}
+    # The first release kept the state of detect in another form; a batch of fast_lane lasts five minutes.
+    assert all(batches(run)[query] > packed[query] for query in ("store", "store_inventory", "recommend"))
+    assert [path.name.partition(".")[0] for path in run.folder.glob("checkpoints/*.*")] == ["detect"]
+    samples = [row for row in run.rows("log_dir_samples") if row["log_dir"]]
+    told = sorted((row["broker"], row["log_dir"], row["timestamp_ms"]) for row in samples)
+    assert told == sorted(release.answers(begin_ms)), "every answer is stored once, those of the release too"
+    said = run.service.log_file.read_text()
+    assert "query.failed" not in said, said
+
+
+def newest(actions):
+    last = {}
+    for row in sorted(actions, key=lambda row: row["revision"]):
+        last[row["action_id"]] = row
+    return last.values()
+
+
+def test_the_first_releases_tables_are_kept_and_shown(upgraded):
+    run, _ = upgraded
+    for command in (["maintain"], ["status", "--json"], ["alerts", "--json"], ["actions", "--json"]):
+        done = collecting.run(run.config, *command)
+        assert done.returncode == 0, done.stderr

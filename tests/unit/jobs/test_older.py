@@ -1,0 +1,20 @@
+"""Which state variables a checkpoint tells of."""
+
+import json
+
+from logdirwatch.detect import shard
+from logdirwatch.jobs.older import variables_of
+
+
+def metadata(*names):
+    variables = [{"stateName": name, "ttlEnabled": False} for name in ("$procTimers_keyToTimestamp", *names)]
+    return "v2\n" + json.dumps({"operatorPropertiesJson": json.dumps({"stateVariables": variables})})
+
+
+def test_sparks_own_variables_do_not_count():
+    assert variables_of(metadata("brokers", "due")) == {"brokers", "due"}
+
+
+def test_the_present_form_is_what_detect_declares():
+    assert variables_of(metadata(*shard.VARIABLES)) <= set(shard.VARIABLES)
+    assert not variables_of(metadata("broker")) <= set(shard.VARIABLES)
