@@ -9,7 +9,18 @@ from tests.chaos.reference import BROKER, Life, Place, Reference, Step
 
 Record = dict[str, Any]
 SHOWN = 8
-OF_FAST_LANE = "merged", "unconfirmed"
+# What a machine that is stretched to its limits, or whose disk others fill, truly does to the one broker on it.
+TRUE_OF_ANY = frozenset(
+    {
+        "log_dir_space",
+        "log_dir_suspect",
+        "log_dir_changed",
+        "unaccounted_bytes",
+        "broker_unknown",
+        "broker_offline",
+        "partitions_at_risk",
+    }
+)
 
 
 def place_of(record: Record) -> Place:
@@ -83,6 +94,18 @@ def _gaps(alerts: list[Record]) -> list[str]:
         for alert_id, found in known.items()
         if not found - {0} or found - {0} != set(range(1, max(found) + 1))
     ]
+
+
+def of_watched(alerts: Iterable[Record], cluster: str) -> list[str]:
+    """Find what cannot be true of the cluster that is watched for real and that nothing happens to."""
+    wrong = (one for one in alerts if one["cluster"] != cluster or one["rule"] not in TRUE_OF_ANY)
+    return [f"alert of the watched cluster: {line_of(record)}" for record in wrong]
+
+
+def line_of(record: Record) -> str:
+    """Return an alert in a line."""
+    place = "/".join(map(str, place_of(record)))
+    return f"{record['rule']} of {place} {record['status']} at {record['at_ms']}: {record['summary']}"
 
 
 def repeats(values: Iterable[bytes]) -> list[str]:

@@ -26,7 +26,7 @@ from tests.kafka.secured import Secured
 
 PAGE = Path(__file__).parents[2] / "docs" / "security.md"
 TOOL = "org.apache.kafka.tools.AclCommand"
-DEADLINE_S = 120
+DEADLINE_S = 240
 
 
 class Acl(NamedTuple):

@@ -18,8 +18,8 @@ from logdirwatch.settings import KafkaSettings
 from tests.support.waiting import wait_until
 
 COMMAND = [sys.executable, "-m", "logdirwatch"]
-DEADLINE_S = 60
-STOP_DEADLINE_S = 10
+DEADLINE_S = 180
+STOP_DEADLINE_S = 30
 POLL_MS = 500
 TYPES = {
     topics.METRICS: MetricsRecord | HeartbeatRecord,

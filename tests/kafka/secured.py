@@ -21,7 +21,7 @@ KEY_PASSWORD = "key-secret"
 BEGIN_CERTIFICATE = "-----BEGIN CERTIFICATE"
 USERS = ("admin", "watcher", "collector", "stream", "reader", "decider", "notifier", "maker")
 HEAP_MIB = 256
-DEADLINE_S = 60
+DEADLINE_S = 180
 # Name of a listener -> its protocol.
 LISTENERS = {
     "OPEN": "PLAINTEXT",

@@ -32,7 +32,7 @@ def fresh_topics(settings: Settings) -> None:
         existing = [name for name in client.list_topics() if name in NAMES]
         if existing:
             client.delete_topics(existing)
-        wait_until(lambda: not set(client.list_topics()) & set(NAMES), 60, "the old telemetry topics to be gone")
+        wait_until(lambda: not set(client.list_topics()) & set(NAMES), 180, "the old telemetry topics to be gone")
     telemetry.create_missing(settings)
 
 
@@ -44,10 +44,13 @@ class Message:
     value: bytes | None
     timestamp_ms: int
     partition: int = 0
+    key: bytes | None = None
 
 
 def _needed_key(message: Message) -> bytes | None:
     """A record without a value has a key, and so has every record of a compacted topic."""
+    if message.key is not None:
+        return message.key
     needs_none = message.topic in {topics.METRICS, topics.EVENTS} and message.value is not None
     return None if needs_none else b"of a test"
 
@@ -99,13 +102,18 @@ class Run:
                 "store_trigger": "2 seconds",
                 "detect_trigger": "500 milliseconds",
                 "stop_timeout_ms": 1_000,
-                "driver_java_options": "-XX:TieredStopAtLevel=1",
+                "driver_java_options": self._java_options(),
                 "extra": INTERPRETED,
             },
         } | self.overrides
         self.config = self.folder / "logdirwatch.yaml"
         self.config.write_text(yaml.safe_dump(content))
         self.settings = configuration.load(self.config)
+
+    def _java_options(self) -> str:
+        """Return the local cluster's options: with its archive of classes, where there is one; none is made here."""
+        options = self.base.stream.driver_java_options.split()
+        return " ".join(option for option in options if "ArchiveClassesAtExit" not in option)
 
     def start(self) -> None:
         chosen = [word for query in self.queries for word in ("--query", query)]
@@ -132,7 +140,7 @@ class Run:
             return set()
         return {int(name) for name in names if name.isdecimal()}
 
-    def kill_inside_a_batch(self, query: str, deadline_s: float = 60.0) -> set[int]:
+    def kill_inside_a_batch(self, query: str, deadline_s: float = 180.0) -> set[int]:
         """Kill as soon as a batch of ``query`` has begun and not ended; return the batches that were cut."""
         end_s = time.monotonic() + deadline_s
         seen = self._batches(query, "offsets")
@@ -142,7 +150,7 @@ class Run:
         self.kill()
         return self.uncommitted(query)
 
-    def wait_for(self, condition, message: str, deadline_s: float = 120.0):
+    def wait_for(self, condition, message: str, deadline_s: float = 240.0):
         def seen():
             self.service.check()
             return condition()

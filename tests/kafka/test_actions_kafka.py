@@ -28,7 +28,7 @@ from tests.kafka.telemetry import fresh_topics, send_records
 from tests.support.waiting import wait_until
 from tests.unit.plan.builders import action, alert
 
-DEADLINE_S = 60
+DEADLINE_S = 180
 
 
 def now():

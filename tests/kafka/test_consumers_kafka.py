@@ -23,7 +23,7 @@ from tests.support.waiting import wait_until
 from tests.unit.report.builders import alert
 
 PAGE = Path(__file__).parents[2] / "docs" / "consumers.md"
-DEADLINE_S = 90
+DEADLINE_S = 180
 CONNECT = jars.JarSet(
     "connect",
     (

@@ -17,7 +17,7 @@ from tests.kafka.secured import secured_broker
 from tests.kafka.telemetry import fresh_topics
 from tests.support.waiting import wait_until
 
-DEADLINE_S = 120
+DEADLINE_S = 240
 
 
 def examined(config, *arguments):

@@ -27,7 +27,7 @@ from tests.unit.report.builders import action, alert
 
 pytestmark = pytest.mark.long
 
-DEADLINE_S = 120
+DEADLINE_S = 240
 # Six queries start on two cores.
 STREAM_DEADLINE_S = 300
 WATCHED = [acl for acl in documented("collector") if acl.operation != "Write"]

@@ -23,7 +23,7 @@ from tests.support.waiting import wait_until
 from tests.unit.notify.receivers import receiving
 from tests.unit.report.builders import alert
 
-DEADLINE_S = 60
+DEADLINE_S = 180
 OLD_ALERTS = 300
 
 

@@ -25,7 +25,7 @@ from tests.unit.plan.builders import MIB, space_alert
 
 pytestmark = pytest.mark.long
 
-DEADLINE_S = 60
+DEADLINE_S = 180
 SIZE = 64 * MIB
 PARTITIONS = 14
 """More than a directory takes part in within one wave."""

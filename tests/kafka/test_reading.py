@@ -59,9 +59,9 @@ def test_followed_alerts_are_printed_once_as_they_come_until_ctrl_c(cluster, wat
     line = [*program, "--config", str(cluster.config_path), "alerts", "--follow", "--json"]
     with out.open("w") as stdout, subprocess.Popen(line, stdout=stdout, stderr=subprocess.PIPE) as follower:
         try:
-            wait_until(lambda: "\n" in out.read_text(), 60, "the open alert to be printed")
+            wait_until(lambda: "\n" in out.read_text(), 180, "the open alert to be printed")
             send_records(watched, topics.ALERTS, alert("x", 1), alert("z", 1), alert("x", 2))
-            wait_until(lambda: len(out.read_text().splitlines()) >= 3, 60, "the new revisions to be printed")
+            wait_until(lambda: len(out.read_text().splitlines()) >= 3, 180, "the new revisions to be printed")
         finally:
             follower.send_signal(signal.SIGINT)
             code = ended(follower)

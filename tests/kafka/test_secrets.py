@@ -31,7 +31,7 @@ from tests.unit.report.builders import alert
 
 pytestmark = pytest.mark.long
 
-DEADLINE_S = 120
+DEADLINE_S = 240
 # Six queries start on two cores.
 STREAM_DEADLINE_S = 300
 # In letters and digits alone, so that no escaping hides one.

@@ -18,7 +18,7 @@ from tests.kafka.telemetry import Run, fresh_topics
 from tests.support.waiting import wait_until
 from tests.unit.notify.receivers import receiving
 
-DEADLINE_S = 120
+DEADLINE_S = 240
 STREAM_DEADLINE_S = 300
 BROKEN = 1
 

@@ -203,7 +203,7 @@ def forget_states(settings):
 
     with admin(settings.telemetry) as client:
         client.delete_topics(["logdir.state"])
-        wait_until(lambda: "logdir.state" not in client.list_topics(), 60, "the old topic to be gone")
+        wait_until(lambda: "logdir.state" not in client.list_topics(), 180, "the old topic to be gone")
     telemetry.create_missing(settings)
 
 

@@ -40,13 +40,16 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 @pytest.fixture
 def world(environment: World, request: pytest.FixtureRequest) -> Iterator[World]:
     """The environment, whole before and after; what comes up in between must have been expected."""
-    # What an earlier scenario left firing failed that one, not this.
-    environment.begin = environment.mark()
-    environment.settle()
+    if not environment.is_whole:
+        # What an earlier scenario left firing failed that one, not this.
+        environment.begin = environment.mark()
+        environment.settle()
     environment.begin, environment.begin_ms = environment.mark(), now_ms()
     environment.expected = set()
+    environment.is_whole = False
     yield environment
     environment.heal()
     environment.settle()
+    environment.is_whole = True
     if request.node.stash.get(PASSED, False):
         environment.nothing_else()

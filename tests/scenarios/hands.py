@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
@@ -20,12 +21,13 @@ from tests.support.waiting import wait_until
 
 ANSWER_S = 60
 RECORD_BYTES = 32 << 10
+REFUSED_S = 20.0
 UNTIL_REFUSED = {"acks": "all", "max_block_ms": 5_000, "request_timeout_ms": 5_000, "delivery_timeout_ms": 15_000}
 
 
-def _is_taken(future: FutureRecordMetadata) -> bool:
+def _is_taken(future: FutureRecordMetadata, until_s: float) -> bool:
     try:
-        future.get(timeout=ANSWER_S)
+        future.get(timeout=max(0.0, until_s - time.monotonic()))
     except KafkaError:
         return False
     return True
@@ -86,7 +88,9 @@ class Hands:
         try:
             while taking:
                 sent = {number: client.send(topic, os.urandom(RECORD_BYTES), partition=number) for number in taking}
-                taking = {number for number, future in sent.items() if _is_taken(future)}
+                # The client does not give up by itself what waits for a leader.
+                until_s = time.monotonic() + REFUSED_S
+                taking = {number for number, future in sent.items() if _is_taken(future, until_s)}
         finally:
             kafka_clients.discard(client, 1)
 

@@ -5,7 +5,7 @@ from tests.scenarios.stored import wait_degraded
 from tests.scenarios.world import now_ms, of_dir
 
 BACKLOG_MS = 30_000
-VALIDATE_S = 300
+VALIDATE_S = 600
 
 
 def wait_all(world, status, last_status):

@@ -118,6 +118,7 @@ class World(Hands):
         self.begin: frozenset[str] = frozenset()
         self.begin_ms = 0
         self.expected: set[Place] = set()
+        self.is_whole = False
         self.deadline_s = DEADLINE_S
         self._swap: Swap = Swap()
         self._states: dict[int, Record] = {}
@@ -137,6 +138,7 @@ class World(Hands):
                 stack.callback(service.stop)
                 service.start()
             self.settle(START_DEADLINE_S)
+            self.is_whole = True
             self.wait_rows("broker_state", lambda rows: len(rows) == len(BROKERS), "every broker stored")
             self.wait_rows(
                 "log_dir_inventory",

@@ -52,7 +52,7 @@ class Lake:
         self.inventory = InventoryWriter(BELIEVED)
 
     def kafka(self, *records):
-        """Give (topic, key, value) records their offsets; records of the model find topic and key themselves."""
+        """Give (topic, key, value, perhaps Kafka's time) their offsets; records of the model find topic and key."""
         return [self._row(*(record if isinstance(record, tuple) else addressed(record))) for record in records]
 
     def _row(self, topic, key, value, at_ms=KAFKA_MS):

@@ -65,6 +65,9 @@ def a_replica(number):
 class Cluster:
     """Tables in a folder, and the topics as lists."""
 
+    # Every batch must say at once what follows from it.
+    rests = 0
+
     def __init__(self, spark, folder, made):
         self.spark, self._made = spark, made
         # Every test must see the tables as fresh, however slow the machine is.
@@ -85,6 +88,7 @@ class Cluster:
             facts=lambda cluster: load_facts(self.spark, self.settings, cluster),
             publish=self._publish,
             policy=lambda cluster: policy_for(self.settings, cluster),
+            rests=self.rests,
         )
         self.take = batch_function(self.keeper)
 
@@ -147,6 +151,22 @@ def test_a_look_at_the_same_facts_and_a_restart_say_nothing(cluster):
     cluster.keeper.look(now())
     cluster.send(failed())
     assert cluster.told() == told
+
+
+def test_in_a_storm_planning_rests_and_then_plans_for_all_of_it_at_once(cluster):
+    looked_at_s, rested_s = (100.0, 100.0, 102.0), (110.1, 110.2)
+    seconds = iter([*looked_at_s, 109.8, 109.9, *rested_s])
+    cluster.keeper.rests, cluster.keeper.clock_s = 4, lambda: next(seconds)
+    cluster.send(failed())
+    assert not cluster.keeper.wanted.is_set()
+    told = len(cluster.told())
+    cluster.send(failed(alert_id="second", number=2))
+    cluster.send(failed(alert_id="third", number=3))
+    assert len(cluster.told()) == told
+    assert cluster.keeper.wanted.is_set()
+    cluster.keeper.look(now())
+    assert not cluster.keeper.wanted.is_set()
+    assert {a.alert_id for a in cluster.published[told:]} >= {"second", "third"}
 
 
 def test_what_was_not_published_is_said_again(cluster):

@@ -6,7 +6,22 @@ import msgspec
 
 from logdirwatch.model import topics
 from logdirwatch.model.records import PartitionHealth
-from tests.spark.lake import GIB, KAFKA_MS, T0, action, alert, decision, event, metrics, sample, state, transition
+from tests.spark.lake import (
+    GIB,
+    KAFKA_MS,
+    T0,
+    action,
+    alert,
+    decision,
+    event,
+    metrics,
+    replicas,
+    sample,
+    scan_end,
+    state,
+    topic,
+    transition,
+)
 from tests.support.hostile import NAMES
 
 
@@ -188,3 +203,20 @@ def test_a_late_sample_of_long_ago_is_stored_once(lake):
         (T0 - 86_400_000,),
         (T0,),
     ]
+
+
+def test_a_batch_leaves_no_rows_behind_in_spark(lake):
+    def left():
+        persisted = lake.spark.sparkContext._jsc.getPersistentRDDs().values()
+        return [rdd.toString() for rdd in persisted if "Delta Table State" not in str(rdd.name())]
+
+    def batch(number):
+        lake.store(metrics(), state(sequence=number, transitions=[transition(number)]))
+        listed = replicas("a-0", scan=number, size=10 * number)
+        lake.scan(listed, topic("a", [7], scan=number), scan_end(1, scan=number), state(sequence=number))
+
+    batch(1)
+    before = left()
+    batch(2)
+    batch(3)
+    assert len(left()) <= len(before), left()

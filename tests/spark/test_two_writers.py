@@ -85,7 +85,7 @@ def test_a_table_of_an_earlier_release_is_written_to_with_its_new_columns(lake, 
     lake.spark.sql(
         f"INSERT INTO {old.tables.name(TOPIC_STATE)} ({names}) SELECT {names} FROM {lake.tables.name(TOPIC_STATE)}"
     )
-    old.tables.create_missing(TABLES.values())
+    at_once(lake.spark, tmp_path / "earlier", lambda each: each.tables.create_missing(TABLES.values()))
     later = topic("t", (7, 8), scan=1)
     later = replace(later, partitions=[replace(each, groups=3, slowest_group="g") for each in later.partitions])
     old.scan(later, topic("u", (7,), scan=1), scan_end(2, scan=1))

@@ -21,7 +21,11 @@ CHECKED = [name for name in TABLES if name != "quality_results"]
 def sound(lake):
     """A broker that lost a directory, with everything that follows from it."""
     first = transition(1, from_status=None, to_status="online")
-    lake.store(metrics(), state(transitions=[first]), (("logdir.metrics", b"k", b"garbage")))
+    taken_out = [
+        transition(3, log_dir="/d9", from_status=None, to_status="online"),
+        transition(4, log_dir="/d9", from_status="online", to_status="removed"),
+    ]
+    lake.store(metrics(), state(transitions=[first, *taken_out]), (("logdir.metrics", b"k", b"garbage")))
     gone = transition(2)
     lake.store(
         metrics(at_ms=T0 + 5_000),
@@ -39,11 +43,13 @@ def sound(lake):
     return lake
 
 
-def test_what_is_written_while_a_table_is_checked_is_not_seen(sound):
-    frame = sound.tables.read_as_of_now(TABLES["log_dir_samples"])
-    before = frame.count()
-    sound.store(metrics(at_ms=T0 + 10_000))
-    assert frame.count() == before < sound.tables.read(TABLES["log_dir_samples"]).count()
+@pytest.mark.parametrize("small_bytes", [validate.SMALL_BYTES, 0], ids=["small", "large"])
+def test_what_is_written_while_a_table_is_checked_is_not_seen(sound, monkeypatch, small_bytes):
+    monkeypatch.setattr(validate, "SMALL_BYTES", small_bytes)
+    with validate.as_of_now(sound.tables, TABLES["log_dir_samples"], 0) as frame:
+        before = frame.count()
+        sound.store(metrics(at_ms=T0 + 10_000))
+        assert frame.count() == before < sound.tables.read(TABLES["log_dir_samples"]).count()
 
 
 def checked(lake, *names, now_ms=NOW_MS, **changes):

@@ -56,15 +56,15 @@ def history():
     yield metrics(8, recent_ms, log_dirs=["/d1", sample("/d2", error_code=56, total_bytes=None, usable_bytes=None)])
     yield metrics(9, recent_ms, status="timeout", log_dirs=[])
     yield metrics(1, recent_ms, cluster=HOSTILE, log_dirs=["/x"], collector="c2")
-    yield topics.METRICS, "prod/7", "not JSON at all"
-    yield topics.METRICS, "prod/7", '{"version": 1, "cluster": "prod", "type": "metrics"}'
+    yield topics.METRICS, "prod/7", "not JSON at all", recent_ms
+    yield topics.METRICS, "prod/7", '{"version": 1, "cluster": "prod", "type": "metrics"}', recent_ms
 
 
 def later_samples():
     recent_ms = NOW_MS - 30_000
     yield metrics(7, recent_ms, log_dirs=[sample("/d1", usable_bytes=GIB // 64), sample(SPACED, usable_bytes=GIB // 4)])
     yield metrics(8, recent_ms, log_dirs=["/d1", "/d2"], collector="c3")
-    yield topics.EVENTS, "prod/8", "[]"
+    yield topics.EVENTS, "prod/8", "[]", recent_ms
 
 
 def states(step):

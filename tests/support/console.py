@@ -15,7 +15,7 @@ from logdirwatch.local.ports import free_ports
 from logdirwatch.local.state import HOST
 from tests.support.waiting import wait_until
 
-DEADLINE_S = 60
+DEADLINE_S = 180
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def wait_until(condition: Callable[[], T], deadline_s: float, message: str, pause_s: float = 0.1) -> T:
+def wait_until(condition: Callable[[], T | None], deadline_s: float, message: str, pause_s: float = 0.1) -> T:
     """Return the first true value of ``condition``; fail with ``message`` when ``deadline_s`` passes without one."""
     end_s = time.monotonic() + deadline_s
     while True:
