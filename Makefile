@@ -6,18 +6,19 @@
 PYTHON ?=
 ARGS ?=
 KILLS ?= 10
+DAYS ?= 30
 SEED ?=
 VENV := .venv
 STAMP := $(VENV)/.stamp
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/pytest
-TRUST := $(addprefix tests/kafka/test_,secured_telemetry.py least_privilege.py secrets.py degradation.py)
+TRUST := $(addprefix tests/kafka/test_,secured_telemetry.py least_privilege.py secrets.py degradation.py upgrade.py)
 CODE := streaming dashboards tests conf docs/hooks $(wildcard bench/*.py)
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help setup java demo test test-unit test-spark test-kafka test-long test-trust test-scenarios test-cluster test-sql test-browser chaos dashboards lint audit format bench docs lock clean ci
+.PHONY: help setup java demo test test-unit test-spark test-kafka test-long test-trust test-scenarios test-cluster test-sql test-browser chaos soak dashboards lint audit format bench docs lock clean ci
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -55,7 +56,7 @@ test-long: java $(STAMP) ## what takes long: every rule of the tables, the demo 
 	$(PYTEST) tests/spark -m long -n 2 --dist loadfile $(ARGS)
 	$(PYTEST) tests/kafka -m long $(TRUST:%=--ignore=%) $(ARGS)
 
-test-trust: java $(STAMP) ## TLS, least privilege, secrets, and what happens when something is away
+test-trust: java $(STAMP) ## TLS, least privilege, secrets, what happens when something is away, the first release's data
 	$(PYTEST) $(TRUST) -m long $(ARGS)
 
 test-scenarios: java $(STAMP) ## the proposals' scenarios on one real cluster
@@ -73,6 +74,9 @@ test-browser: $(STAMP) ## the console in a real Chromium, as a person uses it (L
 
 chaos: java $(STAMP) ## the stream killed again and again over a known history (KILLS=200 SEED=7)
 	$(BIN)/python -m tests.chaos --kills $(KILLS) $(if $(SEED),--seed $(SEED)) $(ARGS)
+
+soak: java $(STAMP) ## a month of a small fleet through the stream: what grows, what is left (DAYS=30)
+	$(BIN)/python bench/bench_soak.py --days $(DAYS) $(ARGS)
 
 dashboards: $(STAMP) ## write the JSON of the Grafana dashboards again (ARGS="--trino CATALOG.SCHEMA")
 	$(BIN)/python -m dashboards $(ARGS)
