@@ -6,7 +6,7 @@ import ssl
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kafka.errors import KafkaConnectionError
+from kafka.errors import AuthorizationError, KafkaConnectionError, SaslAuthenticationFailedError
 from kafka.net.compat import KafkaNetClient
 from kafka.net.connection import KafkaConnection
 from kafka.net.manager import KafkaConnectionManager
@@ -31,19 +31,30 @@ _HINTS = {
 
 NO_AUTHORITY = "no certificates in PEM"
 NO_KEY = "no key with its certificate in PEM that ssl.key.password opens"
+_REFUSALS = (SaslAuthenticationFailedError, AuthorizationError)
 _AS_PEM = ("ssl_ca_pem", "ssl_cert_pem", "ssl_key_pem")
 _STORES = {"ssl_cafile", "ssl_certfile", *_AS_PEM}
 
 
 class _Remembering(KafkaConnectionManager):  # type: ignore[misc]
-    """A connection manager that keeps the last failure of a connection; None while the last attempt worked."""
+    """A connection manager that keeps the last failure of those that say most; None while the last attempt worked.
+
+    A broker that refuses a client says so and hangs up: which of the two is seen is a race, at each attempt anew, and
+    the last attempt may be cut by the end of the time.
+    """
 
     failure: Exception | None = None
+    _worth = 0
 
     async def _connect(self, node: Any, conn: KafkaConnection, **options: Any) -> None:
         await super()._connect(node, conn, **options)
-        failed = conn.init_future.failed()
-        self.failure = told(conn, conn.init_future.exception) if failed else None
+        if not conn.init_future.failed():
+            self.failure, self._worth = None, 0
+            return
+        error = conn.init_future.exception
+        worth = _worth(conn, error)
+        if worth >= self._worth:
+            self.failure, self._worth = told(conn, error), worth
 
 
 class Network(KafkaNetClient):  # type: ignore[misc]
@@ -55,18 +66,29 @@ class Network(KafkaNetClient):  # type: ignore[misc]
 
     @property
     def failure(self) -> Exception | None:
-        """Why the last attempt to connect failed."""
+        """Why the attempts to connect failed; None when the last one did not."""
         failure: Exception | None = self._manager.failure
         return failure
 
 
+def _worth(connection: KafkaConnection, error: Exception) -> int:
+    """Return 2 for a failure that names its cause, 1 where a broker hung up, 0 for one that could have any cause."""
+    if _hint(error) or isinstance(error, _REFUSALS):
+        return 2
+    return int(told(connection, error) is not error)
+
+
 def told(connection: KafkaConnection, error: Exception) -> Exception:
     """Return why a connection failed, with what to look at."""
-    text = str(error).removeprefix(f"{type(error).__name__}: ")
-    hint = next((hint for pattern, hint in _HINTS.items() if re.search(pattern, text)), None)
+    hint = _hint(error)
     if hint is None and isinstance(error, KafkaConnectionError):
         hint = _silent_refusal(connection)
+    text = str(error).removeprefix(f"{type(error).__name__}: ")
     return error if hint is None else KafkaConnectionError(f"{text}; {hint}")
+
+
+def _hint(error: Exception) -> str | None:
+    return next((hint for pattern, hint in _HINTS.items() if re.search(pattern, str(error))), None)
 
 
 def _silent_refusal(connection: KafkaConnection) -> str | None:

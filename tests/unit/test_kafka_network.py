@@ -138,8 +138,8 @@ def test_a_refusal_says_what_to_look_at(text, sasl, hint):
 
 
 @contextmanager
-def listening(context=None):
-    """A port that takes connections, with TLS if there is a context, and hangs up after the first bytes."""
+def listening(context=None, only_once=False):
+    """A port that takes connections, or only one, with TLS if there is a context; hangs up after the first bytes."""
 
     class Handler(socketserver.BaseRequestHandler):
         def handle(self):
@@ -147,6 +147,9 @@ def listening(context=None):
                 connection = self.request if context is None else context.wrap_socket(self.request, server_side=True)
                 connection.recv(1)
                 connection.close()
+            if only_once:
+                self.server.shutdown()
+                self.server.socket.close()
 
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
@@ -171,6 +174,8 @@ def serving(store):
         ("out of date", "the broker's certificate is out of date"),
         ("no TLS", "is there TLS at that port"),
         ("hangs up", "before its first answer"),
+        ("hangs up, then gone", "before its first answer"),
+        ("another authority, then gone", "certificate verify failed.*; is ssl.truststore.location the authority"),
     ],
 )
 def test_a_client_that_cannot_connect_says_why(authority, tmp_path, case, said):
@@ -179,9 +184,11 @@ def test_a_client_that_cannot_connect_says_why(authority, tmp_path, case, said):
         "out of date": lambda: serving(authority.issue("broker", is_expired=True)),
         "no TLS": lambda: None,
         "hangs up": lambda: serving(authority.issue("broker")),
+        "hangs up, then gone": lambda: serving(authority.issue("broker")),
+        "another authority, then gone": lambda: serving(Authority(tmp_path, "other").issue("broker")),
     }[case]()
     client = {"security.protocol": "SSL", "ssl.truststore.location": str(authority.certificate)}
-    with listening(context) as servers:
+    with listening(context, only_once="then gone" in case) as servers:
         settings = KafkaSettings(bootstrap_servers=servers, client=client)
         with pytest.raises(UserError, match=f"Kafka at {servers} cannot be reached: .*{said}"), admin(settings, 1_500):
             pass
