@@ -52,9 +52,10 @@ class _Remembering(KafkaConnectionManager):  # type: ignore[misc]
             self.failure, self._worth = None, 0
             return
         error = conn.init_future.exception
-        worth = _worth(conn, error)
+        failure = told(conn, error)
+        worth = _worth(error, failure)
         if worth >= self._worth:
-            self.failure, self._worth = told(conn, error), worth
+            self.failure, self._worth = failure, worth
 
 
 class Network(KafkaNetClient):  # type: ignore[misc]
@@ -71,11 +72,11 @@ class Network(KafkaNetClient):  # type: ignore[misc]
         return failure
 
 
-def _worth(connection: KafkaConnection, error: Exception) -> int:
-    """Return 2 for a failure that names its cause, 1 where a broker hung up, 0 for one that could have any cause."""
+def _worth(error: Exception, failure: Exception) -> int:
+    """Return 2 for an error that names its cause, 1 where only what is told of it does, 0 where neither does."""
     if _hint(error) or isinstance(error, _REFUSALS):
         return 2
-    return int(told(connection, error) is not error)
+    return int(failure is not error)
 
 
 def told(connection: KafkaConnection, error: Exception) -> Exception:
