@@ -122,6 +122,7 @@ class World(Hands):
         self.deadline_s = DEADLINE_S
         self._swap: Swap = Swap()
         self._states: dict[int, Record] = {}
+        self._tables: dict[str, tuple[str, list[Record]]] = {}
 
     @contextmanager
     def running(self) -> Iterator["World"]:
@@ -283,8 +284,18 @@ class World(Hands):
 
     def rows(self, table: str, **wanted: Any) -> list[Record]:
         """A table's rows whose columns are as ``wanted``."""
-        found = [self._swap.row(row) for row in tables.rows(self.settings.tables_path, table)]
+        found = [self._swap.row(row) for row in self._read(table)]
         return [row for row in found if all(row[name] == value for name, value in wanted.items())]
+
+    def _read(self, table: str) -> list[Record]:
+        """A table's rows, read anew only when somebody has written: the machine is shared with those who do."""
+        log = Path(self.settings.tables_path, table, "_delta_log")
+        newest = max((commit.name for commit in log.glob("*.json")), default="")
+        known, rows = self._tables.get(table, ("", []))
+        if newest != known:
+            rows = tables.rows(self.settings.tables_path, table)
+            self._tables[table] = newest, rows
+        return rows
 
     def wait_rows(self, table: str, holds: Callable[[list[Record]], Any], message: str, **wanted: Any) -> list[Record]:
         """Wait until the rows of a table whose columns are as ``wanted`` are such that ``holds``; return them."""

@@ -59,9 +59,9 @@ TOOLS = {
 }
 
 # Compiled code is not worth its making for the few rows of a small cluster, and every batch would compile its own; nor
-# is a plan that is made anew after each of its stages, which takes a third of a batch of store.
+# is a plan that is made anew after each of its stages, which takes a third of a batch of store. Whole stages stay on by
+# name, for without them files are read row by row, by code that is generated anew for every plan.
 INTERPRETED = {
-    "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
 }
