@@ -39,7 +39,10 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 @pytest.fixture
 def world(environment: World, request: pytest.FixtureRequest) -> Iterator[World]:
-    """The environment, whole before and after; what comes up in between must have been expected."""
+    """The environment, whole before and after; what comes up in between must have been expected.
+
+    A scenario asks for ``nothing_else`` itself where it leaves something broken: mending that is noticed too.
+    """
     if not environment.is_whole:
         # What an earlier scenario left firing failed that one, not this.
         environment.begin = environment.mark()

@@ -141,5 +141,3 @@ def test_kip_928_every_broker_full_at_once(world):
     for broker in BROKERS:
         path = world.log_dir(broker, 1)
         world.wait_alert(rule="log_dir_offline", broker=broker, log_dir=path, status="resolved")
-    world.settle()
-    world.nothing_else()

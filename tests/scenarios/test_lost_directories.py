@@ -33,8 +33,9 @@ def test_a_bare_kip_event_that_nothing_follows_is_closed(world):
 def test_kip_112_directory_fails_at_run_time(world, role):
     broker, path = 1, world.log_dir(1, 2)
     hit = [1, 0, 2] if role == "leader" else [0, 1, 2]
-    world.known_topic("hit", hit, hit, at=(1, 2))
+    world.topic("hit", hit, hit, at=(1, 2))
     world.known_topic("elsewhere", [1, 0, 3], at=(1, 0))
+    world.known("hit", 6, at=(1, 2))
     world.expects(of_dir(broker, path))
     with world.clients("elsewhere") as pair:
         world.flows(pair)
@@ -126,8 +127,9 @@ def test_kip_112_disk_is_fixed_and_the_broker_restarted(world):
 def test_kip_112_replica_states_are_the_union(world):
     """Replicas that a dead directory took and those that a dead broker took are told apart."""
     path = world.log_dir(1, 0)
-    world.known_topic("by-directory", [1, 0, 2], [1, 0, 2], at=(1, 0))
+    world.topic("by-directory", [1, 0, 2], [1, 0, 2], at=(1, 0))
     world.known_topic("by-broker", [3, 0, 2], [0, 3, 2], [2, 0, 3])
+    world.known("by-directory", 6, at=(1, 0))
     world.expects(of_dir(1, path), of_broker(3))
     world.cluster.break_log_dir(1, 0)
     world.cluster.kill(3)

@@ -143,5 +143,3 @@ def test_an_unregistered_broker_leaves_and_comes_back(world):
         "its directories online again",
         broker=3,
     )
-    world.settle()
-    world.nothing_else()

@@ -89,4 +89,3 @@ def test_kip_113_broker_restarted_in_the_middle(world):
         "one replica a broker, the moved one where its copy was",
         topic="goes-on",
     )
-    world.nothing_else()

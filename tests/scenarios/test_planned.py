@@ -49,5 +49,3 @@ def test_a_broker_in_maintenance_is_a_note(world):
     assert alert["revision"] > note["revision"]
     world.cluster.start(MAINTAINED)
     world.wait_alert(alert_id=note["alert_id"], status="resolved")
-    world.settle()
-    world.nothing_else()

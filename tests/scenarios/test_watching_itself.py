@@ -105,4 +105,3 @@ def test_the_tables_that_all_scenarios_left_are_sound(world):
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr[-2_000:]}"
     found = world.wait_rows("quality_results", bool, "results kept")
     assert {row["success"] for row in found} == {True}
-    world.nothing_else()
