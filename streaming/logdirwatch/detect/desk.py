@@ -1,6 +1,7 @@
 """What every judgement works with, and where it writes."""
 
 from typing import NamedTuple
+from zlib import crc32
 
 from logdirwatch.detect.alerts import AlertBook
 from logdirwatch.detect.memory import BrokerMemory, LogDirMemory
@@ -30,6 +31,7 @@ class Desk:
     def __init__(self, memory: BrokerMemory, settings: DetectSettings) -> None:
         self.memory = memory
         self.settings = settings
+        self.seed = crc32(f"{memory.cluster}/{memory.broker}/".encode())
         self.book = AlertBook(memory, settings)
         self.transitions: list[Transition] = []
 

@@ -117,9 +117,12 @@ def hourly_peaks(peaks: Peaks) -> list[int | None]:
     return [] if peaks.peak_bytes is None else [*_past(peaks), peaks.peak_bytes]
 
 
-def is_due(name: str, before_ms: int | None, at_ms: int) -> bool:
-    """Tell whether a directory is to be forecast again: once an hour, and not all in the same second."""
-    phase_ms = crc32(name.encode()) % HOUR_MS
+def is_due(path: str, before_ms: int | None, at_ms: int, seed: int = 0) -> bool:
+    """Tell whether a directory is to be forecast again: once an hour, and not all in the same second.
+
+    ``seed`` is a number of its broker's own.
+    """
+    phase_ms = crc32(path.encode(), seed) % HOUR_MS
     return before_ms is None or (before_ms + phase_ms) // HOUR_MS < (at_ms + phase_ms) // HOUR_MS
 
 

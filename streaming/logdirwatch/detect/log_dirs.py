@@ -15,13 +15,18 @@ def take_samples(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
     for sample in record.log_dirs:
         _note(known.setdefault(sample.path, LogDirMemory()), sample, record, moment)
     volumes.watch(desk.memory, record.log_dirs)
+    offline = {sample.path for sample in record.log_dirs if _is_offline(known[sample.path], record, moment)}
     failing = [
         sample.path
         for sample in record.log_dirs
-        if _is_offline(known[sample.path], record, moment) and known[sample.path].status is not LogDirStatus.OFFLINE
+        if sample.path in offline and known[sample.path].status is not LogDirStatus.OFFLINE
     ]
+    meant = pending.meant_by(desk, failing)
     for sample in record.log_dirs:
-        _take_sample(desk, sample, record, moment, meant=pending.meant_by(desk, failing))
+        if sample.path in offline:
+            _go_offline(desk, sample.path, known[sample.path], moment, meant)
+        else:
+            _take_sample(desk, sample, record.collector, moment)
     pending.settle(desk, failing, moment)
     reported = {sample.path for sample in record.log_dirs}
     for path in [path for path in known if path not in reported]:
@@ -36,24 +41,24 @@ def _note(log_dir: LogDirMemory, sample: LogDirSample, record: MetricsRecord, mo
         log_dir.is_metadata_dir = sample.is_metadata_dir
 
 
-def _take_sample(desk: Desk, sample: LogDirSample, record: MetricsRecord, moment: Moment, *, meant: str | None) -> None:
+def _take_sample(desk: Desk, sample: LogDirSample, collector: str, moment: Moment) -> None:
     log_dir = desk.memory.log_dirs[sample.path]
-    if _is_offline(log_dir, record, moment):
-        _go_offline(desk, sample.path, log_dir, moment, meant)
-    elif sample.error_code != 0:
+    if sample.error_code != 0:
         _become_suspect(desk, sample, log_dir, moment)
     elif log_dir.event_ms is not None and moment.at_ms <= log_dir.event_ms:
         return
     elif not sample.total_bytes or sample.usable_bytes is None:
         _become_unknown(desk, sample.path, log_dir, "no capacity reported", moment)
     else:
-        space.take_good_sample(desk, sample, record.collector, moment)
+        space.take_good_sample(desk, sample, collector, moment)
 
 
 def _is_offline(log_dir: LogDirMemory, record: MetricsRecord, moment: Moment) -> bool:
     """Where two collectors disagree between healthy and offline, offline wins."""
-    oldest_ms = moment.at_ms - rules.GAP_POLLS * record.interval_ms
-    return any(code == KAFKA_STORAGE_ERROR and at_ms >= oldest_ms for code, at_ms in log_dir.codes.values())
+    for code, at_ms in log_dir.codes.values():
+        if code == KAFKA_STORAGE_ERROR and at_ms >= moment.at_ms - rules.GAP_POLLS * record.interval_ms:
+            return True
+    return False
 
 
 def _go_offline(desk: Desk, path: str, log_dir: LogDirMemory, moment: Moment, meant: str | None) -> None:

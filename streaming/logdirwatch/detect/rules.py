@@ -1,6 +1,6 @@
 """The judgements of the state machine, one short predicate a rule; no state, no clock."""
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from logdirwatch.detect.memory import BrokerMemory, LogDirMemory
 from logdirwatch.detect.settings import Thresholds
@@ -27,7 +27,7 @@ def used_ratio(total_bytes: int | None, usable_bytes: int | None) -> float | Non
     return 1.0 - usable_bytes / total_bytes
 
 
-class Room(NamedTuple):
+class Room(Struct, frozen=True):
     """What a directory's level is judged by; None where nothing is known, which decides nothing.
 
     ``missing_bytes`` are those that running moves will bring and that do not fit.
@@ -107,9 +107,7 @@ def proposed_level(thresholds: Thresholds, current: LogDirStatus, room: Room) ->
 def debounced_level(current: LogDirStatus, proposals: list[LogDirStatus], samples: int) -> LogDirStatus:
     """Return the level that the last ``samples`` proposals agree on: the change that all of them support."""
     recent = proposals[-samples:]
-    if len(recent) < samples:
-        return current
-    if all(proposal is current for proposal in recent):
+    if len(recent) < samples or recent.count(current) == samples:
         return current
     ranks = [proposal.rank for proposal in recent]
     if min(ranks) > current.rank:

@@ -113,8 +113,7 @@ def _forecast(desk: Desk, sample: LogDirSample, log_dir: LogDirMemory, at_ms: in
     total_bytes, usable_bytes = log_dir.total_bytes or 0, log_dir.usable_bytes or 0
     moving = forecast.Moving(sample.future_bytes, sample.incoming_bytes)
     forecast.note(log_dir.peaks, at_ms, total_bytes, total_bytes - usable_bytes, moving)
-    name = f"{desk.memory.cluster}/{desk.memory.broker}/{sample.path}"
-    if not forecast.is_due(name, log_dir.forecast_at_ms, at_ms):
+    if not forecast.is_due(sample.path, log_dir.forecast_at_ms, at_ms, desk.seed):
         return
     log_dir.forecast_at_ms = at_ms
     found = forecast.forecast(log_dir.peaks, usable_bytes)

@@ -62,8 +62,12 @@ def sharing(memory: BrokerMemory, path: str) -> list[str]:
 
 def unaccounted_bytes(memory: BrokerMemory, path: str) -> int | None:
     """Return the used bytes of a directory's volume that no replica explains; None while a part is not known."""
-    log_dir = memory.log_dirs[path]
-    replicas = [memory.log_dirs[other].replica_bytes for other in on_volume(memory, path)]
-    if log_dir.total_bytes is None or log_dir.usable_bytes is None or None in replicas:
+    log_dir, explained_bytes = memory.log_dirs[path], 0
+    for other in (path,) if log_dir.volume is None else on_volume(memory, path):
+        size_bytes = memory.log_dirs[other].replica_bytes
+        if size_bytes is None:
+            return None
+        explained_bytes += size_bytes
+    if log_dir.total_bytes is None or log_dir.usable_bytes is None:
         return None
-    return log_dir.total_bytes - log_dir.usable_bytes - sum(size or 0 for size in replicas)
+    return log_dir.total_bytes - log_dir.usable_bytes - explained_bytes
