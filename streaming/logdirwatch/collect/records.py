@@ -111,6 +111,7 @@ def _sample(broker: BrokerFacts, cluster: ClusterFacts, log_dir: LogDirAnswer) -
         future_bytes=known.future_bytes,
         incoming_bytes=known.incoming_bytes,
         outgoing_bytes=known.outgoing_bytes,
+        out_of_sync_count=known.out_of_sync_count,
     )
 
 

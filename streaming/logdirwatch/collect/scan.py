@@ -65,19 +65,20 @@ class Scanner:
         moves = await self._tried("reassignments", self._admin.reassignments)
         topics = await self._scan_topics(at_ms, moves)
         log_dirs = {broker: answer.log_dirs for broker, answer in await brokers if answer.status is PollStatus.OK}
-        if topics is not None:
-            await self._look_for_hidden(topics, log_dirs.values())
+        names = None if topics is None else [topic.name for topic in topics]
+        if names is not None:
+            await self._look_for_hidden(names, log_dirs.values())
         level = await self._tried("features", self._admin.metadata_level)
         facts = self._poller.facts
         throttles = {number: self._poller.brokers[number].throttles for number in log_dirs}
         self._poller.facts = replace(
             facts,
-            usages={**facts.usages, **usages(log_dirs, moves)},
+            usages={**facts.usages, **usages(log_dirs, moves, topics)},
             moves={**facts.moves, **replica_moves(log_dirs, moves, throttles, self._throttled, at_ms)},
             metadata_version=facts.metadata_version if level is None else records.metadata_version(level),
         )
         is_complete = topics is not None and not self._hides_topics
-        self._end(topics or (), at_ms, is_complete=is_complete)
+        self._end(names or (), at_ms, is_complete=is_complete)
         return is_complete and len(log_dirs) == len(self._poller.brokers)
 
     async def _scan_broker(self, broker: BrokerFacts, at_ms: int) -> tuple[int, LogDirsAnswer]:
@@ -113,8 +114,10 @@ class Scanner:
         self._worked(what)
         return answer
 
-    async def _scan_topics(self, at_ms: int, moves: Mapping[Partition, Reassignment] | None) -> list[str] | None:
-        """Write every topic; return their names, None when they could not be listed."""
+    async def _scan_topics(
+        self, at_ms: int, moves: Mapping[Partition, Reassignment] | None
+    ) -> tuple[Topic, ...] | None:
+        """Write every topic; return them, None when they could not be listed."""
         self._throttled = None
         topics = await self._tried("topics", self._admin.all_topics)
         if topics is None:
@@ -130,7 +133,7 @@ class Scanner:
         parts = records.topic_records(self._origin, topics, configs or Configs(), at_ms, self._max_bytes)
         keyed = ((f"{self._origin.cluster}/{part.topic}", part) for part in parts)
         self._poller.publish(outgoing(telemetry.INVENTORY, keyed))
-        return [topic.name for topic in topics]
+        return topics
 
     async def _look_for_hidden(self, topics: Iterable[str], log_dirs: Iterable[Sequence[LogDirAnswer]]) -> None:
         """Find out whether topics lie on the disks that the user may not see: a list without them looks complete."""

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from logdirwatch.collect.answers import LogDirAnswer, Reassignment
+from logdirwatch.collect.answers import LogDirAnswer, Reassignment, Topic
 from logdirwatch.model.records import Placement
 
 Partition = tuple[str, int]
@@ -18,7 +18,8 @@ class DirUsage:
 
     ``replica_bytes`` counts current and future replicas, ``future_bytes`` the future ones alone. ``incoming_bytes`` is
     what running moves have still to copy here, ``outgoing_bytes`` the size of what they will take away, both None when
-    the reassignments could not be listed. Everything is None before the first scan.
+    the reassignments could not be listed. ``out_of_sync_count`` are current replicas that lag behind their leaders,
+    None when the topics could not be listed. Everything is None before the first scan.
     """
 
     replica_count: int | None = None
@@ -26,15 +27,17 @@ class DirUsage:
     future_bytes: int | None = None
     incoming_bytes: int | None = None
     outgoing_bytes: int | None = None
+    out_of_sync_count: int | None = None
 
 
 def usages(
     log_dirs: Mapping[int, Iterable[LogDirAnswer]],
     reassignments: Mapping[Partition, Reassignment] | None,
+    topics: Iterable[Topic] | None = None,
 ) -> dict[Place, DirUsage]:
     """Return the usage of every directory that answered without an error, by (broker, path).
 
-    ``log_dirs`` are the directories of each broker that answered the scan.
+    ``log_dirs`` are the directories of each broker that answered the scan, ``topics`` those that it listed.
     """
     replicas = {
         (broker, log_dir.path): log_dir.replicas
@@ -44,13 +47,44 @@ def usages(
     }
     incoming, outgoing = _moves(replicas, reassignments or {})
     is_known = reassignments is not None
+    behind = None if topics is None else _out_of_sync(topics, reassignments or {})
     return {
-        place: _usage(placements, incoming[place] if is_known else None, outgoing[place] if is_known else None)
+        place: _usage(
+            placements,
+            incoming[place] if is_known else None,
+            outgoing[place] if is_known else None,
+            None if behind is None else _lagging(place[0], placements, behind),
+        )
         for place, placements in replicas.items()
     }
 
 
-def _usage(placements: Iterable[Placement], incoming: int | None, outgoing: int | None) -> DirUsage:
+def _out_of_sync(
+    topics: Iterable[Topic], reassignments: Mapping[Partition, Reassignment]
+) -> dict[Partition, frozenset[int]]:
+    """Return the brokers whose replica of a partition with a leader is not in sync, of partitions that have such."""
+    found: dict[Partition, frozenset[int]] = {}
+    for topic in topics:
+        for partition in topic.partitions:
+            if partition.leader is not None and len(partition.isr) < len(partition.replicas):
+                key = topic.name, partition.partition
+                adding = reassignments[key].adding if key in reassignments else ()
+                found[key] = frozenset(partition.replicas) - {*partition.isr, *adding}
+    return found
+
+
+def _lagging(broker: int, placements: Iterable[Placement], behind: Mapping[Partition, frozenset[int]]) -> int:
+    if not behind:
+        return 0
+    return sum(
+        not placement.is_future and broker in behind.get((placement.topic, placement.partition), ())
+        for placement in placements
+    )
+
+
+def _usage(
+    placements: Iterable[Placement], incoming: int | None, outgoing: int | None, out_of_sync: int | None
+) -> DirUsage:
     placements = tuple(placements)
     return DirUsage(
         replica_count=sum(not placement.is_future for placement in placements),
@@ -58,6 +92,7 @@ def _usage(placements: Iterable[Placement], incoming: int | None, outgoing: int 
         future_bytes=sum(placement.size_bytes or 0 for placement in placements if placement.is_future),
         incoming_bytes=incoming,
         outgoing_bytes=outgoing,
+        out_of_sync_count=out_of_sync,
     )
 
 

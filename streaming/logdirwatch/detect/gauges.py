@@ -19,6 +19,7 @@ def take_gauges(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
     if age_ms is not None and age_ms >= record.interval_ms:
         return
     flush_ms, queued = gauges.get(FLUSH_MS), gauges.get(QUEUED)
+    desk.memory.flush_ms = flush_ms
     if flush_ms is not None:
         suspicions.judge_pace(
             desk, None, suspicions.SLOW_FLUSH, desk.memory.flush, flush_ms, "flushing a log (p99)", moment

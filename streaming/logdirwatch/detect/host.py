@@ -1,4 +1,6 @@
-"""How what the host itself sees of its disks is judged: proof of life, volumes, inodes, read-only mounts."""
+"""How what the host itself sees of its disks is judged: proof of life, volumes, inodes, read-only mounts, slowness."""
+
+import statistics
 
 from logdirwatch.detect import changes, suspicions
 from logdirwatch.detect.desk import Desk, Moment
@@ -6,6 +8,9 @@ from logdirwatch.detect.memory import LogDirMemory
 from logdirwatch.detect.observations import HostView, effective_ms
 from logdirwatch.model.records import HostLogDir, HostRecord
 from logdirwatch.model.vocabulary import LogDirStatus
+
+OTHERS_MIN = 2
+"""With a single other disk nobody knows which of the two is the odd one."""
 
 
 def take_host_view(desk: Desk, view: HostView) -> None:
@@ -40,6 +45,26 @@ def _take(desk: Desk, seen: HostLogDir, log_dir: LogDirMemory, record: HostRecor
         suspicions.judge_pace(
             desk, seen.path, suspicions.SLOW_PROBE, log_dir.probe, seen.probe_ms, "writing 4 KiB", moment
         )
+        _compare_with_others(desk, seen.path, log_dir, moment)
+
+
+def _compare_with_others(desk: Desk, path: str, log_dir: LogDirMemory, moment: Moment) -> None:
+    """Find the disk that was slow from the beginning: its own past says nothing, the broker's other disks do."""
+    learned = {
+        other: known.probe.usual_ms
+        for other, known in desk.memory.log_dirs.items()
+        if known.probe.samples >= suspicions.LEARNING
+    }
+    usual_ms = learned.pop(path, None)
+    if usual_ms is None or len(learned) < OTHERS_MIN:
+        return
+    theirs_ms, settings = statistics.median(learned.values()), desk.settings
+    kind = suspicions.SLOWER_THAN_OTHERS
+    if usual_ms < settings.slow_min_ms or usual_ms <= settings.slow_factor * theirs_ms:
+        suspicions.clear(desk, path, kind, moment)
+    elif kind not in log_dir.suspicions:
+        text = f"writing 4 KiB usually takes {usual_ms:.0f} ms, in the broker's other directories {theirs_ms:.0f} ms"
+        suspicions.suspect(desk, path, kind, text, moment)
 
 
 def _used_inodes_ratio(seen: HostLogDir) -> float | None:

@@ -164,6 +164,8 @@ class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
     codes: dict[str, tuple[int, int]] = field(default_factory=dict)
     alerts: dict[Rule, OpenAlert] = field(default_factory=dict)
     move: Move | None = None
+    kept_up: bool = False
+    lagging_scans: int = 0
 
 
 class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
@@ -214,6 +216,7 @@ class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
     recovery: Recovery | None = None
     unregistered_polls: int = 0
     is_gone: bool = False
+    flush_ms: float | None = None
 
 
 CODEC = StateCodec("detect", MEMORY_VERSION, BrokerMemory)

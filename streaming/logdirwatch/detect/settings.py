@@ -135,6 +135,12 @@ class DetectSettings(Section):
     )
     slow_min_ms: float = Field(100.0, ge=0, description="A flush or probe shorter than this is never suspect.")
     slow_samples: int = Field(3, ge=1, description="Slow samples in a row before a disk is suspect.")
+    lagging_ratio: Ratio = Field(
+        0.1,
+        description="Share of a directory's replicas that must be out of sync for the directory to be suspect, while "
+        "those of the broker's other directories keep up.",
+    )
+    lagging_replicas_min: int = Field(3, ge=1, description="Number of such replicas that it takes at least.")
     placement_queue_ms: Ms = Field(
         60_000,
         description="How long reports of replica placement may wait in a broker (QueuedReplicaToDirAssignments).",

@@ -1,6 +1,6 @@
-"""What is judged of an answering broker beside its directories' room: their balance, running moves, their throttles."""
+"""What is judged of an answering broker beside its directories' room: balance, followers that lag, moves, throttles."""
 
-from logdirwatch.detect import balance, moves, throttles
+from logdirwatch.detect import balance, lagging, moves, throttles
 from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.model.records import MetricsRecord
 from logdirwatch.model.vocabulary import Rule
@@ -10,13 +10,14 @@ RULES = (Rule.LOG_DIR_IMBALANCE, Rule.MOVE_STALLED, Rule.THROTTLE_LEFT, Rule.PLA
 
 
 def judge(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
-    """Judge one answer. What moves is counted by the inventory scan, so it is looked at once a scan."""
+    """Judge one answer. What moves and what lags is counted by the inventory scan, so it is looked at once a scan."""
     balance.judge(desk, moment)
     # A record that does not say when its moves were counted speaks of its own time.
     counted_ms = moment.at_ms if record.moves is None else min(record.moves.at_ms, moment.at_ms)
     if counted_ms <= desk.memory.moves_at_ms:
         return
     desk.memory.moves_at_ms = counted_ms
+    lagging.judge(desk, record, moment)
     moves.judge(desk, record, counted_ms, moment)
     throttles.judge(desk, record, counted_ms, moment)
 
@@ -30,5 +31,6 @@ def lose_sight(desk: Desk, moment: Moment) -> None:
     memory.unequal_since_ms = memory.throttles_since_ms = None
     for log_dir in memory.log_dirs.values():
         log_dir.move = None
+        lagging.lose_sight(log_dir)
     if memory.alerts:
         desk.book.mark_stale(None, moment.at_ms, only=RULES)

@@ -47,6 +47,7 @@ def state_record(memory: BrokerMemory, transitions: list[Transition]) -> StateRe
         maintenance_by=None if planned is None else planned.by,
         maintenance_reason=None if planned is None else planned.reason,
         recovering_logs=recovery.logs_left(memory),
+        flush_ms=memory.flush_ms,
         machine=encode(memory),
     )
 

@@ -6,7 +6,7 @@ does not matter how records are cut into batches; only silence waits by the batc
 """
 
 from logdirwatch.detect.desk import Moment
-from logdirwatch.fleet import intake, restarts, risk, silence, space
+from logdirwatch.fleet import intake, peers, restarts, risk, silence, space
 from logdirwatch.fleet.desk import Desk
 from logdirwatch.fleet.intake import Seen
 from logdirwatch.fleet.memory import FleetMemory
@@ -22,6 +22,7 @@ def take(desk: Desk, seen: Seen, now_ms: int) -> None:
         moment = Moment(desk.memory.newest_ms, str(seen.origin))
         risk.judge(desk, moment)
         space.judge(desk, moment)
+        peers.judge(desk, moment)
         restarts.judge(desk, moment)
 
 
@@ -63,6 +64,6 @@ def _remove(desk: Desk, broker: int, now_ms: int) -> bool:
     restarts.forget(memory, broker)
     if not memory.brokers:
         memory.pending.clear()
-        for rule in (Rule.PARTITIONS_AT_RISK, Rule.FLEET_SPACE, restarts.RULE):
+        for rule in (Rule.PARTITIONS_AT_RISK, Rule.FLEET_SPACE, peers.RULE, restarts.RULE):
             desk.book.resolve(rule, None, "removed", memory.newest_ms)
     return True

@@ -48,6 +48,7 @@ class BrokerDigest(Struct, frozen=True, array_like=True):
     maintenance_until_ms: int | None = None
     recovering_logs: int | None = None
     away_since_ms: int | None = None
+    flush_ms: float | None = None
 
     @property
     def is_silent(self) -> bool:
@@ -90,7 +91,13 @@ class FleetMemory(Struct, kw_only=True, omit_defaults=True):
     restarts: dict[int, tuple[int, int]] = field(default_factory=dict)
 
 
-RULES = (Rule.PARTITIONS_AT_RISK, Rule.FLEET_SPACE, Rule.BROKER_UNKNOWN, Rule.BROKER_OFFLINE)
+RULES = (
+    Rule.PARTITIONS_AT_RISK,
+    Rule.FLEET_SPACE,
+    Rule.BROKER_UNKNOWN,
+    Rule.BROKER_OFFLINE,
+    Rule.LOG_DIR_SUSPECT,
+)
 """The rules of which ``fleet`` raises alerts, some of them beside ``detect``."""
 
 

@@ -24,6 +24,11 @@ class FleetSettings(Section):
     space_brokers_min: int = Field(2, ge=1, description="Number of such brokers that it takes at least.")
     space_after_ms: Ms = Field(300_000, description="How long space must be short before fleet_space fires.")
     space_hold_ms: Ms = Field(600_000, description="How long space must suffice before fleet_space ends.")
+    peers_min: int = Field(
+        3, ge=2, description="Number of other brokers that must tell how long they flush before one may stand out."
+    )
+    peers_after_ms: Ms = Field(180_000, description="How long it must stand out before log_dir_suspect fires.")
+    peers_hold_ms: Ms = Field(300_000, description="How long none must stand out before it ends.")
     restart_brokers_min: int = Field(
         2, ge=1, description="Number of brokers away and back within the grace from which it is a rolling restart."
     )

@@ -26,7 +26,7 @@ from logdirwatch.fleet.settings import FleetSettings
 from logdirwatch.model.vocabulary import BrokerStatus, Rule, Severity
 
 RULE = Rule.BROKER_UNKNOWN
-_ABOUT_CLUSTERS = (Rule.PARTITIONS_AT_RISK, Rule.FLEET_SPACE)
+_ABOUT_CLUSTERS = (Rule.PARTITIONS_AT_RISK, Rule.FLEET_SPACE, Rule.LOG_DIR_SUSPECT)
 
 
 def follow(desk: Desk, broker: int, now_ms: int) -> None:

@@ -12,7 +12,8 @@ class Sums(NamedTuple):
     """What one broker, or a whole cluster, adds up to: brokers and partitions are counted, sizes are bytes.
 
     Partitions under or at their minimum of in-sync replicas count at each broker that has a replica of them, so their
-    sums are too high; leaderless ones and sole replicas count once.
+    sums are too high; leaderless ones and sole replicas count once. ``slow_flushes`` are brokers whose flushes take so
+    long that they may stand out.
     """
 
     brokers: int = 0
@@ -25,6 +26,7 @@ class Sums(NamedTuple):
     at_min_isr: int = 0
     sole_replica: int = 0
     internal_leaderless: int = 0
+    slow_flushes: int = 0
 
 
 NOTHING = Sums()
@@ -73,6 +75,7 @@ class Tally:
             at_min_isr=health.at_min_isr,
             sole_replica=health.sole_replica,
             internal_leaderless=health.internal_leaderless,
+            slow_flushes=int((digest.flush_ms or 0.0) >= self._detect.slow_min_ms),
         )
 
     def _thresholds_of(self, path: str) -> Thresholds:

@@ -70,6 +70,16 @@ def rolling_restart(cluster: str, evidence: dict[str, Any], in_turn: list[int]) 
     )
 
 
+def slow_brokers(cluster: str, broker: int, flush_ms: float, others_ms: float, more_brokers: int) -> str:
+    """Say which broker's disks are slow beside those of all others, and how many more there are."""
+    more = f", and {more_brokers} more stand{'s' if more_brokers == 1 else ''} out" if more_brokers else ""
+    return (
+        f"Cluster {cluster}: broker {broker} takes {flush_ms:.0f} ms to flush a log (p99), the others "
+        f"{others_ms:.0f} ms{more}: a disk there is slow or sick; "
+        f"{_WAITS}: yes, because all of them serve; but who waits for it waits long"
+    )
+
+
 def resolved(cluster: str, broker: int | None, reason: str) -> str:
     """Say that an alert is over and why."""
     return f"{f'Cluster {cluster}' if broker is None else f'Broker {broker}'}: resolved, {reason}"

@@ -36,7 +36,11 @@ DEFAULT_INTERVAL_MS = 5_000
 
 
 class LogDirSample(Struct, frozen=True, kw_only=True):
-    """One log directory as DescribeLogDirs reported it; Kafka's -1 is ``None``."""
+    """One log directory as DescribeLogDirs reported it; Kafka's -1 is ``None``.
+
+    What is counted of its replicas is of the last inventory scan; ``out_of_sync_count`` are those that are not among
+    the in-sync replicas of a partition that has a leader, what a reassignment is still adding left out.
+    """
 
     path: Name
     error_code: Annotated[int, Meta(ge=-(2**15), le=2**15 - 1)]
@@ -49,6 +53,7 @@ class LogDirSample(Struct, frozen=True, kw_only=True):
     future_bytes: Bytes | None = None
     incoming_bytes: Bytes | None = None
     outgoing_bytes: Bytes | None = None
+    out_of_sync_count: Count | None = None
 
 
 class PartitionHealth(Struct, frozen=True, kw_only=True):
@@ -342,7 +347,8 @@ class StateRecord(Struct, frozen=True, kw_only=True):
 
     ``machine`` is the state machine's own memory, from which ``detect`` starts again when its checkpoint is lost;
     ``positions`` are the input offsets (``topic/partition``) up to which the record holds. ``maintenance_until_ms`` is
-    set while a maintenance runs, ``recovering_logs`` while the broker recovers its logs before it serves.
+    set while a maintenance runs, ``recovering_logs`` while the broker recovers its logs before it serves. ``flush_ms``
+    is how long flushing a log took last (99th percentile), while the broker answers and its gauges are read.
     """
 
     version: Version
@@ -369,6 +375,7 @@ class StateRecord(Struct, frozen=True, kw_only=True):
     maintenance_by: str | None = None
     maintenance_reason: str | None = None
     recovering_logs: Long | None = None
+    flush_ms: float | None = None
     machine: str
 
 

@@ -54,6 +54,7 @@ LOG_DIR_SAMPLES = Table(
         future_bytes        bigint  Directory: bytes of copies in progress
         incoming_bytes      bigint  Directory: bytes that running moves still bring
         outgoing_bytes      bigint  Directory: bytes that running moves take away
+        out_of_sync_count   bigint  Directory: replicas that lag behind their leaders at the last scan
         volume              string  Host: name of the file system
         is_root_volume      boolean Host: whether that is the root file system
         is_read_only        boolean Host: whether it is mounted read-only

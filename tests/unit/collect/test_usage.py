@@ -4,7 +4,7 @@ import pytest
 
 from logdirwatch.collect.answers import Reassignment
 from logdirwatch.collect.usage import DirUsage, is_same_dir, metadata_dir, usages
-from tests.unit.collect.builders import log_dir, placement
+from tests.unit.collect.builders import log_dir, partition, placement, topic
 
 
 def test_replicas_and_their_bytes_are_counted():
@@ -53,6 +53,29 @@ def test_a_reassignment_comes_to_the_new_broker_and_goes_from_the_old():
 def test_moves_are_unknown_when_reassignments_could_not_be_listed():
     found = usages({1: [log_dir("/d1", replicas=[placement(size=100)])]}, None)
     assert (found[1, "/d1"].replica_bytes, found[1, "/d1"].incoming_bytes) == (100, None)
+
+
+def test_replicas_out_of_sync_are_counted_where_they_lie():
+    dirs = {
+        1: [log_dir("/d1", replicas=[placement()]), log_dir("/d2", replicas=[placement(partition=1)])],
+        2: [
+            log_dir("/d1", replicas=[placement(), placement("u"), placement(partition=2)]),
+            log_dir("/d2", replicas=[placement(partition=1), placement(is_future=True)]),
+        ],
+    }
+    listed = [
+        topic("t", partition(0, isr=(1, 3)), partition(1), partition(2, leader=None, isr=())),
+        topic("u", partition(0, isr=(1,))),
+    ]
+    moving = {("u", 0): Reassignment(adding=(2,), removing=())}
+    found = {place: usage.out_of_sync_count for place, usage in usages(dirs, moving, listed).items()}
+    assert found == {(1, "/d1"): 0, (1, "/d2"): 0, (2, "/d1"): 1, (2, "/d2"): 0}
+    assert usages(dirs, None, listed)[2, "/d1"].out_of_sync_count == 2, "nobody knows what a reassignment adds"
+
+
+def test_without_topics_nobody_knows_what_is_in_sync():
+    found = usages({1: [log_dir("/d1", replicas=[placement()])]}, {})
+    assert found[1, "/d1"].out_of_sync_count is None
 
 
 def test_a_broken_directory_has_no_usage_of_its_own():

@@ -72,6 +72,34 @@ def test_a_disk_that_was_never_quick_is_not_suspect_and_neither_is_one_nobody_kn
     assert suspected(driver) == []
 
 
+def looked(driver, *times_ms):
+    """A look of the host at /d1, /d2, ..., each with how long its probe took."""
+    driver.host(*(host_dir(f"/d{place}", probe_ms=each) for place, each in enumerate(times_ms, 1)))
+
+
+def test_a_disk_that_was_slow_from_the_beginning_is_suspect_beside_the_brokers_others():
+    driver = Driver().poll(*(log_dir(f"/d{place}") for place in (1, 2, 3)))
+    for _ in range(LEARNING - 1):
+        looked(driver, 400.0, 5.0, 6.0)
+    assert suspected(driver) == [], "nothing is known of them yet"
+    looked(driver, 400.0, 5.0, 6.0)
+    looked(driver, 401.0, 5.0, 6.0)
+    assert suspected(driver) == [("/d1", ["slower_than_others"])]
+    assert "usually takes 400 ms, in the broker's other directories" in driver.open_alerts()[0].summary
+    assert len(driver.said("log_dir_suspect")) == 1
+    for _ in range(3 * LEARNING):
+        looked(driver, 5.0, 5.0, 6.0)
+    assert suspected(driver) == []
+
+
+def test_of_two_disks_nobody_knows_which_is_the_odd_one_and_what_is_quick_is_never_slow():
+    two, quick = Driver().poll(log_dir("/d1"), log_dir("/d2")), Driver().poll(*map(log_dir, ("/d1", "/d2", "/d3")))
+    for _ in range(2 * LEARNING):
+        looked(two, 400.0, 5.0)
+        looked(quick, 60.0, 5.0, 6.0)
+    assert suspected(two) == suspected(quick) == []
+
+
 def test_slow_flushes_make_the_broker_suspect():
     driver = Driver()
     for _ in range(LEARNING):

@@ -1,0 +1,70 @@
+"""log_dir_suspect of a cluster: brokers whose disks are slow beside those of all others.
+
+A broker that slows down stands out from its own past, and ``detect`` tells it. One that was slow from the beginning, or
+got slow before anybody looked, is only found by its peers. Kafka tells how long flushes take by broker, not by
+directory.
+"""
+
+import statistics
+from typing import Any, NamedTuple
+
+from logdirwatch.detect.desk import Moment
+from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.fleet import rules, wording
+from logdirwatch.fleet.book import Claim, Details
+from logdirwatch.fleet.desk import Desk
+from logdirwatch.fleet.memory import BrokerDigest, FleetMemory
+from logdirwatch.model.vocabulary import Rule, Severity
+
+RULE = Rule.LOG_DIR_SUSPECT
+SLOW = "slow"
+
+
+class Slow(NamedTuple):
+    """A broker that stands out: how long it takes to flush a log (99th percentile), and the median of all others."""
+
+    broker: int
+    flush_ms: float
+    others_ms: float
+
+
+def judge(desk: Desk, moment: Moment) -> None:
+    """Let the alert follow who stands out; mostly nobody is slow enough to be compared."""
+    settings = desk.settings
+    slow = slow_brokers(desk.memory, settings.peers_min, desk.detect) if desk.tally.sums.slow_flushes else []
+    verdict = desk.book.lasting(
+        RULE, moment.at_ms, is_wrong=bool(slow), after_ms=settings.peers_after_ms, hold_ms=settings.peers_hold_ms
+    )
+    if verdict is False:
+        desk.book.resolve(RULE, None, "recovered", moment.at_ms)
+    elif verdict:
+        claim = Claim(Severity.WARNING, SLOW, tuple(sorted(each.broker for each in slow)))
+        desk.book.fire(RULE, None, claim, lambda: _details(desk, slow), *moment)
+
+
+def slow_brokers(memory: FleetMemory, peers_min: int, detect: DetectSettings) -> list[Slow]:
+    """Return the brokers whose flushes take long, and many times as long as the median of all others, slowest first."""
+    times = {broker: digest.flush_ms for broker, digest in memory.brokers.items() if digest.flush_ms is not None}
+    if len(times) <= peers_min:
+        return []
+    found = []
+    for broker, flush_ms in times.items():
+        if flush_ms >= detect.slow_min_ms:
+            others_ms = statistics.median(other for name, other in times.items() if name != broker)
+            if flush_ms > detect.slow_factor * others_ms:
+                found.append(Slow(broker, flush_ms, others_ms))
+    return sorted(found, key=lambda slow: (-slow.flush_ms, slow.broker))
+
+
+def _details(desk: Desk, slow: list[Slow]) -> Details:
+    evidence: dict[str, Any] = {
+        "why": [SLOW],
+        "compared_brokers": sum(1 for digest in desk.memory.brokers.values() if digest.flush_ms is not None),
+        "slow_brokers": [_named(each, desk.memory.brokers[each.broker]) for each in slow[: rules.EXAMPLES]],
+    }
+    affected = {"brokers": len(slow), "examples": [str(each.broker) for each in slow[: rules.EXAMPLES]]}
+    return Details(evidence, affected, wording.slow_brokers(desk.memory.cluster, *slow[0], len(slow) - 1))
+
+
+def _named(slow: Slow, digest: BrokerDigest) -> dict[str, Any]:
+    return {**slow._asdict(), "log_dirs": [log_dir.path for log_dir in digest.log_dirs]}
