@@ -34,6 +34,8 @@ def investigate(alert: AlertRecord, policy: Policy, why: str | None = None) -> D
 def _runbook(alert: AlertRecord) -> Runbook:
     if alert.rule is Rule.BROKER_OFFLINE and alert.broker is None:
         return ROLLING_RESTART
+    if alert.rule is Rule.LOG_DIR_SUSPECT and alert.broker is None:
+        return SLOW_BROKERS
     return PLANNED if alert.evidence.get("maintenance") else RUNBOOKS[alert.rule]
 
 
@@ -77,6 +79,11 @@ _UNDER_REPLICATED = _topics("--under-replicated-partitions")
 ROLLING_RESTART = Runbook(
     "brokers are restarted one after the other: before the next one, wait until no partition is under-replicated",
     (_UNDER_REPLICATED, _UNDER_MIN_ISR),
+)
+SLOW_BROKERS = Runbook(
+    "on the hosts that evidence.slow_brokers names, find the slow disk: iostat, SMART, the kernel's log; until it is "
+    "replaced let other brokers lead what lies there",
+    (_UNDER_REPLICATED, _all_log_dirs),
 )
 PLANNED = Runbook(
     "the broker is away as planned; when it is back: logdirwatch maintenance end; restart no other broker meanwhile",

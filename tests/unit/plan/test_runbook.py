@@ -21,3 +21,9 @@ def test_one_that_is_away_as_planned_is_not():
 
 def test_a_rolling_restart_is_watched():
     assert step(broker=None, severity=Severity.INFO).startswith("brokers are restarted one after the other")
+
+
+def test_brokers_that_are_slow_beside_the_others_are_looked_at_on_their_hosts():
+    found = investigate(alert(rule=Rule.LOG_DIR_SUSPECT, broker=None, log_dir=None), policy())
+    assert "on the hosts that evidence.slow_brokers names" in found.reason
+    assert found.target == {"broker": None, "log_dir": None, "step": "log_dir_suspect"}
