@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import LogDirStatus, Rule
+from logdirwatch.plan import vetoes
 from logdirwatch.plan.commands import note
 from logdirwatch.plan.draft import Draft, Policy
 from logdirwatch.plan.facts import Directory, Facts
@@ -117,7 +118,7 @@ ANSWERS: Mapping[Rule, Answer] = {
 
 
 def _counts(directory: Directory) -> bool:
-    return directory.is_serving and not directory.is_cordoned and directory.used_bytes is not None
+    return directory.is_serving and vetoes.destination_closed(directory) is None and directory.used_bytes is not None
 
 
 def _unexplained(alert: AlertRecord, directory: Directory, policy: Policy) -> list[Draft]:

@@ -29,6 +29,11 @@ class LogDirRule(Section):
     cluster: str = Field("*", description="Shell pattern of cluster names.")
     broker: int | None = Field(None, ge=0, description="Broker id; null: every broker.")
     log_dir: str = Field("*", description="Shell pattern of log directory paths.")
+    destination: bool = Field(
+        True,
+        description="Whether plans put replicas there; false marks a directory that is not trusted. Kafka itself does "
+        "not know of it: cordon the directory as well where that can be.",
+    )
     reserve_file: str | None = Field(
         None,
         pattern="^[^/]+$",
@@ -66,7 +71,7 @@ class PlanSettings(Section):
     never_touch: tuple[str, ...] = Field((), description="Shell patterns of topics that no recommendation names.")
     topics: tuple[TopicRule, ...] = Field((), description="Exceptions for topics, the first that matches holds.")
     log_dirs: tuple[LogDirRule, ...] = Field(
-        (), description="Reserve files and limits of volumes, the first that matches a log directory holds."
+        (), description="Marks, reserve files, limits of volumes; the first that matches a log directory holds."
     )
     spare_unread: bool = Field(
         True, description="Whether cuts of retention stop at what a consumer group has still to read."

@@ -88,6 +88,15 @@ class TestTables:
         ended = run("plan", "--mode", "balance-disks")
         assert "left out   broker 7 /d3: it is cordoned: it takes no new replica" in ended.out
 
+    def test_a_directory_that_the_configuration_marks_takes_nothing(self, run, lake, tmp_path):
+        lake.cluster(used=(800, 100, 50))
+        config = tmp_path / "c.yaml"
+        config.write_text(yaml.safe_dump({"plan": {"log_dirs": [{"log_dir": "/d3", "destination": False}]}}))
+        ended = run("--config", str(config), "plan", "--mode", "balance-disks", "--reassignment", "r.json")
+        assert "left out   broker 7 /d3: plan.log_dirs says that it is no destination" in ended.out
+        moves = json.loads((tmp_path / "r.json").read_text())["partitions"]
+        assert {move["log_dirs"][0] for move in moves} == {"/d2"}
+
     def test_several_clusters_must_be_told_apart(self, run, lake):
         lake.cluster()
         lake.cluster("o'ther", used=(500, 501))

@@ -43,9 +43,9 @@ class TestImbalance:
         assert look.kind is ActionKind.INVESTIGATE
 
     def test_what_is_cordoned_or_not_known_is_no_part_of_the_mean(self):
-        parts = [*PARTS, directory(1, "/d4", 0, is_cordoned=True)]
-        (action,) = recommended(UNEQUAL, *parts)
-        assert action.expected["frees_bytes"] == 310 * MIB
+        for closed in ({"is_cordoned": True}, {"is_marked": True}):
+            (action,) = recommended(UNEQUAL, *PARTS, directory(1, "/d4", 0, **closed))
+            assert action.expected["frees_bytes"] == 310 * MIB
 
     def test_a_broker_that_nobody_knows_is_looked_at(self):
         (action,) = recommended(alert(Rule.LOG_DIR_IMBALANCE, number=9, log_dir=None), *PARTS)
