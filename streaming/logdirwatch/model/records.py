@@ -181,7 +181,8 @@ class HostLogDir(Struct, frozen=True, kw_only=True):
     """One log directory as the host sees it, and the probe: 4 KiB written, synced, read back and compared.
 
     ``volume`` names the file system it lies on; two directories with one name share its space. ``probe_error`` is
-    ``None`` when the probe passed, and ``probe_ms`` when there was none.
+    ``None`` when the probe passed, and ``probe_ms`` when there was none. ``is_reserve_there``: whether the reserve file
+    that the configuration names takes its space; ``None`` when it names none, or nobody could look.
     """
 
     path: Name
@@ -194,6 +195,7 @@ class HostLogDir(Struct, frozen=True, kw_only=True):
     is_root_volume: bool | None = None
     probe_ms: Annotated[float, Meta(ge=0)] | None = None
     probe_error: str | None = None
+    is_reserve_there: bool | None = None
 
 
 class HostRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="host"):

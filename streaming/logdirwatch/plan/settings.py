@@ -45,6 +45,13 @@ class LogDirRule(Section):
         None, description="How long it takes until a bigger volume can be used, waiting times of the cloud included."
     )
 
+    @property
+    def reserve(self) -> tuple[str, int] | None:
+        """The name and size of the reserve file; None where there is none."""
+        if self.reserve_file is None or self.reserve_bytes is None:
+            return None
+        return self.reserve_file, self.reserve_bytes
+
     @model_validator(mode="after")
     def _has_a_size(self) -> "LogDirRule":
         if (self.reserve_file is None) != (self.reserve_bytes is None):
