@@ -67,7 +67,9 @@ class ReplicaMoves(Struct, frozen=True, kw_only=True):
 
     ``reassignments`` are partitions of the whole cluster that are being reassigned, ``copies`` this broker's copies to
     another of its directories. ``throttles`` are the rates in bytes per second that are set on this broker itself, by
-    their key; ``throttled_replicas`` its replicas that the lists of topics name.
+    their key; ``throttled_replicas`` its replicas that the lists of topics name. ``copies_begun`` of the copies have a
+    byte, ``waiting_bytes`` is by directory what those bring that have none yet; ``copy_threads`` is what the broker's
+    configuration says of how many run at once, ``None`` where it leaves that to Kafka.
     """
 
     at_ms: EpochMs
@@ -75,6 +77,9 @@ class ReplicaMoves(Struct, frozen=True, kw_only=True):
     copies: Count | None = None
     throttles: dict[str, Offset] | None = None
     throttled_replicas: Count | None = None
+    copies_begun: Count | None = None
+    waiting_bytes: dict[str, Bytes] | None = None
+    copy_threads: Count | None = None
 
 
 class MetricsRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="metrics"):

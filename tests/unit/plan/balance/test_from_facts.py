@@ -216,8 +216,15 @@ def test_where_no_directory_takes_part_there_is_no_plan():
         seen(directory(1, "/d1", 600, is_cordoned=True))
 
 
+def test_a_broker_copies_as_many_at_once_as_it_has_threads_by_default_one_a_directory():
+    evacuated = seen(*ONE_BROKER, mode="evacuate:1:/d1")
+    waves = steps(planned(evacuated, "evacuate:1:/d1"))["waves"]
+    assert [len(wave["moves"]) for wave in waves] == [2, 2]
+
+
 def test_a_wave_for_a_real_cluster_has_commands_that_set_and_clear_its_throttles():
-    plan = planned(seen(*ONE_BROKER, mode="evacuate:1:/d1"), "evacuate:1:/d1")
+    threads = broker(1, **{"num.replica.alter.log.dirs.threads": "4"})
+    plan = planned(seen(threads, *ONE_BROKER, mode="evacuate:1:/d1"), "evacuate:1:/d1")
     (wave,) = steps(plan, policy().tools)["waves"]
     write, execute, wait, verify = wave["commands"]
     assert '"log_dirs":["/d2"]' in write
