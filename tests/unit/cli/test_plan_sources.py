@@ -97,6 +97,14 @@ class TestTables:
         moves = json.loads((tmp_path / "r.json").read_text())["partitions"]
         assert {move["log_dirs"][0] for move in moves} == {"/d2"}
 
+    def test_a_timer_learns_by_the_exit_code_whether_there_is_something_to_move(self, run, lake):
+        lake.cluster()
+        assert run("plan", "--mode", "balance-disks", "--exit-code").exit_code == 3
+        assert run("plan", "--mode", "balance-disks").exit_code == 0
+        lake.cluster("even", used=(500, 501))
+        assert run("plan", "--mode", "balance-disks", "--cluster", "even", "--exit-code").exit_code == 0
+        assert run("plan", "--mode", "balance-disks", "--cluster", "none", "--exit-code").exit_code == 2
+
     def test_several_clusters_must_be_told_apart(self, run, lake):
         lake.cluster()
         lake.cluster("o'ther", used=(500, 501))
@@ -148,6 +156,12 @@ class TestFix:
         ended = run("plan", "--mode", "fix")
         assert (ended.exit_code, ended.out) == (0, "No alert of cluster prod is open: there is nothing to fix.\n")
         assert json.loads(run("plan", "--mode", "fix", "--json").out)["alerts"] == []
+
+    def test_a_timer_learns_by_the_exit_code_whether_an_alert_is_open(self, run, lake):
+        lake.cluster()
+        assert run("plan", "--mode", "fix", "--exit-code").exit_code == 0
+        lake.alerts(filling())
+        assert run("plan", "--mode", "fix", "--exit-code").exit_code == 3
 
     def test_every_open_alert_is_answered_in_one_plan(self, run, lake, tmp_path):
         lake.cluster()
