@@ -90,7 +90,9 @@ def _why_waves(source: Directory, waves: Waves, facts: Facts) -> str:
     if len(waves.groups) == 1:
         return ""
     at_once = copies_at_once(source.broker, facts)
-    return f"; in {len(waves.groups)} waves, so that the first is free sooner: the broker runs {at_once} copies at once"
+    return (
+        f"; in {len(waves.groups)} waves, so that the first is free sooner (the broker's threads for copies: {at_once})"
+    )
 
 
 def _commands(moves: Moves, waves: Waves, name: str, policy: Policy) -> list[str]:

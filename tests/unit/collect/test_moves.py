@@ -26,6 +26,7 @@ from tests.unit.collect.builders import (
 FOLLOWER = "follower.replication.throttled.rate"
 LEADER = "leader.replication.throttled.rate"
 WITHIN = "replica.alter.log.dirs.io.max.bytes.per.second"
+THREADS = "num.replica.alter.log.dirs.threads"
 LISTED = "leader.replication.throttled.replicas"
 DYNAMIC, DYNAMIC_FOR_ALL, STATIC = 2, 3, 4
 
@@ -93,7 +94,7 @@ def test_copies_that_have_not_begun_are_told_apart_with_what_they_bring():
 
 @pytest.mark.parametrize(("value", "threads"), [("4", 4), (None, None), ("", None)])
 def test_the_number_of_copying_threads_is_what_is_configured_or_not_known(value, threads):
-    assert copy_threads({"num.replica.alter.log.dirs.threads": value}) == threads
+    assert copy_threads({THREADS: value}) == threads
     assert copy_threads(None) is None
 
 
@@ -102,7 +103,7 @@ class Throttled(Brokers):
 
     async def broker_configs(self, address, broker, keys):
         self._fail("broker configs")
-        return Configs({str(broker): {"log.dirs": "/d1", FOLLOWER: "50"}}, {str(broker): (FOLLOWER,)})
+        return Configs({str(broker): {"log.dirs": "/d1", FOLLOWER: "50", THREADS: "3"}}, {str(broker): (FOLLOWER,)})
 
     async def topic_configs(self, address, names, keys):
         self._fail("configs")
@@ -134,6 +135,8 @@ def test_every_record_after_a_scan_tells_what_it_saw_and_when():
         return told
 
     first, second, third = asyncio.run(run())
-    assert first == ReplicaMoves(at_ms=T0, reassignments=0, copies=0, throttles={FOLLOWER: 50}, throttled_replicas=1)
+    assert first == ReplicaMoves(
+        at_ms=T0, reassignments=0, copies=0, throttles={FOLLOWER: 50}, throttled_replicas=1, copy_threads=3
+    )
     assert (second.throttles, second.reassignments, second.throttled_replicas) == (None, None, 1)
     assert (third.throttles, third.throttled_replicas, third.at_ms) == ({FOLLOWER: 50}, None, T0 + 2)
