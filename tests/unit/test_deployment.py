@@ -141,8 +141,10 @@ def test_a_unit_starts_a_command_that_there_is(path):
         assert path.with_suffix(".service").is_file()
         assert unit["Timer"]["OnCalendar"]
         return
-    program, command = unit["Service"]["ExecStart"].split()
+    program, command, *options = unit["Service"]["ExecStart"].split()
     assert (program, command in COMMANDS) == ("/opt/logdirwatch/bin/logdirwatch", True)
+    known = {name for parameter in get_command(app).commands[command].params for name in parameter.opts}
+    assert {option for option in options if option.startswith("--")} <= known
     assert unit["Service"]["NoNewPrivileges"] == "true"
 
 

@@ -29,6 +29,8 @@ from logdirwatch.report import fix as fix_report
 from logdirwatch.report.cluster_plan import view
 
 FIX = "fix"
+SOMETHING_TO_DO = 3
+"""The exit code of a plan that is not empty, where it is asked for; 1 and 2 say that there is no plan."""
 
 
 class Files(NamedTuple):
@@ -82,6 +84,9 @@ def plan(
         float, typer.Option(min=0.01, max=0.5, help="How far from the mean fill is good enough, as a share of it.")
     ] = TOLERANCE_RATIO,
     as_json: Annotated[bool, typer.Option("--json", help="The summary as one JSON object, for programs.")] = False,
+    exit_code: Annotated[
+        bool, typer.Option("--exit-code", help="End with 3 where there is something to do, for a timer to act on.")
+    ] = False,
 ) -> None:
     """Plan the balance of a cluster, the evacuation of a directory, or what all open alerts need.
 
@@ -93,7 +98,8 @@ def plan(
     source, files = Source(cluster, live, tables, bootstrap_server), Files(out, reassignment_to, steps_to)
     _refuse_both(model, source)
     if mode == FIX:
-        _fix(ctx.obj, model, source, files, as_json=as_json)
+        is_needed = _fix(ctx.obj, model, source, files, as_json=as_json)
+        _end(is_needed=is_needed and exit_code)
         return
     chosen = parse_mode(mode)
     begun_s = time.perf_counter()
@@ -106,7 +112,14 @@ def plan(
         _write(after, lambda: write_model(made.after, after))
     _write_moves(files, lambda: reassignment(made), lambda: steps(made, before.tools))
     took = {"load_ms": round(1000 * (loaded_s - begun_s)), "plan_ms": round(1000 * (planned_s - loaded_s))}
-    _print(summarise(made, before.about), took, as_json=as_json)
+    summary = summarise(made, before.about)
+    _print(summary, took, as_json=as_json)
+    _end(is_needed=summary.moved.replicas > 0 and exit_code)
+
+
+def _end(*, is_needed: bool) -> None:
+    if is_needed:
+        raise typer.Exit(SOMETHING_TO_DO)
 
 
 def _refuse_both(model: Path | None, source: Source) -> None:
@@ -124,7 +137,8 @@ def _before(context: Context, model: Path | None, source: Source, mode: Mode) ->
     return _Before(seen.model, found.policy.limits, seen.about, found.policy.tools)
 
 
-def _fix(context: Context, model: Path | None, source: Source, files: Files, *, as_json: bool) -> None:
+def _fix(context: Context, model: Path | None, source: Source, files: Files, *, as_json: bool) -> bool:
+    """Print the plan for all open alerts; tell whether there are any."""
     if model is not None or files.after is not None:
         raise UserError("plan: --mode fix is about open alerts: it takes no --model and writes no --out", exit_code=2)
     found = find(context, source, needs_alerts=True)
@@ -137,6 +151,7 @@ def _fix(context: Context, model: Path | None, source: Source, files: Files, *, 
     else:
         terminal = console()
         terminal.print(fix_report.view(made, now_ms(), terminal.width))
+    return bool(made.remedies)
 
 
 def _fixed(found: Found, at_ms: int) -> Fix:

@@ -18,6 +18,7 @@ from logdirwatch.model.vocabulary import TAKEN_UP, AlertStatus, Rule
 from logdirwatch.plan.commands import Tools
 from logdirwatch.plan.draft import Policy
 from logdirwatch.plan.facts import Facts
+from logdirwatch.plan.marks import with_marks
 from logdirwatch.plan.overlay import with_actions, with_alerts
 from logdirwatch.plan.stored import facts_from
 from logdirwatch.report.folding import Latest, Message, latest_actions, latest_alerts
@@ -51,7 +52,8 @@ class Found:
     @property
     def judged(self) -> Facts:
         """The facts with what the open alerts say over them, and what was taken up counted in."""
-        return with_actions(with_alerts(self.facts, self.alerts), self.taken_up)
+        seen = with_marks(with_alerts(self.facts, self.alerts), self.policy.limits)
+        return with_actions(seen, self.taken_up)
 
     @property
     def taken_up(self) -> list[ActionRecord]:

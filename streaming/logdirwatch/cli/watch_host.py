@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import structlog
@@ -69,9 +69,22 @@ def _host(settings: Settings) -> HostSettings:
     return settings.host
 
 
+def _eyes(
+    settings: Settings, host: HostSettings, log_dirs: Sequence[str], state: TailState, **options: Any
+) -> HostEyes:
+    limits = settings.plan.for_cluster(host.cluster)
+    return HostEyes(
+        host,
+        log_dirs,
+        partial(settings.detect.reserve_of, host.cluster),
+        state,
+        reserve_file_of=lambda path: limits.log_dir_rule(host.broker, path).reserve,
+        **options,
+    )
+
+
 def _print_once(settings: Settings, host: HostSettings, log_dirs: Sequence[str], *, as_json: bool) -> None:
-    reserve_of = partial(settings.detect.reserve_of, host.cluster)
-    eyes = HostEyes(host, log_dirs, reserve_of, TailState(), back_bytes=BACK_BYTES, probe_file=ONCE_PROBE_FILE)
+    eyes = _eyes(settings, host, log_dirs, TailState(), back_bytes=BACK_BYTES, probe_file=ONCE_PROBE_FILE)
     record, events = asyncio.run(look_once(host, eyes, now_ms()))
     eyes.close()
     if as_json:
@@ -86,7 +99,7 @@ async def _watch(settings: Settings, host: HostSettings, log_dirs: Sequence[str]
     state_file = StateFile(folder, host.cluster, host.broker)
     state = state_file.load()
     publisher = publisher_of(settings)
-    eyes = HostEyes(host, log_dirs, partial(settings.detect.reserve_of, host.cluster), state)
+    eyes = _eyes(settings, host, log_dirs, state)
     watch = HostWatch(host, eyes, state_file, state, publisher.put, lambda: publisher.pending == 0, now_ms)
     stop = asyncio.Event()
     on_signal(stop.set)

@@ -1,5 +1,7 @@
 """The configuration that is asked of brokers and topics."""
 
+from logdirwatch.model.vocabulary import COPY_THREADS
+
 BROKER_KEYS = (
     "process.roles",
     "log.dirs",
@@ -14,7 +16,7 @@ BROKER_KEYS = (
     "log.segment.bytes",
     "log.cleaner.enable",
     "log.dir.failure.timeout.ms",
-    "num.replica.alter.log.dirs.threads",
+    COPY_THREADS,
     "replica.alter.log.dirs.io.max.bytes.per.second",
     "leader.replication.throttled.rate",
     "follower.replication.throttled.rate",

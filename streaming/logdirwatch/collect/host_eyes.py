@@ -11,7 +11,7 @@ from logdirwatch.collect.host_settings import HostSettings
 from logdirwatch.collect.kernel_log import KernelError, placed
 from logdirwatch.collect.log_sources import BrokerLog, KernelLog, KernelRing, Source
 from logdirwatch.collect.logtail import Position, Tail
-from logdirwatch.collect.probe import PROBE_FILE, ProbeRules, look
+from logdirwatch.collect.probe import PROBE_FILE, ProbeRules, ReserveFileOf, look, no_reserve_file
 from logdirwatch.collect.prober import Look, Prober
 from logdirwatch.collect.tail_state import TailState
 from logdirwatch.errors import UserError
@@ -55,8 +55,9 @@ class HostEyes:
         back_bytes: int = 0,
         probe_file: str = PROBE_FILE,
         look_at: Look | None = None,
+        reserve_file_of: ReserveFileOf = no_reserve_file,
     ) -> None:
-        rules = ProbeRules(settings.probe, reserve_of, probe_file)
+        rules = ProbeRules(settings.probe, reserve_of, probe_file, reserve_file_of)
         self.prober = Prober(log_dirs, look_at or partial(look, rules=rules), settings.probe_timeout_ms)
         self.broker_log: BrokerLog | None = None
         self.kernel_log: KernelLog | None = None

@@ -2,11 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from logdirwatch.collect.answers import LogDirAnswer, Reassignment, Topic
 from logdirwatch.collect.usage import Partition
 from logdirwatch.model.records import ReplicaMoves
-from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, THROTTLED_REPLICAS
+from logdirwatch.model.vocabulary import COPY_THREADS, LOG_DIR_THROTTLE, REPLICATION_THROTTLES, THROTTLED_REPLICAS
 
 ALL_REPLICAS = "*"
 _RATES = (*REPLICATION_THROTTLES, LOG_DIR_THROTTLE)
@@ -20,21 +21,49 @@ def replica_moves(
     throttles: Mapping[int, Mapping[str, int] | None],
     throttled: Mapping[int, int] | None,
     at_ms: int,
+    threads: Mapping[int, int | None] | None = None,
 ) -> dict[int, ReplicaMoves]:
     """Return what moves on each broker that answered the scan at ``at_ms``; None where something could not be asked.
 
-    ``throttles`` are the rates set on each broker, ``throttled`` how many replicas of each the lists of topics name.
+    ``throttles`` are the rates set on each broker, ``throttled`` how many replicas of each the lists of topics name,
+    ``threads`` how many copies of each may run at once, as far as that is configured.
     """
     return {
         broker: ReplicaMoves(
             at_ms=at_ms,
             reassignments=None if reassignments is None else len(reassignments),
-            copies=sum(placement.is_future for log_dir in answers for placement in log_dir.replicas),
             throttles=_plain(throttles.get(broker)),
             throttled_replicas=None if throttled is None else throttled.get(broker, 0),
+            copy_threads=(threads or {}).get(broker),
+            **_copies(tuple(answers)),
         )
         for broker, answers in log_dirs.items()
     }
+
+
+def _copies(answers: Sequence[LogDirAnswer]) -> dict[str, Any]:
+    """Return the copies between directories of one broker: how many, how many of them begun, what the others bring."""
+    sizes = {
+        (placement.topic, placement.partition): placement.size_bytes or 0
+        for log_dir in answers
+        for placement in log_dir.replicas
+        if not placement.is_future
+    }
+    futures = [(log_dir.path, found) for log_dir in answers for found in log_dir.replicas if found.is_future]
+    if not futures:
+        return {"copies": 0}
+    waiting: defaultdict[str, int] = defaultdict(int)
+    for path, copy in futures:
+        if copy.size_bytes == 0:
+            waiting[path] += sizes.get((copy.topic, copy.partition), 0)
+    begun = sum(copy.size_bytes != 0 for _, copy in futures)
+    return {"copies": len(futures), "copies_begun": begun, "waiting_bytes": dict(waiting)}
+
+
+def copy_threads(configs: Values | None) -> int | None:
+    """Return how many copies between its directories a broker runs at once, where it is configured (KIP-113)."""
+    value = (configs or {}).get(COPY_THREADS)
+    return int(value) if value is not None and value.isdigit() else None
 
 
 def _plain(throttles: Mapping[str, int] | None) -> dict[str, int] | None:

@@ -19,6 +19,17 @@ PROBE_BYTES = 4_096
 PROBE_FILE = ".logdirwatch-probe"
 
 ReadBack = Callable[[int], bytes]
+ReserveFileOf = Callable[[str], tuple[str, int] | None]
+"""A log directory's reserve file by name and size; None where none is configured."""
+
+RESERVE_TAKES = 0.9
+BLOCK_BYTES = 512
+"""The unit of ``st_blocks``."""
+
+
+def no_reserve_file(path: str) -> None:  # noqa: ARG001 - the signature of ReserveFileOf
+    """Know of none."""
+    return
 
 
 @dataclass(frozen=True)
@@ -31,6 +42,7 @@ class ProbeRules:
     is_on: bool
     reserve_of: ReserveOf
     file_name: str = PROBE_FILE
+    reserve_file_of: ReserveFileOf = no_reserve_file
 
 
 def look(path: str, rules: ProbeRules, timer_s: Callable[[], float] = time.monotonic) -> HostLogDir:
@@ -60,7 +72,22 @@ def look(path: str, rules: ProbeRules, timer_s: Callable[[], float] = time.monot
         is_root_volume=found.st_dev == root.st_dev,
         probe_ms=probe_ms,
         probe_error=probe_error,
+        is_reserve_there=_is_there(path, rules.reserve_file_of(path)),
     )
+
+
+def _is_there(path: str, reserve: tuple[str, int] | None) -> bool | None:
+    """Tell whether a reserve file really takes its blocks; a sparse one has nothing to give."""
+    if reserve is None:
+        return None
+    name, size_bytes = reserve
+    try:
+        taken_bytes = (Path(path) / name).lstat().st_blocks * BLOCK_BYTES
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return None
+    return taken_bytes >= RESERVE_TAKES * size_bytes
 
 
 def _timed_probe(

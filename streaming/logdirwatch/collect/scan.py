@@ -15,7 +15,7 @@ from logdirwatch.collect.consumers import with_unread
 from logdirwatch.collect.facts import BrokerFacts
 from logdirwatch.collect.health import partition_health
 from logdirwatch.collect.lacking import with_acl
-from logdirwatch.collect.moves import replica_moves, throttled_replicas, throttles_of
+from logdirwatch.collect.moves import copy_threads, replica_moves, throttled_replicas, throttles_of
 from logdirwatch.collect.poll import ClusterPoller, address_of, outgoing
 from logdirwatch.collect.usage import Partition, usages
 from logdirwatch.collect.wire import Address
@@ -71,10 +71,11 @@ class Scanner:
         level = await self._tried("features", self._admin.metadata_level)
         facts = self._poller.facts
         throttles = {number: self._poller.brokers[number].throttles for number in log_dirs}
+        threads = {number: copy_threads(self._poller.brokers[number].configs) for number in log_dirs}
         self._poller.facts = replace(
             facts,
             usages={**facts.usages, **usages(log_dirs, moves, topics)},
-            moves={**facts.moves, **replica_moves(log_dirs, moves, throttles, self._throttled, at_ms)},
+            moves={**facts.moves, **replica_moves(log_dirs, moves, throttles, self._throttled, at_ms, threads)},
             metadata_version=facts.metadata_version if level is None else records.metadata_version(level),
         )
         is_complete = topics is not None and not self._hides_topics

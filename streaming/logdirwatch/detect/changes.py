@@ -1,4 +1,7 @@
-"""A directory that suddenly has another size, or lies on another volume, is news: a lost mount looks like that."""
+"""A directory that suddenly has another size, or lies on another volume, is news: a lost mount looks like that.
+
+So is one that has lost the reserve file that the configuration names: nothing is left to give to a full disk.
+"""
 
 from typing import Any
 
@@ -8,11 +11,12 @@ from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.detect.forecast import Peaks
 from logdirwatch.detect.memory import Change, LogDirMemory
 from logdirwatch.model.records import HostLogDir, LogDirSample
-from logdirwatch.model.vocabulary import Rule, Severity
+from logdirwatch.model.vocabulary import LogDirStatus, Rule, Severity
 
 CAPACITY = "capacity"
 VOLUME = "volume"
 ROOT_VOLUME = "root_volume"
+RESERVE = "reserve"
 CHANGE_RATIO = 0.01
 
 
@@ -22,7 +26,7 @@ def note_capacity(log_dir: LogDirMemory, sample: LogDirSample, moment: Moment) -
     if not known or not now or _is_same_size(known, now):
         return
     log_dir.peaks, log_dir.full_at_ms, log_dir.forecast_confidence = Peaks(), None, None
-    if log_dir.change is None:
+    if log_dir.change is None or log_dir.change.why == RESERVE:
         log_dir.change = Change(why=CAPACITY, at_ms=moment.at_ms, total_bytes=known, volume=log_dir.volume)
 
 
@@ -30,13 +34,22 @@ def note_volume(log_dir: LogDirMemory, seen: HostLogDir, moment: Moment) -> None
     """Take the volume that the host names."""
     is_lost = bool(seen.is_root_volume) and log_dir.is_root_volume is False
     is_other = log_dir.is_volume_told and seen.volume != log_dir.volume
-    if (is_lost or is_other) and (log_dir.change is None or log_dir.change.why == CAPACITY):
+    if (is_lost or is_other) and (log_dir.change is None or log_dir.change.why in {CAPACITY, RESERVE}):
         why = ROOT_VOLUME if is_lost else VOLUME
         log_dir.change = Change(
             why=why, at_ms=moment.at_ms, total_bytes=log_dir.total_bytes or 0, volume=log_dir.volume
         )
     log_dir.volume, log_dir.is_volume_told = seen.volume, True
     log_dir.is_root_volume = seen.is_root_volume
+
+
+def note_reserve(log_dir: LogDirMemory, seen: HostLogDir, moment: Moment) -> None:
+    """Take whether the reserve file is there; in a directory that fills it is given up on purpose (KIP-928)."""
+    log_dir.is_reserve_there = seen.is_reserve_there
+    if seen.is_reserve_there is False and log_dir.status is LogDirStatus.ONLINE and log_dir.change is None:
+        log_dir.change = Change(
+            why=RESERVE, at_ms=moment.at_ms, total_bytes=log_dir.total_bytes or 0, volume=log_dir.volume
+        )
 
 
 def tell(desk: Desk, path: str, log_dir: LogDirMemory, moment: Moment) -> None:
@@ -63,6 +76,11 @@ def tell(desk: Desk, path: str, log_dir: LogDirMemory, moment: Moment) -> None:
 
 
 def _ended(desk: Desk, log_dir: LogDirMemory, change: Change, moment: Moment) -> str | None:
+    has_stayed = moment.at_ms - change.at_ms >= desk.settings.changed_hold_ms
+    if change.why == RESERVE:
+        if log_dir.is_reserve_there is None:
+            return "nobody looks for it any more" if has_stayed else None
+        return RECOVERED if log_dir.is_reserve_there else None
     is_back = (
         _is_same_size(change.total_bytes, log_dir.total_bytes or 0)
         if change.why == CAPACITY
@@ -70,14 +88,13 @@ def _ended(desk: Desk, log_dir: LogDirMemory, change: Change, moment: Moment) ->
     )
     if is_back:
         return RECOVERED
-    has_stayed = moment.at_ms - change.at_ms >= desk.settings.changed_hold_ms
     return "it stayed so" if has_stayed and change.why != ROOT_VOLUME else None
 
 
 def _severity(log_dir: LogDirMemory, change: Change) -> Severity:
     if change.why == ROOT_VOLUME:
         return Severity.CRITICAL
-    if change.why == VOLUME:
+    if change.why in {VOLUME, RESERVE}:
         return Severity.WARNING
     return Severity.CRITICAL if (log_dir.total_bytes or 0) < change.total_bytes else Severity.INFO
 

@@ -32,6 +32,7 @@ def _take(desk: Desk, seen: HostLogDir, log_dir: LogDirMemory, record: HostRecor
         return
     if seen.volume is not None:
         changes.note_volume(log_dir, seen, moment)
+        changes.note_reserve(log_dir, seen, moment)
         changes.tell(desk, seen.path, log_dir, moment)
     if seen.is_read_only:
         suspicions.suspect(desk, seen.path, suspicions.READ_ONLY, "its file system is mounted read-only", moment)

@@ -151,6 +151,7 @@ class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
     twin: str | None = None
     twin_samples: int = 0
     is_root_volume: bool | None = None
+    is_reserve_there: bool | None = None
     change: Change | None = None
     unaccounted_since_ms: int | None = None
     used_inodes_ratio: float | None = None

@@ -5,6 +5,9 @@
     nothing less is left to copy, nothing more is copied, for ``move_stalled_after_ms`` ──▶ stands_still
     over two such spans what is left falls so slowly, or grows, that ``move_max_ms`` will not do ──▶ too_slow
     less is left, and it ends in time ──▶ gets_on
+    all that is to come are copies that have not begun, while others of the broker run ──▶ queued
+
+What is queued waits for a thread (KIP-113): its time begins when it does.
 """
 
 from typing import Any
@@ -14,22 +17,27 @@ from logdirwatch.detect.alerts import RECOVERED
 from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.detect.memory import BrokerMemory, LogDirMemory, Move
 from logdirwatch.detect.settings import DetectSettings
-from logdirwatch.model.records import LogDirSample, MetricsRecord
+from logdirwatch.model.records import LogDirSample, MetricsRecord, ReplicaMoves
 from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, LOG_DIR_THROTTLE, LogDirStatus, Rule, Severity
 
 RULE = Rule.MOVE_STALLED
 STANDS_STILL = "stands_still"
 TOO_SLOW = "too_slow"
 GETS_ON = "gets_on"
+QUEUED = "queued"
 SLOW_SPANS = 2
 """One slow span may only mean that more moves were begun."""
 
 
 def judge(desk: Desk, record: MetricsRecord, counted_ms: int, moment: Moment) -> None:
     """Follow what is still to come to each directory, as it was counted at ``counted_ms``."""
-    told = {sample.path: _follow(desk, sample, counted_ms) for sample in record.log_dirs if _may_move(desk, sample)}
-    held_up = {path: verdict for path, verdict in told.items() if verdict in {STANDS_STILL, TOO_SLOW}}
-    if held_up:
+    told = {
+        sample.path: _follow(desk, sample, counted_ms, is_queued=_is_queued(sample, record.moves))
+        for sample in record.log_dirs
+        if _may_move(desk, sample)
+    }
+    held_up = {path: verdict for path, verdict in told.items() if verdict in {STANDS_STILL, TOO_SLOW, QUEUED}}
+    if set(held_up.values()) - {QUEUED}:
         _tell(desk, record, held_up, moment)
     elif RULE in desk.memory.alerts and _all_get_on(desk.memory, told):
         desk.book.resolve(RULE, None, RECOVERED, moment.at_ms)
@@ -38,7 +46,7 @@ def judge(desk: Desk, record: MetricsRecord, counted_ms: int, moment: Moment) ->
 def _all_get_on(memory: BrokerMemory, told: dict[str, str | None]) -> bool:
     """Tell whether every move ended or gets on; one to a directory that is not reported is not known to."""
     is_seen = all(log_dir.move is None or path in told for path, log_dir in memory.log_dirs.items())
-    return is_seen and all(verdict == GETS_ON for verdict in told.values())
+    return is_seen and all(verdict in {GETS_ON, QUEUED} for verdict in told.values())
 
 
 def _may_move(desk: Desk, sample: LogDirSample) -> bool:
@@ -53,11 +61,21 @@ def _may_move(desk: Desk, sample: LogDirSample) -> bool:
     return True
 
 
-def _follow(desk: Desk, sample: LogDirSample, counted_ms: int) -> str | None:
+def _is_queued(sample: LogDirSample, seen: ReplicaMoves | None) -> bool:
+    """Tell whether all that is to come to a directory are copies that wait while others of the broker run."""
+    if seen is None or not seen.copies_begun or not sample.incoming_bytes or sample.future_bytes:
+        return False
+    return sample.incoming_bytes <= (seen.waiting_bytes or {}).get(sample.path, 0)
+
+
+def _follow(desk: Desk, sample: LogDirSample, counted_ms: int, *, is_queued: bool) -> str | None:
     """Return how the moves to a directory get on; None while nobody can tell."""
     log_dir = desk.memory.log_dirs[sample.path]
     if sample.incoming_bytes is None or log_dir.status is LogDirStatus.UNKNOWN:
         return None
+    if is_queued:
+        log_dir.move = _begun(sample, sample.incoming_bytes, counted_ms)
+        return QUEUED
     if log_dir.move is None:
         log_dir.move = _begun(sample, sample.incoming_bytes, counted_ms)
         return None
@@ -117,12 +135,25 @@ def _tell(desk: Desk, record: MetricsRecord, held_up: dict[str, str], moment: Mo
             "why": [f"{path}: {verdict}" for path, verdict in sorted(held_up.items())],
             "moves": found,
             "throttles": throttles,
+            **_threads(record, held_up),
         },
         affected=evidence.affected_by_broker(desk),
         summary=upkeep_wording.moves_held_up(desk.memory, found, moment.at_ms),
         at_ms=moment.at_ms,
         origin=moment.origin,
     )
+
+
+def _threads(record: MetricsRecord, held_up: dict[str, str]) -> dict[str, Any]:
+    """Return what queued copies wait for; as many threads as directories is Kafka's default."""
+    if record.moves is None or QUEUED not in held_up.values():
+        return {}
+    threads = record.moves.copy_threads
+    return {
+        "copies_begun": record.moves.copies_begun,
+        "copy_threads": len(record.log_dirs) if threads is None else threads,
+        "is_copy_threads_default": threads is None,
+    }
 
 
 def _told(log_dir: LogDirMemory, verdict: str, throttles: dict[str, int]) -> dict[str, Any]:

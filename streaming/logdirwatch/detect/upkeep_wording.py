@@ -44,6 +44,8 @@ def throttles_left(memory: BrokerMemory, limits: dict[str, int], listed: int) ->
 
 def _held_up(move: dict[str, Any], at_ms: int) -> str:
     left = f"{size(move['remaining_bytes'])} still to come"
+    if move["verdict"] == "queued":
+        return f"{left}, queued until one of the broker's other copies ends"
     if move["verdict"] == "stands_still":
         text = f"{left}, no progress for {_minutes(at_ms - move['progress_ms'])}"
     elif move["ends_in_ms"] is None:

@@ -83,6 +83,7 @@ def changed(memory: BrokerMemory, path: str, change: Change, total_bytes: int | 
         "capacity": f"has another size: {size(change.total_bytes)} before, {size(total_bytes)} now",
         "volume": "lies on another volume than before",
         "root_volume": "lies on the root volume, which it did not before: its mount is gone",
+        "reserve": "has no reserve file of the configured size: there is nothing to give up when it is full",
     }[change.why]
     is_worse = change.why == "root_volume" or (change.why == "capacity" and (total_bytes or 0) < change.total_bytes)
     waits = (

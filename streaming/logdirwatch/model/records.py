@@ -72,7 +72,9 @@ class ReplicaMoves(Struct, frozen=True, kw_only=True):
 
     ``reassignments`` are partitions of the whole cluster that are being reassigned, ``copies`` this broker's copies to
     another of its directories. ``throttles`` are the rates in bytes per second that are set on this broker itself, by
-    their key; ``throttled_replicas`` its replicas that the lists of topics name.
+    their key; ``throttled_replicas`` its replicas that the lists of topics name. ``copies_begun`` of the copies have a
+    byte, ``waiting_bytes`` is by directory what those bring that have none yet; ``copy_threads`` is what the broker's
+    configuration says of how many run at once, ``None`` where it leaves that to Kafka.
     """
 
     at_ms: EpochMs
@@ -80,6 +82,9 @@ class ReplicaMoves(Struct, frozen=True, kw_only=True):
     copies: Count | None = None
     throttles: dict[str, Offset] | None = None
     throttled_replicas: Count | None = None
+    copies_begun: Count | None = None
+    waiting_bytes: dict[str, Bytes] | None = None
+    copy_threads: Count | None = None
 
 
 class MetricsRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="metrics"):
@@ -186,7 +191,8 @@ class HostLogDir(Struct, frozen=True, kw_only=True):
     """One log directory as the host sees it, and the probe: 4 KiB written, synced, read back and compared.
 
     ``volume`` names the file system it lies on; two directories with one name share its space. ``probe_error`` is
-    ``None`` when the probe passed, and ``probe_ms`` when there was none.
+    ``None`` when the probe passed, and ``probe_ms`` when there was none. ``is_reserve_there``: whether the reserve file
+    that the configuration names takes its space; ``None`` when it names none, or nobody could look.
     """
 
     path: Name
@@ -199,6 +205,7 @@ class HostLogDir(Struct, frozen=True, kw_only=True):
     is_root_volume: bool | None = None
     probe_ms: Annotated[float, Meta(ge=0)] | None = None
     probe_error: str | None = None
+    is_reserve_there: bool | None = None
 
 
 class HostRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="host"):

@@ -234,6 +234,13 @@ REPLICATION_THROTTLES = (LEADER_THROTTLE, FOLLOWER_THROTTLE)
 THROTTLED_REPLICAS = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
 """A topic's lists of the replicas that the limits between brokers hold for."""
 
+COPY_THREADS = "num.replica.alter.log.dirs.threads"
+"""How many copies between a broker's directories run at once; unset: as many as it has in ``log.dirs`` (KIP-113).
+
+Each partition belongs to one of the threads, so that some may idle while copies wait for another one (Kafka 4.3.1
+``AbstractFetcherManager.getFetcherId``).
+"""
+
 SCRAPE_AGE_MS = "scrape_age_ms"
 """The metric that tells how old the values of a broker's exporter are in a record."""
 

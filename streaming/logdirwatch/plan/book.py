@@ -16,6 +16,7 @@ from logdirwatch.model.vocabulary import OPEN, AlertStatus, Decision, Rule
 from logdirwatch.plan import closing, followup, lifecycle
 from logdirwatch.plan.draft import Policy
 from logdirwatch.plan.facts import Facts
+from logdirwatch.plan.marks import with_marks
 from logdirwatch.plan.overlay import with_actions, with_alerts
 from logdirwatch.plan.recommend import recommend, unusable
 from logdirwatch.plan.restoring import remembered
@@ -73,7 +74,10 @@ class Book:
         """
         revisions = self._decide(now_ms)
         firing = self._firing()
-        seen = {cluster: with_alerts(known, firing) for cluster, known in facts.items()}
+        seen = {
+            cluster: with_marks(with_alerts(known, firing), policy_of(cluster).limits)
+            for cluster, known in facts.items()
+        }
         revisions += self._close(seen, policy_of, now_ms)
         for alert in sorted(firing, key=lambda alert: (alert.opened_at_ms, alert.alert_id)):
             revisions += self._publish(self._revised(alert, seen.get(alert.cluster), policy_of(alert.cluster), now_ms))

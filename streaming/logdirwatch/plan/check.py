@@ -13,6 +13,7 @@ from logdirwatch.plan import leaders, restart_vetoes
 from logdirwatch.plan.draft import Policy
 from logdirwatch.plan.facts import Directory, Facts, Partition
 from logdirwatch.plan.lifecycle import standing_against
+from logdirwatch.plan.marks import with_marks
 from logdirwatch.plan.replacing import WITHOUT_DIRECTORY
 from logdirwatch.report.units import human_ms
 from logdirwatch.report.words import some_of
@@ -26,7 +27,7 @@ def reasons_against(
     action: ActionRecord, facts: Facts, quorum: Quorum | None, policy: Policy, now_ms: int
 ) -> list[str]:
     """Return every reason why an action must not be carried out now; empty when it may."""
-    found = [*_of_record(action, now_ms)]
+    found, facts = [*_of_record(action, now_ms)], with_marks(facts, policy.limits)
     if action.status in OPEN:
         found += [*_of_alert(action, facts), *_of_reassignment(action, facts, policy), *_of_configs(action, facts)]
         found += [*_of_leaders(action, facts), *_of_cancelling(action, facts), *_of_restart(action, facts, quorum)]

@@ -45,7 +45,8 @@ class Directory:
     """One log directory. The numbers are those of the last sample that had them, also when it is offline now.
 
     ``unaccounted_bytes`` are used and explained by no replica: deleted segments not yet gone, files not Kafka's.
-    ``is_suspect``: an open alert holds something against its disk.
+    ``is_suspect``: an open alert holds something against its disk. ``is_marked``: the configuration says that no plan
+    puts anything there; Kafka knows nothing of it.
     """
 
     broker: int
@@ -63,6 +64,7 @@ class Directory:
     sample_at_ms: int | None = None
     state_at_ms: int | None = None
     is_suspect: bool = False
+    is_marked: bool = False
 
     @property
     def place(self) -> Place:

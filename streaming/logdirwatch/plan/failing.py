@@ -9,8 +9,12 @@ from logdirwatch.plan.endangered import move_stalled, partition_failed, partitio
 from logdirwatch.plan.facts import Directory, Facts, TopicPartition
 from logdirwatch.plan.gone import broker_offline, broker_unknown
 from logdirwatch.plan.losing import failed_drafts, full_drafts, limit_drafts
+from logdirwatch.plan.reserve import recreate_draft
 from logdirwatch.plan.restarting import restart_broker
 from logdirwatch.plan.runbook import investigate
+
+RESERVE_GONE = "reserve"
+"""What the evidence of log_dir_changed says when the reserve file is not there."""
 
 
 def failure_drafts(
@@ -50,6 +54,9 @@ def _of_directory(alert: AlertRecord, directory: Directory, facts: Facts, policy
         return suspect(alert, directory, facts, policy, now_ms)
     if alert.rule is Rule.LOG_DIR_UNKNOWN:
         return unreported(alert, directory, facts, policy)
+    if alert.rule is Rule.LOG_DIR_CHANGED and alert.evidence.get("why") == RESERVE_GONE:
+        made_anew = recreate_draft(directory, policy)
+        return [] if made_anew is None else [made_anew]
     return []
 
 

@@ -17,6 +17,7 @@ from logdirwatch.plan.assignment import Assignment, from_json
 from logdirwatch.plan.draft import Draft, Policy, Veto
 from logdirwatch.plan.facts import Directory, Facts, Place
 from logdirwatch.plan.lifecycle import reconcile
+from logdirwatch.plan.marks import with_marks
 from logdirwatch.plan.moves import needed_bytes
 from logdirwatch.plan.overlay import with_actions, with_alerts
 from logdirwatch.plan.recommend import recommend, record
@@ -74,7 +75,7 @@ def fix(alerts: Iterable[AlertRecord], known: Sequence[ActionRecord], facts: Fac
     again, and what was only proposed is planned anew.
     """
     firing = sorted(alerts, key=_urgency)
-    seen = with_alerts(facts, firing)
+    seen = with_marks(with_alerts(facts, firing), policy.limits)
     planner = _Planner(known, seen, policy, now_ms)
     return Fix(seen, tuple(planner.remedy(alert) for alert in firing))
 

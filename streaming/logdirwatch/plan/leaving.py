@@ -68,7 +68,7 @@ def _standing(directory: Directory, facts: Facts) -> Veto | None:
         return Veto("log_dir_unknown", f"the state of {', '.join(unknown)} is not known")
     if directory.is_metadata_dir is None:
         return Veto("metadata_dir_unknown", "the metadata log may lie there")
-    return None
+    return vetoes.marked_may_be_chosen(facts, directory.broker)
 
 
 def _landed(directory: Directory, sizes: Sequence[int], facts: Facts, space: Space, limit: float) -> Veto | None:
@@ -86,7 +86,7 @@ def _room(directory: Directory, facts: Facts, space: Space, limit: float) -> int
     counted: set[Place] = set()
     for other in facts.directories_of.get(directory.broker, ()):
         used = space.used_bytes(other.place) if other.path != directory.path else None
-        if used is None or other.place in counted or vetoes.destination_cordoned(other) or not other.total_bytes:
+        if used is None or other.place in counted or vetoes.destination_closed(other) or not other.total_bytes:
             continue
         counted.update(places[other.place])
         room += max(0, int(other.total_bytes * limit) - used)

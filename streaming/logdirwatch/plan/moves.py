@@ -122,7 +122,7 @@ class _Planner:
     def _is_destination(self, directory: Directory) -> bool:
         if directory.path == self._source.path:
             return False
-        veto = vetoes.destination_cordoned(directory)
+        veto = vetoes.destination_closed(directory)
         if veto is None and is_same_volume(self._source, directory):
             veto = Veto("same_volume", f"{directory.path} is on the volume of {self._source.path}")
         if veto is not None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from logdirwatch.model.identity import identity
-from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.model.vocabulary import COPY_THREADS, ActionKind
 from logdirwatch.plan.draft import Policy, Precondition
 from logdirwatch.plan.facts import Directory, Facts, Place
 from logdirwatch.report.units import human_ms
@@ -38,6 +38,14 @@ def delete_delay_ms(broker: int, facts: Facts) -> int:
     """Return how long a broker keeps deleted files."""
     found = facts.brokers[broker].configs.get("log.segment.delete.delay.ms") if broker in facts.brokers else None
     return DELETE_DELAY_MS if found is None else int(found)
+
+
+def copies_at_once(broker: int, facts: Facts) -> int:
+    """Return how many copies between its directories a broker runs at once; Kafka's default is one a directory."""
+    configured = facts.brokers[broker].configs.get(COPY_THREADS) if broker in facts.brokers else None
+    if configured is not None and configured.isdigit():
+        return max(1, int(configured))
+    return max(1, len(facts.directories_of.get(broker, ())))
 
 
 def in_time(source: Directory, needs_ms: int) -> Precondition:

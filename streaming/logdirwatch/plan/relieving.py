@@ -3,14 +3,17 @@
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import LogDirStatus, Rule
+from logdirwatch.plan import vetoes
 from logdirwatch.plan.commands import note
 from logdirwatch.plan.draft import Draft, Policy
 from logdirwatch.plan.facts import Directory, Facts
 from logdirwatch.plan.failing import leaders_off
 from logdirwatch.plan.filling import filling_drafts
+from logdirwatch.plan.growing import growth_by_policy, told
 from logdirwatch.plan.moves import plan_moves
 from logdirwatch.plan.reserve import reserve_of
 from logdirwatch.plan.runbook import investigate
@@ -34,7 +37,8 @@ def space_drafts(alert: AlertRecord, facts: Facts, policy: Policy, now_ms: int) 
     if directory is None or not directory.is_serving:
         return []
     drafts = filling_drafts(directory, facts, policy, now_ms)
-    return [*drafts, *leaders_off(directory, facts, policy, drafts), *_unexplained(alert, directory, policy)]
+    found = [*drafts, *leaders_off(directory, facts, policy, drafts), *_unexplained(alert, directory, policy)]
+    return _with_growth(found, growth_by_policy(directory, facts))
 
 
 def unaccounted_drafts(alert: AlertRecord, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:
@@ -88,9 +92,9 @@ def stalled_drafts(alert: AlertRecord, facts: Facts, policy: Policy, now_ms: int
     """Answer moves that a limit below what is written to them holds back: the limit must rise, or they never end."""
     del now_ms
     drafts: dict[str, Draft] = {}
-    for path, told in sorted((alert.evidence.get("moves") or {}).items()):
-        key, limit = told.get("throttle"), told.get("throttle_bytes_per_s")
-        if alert.broker is None or key is None or not limit or not told.get("is_throttled_below_writes"):
+    for path, move in sorted((alert.evidence.get("moves") or {}).items()):
+        key, limit = move.get("throttle"), move.get("throttle_bytes_per_s")
+        if alert.broker is None or key is None or not limit or not move.get("is_throttled_below_writes"):
             continue
         directory = facts.directories.get((alert.broker, path))
         written = 0.0 if directory is None else max(0.0, directory.growth_bytes_per_s or 0.0)
@@ -116,8 +120,16 @@ ANSWERS: Mapping[Rule, Answer] = {
 }
 
 
+def _with_growth(drafts: list[Draft], growth: dict[str, Any] | None) -> list[Draft]:
+    """Return drafts that carry what makes the directory grow; the first one, which people read, says it."""
+    if growth is None:
+        return drafts
+    carried = [replace(draft, expected={**draft.expected, "growth_by_policy": growth}) for draft in drafts]
+    return [replace(draft, reason=draft.reason + told(growth)) for draft in carried[:1]] + carried[1:]
+
+
 def _counts(directory: Directory) -> bool:
-    return directory.is_serving and not directory.is_cordoned and directory.used_bytes is not None
+    return directory.is_serving and vetoes.destination_closed(directory) is None and directory.used_bytes is not None
 
 
 def _unexplained(alert: AlertRecord, directory: Directory, policy: Policy) -> list[Draft]:

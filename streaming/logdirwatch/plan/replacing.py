@@ -1,5 +1,6 @@
 """A disk that broke: replace it, format it, start the broker; or let its directory leave ``log.dirs``."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,8 +14,9 @@ from logdirwatch.plan.leaving import Leaving, leaving
 from logdirwatch.plan.lost import lost_partitions
 from logdirwatch.plan.rebuilding import nothing_fits, unplaced
 from logdirwatch.plan.repair import Repair
+from logdirwatch.plan.reserve import reserve_of
 from logdirwatch.plan.restarting import restart_effect, restart_steps
-from logdirwatch.report.units import human_bytes
+from logdirwatch.report.units import human_bytes, human_ratio
 from logdirwatch.report.words import some_of
 
 EXAMPLES = 20
@@ -31,6 +33,8 @@ def replace_disk(directory: Directory, repair: Repair, facts: Facts, policy: Pol
     broker, tools = directory.broker, policy.tools
     lost = lost_partitions(directory.place, facts)
     alone, is_running = _only_there(directory, lost, facts), facts.is_alive(broker)
+    again = _copies_again(lost, facts, policy)
+    least = _least_disk_bytes(directory, again["bytes"], policy)
     text = f"replace the disk under {directory.path} of broker {broker}"
     between = [
         note(f"On broker {broker}'s host: {text}, mount it empty and give it to Kafka's user."),
@@ -40,10 +44,11 @@ def replace_disk(directory: Directory, repair: Repair, facts: Facts, policy: Pol
         kind=ActionKind.REPLACE_DISK,
         target={"broker": broker, "log_dir": directory.path},
         reason=f"{text}, format it and restart: what is still assigned there is copied again"
-        f"{_gone_with_it(alone)}{nothing_fits(repair)}",
+        f"{_new_disk(directory, least, policy)}{_gone_with_it(alone)}{nothing_fits(repair)}",
         expected={
             **restart_effect(broker, lost, facts, status="online"),
-            "copies_again": _copies_again(lost, facts, policy),
+            "copies_again": again,
+            "new_disk": {"least_bytes": least, "was_bytes": directory.total_bytes},
             "lost_with_it": {"count": len(alone), "examples": [p.label for p in alone[:EXAMPLES]]},
             "unfinished_copies": _unfinished_copies(directory, lost, facts),
             "leave_log_dirs": leaving(directory, lost, facts, policy).as_data(),
@@ -119,6 +124,28 @@ def _copies_again(lost: Sequence[Partition], facts: Facts, policy: Policy) -> di
     total = None if None in sizes else sum(size or 0 for size in sizes)
     rate = policy.limits.replication_throttle_bytes_per_s
     return {"replicas": len(sizes), "bytes": total, "needs_ms": None if total is None else total * 1000 // rate}
+
+
+def _least_disk_bytes(directory: Directory, copied_bytes: int | None, policy: Policy) -> int | None:
+    """Return the smallest new disk that holds what is copied again, a reserve file too, within the planner's limit.
+
+    All of it counts: Kafka makes replicas anew in the directory with the fewest logs, which is the empty one (Kafka
+    4.3.1 ``LogManager.nextLogDirs``).
+    """
+    if copied_bytes is None:
+        return None
+    reserve = reserve_of(directory, policy)
+    return math.ceil((copied_bytes + (reserve[1] if reserve else 0)) / policy.limits.destination_max_ratio)
+
+
+def _new_disk(directory: Directory, least: int | None, policy: Policy) -> str:
+    """Say how large the new disk must be, loudly where the old size will not do."""
+    if least is None:
+        return "; how large the new disk must be is not known, as the size of a replica is not"
+    was = directory.total_bytes
+    more = f", more than the old one's {human_bytes(was)}" if was is not None and least > was else ""
+    limit = human_ratio(policy.limits.destination_max_ratio)
+    return f"; the new disk needs at least {human_bytes(least)}{more}, to hold that at no more than {limit}"
 
 
 def _unfinished_copies(directory: Directory, lost: Sequence[Partition], facts: Facts) -> list[str]:

@@ -14,13 +14,13 @@ from logdirwatch.plan.facts import Directory
 from logdirwatch.plan.parts import place_target, time_to_full_ms
 from logdirwatch.report.units import human_bytes
 
+RESERVE_BYTES_PER_PARTITION = 10_000
+
 
 def reserve_of(directory: Directory, policy: Policy) -> tuple[str, int] | None:
     """Return the path and size of a directory's reserve file; None where none is configured."""
-    rule = policy.limits.log_dir_rule(directory.broker, directory.path)
-    if rule.reserve_file is None or rule.reserve_bytes is None:
-        return None
-    return posixpath.join(directory.path, rule.reserve_file), rule.reserve_bytes
+    reserve = policy.limits.log_dir_rule(directory.broker, directory.path).reserve
+    return None if reserve is None else (posixpath.join(directory.path, reserve[0]), reserve[1])
 
 
 def release_drafts(directory: Directory, policy: Policy) -> list[Draft]:
@@ -56,27 +56,44 @@ def release_drafts(directory: Directory, policy: Policy) -> list[Draft]:
     ]
 
 
-def recreate_draft(directory: Directory, policy: Policy, after: str) -> Draft | None:
-    """Return how the reserve is made anew once there is room; None where none is configured any more."""
+def recreate_draft(directory: Directory, policy: Policy, after: str | None = None) -> Draft | None:
+    """Return how the reserve is made anew once there is room; None where none is configured any more.
+
+    ``after`` is the action that gave it up, where one did.
+    """
     reserve = reserve_of(directory, policy)
     if reserve is None:
         return None
     path, size = reserve
+    advised = advised_bytes(directory)
     return Draft(
         kind=ActionKind.RECREATE_RESERVE,
-        target={**place_target(directory), "after": after},
+        target={**place_target(directory), **({} if after is None else {"after": after})},
         reason=f"make the reserve file {path} on broker {directory.broker} anew: {human_bytes(size)} to give to the "
-        "next full disk",
+        f"next full disk{_too_small(directory, size, advised)}",
         expected=effect(
             needs_ms=0,
             on=[{"broker": directory.broker, "log_dir": directory.path, "bytes": -size}],
             takes_bytes=size,
+            advised_bytes=advised,
             unaccounted_bytes_before=directory.unaccounted_bytes,
         ),
         vetoes=_too_full(directory, size, policy),
         commands=tuple(on_host(policy.tools, directory.broker, _make(path, size))),
         undo={"commands": on_host(policy.tools, directory.broker, ["rm", "--", path])},
     )
+
+
+def advised_bytes(directory: Directory) -> int | None:
+    """Return the size of the reserve that is advised: about 10 KB a partition, 40 MB for 4,000 of them (KIP-928)."""
+    return None if directory.replica_count is None else directory.replica_count * RESERVE_BYTES_PER_PARTITION
+
+
+def _too_small(directory: Directory, size: int, advised: int | None) -> str:
+    if advised is None or size >= advised:
+        return ""
+    count = directory.replica_count
+    return f"; for its {count} partitions {human_bytes(advised)} are advised (plan.log_dirs, reserve_bytes)"
 
 
 def _make(path: str, size: int) -> list[str]:

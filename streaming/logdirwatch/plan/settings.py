@@ -29,6 +29,11 @@ class LogDirRule(Section):
     cluster: str = Field("*", description="Shell pattern of cluster names.")
     broker: int | None = Field(None, ge=0, description="Broker id; null: every broker.")
     log_dir: str = Field("*", description="Shell pattern of log directory paths.")
+    destination: bool = Field(
+        True,
+        description="Whether plans put replicas there; false marks a directory that is not trusted. Kafka itself does "
+        "not know of it: cordon the directory as well where that can be.",
+    )
     reserve_file: str | None = Field(
         None,
         pattern="^[^/]+$",
@@ -39,6 +44,13 @@ class LogDirRule(Section):
     growing_takes_ms: Ms | None = Field(
         None, description="How long it takes until a bigger volume can be used, waiting times of the cloud included."
     )
+
+    @property
+    def reserve(self) -> tuple[str, int] | None:
+        """The name and size of the reserve file; None where there is none."""
+        if self.reserve_file is None or self.reserve_bytes is None:
+            return None
+        return self.reserve_file, self.reserve_bytes
 
     @model_validator(mode="after")
     def _has_a_size(self) -> "LogDirRule":
@@ -66,7 +78,7 @@ class PlanSettings(Section):
     never_touch: tuple[str, ...] = Field((), description="Shell patterns of topics that no recommendation names.")
     topics: tuple[TopicRule, ...] = Field((), description="Exceptions for topics, the first that matches holds.")
     log_dirs: tuple[LogDirRule, ...] = Field(
-        (), description="Reserve files and limits of volumes, the first that matches a log directory holds."
+        (), description="Marks, reserve files, limits of volumes; the first that matches a log directory holds."
     )
     spare_unread: bool = Field(
         True, description="Whether cuts of retention stop at what a consumer group has still to read."

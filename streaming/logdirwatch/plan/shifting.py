@@ -11,6 +11,7 @@ from logdirwatch.plan.facts import Directory, Facts, Place
 from logdirwatch.plan.moves import Moves
 from logdirwatch.plan.parts import (
     HINDERING,
+    copies_at_once,
     delete_delay_ms,
     file_name,
     in_time,
@@ -55,7 +56,7 @@ def _move(source: Directory, moves: Moves, facts: Facts, policy: Policy, now_ms:
         target=place_target(source),
         reason=f"move {human_bytes(moves.moved_bytes)} in {len(moves.assignments)} replicas from {source.path} to "
         f"{destinations} of the same broker ({enough}); no other broker is touched and no data is lost"
-        + (f"; in {len(waves.groups)} waves, so that the first is free sooner" if len(waves.groups) > 1 else ""),
+        + _why_waves(source, waves, facts),
         expected=effect(
             frees_bytes=moves.moved_bytes,
             frees_by_ms=now_ms + needs,
@@ -79,7 +80,19 @@ def _move(source: Directory, moves: Moves, facts: Facts, policy: Policy, now_ms:
 
 def _waves(source: Directory, moves: Moves, facts: Facts) -> Waves:
     settles = delete_delay_ms(source.broker, facts)
-    return in_waves(moves.sizes, Pace(moves.rate, settles, source.usable_bytes or 0, source.growth_bytes_per_s))
+    at_once = copies_at_once(source.broker, facts)
+    return in_waves(
+        moves.sizes, Pace(moves.rate, settles, source.usable_bytes or 0, source.growth_bytes_per_s, at_once)
+    )
+
+
+def _why_waves(source: Directory, waves: Waves, facts: Facts) -> str:
+    if len(waves.groups) == 1:
+        return ""
+    at_once = copies_at_once(source.broker, facts)
+    return (
+        f"; in {len(waves.groups)} waves, so that the first is free sooner (the broker's threads for copies: {at_once})"
+    )
 
 
 def _commands(moves: Moves, waves: Waves, name: str, policy: Policy) -> list[str]:

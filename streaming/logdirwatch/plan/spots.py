@@ -43,7 +43,6 @@ class Spots:
         self._directories = [d for number in sorted(facts.brokers) for d in self._usable(number)]
         self._index = {directory.place: row for row, directory in enumerate(self._directories)}
         for row, directory in enumerate(self._directories):
-            # Only "any" works on a broker with a directory that is offline.
             if not facts.all_serving(directory.broker):
                 self._degraded[directory.broker].append(row)
         used = [space.used_bytes(directory.place) for directory in self._directories]
@@ -71,8 +70,13 @@ class Spots:
         """Yield the directories of a broker that may take a replica; the others are refused."""
         if vetoes.broker_not_alive(self._facts, broker) is not None:
             return
+        # Only "any" works on a broker with a directory that is offline: Kafka chooses.
+        by_kafka = not self._facts.all_serving(broker)
+        chosen_by_kafka = vetoes.marked_may_be_chosen(self._facts, broker) if by_kafka else None
         for directory in sorted(self._facts.directories_of.get(broker, ()), key=lambda found: found.path):
-            veto = vetoes.first([vetoes.destination_not_serving(directory), vetoes.destination_cordoned(directory)])
+            veto = vetoes.first(
+                [vetoes.destination_not_serving(directory), vetoes.destination_closed(directory), chosen_by_kafka]
+            )
             if veto is None:
                 yield directory
             else:

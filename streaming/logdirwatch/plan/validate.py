@@ -37,6 +37,7 @@ def _of_partition(assignment: Assignment, partition: Partition, facts: Facts) ->
     found = [vetoes.broker_not_alive(facts, broker) for broker in assignment.replicas]
     found.append(vetoes.rack_spread_lost(facts, partition.replicas, assignment.replicas))
     found.append(vetoes.partition_moving(facts, partition))
+    found += [vetoes.marked_may_be_chosen(facts, broker) for broker in _chosen_by_kafka(assignment, partition)]
     for broker, path in assignment.chosen:
         directory = facts.directories.get((broker, path))
         if directory is None:
@@ -44,10 +45,16 @@ def _of_partition(assignment: Assignment, partition: Partition, facts: Facts) ->
             found.append(Veto("log_dir_not_found", f"broker {broker} has no log directory {path}") if is_told else None)
             continue
         found.append(vetoes.destination_not_serving(directory))
-        found.append(vetoes.destination_cordoned(directory))
+        found.append(vetoes.destination_closed(directory))
         found.append(vetoes.log_dir_offline(facts, broker))
         found.append(vetoes.log_dir_unknown(facts, broker))
     yield from (veto for veto in found if veto is not None)
+
+
+def _chosen_by_kafka(assignment: Assignment, partition: Partition) -> list[int]:
+    """Return the brokers that get a new replica into whatever directory they choose."""
+    places = zip(assignment.replicas, assignment.log_dirs, strict=True)
+    return [broker for broker, path in places if path == ANY and broker not in partition.replicas]
 
 
 def _of_form(assignment: Assignment, partition: Partition) -> Iterator[Veto]:

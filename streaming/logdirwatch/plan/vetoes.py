@@ -54,6 +54,31 @@ def destination_not_serving(directory: Directory) -> Veto | None:
     return Veto("destination_not_serving", f"{directory.path} on broker {directory.broker} is {directory.status}")
 
 
+def destination_closed(directory: Directory) -> Veto | None:
+    """Refuse a directory that must take nothing: cordoned in Kafka, or marked in the configuration."""
+    return destination_cordoned(directory) or destination_marked(directory)
+
+
+def destination_marked(directory: Directory) -> Veto | None:
+    """Refuse a directory that a person marked as none to put anything into."""
+    if not directory.is_marked:
+        return None
+    where = f"{directory.path} on broker {directory.broker}"
+    return Veto("destination_marked", f"plan.log_dirs says that {where} is no destination")
+
+
+def marked_may_be_chosen(facts: Facts, broker: int) -> Veto | None:
+    """Refuse to let Kafka choose the directory where it may choose a marked one, of which it does not know."""
+    paths = [d.path for d in facts.directories_of.get(broker, ()) if d.is_serving and d.is_marked and not d.is_cordoned]
+    if not paths:
+        return None
+    return Veto(
+        "destination_marked",
+        f"Kafka itself may choose {', '.join(paths)} on broker {broker}, which plan.log_dirs says is no destination: "
+        "cordon it first",
+    )
+
+
 def destination_cordoned(directory: Directory) -> Veto | None:
     """Refuse a cordoned directory: it takes no new replica (KIP-1066; INVALID_REPLICA_ASSIGNMENT in 4.3.1)."""
     if not directory.is_cordoned:

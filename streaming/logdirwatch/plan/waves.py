@@ -1,9 +1,11 @@
 """A move in waves: what is copied at once is free at once, at the end; what is copied in turn is free in turn.
 
 All moves between the directories of a broker share one limit, so a directory that will be full before the last copy
-ends may be saved by a first wave that ends earlier.
+ends may be saved by a first wave that ends earlier. No wave has more copies than the broker runs at once, as far as
+``MOST_WAVES`` go: the rest would only wait in Kafka's own queue, their retention standing still meanwhile (KIP-113).
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -21,12 +23,16 @@ class Waves:
 
 @dataclass(frozen=True)
 class Pace:
-    """The rate of the copies, the time until deleted files are gone, and what the directory fills with meanwhile."""
+    """The rate of the copies, the time until deleted files are gone, and what the directory fills with meanwhile.
+
+    ``at_once`` is how many copies the broker runs side by side.
+    """
 
     bytes_per_s: int
     settles_ms: int
     usable_bytes: int
     growth_bytes_per_s: float | None
+    at_once: int
 
     def copy_ms(self, size_bytes: int) -> int:
         """Return how long copies of ``size_bytes`` together take, with what is written to them meanwhile."""
@@ -40,22 +46,24 @@ class Pace:
 
 
 def in_waves(sizes: Sequence[int], pace: Pace) -> Waves:
-    """Part copies of ``sizes`` into as few waves as end in time; into one when nobody knows the time, or it is enough.
+    """Part copies of ``sizes`` into as few waves as end in time; where time is enough or not known, by number alone.
 
     A wave is in time when its bytes are free before those that earlier waves freed are written full.
     """
     everything = tuple(range(len(sizes)))
     needs_ms = pace.copy_ms(sum(sizes)) + pace.settles_ms
-    full_at_ms = pace.full_at_ms(0)
+    full_at_ms, most = pace.full_at_ms(0), max(pace.at_once, math.ceil(len(sizes) / MOST_WAVES))
     if full_at_ms is None or needs_ms < full_at_ms:
-        return Waves((everything,), needs_ms, None if full_at_ms is None else True)
+        parts = tuple(everything[begin : begin + most] for begin in range(0, len(sizes), most))
+        return Waves(parts, needs_ms, None if full_at_ms is None else True)
     groups: list[tuple[int, ...]] = []
     left, elapsed_ms, freed, is_in_time = list(everything), 0, 0, True
     while left:
         budget_ms = (pace.full_at_ms(freed) or 0) - pace.settles_ms - elapsed_ms
-        group = _first_fit(left, sizes, pace, budget_ms) if len(groups) < MOST_WAVES - 1 else ()
+        group = _first_fit(left, sizes, pace, budget_ms)[:most] if len(groups) < MOST_WAVES - 1 else ()
         if not group:
-            group, is_in_time = tuple(left), pace.copy_ms(_sum(left, sizes)) < budget_ms
+            group = tuple(left if len(groups) == MOST_WAVES - 1 else left[:most])
+            is_in_time = is_in_time and pace.copy_ms(_sum(group, sizes)) < budget_ms
         groups.append(group)
         left = [number for number in left if number not in group]
         elapsed_ms += pace.copy_ms(_sum(group, sizes))

@@ -45,7 +45,9 @@ def _volume(log_dir: HostLogDir) -> Text:
     marks = [
         word for word, holds in (("root volume", log_dir.is_root_volume), ("READ-ONLY", log_dir.is_read_only)) if holds
     ]
-    return Text(", ".join([log_dir.volume or "-", *marks]), style="bold red" if log_dir.is_read_only else "")
+    marks += ["NO RESERVE FILE"] if log_dir.is_reserve_there is False else []
+    is_bad = log_dir.is_read_only or log_dir.is_reserve_there is False
+    return Text(", ".join([log_dir.volume or "-", *marks]), style="bold red" if is_bad else "")
 
 
 def _probe(log_dir: HostLogDir) -> Text:

@@ -76,4 +76,5 @@ def _of(kind: type[Any], row: Row) -> Any:
 
 
 def _told(row: Row, names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: row[name] for name in names if row[name] is not None}
+    # A table that store has not extended yet lacks the newest columns.
+    return {name: row[name] for name in names if row.get(name) is not None}

@@ -62,6 +62,7 @@ LOG_DIR_SAMPLES = Table(
         free_inodes         bigint  Host: inodes left
         probe_ms            double  Host: how long writing, syncing and reading 4 KiB took
         probe_error         string  Host: why that failed
+        is_reserve_there    boolean Host: whether the reserve file that is configured takes its space
         event               string  Event: LogDirFailure, LogDirReset, LogDirSaturated, LogDirRecovered, PartitionFailed
         cause               string  Event: cause that its sender names
         detail              string  Event: what its sender adds

@@ -88,6 +88,23 @@ class TestTables:
         ended = run("plan", "--mode", "balance-disks")
         assert "left out   broker 7 /d3: it is cordoned: it takes no new replica" in ended.out
 
+    def test_a_directory_that_the_configuration_marks_takes_nothing(self, run, lake, tmp_path):
+        lake.cluster(used=(800, 100, 50))
+        config = tmp_path / "c.yaml"
+        config.write_text(yaml.safe_dump({"plan": {"log_dirs": [{"log_dir": "/d3", "destination": False}]}}))
+        ended = run("--config", str(config), "plan", "--mode", "balance-disks", "--reassignment", "r.json")
+        assert "left out   broker 7 /d3: plan.log_dirs says that it is no destination" in ended.out
+        moves = json.loads((tmp_path / "r.json").read_text())["partitions"]
+        assert {move["log_dirs"][0] for move in moves} == {"/d2"}
+
+    def test_a_timer_learns_by_the_exit_code_whether_there_is_something_to_move(self, run, lake):
+        lake.cluster()
+        assert run("plan", "--mode", "balance-disks", "--exit-code").exit_code == 3
+        assert run("plan", "--mode", "balance-disks").exit_code == 0
+        lake.cluster("even", used=(500, 501))
+        assert run("plan", "--mode", "balance-disks", "--cluster", "even", "--exit-code").exit_code == 0
+        assert run("plan", "--mode", "balance-disks", "--cluster", "none", "--exit-code").exit_code == 2
+
     def test_several_clusters_must_be_told_apart(self, run, lake):
         lake.cluster()
         lake.cluster("o'ther", used=(500, 501))
@@ -139,6 +156,12 @@ class TestFix:
         ended = run("plan", "--mode", "fix")
         assert (ended.exit_code, ended.out) == (0, "No alert of cluster prod is open: there is nothing to fix.\n")
         assert json.loads(run("plan", "--mode", "fix", "--json").out)["alerts"] == []
+
+    def test_a_timer_learns_by_the_exit_code_whether_an_alert_is_open(self, run, lake):
+        lake.cluster()
+        assert run("plan", "--mode", "fix", "--exit-code").exit_code == 0
+        lake.alerts(filling())
+        assert run("plan", "--mode", "fix", "--exit-code").exit_code == 3
 
     def test_every_open_alert_is_answered_in_one_plan(self, run, lake, tmp_path):
         lake.cluster()

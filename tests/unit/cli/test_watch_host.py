@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -109,6 +110,18 @@ def test_without_its_section_it_says_what_it_needs(run):
     ended = run("watch-host")
     assert ended.exit_code == 2
     assert "no section host" in ended.err
+
+
+def test_a_reserve_file_that_is_configured_and_gone_is_said(run, folder, config):
+    path = Path(config())
+    rule = {"broker": 7, "log_dir": "*/d0", "reserve_file": ".spare", "reserve_bytes": 1 << 20}
+    path.write_text(yaml.safe_dump({**yaml.safe_load(path.read_text()), "plan": {"log_dirs": [rule]}}))
+    ended = run("--config", str(path), "watch-host", "--once")
+    assert "NO RESERVE FILE" in ended.out
+    told = json.loads(run("--config", str(path), "watch-host", "--once", "--json").out)
+    seen = {log_dir["path"]: log_dir.get("is_reserve_there") for log_dir in told["record"]["log_dirs"]}
+    assert seen.pop(str(folder / "d0")) is False
+    assert set(seen.values()) == {None}
 
 
 def test_json_without_once_is_wrong_use(run, config):

@@ -6,7 +6,7 @@ import pytest
 
 from logdirwatch.collect import decode
 from logdirwatch.collect.answers import Configs, Reassignment
-from logdirwatch.collect.moves import replica_moves, throttled_replicas, throttles_of
+from logdirwatch.collect.moves import copy_threads, replica_moves, throttled_replicas, throttles_of
 from logdirwatch.collect.scan import Scanner
 from logdirwatch.model.records import ReplicaMoves
 from tests.unit.collect.builders import (
@@ -26,6 +26,7 @@ from tests.unit.collect.builders import (
 FOLLOWER = "follower.replication.throttled.rate"
 LEADER = "leader.replication.throttled.rate"
 WITHIN = "replica.alter.log.dirs.io.max.bytes.per.second"
+THREADS = "num.replica.alter.log.dirs.threads"
 LISTED = "leader.replication.throttled.replicas"
 DYNAMIC, DYNAMIC_FOR_ALL, STATIC = 2, 3, 4
 
@@ -68,11 +69,33 @@ def test_moves_are_told_by_broker_and_unknown_where_they_could_not_be_asked():
     dirs = {1: [log_dir(replicas=[placement(), placement(is_future=True)])], 2: [log_dir()]}
     moves = {("t", 0): Reassignment((3,), (1,)), ("t", 1): Reassignment((3,), (1,))}
     assert replica_moves(dirs, moves, {1: {FOLLOWER: 5}, 2: None}, {1: 4}, T0) == {
-        1: ReplicaMoves(at_ms=T0, reassignments=2, copies=1, throttles={FOLLOWER: 5}, throttled_replicas=4),
+        1: ReplicaMoves(
+            at_ms=T0,
+            reassignments=2,
+            copies=1,
+            throttles={FOLLOWER: 5},
+            throttled_replicas=4,
+            copies_begun=1,
+            waiting_bytes={},
+        ),
         2: ReplicaMoves(at_ms=T0, reassignments=2, copies=0, throttles=None, throttled_replicas=0),
     }
     (unknown,) = replica_moves({1: []}, None, {}, None, T0).values()
     assert unknown == ReplicaMoves(at_ms=T0, copies=0)
+
+
+def test_copies_that_have_not_begun_are_told_apart_with_what_they_bring():
+    here = log_dir("/d1", replicas=[placement("t", number, size=100 + number) for number in range(3)])
+    coming = [placement("t", number, size, is_future=True) for number, size in ((0, 60), (1, 0), (2, 0))]
+    there = log_dir("/d2", replicas=coming)
+    (seen,) = replica_moves({1: [here, there]}, {}, {}, None, T0, {1: 2}).values()
+    assert (seen.copies, seen.copies_begun, seen.waiting_bytes, seen.copy_threads) == (3, 1, {"/d2": 203}, 2)
+
+
+@pytest.mark.parametrize(("value", "threads"), [("4", 4), (None, None), ("", None)])
+def test_the_number_of_copying_threads_is_what_is_configured_or_not_known(value, threads):
+    assert copy_threads({THREADS: value}) == threads
+    assert copy_threads(None) is None
 
 
 class Throttled(Brokers):
@@ -80,7 +103,7 @@ class Throttled(Brokers):
 
     async def broker_configs(self, address, broker, keys):
         self._fail("broker configs")
-        return Configs({str(broker): {"log.dirs": "/d1", FOLLOWER: "50"}}, {str(broker): (FOLLOWER,)})
+        return Configs({str(broker): {"log.dirs": "/d1", FOLLOWER: "50", THREADS: "3"}}, {str(broker): (FOLLOWER,)})
 
     async def topic_configs(self, address, names, keys):
         self._fail("configs")
@@ -112,6 +135,8 @@ def test_every_record_after_a_scan_tells_what_it_saw_and_when():
         return told
 
     first, second, third = asyncio.run(run())
-    assert first == ReplicaMoves(at_ms=T0, reassignments=0, copies=0, throttles={FOLLOWER: 50}, throttled_replicas=1)
+    assert first == ReplicaMoves(
+        at_ms=T0, reassignments=0, copies=0, throttles={FOLLOWER: 50}, throttled_replicas=1, copy_threads=3
+    )
     assert (second.throttles, second.reassignments, second.throttled_replicas) == (None, None, 1)
     assert (third.throttles, third.throttled_replicas, third.at_ms) == ({FOLLOWER: 50}, None, T0 + 2)

@@ -48,6 +48,26 @@ def test_another_volume_than_the_roots_is_told_apart():
     assert seen.is_root_volume is False
 
 
+class TestReserveFile:
+    def seen(self, folder, size_bytes=1 << 20):
+        rules = ProbeRules(False, RULES.reserve_of, reserve_file_of=lambda path: (".spare", size_bytes))
+        return look(str(folder), rules)
+
+    def test_one_that_takes_its_blocks_is_there(self, tmp_path):
+        with (tmp_path / ".spare").open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, 1 << 20)
+        assert self.seen(tmp_path).is_reserve_there is True
+
+    def test_one_that_is_gone_or_has_nothing_to_give_is_not(self, tmp_path):
+        assert self.seen(tmp_path).is_reserve_there is False
+        with (tmp_path / ".spare").open("wb") as sparse:
+            sparse.truncate(1 << 20)
+        assert self.seen(tmp_path).is_reserve_there is False
+
+    def test_without_a_setting_nobody_looks(self, tmp_path):
+        assert look(str(tmp_path), RULES).is_reserve_there is None
+
+
 def test_a_missing_directory_is_said_and_never_made(tmp_path):
     seen = look(str(tmp_path / "gone"), RULES)
     assert seen == HostLogDir(path=str(tmp_path / "gone"), probe_error="look: No such file or directory")

@@ -1,5 +1,6 @@
 """move_stalled and throttle_left: moves that do not arrive, and limits that nobody needs any more."""
 
+import msgspec
 import pytest
 
 from logdirwatch.detect.settings import DetectSettings
@@ -95,6 +96,45 @@ def test_a_copy_slower_than_what_is_written_names_its_limit():
     (move,) = held_up(driver).evidence["moves"].values()
     assert (move["verdict"], move["throttle"], move["is_throttled_below_writes"]) == ("too_slow", WITHIN, True)
     assert "its limit of 1.0 MiB/s is below what is written" in held_up(driver).summary
+
+
+QUEUE = {"copies": 4, "copies_begun": 1, "waiting_bytes": {"/d3": 10 * GIB}, "copy_threads": 1}
+
+
+class TestQueued:
+    """KIP-113: a move waits for a free thread."""
+
+    def test_what_waits_for_a_thread_is_not_stalled_however_long(self):
+        driver = Scans()
+        for minute in range(180):
+            driver.scan(coming(30 - minute / 10, future_gib=1 + minute / 10), coming(10, "/d3"), **QUEUE)
+        assert driver.said("move_stalled") == []
+
+    def test_its_time_begins_when_nothing_else_runs(self):
+        driver = Scans().scans(60, coming(10, "/d3"), **QUEUE)
+        driver.scans(14, coming(10, "/d3"), copies=3, copies_begun=0, waiting_bytes={"/d3": 10 * GIB})
+        assert driver.said("move_stalled") == []
+        driver.scan(coming(10, "/d3"), copies=3, copies_begun=0, waiting_bytes={"/d3": 10 * GIB})
+        assert verdicts(driver) == {"/d3": "stands_still"}
+
+    def test_beside_a_copy_that_stalls_it_is_told_as_queued(self):
+        driver = Scans().scans(17, coming(30, future_gib=1), coming(10, "/d3"), **QUEUE)
+        assert verdicts(driver) == {"/d2": "stands_still", "/d3": "queued"}
+        told = held_up(driver)
+        assert "/d3: 10.0 GiB still to come, queued until one of the broker's other copies ends" in told.summary
+        waits = ("copies_begun", "copy_threads", "is_copy_threads_default")
+        assert [told.evidence[key] for key in waits] == [1, 1, False]
+        default = Scans().scans(17, coming(30, future_gib=1), coming(10, "/d3"), **{**QUEUE, "copy_threads": None})
+        assert [held_up(default).evidence[key] for key in waits] == [1, 2, True]
+
+    def test_what_comes_from_other_brokers_does_not_wait_for_a_thread(self):
+        driver = Scans().scans(17, coming(30, future_gib=1), coming(11, "/d3"), **QUEUE)
+        assert verdicts(driver) == {"/d2": "stands_still", "/d3": "stands_still"}
+
+    def test_a_record_of_before_has_no_queue(self):
+        assert msgspec.json.decode(b'{"at_ms":1,"copies":2}', type=ReplicaMoves).waiting_bytes is None
+        driver = Scans().scans(17, coming(30, future_gib=1), coming(10, "/d3"), copies=4)
+        assert verdicts(driver) == {"/d2": "stands_still", "/d3": "stands_still"}
 
 
 def test_a_limit_is_named_where_it_is_known_and_blamed_only_where_that_is_seen():

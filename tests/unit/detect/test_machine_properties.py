@@ -37,6 +37,7 @@ looks = st.builds(
     free_inodes=st.sampled_from([1, 90]),
     volume=st.sampled_from([None, "dev 8:1", "dev 8:2"]),
     is_root_volume=st.booleans(),
+    is_reserve_there=st.sampled_from([None, False, True]),
 ).map(lambda seen: ("host", seen))
 plans = st.sampled_from([0, 3 * POLL_MS, 10 * POLL_MS]).map(lambda for_ms: ("decision", for_ms))
 steps = st.one_of(polls, polls, happenings, looks, plans)

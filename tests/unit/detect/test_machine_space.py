@@ -178,6 +178,51 @@ def test_a_directory_that_is_suddenly_on_the_root_volume_is_critical_until_it_is
     assert driver.said("log_dir_changed")[-1] == ("log_dir_changed", "resolved", "recovered")
 
 
+class TestReserveFile:
+    @staticmethod
+    def look(driver, is_there):
+        return driver.host(host_dir(volume="dev 8:17", is_reserve_there=is_there))
+
+    def test_one_that_is_gone_is_a_warning_until_it_is_back(self):
+        driver = Driver().polls(0.3)
+        self.look(driver, True)
+        assert driver.said() == []
+        self.look(driver, False)
+        assert driver.said() == [("log_dir_changed", "firing", "warning")]
+        assert driver.open_alerts()[0].evidence["why"] == "reserve"
+        assert "has no reserve file of the configured size" in driver.open_alerts()[0].summary
+        driver.at_ms += 48 * HOUR_MS
+        driver.polls(0.3)
+        assert driver.open_alerts(), "nothing is better by waiting"
+        self.look(driver, True)
+        assert driver.said()[-1] == ("log_dir_changed", "resolved", "recovered")
+
+    def test_while_the_directory_fills_it_is_given_up_on_purpose_and_told_afterwards(self):
+        driver = Driver().polls(0.8, 0.8)
+        self.look(driver, False)
+        assert driver.said("log_dir_changed") == []
+        driver.polls(0.3, 0.3)
+        self.look(driver, False)
+        assert driver.said("log_dir_changed") == [("log_dir_changed", "firing", "warning")]
+
+    def test_what_is_configured_no_more_ends_a_day_later(self):
+        driver = Driver().polls(0.3)
+        self.look(driver, False)
+        self.look(driver, None)
+        assert driver.open_alerts(), "a look that tells nothing proves nothing"
+        driver.at_ms += 25 * HOUR_MS
+        self.look(driver, None)
+        assert driver.said()[-1] == ("log_dir_changed", "resolved", "nobody looks for it any more")
+
+    def test_a_lost_mount_is_told_before_it(self):
+        driver = Driver().polls(0.3)
+        driver.host(host_dir(volume="dev 8:17", is_root_volume=False, is_reserve_there=True))
+        driver.host(host_dir(volume="dev 8:17", is_root_volume=False, is_reserve_there=False))
+        driver.host(host_dir(volume="dev 8:1", is_root_volume=True, is_reserve_there=False))
+        assert driver.said("log_dir_changed")[-1] == ("log_dir_changed", "firing", "critical")
+        assert driver.open_alerts()[0].evidence["why"] == "root_volume"
+
+
 def test_a_directory_that_always_lay_on_the_root_volume_is_no_news():
     driver = Driver().polls(0.3)
     for _ in range(2):

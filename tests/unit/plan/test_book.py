@@ -75,6 +75,15 @@ def test_an_alert_is_answered_once():
     assert told.revise() == []
 
 
+def test_what_the_configuration_marks_is_no_destination_of_what_is_published():
+    told = Told()
+    told.take(alert())
+    marked = policy(log_dirs=[{"broker": 3, "destination": False}])
+    published = told.book.revise(told.facts, lambda _: marked, NOW_MS)
+    (replace_disk,) = [action for action in published if action.kind == "replace_disk"]
+    assert "plan.log_dirs says that /d1 on broker 3 is no destination" in replace_disk.reason
+
+
 def test_a_restart_says_nothing_again():
     told = Told()
     told.take(alert())

@@ -110,6 +110,12 @@ class TestReassignment:
         (reason,) = against(planned(ActionKind.REASSIGN), *FAILED, directory(3, used=840 * MIB))
         assert "would fill /d1 on broker 3" in reason
 
+    def test_a_destination_that_was_marked_meanwhile(self):
+        rules = [{"broker": 3, "destination": False}]
+        found = facts(*FAILED)
+        (reason,) = reasons_against(planned(ActionKind.REASSIGN), found, QUORUM, policy(log_dirs=rules), NOW_MS)
+        assert "/d1 on broker 3 is no destination" in reason
+
     def test_replicas_that_somebody_else_moved(self):
         (reason,) = against(planned(ActionKind.REASSIGN), *FAILED, still(topic("t", (2, 3))), directory(1, "/d2"))
         assert reason == "the replicas of t-0 are no longer those that it was planned for"

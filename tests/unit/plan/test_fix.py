@@ -103,6 +103,20 @@ def test_history_is_cut_only_as_far_as_moves_do_not_suffice():
     assert cut.remedies[0].missing_bytes == 0
 
 
+def test_what_the_configuration_marks_takes_nothing_and_the_plan_says_so():
+    parts = [
+        directory(1, "/d1", 800 * MIB),
+        directory(1, "/d2", 100 * MIB),
+        topic("a", (1,), configs={"cleanup.policy": "compact"}),
+        *placed(1, "/d1", "a", 150),
+    ]
+    assert moved(planned([filling("/d1")], *parts)) == ["a-0 1/d2"]
+    plan = planned([filling("/d1")], *parts, log_dirs=[{"log_dir": "/d2", "destination": False}])
+    assert moved(plan) == []
+    grow = next(action for action in plan.actions if action.kind is ActionKind.EXPAND_DISK)
+    assert "plan.log_dirs says that /d2 on broker 1 is no destination" in grow.reason
+
+
 def test_what_one_alert_cuts_is_not_moved_for_another_and_helps_it_too():
     """Nothing can be moved on broker 1, so t is cut: on broker 2, too, which needs no move any more."""
     parts = [

@@ -1,16 +1,20 @@
 """What follows an action that was carried out: the way back once the danger is over, and limits that stayed behind."""
 
 import msgspec
+import pytest
 from msgspec.structs import replace as changed
 
 from logdirwatch.model import topics
-from logdirwatch.model.vocabulary import ActionKind, AlertStatus, Decision, LogDirStatus
+from logdirwatch.model.vocabulary import ActionKind, AlertStatus, Decision, LogDirStatus, Rule
 from logdirwatch.plan.book import Book
+from logdirwatch.plan.recommend import recommend
+from logdirwatch.plan.reserve import recreate_draft
 from logdirwatch.plan.settings import LogDirRule, TopicRule
 from logdirwatch.plan.versions import CORDON
 from tests.unit.plan.builders import (
     MIB,
     NOW_MS,
+    alert,
     broker,
     decision,
     directory,
@@ -20,6 +24,7 @@ from tests.unit.plan.builders import (
     space_alert,
     topic,
 )
+from tests.unit.plan.failures import kinds
 
 MINUTE = 60_000
 RESERVED = {"log_dirs": (LogDirRule(reserve_file="reserve", reserve_bytes=40 * MIB),)}
@@ -251,6 +256,25 @@ class TestCordon:
         story = Story(*self.parts(cordoned=True), metadata_version=CORDON)
         story.resolve()
         assert "uncordon_log_dir" not in dict(story.look(*self.parts(cordoned=True, used=400 * MIB), after=4))
+
+
+def test_a_reserve_that_is_gone_without_an_action_is_made_anew():
+    gone = alert(Rule.LOG_DIR_CHANGED, to="online", cause=None, evidence={"why": "reserve"})
+    (action,) = recommend(gone, facts(directory(1, replica_count=100)), policy(**RESERVED), NOW_MS)
+    assert action.kind is ActionKind.RECREATE_RESERVE
+    assert action.target == {"broker": 1, "log_dir": "/d1"}
+    assert action.commands == ["# On broker 1's host: fallocate -l 41943040 -- /d1/reserve"]
+    other = alert(Rule.LOG_DIR_CHANGED, to="online", cause=None, evidence={"why": "capacity"})
+    assert kinds(recommend(other, facts(directory(1)), policy(**RESERVED), NOW_MS)) == ["investigate"]
+    assert kinds(recommend(gone, facts(directory(1)), policy(), NOW_MS)) == ["investigate"]
+
+
+@pytest.mark.parametrize(("partitions", "advised"), [(4_000, 40_000_000), (8_000, 80_000_000), (None, None)])
+def test_the_size_of_a_reserve_is_advised_by_partitions(partitions, advised):
+    """KIP-928: about 10 KB a partition, 40 MB for 4,000."""
+    draft = recreate_draft(directory(1, replica_count=partitions), policy(**RESERVED), "x")
+    assert draft.expected["advised_bytes"] == advised
+    assert ("for its 8000 partitions 76.3 MiB are advised" in draft.reason) is (partitions == 8_000)
 
 
 class TestReserve:

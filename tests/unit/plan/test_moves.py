@@ -113,6 +113,7 @@ def test_a_throttle_below_the_growth_never_ends():
     ("other", "veto"),
     [
         (directory(1, "/d2", 10 * MIB, is_cordoned=True), "destination_cordoned"),
+        (directory(1, "/d2", 10 * MIB, is_marked=True), "destination_marked"),
         (directory(1, "/d2", 850 * MIB), "same_volume"),
         (directory(1, "/d2", 840 * MIB), "destination_would_overflow"),
         (directory(1, "/d2", used=None), "destination_space_unknown"),

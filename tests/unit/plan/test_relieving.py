@@ -4,7 +4,19 @@ from logdirwatch.model.vocabulary import ActionKind, LogDirStatus, Rule
 from logdirwatch.plan.assignment import from_json
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.settings import LogDirRule
-from tests.unit.plan.builders import MIB, NOW_MS, alert, directory, facts, offline, policy, replica, space_alert, topic
+from tests.unit.plan.builders import (
+    MIB,
+    NOW_MS,
+    alert,
+    broker,
+    directory,
+    facts,
+    offline,
+    policy,
+    replica,
+    space_alert,
+    topic,
+)
 
 UNEQUAL = alert(Rule.LOG_DIR_IMBALANCE, log_dir=None, to=None, cause=None)
 UNEXPLAINED = alert(Rule.UNACCOUNTED_BYTES, to="online", cause=None)
@@ -31,6 +43,14 @@ class TestImbalance:
         # The mean is 300 MiB.
         assert {a.label: a.directory_of(1) for a in from_json(action.reassignment)} == {"t-0": "/d2", "t-1": "/d3"}
 
+    def test_a_wave_has_no_more_copies_than_the_broker_has_threads(self):
+        one = broker(1, **{"num.replica.alter.log.dirs.threads": "1"})
+        (action,) = recommended(UNEQUAL, one, *PARTS)
+        assert action.expected["waves"] == 2
+        assert "in 2 waves, so that the first is free sooner (the broker's threads for copies: 1)" in action.reason
+        (action,) = recommended(UNEQUAL, *PARTS)
+        assert action.expected["waves"] == 1, "Kafka's default is a thread for each of its three directories"
+
     def test_it_yields_to_a_directory_that_fills(self):
         filling = directory(1, "/d1", 600 * MIB, status=LogDirStatus.FILLING)
         (action,) = recommended(UNEQUAL, filling, *PARTS[1:])
@@ -43,9 +63,9 @@ class TestImbalance:
         assert look.kind is ActionKind.INVESTIGATE
 
     def test_what_is_cordoned_or_not_known_is_no_part_of_the_mean(self):
-        parts = [*PARTS, directory(1, "/d4", 0, is_cordoned=True)]
-        (action,) = recommended(UNEQUAL, *parts)
-        assert action.expected["frees_bytes"] == 310 * MIB
+        for closed in ({"is_cordoned": True}, {"is_marked": True}):
+            (action,) = recommended(UNEQUAL, *PARTS, directory(1, "/d4", 0, **closed))
+            assert action.expected["frees_bytes"] == 310 * MIB
 
     def test_a_broker_that_nobody_knows_is_looked_at(self):
         (action,) = recommended(alert(Rule.LOG_DIR_IMBALANCE, number=9, log_dir=None), *PARTS)

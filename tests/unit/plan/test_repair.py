@@ -129,6 +129,24 @@ def test_a_cordoned_directory_is_no_destination():
     assert why(plan_repair((1, "/d1"), found, policy())) == {"t-0": "nothing_fits"}
 
 
+def test_a_marked_directory_is_no_destination_and_another_of_its_broker_is():
+    parts = [offline(1), directory(2), topic("t", (1, 2)), replica(1, "/d1", "t")]
+    marked, other = directory(3, is_marked=True), directory(3, "/d2", 50 * MIB)
+    (refused,) = plan_repair((1, "/d1"), facts(*parts, marked), policy()).unplaced
+    assert "plan.log_dirs says that /d1 on broker 3 is no destination" in refused.veto.reason
+    repair = plan_repair((1, "/d1"), facts(*parts, marked, other), policy())
+    assert repair.assignments[0].directory_of(3) == "/d2"
+
+
+def test_a_degraded_broker_chooses_itself_so_it_takes_nothing_while_it_may_choose_a_marked_directory():
+    parts = [offline(1), directory(2), offline(3, "/d1"), topic("t", (1, 2)), replica(1, "/d1", "t")]
+    marked, other = directory(3, "/d2", 50 * MIB, is_marked=True), directory(3, "/d3", 60 * MIB)
+    (refused,) = plan_repair((1, "/d1"), facts(*parts, marked, other), policy()).unplaced
+    assert "Kafka itself may choose /d2 on broker 3" in refused.veto.reason
+    cordoned = replace(marked, is_cordoned=True)
+    assert placed(plan_repair((1, "/d1"), facts(*parts, cordoned, other), policy())) == {"t-0": (3, 2)}
+
+
 def test_on_a_degraded_broker_only_any_is_asked_for():
     found = facts(
         offline(1),

@@ -1,5 +1,8 @@
 """What a restart brings back, replacing a disk, doing without it: KIP-18's list, KIP-112's advice, who leads when."""
 
+import math
+from dataclasses import replace
+
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, Cause
@@ -90,6 +93,25 @@ class TestReplacing:
             "needs_ms": expected * 1000 // 50_000_000,
         }
 
+    def test_the_smallest_new_disk_that_holds_it_is_told_with_the_planners_limit(self):
+        action = of_kind(recommended(*TWO_DISKS), ActionKind.REPLACE_DISK)
+        least = math.ceil(200 * MIB / 0.85)
+        assert action.expected["new_disk"] == {"least_bytes": least, "was_bytes": 1000 * MIB}
+        assert "needs at least 235.3 MiB, to hold that at no more than 85.0 %" in action.reason
+
+    def test_what_the_old_size_does_not_hold_is_said_and_a_reserve_file_counts(self):
+        large = [*TWO_DISKS, topic("large", (1, 2)), replica(1, "/d1", "large", 0, 600 * MIB)]
+        rules = [{"reserve_file": ".reserve", "reserve_bytes": 100 * MIB}]
+        action = of_kind(recommended(*large, log_dirs=rules), ActionKind.REPLACE_DISK)
+        assert action.expected["new_disk"]["least_bytes"] == math.ceil(900 * MIB / 0.85)
+        assert "more than the old one's 1000 MiB" in action.reason
+
+    def test_of_what_nobody_measured_no_size_is_made_up(self):
+        unmeasured = [topic("dark", (1, 2)), replica(1, "/d1", "dark", 0, None)]
+        action = of_kind(recommended(*TWO_DISKS, *unmeasured), ActionKind.REPLACE_DISK)
+        assert action.expected["new_disk"]["least_bytes"] is None
+        assert "how large the new disk must be is not known" in action.reason
+
     def test_what_only_this_disk_holds_is_named_as_lost(self):
         action = of_kind(
             recommended(*TWO_DISKS, topic("only", (1,)), replica(1, "/d1", "only")), ActionKind.REPLACE_DISK
@@ -156,6 +178,12 @@ class TestLeavingLogDirs:
     def test_cordoned_directories_take_nothing(self):
         cordoned = [TWO_DISKS[0], directory(1, "/d2", 50 * MIB, is_metadata_dir=False, is_cordoned=True)]
         assert self.judged(*cordoned, *TWO_DISKS[2:]).veto.name == "no_directory"
+
+    def test_not_where_kafka_would_choose_a_marked_one(self):
+        marked = directory(1, "/d3", 50 * MIB, is_metadata_dir=False, is_marked=True)
+        assert self.judged(*TWO_DISKS, marked).veto.name == "destination_marked"
+        closed = replace(marked, is_cordoned=True)
+        assert self.judged(*TWO_DISKS, closed).fits
 
     def test_it_is_a_way_of_its_own_where_no_other_broker_can_take_the_replicas(self):
         actions = recommended(*TWO_DISKS)

@@ -57,6 +57,7 @@ def test_a_partition_is_named_once():
     ("place", "found"),
     [
         (directory(1, "/d2", 20 * MIB, is_cordoned=True), "destination_cordoned"),
+        (directory(1, "/d2", 20 * MIB, is_marked=True), "destination_marked"),
         (directory(1, "/d2", 20 * MIB, status=LogDirStatus.UNKNOWN), "destination_not_serving"),
         (directory(1, "/d2", 840 * MIB), "destination_would_overflow"),
         (directory(1, "/d2", None), "destination_space_unknown"),
@@ -64,6 +65,14 @@ def test_a_partition_is_named_once():
 )
 def test_a_destination_that_cannot_take_it_is_named(place, found):
     assert found in names(INSIDE, extra=[place])
+
+
+def test_kafka_may_not_choose_where_it_may_choose_a_marked_directory():
+    marked = directory(3, "/d2", 20 * MIB, is_marked=True)
+    assert names(Assignment("t", 0, (3, 2), ("any", "any")), extra=[marked]) == ["destination_marked"]
+    assert names(GOOD, extra=[marked]) == []
+    # A replica that is there already stays where it is.
+    assert names(Assignment("t", 0, (2, 1), ("any", "any")), extra=[directory(1, "/d3", is_marked=True)]) == []
 
 
 def test_inside_a_broker_with_an_offline_directory_nothing_moves():

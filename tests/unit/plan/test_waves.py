@@ -8,8 +8,8 @@ from logdirwatch.plan.waves import MOST_WAVES, Pace, in_waves
 MINUTE_MS = 60_000
 
 
-def pace(usable, growth, *, rate=10, settles=0):
-    return Pace(rate, settles, usable, growth)
+def pace(usable, growth, *, rate=10, settles=0, at_once=100):
+    return Pace(rate, settles, usable, growth, at_once)
 
 
 def test_with_time_enough_there_is_one_wave():
@@ -29,6 +29,20 @@ def test_what_can_end_in_time_is_copied_first():
     waves = in_waves([600, 600], pace(100, 1.0))
     assert waves.groups == ((0,), (1,))
     assert waves.is_in_time is True
+
+
+def test_a_wave_has_no_more_copies_than_the_broker_runs_at_once():
+    assert in_waves([100] * 5, pace(100_000, 1.0, at_once=2)).groups == ((0, 1), (2, 3), (4,))
+    assert in_waves([100] * 5, pace(100, None, at_once=2)).groups == ((0, 1), (2, 3), (4,))
+    hurried = in_waves([100] * 5, pace(45, 1.0, at_once=2))
+    assert [len(group) for group in hurried.groups] == [2, 2, 1]
+    hopeless = in_waves([2000] * 5, pace(100, 1.0, at_once=2))
+    assert [len(group) for group in hopeless.groups] == [2, 2, 1]
+    assert not hopeless.is_in_time
+
+
+def test_more_waves_than_anybody_would_follow_are_not_made_of_it():
+    assert [len(group) for group in in_waves([1] * 30, pace(100_000, 1.0, at_once=1)).groups] == [5] * MOST_WAVES
 
 
 def test_a_replica_too_large_for_the_first_wave_waits_for_a_smaller_one():

@@ -14,6 +14,7 @@ from logdirwatch.plan.balance.summary import About
 from logdirwatch.plan.balance.task import Mode
 from logdirwatch.plan.draft import Policy, Veto
 from logdirwatch.plan.facts import Directory, Facts, Partition, Place, Replica
+from logdirwatch.plan.parts import copies_at_once
 from logdirwatch.plan.recommend import too_old
 from logdirwatch.plan.space import in_flight_bytes
 from logdirwatch.report.units import human_ms
@@ -126,6 +127,7 @@ def _model(facts: Facts, chosen: list[_Chosen], out: list[LeftOut]) -> ClusterMo
         other_bytes=_numbers(_others(facts, directories, held)),
         is_closed=_flags(is_out(directory.place, out) for directory in directories),
         is_held=_flags(one.veto is not None for _, one, _ in rows),
+        copies_at_once=_numbers(copies_at_once(broker, facts) for broker in broker_ids),
     )
 
 

@@ -50,6 +50,8 @@ class ClusterModel:
     """By directory: whether it takes no part, so that nothing is put there; None: all take part."""
     is_held: Flags | None = None
     """By replica: whether it must stay where it is; None: none must."""
+    copies_at_once: Numbers | None = None
+    """By broker: how many copies between its directories it runs side by side; None: nobody knows."""
 
     @cached_property
     def is_open(self) -> Flags:

@@ -1,7 +1,8 @@
 """The order of a plan: waves whose copies run together, none of which overfills a directory at any moment.
 
-In a wave every copy is written before anything is deleted. A wave begins when the files that the one before left behind
-are deleted (``file.delete.delay.ms``).
+In a wave every copy is written before anything is deleted, and no broker has more copies between its directories than
+it runs at once: the others would wait in Kafka's queue, their retention standing still (KIP-113). A wave begins when
+the files that the one before left behind are deleted (``file.delete.delay.ms``).
 """
 
 from collections import Counter, defaultdict
@@ -41,6 +42,8 @@ class _Waiting(NamedTuple):
     move: Move
     brokers: set[int]
     takes_s: float
+    within: int | None
+    """The broker whose threads copy it, where it stays on its broker."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,9 @@ class _Scheduler:
     def __init__(self, board: Board, limits: PlanSettings) -> None:
         self._board, self._limits = board, limits
         self._used: list[int] = board.model.used_bytes.tolist()
+        model = board.model
+        unknown = [len(board.sizes)] * len(model.broker_ids)
+        self._at_once: list[int] = unknown if model.copies_at_once is None else model.copies_at_once.tolist()
 
     def run(self, moves: Sequence[Move], *, in_order: bool) -> tuple[list[Wave], list[Move]]:
         found: list[Wave] = []
@@ -113,7 +119,9 @@ class _Scheduler:
 
     def _waiting(self, move: Move) -> _Waiting:
         model = self._board.model
-        return _Waiting(move, copying_brokers(model, move), move.size_bytes / rate(model, move, self._limits))
+        brokers = copying_brokers(model, move)
+        within = next(iter(brokers)) if is_within_broker(model, move) else None
+        return _Waiting(move, brokers, move.size_bytes / rate(model, move, self._limits), within)
 
     def _choose(self, waiting: list[_Waiting], *, in_order: bool) -> tuple[list[Move], list[_Waiting]]:
         """Return the moves of the next wave, and those that wait on."""
@@ -122,15 +130,18 @@ class _Scheduler:
         used, limits = self._used.copy(), self._board.limits
         copying_s: defaultdict[int, float] = defaultdict(float)
         touching: Counter[int] = Counter()
+        copies: Counter[int] = Counter()
         for at, entry in enumerate(waiting):
-            move, brokers, takes_s = entry
+            move, brokers, takes_s, within = entry
             is_free = all(not copying_s[broker] or copying_s[broker] + takes_s <= WAVE_S for broker in brokers)
             is_free &= touching[move.source] < DIRECTORY_MOVES and touching[move.target] < DIRECTORY_MOVES
+            is_free &= within is None or copies[within] < self._at_once[within]
             if is_free and used[move.target] + move.size_bytes <= limits[move.target]:
                 used[move.target] += move.size_bytes
                 for broker in brokers:
                     copying_s[broker] += takes_s
                 touching.update((move.source, move.target))
+                copies.update(() if within is None else (within,))
                 chosen.append(move)
             elif in_order and chosen:
                 return chosen, [*left, *waiting[at:]]

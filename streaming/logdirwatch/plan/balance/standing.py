@@ -109,10 +109,11 @@ def _directories_out(
     for directory in sorted(facts.directories_of.get(broker, ()), key=lambda d: d.path):
         if directory.place == emptied:
             continue
-        cordoned = vetoes.destination_cordoned(directory)
         twins = sharing[directory.place]
-        if cordoned is not None:
+        if directory.is_cordoned:
             reason: str | None = "it is cordoned: it takes no new replica"
+        elif directory.is_marked:
+            reason = "plan.log_dirs says that it is no destination"
         elif emptied in twins:
             reason = "it lies on the volume that is to be emptied"
         elif min(twins) != directory.place:

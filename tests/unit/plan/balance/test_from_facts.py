@@ -86,12 +86,13 @@ def test_a_partition_keeps_its_order_its_leader_and_its_racks():
     ("third", "reason"),
     [
         (directory(1, "/d3", 0, is_cordoned=True), "it is cordoned"),
+        (directory(1, "/d3", 0, is_marked=True), "plan.log_dirs says that it is no destination"),
         (directory(1, "/d3", 0, sample_at_ms=NOW_MS - 3_600_000), "the numbers of /d3 are 1 h old"),
         (directory(1, "/d3", 0, sample_at_ms=None), "nobody knows how old"),
         (builders.directory(1, "/d3", None, sample_at_ms=NOW_MS), "the free space of /d3 is not known"),
         (directory(1, "/d3", 110), "it looks like one volume with /d2"),
     ],
-    ids=["cordoned", "old", "of unknown age", "of unknown space", "on a volume twice"],
+    ids=["cordoned", "marked", "old", "of unknown age", "of unknown space", "on a volume twice"],
 )
 def test_nothing_is_planned_onto_a_directory_that_may_not_or_of_which_nobody_knows(third, reason):
     found = seen(*ONE_BROKER, third)
@@ -215,8 +216,15 @@ def test_where_no_directory_takes_part_there_is_no_plan():
         seen(directory(1, "/d1", 600, is_cordoned=True))
 
 
+def test_a_broker_copies_as_many_at_once_as_it_has_threads_by_default_one_a_directory():
+    evacuated = seen(*ONE_BROKER, mode="evacuate:1:/d1")
+    waves = steps(planned(evacuated, "evacuate:1:/d1"))["waves"]
+    assert [len(wave["moves"]) for wave in waves] == [2, 2]
+
+
 def test_a_wave_for_a_real_cluster_has_commands_that_set_and_clear_its_throttles():
-    plan = planned(seen(*ONE_BROKER, mode="evacuate:1:/d1"), "evacuate:1:/d1")
+    threads = broker(1, **{"num.replica.alter.log.dirs.threads": "4"})
+    plan = planned(seen(threads, *ONE_BROKER, mode="evacuate:1:/d1"), "evacuate:1:/d1")
     (wave,) = steps(plan, policy().tools)["waves"]
     write, execute, wait, verify = wave["commands"]
     assert '"log_dirs":["/d2"]' in write

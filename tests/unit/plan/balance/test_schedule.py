@@ -1,5 +1,9 @@
 """The order of the moves, and what is written for Kafka's tool and for people."""
 
+from dataclasses import replace
+
+import numpy as np
+
 from logdirwatch.plan.balance.board import Board
 from logdirwatch.plan.balance.schedule import WAVE_S, schedule
 from logdirwatch.plan.balance.summary import summarise
@@ -52,6 +56,16 @@ def test_where_haste_ends_in_a_jam_the_order_of_the_plan_is_kept():
     waves, given_up = schedule(board_with(model, (r, 2), (q, 1), (t, 0), (s, 1)), PlanSettings())
     assert replicas(waves) == [[r], [q], [t], [s]]
     assert given_up == []
+
+
+def test_a_wave_has_no_more_copies_within_a_broker_than_it_runs_at_once():
+    two = cluster(at(1, "/a", t0=10, t1=10, t2=10), at(1, "/b"), at(2, "/a", u0=10, u1=10), at(2, "/b"))
+    moves = [(0, 1), (1, 1), (2, 1), (3, 3), (4, 3)]
+    limited = replace(two, copies_at_once=np.array([2, 1]))
+    assert replicas(schedule(board_with(limited, *moves), PlanSettings())[0]) == [[0, 1, 3], [2, 4]]
+    assert replicas(schedule(board_with(two, *moves), PlanSettings())[0]) == [[0, 1, 2, 3, 4]]
+    between = [(0, 2), (1, 2), (2, 3), (3, 0), (4, 1)]
+    assert replicas(schedule(board_with(limited, *between), PlanSettings())[0]) == [[0, 1, 2, 3, 4]]
 
 
 def test_a_wave_takes_no_broker_longer_than_an_hour_but_for_a_single_replica():

@@ -1,0 +1,45 @@
+"""What makes a directory grow, by cleanup policy: compacted topics are rarely the cause of a full disk (KIP-928)."""
+
+from collections import defaultdict
+from typing import Any
+
+from logdirwatch.plan.facts import Directory, Facts, Topic
+from logdirwatch.report.units import human_bytes
+
+DELETE, COMPACT, BOTH, UNKNOWN = "delete", "compact", "compact,delete", "unknown"
+
+
+def growth_by_policy(directory: Directory, facts: Facts) -> dict[str, Any] | None:
+    """Return the bytes per second by which replicas of each cleanup policy grow; None where nobody knows any.
+
+    What shrank between two inventories keeps the rate that it had, so no share is negative.
+    """
+    here = facts.replicas_in(directory.place)
+    known = [(replica, rate) for replica in here if (rate := facts.growth_of(replica)) is not None]
+    if not known:
+        return None
+    rates: defaultdict[str, float] = defaultdict(float)
+    for replica, rate in known:
+        rates[policy_of(facts.topics.get(replica.topic))] += max(0.0, rate)
+    return {"bytes_per_s": dict(rates), "replicas": len(here), "replicas_known": len(known)}
+
+
+def policy_of(topic: Topic | None) -> str:
+    """Return a topic's cleanup policy, its parts in one order."""
+    value = None if topic is None else topic.configs.get("cleanup.policy")
+    parts = {part.strip() for part in (value or "").split(",")} - {""}
+    known = {frozenset({DELETE}): DELETE, frozenset({COMPACT}): COMPACT, frozenset({DELETE, COMPACT}): BOTH}
+    return known.get(frozenset(parts), UNKNOWN)
+
+
+def told(growth: dict[str, Any] | None) -> str:
+    """Say which policy's topics grow most; nothing where nobody knows, or nothing grows."""
+    rates = {} if growth is None else growth["bytes_per_s"]
+    total = sum(rates.values())
+    if growth is None or total <= 0:
+        return ""
+    policy, rate = max(rates.items(), key=lambda item: (item[1], item[0]))
+    what = "topics of unknown cleanup policy" if policy == UNKNOWN else f"{policy} topics"
+    known, of = growth["replicas_known"], growth["replicas"]
+    part = "" if known == of else f", as far as it is known ({known} of {of} replicas)"
+    return f"; {rate / total:.0%} of its growth of {human_bytes(total)}/s is in {what}{part}"

@@ -1,0 +1,16 @@
+"""Directories that the configuration keeps plans out of: a person's mark, where Kafka itself has none (KIP-112)."""
+
+from dataclasses import replace
+
+from logdirwatch.plan.facts import Facts
+from logdirwatch.plan.settings import PlanSettings
+
+
+def with_marks(facts: Facts, limits: PlanSettings) -> Facts:
+    """Return the facts with the directories marked of which ``plan.log_dirs`` says that they are no destination."""
+    marked = {
+        place: replace(directory, is_marked=True)
+        for place, directory in facts.directories.items()
+        if not limits.log_dir_rule(*place).destination
+    }
+    return replace(facts, directories={**facts.directories, **marked}) if marked else facts
