@@ -234,6 +234,9 @@ REPLICATION_THROTTLES = (LEADER_THROTTLE, FOLLOWER_THROTTLE)
 THROTTLED_REPLICAS = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
 """A topic's lists of the replicas that the limits between brokers hold for."""
 
+CLEANER_DEAD = "cleaner_dead"
+"""What log_dir_suspect holds against a broker of which no disk is in doubt."""
+
 SCRAPE_AGE_MS = "scrape_age_ms"
 """The metric that tells how old the values of a broker's exporter are in a record."""
 

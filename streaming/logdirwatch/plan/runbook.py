@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.model.vocabulary import ActionKind, Rule
+from logdirwatch.model.vocabulary import CLEANER_DEAD, ActionKind, Rule
 from logdirwatch.plan.commands import LOG_DIRS, QUORUM, REASSIGN, TOPICS, Tools, note
 from logdirwatch.plan.draft import Draft, Policy, effect
 
@@ -34,6 +34,8 @@ def investigate(alert: AlertRecord, policy: Policy, why: str | None = None) -> D
 def _runbook(alert: AlertRecord) -> Runbook:
     if alert.rule is Rule.BROKER_OFFLINE and alert.broker is None:
         return ROLLING_RESTART
+    if alert.rule is Rule.LOG_DIR_SUSPECT and alert.evidence.get("why") == [CLEANER_DEAD]:
+        return CLEANER
     return PLANNED if alert.evidence.get("maintenance") else RUNBOOKS[alert.rule]
 
 
@@ -77,6 +79,11 @@ _UNDER_REPLICATED = _topics("--under-replicated-partitions")
 ROLLING_RESTART = Runbook(
     "brokers are restarted one after the other: before the next one, wait until no partition is under-replicated",
     (_UNDER_REPLICATED, _UNDER_MIN_ISR),
+)
+CLEANER = Runbook(
+    "find out in log-cleaner.log why the thread died; then change log.cleaner.threads of this broker, by kafka-configs "
+    "and without a restart: all of its threads are started anew",
+    (_log_dirs,),
 )
 PLANNED = Runbook(
     "the broker is away as planned; when it is back: logdirwatch maintenance end; restart no other broker meanwhile",

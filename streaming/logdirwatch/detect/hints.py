@@ -1,0 +1,23 @@
+"""Parts of the sentences of alerts: what else is known that tells what to do next."""
+
+from collections.abc import Iterator
+
+from logdirwatch.detect.memory import BrokerMemory, LogDirMemory
+from logdirwatch.report.units import human_bytes
+
+
+def growth(memory: BrokerMemory, log_dir: LogDirMemory, *, takes_new: bool | None) -> Iterator[str]:
+    """Yield what goes on filling a directory whatever its producers do."""
+    if memory.dead_cleaner_threads:
+        yield dead_cleaner(memory.dead_cleaner_threads, "the broker's")
+    if log_dir.uncleanable_bytes:
+        yield f"its log cleaner gave up on partitions with {human_bytes(log_dir.uncleanable_bytes)} to clean"
+    if takes_new and len(memory.log_dirs) > 1:
+        cordon = ": cordon it" if log_dir.is_cordoned is not None else ""
+        yield f"Kafka may put the broker's next new replica here{cordon}"
+
+
+def dead_cleaner(threads: int, whose: str = "its") -> str:
+    """Say that compaction stands still, or is slower than it should be."""
+    count = "a thread" if threads == 1 else f"{threads} threads"
+    return f"{count} of {whose} log cleaner died: compacted topics may grow without end"
