@@ -1,9 +1,12 @@
 """Parts of the sentences of alerts: what else is known that tells what to do next."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from logdirwatch.detect.memory import BrokerMemory, LogDirMemory
 from logdirwatch.report.units import human_bytes
+from logdirwatch.report.words import some_of
+
+_NAMED = 3
 
 
 def growth(memory: BrokerMemory, log_dir: LogDirMemory, *, takes_new: bool | None) -> Iterator[str]:
@@ -21,3 +24,19 @@ def dead_cleaner(threads: int, whose: str = "its") -> str:
     """Say that compaction stands still, or is slower than it should be."""
     count = "a thread" if threads == 1 else f"{threads} threads"
     return f"{count} of {whose} log cleaner died: compacted topics may grow without end"
+
+
+def hurt(topics: Sequence[str] | None, groups: Sequence[str] | None) -> str:
+    """Say whose clients are hurt, as a part of a sentence; nothing while nobody is, or nobody knows."""
+    told = [("topics", topics), ("consumer groups", groups)]
+    named = [f"{what} {some_of(names, _NAMED)}" for what, names in told if names]
+    return f"; hurt: {'; '.join(named)}" if named else ""
+
+
+def catching_up(memory: BrokerMemory) -> str:
+    """Say how many of a broker's replicas have still to catch up now that it serves them again."""
+    left = None if memory.partitions is None else memory.partitions.out_of_sync
+    if not left:
+        return ""
+    count = "1 of its broker's replicas is" if left == 1 else f"{left} of its broker's replicas are"
+    return f"; {count} not in sync yet, restart no other broker before"

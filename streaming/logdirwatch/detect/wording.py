@@ -64,8 +64,8 @@ def offline(memory: BrokerMemory, path: str, log_dir: LogDirMemory) -> str:
     cause = _CAUSE_TEXT.get(log_dir.cause or Cause.UNKNOWN, str(log_dir.cause))
     count = "an unknown number of" if log_dir.replica_count is None else str(log_dir.replica_count)
     return (
-        f"Broker {memory.broker} {path} is offline ({cause}); {count} replicas are lost there until a restart; "
-        f"{_waits_for_partitions(memory.partitions)}"
+        f"Broker {memory.broker} {path} is offline ({cause}); {count} replicas are lost there until a restart"
+        f"{_hurt(memory)}; {_waits_for_partitions(memory.partitions)}"
     )
 
 
@@ -157,7 +157,7 @@ def broker_offline(memory: BrokerMemory) -> str:
         kind = "metadata directory" if worst[1].is_metadata_dir else "directory"
         share = "" if ratio is None else f" at {ratio:.1%}"
         text += f"; last seen: {kind} {worst[0]} {worst[1].last_status}{share}"
-    return f"{text}; {_waits_as_planned(memory) or _waits_for_partitions(memory.partitions)}"
+    return f"{text}{_hurt(memory)}; {_waits_as_planned(memory) or _waits_for_partitions(memory.partitions)}"
 
 
 def standing(memory: BrokerMemory) -> str | None:
@@ -188,6 +188,11 @@ def flapping(summary: str, times: int, hold_ms: int) -> str:
 def resolved(memory: BrokerMemory, path: str | None, reason: str) -> str:
     """Say that an alert is over and why."""
     return f"{_place(memory, path)}: resolved, {reason}"
+
+
+def _hurt(memory: BrokerMemory) -> str:
+    found = memory.partitions
+    return "" if found is None else hints.hurt(found.hurt_topics, found.hurt_groups)
 
 
 def _place(memory: BrokerMemory, path: str | None) -> str:
