@@ -69,7 +69,9 @@ class AlertBook:
                 return alert
             alert.from_status, alert.to_status = transition
         alert.severity, alert.cause, alert.stale_since_ms = severity, cause, None
-        alert.evidence, alert.affected, alert.summary = evidence, affected, summary
+        # Brokers of one host share its fate: whoever groups alerts needs it of each.
+        host = {"host": self._memory.host} if self._memory.host else {}
+        alert.evidence, alert.affected, alert.summary = host | evidence, affected, summary
         self._write(rule, path, alert, AlertStatus.FIRING, at_ms)
         return alert
 
