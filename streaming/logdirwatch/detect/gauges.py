@@ -12,6 +12,7 @@ MISCOUNTS = 3
 QUEUED = "QueuedReplicaToDirAssignments"
 DEAD_CLEANERS = "DeadThreadCount"
 UNCLEANABLE = "UncleanableBytes:"
+REMOTE_LAG = "RemoteCopyLagBytes"
 
 
 def take_gauges(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
@@ -31,6 +32,8 @@ def take_gauges(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
         _compare_count(desk, record, int(counted), moment)
     if gauges:
         _take_cleaner(desk, record, moment)
+        lag = gauges.get(REMOTE_LAG)
+        desk.memory.remote_copy_lag_bytes = None if lag is None else int(lag)
 
 
 def _take_cleaner(desk: Desk, record: MetricsRecord, moment: Moment) -> None:

@@ -7,6 +7,8 @@ from logdirwatch.report.units import human_bytes
 from logdirwatch.report.words import some_of
 
 _NAMED = 3
+_LAG_MATTERS_RATIO = 0.01
+"""Of what a broker's directories hold: segments that were just closed always wait for a moment."""
 
 
 def growth(memory: BrokerMemory, log_dir: LogDirMemory, *, takes_new: bool | None) -> Iterator[str]:
@@ -15,9 +17,15 @@ def growth(memory: BrokerMemory, log_dir: LogDirMemory, *, takes_new: bool | Non
         yield dead_cleaner(memory.dead_cleaner_threads, "the broker's")
     if log_dir.uncleanable_bytes:
         yield f"its log cleaner gave up on partitions with {human_bytes(log_dir.uncleanable_bytes)} to clean"
+    if (lag_bytes := memory.remote_copy_lag_bytes) and lag_bytes >= _LAG_MATTERS_RATIO * _used_bytes(memory):
+        yield f"{human_bytes(lag_bytes)} on this broker wait for their copy in remote storage, and stay until then"
     if takes_new and len(memory.log_dirs) > 1:
         cordon = ": cordon it" if log_dir.is_cordoned is not None else ""
         yield f"Kafka may put the broker's next new replica here{cordon}"
+
+
+def _used_bytes(memory: BrokerMemory) -> int:
+    return sum((log_dir.total_bytes or 0) - (log_dir.usable_bytes or 0) for log_dir in memory.log_dirs.values())
 
 
 def dead_cleaner(threads: int, whose: str = "its") -> str:

@@ -207,6 +207,7 @@ class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
     queued_since_ms: int | None = None
     miscounts: int = 0
     dead_cleaner_threads: int | None = None
+    remote_copy_lag_bytes: int | None = None
     failed_partitions: dict[str, int] = field(default_factory=dict)
     unequal_since_ms: int | None = None
     moves_at_ms: int = 0

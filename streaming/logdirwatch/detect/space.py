@@ -89,6 +89,7 @@ def _tell_space(desk: Desk, path: str, log_dir: LogDirMemory, before: str | None
             "takes_new_replicas": takes_new,
             "dead_cleaner_threads": desk.memory.dead_cleaner_threads,
             "uncleanable_bytes": log_dir.uncleanable_bytes,
+            "remote_copy_lag_bytes": desk.memory.remote_copy_lag_bytes,
         },
         affected=evidence.affected(desk, log_dir),
         summary=wording.space(desk.memory, path, log_dir, decided_by, halts, takes_new=takes_new),

@@ -1,4 +1,6 @@
-"""The log cleaner: what the broker's gauges tell of it, in the alerts of a broker and of a directory that fills."""
+"""What keeps bytes on a disk, as the broker's gauges tell it: a dead log cleaner, remote storage that lags."""
+
+import pytest
 
 from logdirwatch.detect.memory import decode
 from tests.unit.detect.builders import GIB, Driver, log_dir
@@ -70,3 +72,21 @@ def test_gauges_that_a_scrape_leaves_out_are_unknown_and_another_collectors_poll
 def test_what_was_remembered_before_there_were_gauges_of_it_is_read():
     memory = decode(1, '{"cluster":"prod","broker":7,"log_dirs":{"/d1":{"status":"online"}}}')
     assert (memory.dead_cleaner_threads, memory.log_dirs["/d1"].uncleanable_bytes) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("lag_bytes", "says"),
+    [
+        (8 * GIB, "8 GiB on this broker wait for their copy in remote storage, and stay until then;"),
+        (7 * GIB, None),
+        (0, None),
+        (None, None),
+    ],
+    ids=["a share of what is used", "segments that were just closed", "none", "nobody knows"],
+)
+def test_what_remote_storage_has_not_got_yet_is_a_cause_of_growth(lag_bytes, says):
+    gauges = {"scrape_ok": 1.0} if lag_bytes is None else {"RemoteCopyLagBytes": float(lag_bytes)}
+    driver = Driver().poll(log_dir(), metrics=gauges).polls(0.8, 0.8)
+    alert = space_alert(driver)
+    assert alert.evidence["remote_copy_lag_bytes"] == lag_bytes
+    assert says in alert.summary if says else "remote storage" not in alert.summary
