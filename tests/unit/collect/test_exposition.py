@@ -268,6 +268,7 @@ kafka.server<type=ReplicaManager, name=UnderReplicatedPartitions><>Value
 kafka.server<type=ReplicaManager, name=ReassigningPartitions><>Value
 kafka.server<type=BrokerTopicMetrics, name=BytesInPerSec><>Count
 kafka.server<type=BrokerTopicMetrics, name=BytesInPerSec><>OneMinuteRate
+kafka.server<type=BrokerTopicMetrics, name=RemoteCopyLagBytes><>Value
 kafka.server<type=KafkaServer, name=linux-disk-write-bytes><>Value
 org.apache.kafka.server<type=AssignmentsManager, name=QueuedReplicaToDirAssignments><>Value
 """
