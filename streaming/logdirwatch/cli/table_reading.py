@@ -9,14 +9,14 @@ from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from logdirwatch.errors import UserError
-from logdirwatch.report.cluster import RISKS, Broker, LogDir
+from logdirwatch.report.cluster import BROKER_COLUMNS, RISKS, LogDir
 from logdirwatch.settings import Settings
 from logdirwatch.store.schemas import BROKER_STATE, LOG_DIR_INVENTORY, LOG_DIR_STATE, REPLICA_STATE, TOPIC_STATE
 
 Row = Mapping[str, Any]
 _AT_ONCE = 10_000
 
-_BROKERS = ", ".join(("cluster", *(name for name in Broker.__struct_fields__ if name != "log_dirs")))
+_BROKERS = ", ".join(("cluster", *BROKER_COLUMNS))
 _LOG_DIRS = ", ".join(("cluster", "broker", *LogDir.__struct_fields__))
 _RISKY = " OR ".join(RISKS.values())
 QUERIES = {

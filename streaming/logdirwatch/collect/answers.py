@@ -55,11 +55,15 @@ class LogDirsAnswer:
 
 @dataclass(frozen=True)
 class Topic:
-    """One topic's partitions as DescribeTopicPartitions lists them."""
+    """One topic's partitions as DescribeTopicPartitions lists them.
+
+    ``readers`` are consumer groups that committed an offset, the first few by name; None when not known.
+    """
 
     name: str
     is_internal: bool
     partitions: tuple[PartitionInfo, ...]
+    readers: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)

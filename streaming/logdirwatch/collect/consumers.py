@@ -27,6 +27,8 @@ BROKERS_AT_ONCE = 8
 # A share that moved with every record would be a new row in the tables with every scan; so would one between none and
 # little of a group that keeps up, which is called little.
 STEPS = 20
+# The names of a topic's groups that are kept; they only serve to say who is hurt.
+MAX_READERS = 20
 
 
 async def with_unread(admin: Admin, topics: Sequence[Topic], addresses: Mapping[int, Address]) -> tuple[Topic, ...]:
@@ -66,10 +68,12 @@ def coordinators(topics: Iterable[Topic], addresses: Mapping[int, Address]) -> l
 def told(topics: Iterable[Topic], committed: Iterable[Committed], bounds: Bounds) -> tuple[Topic, ...]:
     """Return the topics with the groups that read each partition, and what the slowest of them left unread."""
     by_partition: defaultdict[Partition, dict[str, int]] = defaultdict(dict)
+    by_topic: defaultdict[str, set[str]] = defaultdict(set)
     for groups in committed:
         for group, offsets in groups.items():
             for partition, offset in offsets.items():
                 by_partition[partition][group] = offset
+                by_topic[partition[0]].add(group)
     return tuple(
         replace(
             topic,
@@ -78,6 +82,7 @@ def told(topics: Iterable[Topic], committed: Iterable[Committed], bounds: Bounds
                 for partition in topic.partitions
                 for key in [(topic.name, partition.partition)]
             ),
+            readers=tuple(sorted(by_topic.get(topic.name, ()))[:MAX_READERS]),
         )
         for topic in topics
     )

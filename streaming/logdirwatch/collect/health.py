@@ -1,21 +1,26 @@
 """Partitions in danger, by broker, from one look at the metadata. Pure."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from logdirwatch.collect.answers import Topic
 from logdirwatch.model.records import PartitionHealth, PartitionInfo
 
 MAX_EXAMPLES = 20
+MAX_HURT = 20
 KINDS = ("leaderless", "under_min_isr", "sole_replica", "at_min_isr")
 
 
 def partition_health(
-    topics: Iterable[Topic], min_isr: Mapping[str, int], brokers: Iterable[int]
+    topics: Iterable[Topic],
+    min_isr: Mapping[str, int],
+    brokers: Iterable[int],
+    readers: Mapping[str, Sequence[str]] | None = None,
 ) -> dict[int, PartitionHealth]:
     """Return the health of the partitions of each of ``brokers``.
 
-    ``min_isr`` is ``min.insync.replicas`` by topic; a topic without one is judged by its leader alone.
+    ``min_isr`` is ``min.insync.replicas`` by topic; a topic without one is judged by its leader alone. ``readers`` are
+    consumer groups by topic, None while nobody knows.
 
     - leaderless: counts once, at the preferred leader (the first replica).
     - under_min_isr: fewer live in-sync replicas than the minimum; counts at every broker that has a replica of it, for
@@ -28,14 +33,26 @@ def partition_health(
     """
     counts: dict[int, Counter[str]] = defaultdict(Counter)
     examples: dict[int, list[tuple[int, bool, str]]] = defaultdict(list)
+    hurt: dict[int, set[tuple[bool, str]]] = defaultdict(set)
     for topic in topics:
         for partition in topic.partitions:
+            for broker in _out_of_sync(partition):
+                counts[broker]["out_of_sync"] += 1
             for broker, kind in _dangers(partition, min_isr.get(topic.name)):
                 counts[broker][kind] += 1
                 counts[broker]["internal_leaderless"] += kind == "leaderless" and topic.is_internal
                 name = f"{topic.name}-{partition.partition}"
                 examples[broker].append((KINDS.index(kind), not topic.is_internal, name))
-    return {broker: _health(counts[broker], examples[broker]) for broker in brokers}
+                if kind == "under_min_isr":
+                    hurt[broker].add((not topic.is_internal, topic.name))
+    return {broker: _health(counts[broker], examples[broker], hurt[broker], readers) for broker in brokers}
+
+
+def _out_of_sync(partition: PartitionInfo) -> Iterable[int]:
+    """Return the brokers whose replica is not in sync: mostly none, and then nothing is looked for."""
+    if len(partition.isr) == len(partition.replicas):
+        return ()
+    return set(partition.replicas).difference(partition.isr)
 
 
 def _dangers(partition: PartitionInfo, min_isr: int | None) -> Iterable[tuple[int, str]]:
@@ -52,7 +69,12 @@ def _dangers(partition: PartitionInfo, min_isr: int | None) -> Iterable[tuple[in
         yield from ((broker, "sole_replica") for broker in live)
 
 
-def _health(counts: Mapping[str, int], examples: list[tuple[int, bool, str]]) -> PartitionHealth:
+def _health(
+    counts: Mapping[str, int],
+    examples: list[tuple[int, bool, str]],
+    hurt: set[tuple[bool, str]],
+    readers: Mapping[str, Sequence[str]] | None,
+) -> PartitionHealth:
     """Worst first, internal topics before others; a partition in danger twice is named once."""
     names = dict.fromkeys(name for _, _, name in sorted(examples))
     return PartitionHealth(
@@ -62,4 +84,11 @@ def _health(counts: Mapping[str, int], examples: list[tuple[int, bool, str]]) ->
         sole_replica=counts.get("sole_replica", 0),
         internal_leaderless=counts.get("internal_leaderless", 0),
         examples=list(names)[:MAX_EXAMPLES],
+        out_of_sync=counts.get("out_of_sync", 0),
+        hurt_topics=[topic for _, topic in sorted(hurt)[:MAX_HURT]],
+        hurt_groups=None if readers is None else _groups_of((topic for _, topic in hurt), readers),
     )
+
+
+def _groups_of(topics: Iterable[str], readers: Mapping[str, Sequence[str]]) -> list[str]:
+    return sorted({group for topic in topics for group in readers.get(topic, ())})[:MAX_HURT]

@@ -73,6 +73,8 @@ _METRICS = (
     _Metric("BytesInTotal", "kafka.server", "BrokerTopicMetrics", "BytesInPerSec", _COUNT),
     # Prometheus' own example rules cut PerSec off what is a counter.
     _Metric("BytesInTotal", "kafka.server", "BrokerTopicMetrics", "BytesIn", ("total",)),
+    # Of all topics together; that of each is left out as everything about single topics.
+    _Metric("RemoteCopyLagBytes", "kafka.server", "BrokerTopicMetrics", "RemoteCopyLagBytes"),
     _Metric("linux-disk-write-bytes", "kafka.server", "KafkaServer", "linux-disk-write-bytes"),
 )
 

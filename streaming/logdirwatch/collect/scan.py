@@ -46,6 +46,7 @@ class Scanner:
         self._max_bytes = record_max_bytes
         self._reads_groups = reads_groups
         self._min_isr: dict[str, int] = {}
+        self._readers: dict[str, tuple[str, ...]] | None = None
         self._throttled: Mapping[int, int] | None = None
         self._hides_topics = False
         self._at_once = asyncio.Semaphore(SCANS_AT_ONCE)
@@ -157,6 +158,8 @@ class Scanner:
             self._failed("consumer groups", error or "")
             return topics
         self._worked("consumer groups")
+        # Kept while groups cannot be asked, as when __consumer_offsets is hurt itself: who reads what changes seldom.
+        self._readers = {topic.name: topic.readers for topic in found if topic.readers}
         return found
 
     def _end(self, topics: Sequence[str], at_ms: int, *, is_complete: bool) -> None:
@@ -181,7 +184,7 @@ class Scanner:
             new = [topic for topic in topics if topic.name not in self._min_isr]
             if new and (configs := await self._topic_configs(new, MIN_ISR_KEYS)) is not None:
                 self._min_isr |= records.min_isr_by_topic(configs.values)
-            health = partition_health(topics, self._min_isr, self._poller.brokers)
+            health = partition_health(topics, self._min_isr, self._poller.brokers, self._readers)
         self._poller.facts = replace(self._poller.facts, partitions=health, controller_id=controller_id)
 
     async def _tried(self, what: str, ask: Ask[Answer]) -> Answer | None:

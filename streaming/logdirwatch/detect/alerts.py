@@ -7,13 +7,14 @@ says something new.
 from collections.abc import Collection
 from typing import Any
 
-from logdirwatch.detect import wording
+from logdirwatch.detect import hints, wording
 from logdirwatch.detect.memory import BrokerMemory, LogDirMemory, OpenAlert
 from logdirwatch.detect.settings import HOUR_MS, DetectSettings
 from logdirwatch.model.identity import alert_id
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import AlertStatus, Cause, Lane, Rule, Severity
 
+_COMES_BACK = frozenset({Rule.LOG_DIR_OFFLINE, Rule.BROKER_OFFLINE})
 Holder = BrokerMemory | LogDirMemory
 RECOVERED = "recovered"
 """Why an alert ends whose evidence is good again; the one reason that flapping holds back."""
@@ -68,7 +69,9 @@ class AlertBook:
                 return alert
             alert.from_status, alert.to_status = transition
         alert.severity, alert.cause, alert.stale_since_ms = severity, cause, None
-        alert.evidence, alert.affected, alert.summary = evidence, affected, summary
+        # Brokers of one host share its fate: whoever groups alerts needs it of each.
+        host = {"host": self._memory.host} if self._memory.host else {}
+        alert.evidence, alert.affected, alert.summary = host | evidence, affected, summary
         self._write(rule, path, alert, AlertStatus.FIRING, at_ms)
         return alert
 
@@ -94,6 +97,8 @@ class AlertBook:
         alert.from_status, alert.to_status = alert.to_status, to_status
         alert.stale_since_ms = None
         alert.summary = wording.resolved(self._memory, path, reason)
+        if reason == RECOVERED and rule in _COMES_BACK:
+            alert.summary += hints.catching_up(self._memory)
         self._write(rule, path, alert, AlertStatus.RESOLVED, at_ms, reason=reason)
 
     def _is_held(self, rule: Rule, path: str | None, alert: OpenAlert, at_ms: int) -> bool:

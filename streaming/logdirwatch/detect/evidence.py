@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from logdirwatch.detect import rules
+from logdirwatch.detect import placement, rules
 from logdirwatch.detect.desk import Desk
 from logdirwatch.detect.memory import LogDirMemory
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR
@@ -33,6 +33,7 @@ def of_offline(desk: Desk, path: str, log_dir: LogDirMemory) -> dict[str, Any]:
         "event_detail": log_dir.event_detail,
         "decided_by": log_dir.decided_by or "event",
         "reserve_bytes": reserve_bytes,
+        "new_replicas_go_to": placement.next_log_dirs(desk.memory.log_dirs),
         **last_sample(log_dir),
     }
 

@@ -1,15 +1,18 @@
-"""What the broker's own gauges add: slow flushes, and reports to the controller that do not get through."""
+"""What the broker's own gauges add: slow flushes, a dead log cleaner, reports to the controller that wait."""
 
-from logdirwatch.detect import evidence, suspicions, wording
+from logdirwatch.detect import evidence, hints, suspicions, wording
 from logdirwatch.detect.alerts import RECOVERED
 from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.model.records import MetricsRecord
-from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, SCRAPE_AGE_MS, Rule, Severity
+from logdirwatch.model.vocabulary import CLEANER_DEAD, KAFKA_STORAGE_ERROR, SCRAPE_AGE_MS, Rule, Severity
 
 FLUSH_MS = "LogFlushTimeMs:p99"
 OFFLINE_COUNT = "OfflineLogDirectoryCount"
 MISCOUNTS = 3
 QUEUED = "QueuedReplicaToDirAssignments"
+DEAD_CLEANERS = "DeadThreadCount"
+UNCLEANABLE = "UncleanableBytes:"
+REMOTE_LAG = "RemoteCopyLagBytes"
 
 
 def take_gauges(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
@@ -28,6 +31,28 @@ def take_gauges(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
         _take_queue(desk, queued, moment)
     if (counted := gauges.get(OFFLINE_COUNT)) is not None:
         _compare_count(desk, record, int(counted), moment)
+    if gauges:
+        _take_cleaner(desk, record, moment)
+        lag = gauges.get(REMOTE_LAG)
+        desk.memory.remote_copy_lag_bytes = None if lag is None else int(lag)
+
+
+def _take_cleaner(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
+    """Note dead threads of the cleaner, which stay dead, and what it gave up on (Kafka 4.3 ``LogCleaner``, KIP-346).
+
+    Nothing but compaction ever makes a compacted topic smaller, so its directories grow without end.
+    """
+    memory = desk.memory
+    for path, log_dir in memory.log_dirs.items():
+        uncleanable = record.metrics.get(UNCLEANABLE + path)
+        log_dir.uncleanable_bytes = None if uncleanable is None else int(uncleanable)
+    dead = record.metrics.get(DEAD_CLEANERS)
+    memory.dead_cleaner_threads = None if dead is None else int(dead)
+    if memory.dead_cleaner_threads == 0:
+        suspicions.clear(desk, None, CLEANER_DEAD, moment)
+    elif memory.dead_cleaner_threads and CLEANER_DEAD not in memory.suspicions:
+        text = hints.dead_cleaner(memory.dead_cleaner_threads)
+        suspicions.suspect(desk, None, CLEANER_DEAD, text, moment)
 
 
 def _compare_count(desk: Desk, record: MetricsRecord, counted: int, moment: Moment) -> None:

@@ -155,6 +155,7 @@ class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
     change: Change | None = None
     unaccounted_since_ms: int | None = None
     used_inodes_ratio: float | None = None
+    uncleanable_bytes: int | None = None
     host_ms: int | None = None
     host_interval_ms: int = 0
     event_detail: str | None = None
@@ -208,6 +209,8 @@ class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
     suspicions: dict[str, str] = field(default_factory=dict)
     queued_since_ms: int | None = None
     miscounts: int = 0
+    dead_cleaner_threads: int | None = None
+    remote_copy_lag_bytes: int | None = None
     failed_partitions: dict[str, int] = field(default_factory=dict)
     unequal_since_ms: int | None = None
     moves_at_ms: int = 0

@@ -1,6 +1,6 @@
 """How a directory that can be written is judged: its level by room and forecast, and what else its numbers show."""
 
-from logdirwatch.detect import changes, evidence, forecast, rules, suspicions, volumes, wording
+from logdirwatch.detect import changes, evidence, forecast, placement, rules, suspicions, volumes, wording
 from logdirwatch.detect.alerts import RECOVERED
 from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.detect.memory import LogDirMemory
@@ -74,7 +74,8 @@ def _tell_space(desk: Desk, path: str, log_dir: LogDirMemory, before: str | None
         desk.book.resolve(Rule.LOG_DIR_SPACE, path, f"one volume with {sharing[0]}", moment.at_ms, to_status=wanted)
         return
     _, decided_by = rules.judged_level(desk.thresholds(path), _room(log_dir, moment.at_ms), on_the_way_back=True)
-    halts = rules.halts_broker(desk.memory, path)
+    halts, next_dirs = rules.halts_broker(desk.memory, path), placement.next_log_dirs(desk.memory.log_dirs)
+    takes_new = None if next_dirs is None else path in next_dirs
     desk.book.raise_alert(
         Rule.LOG_DIR_SPACE,
         path,
@@ -85,9 +86,13 @@ def _tell_space(desk: Desk, path: str, log_dir: LogDirMemory, before: str | None
             "decided_by": decided_by,
             "shares_volume_with": sharing[1:],
             "halts_broker": halts,
+            "takes_new_replicas": takes_new,
+            "dead_cleaner_threads": desk.memory.dead_cleaner_threads,
+            "uncleanable_bytes": log_dir.uncleanable_bytes,
+            "remote_copy_lag_bytes": desk.memory.remote_copy_lag_bytes,
         },
         affected=evidence.affected(desk, log_dir),
-        summary=wording.space(desk.memory, path, log_dir, decided_by, halts),
+        summary=wording.space(desk.memory, path, log_dir, decided_by, halts, takes_new=takes_new),
         at_ms=moment.at_ms,
         origin=moment.origin,
     )

@@ -8,7 +8,7 @@ from logdirwatch.detect.alerts import RECOVERED
 from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.detect.memory import Pace
 from logdirwatch.detect.settings import DetectSettings
-from logdirwatch.model.vocabulary import Rule, Severity
+from logdirwatch.model.vocabulary import CLEANER_DEAD, Rule, Severity
 
 ERROR_CODE = "error_code"
 PROBE = "probe"
@@ -39,7 +39,12 @@ def suspect(desk: Desk, path: str | None, kind: str, text: str, moment: Moment, 
             **(evidence.last_sample(log_dir) if log_dir else {}),
         },
         affected=evidence.affected(desk, log_dir) if log_dir else evidence.affected_by_broker(desk),
-        summary=wording.suspect(desk.memory, path, [holder.suspicions[kind] for kind in sorted(holder.suspicions)]),
+        summary=wording.suspect(
+            desk.memory,
+            path,
+            [holder.suspicions[kind] for kind in sorted(holder.suspicions)],
+            is_of_a_disk=set(holder.suspicions) != {CLEANER_DEAD},
+        ),
         at_ms=moment.at_ms,
         origin=moment.origin,
     )

@@ -1,5 +1,7 @@
 """The machine's memory as the record of ``logdir.state``."""
 
+from msgspec import structs
+
 from logdirwatch.detect import maintenance, recovery, wording
 from logdirwatch.detect.memory import BrokerMemory, LogDirMemory, encode
 from logdirwatch.detect.rules import used_ratio
@@ -10,9 +12,17 @@ from logdirwatch.model.vocabulary import LogDirStatus
 
 def has_news(memory: BrokerMemory, refresh_ms: int) -> bool:
     """Tell whether a broker is to be written without a transition: what ``fleet`` judges changed, or it is time."""
-    is_other = (memory.is_silent, memory.partitions) != (memory.emitted_silent, memory.emitted_partitions)
+    is_other = memory.is_silent != memory.emitted_silent or _has_other_dangers(memory)
     is_planned_otherwise = memory.is_judged and _maintenance_ms(memory) != memory.emitted_maintenance_ms
     return is_other or is_planned_otherwise or memory.newest_ms >= memory.emitted_ms + refresh_ms
+
+
+def _has_other_dangers(memory: BrokerMemory) -> bool:
+    """Tell whether partitions are in other danger; how many replicas still catch up is no news every few seconds."""
+    now, told = memory.partitions, memory.emitted_partitions
+    if now == told or now is None or told is None:
+        return now != told
+    return structs.replace(now, out_of_sync=told.out_of_sync) != told
 
 
 def state_record(memory: BrokerMemory, transitions: list[Transition]) -> StateRecord:

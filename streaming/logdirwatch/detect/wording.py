@@ -1,5 +1,6 @@
 """The sentences of alerts: what happened, how bad, and whether it can wait until morning."""
 
+from logdirwatch.detect import hints
 from logdirwatch.detect.maintenance import running
 from logdirwatch.detect.memory import BrokerMemory, Change, LogDirMemory, Maintenance
 from logdirwatch.detect.recovery import logs_left
@@ -34,8 +35,16 @@ _ASKED_BY = {
 }
 
 
-def space(memory: BrokerMemory, path: str, log_dir: LogDirMemory, decided_by: str, halts: str | None) -> str:
-    """Say how full a directory is, what made it so bad, and how long it has left."""
+def space(
+    memory: BrokerMemory,
+    path: str,
+    log_dir: LogDirMemory,
+    decided_by: str,
+    halts: str | None,
+    *,
+    takes_new: bool | None = None,
+) -> str:
+    """Say how full a directory is, what made it so bad, what goes on filling it, and how long it has left."""
     ratio = used_ratio(log_dir.total_bytes, log_dir.usable_bytes)
     percent = "an unknown share" if ratio is None else f"{ratio:.1%}"
     text = f"Broker {memory.broker} {path} is {log_dir.status}: {percent} of {size(log_dir.total_bytes)} used"
@@ -46,6 +55,7 @@ def space(memory: BrokerMemory, path: str, log_dir: LogDirMemory, decided_by: st
         text += f", full in about {_duration(left_s)}"
     if halts is not None:
         text += f"; the whole broker halts with it: it is {_HALTS[halts]}"
+    text += "".join(f"; {cause}" for cause in hints.growth(memory, log_dir, takes_new=takes_new))
     return f"{text}; {_waits_for_space(log_dir, left_s)}"
 
 
@@ -54,8 +64,8 @@ def offline(memory: BrokerMemory, path: str, log_dir: LogDirMemory) -> str:
     cause = _CAUSE_TEXT.get(log_dir.cause or Cause.UNKNOWN, str(log_dir.cause))
     count = "an unknown number of" if log_dir.replica_count is None else str(log_dir.replica_count)
     return (
-        f"Broker {memory.broker} {path} is offline ({cause}); {count} replicas are lost there until a restart; "
-        f"{_waits_for_partitions(memory.partitions)}"
+        f"Broker {memory.broker} {path} is offline ({cause}); {count} replicas are lost there until a restart"
+        f"{_hurt(memory)}; {_waits_for_partitions(memory.partitions)}"
     )
 
 
@@ -69,12 +79,14 @@ def merged(memory: BrokerMemory) -> str:
     return f"Broker {memory.broker} reported LogDirFailure for a log directory whose alert is open already"
 
 
-def suspect(memory: BrokerMemory, path: str | None, suspicions: list[str]) -> str:
+def suspect(memory: BrokerMemory, path: str | None, suspicions: list[str], *, is_of_a_disk: bool = True) -> str:
     """Say what is held against a directory or broker that Kafka calls healthy."""
-    return (
-        f"{_place(memory, path)} is suspect: {'; '.join(suspicions)}; "
-        "can wait until morning: no, because a disk that behaves like this may be failing"
+    waits = (
+        "no, because a disk that behaves like this may be failing"
+        if is_of_a_disk
+        else "yes, while its directories have room, because no disk is in doubt"
     )
+    return f"{_place(memory, path)} is suspect: {'; '.join(suspicions)}; can wait until morning: {waits}"
 
 
 def changed(memory: BrokerMemory, path: str, change: Change, total_bytes: int | None) -> str:
@@ -146,7 +158,7 @@ def broker_offline(memory: BrokerMemory) -> str:
         kind = "metadata directory" if worst[1].is_metadata_dir else "directory"
         share = "" if ratio is None else f" at {ratio:.1%}"
         text += f"; last seen: {kind} {worst[0]} {worst[1].last_status}{share}"
-    return f"{text}; {_waits_as_planned(memory) or _waits_for_partitions(memory.partitions)}"
+    return f"{text}{_hurt(memory)}; {_waits_as_planned(memory) or _waits_for_partitions(memory.partitions)}"
 
 
 def standing(memory: BrokerMemory) -> str | None:
@@ -177,6 +189,11 @@ def flapping(summary: str, times: int, hold_ms: int) -> str:
 def resolved(memory: BrokerMemory, path: str | None, reason: str) -> str:
     """Say that an alert is over and why."""
     return f"{_place(memory, path)}: resolved, {reason}"
+
+
+def _hurt(memory: BrokerMemory) -> str:
+    found = memory.partitions
+    return "" if found is None else hints.hurt(found.hurt_topics, found.hurt_groups)
 
 
 def _place(memory: BrokerMemory, path: str | None) -> str:

@@ -41,6 +41,7 @@ def digest(state: StateRecord, before: BrokerDigest | None, now_ms: int) -> Brok
         maintenance_until_ms=state.maintenance_until_ms,
         recovering_logs=state.recovering_logs,
         away_since_ms=_away_since_ms(state, before),
+        host=state.host,
         flush_ms=state.flush_ms,
     )
 

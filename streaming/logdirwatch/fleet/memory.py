@@ -48,6 +48,7 @@ class BrokerDigest(Struct, frozen=True, array_like=True):
     maintenance_until_ms: int | None = None
     recovering_logs: int | None = None
     away_since_ms: int | None = None
+    host: str | None = None
     flush_ms: float | None = None
 
     @property

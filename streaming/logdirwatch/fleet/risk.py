@@ -45,6 +45,8 @@ def affected(desk: Desk) -> dict[str, Any]:
         "sole_replica": sums.sole_replica,
         "internal_leaderless": sums.internal_leaderless,
         "examples": rules.examples(healths),
+        "hurt_topics": rules.hurt(health.hurt_topics for health in healths),
+        "hurt_groups": rules.hurt(health.hurt_groups for health in healths),
     }
 
 

@@ -56,6 +56,16 @@ def examples(healths: Iterable[PartitionHealth]) -> list[str]:
     return ordered[:EXAMPLES]
 
 
+def hurt(told: Iterable[list[str] | None]) -> list[str] | None:
+    """Return up to 20 of the names that brokers tell, internal topics first; None when no broker knows any."""
+    known = [names for names in told if names is not None]
+    if not known:
+        return None
+    return sorted({name for names in known for name in names}, key=lambda name: (not name.startswith(_INTERNAL), name))[
+        :EXAMPLES
+    ]
+
+
 def brokers_needed(settings: FleetSettings, brokers: int) -> int:
     """Return how many brokers must be filling before it is the cluster that is."""
     return max(settings.space_brokers_min, math.ceil(settings.space_brokers_ratio * brokers))

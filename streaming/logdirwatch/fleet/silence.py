@@ -158,6 +158,7 @@ def _of_broker(desk: Desk, broker: int, digest: BrokerDigest, severity: Severity
         default=None,
     )
     evidence: dict[str, Any] = {
+        **({"host": digest.host} if digest.host else {}),
         "reason": digest.reason,
         "last_seen_ms": digest.last_seen_ms,
         "brokers": desk.tally.sums.brokers,

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from logdirwatch.detect import hints
 from logdirwatch.detect.wording import NIGHT_S
 from logdirwatch.report.units import human_bytes, human_ms, human_ratio
 
@@ -20,7 +21,8 @@ def partitions_at_risk(cluster: str, kind: str, affected: dict[str, Any]) -> str
     told = [text for text in (_leaderless(affected), _under_min_isr(affected), _sole(affected)) if text]
     names = affected["examples"][:_NAMED]
     example = f", among them {', '.join(names)}" if names else ""
-    return f"Cluster {cluster}: {', '.join(told)}{example}; {_WAITS}: {_RISK_WAITS[kind]}"
+    hurt = hints.hurt(affected["hurt_topics"], affected["hurt_groups"])
+    return f"Cluster {cluster}: {', '.join(told)}{example}{hurt}; {_WAITS}: {_RISK_WAITS[kind]}"
 
 
 def fleet_space(cluster: str, evidence: dict[str, Any], urgent: int, at_ms: int) -> str:

@@ -57,7 +57,11 @@ class LogDirSample(Struct, frozen=True, kw_only=True):
 
 
 class PartitionHealth(Struct, frozen=True, kw_only=True):
-    """Partitions in danger that this broker hosts; a leaderless one counts at its preferred leader."""
+    """Partitions in danger that this broker hosts; a leaderless one counts at its preferred leader.
+
+    ``out_of_sync`` are the broker's replicas that are not in sync. ``hurt_topics`` have a partition without a leader or
+    under its minimum here, ``hurt_groups`` are consumer groups of these: up to 20 names each, internal topics first.
+    """
 
     leaderless: Count = 0
     under_min_isr: Count = 0
@@ -65,6 +69,9 @@ class PartitionHealth(Struct, frozen=True, kw_only=True):
     sole_replica: Count = 0
     internal_leaderless: Count = 0
     examples: list[str] = []
+    out_of_sync: Count | None = None
+    hurt_topics: list[str] | None = None
+    hurt_groups: list[str] | None = None
 
 
 class ReplicaMoves(Struct, frozen=True, kw_only=True):

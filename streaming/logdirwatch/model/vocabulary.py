@@ -240,6 +240,8 @@ COPY_THREADS = "num.replica.alter.log.dirs.threads"
 Each partition belongs to one of the threads, so that some may idle while copies wait for another one (Kafka 4.3.1
 ``AbstractFetcherManager.getFetcherId``).
 """
+CLEANER_DEAD = "cleaner_dead"
+"""What log_dir_suspect holds against a broker of which no disk is in doubt."""
 
 SCRAPE_AGE_MS = "scrape_age_ms"
 """The metric that tells how old the values of a broker's exporter are in a record."""

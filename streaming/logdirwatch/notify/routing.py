@@ -98,12 +98,19 @@ def _fits(route: RouteSettings, alert: AlertRecord) -> bool:
 def _value(alert: AlertRecord, name: GroupBy) -> str:
     found: Mapping[GroupBy, str | int | None] = {
         "cluster": alert.cluster,
+        "host": host_of(alert) or (None if alert.broker is None else f"broker {alert.broker}"),
         "broker": alert.broker,
         "log_dir": alert.log_dir,
         "rule": alert.rule,
     }
     value = found[name]
     return "*" if value is None else str(value)
+
+
+def host_of(alert: AlertRecord) -> str | None:
+    """Return the host of an alert's broker; None when nobody knows, as in the fast lane."""
+    host = alert.evidence.get("host")
+    return host if isinstance(host, str) and host else None
 
 
 def _first(value: int | None, otherwise: int) -> int:

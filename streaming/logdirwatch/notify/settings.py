@@ -9,7 +9,7 @@ from logdirwatch.detect.settings import HOUR_MS, Ms, Section
 from logdirwatch.errors import UserError
 from logdirwatch.model.vocabulary import Severity
 
-GroupBy = Literal["cluster", "broker", "log_dir", "rule"]
+GroupBy = Literal["cluster", "host", "broker", "log_dir", "rule"]
 
 
 class ReceiverSettings(Section):

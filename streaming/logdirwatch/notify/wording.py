@@ -8,6 +8,7 @@ from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.text import printable
 from logdirwatch.model.vocabulary import Severity
 from logdirwatch.notify.groups import Message, Reason
+from logdirwatch.notify.routing import host_of
 from logdirwatch.report.handling import marks
 from logdirwatch.report.units import human_ago
 from logdirwatch.report.words import change, place, short_id
@@ -70,15 +71,24 @@ def _place(alert: AlertRecord) -> str:
 
 
 def _common_place(alerts: Iterable[AlertRecord]) -> str:
-    """Return where all of them are, as far as they agree."""
+    """Return where all of them are, as far as they agree; brokers that fail on one host share its fate."""
+    alerts = list(alerts)
     places = [(alert.cluster, alert.broker, alert.log_dir) for alert in alerts]
     clusters, brokers, log_dirs = map(set, zip(*places, strict=True))
     if len(clusters) > 1:
         return f"{len(clusters)} clusters"
     broker = next(iter(brokers)) if len(brokers) == 1 else None
+    if (host := _common_host(alerts)) is not None:
+        return f"{place(next(iter(clusters)), None, None)} host {host}"
     return place(
         next(iter(clusters)), broker, next(iter(log_dirs)) if broker is not None and len(log_dirs) == 1 else None
     )
+
+
+def _common_host(alerts: Iterable[AlertRecord]) -> str | None:
+    """Return the host of all of the brokers, where there are several and all of them are on it."""
+    hosts = {alert.broker: host_of(alert) for alert in alerts if alert.broker is not None}
+    return next(iter(hosts.values())) if len(hosts) > 1 and len(set(hosts.values())) == 1 else None
 
 
 def _status(alert: AlertRecord) -> str:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from logdirwatch.model.records import ActionRecord, AlertRecord
-from logdirwatch.model.vocabulary import OPEN, TAKEN_UP, ActionKind, BrokerStatus, LogDirStatus, Rule
+from logdirwatch.model.vocabulary import CLEANER_DEAD, OPEN, TAKEN_UP, ActionKind, BrokerStatus, LogDirStatus, Rule
 from logdirwatch.plan.assignment import ANY, Assignment, from_json
 from logdirwatch.plan.facts import Broker, Directory, Facts, Place
 from logdirwatch.plan.space import Landing, Space
@@ -30,7 +30,8 @@ def with_alerts(facts: Facts, alerts: Iterable[AlertRecord]) -> Facts:
         elif alert.rule in _BROKER_RULES and alert.broker in brokers:
             brokers[alert.broker] = replace(brokers[alert.broker], status=_BROKER_RULES[alert.rule])
         elif alert.rule is Rule.LOG_DIR_SUSPECT and alert.log_dir is None and alert.broker in brokers:
-            brokers[alert.broker] = replace(brokers[alert.broker], is_suspect=True)
+            is_suspect = alert.evidence.get("why") != [CLEANER_DEAD]
+            brokers[alert.broker] = replace(brokers[alert.broker], is_suspect=is_suspect)
         elif alert.log_dir is not None:
             place = alert.broker, alert.log_dir
             directories[place] = _judged(directories.get(place) or _unknown(place), alert)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.model.vocabulary import ActionKind, Rule
+from logdirwatch.model.vocabulary import CLEANER_DEAD, ActionKind, Rule
 from logdirwatch.plan.commands import LOG_DIRS, QUORUM, REASSIGN, TOPICS, Tools, note
 from logdirwatch.plan.draft import Draft, Policy, effect
 
@@ -36,6 +36,8 @@ def _runbook(alert: AlertRecord) -> Runbook:
         return ROLLING_RESTART
     if alert.rule is Rule.LOG_DIR_SUSPECT and alert.broker is None:
         return SLOW_BROKERS
+    if alert.rule is Rule.LOG_DIR_SUSPECT and alert.evidence.get("why") == [CLEANER_DEAD]:
+        return CLEANER
     return PLANNED if alert.evidence.get("maintenance") else RUNBOOKS[alert.rule]
 
 
@@ -84,6 +86,11 @@ SLOW_BROKERS = Runbook(
     "on the hosts that evidence.slow_brokers names, find the slow disk: iostat, SMART, the kernel's log; until it is "
     "replaced let other brokers lead what lies there",
     (_UNDER_REPLICATED, _all_log_dirs),
+)
+CLEANER = Runbook(
+    "find out in log-cleaner.log why the thread died; then change log.cleaner.threads of this broker, by kafka-configs "
+    "and without a restart: all of its threads are started anew",
+    (_log_dirs,),
 )
 PLANNED = Runbook(
     "the broker is away as planned; when it is back: logdirwatch maintenance end; restart no other broker meanwhile",

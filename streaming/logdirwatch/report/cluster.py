@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from logdirwatch.detect.placement import next_log_dirs
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import PIPELINE_RULES, AlertStatus, Lane, ReplicaCause, Severity
 from logdirwatch.report.folding import is_heartbeat
@@ -32,12 +33,13 @@ class LogDir(Struct, kw_only=True):
     unaccounted_bytes: int | None = None
     growth_bytes_per_s: float | None = None
     replica_count: int | None = None
+    future_bytes: int | None = None
     is_cordoned: bool | None = None
     is_metadata_dir: bool | None = None
 
 
 class Broker(Struct, kw_only=True):
-    """A row of broker_state with its directories."""
+    """A row of broker_state with its directories; ``next_log_dirs`` are those that may get its next new replica."""
 
     broker: int
     status: str
@@ -50,6 +52,11 @@ class Broker(Struct, kw_only=True):
     is_fenced: bool | None = None
     kafka_version: str | None = None
     log_dirs: list[LogDir] = []
+    next_log_dirs: list[str] | None = None
+
+
+BROKER_COLUMNS = tuple(name for name in Broker.__struct_fields__ if name not in {"log_dirs", "next_log_dirs"})
+"""The columns of broker_state that a broker is made of."""
 
 
 class OfflineReplicas(Struct, kw_only=True):
@@ -123,9 +130,12 @@ def brokers(broker_rows: Rows, log_dir_rows: Rows) -> list[Broker]:
     by_broker: dict[int, list[LogDir]] = defaultdict(list)
     for row in sorted(log_dir_rows, key=lambda row: row["log_dir"]):
         by_broker[row["broker"]].append(LogDir(**{name: row[name] for name in LogDir.__struct_fields__}))
-    names = [name for name in Broker.__struct_fields__ if name != "log_dirs"]
     return [
-        Broker(**{name: row[name] for name in names}, log_dirs=by_broker[row["broker"]])
+        Broker(
+            **{name: row[name] for name in BROKER_COLUMNS},
+            log_dirs=by_broker[row["broker"]],
+            next_log_dirs=next_log_dirs({log_dir.log_dir: log_dir for log_dir in by_broker[row["broker"]]}),
+        )
         for row in sorted(broker_rows, key=lambda row: row["broker"])
     ]
 

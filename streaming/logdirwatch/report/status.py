@@ -133,7 +133,7 @@ def _log_dir_row(broker: Broker, log_dir: LogDir, now_ms: int) -> tuple[Text, ..
         Text(_used(log_dir)),
         Text(f"{human_bytes(log_dir.usable_bytes)} of {human_bytes(log_dir.total_bytes)}"),
         Text(human_ago(log_dir.since_ms, now_ms)),
-        Text(" ".join([log_dir.log_dir, *_flags(log_dir)])),
+        Text(" ".join([log_dir.log_dir, *_flags(broker, log_dir)])),
     )
 
 
@@ -149,8 +149,13 @@ def _status_words(log_dir: LogDir) -> str:
     return f"{log_dir.status} ({log_dir.cause})" if log_dir.cause else log_dir.status
 
 
-def _flags(log_dir: LogDir) -> list[str]:
-    flags = (("[metadata]", log_dir.is_metadata_dir), ("[cordoned]", log_dir.is_cordoned))
+def _flags(broker: Broker, log_dir: LogDir) -> list[str]:
+    is_next = len(broker.log_dirs) > 1 and log_dir.log_dir in (broker.next_log_dirs or ())
+    flags = (
+        ("[metadata]", log_dir.is_metadata_dir),
+        ("[cordoned]", log_dir.is_cordoned),
+        ("[next new replica]", is_next),
+    )
     return [flag for flag, is_set in flags if is_set]
 
 

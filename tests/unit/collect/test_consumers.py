@@ -114,6 +114,35 @@ def test_a_scan_tells_it_with_the_topics():
     ]
 
 
+def test_a_topic_names_its_first_readers_and_none_where_nobody_committed():
+    committed = [{f"g{number:02}": {("t", 0): 1, ("t", 1): 1} for number in range(30)}]
+    found = {one.name: one.readers for one in told(cluster().topics, committed, {})}
+    assert found["t"] == tuple(f"g{number:02}" for number in range(20))
+    assert found["u"] == ()
+
+
+def test_groups_are_told_with_the_partitions_that_hurt_them_also_when_they_cannot_be_asked_any_more():
+    brokers = cluster()
+    polling = poller(brokers, [])
+    scanner = Scanner(polling, 900_000, reads_groups=True)
+
+    async def hurt():
+        await polling.poll()
+        await scanner.look_at_partitions()
+        unknown = polling.facts.partitions[1].hurt_groups
+        await scanner.scan()
+        lost = topic("t", partition(0, leader=None, isr=(), offline=(1, 2)))
+        offsets = topic(OFFSETS_TOPIC, partition(0, leader=None), is_internal=True)
+        brokers.topics = (lost, offsets)
+        await scanner.scan()
+        await scanner.look_at_partitions()
+        return unknown, polling.facts.partitions[1]
+
+    unknown, health = asyncio.run(hurt())
+    assert unknown is None, "nobody was asked yet"
+    assert (health.hurt_topics, health.hurt_groups) == ([OFFSETS_TOPIC, "t"], ["fast", "slow"])
+
+
 def test_groups_that_cannot_be_asked_are_one_line_and_not_known():
     with structlog.testing.capture_logs() as logged:
         (record, *_) = topic_records(cluster(broken={"groups"}))

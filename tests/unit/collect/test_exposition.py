@@ -41,6 +41,8 @@ org_apache_kafka_server_AssignmentsManager_Value{name="QueuedReplicaToDirAssignm
 kafka_server_BrokerTopicMetrics_Count{name="BytesInPerSec",topic="orders",} 1.0E9
 kafka_server_BrokerTopicMetrics_Count{name="BytesInPerSec",} 1.25E10
 kafka_server_BrokerTopicMetrics_OneMinuteRate{name="BytesInPerSec",} 1000.0
+kafka_server_BrokerTopicMetrics_Value{name="RemoteCopyLagBytes",topic="orders",} 512.0
+kafka_server_BrokerTopicMetrics_Value{name="RemoteCopyLagBytes",} 2048.0
 kafka_server_KafkaServer_Value{name="linux-disk-write-bytes",} 9.87654321E11
 kafka_cluster_Partition_Value{name="UnderMinIsr",topic="orders",partition="0",} 1.0
 jvm_memory_bytes_used{area="heap",} 1.0E8
@@ -69,6 +71,8 @@ kafka_server_replicamanager_reassigningpartitions 0.0
 kafka_server_assignmentsmanager_queuedreplicatodirassignments 2.0
 kafka_server_brokertopicmetrics_bytesin_total{topic="orders"} 1.0E9
 kafka_server_brokertopicmetrics_bytesin_total 1.25E10
+kafka_server_brokertopicmetrics_remotecopylagbytes{topic="orders"} 512.0
+kafka_server_brokertopicmetrics_remotecopylagbytes 2048.0
 kafka_server_kafkaserver_linux_disk_write_bytes 9.87654321E11
 kafka_log_log_size{topic="orders",partition="0"} 5.0
 """
@@ -97,6 +101,8 @@ kafka_server_ReplicaManager_UnderReplicatedPartitions{env="prod",name="broker-1"
 kafka_server_ReplicaManager_ReassigningPartitions{env="prod"} 0
 org_apache_kafka_server_AssignmentsManager_QueuedReplicaToDirAssignments{env="prod"} 2
 kafka_server_BrokerTopicMetrics_BytesInPerSec_Count{env="prod"} 1.25e+10
+kafka_server_BrokerTopicMetrics_RemoteCopyLagBytes{env="prod",topic="orders"} 512
+kafka_server_BrokerTopicMetrics_RemoteCopyLagBytes{env="prod"} 2048
 kafka_server_Value{type="KafkaServer",name="linux-disk-write-bytes"} 987654321000
 # EOF
 """
@@ -122,6 +128,7 @@ EXPECTED = {
     "ReassigningPartitions": 0.0,
     "QueuedReplicaToDirAssignments": 2.0,
     "BytesInTotal": 1.25e10,
+    "RemoteCopyLagBytes": 2048.0,
     "linux-disk-write-bytes": 9.87654321e11,
 }
 # Strimzi's rules have no line for these two.
@@ -261,6 +268,7 @@ kafka.server<type=ReplicaManager, name=UnderReplicatedPartitions><>Value
 kafka.server<type=ReplicaManager, name=ReassigningPartitions><>Value
 kafka.server<type=BrokerTopicMetrics, name=BytesInPerSec><>Count
 kafka.server<type=BrokerTopicMetrics, name=BytesInPerSec><>OneMinuteRate
+kafka.server<type=BrokerTopicMetrics, name=RemoteCopyLagBytes><>Value
 kafka.server<type=KafkaServer, name=linux-disk-write-bytes><>Value
 org.apache.kafka.server<type=AssignmentsManager, name=QueuedReplicaToDirAssignments><>Value
 """

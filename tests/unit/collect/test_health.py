@@ -70,3 +70,39 @@ def test_examples_are_the_worst_twenty():
 
 def test_every_broker_is_told_of_also_one_without_danger():
     assert set(partition_health([], {}, BROKERS)) == set(BROKERS)
+
+
+LOST = {"leader": None, "isr": (1,), "offline": BROKERS}
+
+
+def test_who_is_hurt_is_told_where_a_partition_cannot_be_used_and_internal_topics_come_first():
+    topics = [
+        topic("z", partition(**LOST)),
+        topic("a", partition(isr=(1,), offline=(2, 3))),
+        topic("at_minimum", partition(isr=(1, 3), offline=(2,))),
+        topic("__consumer_offsets", partition(**LOST), is_internal=True),
+        topic("well", partition()),
+    ]
+    readers = {"z": ("billing", "audit"), "a": ("audit",), "well": ("others",), "at_minimum": ("others",)}
+    health = partition_health(topics, dict.fromkeys(("z", "a", "at_minimum", "well"), 2), (*BROKERS, 4), readers)
+    for number in BROKERS:
+        assert health[number].hurt_topics == ["__consumer_offsets", "a", "z"]
+        assert health[number].hurt_groups == ["audit", "billing"]
+    assert (health[4].hurt_topics, health[4].hurt_groups) == ([], []), "it has no replica of them"
+
+
+def test_groups_that_nobody_knows_are_not_none():
+    (health, *_) = partition_health([topic("t", partition(**LOST))], {}, BROKERS).values()
+    assert (health.hurt_topics, health.hurt_groups) == (["t"], None)
+
+
+def test_no_more_than_twenty_of_who_is_hurt_are_named():
+    topics = [topic(f"t{number:02}", partition(**LOST)) for number in range(30)]
+    readers = {one.name: (f"g-{one.name}",) for one in topics}
+    health = partition_health(topics, {}, BROKERS, readers)[1]
+    assert (len(health.hurt_topics), len(health.hurt_groups), health.hurt_topics[-1]) == (20, 20, "t19")
+
+
+def test_replicas_that_are_not_in_sync_count_at_their_own_broker():
+    parts = [partition(0, isr=(1, 3)), partition(1, isr=(1,), offline=(2,)), partition(2)]
+    assert {number: health.out_of_sync for number, health in health_of(*parts).items()} == {1: 0, 2: 2, 3: 1}

@@ -279,3 +279,17 @@ def test_state_of_another_release_is_refused_with_one_line():
         decode(2, body)
     with pytest.raises(UserError, match="cannot be read"):
         decode(1, "{}")
+
+
+def test_every_alert_of_a_broker_names_its_host_and_none_while_nobody_knows_it():
+    driver = Driver().poll(log_dir(used=0.5)).poll(log_dir(error_code=56))
+    assert "host" not in driver.alerts[0].evidence
+    driver = Driver().poll(log_dir(), host="h1").poll(log_dir(error_code=56))
+    for _ in range(70):
+        driver.poll(status="timeout", is_fenced=True, controller_at_ms=driver.at_ms)
+    told = {str(alert.rule): alert.evidence["host"] for alert in driver.alerts}
+    assert told == {"log_dir_offline": "h1", "broker_offline": "h1"}
+    driver = Driver().poll(log_dir(), host="h1")
+    for _ in range(3):
+        driver.poll(status="timeout")
+    assert [(str(alert.rule), alert.evidence["host"]) for alert in driver.alerts] == [("broker_unknown", "h1")]

@@ -44,6 +44,13 @@ steps = st.one_of(polls, polls, happenings, looks, plans)
 histories = st.lists(st.tuples(st.sampled_from(["a", "b"]), steps), max_size=25)
 
 
+GAUGES = (
+    {},
+    {"DeadThreadCount": 1.0, f"UncleanableBytes:{PATHS[0]}": 7.0, "RemoteCopyLagBytes": 9e12},
+    {"DeadThreadCount": 0.0, "OfflineLogDirectoryCount": 1.0},
+    {"scrape_ok": 0.0},
+    {"DeadThreadCount": 2.0},
+)
 SOURCES = {"event": "logdir.events", "decision": "logdir.decisions"}
 
 
@@ -69,8 +76,9 @@ def observations(history):
         status, dirs = what
         fields = {"is_fenced": True, "controller_at_ms": at_ms} if status == "fenced" else {}
         status = "timeout" if status == "fenced" else status
-        health = PartitionHealth(leaderless=step % 3 == 0)
-        record = metrics(at_ms, *dirs, status=status, collector=collector, partitions=health, **fields)
+        health = PartitionHealth(leaderless=step % 3 == 0, out_of_sync=step % 2, hurt_topics=["t"] * (step % 3 == 0))
+        fields |= {"partitions": health, "metrics": GAUGES[step % len(GAUGES)], "host": "h1" if step % 2 else None}
+        record = metrics(at_ms, *dirs, status=status, collector=collector, **fields)
         shown.append(Sample(record, origin))
     return shown
 

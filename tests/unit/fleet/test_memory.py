@@ -27,8 +27,12 @@ def large_cluster():
             log_dir(f"/var/lib/kafka/data{number:02}", 0.7654321, full_at_ms=T0, total_bytes=15_999_999_999_999)
             for number in range(DIRS)
         ]
-        health = PartitionHealth(leaderless=20, under_min_isr=100, examples=names if broker % 4 == 0 else [])
-        memory.brokers[broker] = digest(state(broker, *dirs, health=health), None, T0)
+        named = names if broker % 4 == 0 else []
+        health = PartitionHealth(
+            leaderless=20, under_min_isr=100, examples=named, out_of_sync=100, hurt_topics=named, hurt_groups=named
+        )
+        host = f"kafka-{broker:05}.example.internal"
+        memory.brokers[broker] = digest(state(broker, *dirs, health=health, host=host), None, T0)
     return memory
 
 
@@ -64,6 +68,14 @@ def test_an_array_that_gains_a_field_reads_the_old_one():
     short = '{"cluster":"prod","brokers":{"1":[1,5,"online",null,[["/d1","online",null,null]]]}}'
     broker = decode(1, short).brokers[1]
     assert (broker.log_dirs[0].volume, broker.is_silent, broker.partitions) == (None, False, None)
+
+
+def test_a_broker_that_was_kept_before_its_host_was_is_read():
+    driver = Driver().show(1, host="h1")
+    (kept,) = msgspec.json.decode(encode(driver.memory))["brokers"].values()
+    assert kept.pop() == "h1"
+    old = encode(driver.memory).replace(',"h1"]', "]")
+    assert decode(1, old).brokers[1].host is None
 
 
 def test_judging_one_record_looks_at_one_broker(monkeypatch):

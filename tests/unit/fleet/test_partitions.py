@@ -9,7 +9,7 @@ from logdirwatch.fleet.tally import Sums
 from logdirwatch.model.identity import Origin, alert_id
 from logdirwatch.model.records import PartitionHealth
 from logdirwatch.model.vocabulary import Severity
-from tests.unit.fleet.builders import SILENCE, T0, Driver, state
+from tests.unit.fleet.builders import SILENCE, T0, Driver, log_dir, state
 
 Health = PartitionHealth
 
@@ -77,6 +77,8 @@ def test_the_sums_over_all_brokers_are_one_alert():
         "sole_replica": 0,
         "internal_leaderless": 1,
         "examples": ["__x-0", "a-0", "b-0", "b-1"],
+        "hurt_topics": None,
+        "hurt_groups": None,
     }
     assert alert.summary == (
         "Cluster prod: 4 partitions without a leader (1 of internal topics), at least 4 partitions with too few in-sync"
@@ -136,3 +138,31 @@ def test_the_identity_is_that_of_the_record_that_opened_it():
     driver = Driver().show(1).show(2, health=Health(leaderless=1))
     origin = str(Origin("logdir.state", 0, 1, T0))
     assert driver.alerts[0].alert_id == alert_id("prod", None, None, "partitions_at_risk", origin)
+
+
+def test_whose_clients_are_hurt_is_told_of_all_brokers_and_in_the_summary():
+    driver = Driver()
+    driver.show(1, health=Health(under_min_isr=1, hurt_topics=["orders"], hurt_groups=["billing"]))
+    driver.show(2, health=Health(under_min_isr=3, hurt_topics=["__consumer_offsets", "orders"], hurt_groups=None))
+    driver.show(3, health=Health(leaderless=2, hurt_topics=["clicks"], hurt_groups=["audit", "billing"]))
+    affected, summary = driver.alerts[-1].affected, driver.alerts[-1].summary
+    assert affected["hurt_topics"] == ["__consumer_offsets", "clicks", "orders"]
+    assert affected["hurt_groups"] == ["audit", "billing"]
+    assert "hurt: topics __consumer_offsets, clicks, orders; consumer groups audit, billing; can wait" in summary
+
+
+def test_no_more_than_twenty_who_are_hurt_are_named():
+    told = [[f"t{broker}-{number:02}" for number in range(20)] for broker in range(3)]
+    assert rules.hurt([None, *told]) == told[0]
+    assert rules.hurt([None, None]) is None
+
+
+def test_a_directory_that_is_back_ends_no_alert_of_partitions_that_lack_in_sync_replicas():
+    driver = Driver()
+    driver.show(7, log_dir(status="offline"), status="degraded", health=Health(under_min_isr=4, out_of_sync=4))
+    driver.show(7, log_dir(), health=Health(under_min_isr=4, out_of_sync=4))
+    assert driver.firing() == [("partitions_at_risk", None)]
+    driver.show(7, log_dir(), health=Health(under_min_isr=1, out_of_sync=1))
+    assert driver.firing() == [("partitions_at_risk", None)]
+    driver.show(7, log_dir(), health=Health(out_of_sync=0))
+    assert driver.said()[-1] == ("partitions_at_risk", None, "resolved", "recovered")

@@ -24,7 +24,7 @@ GONE = "gone"
 HEALTHS = (
     PartitionHealth(),
     PartitionHealth(leaderless=1, under_min_isr=1, examples=["__consumer_offsets-0"]),
-    PartitionHealth(under_min_isr=2, examples=["a-0", "a-1"]),
+    PartitionHealth(under_min_isr=2, examples=["a-0", "a-1"], hurt_topics=["a"], hurt_groups=["g"], out_of_sync=2),
     PartitionHealth(sole_replica=5, at_min_isr=1, examples=["b-0"]),
 )
 UNSEEN = (log_dir(used=0.8, status="unknown", last_status="filling"),)
@@ -33,7 +33,7 @@ KINDS = {
     "filling": {"dirs": (filling(used=0.9), filling("/d2", used=0.8))},
     "away": {"dirs": UNSEEN, "status": "unknown", "reason": "timeout: no answer"},
     "fenced": {"dirs": UNSEEN, "status": "offline", "reason": "fenced by the controller"},
-    "silent": {"dirs": UNSEEN, "status": "unknown", "reason": SILENCE},
+    "silent": {"dirs": UNSEEN, "status": "unknown", "reason": SILENCE, "host": "h1"},
     "planned": {"dirs": UNSEEN, "status": "unknown", "reason": SILENCE, "maintenance_until_ms": T0 + 90_000},
     GONE: {},
 }

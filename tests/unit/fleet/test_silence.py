@@ -231,3 +231,10 @@ def test_a_silent_cluster_is_a_note_only_while_all_its_brokers_are_planned():
 def test_a_cluster_of_which_one_broker_is_planned_is_an_alert():
     driver = planned(Driver().show(1).show(2).silent(2), 1).wait(GATHER_MS)
     assert severities(driver) == [(None, "firing", "critical")]
+
+
+def test_a_silent_broker_is_told_with_its_host():
+    driver = Driver().show(1).show(2, host="h1")
+    driver.show(2, log_dir(status="unknown"), status="unknown", reason=SILENCE, at_ms=driver.at_ms, host="h1")
+    driver.wait(GATHER_MS)
+    assert driver.alerts[0].evidence["host"] == "h1"

@@ -3,6 +3,7 @@
 import pytest
 
 from logdirwatch.model.vocabulary import Decision, Rule, Severity
+from logdirwatch.notify.wording import text_of
 from tests.unit.notify.world import INTERVAL_MS, REPEAT_MS, WAIT_MS, World, settings
 
 
@@ -40,6 +41,20 @@ def test_a_brokers_death_is_one_message(world):
     world.pass_ms(REPEAT_MS - INTERVAL_MS, 5_000)
     (message,) = world.messages
     assert sorted(firing(message)) == ["broker", "risk"]
+
+
+def test_a_hosts_death_is_one_message_though_others_go_to_their_own_hosts():
+    world = World(settings(group_by=("cluster", "host")))
+    for broker, host in ((1, "h1"), (2, "h1"), (3, "h2")):
+        place = {"broker": broker, "log_dir": None, "evidence": {"host": host}}
+        world.fire(f"broker{broker}", rule=Rule.BROKER_OFFLINE, **place)
+    world.pass_ms(WAIT_MS + 5_000)
+    assert sorted(firing(message) for message in world.messages) == [["broker1", "broker2"], ["broker3"]]
+    titles = {text_of(message).title for message in world.messages}
+    assert titles == {
+        "[critical] 2 alerts: prod host h1: broker_offline",
+        "[critical] broker_offline: prod broker 3",
+    }
 
 
 def test_more_waits_for_the_interval(world):

@@ -54,6 +54,19 @@ def test_a_group_is_what_the_route_says():
     assert key.fixed_id == same.fixed_id
 
 
+def test_brokers_of_one_host_are_a_group_and_one_whose_host_nobody_knows_is_its_own():
+    notify = settings(group_by=["cluster", "host"])
+
+    def group(broker, evidence, **fields):
+        (key,) = router_of(notify).groups(alert(broker=broker, evidence=evidence, **fields))
+        return dict(key.values)["host"]
+
+    assert [group(7, {"host": "h1"}), group(8, {"host": "h1"}), group(9, {"host": "h2"})] == ["h1", "h1", "h2"]
+    assert group(7, {}) == "broker 7"
+    assert group(7, {"host": 5}) == "broker 7", "alerts of others may hold anything"
+    assert group(None, {}, log_dir=None) == "*"
+
+
 def test_a_routes_times_come_before_the_general_ones():
     notify = settings(routes=[{"receivers": ["ops"], "group_wait_ms": 0}], group_interval_ms=7)
     timing = router_of(notify).timing(GroupKey("ops", "0"))

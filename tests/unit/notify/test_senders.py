@@ -82,6 +82,26 @@ def test_many_alerts_are_counted_and_a_few_listed():
     assert "and 30 more; all of them: logdirwatch alerts" in text.body
 
 
+@pytest.mark.parametrize(
+    ("hosts", "risk", "where"),
+    [
+        (("h1", "h1"), False, "prod host h1"),
+        (("h1", "h1"), True, "prod host h1"),
+        (("h1", "h2"), False, "prod"),
+        (("h1", None), False, "prod"),
+        ((None, None), False, "prod"),
+        (("h1",), True, "prod"),
+    ],
+)
+def test_a_title_says_that_all_brokers_are_on_one_host(hosts, risk, where):
+    lost = [
+        alert(f"{number}", broker=number, log_dir=None, evidence={} if host is None else {"host": host})
+        for number, host in enumerate(hosts)
+    ]
+    at_risk = [alert("r", broker=None, log_dir=None)] if risk else []
+    assert text_of(message(*lost, *at_risk)).title.split(": ")[1] == where
+
+
 def test_a_group_can_be_named_in_the_url(receiver):
     Service(f"json://127.0.0.1:{receiver.port}/{{group}}/end").send(message(alert()))
     assert receiver.posted[0][0] == f"/{GROUP.fixed_id}/end"

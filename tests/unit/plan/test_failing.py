@@ -185,6 +185,15 @@ class TestSuspect:
         assert kinds(answered(about, *SUSPECT)) == ["investigate"]
         assert with_alerts(facts(*SUSPECT), [about]).brokers[1].is_suspect
 
+    def test_a_dead_log_cleaner_is_no_disk_in_doubt_and_needs_no_restart(self):
+        about = alert(Rule.LOG_DIR_SUSPECT, log_dir=None, to="online", cause=None, evidence={"why": ["cleaner_dead"]})
+        (look,) = answered(about, *SUSPECT)
+        assert "change log.cleaner.threads of this broker" in look.reason
+        assert not with_alerts(facts(*SUSPECT), [about]).brokers[1].is_suspect
+        evidence = {"why": ["cleaner_dead", "slow_flush"]}
+        both = alert(Rule.LOG_DIR_SUSPECT, log_dir=None, to="online", cause=None, evidence=evidence)
+        assert with_alerts(facts(*SUSPECT), [both]).brokers[1].is_suspect
+
 
 class TestUnreported:
     def unreported(self, *parts, **configs):

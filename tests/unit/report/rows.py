@@ -34,6 +34,7 @@ def log_dir(broker=7, log_dir="/data/d1", used=0.5, cluster="prod", **fields):
         "unaccounted_bytes": None,
         "growth_bytes_per_s": None,
         "replica_count": 3,
+        "future_bytes": 0,
         "is_cordoned": False,
         "is_metadata_dir": False,
     }

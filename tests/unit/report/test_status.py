@@ -235,6 +235,15 @@ def test_a_directory_shows_how_full_it_is_and_why_it_is_gone():
         assert part in text
 
 
+def test_the_directory_that_gets_the_next_new_replica_says_so_where_there_is_a_choice():
+    rows = [log_dir(log_dir="/data/d1", replica_count=4), log_dir(log_dir="/data/d2", replica_count=9)]
+    assert status(log_dirs=rows).brokers[0].next_log_dirs == ["/data/d1"]
+    assert "/data/d1 [next new replica]" in shown(log_dirs=rows)
+    assert "/data/d2 [" not in shown(log_dirs=rows)
+    assert "[next" not in shown(log_dirs=rows[:1]), "of one directory it goes without saying"
+    assert status(log_dirs=[*rows, log_dir(log_dir="/data/d3", status="unknown")]).brokers[0].next_log_dirs is None
+
+
 def test_what_nobody_knows_of_a_directory_is_not_shown_as_empty():
     text = shown(log_dirs=[log_dir(used=None, status="unknown", last_status="critical", total_bytes=None)])
     assert "unknown, was critical" in text

@@ -1,0 +1,50 @@
+"""Parts of the sentences of alerts: what else is known that tells what to do next."""
+
+from collections.abc import Iterator, Sequence
+
+from logdirwatch.detect.memory import BrokerMemory, LogDirMemory
+from logdirwatch.report.units import human_bytes
+from logdirwatch.report.words import some_of
+
+_NAMED = 3
+_LAG_MATTERS_RATIO = 0.01
+"""Of what a broker's directories hold: segments that were just closed always wait for a moment."""
+
+
+def growth(memory: BrokerMemory, log_dir: LogDirMemory, *, takes_new: bool | None) -> Iterator[str]:
+    """Yield what goes on filling a directory whatever its producers do."""
+    if memory.dead_cleaner_threads:
+        yield dead_cleaner(memory.dead_cleaner_threads, "the broker's")
+    if log_dir.uncleanable_bytes:
+        yield f"its log cleaner gave up on partitions with {human_bytes(log_dir.uncleanable_bytes)} to clean"
+    if (lag_bytes := memory.remote_copy_lag_bytes) and lag_bytes >= _LAG_MATTERS_RATIO * _used_bytes(memory):
+        yield f"{human_bytes(lag_bytes)} on this broker wait for their copy in remote storage, and stay until then"
+    if takes_new and len(memory.log_dirs) > 1:
+        cordon = ": cordon it" if log_dir.is_cordoned is not None else ""
+        yield f"Kafka may put the broker's next new replica here{cordon}"
+
+
+def _used_bytes(memory: BrokerMemory) -> int:
+    return sum((log_dir.total_bytes or 0) - (log_dir.usable_bytes or 0) for log_dir in memory.log_dirs.values())
+
+
+def dead_cleaner(threads: int, whose: str = "its") -> str:
+    """Say that compaction stands still, or is slower than it should be."""
+    count = "a thread" if threads == 1 else f"{threads} threads"
+    return f"{count} of {whose} log cleaner died: compacted topics may grow without end"
+
+
+def hurt(topics: Sequence[str] | None, groups: Sequence[str] | None) -> str:
+    """Say whose clients are hurt, as a part of a sentence; nothing while nobody is, or nobody knows."""
+    told = [("topics", topics), ("consumer groups", groups)]
+    named = [f"{what} {some_of(names, _NAMED)}" for what, names in told if names]
+    return f"; hurt: {'; '.join(named)}" if named else ""
+
+
+def catching_up(memory: BrokerMemory) -> str:
+    """Say how many of a broker's replicas have still to catch up now that it serves them again."""
+    left = None if memory.partitions is None else memory.partitions.out_of_sync
+    if not left:
+        return ""
+    count = "1 of its broker's replicas is" if left == 1 else f"{left} of its broker's replicas are"
+    return f"; {count} not in sync yet, restart no other broker before"
