@@ -127,8 +127,8 @@ def deleted_since(directory: Directory) -> Precondition:
     """
     return Precondition(
         "strays",
-        f"topics deleted while {directory.path} was offline still lie there: they are strays once it is back, and Kafka "
-        "frees no byte of them",
+        f"topics deleted while {directory.path} was offline still lie there: they are strays once it is back, and "
+        "Kafka frees no byte of them",
         None,
     )
 
