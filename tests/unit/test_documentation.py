@@ -10,6 +10,7 @@ import yaml
 from typer.main import get_command
 
 from logdirwatch.cli.main import app
+from logdirwatch.doctor.findings import CHECKS
 from logdirwatch.model import vocabulary as words
 from logdirwatch.model.topics import TOPICS
 from logdirwatch.report.pages import generated
@@ -106,6 +107,10 @@ def test_every_topic_record_and_field_is_in_the_reference():
         assert f"## {name}\n" in REFERENCE["reference/records.md"]
         fields = {field for kind in json_schema(name)["$defs"].values() for field in kind.get("properties", ())}
         assert {field for field in fields if f"| `{field}` |" not in REFERENCE["reference/records.md"]} == set()
+
+
+def test_every_check_of_the_doctor_is_explained_with_what_to_do():
+    assert first_cells((DOCS / "doctor.md").read_text(encoding="utf-8")) == set(CHECKS)
 
 
 @pytest.mark.parametrize("block", list(blocks("yaml")))
