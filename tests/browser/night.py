@@ -91,7 +91,7 @@ def _history(tables, now_ms):
     replica = {**place, "is_future": False, "status": "online", "is_leader": True, "in_isr": True}
     tables.write(
         "replica_state",
-        {**replica, "topic": "orders", "partition": 3, "size_bytes": 7 << 30},
+        {**replica, "topic": "orders", "partition": 3, "size_bytes": 7 << 30, "offset_lag": 0},
         {**replica, "topic": "payments", "partition": 0, "size_bytes": None, "is_leader": False, "in_isr": None},
     )
 

@@ -85,13 +85,13 @@ DIRECTORY = """
       - row /critical saturated/
       - row /filling critical/
       - row /online filling/
-  - heading "Largest replicas" [level=2]
+  - heading "Copies in progress and largest replicas" [level=2]
   - table:
     - rowgroup:
-      - row "Replica Size Status Role"
+      - row "Replica Size Records behind Status Role"
     - rowgroup:
-      - row "orders-3 7 GiB online leader"
-      - row "payments-0 not known online not known"
+      - row "orders-3 7 GiB 0 online leader"
+      - row "payments-0 not known not known online not known"
 """
 ACTION = """
 - main:

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import subprocess
 
 import pytest
 import yaml
@@ -42,8 +43,32 @@ def test_a_cluster_where_all_is_well_has_nothing_to_mend(cluster, watched):
     assert examined(cluster.config_path) == {"findings": [], "not_checked": {}, "passed": list(CHECKS)}
 
 
-def test_planted_faults_are_all_found_at_once(cluster, watched, tmp_path):
-    """Topics missing and too few, telemetry on the watched cluster, slots, folders, a cluster that is away."""
+PLANTED = {
+    ("configuration", "notify.receivers"): ("notify.receivers.ops: URL 1", "apprise"),
+    ("java", "this machine"): ("no Java found (/nowhere/bin/java)", "set JAVA_HOME"),
+    ("folders", "checkpoints"): ("cannot be written: Not a directory", "checkpoints.path"),
+    ("task_slots", "stream.master local[2]"): ("2 task slots are too few", "local[8,4]"),
+    ("topics", "logdir.actions"): ("does not exist", "logdirwatch topics create"),
+    ("topics", "logdir.events"): ("3 partitions, wanted 5", "kafka-topics.sh"),
+    ("topics", "logdir.metrics"): ("retention.ms 60000, wanted", "kafka-configs.sh"),
+    ("topics", "logdir.alerts"): ("cleanup.policy delete, wanted", "kafka-configs.sh"),
+    ("replication", "logdir.decisions"): ("nothing can be written", "min.insync.replicas=1"),
+    ("telemetry_is_monitored", "cluster same"): ("its disks fill", "telemetry.bootstrap_servers"),
+    ("connectivity", "cluster away"): ("Kafka at 127.0.0.1:1 cannot be reached", "clusters.away"),
+}
+"""By check and place: what is said of a fault, and what of its remedy."""
+ALTERED = {
+    "logdir.metrics": "retention.ms=60000",
+    "logdir.alerts": "cleanup.policy=delete",
+    "logdir.decisions": "min.insync.replicas=2",
+}
+
+
+def alter(cluster, *arguments, tool="kafka-configs"):
+    subprocess.run([cluster.tool(tool), *arguments], check=True, capture_output=True, timeout=DEADLINE_S)
+
+
+def test_planted_faults_are_all_found_at_once_and_their_remedies_mend_them(cluster, watched, tmp_path, monkeypatch):
     fresh_topics(watched)
     tmp_path.joinpath("file").write_text("")
     config = write(
@@ -61,24 +86,32 @@ def test_planted_faults_are_all_found_at_once(cluster, watched, tmp_path):
     with kafka_clients.admin(watched.telemetry) as admin:
         admin.delete_topics(["logdir.actions"])
         wait_until(lambda: "logdir.actions" not in admin.list_topics(), DEADLINE_S, "the topic to be gone")
+    on_telemetry = ("--bootstrap-server", cluster.telemetry, "--alter", "--entity-type", "topics", "--entity-name")
     try:
-        report = examined(config)
+        for name, wrong in ALTERED.items():
+            alter(cluster, *on_telemetry, name, "--add-config", wrong)
+        with monkeypatch.context() as here:
+            here.setenv("JAVA_HOME", "/nowhere")
+            report = examined(config)
+        found = {(finding["check"], finding["where"].partition(" /")[0]): finding for finding in report["findings"]}
+        assert set(found) == set(PLANTED)
+        for place, (what, remedy) in PLANTED.items():
+            assert what in found[place]["what"], place
+            assert remedy in found[place]["remedy"], place
+        assert report["not_checked"]["permissions"] == "cluster away does not answer"
+        mend(cluster, config, [finding["remedy"] for finding in report["findings"]])
+        assert not checks_of(examined(config)) & {"java", "topics", "replication"}
     finally:
-        telemetry.create_missing(watched)
-    found = {(finding["check"], finding["where"]): finding for finding in report["findings"]}
-    assert checks_of(report) == {
-        "configuration",
-        "topics",
-        "telemetry_is_monitored",
-        "task_slots",
-        "folders",
-        "connectivity",
-    }
-    assert "logdirwatch topics create" in found["topics", "logdir.actions"]["remedy"]
-    assert "--partitions 5" in found["topics", "logdir.events"]["remedy"]
-    assert found["connectivity", "cluster away"]["what"].startswith("Kafka at 127.0.0.1:1 cannot be reached")
-    assert "local[8,4]" in found["task_slots", "stream.master local[2]"]["remedy"]
-    assert report["not_checked"]["permissions"] == "cluster away does not answer"
+        fresh_topics(watched)
+
+
+def mend(cluster, config, remedies):
+    """Do what is said where it is a command."""
+    assert run(config, "topics", "create", deadline_s=DEADLINE_S).returncode == 0
+    for remedy in remedies:
+        if remedy.startswith("kafka-"):
+            tool, *arguments = shlex.split(remedy)
+            alter(cluster, *arguments, tool=tool.removesuffix(".sh"))
 
 
 @pytest.fixture(scope="module")

@@ -48,8 +48,8 @@ class Lake:
         self.offsets = {}
         self.restart()
 
-    def restart(self):
-        self.inventory = InventoryWriter(BELIEVED)
+    def restart(self, tally=None):
+        self.inventory = InventoryWriter(BELIEVED, tally=tally)
 
     def kafka(self, *records):
         """Give (topic, key, value, perhaps Kafka's time) their offsets; records of the model find topic and key."""

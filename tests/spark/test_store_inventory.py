@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from logdirwatch.model import topics
 from logdirwatch.store.schemas import REPLICA_STATE
+from logdirwatch.store.tally import Tally
 from tests.spark.lake import T0, replicas, scan_end, scan_ms, state, topic
 
 pytestmark = pytest.mark.long
@@ -130,7 +131,25 @@ def test_states_alone_look_only_at_the_brokers_of_which_something_changed(lake):
     assert statuses(lake) == [offline, online, (8, "t", 0, "/d1", "online", None)]
     lake.restart()
     lake.scan(state(8, 3))
-    assert statuses(lake, broker=8)[1] == (8, "t", 1, None, "unknown", "unknown")
+    assert statuses(lake, broker=8)[1] == (8, "t", 1, None, "unknown", "never_listed")
+
+
+def test_the_replicas_of_each_broker_are_counted_by_status_without_reading_the_table_again(lake):
+    told, anew = {}, []
+    lake.restart(Tally(told.update))
+    copy = replicas("t-0", log_dir="/d2", future=True, scan=1, parts=2)
+    lake.scan(*BROKERS, *whole_scan(), copy, replicas("t-1", log_dir="/d2", scan=1, part=1, parts=2))
+    assert told == {("prod", broker): counted(online=2) for broker in (7, 8)}
+    lake.scan(failed(2), state(8, 2, status="unknown"))
+    lake.scan(topic("t", (7,), (8, 7), scan=2), scan_end(1, scan=2))
+    assert told == {("prod", 7): counted(online=1, offline=1), ("prod", 8): counted(unknown=1)}
+    lake.restart(Tally(anew.append))
+    lake.scan(failed(3), state(8, 3, status="unknown"))
+    assert anew == [told]
+
+
+def counted(**numbers):
+    return dict.fromkeys(("online", "saturated", "offline", "unknown"), 0) | numbers
 
 
 def test_replicas_of_a_broker_that_store_has_taken_out_are_unknown(lake):
@@ -232,8 +251,34 @@ def test_a_replica_that_no_directory_lists_keeps_a_row_while_it_is_assigned(lake
     lake.scan(*BROKERS, *whole_scan(0))
     lake.scan(replicas(log_dir="/d1", scan=1))
     assert lake.rows("replica_state", *STATUS, "is_listed", broker=7, partition=0) == [
-        (7, "t", 0, None, "unknown", "unknown", False)
+        (7, "t", 0, None, "unknown", "lost", False)
     ]
+
+
+def cause_of_t0(lake):
+    return lake.rows("replica_state", "status", "cause", "was_listed", broker=7, topic="t", partition=0)
+
+
+def test_a_replica_that_was_never_made_is_told_from_a_lost_one_whatever_happens_to_its_broker(lake):
+    made = (topic("t", (7, 8)), topic("new", (7,)), replicas("t-0", broker=8), replicas("t-0"), scan_end(2))
+    lake.scan(*BROKERS, *made, replicas("t-0", scan=1), replicas(scan=2))
+    lake.scan(state(7, 2, status="offline"))
+    assert cause_of_t0(lake) == [("offline", "broker", True)]
+    lake.scan(state(7, 3))
+    assert cause_of_t0(lake) == [("unknown", "lost", True)]
+    assert lake.rows("replica_state", "cause", "was_listed", topic="new") == [("never_listed", False)]
+    lake.scan(replicas("t-0", "new-0", log_dir="/d2", scan=3))
+    assert lake.rows("replica_state", "status", "was_listed", broker=7) == [("online", None)] * 2
+
+
+def test_of_a_row_that_an_earlier_release_left_without_a_directory_nobody_knows_whether_it_was_ever_made(lake):
+    lake.scan(*BROKERS, *whole_scan(0))
+    lake.scan(replicas(log_dir="/d1", scan=1))
+    lake.tables.delta(REPLICA_STATE).update("log_dir IS NULL", {"was_listed": "null", "cause": "'unknown'"})
+    before = lake.versions()["replica_state"]
+    lake.scan(*whole_scan(2)[:1], replicas(log_dir="/d1", scan=2))
+    assert lake.versions()["replica_state"] == before
+    assert cause_of_t0(lake) == [("unknown", "unknown", None)]
 
 
 def test_a_replica_lost_before_the_first_scan_is_offline_by_what_kafka_says(lake):

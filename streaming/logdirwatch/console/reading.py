@@ -104,9 +104,9 @@ class Reader:
         return self._rows(TRANSITIONS.name, "*", where, f"ORDER BY at_ms DESC LIMIT {MOST_TRANSITIONS}")
 
     def replicas(self, cluster: str, broker: int, log_dir: str) -> list[Row]:
-        """Return the largest replicas of a directory."""
-        columns = "topic, partition, size_bytes, status, is_future, is_leader, in_isr"
-        order = f"ORDER BY size_bytes DESC NULLS LAST, topic, partition LIMIT {MOST_REPLICAS}"
+        """Return the largest replicas of a directory, the copies in progress before all others."""
+        columns = "topic, partition, size_bytes, offset_lag, status, is_future, is_leader, in_isr"
+        order = f"ORDER BY is_future DESC, size_bytes DESC NULLS LAST, topic, partition LIMIT {MOST_REPLICAS}"
         return self._rows(REPLICA_STATE.name, columns, self._place(cluster, broker, log_dir), order)
 
     def _place(self, cluster: str, broker: int, log_dir: str) -> str:

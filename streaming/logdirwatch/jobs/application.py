@@ -45,9 +45,6 @@ ALSO_READS = {
 }
 """The topics that a query reads once, at its start."""
 
-COUNTING = {store.NAME: store.start, store_inventory.NAME: store_inventory.start}
-"""The queries that see what cannot be read."""
-
 
 def run(settings: Settings, names: Sequence[str]) -> None:
     """Run the named queries until SIGTERM; raises UserError for what a check finds."""
@@ -115,8 +112,12 @@ def _sound(name: str, start: Start) -> Start:
 
 
 def _noting(name: str, rejects: Rejects, metrics: StreamMetrics) -> Start:
-    """Return how to start a query so that it notes what it cannot read, or which alerts are open."""
-    if name == recommend.NAME:
-        return partial(recommend.start, note=metrics.note_alerts)
-    counting = COUNTING.get(name)
-    return QUERIES[name] if counting is None else partial(counting, note=partial(rejects.note, name))
+    """Return how to start a query so that it notes what it cannot read, which alerts are open, how replicas are."""
+    noting: dict[str, Start] = {
+        recommend.NAME: partial(recommend.start, note=metrics.note_alerts),
+        store.NAME: partial(store.start, note=partial(rejects.note, name)),
+        store_inventory.NAME: partial(
+            store_inventory.start, note=partial(rejects.note, name), tell=metrics.note_replicas
+        ),
+    }
+    return noting.get(name, QUERIES[name])

@@ -1,5 +1,7 @@
 """The query ``store_inventory``: inventory and state in, the tables of replicas and partitions out."""
 
+from collections.abc import Callable
+
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -9,16 +11,23 @@ from logdirwatch.settings import Settings
 from logdirwatch.store.intake import Belief
 from logdirwatch.store.rejects import Note, forget
 from logdirwatch.store.tables import Tables, short_errors
+from logdirwatch.store.tally import Replicas, Tally
 from logdirwatch.store.write_inventory import READ, WRITTEN, InventoryWriter
 
 NAME = "store_inventory"
 TOPICS = (topics.INVENTORY, topics.STATE)
 
 
-def start(spark: SparkSession, settings: Settings, note: Note = forget) -> StreamingQuery:
-    """Create the tables that are missing and start the query; ``note`` is told what a batch could not read."""
+def start(
+    spark: SparkSession, settings: Settings, note: Note = forget, tell: Callable[[Replicas], None] | None = None
+) -> StreamingQuery:
+    """Create the tables that are missing and start the query.
+
+    ``note`` is told what a batch could not read, ``tell`` how many replicas each broker has in each status.
+    """
     Tables(spark, settings).create_missing((*WRITTEN, *READ))
-    inventory = InventoryWriter(Belief(settings.default_cluster, settings.detect.clock_skew_ms), note)
+    believed = Belief(settings.default_cluster, settings.detect.clock_skew_ms)
+    inventory = InventoryWriter(believed, note, None if tell is None else Tally(tell))
 
     def write(records: DataFrame, batch_id: int) -> None:
         with short_errors(NAME, batch_id):

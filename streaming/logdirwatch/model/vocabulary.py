@@ -66,10 +66,15 @@ class ReplicaStatus(StrEnum):
 
 
 class ReplicaCause(StrEnum):
-    """Why a replica is not online: its directory, its broker, or nobody knows."""
+    """Why a replica is not online: its directory, its broker, it lies nowhere, or nobody knows.
+
+    ``never_listed``: no directory has listed it yet. ``lost``: one did, and then a whole listing of it did not.
+    """
 
     DIRECTORY = "directory"
     BROKER = "broker"
+    NEVER_LISTED = "never_listed"
+    LOST = "lost"
     UNKNOWN = "unknown"
 
 

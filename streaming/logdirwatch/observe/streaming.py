@@ -1,4 +1,4 @@
-"""The stream's metrics: how each query fares, what it has not read, what it refused, and which alerts are open."""
+"""The stream's metrics: how each query fares, what it has not read or refused, open alerts, replicas by status."""
 
 import math
 import threading
@@ -12,10 +12,12 @@ from prometheus_client.registry import Collector
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from logdirwatch.jobs import store_inventory
 from logdirwatch.jobs.recommend import OpenAlerts
 from logdirwatch.jobs.runner import Runner, Supervised
 from logdirwatch.pipeline.meter import Standing
 from logdirwatch.pipeline.watch import Watched
+from logdirwatch.store.tally import Replicas
 
 STUCK_AFTER_S = 120.0
 """Starting a query takes that long at worst."""
@@ -37,12 +39,18 @@ class StreamMetrics(Collector):
         self._runner = runner
         self._lock = threading.Lock()
         self._alerts: OpenAlerts | None = None
+        self._replicas: Replicas = {}
         self.watched: Mapping[str, Watched] = {}
 
     def note_alerts(self, found: OpenAlerts) -> None:
         """Take note of the alerts that are open now."""
         with self._lock:
             self._alerts = found
+
+    def note_replicas(self, found: Replicas) -> None:
+        """Take note of how many replicas each broker has in each status."""
+        with self._lock:
+            self._replicas = found
 
     def is_ill(self) -> str | None:
         """Say that nobody looks after the queries: Spark's JVM does not answer."""
@@ -68,6 +76,7 @@ class StreamMetrics(Collector):
         yield from _of_progress({one.name: _progress(one) for one in supervised})
         yield from self._behind()
         yield from self._open()
+        yield from self._counted(supervised)
 
     def _behind(self) -> Iterator[Metric]:
         lag = GaugeMetricFamily(
@@ -97,6 +106,19 @@ class StreamMetrics(Collector):
             for labels, count in sorted((self._alerts or Counter()).items()):
                 firing.add_metric(list(labels), count)
         yield firing
+
+    def _counted(self, supervised: list[Supervised]) -> Iterator[Metric]:
+        """Yield the numbers of replicas, which nobody keeps while their query does not run."""
+        replicas = GaugeMetricFamily(
+            "logdirwatch_replicas", "Replicas of a broker by status", labels=["cluster", "broker", "status"]
+        )
+        with self._lock:
+            found = self._replicas
+        if any(one.name == store_inventory.NAME and _is_active(one) for one in supervised):
+            for (cluster, broker), counts in sorted(found.items()):
+                for status, count in counts.items():
+                    replicas.add_metric([cluster, str(broker), str(status)], count)
+        yield replicas
 
 
 def _behind_of(standing: Standing | None) -> Mapping[str, int]:

@@ -31,6 +31,7 @@ def restart_broker(directory: Directory, facts: Facts, policy: Policy) -> Draft:
         expected=restart_effect(broker, lost_partitions(directory.place, facts), facts),
         preconditions=(
             room_for_recovery(directory),
+            deleted_since(directory),
             restart_vetoes.quorum_safe(facts, broker),
             restart_vetoes.writes_go_on(facts, broker),
         ),
@@ -116,6 +117,20 @@ def room_for_recovery(directory: Directory) -> Precondition:
     usable = directory.usable_bytes
     seen = "" if usable is None else f"; when last seen {human_bytes(usable)} were free"
     return Precondition("room_for_recovery", f"{directory.path} has room: recovery itself writes{seen}", None)
+
+
+def deleted_since(directory: Directory) -> Precondition:
+    """Say what becomes of topics that were deleted while their replica lay on an offline directory.
+
+    The broker cannot delete it there; it finds it at its restart, renames it, and leaves it to people (KIP-112, topic
+    deletion; Kafka 4.3.1 ``LogManager.loadLog``: "marked stray and renamed").
+    """
+    return Precondition(
+        "strays",
+        f"topics deleted while {directory.path} was offline still lie there: they are strays once it is back, and "
+        "Kafka frees no byte of them",
+        None,
+    )
 
 
 def leave_out(vetoes: Iterable[Veto], *names: str) -> tuple[Veto, ...]:

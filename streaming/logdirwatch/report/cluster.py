@@ -124,6 +124,8 @@ RISKS = {
 }
 """Each kind of danger and the column of topic_state that tells it."""
 
+_TAKERS = {ReplicaCause.DIRECTORY, ReplicaCause.BROKER}
+
 
 def brokers(broker_rows: Rows, log_dir_rows: Rows) -> list[Broker]:
     """Return one cluster's brokers with their directories, in order of id and path."""
@@ -145,7 +147,7 @@ def offline_replicas(rows: Rows) -> list[OfflineReplicas]:
     topics: dict[str, OfflineReplicas] = {}
     for row in rows:
         topic = topics.setdefault(row["topic"], OfflineReplicas(topic=row["topic"]))
-        cause = row["cause"] if row["cause"] in set(ReplicaCause) else ReplicaCause.UNKNOWN
+        cause = row["cause"] if row["cause"] in _TAKERS else ReplicaCause.UNKNOWN
         setattr(topic, cause, getattr(topic, cause) + row["replicas"])
     return sorted(topics.values(), key=lambda t: (-(t.directory + t.broker + t.unknown), t.topic))
 

@@ -90,16 +90,17 @@ REPLICA_STATE = Table(
         topic           string  Topic
         partition       int     Partition
         is_future       boolean Whether this is the copy in progress of a move between directories
-        log_dir         string  Last known directory; null when no directory of the broker ever listed the replica
+        log_dir         string  Last known directory; null when no directory of the broker lists the replica
         size_bytes      bigint  Bytes of its live segments when last listed
         offset_lag      bigint  Records behind: of a replica to the high watermark, of a copy to its original
         status          string  online, saturated, offline, moving or unknown
-        cause           string  Why it is not online: directory, broker or unknown
+        cause           string  Why it is not online: directory, broker, never_listed, lost or unknown
         is_leader       boolean Whether it leads its partition; null when the metadata is not known
         in_isr          boolean Whether it is in sync
         is_listed       boolean Whether Kafka lists it now; false: this is its last known placement, or it has none
         inventory_at_ms bigint  Scan that first reported these values; log_dir_inventory tells the newest scan
         status_at_ms    bigint  When its status began
+        was_listed      boolean Whether a directory listed it before, where none does now; null: one does, or not known
     """)
     + SOURCE,
     key=("cluster", "broker", "topic", "partition", "is_future"),

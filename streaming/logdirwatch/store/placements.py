@@ -42,7 +42,7 @@ def keys(stored: DataFrame, listed: DataFrame) -> DataFrame:
 
 
 def placements(stored: DataFrame, listed: DataFrame, log_dirs: DataFrame) -> DataFrame:
-    """Return every known replica's last placement: key, ``SEEN``, ``WHEN``, and its stored row as ``old``.
+    """Return every known replica's last placement: key, ``SEEN``, ``WHEN``, ``was_listed``, and its stored row ``old``.
 
     A placement is forgotten when a newer whole snapshot of its directory (``log_dirs``) does not list it. What a
     listing repeats keeps the time and source it had, so that an unchanged row stays as it is.
@@ -73,6 +73,8 @@ def _when() -> list[tuple[str, Column]]:
 def _without_forgotten(chosen: DataFrame, log_dirs: DataFrame) -> DataFrame:
     whole = log_dirs.select("cluster", "broker", "log_dir", F.col("at_ms").alias("whole_ms"))
     is_forgotten = F.coalesce(F.col("whole_ms") > F.col("looked_ms"), F.lit(False))
+    # What an earlier release stored without a directory has null: it may have been lost or never made.
+    was_listed = F.when(is_forgotten, F.lit(True)).when(F.col("log_dir").isNull(), F.col("old.was_listed"))
     kept = chosen.join(F.broadcast(whole), on=["cluster", "broker", "log_dir"], how="left")
     return kept.select(
         *KEY,
@@ -80,4 +82,5 @@ def _without_forgotten(chosen: DataFrame, log_dirs: DataFrame) -> DataFrame:
         *(F.when(~is_forgotten, F.col(name)).alias(name) for name in SEEN),
         F.when(is_forgotten, F.col("whole_ms")).otherwise(F.col("inventory_at_ms")).alias("inventory_at_ms"),
         *SOURCE_NAMES,
+        was_listed.alias("was_listed"),
     )

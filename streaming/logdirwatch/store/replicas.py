@@ -8,7 +8,9 @@ The rules, worst knowledge first (rank of the first that holds)::
     its directory is saturated                          saturated, cause directory
     no directory lists it, Kafka calls it offline       offline, cause directory (the broker lives)
     it is a copy, Kafka calls the original offline      offline, cause directory (nothing is copied from it)
-    no directory lists it, or its directory is unknown  unknown, cause unknown
+    no directory lists it, and one did before           unknown, cause lost
+    no directory ever listed it                         unknown, cause never_listed
+    its directory is unknown, or nobody knows the past  unknown, cause unknown
     it is the copy in progress of a move                moving
     its directory is online, filling or critical        online
     anything else                                       unknown, cause unknown
@@ -97,7 +99,7 @@ def _unlisted(keys: DataFrame, metadata: DataFrame, only: DataFrame | None) -> D
     """
     assigned = metadata.select(*_PARTITION, F.explode("replicas").alias("broker"), F.lit(False).alias("is_future"))
     missing = of_brokers(assigned, only).join(keys, on=list(KEY), how="left_anti")
-    return missing.join(metadata, on=list(_PARTITION), how="inner")
+    return missing.join(metadata, on=list(_PARTITION), how="inner").withColumn("was_listed", F.lit(False))
 
 
 def _verdict() -> Column:
@@ -116,7 +118,8 @@ def _verdict() -> Column:
             (is_unlisted | F.col("is_future")) & F.coalesce(is_offline_by_metadata, F.lit(False)),
             _is(ReplicaStatus.OFFLINE, "directory", by_metadata),
         )
-        .when(is_unlisted, _is(ReplicaStatus.UNKNOWN, "unknown", by_metadata))
+        .when(is_unlisted & F.col("was_listed"), _is(ReplicaStatus.UNKNOWN, "lost", by_metadata))
+        .when(is_unlisted & ~F.col("was_listed"), _is(ReplicaStatus.UNKNOWN, "never_listed", by_metadata))
         .when(view.isin(*_SERVING) & F.col("is_future"), _is(ReplicaStatus.MOVING, None, F.col("inventory_at_ms")))
         .when(view.isin(*_SERVING), _is(ReplicaStatus.ONLINE, None, view_since))
         .otherwise(_is(ReplicaStatus.UNKNOWN, "unknown", F.coalesce(view_since, by_metadata)))
@@ -144,6 +147,7 @@ def _shaped(rows: DataFrame) -> DataFrame:
         F.when(is_known, is_current & F.array_contains("isr", F.col("broker"))).alias("in_isr"),
         (F.col("log_dir").isNotNull() & status.isin(*_LISTED)).alias("is_listed"),
         F.when(is_as_before, F.col("old.status_at_ms")).otherwise(F.col("verdict.since_ms")).alias("status_at_ms"),
+        "was_listed",
         *WHEN,
         "old",
         _is_gone(is_known, is_assigned).alias("is_gone"),
@@ -161,10 +165,15 @@ def _is_gone(is_known: Column, is_assigned: Column) -> Column:
 
 
 def changes(derived: DataFrame) -> DataFrame:
-    """Return what must be written: rows of ``replica_state`` that differ from their stored one, or are gone."""
+    """Return what must be written: rows of ``replica_state`` that differ from their stored one, or are gone.
+
+    ``old_status`` is the stored one's.
+    """
     values = F.struct(*REPLICA_STATE.names)
     is_stored = F.col("old").isNotNull()
     same = values.eqNullSafe(F.struct(*(F.col(f"old.{name}").alias(name) for name in REPLICA_STATE.names)))
     must_go = F.col("is_gone") & is_stored
     must_change = ~F.col("is_gone") & ~same
-    return derived.where(must_go | must_change).select(*REPLICA_STATE.names, "is_gone")
+    return derived.where(must_go | must_change).select(
+        *REPLICA_STATE.names, "is_gone", F.col("old.status").alias("old_status")
+    )

@@ -23,6 +23,7 @@ from logdirwatch.store.schemas import (
     Table,
 )
 from logdirwatch.store.tables import Tables, same_key
+from logdirwatch.store.tally import Tally, differences
 
 WRITTEN = (REPLICA_STATE, TOPIC_STATE, LOG_DIR_INVENTORY, REJECTED_RECORDS)
 READ = (BROKER_STATE,)
@@ -39,10 +40,11 @@ class InventoryWriter:
     ``store`` writes states in its own time: until it has, they are kept here, or replicas would fall back to what was.
     What is kept is lost with the process; then the next scan, and ``store``, say it again. So is what was judged of the
     brokers when the replicas were last derived: a batch without a scan looks only at those of which that has changed.
+    ``tally`` counts the replicas by status.
     """
 
-    def __init__(self, believed: Belief, note: Note = forget) -> None:
-        self._believed, self._note = believed, note
+    def __init__(self, believed: Belief, note: Note = forget, tally: Tally | None = None) -> None:
+        self._believed, self._note, self._tally = believed, note, tally
         self._kept: DataFrame | None = None
         self._told: Digests | None = None
 
@@ -54,8 +56,10 @@ class InventoryWriter:
             batch = looked_over(thin)
             with computed(_judged(batch, stored)) as judged:
                 told = replicas.digests(judged)
-                write_batch(batch, judged, self._changed(batch, told), tables)
+                replaced = write_batch(batch, judged, self._changed(batch, told), tables)
             self._told = told
+            if self._tally is not None:
+                self._tally.note(tables.read(REPLICA_STATE), replaced)
             self._note(rejected_rows(batch, topics.INVENTORY))
             before, self._kept = self._kept, _kept(batch, stored, tables)
         if before is not None:
@@ -86,14 +90,17 @@ def _kept(batch: Batch, stored: DataFrame, tables: Tables) -> DataFrame | None:
     return cut_off(reduce(DataFrame.unionByName, parts))
 
 
-def write_batch(batch: Batch, judged: DataFrame, changed: Places | None, tables: Tables) -> None:
+def write_batch(batch: Batch, judged: DataFrame, changed: Places | None, tables: Tables) -> Sequence[Row]:
     """Write a batch of inventory and state; ``store`` keeps what was rejected of the state topic.
+
+    Returns by how much it changed the numbers of replicas (``tally.differences``).
 
     ``judged`` are ``replicas.judged_brokers``, ``changed`` the brokers whose replicas to look at, None for all.
     What a scan says is computed once, for it is asked for several times: each would be a plan, a search for a table's
     files, and a reading of the JSON of a whole fleet.
     """
     of_scan = computed if batch.has(*SCANNED) else nullcontext
+    replaced: Sequence[Row] = ()
     if batch.has("rejected"):
         _write_rejected(batch, tables)
     if batch.has("deleted"):
@@ -110,9 +117,10 @@ def write_batch(batch: Batch, judged: DataFrame, changed: Places | None, tables:
         if changed is None or changed:
             listed, scanned = placements.listed_replicas(log_dir_parts), scans.last_whole_scans(markers, whole_scans)
             only = None if changed is None else _frame(changed, judged)
-            _merge_replicas(listed, log_dirs, scanned, judged, only, tables)
+            replaced = _merge_replicas(listed, log_dirs, scanned, judged, only, tables)
         if batch.has("replicas", "scan"):
             _merge_markers(scans.marker_rows(log_dirs, whole_scans), tables)
+    return replaced
 
 
 def _write_rejected(batch: Batch, tables: Tables) -> None:
@@ -153,16 +161,17 @@ def _merge_replicas(
     judged: DataFrame,
     only: DataFrame | None,
     tables: Tables,
-) -> None:
+) -> Sequence[Row]:
     stored = replicas.of_brokers(tables.read(REPLICA_STATE), only)
     known, keys = placements.placements(stored, listed, log_dirs), placements.keys(stored, listed)
     derived = replicas.derive(known, keys, tables.read(TOPIC_STATE), judged, scanned, only)
     with computed(replicas.changes(derived)) as changed:
-        places = changed.select("cluster", "broker").distinct().limit(MOST_BROKERS_NAMED + 1).collect()
+        places = differences(changed)
         if places:
             condition = f"{same_key(REPLICA_STATE)} AND {_only(places)}"
             is_no_older = "coalesce(s.inventory_at_ms, -1) >= coalesce(t.inventory_at_ms, -1)"
             tables.merge(REPLICA_STATE, changed, condition, lambda merge: _replaced(merge, REPLICA_STATE, is_no_older))
+        return places
 
 
 def _only(places: Sequence[Row]) -> str:

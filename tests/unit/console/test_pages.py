@@ -205,6 +205,16 @@ class TestDirectory:
         assert page.index("orders-59") < page.index("orders-58")
         assert "orders-9<" not in page, "the fifty largest are enough"
 
+    def test_how_far_a_copy_is_behind_stands_above_everything_else(self, site):
+        site.cluster(log_dir())
+        place = {"cluster": "prod", "broker": 7, "log_dir": "/data/d1", "topic": "orders", "partition": 1}
+        copy = {**place, "is_future": True, "size_bytes": 1, "status": "moving", "offset_lag": 12_345}
+        large = {"partition": 2, "is_future": False, "size_bytes": 1 << 40, "offset_lag": None}
+        site.tables.write("replica_state", {**copy, **large}, copy)
+        page = site.text(self.address(site))
+        told = re.findall(r"<tr><td>(orders.*?)</td><td>.*?</td><td>(.*?)</td>", page)
+        assert told == [("orders-1 (copy in progress)", "12,345"), ("orders-2", "not known")]
+
     @pytest.mark.parametrize(
         ("query", "status"),
         [("", 400), ("?cluster=prod&broker=x&log_dir=/d", 400), ("?cluster=prod&broker=7&log_dir=/none", 404)],

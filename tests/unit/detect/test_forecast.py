@@ -50,6 +50,24 @@ def test_the_sawtooth_of_retention_is_no_growth(period):
         assert hours_left(lambda hour: 850 * GB + 100 * GB * (hour % period) / period, hours) is None
 
 
+def turned_over(hour, waits_hours=0.0):
+    """10 GB come an hour; when it is over as many are marked deleted, and leave the disk ``waits_hours`` later."""
+    return 10 * GB * (hour % 1) + (10 * GB if hour >= 1 and hour % 1 < waits_hours else 0)
+
+
+@pytest.mark.parametrize("hours", [12, 30, 72, 96])
+def test_what_is_marked_deleted_and_not_gone_yet_is_no_growth(hours):
+    """``file.delete.delay.ms`` is a minute (Kafka 4.3.1 ``LogConfig``); a tenth of an hour is longer."""
+    assert hours_left(lambda hour: 900 * GB + turned_over(hour, 0.1), hours) is None
+    free_gb = min(60, hours - 2)
+    grows = [
+        lambda hour, waits=waits: (1000 - free_gb - 10 + hour - hours) * GB + turned_over(hour, waits)
+        for waits in (0.0, 0.1)
+    ]
+    in_time, late = (hours_left(use, hours) for use in grows)
+    assert in_time - 3 <= late <= in_time, "it takes room while it is there, and nothing more"
+
+
 @pytest.mark.parametrize("hours", range(72, 96, 3))
 def test_the_wave_of_the_day_is_no_growth(hours):
     assert hours_left(lambda hour: 850 * GB + 100 * GB * math.sin(2 * math.pi * hour / DAY), hours) is None

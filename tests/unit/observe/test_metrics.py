@@ -11,6 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families as families
 from logdirwatch.collect.publish import Publisher
 from logdirwatch.jobs.runner import Runner, Supervised
 from logdirwatch.model.records import LostRange, RejectedRows
+from logdirwatch.model.vocabulary import ReplicaStatus
 from logdirwatch.observe.collecting import CollectorMetrics
 from logdirwatch.observe.streaming import StreamMetrics
 from logdirwatch.pipeline.meter import Meter, Standing
@@ -108,6 +109,19 @@ def test_open_alerts_are_counted_by_place_rule_and_severity(runner):
     metrics.note_alerts(Counter({("prod", "log_dir_space", "page"): 2}))
     labels = {"cluster": "prod", "rule": "log_dir_space", "severity": "page"}
     assert read(metrics)("logdirwatch_alerts_firing", labels) == 2
+
+
+def test_replicas_are_counted_by_broker_and_status_while_their_query_runs(runner):
+    inventory = Supervised("store_inventory", None, query=SimpleNamespace(isActive=True, lastProgress=None), failed=0)
+    runner.supervised.append(inventory)
+    metrics = StreamMetrics(runner)
+    value, labels = read(metrics), {"cluster": "prod", "broker": "7"}
+    assert value("logdirwatch_replicas", {**labels, "status": "offline"}) is None, "not counted yet is not zero"
+    metrics.note_replicas({("prod", 7): {ReplicaStatus.OFFLINE: 3, ReplicaStatus.ONLINE: 0}})
+    assert value("logdirwatch_replicas", {**labels, "status": "offline"}) == 3
+    assert value("logdirwatch_replicas", {**labels, "status": "online"}) == 0
+    inventory.query.isActive = False
+    assert value("logdirwatch_replicas", {**labels, "status": "offline"}) is None
 
 
 @pytest.mark.parametrize("name", NAMES)

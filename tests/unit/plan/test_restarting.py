@@ -78,6 +78,12 @@ class TestWhatComesBack:
         assert holds(action, "room_for_recovery") is None
         assert "when last seen 0 B were free" in action.preconditions[0]["text"]
 
+    def test_topics_deleted_meanwhile_free_nothing_and_stay_as_strays(self):
+        action = restart(*FULL)
+        (told,) = [p["text"] for p in action.preconditions if p["name"] == "strays"]
+        assert holds(action, "strays") is None
+        assert "deleted while /d1 was offline still lie there" in told
+
     def test_the_election_afterwards_is_named(self):
         assert "kafka-leader-election.sh" in restart(*FULL).commands[-1]
         assert restart(*FULL).commands[-1].startswith("# ")
