@@ -3,10 +3,21 @@
 from tests.scenarios.clients import Outcome
 
 MOVED_RECORDS = 600
+# The copy of 6 MB takes as long as several scans.
+MOVED_BYTES_PER_S = 200_000
 
 
 def brokers_of(rows):
     return {(row["partition"], row["broker"]) for row in rows}
+
+
+def copys_lag(world, topic, holds):
+    """Wait until the records that a topic's copy has still to take are such that ``holds``; return how many."""
+
+    def lags(rows):
+        return [row["offset_lag"] for row in rows if row["is_future"] and holds(row["offset_lag"] or 0)]
+
+    return lags(world.wait_rows("replica_state", lags, "how far behind the copy is", topic=topic))[0]
 
 
 def test_kip_112_topic_created_nothing_fires(world):
@@ -50,18 +61,15 @@ def test_kip_113_move_between_directories(world):
         copy = next(row for row in rows if row["is_future"])
         assert {row["is_future"]: row["log_dir"] for row in rows} == {False: source, True: target}
         assert (copy["cause"], copy["is_leader"], copy["in_isr"]) == (None, False, False)
-        world.wait_rows(
-            "replica_state",
-            lambda rows: any(row["is_future"] and (row["offset_lag"] or 0) > 0 for row in rows),
-            "how far behind the copy is",
-            topic="moved",
-        )
+        first = copys_lag(world, "moved", lambda lag: lag > 0)
         world.wait_rows(
             "log_dir_state", lambda rows: rows and rows[0]["incoming_bytes"], "bytes still to come", log_dir=target
         )
         world.wait_rows(
             "log_dir_state", lambda rows: rows and rows[0]["outgoing_bytes"], "bytes that will go", log_dir=source
         )
+        world.hasten_moves(0, MOVED_BYTES_PER_S)
+        copys_lag(world, "moved", lambda lag: 0 < lag < first)
         world.nothing_else()
     (row,) = world.wait_rows(
         "replica_state",
