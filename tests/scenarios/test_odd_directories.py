@@ -44,7 +44,7 @@ def test_the_metadata_directory_fills(world):
     assert world.came_up() == [("log_dir_space", 3, neighbour), ("log_dir_space", 3, metadata)]
     assert [shown["log_dir"] for shown in world.listed()] == [metadata, neighbour]
     (broker,) = (broker for broker in world.status()["brokers"] if broker["broker"] == 3)
-    assert [log_dir["path"] for log_dir in broker["log_dirs"] if log_dir["is_metadata_dir"]] == [metadata]
+    assert [seen["log_dir"] for seen in broker["log_dirs"] if seen["is_metadata_dir"]] == [metadata]
     world.wait_rows(
         "log_dir_state",
         lambda rows: (
