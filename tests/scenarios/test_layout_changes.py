@@ -3,8 +3,6 @@
 from tests.scenarios.clients import Outcome
 
 MOVED_RECORDS = 600
-# The copy of 6 MB takes as long as several scans.
-MOVED_BYTES_PER_S = 200_000
 
 
 def brokers_of(rows):
@@ -68,7 +66,7 @@ def test_kip_113_move_between_directories(world):
         world.wait_rows(
             "log_dir_state", lambda rows: rows and rows[0]["outgoing_bytes"], "bytes that will go", log_dir=source
         )
-        world.hasten_moves(0, MOVED_BYTES_PER_S)
+        world.let_copy("moved", broker=0, until_lag=first)
         copys_lag(world, "moved", lambda lag: 0 < lag < first)
         world.nothing_else()
     (row,) = world.wait_rows(

@@ -1,5 +1,10 @@
+import json
+import re
+from pathlib import Path
+
 from tests.scenarios.turns import LAST, UNKNOWN_S, Budget, in_turn
 
+SCENARIOS = Path(__file__).parents[1] / "scenarios"
 NAMES = ["a", "b", "c", f"file::{LAST}"]
 
 
@@ -36,3 +41,14 @@ def test_a_quick_machine_is_not_believed_to_stay_quick_and_a_new_scenario_takes_
     budget.took("a", 1)
     assert budget.allows("new", 0)
     assert not budget.allows("new", 1)
+
+
+def test_the_length_of_every_scenario_is_known_and_of_nothing_else():
+    written = {
+        f"tests/scenarios/{file.name}::{name}"
+        for file in SCENARIOS.glob("test_*.py")
+        for name in re.findall(r"^def (test_\w+)\(", file.read_text(), re.MULTILINE)
+    }
+    known = json.loads((SCENARIOS / "durations.json").read_text())
+    assert {name.partition("[")[0] for name in known} == written
+    assert sum(name.endswith(LAST) for name in known) == 1
