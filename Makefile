@@ -59,8 +59,9 @@ test-long: java $(STAMP) ## what takes long: every rule of the tables, the demo 
 test-trust: java $(STAMP) ## TLS, least privilege, secrets, what happens when something is away, the first release's data
 	$(PYTEST) $(TRUST) -m long $(ARGS)
 
-test-scenarios: java $(STAMP) ## the proposals' scenarios on one real cluster (PART=1 of four that take as long)
-	$(PYTEST) tests/scenarios $(PART:%=--splits 4 --group % --durations-path tests/scenarios/durations.json) $(ARGS)
+test-scenarios: java $(STAMP) ## the proposals' scenarios on one real cluster (PART=1 of four that take as long; MINUTES=30)
+	$(PYTEST) tests/scenarios $(PART:%=--splits 4 --group % --durations-path tests/scenarios/durations.json) \
+		$(MINUTES:%=--minutes %) $(BEGIN:%=--begin %) $(ARGS)
 
 test-cluster: java $(STAMP) ## the stream by spark-submit on a standalone Spark cluster, a worker killed
 	$(PYTEST) tests/cluster $(ARGS)

@@ -1,7 +1,7 @@
 """Real brokers: one cluster that the tier shares, and clusters of a test's own."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -45,11 +45,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadSco
     return _StreamsApart(config, log)
 
 
-def cluster_in(home: Path, spec: ClusterSpec | None = None) -> LocalCluster:
+def cluster_in(home: Path, spec: ClusterSpec | None = None, under: Sequence[str] = ()) -> LocalCluster:
     """A cluster that is not up yet; whoever reads its configuration finds the jars in its home."""
     JARS_HOME.joinpath("jars").mkdir(parents=True, exist_ok=True)
     home.joinpath("jars").symlink_to(JARS_HOME / "jars")
-    return LocalCluster(home, spec, jars_home=JARS_HOME)
+    return LocalCluster(home, spec, jars_home=JARS_HOME, under=under)
 
 
 @pytest.fixture(scope="session")

@@ -1,25 +1,36 @@
 """What is done to the monitored cluster: topics, moves, data, clients, and everything mended."""
 
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from pathlib import Path
 
 from kafka import TopicPartition, TopicPartitionReplica
+from kafka.admin import AlterConfigOp, ConfigResource, ConfigResourceType
 from kafka.errors import KafkaError
 from kafka.producer.future import FutureRecordMetadata
 
 from logdirwatch import kafka_clients
 from logdirwatch.local import faults, fill, probes
 from logdirwatch.local.cluster import LocalCluster
+from logdirwatch.local.config import new_cluster_id
 from logdirwatch.local.fill import Target
+from logdirwatch.local.nodes import FORMATTED
 from logdirwatch.local.volumes import volumes_of
 from logdirwatch.settings import KafkaSettings
 from tests.scenarios.clients import Pair
 from tests.support.waiting import wait_until
 
 ANSWER_S = 60
+DIRECTORY_MODE = 0o755
+COPY_BYTES_PER_S = 200_000
+MOVES_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
+# What lets root into a directory that is closed to it: CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH (capability.h).
+OVERRIDING = 1 << 1 | 1 << 2
 RECORD_BYTES = 32 << 10
 REFUSED_S = 20.0
 UNTIL_REFUSED = {"acks": "all", "max_block_ms": 5_000, "request_timeout_ms": 5_000, "delivery_timeout_ms": 15_000}
@@ -31,6 +42,12 @@ def _is_taken(future: FutureRecordMetadata, until_s: float) -> bool:
     except KafkaError:
         return False
     return True
+
+
+def _overrides_permissions(pid: int) -> bool:
+    status = Path(f"/proc/{pid}/status").read_text()
+    effective = next(line.split()[1] for line in status.splitlines() if line.startswith("CapEff:"))
+    return bool(int(effective, 16) & OVERRIDING)
 
 
 class Hands:
@@ -115,17 +132,43 @@ class Hands:
     @contextmanager
     def broker_config(self, broker: int, key: str, value: str) -> Iterator[None]:
         """Give a broker a dynamic configuration, and take it away."""
-        command = [self.cluster.tool("kafka-configs"), "--bootstrap-server", self.cluster.bootstrap_servers, "--alter"]
-        command += ["--entity-type", "brokers", "--entity-name", str(broker)]
-        subprocess.run([*command, "--add-config", f"{key}={value}"], check=True, capture_output=True)
+        self._configure(ConfigResourceType.BROKER, str(broker), {key: (AlterConfigOp.SET, value)})
         try:
             yield
         finally:
-            subprocess.run([*command, "--delete-config", key], check=True, capture_output=True)
+            self._configure(ConfigResourceType.BROKER, str(broker), {key: (AlterConfigOp.DELETE, None)})
+
+    def topic_config(self, topic: str, key: str, value: str) -> None:
+        self._configure(ConfigResourceType.TOPIC, topic, {key: (AlterConfigOp.SET, value)})
+
+    def _configure(
+        self, kind: ConfigResourceType, name: str, configs: dict[str, tuple[AlterConfigOp, str | None]]
+    ) -> None:
+        with kafka_clients.admin(self.monitored) as client:
+            done = client.alter_configs([ConfigResource(kind, name, configs)], raise_on_unknown=False)
+        assert done == {kind.name.lower(): {name: "OK"}}, done
 
     def slow_moves(self, broker: int) -> AbstractContextManager[None]:
         """Limit the moves between the directories of a broker to a byte a second."""
-        return self.broker_config(broker, "replica.alter.log.dirs.io.max.bytes.per.second", "1")
+        return self.broker_config(broker, MOVES_RATE, "1")
+
+    def let_copy(self, topic: str, broker: int, until_lag: int) -> None:
+        """Let a slowed copy get on until it lags by less than so many records, and no further."""
+        limit = partial(self._configure, ConfigResourceType.BROKER, str(broker))
+        with kafka_clients.admin(self.monitored) as client:
+
+            def lags() -> list[int]:
+                return [
+                    part["offset_lag"]
+                    for found in client.describe_log_dirs([topic], brokers=[broker])[0]["log_dirs"]
+                    for described in found["topics"]
+                    for part in described["partitions"]
+                    if part["is_future_key"]
+                ]
+
+            limit({MOVES_RATE: (AlterConfigOp.SET, str(COPY_BYTES_PER_S))})
+            wait_until(lambda: any(lag < until_lag for lag in lags()), ANSWER_S, f"the copy of {topic} to get on")
+            limit({MOVES_RATE: (AlterConfigOp.SET, "1")})
 
     def clients(self, topic: str, partitions: int = 1) -> Pair:
         """A producer and a consumer of a topic, to be entered."""
@@ -136,9 +179,33 @@ class Hands:
         return Target(state, volumes_of(state), state.broker(broker), index)
 
     def topic_names(self) -> list[str]:
-        """Every topic but Kafka's own."""
         with kafka_clients.admin(self.monitored) as client:
-            return [name for name in client.list_topics() if not name.startswith("__")]
+            return list(client.list_topics())
+
+    def take_permissions(self, broker: int, index: int) -> None:
+        """Let nobody read or write a log directory, the brokers included, which may not override that."""
+        target = self.target(broker, index)
+        assert not _overrides_permissions(target.node.process.pid), "brokers may override permissions on this machine"
+        target.volumes.view(target.log_dir).chmod(0)
+
+    def give_permissions(self, broker: int, index: int) -> None:
+        target = self.target(broker, index)
+        target.volumes.view(target.log_dir).chmod(DIRECTORY_MODE)
+
+    def replace_log_dir(self, broker: int, index: int) -> None:
+        """Put an empty, formatted directory in the place of one of a broker that does not run, as a new disk is."""
+        target = self.target(broker, index)
+        path = target.volumes.view(target.log_dir)
+        known = (path / FORMATTED).read_text().splitlines()
+        shutil.rmtree(path)
+        path.mkdir()
+        kept = [line for line in known if not line.startswith("directory.id=")]
+        (path / FORMATTED).write_text("\n".join([*kept, f"directory.id={new_cluster_id()}", ""]))
+
+    def files_of(self, broker: int, index: int, topic: str) -> list[str]:
+        """The folders that a topic's replicas have on disk, deleted ones included."""
+        target = self.target(broker, index)
+        return sorted(path.name for path in target.volumes.view(target.log_dir).glob(f"{topic}-*"))
 
     def out_of_sync(self) -> list[str]:
         """The partitions whose replicas are not all in sync."""
@@ -159,6 +226,7 @@ class Hands:
             self.cluster.stop(broker)
             is_stopped = True
         for target in targets:
+            self.give_permissions(broker, target.index)
             faults.mend(target)
         if is_stopped:
             self.cluster.start(broker)

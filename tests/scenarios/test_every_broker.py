@@ -10,6 +10,9 @@ from tests.scenarios.world import BROKERS, World, of_dir
 
 RECORDS = 300
 BALLAST_RATIO = 0.97
+# One and a half segments of 1 MiB: what is freed of two topics leaves the directory saturated.
+SMALL_RECORDS = 150
+SEGMENT_BYTES = 1 << 20
 AT_RISK = {("partitions_at_risk", None, None)}
 ONES = ([0, 1, 2], [1, 2, 3], [2, 3, 0], [3, 0, 1])
 
@@ -117,14 +120,49 @@ def test_kip_113_second_directories_fail_one_after_the_other(world):
     world.nothing_else()
 
 
+def frees_space_while_saturated(world: World) -> None:
+    """KIP-928: retention goes on, and a topic that is deleted takes its bytes along."""
+    path = world.log_dir(0, 1)
+    world.known("aging", 1, status="saturated")
+    before = free_bytes(world)
+    world.topic_config("aging", "retention.bytes", "1")
+    world.wait(lambda: free_bytes(world) > before + SEGMENT_BYTES // 2, "retention to free a segment")
+    before = free_bytes(world)
+    world.delete_topics("doomed")
+    world.wait(lambda: free_bytes(world) > before + SEGMENT_BYTES, "the deletion to free the topic's bytes")
+    world.wait_rows("replica_state", lambda rows: not rows, "no replica of it left", topic="doomed")
+    world.wait_rows("log_dir_state", lambda rows: rows[0]["status"] == "saturated", "still saturated", log_dir=path)
+    world.cluster.fill(0, 1, FillWith.FILE, until_ratio=BALLAST_RATIO)
+
+
+def frees_nothing_while_offline(world: World, topic: str) -> None:
+    """The topic is gone from the tables at once; on the disk it is a stray when the broker starts with it again."""
+    before, kept = free_bytes(world), world.files_of(0, 1, topic)
+    world.delete_topics(topic)
+    world.wait_rows("replica_state", lambda rows: not rows, "no replica of it left", topic=topic)
+    assert kept
+    assert (free_bytes(world), world.files_of(0, 1, topic)) == (before, kept)
+
+
+def free_bytes(world: World) -> int:
+    space = world.cluster.space(0, 1)
+    assert space is not None
+    return space.free_bytes
+
+
 def test_kip_928_every_broker_full_at_once(world):
     """All of a topic's directories run full; the telemetry cluster lives and tells, and the space comes back."""
+    for topic in ("aging", "doomed"):
+        world.topic(topic, [0], at=(0, 1), min_isr=1)
+        world.write(topic, SMALL_RECORDS)
+    world.known("doomed", 1)
     world.expects(AT_RISK, *({("log_dir_space", broker, world.log_dir(broker, 1))} for broker in BROKERS))
     for broker in BROKERS:
         world.cluster.fill(broker, 1, FillWith.FILE, until_ratio=BALLAST_RATIO)
     for broker in BROKERS:
         path = world.log_dir(broker, 1)
         world.wait_alert(rule="log_dir_space", broker=broker, log_dir=path, to="saturated", status="firing")
+    frees_space_while_saturated(world)
     world.topic_in("drowned", 1, *ONES, min_isr=1)
     world.known("drowned", 12, status="saturated")
 
@@ -135,9 +173,13 @@ def test_kip_928_every_broker_full_at_once(world):
     lose(world, BROKERS, 1, fill, "full")
     world.wait_alert(rule="partitions_at_risk", severity="page", status="firing")
     wait_all_lost(world, 1, "full")
+    frees_nothing_while_offline(world, "drowned")
     world.nothing_else()
     for broker in BROKERS:
         world.restore(broker, 1)
     for broker in BROKERS:
         path = world.log_dir(broker, 1)
         world.wait_alert(rule="log_dir_offline", broker=broker, log_dir=path, status="resolved")
+        left = world.files_of(broker, 1, "drowned")
+        assert left
+        assert all(name.endswith("-stray") for name in left), "what was deleted meanwhile still lies there"

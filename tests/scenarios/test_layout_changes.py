@@ -9,6 +9,15 @@ def brokers_of(rows):
     return {(row["partition"], row["broker"]) for row in rows}
 
 
+def copys_lag(world, topic, holds):
+    """Wait until the records that a topic's copy has still to take are such that ``holds``; return how many."""
+
+    def lags(rows):
+        return [row["offset_lag"] for row in rows if row["is_future"] and holds(row["offset_lag"] or 0)]
+
+    return lags(world.wait_rows("replica_state", lags, "how far behind the copy is", topic=topic))[0]
+
+
 def test_kip_112_topic_created_nothing_fires(world):
     assignments = [[0, 1, 2], [1, 2, 3], [2, 3, 0], [3, 0, 1]]
     world.known_topic("created", *assignments)
@@ -50,18 +59,15 @@ def test_kip_113_move_between_directories(world):
         copy = next(row for row in rows if row["is_future"])
         assert {row["is_future"]: row["log_dir"] for row in rows} == {False: source, True: target}
         assert (copy["cause"], copy["is_leader"], copy["in_isr"]) == (None, False, False)
-        world.wait_rows(
-            "replica_state",
-            lambda rows: any(row["is_future"] and (row["offset_lag"] or 0) > 0 for row in rows),
-            "how far behind the copy is",
-            topic="moved",
-        )
+        first = copys_lag(world, "moved", lambda lag: lag > 0)
         world.wait_rows(
             "log_dir_state", lambda rows: rows and rows[0]["incoming_bytes"], "bytes still to come", log_dir=target
         )
         world.wait_rows(
             "log_dir_state", lambda rows: rows and rows[0]["outgoing_bytes"], "bytes that will go", log_dir=source
         )
+        world.let_copy("moved", broker=0, until_lag=first)
+        copys_lag(world, "moved", lambda lag: 0 < lag < first)
         world.nothing_else()
     (row,) = world.wait_rows(
         "replica_state",

@@ -18,6 +18,16 @@ def firing_tos(life):
     return list(dict.fromkeys(tos))
 
 
+def serves_a_new_topic(world, broker, path):
+    """A broker that lost a directory takes new replicas into the others, and they are written and read."""
+    world.known_topic("newborn", [broker, 0, 2], [0, broker, 3])
+    born = {row["log_dir"] for row in world.rows("replica_state", topic="newborn", broker=broker)}
+    assert born <= {world.log_dir(broker, index) for index in range(3)} - {path}
+    with world.clients("newborn", partitions=2) as pair:
+        world.flows(pair)
+        assert pair.outcome() == Outcome()
+
+
 def test_a_bare_kip_event_that_nothing_follows_is_closed(world):
     world.expects({("log_dir_offline", 2, None)})
     world.send_event(version=1, broker=2, event="LogDirFailure")
@@ -74,6 +84,7 @@ def test_kip_112_directory_fails_at_run_time(world, role):
         )
         world.flows(pair)
         assert pair.outcome() == Outcome()
+    serves_a_new_topic(world, broker, path)
     assert (world.steps(1, path), world.steps(1)) == (["offline"], ["degraded"])
     world.nothing_else()
     assert [alert["alert_id"] for alert in world.alerts()] == [fast["alert_id"]]
@@ -81,19 +92,27 @@ def test_kip_112_directory_fails_at_run_time(world, role):
 
 @pytest.mark.parametrize("role", ["leader", "follower"])
 def test_kip_112_broker_starts_with_a_bad_directory(world, role):
-    """Broken while the broker is down: it is offline at first sight, and why is not known after so long."""
-    path = world.log_dir(3, 1)
-    world.known_topic("cold", [3, 0, 1] if role == "leader" else [0, 3, 1], at=(3, 1))
+    """Broken while the broker is down: it is offline at first sight, and why is not known after so long.
+
+    A disk that was replaced meanwhile stays empty: a replica may lie in the bad directory, so none is made anew.
+    """
+    path, replicas = world.log_dir(3, 1), [3, 0, 1] if role == "leader" else [0, 3, 1]
+    world.topic("cold", replicas, at=(3, 1))
+    world.topic("wiped", replicas, at=(3, 2))
+    world.known("cold", 3, at=(3, 1))
+    world.known("wiped", 3, at=(3, 2))
     world.expects(of_dir(3, path), of_broker(3))
     world.cluster.kill(3)
     world.wait_alert(rule="broker_offline", broker=3, status="firing")
     world.cluster.break_log_dir(3, 1)
+    world.replace_log_dir(3, 2)
     world.cluster.start(3)
     world.wait_alert(rule="log_dir_offline", broker=3, log_dir=path, lane="stateful", status="firing")
     back = world.wait_alert(rule="broker_offline", broker=3, status="resolved")
     assert (back["reason"], back["to"]) == ("recovered", "degraded")
     wait_degraded(world, 3, path, "unknown")
     wait_lost(world, "cold", 3)
+    wait_lost(world, "wiped", 3)
     assert world.steps(3, path) == ["offline"], "it was never online again"
     world.nothing_else()
     (alert,) = [a for a in world.alerts() if a["rule"] == "log_dir_offline"]
@@ -102,13 +121,15 @@ def test_kip_112_broker_starts_with_a_bad_directory(world, role):
 
 
 def test_kip_112_disk_is_fixed_and_the_broker_restarted(world):
+    """KIP-112's other way to break a real directory: its permissions are taken away, and given back with its data."""
     path = world.log_dir(0, 2)
     world.known_topic("mended", [0, 1, 2], at=(0, 2))
     world.expects(of_dir(0, path))
-    world.cluster.break_log_dir(0, 2)
+    world.take_permissions(0, 2)
     alert = world.wait_alert(rule="log_dir_offline", broker=0, log_dir=path, lane="stateful", cause="failed")
     wait_lost(world, "mended", 0)
     world.nothing_else()
+    world.give_permissions(0, 2)
     world.restore(0, 2)
     ended = world.wait_alert(alert_id=alert["alert_id"], status="resolved")
     assert (ended["reason"], ended["from"], ended["to"]) == ("recovered", "offline", "online")
@@ -182,27 +203,27 @@ def test_a_bare_kip_event(world, when):
 
 def test_kip_112_both_directories_of_a_broker_fail(world):
     """The broker halts with its last directory: then it is the broker that is lost, not three directories."""
-    paths = [world.log_dir(3, index) for index in range(3)]
-    world.known_topic("gone", [3, 0, 1], [0, 3, 1])
-    world.expects(of_broker(3), *(of_dir(3, path) for path in paths))
+    paths = [world.log_dir(2, index) for index in range(3)]
+    world.known_topic("gone", [2, 0, 1], [0, 2, 1])
+    world.expects(of_broker(2), *(of_dir(2, path) for path in paths))
     for index in range(3):
-        world.cluster.break_log_dir(3, index)
-    world.wait(lambda: world.cluster.status().brokers[3].status == "stopped", "broker 3 to halt")
-    alert = world.wait_alert(rule="broker_offline", broker=3, status="firing")
+        world.cluster.break_log_dir(2, index)
+    world.wait(lambda: world.cluster.status().brokers[2].status == "stopped", "broker 2 to halt")
+    alert = world.wait_alert(rule="broker_offline", broker=2, status="firing")
     assert (alert["severity"], alert["to"]) == ("critical", "offline")
     assert set(alert["evidence"]["log_dirs"]) == set(paths)
-    world.wait_rows("broker_state", lambda rows: [r["status"] for r in rows] == ["offline"], "offline", broker=3)
+    world.wait_rows("broker_state", lambda rows: [r["status"] for r in rows] == ["offline"], "offline", broker=2)
     rows = world.wait_rows(
-        "log_dir_state", lambda rows: {row["status"] for row in rows} == {"unknown"}, "all unknown", broker=3
+        "log_dir_state", lambda rows: {row["status"] for row in rows} == {"unknown"}, "all unknown", broker=2
     )
     assert {row["last_status"] for row in rows} <= {"online", "offline"}
     rows = world.wait_rows(
         "replica_state",
-        lambda rows: {row["status"] for row in rows if row["broker"] == 3} == {"offline"},
+        lambda rows: {row["status"] for row in rows if row["broker"] == 2} == {"offline"},
         "its replicas offline",
         topic="gone",
     )
-    assert {row["cause"] for row in rows if row["broker"] == 3} == {"broker"}
+    assert {row["cause"] for row in rows if row["broker"] == 2} == {"broker"}
     world.nothing_else()
 
 

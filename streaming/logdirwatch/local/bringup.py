@@ -2,7 +2,7 @@
 
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from logdirwatch import settings
@@ -19,13 +19,16 @@ PORT_ATTEMPTS = 3
 Say = Callable[[str], None]
 
 
-def bring_up(spec: ClusterSpec, home: Path, kafka: Jvm, say: Say, cluster_id: str) -> None:
+def bring_up(
+    spec: ClusterSpec, home: Path, kafka: Jvm, say: Say, cluster_id: str, *, under: Sequence[str] = ()
+) -> None:
     """Start the monitored brokers and the telemetry broker below ``home/cluster`` and wait until all serve.
 
+    ``under`` is a command that starts the monitored brokers, whose own commands follow as its arguments.
     Nothing is left when it fails. Raises UserError, with the end of a broker's log where one is to blame.
     """
     attempt = 1
-    while not _has_come_up(spec, home, kafka, say, cluster_id, last=attempt == PORT_ATTEMPTS):
+    while not _has_come_up(spec, home, kafka, say, cluster_id, under, last=attempt == PORT_ATTEMPTS):
         say("a port was taken meanwhile, trying others")
         attempt += 1
 
@@ -45,10 +48,12 @@ def tear_down(folder: Path) -> None:
         shutil.rmtree(folder)
 
 
-def _has_come_up(spec: ClusterSpec, home: Path, kafka: Jvm, say: Say, cluster_id: str, *, last: bool) -> bool:
+def _has_come_up(
+    spec: ClusterSpec, home: Path, kafka: Jvm, say: Say, cluster_id: str, under: Sequence[str], *, last: bool
+) -> bool:
     """Try once; return False when others ports may help."""
     try:
-        _attempt(spec, home, kafka, say, cluster_id)
+        _attempt(spec, home, kafka, say, cluster_id, under)
     except PortTakenError:
         if last:
             raise
@@ -56,7 +61,7 @@ def _has_come_up(spec: ClusterSpec, home: Path, kafka: Jvm, say: Say, cluster_id
     return True
 
 
-def _attempt(spec: ClusterSpec, home: Path, kafka: Jvm, say: Say, cluster_id: str) -> None:
+def _attempt(spec: ClusterSpec, home: Path, kafka: Jvm, say: Say, cluster_id: str, under: Sequence[str]) -> None:
     folder = home / "cluster"
     folder.mkdir(parents=True, exist_ok=True)
     file = StateFile(folder)
@@ -64,7 +69,7 @@ def _attempt(spec: ClusterSpec, home: Path, kafka: Jvm, say: Say, cluster_id: st
         state = _laid_out(spec, folder, cluster_id)
         file.save(state)
         _make_log_dirs(state)
-        _start_all(state, kafka, say, file)
+        _start_all(state, kafka, say, file, under)
         _write_tools(state, kafka, folder)
     except BaseException:
         tear_down(folder)
@@ -109,7 +114,7 @@ def _make_log_dirs(state: State) -> None:
             Path(node.metadata_dir).mkdir()
 
 
-def _start_all(state: State, kafka: Jvm, say: Say, file: StateFile) -> None:
+def _start_all(state: State, kafka: Jvm, say: Say, file: StateFile, under: Sequence[str]) -> None:
     monitored = Launcher(kafka, volumes_of(state), state.cluster_id)
     telemetry = Launcher(kafka, Volumes(MountMode.PLAIN), config.new_cluster_id())
     for node in state.brokers:
@@ -120,7 +125,7 @@ def _start_all(state: State, kafka: Jvm, say: Say, file: StateFile) -> None:
     say(f"starting {len(state.brokers)} brokers and the telemetry broker")
     try:
         for node in state.brokers:
-            monitored.start(node, BROKER_HEAP_MIB)
+            monitored.start(node, BROKER_HEAP_MIB, under)
         telemetry.start(state.telemetry, TELEMETRY_HEAP_MIB)
     finally:
         file.save(state)

@@ -29,7 +29,8 @@ class LocalCluster:
     """A cluster below ``home/cluster``; every method reads its state anew, so commands and objects may be mixed.
 
     As a context manager it comes up as ``spec`` says and always goes down, even when this process is killed.
-    ``say`` is handed a progress line before each long step; ``jars_home`` is the home whose jars are used.
+    ``say`` is handed a progress line before each long step; ``jars_home`` is the home whose jars are used; ``under`` is
+    a command that starts the brokers, such as one that gives up rights, whose own commands follow as its arguments.
     Methods raise UserError when there is no cluster, or no such broker or directory.
     """
 
@@ -40,6 +41,7 @@ class LocalCluster:
         *,
         jars_home: Path | None = None,
         say: bringup.Say = _silent,
+        under: Sequence[str] = (),
     ) -> None:
         # Resolved: a symbolic link would lead out of the brokers' namespace.
         self.home = home.resolve()
@@ -47,6 +49,7 @@ class LocalCluster:
         self.spec = spec or ClusterSpec()
         self._jars_home = (jars_home or home).resolve()
         self._say = say
+        self._under = tuple(under)
         self._file = StateFile(self.folder)
         self._guard: Guard | None = None
 
@@ -78,7 +81,8 @@ class LocalCluster:
                 raise UserError(f"a local cluster runs in {self.home} already; end it first: logdirwatch cluster down")
             bringup.tear_down(self.folder)
             kafka = archive.kafka_jvm(self._jars_home, self.folder, self._say)
-            bringup.bring_up(self.spec, self.home, kafka, self._say, cluster_id or config.new_cluster_id())
+            identifier = cluster_id or config.new_cluster_id()
+            bringup.bring_up(self.spec, self.home, kafka, self._say, identifier, under=self._under)
             spark = spark_archive.java_options(self._jars_home, self.folder)
             bringup.write_config(self.home, self.state(), spark)
 
@@ -150,13 +154,16 @@ class LocalCluster:
         self._say(f"stopping broker {broker}")
         processes.stop(node.process, nodes.STOP_GRACE_S)
 
-    def start(self, broker: int) -> None:
-        """Start a broker that does not run, its new directories formatted, and return when it serves."""
+    def start(self, broker: int, under: Sequence[str] = ()) -> None:
+        """Start a broker that does not run, its new directories formatted, and return when it serves.
+
+        ``under`` is a command for this one start; the cluster's own comes before it.
+        """
         with self._changing() as state:
             node = state.broker(broker)
             if processes.find(node.process):
                 raise UserError(f"broker {broker} runs already")
-            self._start(state, node)
+            self._start(state, node, under)
 
     def break_log_dir(self, broker: int, log_dir: int | str) -> None:
         """Replace a log directory with a file; Kafka notices at its next write into it, within about a second."""
@@ -218,12 +225,12 @@ class LocalCluster:
                 self._start(state, target.node)
             nodes.wait_online(target.node, target.log_dir)
 
-    def _start(self, state: State, node: Node) -> None:
+    def _start(self, state: State, node: Node, under: Sequence[str] = ()) -> None:
         kafka = archive.kafka_jvm(self._jars_home, self.folder, self._say)
         launcher = nodes.Launcher(kafka, volumes_of(state), state.cluster_id)
         nodes.format_all([(launcher, node)])
         self._say(f"starting broker {node.id}")
-        launcher.start(node, nodes.BROKER_HEAP_MIB)
+        launcher.start(node, nodes.BROKER_HEAP_MIB, (*self._under, *under))
         self._file.save(state)
         nodes.wait_serving(node, [node])
 

@@ -72,12 +72,13 @@ class ClusterSpec:
     """What is asked of ``up``.
 
     ``mount_mode`` None takes the first that this machine allows when ``log_dir_size_bytes`` asks for sized directories.
+    ``metadata_in_first_dir`` holds for every broker, or for those that are named.
     """
 
     brokers: int = 4
     log_dirs: int = 3
     log_dir_size_bytes: int | None = None
-    metadata_in_first_dir: bool = False
+    metadata_in_first_dir: bool | frozenset[int] = False
     mount_mode: MountMode | None = None
 
     def __post_init__(self) -> None:
@@ -90,6 +91,11 @@ class ClusterSpec:
     def controllers(self) -> int:
         """How many of the brokers are controllers too."""
         return 3 if self.brokers >= 3 else 1
+
+    def is_metadata_in_first_dir(self, broker: int) -> bool:
+        """Return whether a broker halts with its first log directory."""
+        wanted = self.metadata_in_first_dir
+        return wanted if isinstance(wanted, bool) else broker in wanted
 
     @property
     def ports(self) -> int:
@@ -112,7 +118,7 @@ def plan_nodes(spec: ClusterSpec, folder: Path, ports: Sequence[int]) -> tuple[l
             rack=f"r{broker % racks}",
             folder=str(home),
             log_dirs=(dirs := [str(volume_of(home, index) / "logs") for index in range(spec.log_dirs)]),
-            metadata_dir=dirs[0] if spec.metadata_in_first_dir else str(home / "metadata"),
+            metadata_dir=dirs[0] if spec.is_metadata_in_first_dir(broker) else str(home / "metadata"),
         )
         for broker, home in ((broker, folder / "brokers" / str(broker)) for broker in range(spec.brokers))
     ]

@@ -40,9 +40,9 @@ class Launcher:
             return None
         return self.volumes.inside(jvm.format_command(self.jvm, self.cluster_id, node.properties_file))
 
-    def start(self, node: Node, heap_mib: int) -> None:
-        """Start the broker's process; it does not serve yet."""
-        command = [*self.jvm.command(heap_mib, broker=True), jvm.BROKER, str(node.properties_file)]
+    def start(self, node: Node, heap_mib: int, under: Sequence[str] = ()) -> None:
+        """Start the broker's process, as the last arguments of the command ``under``; it does not serve yet."""
+        command = [*under, *self.jvm.command(heap_mib, broker=True), jvm.BROKER, str(node.properties_file)]
         node.process = processes.spawn(self.volumes.inside(command), node.log_file)
 
 

@@ -65,6 +65,11 @@ def test_the_metadata_lies_apart_unless_it_is_wanted_in_the_first_directory():
         assert properties["log.dirs"] == f"{FOLDER}/brokers/1/d0/logs,{FOLDER}/brokers/1/d1/logs"
 
 
+def test_the_metadata_lies_in_the_first_directory_of_the_brokers_that_are_named():
+    nodes, _ = planned(brokers=2, log_dirs=2, metadata_in_first_dir=frozenset({1}))
+    assert [node.metadata_dir == node.log_dirs[0] for node in nodes] == [False, True]
+
+
 def test_the_telemetry_broker_keeps_kafkas_own_intervals():
     nodes, telemetry = planned(brokers=3)
     assert properties_of(nodes[0], nodes)["log.segment.delete.delay.ms"] == "1000"
