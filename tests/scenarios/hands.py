@@ -6,7 +6,6 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from functools import partial
 from pathlib import Path
 
 from kafka import TopicPartition, TopicPartitionReplica
@@ -27,7 +26,6 @@ from tests.support.waiting import wait_until
 
 ANSWER_S = 60
 DIRECTORY_MODE = 0o755
-COPY_BYTES_PER_S = 200_000
 MOVES_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
 # What lets root into a directory that is closed to it: CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH (capability.h).
 OVERRIDING = 1 << 1 | 1 << 2
@@ -149,26 +147,11 @@ class Hands:
         assert done == {kind.name.lower(): {name: "OK"}}, done
 
     def slow_moves(self, broker: int) -> AbstractContextManager[None]:
-        """Limit the moves between the directories of a broker to a byte a second."""
+        """Limit the moves between the directories of a broker as far as Kafka can.
+
+        A fetch of 1 MiB gets through whenever the 11 seconds of the quota's window are over (ReplicationQuotaManager).
+        """
         return self.broker_config(broker, MOVES_RATE, "1")
-
-    def let_copy(self, topic: str, broker: int, until_lag: int) -> None:
-        """Let a slowed copy get on until it lags by less than so many records, and no further."""
-        limit = partial(self._configure, ConfigResourceType.BROKER, str(broker))
-        with kafka_clients.admin(self.monitored) as client:
-
-            def lags() -> list[int]:
-                return [
-                    part["offset_lag"]
-                    for found in client.describe_log_dirs([topic], brokers=[broker])[0]["log_dirs"]
-                    for described in found["topics"]
-                    for part in described["partitions"]
-                    if part["is_future_key"]
-                ]
-
-            limit({MOVES_RATE: (AlterConfigOp.SET, str(COPY_BYTES_PER_S))})
-            wait_until(lambda: any(lag < until_lag for lag in lags()), ANSWER_S, f"the copy of {topic} to get on")
-            limit({MOVES_RATE: (AlterConfigOp.SET, "1")})
 
     def clients(self, topic: str, partitions: int = 1) -> Pair:
         """A producer and a consumer of a topic, to be entered."""

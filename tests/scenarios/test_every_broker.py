@@ -8,7 +8,8 @@ from logdirwatch.local.fill import FillWith
 from tests.scenarios.clients import Outcome
 from tests.scenarios.world import BROKERS, World, of_dir
 
-RECORDS = 300
+# Slowed down, a copy of 10 MB takes two minutes.
+RECORDS = 1_000
 BALLAST_RATIO = 0.97
 # One and a half segments of 1 MiB: what is freed of two topics leaves the directory saturated.
 SMALL_RECORDS = 150
