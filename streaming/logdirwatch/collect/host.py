@@ -71,7 +71,8 @@ class HostWatch:
         """Do nothing: the logs stay open until :meth:`end`, after the last records are sent."""
 
     def end(self) -> None:
-        """Save how far the logs were read, and close them; what hangs is left behind."""
+        """End the looks, save how far the logs were read, and close them; what hangs is left behind."""
+        self._eyes.prober.finish(LOCK_S)
         if self._reading.acquire(timeout=LOCK_S):
             self._save()
             self._eyes.close()

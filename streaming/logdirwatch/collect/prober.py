@@ -53,6 +53,7 @@ class Prober:
         self._timeout_ms = timeout_ms
         self._timer_s = timer_s
         self._busy: dict[str, tuple[asyncio.Future[HostLogDir], float]] = {}
+        self._ended: dict[str, threading.Event] = {}
 
     async def round(self) -> list[HostLogDir]:
         """Look at every directory once; one that still hangs from an earlier round is not waited for again."""
@@ -61,8 +62,22 @@ class Prober:
             await asyncio.wait(begun.values(), timeout=self._timeout_ms / 1_000)
         return [self._answer(path) for path in self._paths]
 
+    def finish(self, timeout_s: float) -> None:
+        """Let the looks that run come to their end, which removes their files; what hangs is left behind."""
+        ends_s = time.monotonic() + timeout_s
+        for ended in self._ended.values():
+            ended.wait(max(0.0, ends_s - time.monotonic()))
+
     def _begin(self, path: str) -> "asyncio.Future[HostLogDir]":
-        future = in_thread(lambda: self._look(path))
+        ended = self._ended[path] = threading.Event()
+
+        def looked() -> HostLogDir:
+            try:
+                return self._look(path)
+            finally:
+                ended.set()
+
+        future = in_thread(looked)
         self._busy[path] = future, self._timer_s()
         return future
 

@@ -179,6 +179,32 @@ def test_a_disk_that_hangs_is_reported_beside_those_that_answer_and_not_asked_ag
     rounds(disks, work)
 
 
+def test_at_the_end_a_look_that_runs_is_let_finish_and_one_that_hangs_is_left_behind():
+    written, may_end = threading.Event(), threading.Event()
+    removed, hanging = [], threading.Event()
+
+    def look(path):
+        if path == "/hangs":
+            hanging.wait(DEADLINE_S)
+        written.set()
+        may_end.wait(DEADLINE_S)
+        removed.append(path)
+        return HostLogDir(path=path)
+
+    prober = Prober(("/a", "/hangs"), look, timeout_ms=10_000)
+
+    async def cut_short():
+        round_ = asyncio.ensure_future(prober.round())
+        await asyncio.get_running_loop().run_in_executor(None, written.wait, DEADLINE_S)
+        round_.cancel()
+
+    asyncio.run(cut_short())
+    threading.Timer(0.05, may_end.set).start()
+    prober.finish(0.5)
+    assert removed == ["/a"]
+    hanging.set()
+
+
 def test_a_disk_that_hangs_holds_up_only_the_round_in_which_it_began_to():
     disks = Disks("/b")
 
