@@ -70,12 +70,12 @@ def test_an_array_that_gains_a_field_reads_the_old_one():
     assert (broker.log_dirs[0].volume, broker.is_silent, broker.partitions) == (None, False, None)
 
 
-def test_a_broker_that_was_kept_before_its_host_was_is_read():
-    driver = Driver().show(1, host="h1")
-    (kept,) = msgspec.json.decode(encode(driver.memory))["brokers"].values()
-    assert kept.pop() == "h1"
-    old = encode(driver.memory).replace(',"h1"]', "]")
-    assert decode(1, old).brokers[1].host is None
+def test_a_broker_that_was_kept_before_its_host_and_its_flushes_were_is_read():
+    memory = msgspec.json.decode(encode(Driver().show(1, host="h1", flush_ms=9.0).memory))
+    assert memory["brokers"]["1"][-2:] == ["h1", 9.0]
+    memory["brokers"]["1"] = memory["brokers"]["1"][:-2]
+    old = decode(1, msgspec.json.encode(memory).decode()).brokers[1]
+    assert (old.host, old.flush_ms) == (None, None)
 
 
 def test_judging_one_record_looks_at_one_broker(monkeypatch):

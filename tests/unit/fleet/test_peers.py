@@ -3,7 +3,7 @@
 import pytest
 
 from logdirwatch.detect.settings import DetectSettings
-from logdirwatch.fleet.memory import FleetMemory, decode, encode, restored
+from logdirwatch.fleet.memory import restored
 from logdirwatch.fleet.peers import slow_brokers
 from logdirwatch.fleet.settings import FleetSettings
 from tests.unit.fleet.builders import IMPATIENT, REFRESH_MS, Driver, log_dir
@@ -78,10 +78,3 @@ def test_a_lost_checkpoint_carries_it_on_and_leaves_the_alerts_of_single_brokers
     (alert,) = driver.alerts
     (memory,) = restored([alert])
     assert memory.alerts[f"{RULE}/*"].alert_id == alert.alert_id
-
-
-def test_a_memory_of_before_is_read():
-    memory = flushing(Driver(AT_ONCE), 10, 12, 14, 900).memory
-    old = encode(memory).replace(",900.0]", "]").replace(",900]", "]")
-    assert isinstance(decode(1, old), FleetMemory)
-    assert decode(1, old).brokers[4].flush_ms is None
