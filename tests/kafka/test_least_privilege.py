@@ -188,39 +188,14 @@ def test_the_stream_runs_with_what_is_documented(watched, secured, tmp_path):
         stream.wait_for(lambda: proposed(stream), "an action proposed", STREAM_DEADLINE_S)
         own = "what the stream tells of itself"
         stream.wait_for(lambda: any(k.startswith(b"pipeline/") for k, _ in written(secured)), own, STREAM_DEADLINE_S)
-        a_broker_that_may_not_be_asked_is_unknown(stream, secured, tmp_path)
         assert stream.stop() == 0
         assert "Authorization" not in (stream.folder / "stream.log").read_text()
     finally:
         stream.stop()
 
 
-def a_broker_that_may_not_be_asked_is_unknown(stream, secured, folder):
-    """From a broker's refusal to the advice to grant DESCRIBE; its disks are nowhere said to be well, or gone."""
-    config = write_config(
-        folder / "refused.yaml",
-        secured.sasl,
-        secured.sasl,
-        client=secured.client("watcher"),
-        telemetry_client=secured.client("admin"),
-        metrics_interval_ms=500,
-    )
-    refused = Service("collect", ["--config", str(config), "collect"], folder / "refused.log").start()
-    try:
-        advised = stream.wait_for(lambda: proposed(stream, "test"), "an action for the refusal", STREAM_DEADLINE_S)
-    finally:
-        assert refused.stop() == 0
-    assert {json.loads(value)["kind"] for value in advised} == {"grant_permission"}
-    told = [json.loads(value) for values in stream.alerts().values() for value in values]
-    (alert,) = [one for one in told if (one["cluster"], one["status"], one["revision"]) == ("test", "firing", 1)]
-    assert (alert["rule"], alert["to"]) == ("broker_unknown", "unknown")
-    assert "ClusterAuthorizationFailedError" in alert["evidence"]["reason"]
-    (state,) = [state for (cluster, _), state in stream.states().items() if cluster == "test"]
-    assert (state["status"], state["log_dirs"]) == ("unknown", [])
-
-
-def proposed(stream, cluster="p"):
-    return [value for _, value in stream.values(topics.ACTIONS) if json.loads(value)["cluster"] == cluster]
+def proposed(stream):
+    return [value for _, value in stream.values(topics.ACTIONS) if json.loads(value)["cluster"] == "p"]
 
 
 def written(secured):

@@ -82,6 +82,11 @@ class Hands:
             wanted = {"assignments": dict(enumerate(assignments)), "configs": {"min.insync.replicas": str(min_isr)}}
             client.create_topics({name: wanted}, wait_for_metadata=True)
 
+    def prefer(self, topic: str, broker: int, index: int) -> None:
+        """Name the directory of the replica that a topic yet to be made will have on a broker."""
+        with kafka_clients.admin(self.monitored) as client:
+            client.alter_replica_log_dirs({TopicPartitionReplica(topic, 0, broker): self.log_dir(broker, index)})
+
     def delete_topics(self, *names: str) -> None:
         with kafka_clients.admin(self.monitored) as client:
             client.delete_topics(list(names))

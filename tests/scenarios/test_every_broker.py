@@ -137,7 +137,11 @@ def frees_space_while_saturated(world: World) -> None:
 
 
 def frees_nothing_while_offline(world: World, topic: str) -> None:
-    """The topic is gone from the tables at once; on the disk it is a stray when the broker starts with it again."""
+    """The topic is gone from the tables at once; on the disk it is a stray when the broker starts with it again.
+
+    One of its replicas is online, for Kafka 4.3.1 does not quite forget a topic that is deleted without any leader: its
+    controllers fall over it, one by one, when the next directory fails (``generateLeaderAndIsrUpdates``).
+    """
     before, kept = free_bytes(world), world.files_of(0, 1, topic)
     world.delete_topics(topic)
     world.wait_rows("replica_state", lambda rows: not rows, "no replica of it left", topic=topic)
@@ -156,6 +160,8 @@ def test_kip_928_every_broker_full_at_once(world):
     for topic in ("aging", "doomed"):
         world.topic(topic, [0], at=(0, 1), min_isr=1)
         world.write(topic, SMALL_RECORDS)
+    world.prefer("half", 3, 2)
+    world.topic("half", [0, 3], at=(0, 1), min_isr=1)
     world.known("doomed", 1)
     world.expects(AT_RISK, *({("log_dir_space", broker, world.log_dir(broker, 1))} for broker in BROKERS))
     for broker in BROKERS:
@@ -174,13 +180,12 @@ def test_kip_928_every_broker_full_at_once(world):
     lose(world, BROKERS, 1, fill, "full")
     world.wait_alert(rule="partitions_at_risk", severity="page", status="firing")
     wait_all_lost(world, 1, "full")
-    frees_nothing_while_offline(world, "drowned")
+    frees_nothing_while_offline(world, "half")
     world.nothing_else()
     for broker in BROKERS:
         world.restore(broker, 1)
     for broker in BROKERS:
         path = world.log_dir(broker, 1)
         world.wait_alert(rule="log_dir_offline", broker=broker, log_dir=path, status="resolved")
-        left = world.files_of(broker, 1, "drowned")
-        assert left
-        assert all(name.endswith("-stray") for name in left), "what was deleted meanwhile still lies there"
+    (left,) = world.files_of(0, 1, "half")
+    assert left.endswith("-stray"), "what was deleted meanwhile still lies there"
