@@ -123,6 +123,7 @@ def _candidate(
     for replica in all_replicas(topic, facts):
         everywhere[replica.place] += replica.size_bytes or 0
     idle = human_ms(idle_for_ms(topic, facts, now_ms))
+    veto = relief_vetoes.deleted_leaderless(topic.partitions)
     return Draft(
         kind=ActionKind.DELETE_TOPIC_CANDIDATE,
         target=target,
@@ -137,6 +138,7 @@ def _candidate(
             Precondition("not_read", f"nobody reads {topic.name}: {_readers(topic)}", None),
             Precondition("owner_agrees", f"{owner_of(topic.name, policy)} agrees that it goes", None),
         ),
+        vetoes=() if veto is None else (veto,),
         commands=(
             policy.tools.call(TOPICS, "--describe", f"--topic={topic.name}"),
             policy.tools.call(CONSUMER_GROUPS, "--describe", "--all-groups"),

@@ -364,6 +364,13 @@ class TestCandidates:
         assert holds(action, "not_read") is None
         assert action.data_loss
 
+    def test_one_without_a_leader_is_not_to_be_deleted_before_it_has_one(self):
+        old = replica(1, "/d1", "old", size=300 * MIB, **IDLE)
+        kind = topic("old", (1,), (1,), leaderless=(1,), configs={"cleanup.policy": "compact"})
+        (action,) = self.candidates(kind, old)
+        assert [veto["name"] for veto in action.vetoes] == ["deleted_leaderless"]
+        assert "old-1 has no leader" in action.vetoes[0]["reason"]
+
     def test_one_that_a_group_reads_is_not(self):
         old = replica(1, "/d1", "old", size=300 * MIB, **IDLE)
         configs = {"cleanup.policy": "compact"}
