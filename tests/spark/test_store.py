@@ -78,7 +78,11 @@ def test_a_poll_is_kept_with_its_answer_and_each_directory_with_its_own(lake):
         ("poll", None, "ok", "r1", None, None, None),
     ]
     (poll,) = lake.rows("log_dir_samples", "metrics", "partitions", "kafka_timestamp_ms", kind="poll")
-    assert (poll[0], json.loads(poll[1]), poll[2]) == ({"a": 0.5, "b": None}, msgspec.to_builtins(health), KAFKA_MS)
+    assert (poll[0], msgspec.json.decode(poll[1], type=PartitionHealth), poll[2]) == (
+        {"a": 0.5, "b": None},
+        health,
+        KAFKA_MS,
+    )
 
 
 def test_a_broker_that_does_not_answer_leaves_a_row_that_says_so(lake):
