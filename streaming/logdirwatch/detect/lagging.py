@@ -44,8 +44,9 @@ def judge(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
 
 
 def _judge(desk: Desk, path: str, log_dir: LogDirMemory, count: Sync, others: Sync, moment: Moment) -> None:
+    log_dir.kept_up = log_dir.kept_up or not is_behind(count, desk.settings)
     if not stands_out(count, others, desk.settings):
-        log_dir.kept_up, log_dir.lagging_scans = True, 0
+        log_dir.lagging_scans = 0
         if suspicions.LAGGING in log_dir.suspicions:
             suspicions.clear(desk, path, suspicions.LAGGING, moment)
     elif log_dir.kept_up:
@@ -59,10 +60,14 @@ def lose_sight(log_dir: LogDirMemory) -> None:
     log_dir.kept_up, log_dir.lagging_scans = False, 0
 
 
+def is_behind(count: Sync, settings: DetectSettings) -> bool:
+    """Tell whether so many of a directory's replicas are out of sync that it does not keep up."""
+    return count.behind >= settings.lagging_replicas_min and count.ratio >= settings.lagging_ratio
+
+
 def stands_out(count: Sync, others: Sync, settings: DetectSettings) -> bool:
     """Tell whether many more of a directory's replicas are out of sync than of the broker's others, as far as known."""
-    is_many = count.behind >= settings.lagging_replicas_min and count.ratio >= settings.lagging_ratio
-    return is_many and others.replicas > 0 and count.ratio > settings.slow_factor * others.ratio
+    return is_behind(count, settings) and others.replicas > 0 and count.ratio > settings.slow_factor * others.ratio
 
 
 def _text(count: Sync, others: Sync) -> str:

@@ -62,6 +62,7 @@ def test_a_directory_that_catches_up_after_a_restart_is_left_alone_until_it_has_
     driver = Driver()
     scanned(driver, 0, 0)
     driver.poll(status="timeout")
+    scanned(driver, 50, 50)  # all of them, at first
     for _ in range(5):
         scanned(driver, 50, 0)
     assert suspects(driver) == []
