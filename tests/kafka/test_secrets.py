@@ -153,6 +153,8 @@ def contents(secured, receiver, at):
                 "spark.ui.enabled": "true",
                 "spark.ui.port": str(at["ui"]),
                 "spark.sql.maxPlanStringLength": "1000000",
+                # The first plans are wanted too, however many batches a slow machine has done since.
+                "spark.sql.ui.retainedExecutions": "10000",
                 "spark.sql.debug.maxToStringFields": "1000",
                 "spark.hadoop.fs.azure.account.key.tables": SECRETS["store"],
             },
@@ -206,7 +208,7 @@ def browse(places, at):
     ui = f"http://127.0.0.1:{at['ui']}"
     (application,) = requests.get(f"{ui}/api/v1/applications", timeout=30).json()
     api = f"/api/v1/applications/{application['id']}"
-    executions = requests.get(f"{ui}{api}/sql?details=true&planDescription=true&length=500", timeout=60)
+    executions = requests.get(f"{ui}{api}/sql?details=true&planDescription=true&length=10000", timeout=60)
     places.add("ui sql", executions.content)
     numbers = [one["id"] for one in executions.json()]
     plans = [f"/SQL/execution/?id={number}" for number in numbers[:: max(1, len(numbers) // 40)]]
