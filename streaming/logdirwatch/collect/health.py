@@ -1,7 +1,7 @@
 """Partitions in danger, by broker, from one look at the metadata. Pure."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from logdirwatch.collect.answers import Topic
 from logdirwatch.model.records import PartitionHealth, PartitionInfo
@@ -36,7 +36,7 @@ def partition_health(
     hurt: dict[int, set[tuple[bool, str]]] = defaultdict(set)
     for topic in topics:
         for partition in topic.partitions:
-            for broker in _out_of_sync(partition):
+            for broker in out_of_sync(partition):
                 counts[broker]["out_of_sync"] += 1
             for broker, kind in _dangers(partition, min_isr.get(topic.name)):
                 counts[broker][kind] += 1
@@ -48,7 +48,7 @@ def partition_health(
     return {broker: _health(counts[broker], examples[broker], hurt[broker], readers) for broker in brokers}
 
 
-def _out_of_sync(partition: PartitionInfo) -> Iterable[int]:
+def out_of_sync(partition: PartitionInfo) -> Collection[int]:
     """Return the brokers whose replica is not in sync: mostly none, and then nothing is looked for."""
     if len(partition.isr) == len(partition.replicas):
         return ()

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from logdirwatch.collect.answers import LogDirAnswer, Reassignment, Topic
+from logdirwatch.collect.health import out_of_sync
 from logdirwatch.model.records import Placement
 
 Partition = tuple[str, int]
@@ -47,7 +48,7 @@ def usages(
     }
     incoming, outgoing = _moves(replicas, reassignments or {})
     is_known = reassignments is not None
-    behind = None if topics is None else _out_of_sync(topics, reassignments or {})
+    behind = None if topics is None else _behind(topics, reassignments or {})
     return {
         place: _usage(
             placements,
@@ -59,17 +60,18 @@ def usages(
     }
 
 
-def _out_of_sync(
+def _behind(
     topics: Iterable[Topic], reassignments: Mapping[Partition, Reassignment]
 ) -> dict[Partition, frozenset[int]]:
     """Return the brokers whose replica of a partition with a leader is not in sync, of partitions that have such."""
     found: dict[Partition, frozenset[int]] = {}
     for topic in topics:
         for partition in topic.partitions:
-            if partition.leader is not None and len(partition.isr) < len(partition.replicas):
+            behind = out_of_sync(partition)
+            if behind and partition.leader is not None:
                 key = topic.name, partition.partition
                 adding = reassignments[key].adding if key in reassignments else ()
-                found[key] = frozenset(partition.replicas) - {*partition.isr, *adding}
+                found[key] = frozenset(behind).difference(adding)
     return found
 
 
@@ -83,7 +85,7 @@ def _lagging(broker: int, placements: Iterable[Placement], behind: Mapping[Parti
 
 
 def _usage(
-    placements: Iterable[Placement], incoming: int | None, outgoing: int | None, out_of_sync: int | None
+    placements: Iterable[Placement], incoming: int | None, outgoing: int | None, out_of_sync_count: int | None
 ) -> DirUsage:
     placements = tuple(placements)
     return DirUsage(
@@ -92,7 +94,7 @@ def _usage(
         future_bytes=sum(placement.size_bytes or 0 for placement in placements if placement.is_future),
         incoming_bytes=incoming,
         outgoing_bytes=outgoing,
-        out_of_sync_count=out_of_sync,
+        out_of_sync_count=out_of_sync_count,
     )
 
 
