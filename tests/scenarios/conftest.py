@@ -1,7 +1,6 @@
 """One environment for all scenarios: real brokers with sized disks, the collector, and the stream with every query."""
 
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 
 from logdirwatch.local.config import ClusterSpec
 from tests.kafka.conftest import cluster_in
-from tests.scenarios.turns import Budget, in_turn
+from tests.scenarios.turns import InTime, in_turn
 from tests.scenarios.world import World, now_ms
 
 # Broker 3 halts with its first directory, as Kafka's brokers do by default; the controllers keep theirs apart.
@@ -30,7 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     if (minutes := config.getoption("minutes", None)) is not None:
-        config.pluginmanager.register(_InTime(minutes), "in-time")
+        config.pluginmanager.register(InTime(minutes * 60, json.loads(DURATIONS.read_text())), "in-time")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -40,26 +39,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         item.add_marker(pytest.mark.timeout(TIMEOUT_S))
     turn = in_turn(list(mine), int(config.getoption("begin", "0"), 16))
     items[:] = [item for item in items if item.nodeid not in mine] + [mine[nodeid] for nodeid in turn]
-
-
-class _InTime:
-    """Begins no scenario that would not end in time."""
-
-    def __init__(self, minutes: float) -> None:
-        self._began_s = time.monotonic()
-        self._budget = Budget(minutes * 60, json.loads(DURATIONS.read_text()), self._began_s)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
-        self._began_s = time.monotonic()
-        return None if self._budget.allows(item.nodeid, self._began_s) else True
-
-    def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        self._budget.took(nodeid, time.monotonic() - self._began_s)
-
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        for nodeid in self._budget.left_out:
-            terminalreporter.write_line(f"left out, no time: {nodeid}")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,6 +1,9 @@
 """Which scenarios a run begins with that has no time for all of them, and which ones it leaves out."""
 
+import time
 from collections.abc import Mapping, Sequence
+
+import pytest
 
 LAST = "test_the_tables_that_all_scenarios_left_are_sound"
 UNKNOWN_S = 120.0
@@ -40,3 +43,27 @@ class Budget:
 
     def _duration_s(self, name: str) -> float:
         return self._durations_s.get(name, UNKNOWN_S)
+
+
+class InTime:
+    """Begins no test that would not end within ``seconds``, and names those at the end."""
+
+    def __init__(self, seconds: float, durations_s: Mapping[str, float]) -> None:
+        self._began_s = time.monotonic()
+        self._budget = Budget(seconds, durations_s, self._began_s)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+        self._began_s = time.monotonic()
+        if self._budget.allows(item.nodeid, self._began_s):
+            return None
+        # The test before kept for this one what both of them share; the next one may need less of it.
+        item.session._setupstate.teardown_exact(nextitem)
+        return True
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        self._budget.took(nodeid, time.monotonic() - self._began_s)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        for nodeid in self._budget.left_out:
+            terminalreporter.write_line(f"left out, no time: {nodeid}")

@@ -2,7 +2,9 @@ import json
 import re
 from pathlib import Path
 
-from tests.scenarios.turns import LAST, UNKNOWN_S, Budget, in_turn
+from tests.scenarios.turns import LAST, UNKNOWN_S, Budget, InTime, in_turn
+
+pytest_plugins = ["pytester"]
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 NAMES = ["a", "b", "c", f"file::{LAST}"]
@@ -41,6 +43,13 @@ def test_a_quick_machine_is_not_believed_to_stay_quick_and_a_new_scenario_takes_
     budget.took("a", 1)
     assert budget.allows("new", 0)
     assert not budget.allows("new", 1)
+
+
+def test_what_is_left_out_between_two_files_keeps_neither_from_running(pytester):
+    pytester.makepyfile(test_one="def test_a(): pass\ndef test_b(): pass", test_two="def test_c(): pass")
+    done = pytester.runpytest_inprocess(plugins=[InTime(600, {"test_one.py::test_b": 900})])
+    done.assert_outcomes(passed=2)
+    done.stdout.fnmatch_lines(["left out, no time: test_one.py::test_b"])
 
 
 def test_the_length_of_every_scenario_is_known_and_of_nothing_else():
