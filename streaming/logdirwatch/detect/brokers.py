@@ -5,7 +5,7 @@ from logdirwatch.detect.alerts import RECOVERED
 from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.detect.memory import BrokerMemory, CollectorView
 from logdirwatch.detect.observations import Decided, Sample, effective_ms
-from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.detect.settings import HOUR_MS, DetectSettings
 from logdirwatch.model.records import MetricsRecord
 from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, PollStatus, Rule
 
@@ -17,17 +17,19 @@ GONE_AFTER_POLLS = 3
 """An answer may come from a controller that has not caught up yet; so many in a row do not."""
 
 
-def take_sample(desk: Desk, sample: Sample) -> None:
-    """Judge a broker and its directories by one poll."""
+def take_sample(desk: Desk, sample: Sample, now_ms: int) -> None:
+    """Judge a broker and its directories by one poll; one that changes nothing does not end a silence either."""
     record, memory = sample.record, desk.memory
     at_ms, corrected = effective_ms(record.timestamp_ms, sample.origin.kafka_timestamp_ms, desk.settings.clock_skew_ms)
     view = memory.collectors.get(record.collector)
     if view is not None and at_ms <= view.taken_ms:
         return
+    memory.heard_ms = max(memory.heard_ms, now_ms)
     memory.corrected_clocks += corrected
     memory.newest_ms = max(memory.newest_ms, at_ms)
     memory.is_silent = False
     _note_collector(memory, view, record, at_ms)
+    _forget_collectors(memory)
     _note_facts(memory, record)
     moment = Moment(at_ms, str(sample.origin))
     maintenance.end_if_due(memory, at_ms)
@@ -48,7 +50,7 @@ def take_sample(desk: Desk, sample: Sample) -> None:
         gauges.take_gauges(desk, record, moment)
         upkeep.judge(desk, record, moment)
         partitions.forget_old(desk, moment)
-    elif not _another_answers(memory, record.collector, at_ms):
+    elif not _another_answers(memory, record.collector):
         _lose(desk, BrokerStatus.UNKNOWN, _failure(record), moment)
     absence.keep_to_plan(desk, moment)
 
@@ -77,9 +79,22 @@ def _note_collector(memory: BrokerMemory, view: CollectorView | None, record: Me
         taken_ms=at_ms,
         interval_ms=record.interval_ms,
         status=record.status,
-        ok_ms=at_ms if is_ok else (view.ok_ms if view else None),
+        ok_ms=memory.newest_ms if is_ok else (view.ok_ms if view else None),
         failures=0 if is_ok else (view.failures if view else 0) + 1,
+        said_ms=memory.newest_ms,
     )
+
+
+def _forget_collectors(memory: BrokerMemory) -> None:
+    """Forget those that are away for good: where each one that starts has a name of its own they would never end."""
+    long_ago_ms = memory.newest_ms - HOUR_MS
+    for name in [name for name, view in memory.collectors.items() if view.said_ms < long_ago_ms]:
+        if _is_current(memory.collectors[name], memory.collectors[name].said_ms, memory.newest_ms):
+            continue
+        del memory.collectors[name]
+        for log_dir in memory.log_dirs.values():
+            log_dir.codes.pop(name, None)
+            log_dir.proposals.pop(name, None)
 
 
 def _note_facts(memory: BrokerMemory, record: MetricsRecord) -> None:
@@ -117,16 +132,16 @@ def _given_up(record: MetricsRecord, at_ms: int) -> str | None:
     return "fenced by the controller" if record.is_fenced else None
 
 
-def _another_answers(memory: BrokerMemory, collector: str, at_ms: int) -> bool:
+def _another_answers(memory: BrokerMemory, collector: str) -> bool:
     return any(
-        view.ok_ms is not None and _is_current(view, view.ok_ms, at_ms)
+        view.ok_ms is not None and _is_current(view, view.ok_ms, memory.newest_ms)
         for name, view in memory.collectors.items()
         if name != collector
     )
 
 
-def _is_current(view: CollectorView, said_ms: int, at_ms: int) -> bool:
-    return at_ms - said_ms <= rules.SILENCE_POLLS * view.interval_ms
+def _is_current(view: CollectorView, said_ms: int, now_ms: int) -> bool:
+    return now_ms - said_ms <= rules.SILENCE_POLLS * view.interval_ms
 
 
 def _failure(record: MetricsRecord) -> str:
@@ -162,12 +177,13 @@ def _lose(desk: Desk, status: BrokerStatus, reason: str, moment: Moment) -> None
     if status is BrokerStatus.OFFLINE:
         absence.raise_offline(desk, moment)
     else:
-        absence.raise_unknown(desk, _failures(desk.memory, moment.at_ms), moment)
+        desk.book.mark_stale(None, moment.at_ms, only={Rule.BROKER_OFFLINE})
+        absence.raise_unknown(desk, _failures(desk.memory), moment)
 
 
-def _failures(memory: BrokerMemory, at_ms: int) -> int:
+def _failures(memory: BrokerMemory) -> int:
     """Return how many polls in a row failed; a collector that is gone must not vouch for the broker for ever."""
-    current = [view for view in memory.collectors.values() if _is_current(view, view.taken_ms, at_ms)]
+    current = [view for view in memory.collectors.values() if _is_current(view, view.said_ms, memory.newest_ms)]
     return min((view.failures for view in current), default=0)
 
 

@@ -34,8 +34,9 @@ def note_volume(log_dir: LogDirMemory, seen: HostLogDir, moment: Moment) -> None
     """Take the volume that the host names."""
     is_lost = bool(seen.is_root_volume) and log_dir.is_root_volume is False
     is_other = log_dir.is_volume_told and seen.volume != log_dir.volume
-    if (is_lost or is_other) and (log_dir.change is None or log_dir.change.why in {CAPACITY, RESERVE}):
-        why = ROOT_VOLUME if is_lost else VOLUME
+    why = ROOT_VOLUME if is_lost else VOLUME
+    lesser = {CAPACITY, RESERVE, VOLUME} if is_lost else {CAPACITY, RESERVE}
+    if (is_lost or is_other) and (log_dir.change is None or log_dir.change.why in lesser):
         log_dir.change = Change(
             why=why, at_ms=moment.at_ms, total_bytes=log_dir.total_bytes or 0, volume=log_dir.volume
         )
@@ -59,8 +60,9 @@ def tell(desk: Desk, path: str, log_dir: LogDirMemory, moment: Moment) -> None:
         return
     ended = _ended(desk, log_dir, change, moment)
     if ended is not None:
-        log_dir.change = None
         desk.book.resolve(Rule.LOG_DIR_CHANGED, path, ended, moment.at_ms, to_status=log_dir.status)
+        if Rule.LOG_DIR_CHANGED not in log_dir.alerts:
+            log_dir.change = None
         return
     desk.book.raise_alert(
         Rule.LOG_DIR_CHANGED,
@@ -81,6 +83,9 @@ def _ended(desk: Desk, log_dir: LogDirMemory, change: Change, moment: Moment) ->
         if log_dir.is_reserve_there is None:
             return "nobody looks for it any more" if has_stayed else None
         return RECOVERED if log_dir.is_reserve_there else None
+    if change.why == ROOT_VOLUME:
+        # The mount may come back under another name: a new disk, or device numbers of a new start.
+        return RECOVERED if log_dir.is_root_volume is False else None
     is_back = (
         _is_same_size(change.total_bytes, log_dir.total_bytes or 0)
         if change.why == CAPACITY
@@ -88,7 +93,7 @@ def _ended(desk: Desk, log_dir: LogDirMemory, change: Change, moment: Moment) ->
     )
     if is_back:
         return RECOVERED
-    return "it stayed so" if has_stayed and change.why != ROOT_VOLUME else None
+    return "it stayed so" if has_stayed else None
 
 
 def _severity(log_dir: LogDirMemory, change: Change) -> Severity:

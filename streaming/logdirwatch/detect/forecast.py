@@ -46,6 +46,13 @@ class Moving(Struct, frozen=True):
 NO_MOVES = Moving()
 
 
+class Grown(Struct, frozen=True):
+    """How many bytes a directory grew by on its own, without what moves brought, and in how long (above 0)."""
+
+    own_bytes: int
+    in_ms: int
+
+
 class Peaks(Struct, kw_only=True, omit_defaults=True):
     """The highest own use of each hour: ``past`` the hours that are over, ``peak_bytes`` the one that runs, ``hour``.
 
@@ -62,6 +69,8 @@ class Peaks(Struct, kw_only=True, omit_defaults=True):
     future_bytes: int = 0
     incoming_bytes: int = 0
     used_at_scan_bytes: int = 0
+    last_ms: int = 0
+    scan_ms: int = 0
 
 
 class Forecast(Struct, frozen=True):
@@ -71,11 +80,19 @@ class Forecast(Struct, frozen=True):
     confidence: float
 
 
-def note(peaks: Peaks, at_ms: int, total_bytes: int, used_bytes: int, moving: Moving = NO_MOVES) -> None:
-    """Take a sample of a directory's bytes in use."""
-    _take_out_what_came(peaks, used_bytes, moving)
+def note(peaks: Peaks, at_ms: int, total_bytes: int, used_bytes: int, moving: Moving = NO_MOVES) -> Grown | None:
+    """Take a sample of a directory's bytes in use.
+
+    Return what it grew by since the sample before; while moves bring bytes, which are counted now and then, since they
+    were last counted, and None in between.
+    """
+    at_count = peaks.used_at_scan_bytes - peaks.brought_bytes, peaks.scan_ms
+    is_counted = _take_out_what_came(peaks, at_ms, used_bytes, moving)
     own, hour = used_bytes - peaks.brought_bytes, at_ms // HOUR_MS
-    peaks.last_bytes = own
+    since = at_count if is_counted else (peaks.last_bytes, peaks.last_ms)
+    grown = None if peaks.incoming_bytes and not is_counted else _grown(own, at_ms, *since)
+    if at_ms > peaks.last_ms:
+        peaks.last_bytes, peaks.last_ms = own, at_ms
     if peaks.peak_bytes is None or hour - peaks.hour >= KEPT_HOURS:
         peaks.hour, peaks.peak_bytes, peaks.past = hour, own, ""
     elif hour > peaks.hour:
@@ -83,20 +100,27 @@ def note(peaks: Peaks, at_ms: int, total_bytes: int, used_bytes: int, moving: Mo
         peaks.peak_bytes = own
     elif hour == peaks.hour:
         peaks.peak_bytes = max(peaks.peak_bytes, own)
+    return grown
 
 
-def _take_out_what_came(peaks: Peaks, used_bytes: int, moving: Moving) -> None:
-    """Count the bytes that moves brought between two scans, at most as many as use rose by.
+def _grown(own_bytes: int, at_ms: int, from_bytes: int, from_ms: int) -> Grown | None:
+    return Grown(own_bytes - from_bytes, at_ms - from_ms) if 0 < from_ms < at_ms else None
+
+
+def _take_out_what_came(peaks: Peaks, at_ms: int, used_bytes: int, moving: Moving) -> bool:
+    """Count the bytes that moves brought between two scans, at most as many as use rose by; return if it is a scan.
 
     A move that is taken back takes its bytes along, which looks the same as a deletion and only lowers the forecast.
     """
     future = peaks.future_bytes if moving.future_bytes is None else moving.future_bytes
     incoming = peaks.incoming_bytes if moving.incoming_bytes is None else moving.incoming_bytes
     if (future, incoming) == (peaks.future_bytes, peaks.incoming_bytes):
-        return
+        return False
     came = max(future - peaks.future_bytes, peaks.incoming_bytes - incoming, 0)
     peaks.brought_bytes += min(came, max(0, used_bytes - peaks.used_at_scan_bytes))
     peaks.future_bytes, peaks.incoming_bytes, peaks.used_at_scan_bytes = future, incoming, used_bytes
+    peaks.scan_ms = at_ms
+    return True
 
 
 def _close_hours(peaks: Peaks, hour: int, total_bytes: int) -> None:
@@ -132,8 +156,9 @@ def forecast(peaks: Peaks, free_bytes: int) -> Forecast | None:
     if len(points) <= SHORTEST_HOURS:
         return None
     limit = peaks.last_bytes + free_bytes
-    if points[-1][0] - points[0][0] >= DAY + DAY // 2:
-        return _by_days(points, limit)
+    # After a long gap two days are seldom whole, and from one nobody can tell its growth.
+    if points[-1][0] - points[0][0] >= DAY + DAY // 2 and len(crests := _crests(points)) > 1:
+        return _by_days(points, crests, limit)
     return _by_slope(points, limit)
 
 
@@ -150,8 +175,8 @@ def _median_slope(points: list[Point]) -> float:
     return statistics.median((b - a) / (j - i) for (i, a), (j, b) in combinations(points, 2))
 
 
-def _by_days(points: list[Point], limit: int) -> Forecast | None:
-    drift = _drift(_crests(points))
+def _by_days(points: list[Point], crests: list[Point], limit: int) -> Forecast | None:
+    drift = _drift(crests)
     shape = _shape_of_the_day(points, drift)
     now = points[-1][0]
     levels = [(hour, used - drift * (hour - now) - shape.get(hour % DAY, 0.0)) for hour, used in points]

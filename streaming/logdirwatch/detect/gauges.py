@@ -50,7 +50,7 @@ def _take_cleaner(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
     memory.dead_cleaner_threads = None if dead is None else int(dead)
     if memory.dead_cleaner_threads == 0:
         suspicions.clear(desk, None, CLEANER_DEAD, moment)
-    elif memory.dead_cleaner_threads and CLEANER_DEAD not in memory.suspicions:
+    elif memory.dead_cleaner_threads and not suspicions.is_told(desk, None, CLEANER_DEAD):
         text = hints.dead_cleaner(memory.dead_cleaner_threads)
         suspicions.suspect(desk, None, CLEANER_DEAD, text, moment)
 
@@ -64,7 +64,7 @@ def _compare_count(desk: Desk, record: MetricsRecord, counted: int, moment: Mome
         suspicions.clear(desk, None, suspicions.OFFLINE_COUNT, moment)
         return
     memory.miscounts += 1
-    if memory.miscounts >= MISCOUNTS and suspicions.OFFLINE_COUNT not in memory.suspicions:
+    if memory.miscounts >= MISCOUNTS and not suspicions.is_told(desk, None, suspicions.OFFLINE_COUNT):
         text = f"it counts {counted} offline directories and lists {told}"
         suspicions.suspect(desk, None, suspicions.OFFLINE_COUNT, text, moment)
 

@@ -46,10 +46,10 @@ def _take(desk: Desk, seen: HostLogDir, log_dir: LogDirMemory, record: HostRecor
         suspicions.judge_pace(
             desk, seen.path, suspicions.SLOW_PROBE, log_dir.probe, seen.probe_ms, "writing 4 KiB", moment
         )
-        _compare_with_others(desk, seen.path, log_dir, moment)
+        _compare_with_others(desk, seen.path, moment)
 
 
-def _compare_with_others(desk: Desk, path: str, log_dir: LogDirMemory, moment: Moment) -> None:
+def _compare_with_others(desk: Desk, path: str, moment: Moment) -> None:
     """Find the disk that was slow from the beginning: its own past says nothing, the broker's other disks do."""
     learned = {
         other: known.probe.usual_ms
@@ -63,7 +63,7 @@ def _compare_with_others(desk: Desk, path: str, log_dir: LogDirMemory, moment: M
     kind = suspicions.SLOWER_THAN_OTHERS
     if usual_ms < settings.slow_min_ms or usual_ms <= settings.slow_factor * theirs_ms:
         suspicions.clear(desk, path, kind, moment)
-    elif kind not in log_dir.suspicions:
+    elif not suspicions.is_told(desk, path, kind):
         text = f"writing 4 KiB usually takes {usual_ms:.0f} ms, in the broker's other directories {theirs_ms:.0f} ms"
         suspicions.suspect(desk, path, kind, text, moment)
 

@@ -51,7 +51,8 @@ def _judge(desk: Desk, path: str, log_dir: LogDirMemory, count: Sync, others: Sy
             suspicions.clear(desk, path, suspicions.LAGGING, moment)
     elif log_dir.kept_up:
         log_dir.lagging_scans += 1
-        if log_dir.lagging_scans >= desk.settings.slow_samples and suspicions.LAGGING not in log_dir.suspicions:
+        is_told = suspicions.is_told(desk, path, suspicions.LAGGING)
+        if log_dir.lagging_scans >= desk.settings.slow_samples and not is_told:
             suspicions.suspect(desk, path, suspicions.LAGGING, _text(count, others), moment)
 
 

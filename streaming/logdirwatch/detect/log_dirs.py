@@ -2,7 +2,7 @@
 
 from logdirwatch.detect import evidence, pending, rules, space, suspicions, volumes, wording
 from logdirwatch.detect.desk import Desk, Moment
-from logdirwatch.detect.memory import LogDirMemory
+from logdirwatch.detect.memory import BrokerMemory, LogDirMemory
 from logdirwatch.model.records import LogDirSample, MetricsRecord
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, Cause, LogDirStatus, Rule, Severity
 
@@ -13,9 +13,11 @@ def take_samples(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
     """Judge every directory of an answer, and those that left it."""
     known = desk.memory.log_dirs
     for sample in record.log_dirs:
-        _note(known.setdefault(sample.path, LogDirMemory()), sample, record, moment)
+        log_dir = known.setdefault(sample.path, LogDirMemory())
+        log_dir.codes[record.collector] = (sample.error_code, desk.memory.newest_ms)
+        _note(log_dir, sample, record, moment)
     volumes.watch(desk.memory, record.log_dirs)
-    offline = {sample.path for sample in record.log_dirs if _is_offline(known[sample.path], record, moment)}
+    offline = {sample.path for sample in record.log_dirs if _is_offline(desk.memory, known[sample.path])}
     failing = [
         sample.path
         for sample in record.log_dirs
@@ -36,7 +38,6 @@ def take_samples(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
 def _note(log_dir: LogDirMemory, sample: LogDirSample, record: MetricsRecord, moment: Moment) -> None:
     log_dir.seen_ms = moment.at_ms
     log_dir.interval_ms = record.interval_ms
-    log_dir.codes[record.collector] = (sample.error_code, moment.at_ms)
     if sample.is_metadata_dir is not None:
         log_dir.is_metadata_dir = sample.is_metadata_dir
 
@@ -53,11 +54,13 @@ def _take_sample(desk: Desk, sample: LogDirSample, collector: str, moment: Momen
         space.take_good_sample(desk, sample, collector, moment)
 
 
-def _is_offline(log_dir: LogDirMemory, record: MetricsRecord, moment: Moment) -> bool:
-    """Where two collectors disagree between healthy and offline, offline wins."""
-    for code, at_ms in log_dir.codes.values():
-        if code == KAFKA_STORAGE_ERROR and at_ms >= moment.at_ms - rules.GAP_POLLS * record.interval_ms:
-            return True
+def _is_offline(memory: BrokerMemory, log_dir: LogDirMemory) -> bool:
+    """Where two collectors disagree between healthy and offline, offline wins, for some polls of who says so."""
+    for collector, (code, said_ms) in log_dir.codes.items():
+        if code == KAFKA_STORAGE_ERROR:
+            interval_ms = memory.collectors[collector].interval_ms
+            if memory.newest_ms - said_ms <= rules.GAP_POLLS * interval_ms:
+                return True
     return False
 
 
@@ -141,8 +144,10 @@ def lose_sight(desk: Desk, reason: str, moment: Moment) -> None:
     """Call all directories unknown, as their broker does not answer; their alerts go on and say since when."""
     for path, log_dir in desk.memory.log_dirs.items():
         _remember_last(log_dir)
-        desk.set_log_dir(path, LogDirStatus.UNKNOWN, reason, moment)
-        desk.book.mark_stale(path, moment.at_ms)
+        # Later on the host may still see what is suspect, and says so itself.
+        before = desk.set_log_dir(path, LogDirStatus.UNKNOWN, reason, moment)
+        is_news = before is not LogDirStatus.UNKNOWN
+        desk.book.mark_stale(path, moment.at_ms, fresh=None if is_news else Rule.LOG_DIR_SUSPECT)
 
 
 def _remember_last(log_dir: LogDirMemory) -> None:

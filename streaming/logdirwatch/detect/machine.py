@@ -38,10 +38,10 @@ def advance(memory: BrokerMemory, observation: Observation, now_ms: int, setting
     if isinstance(observation, HostView):
         host.take_host_view(desk, observation)
         return desk.outcome()
-    memory.heard_ms = max(memory.heard_ms, now_ms)
     if isinstance(observation, Sample):
-        brokers.take_sample(desk, observation)
+        brokers.take_sample(desk, observation, now_ms)
     else:
+        memory.heard_ms = max(memory.heard_ms, now_ms)
         events.take_event(desk, observation, now_ms)
         brokers.follow_event(desk, Moment(max(memory.newest_ms, memory.since_ms), str(observation.origin)))
     return desk.outcome()

@@ -58,13 +58,18 @@ class PendingEvent(Struct, kw_only=True):
 
 
 class CollectorView(Struct, kw_only=True, omit_defaults=True):
-    """What one collector last said of the broker."""
+    """What one collector last said of the broker.
+
+    ``taken_ms`` is its own clock. ``said_ms`` and ``ok_ms`` are the newest time that any collector had shown by then:
+    clocks differ, so only those can be compared with what another one says.
+    """
 
     taken_ms: int
     interval_ms: int
     status: PollStatus
     ok_ms: int | None = None
     failures: int = 0
+    said_ms: int = 0
 
 
 class Pace(Struct, kw_only=True, omit_defaults=True):

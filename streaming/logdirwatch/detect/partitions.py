@@ -25,8 +25,14 @@ def tell_failed(desk: Desk, moment: Moment, detail: str | None) -> None:
 
 
 def forget_old(desk: Desk, moment: Moment) -> None:
-    """Let go of partitions that were not called bad again for a while; with the last one the alert ends."""
+    """Let go of partitions that were not called bad again for a while; with the last one the alert ends.
+
+    While the broker was away it was stale; what its log called bad is as bad as before.
+    """
     memory = desk.memory
+    alert = memory.alerts.get(Rule.PARTITION_FAILED)
+    if alert is not None and alert.stale_since_ms is not None:
+        tell_failed(desk, moment, alert.evidence.get("detail"))
     oldest_ms = moment.at_ms - desk.settings.partition_failed_hold_ms
     if not any(seen_ms < oldest_ms for seen_ms in memory.failed_partitions.values()):
         return

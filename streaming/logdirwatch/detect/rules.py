@@ -2,9 +2,10 @@
 
 from msgspec import Struct
 
+from logdirwatch.detect.forecast import Grown
 from logdirwatch.detect.memory import BrokerMemory, LogDirMemory
 from logdirwatch.detect.settings import Thresholds
-from logdirwatch.model.records import LogDirSample, PartitionHealth
+from logdirwatch.model.records import PartitionHealth
 from logdirwatch.model.vocabulary import SPACE_STATUSES, Cause, LogDirStatus, Severity
 
 SILENCE_POLLS = 3
@@ -122,16 +123,13 @@ def is_gap(memory: LogDirMemory, at_ms: int, interval_ms: int) -> bool:
     return memory.sample_at_ms is None or at_ms - memory.sample_at_ms > GAP_POLLS * interval_ms
 
 
-def growth(memory: LogDirMemory, sample: LogDirSample, at_ms: int) -> float | None:
-    """Return the smoothed growth in bytes per second after one more sample; None before the second one."""
-    if memory.sample_at_ms is None or memory.usable_bytes is None or sample.usable_bytes is None:
-        return memory.growth_bytes_per_s
-    seconds = (at_ms - memory.sample_at_ms) / 1000
-    if seconds <= 0:
-        return memory.growth_bytes_per_s
-    now = (memory.usable_bytes - sample.usable_bytes) / seconds
-    before = memory.growth_bytes_per_s
-    return now if before is None else before + GROWTH_SMOOTHING * (now - before)
+def growth(before: float | None, grown: Grown, interval_ms: int) -> float:
+    """Return the smoothed growth in bytes per second; what was seen over several polls counts for so many."""
+    now = grown.own_bytes / grown.in_ms * 1000
+    if before is None:
+        return now
+    weight: float = 1 - (1 - GROWTH_SMOOTHING) ** (grown.in_ms / max(interval_ms, 1))
+    return before + weight * (now - before)
 
 
 def offline_cause(memory: LogDirMemory, thresholds: Thresholds, at_ms: int) -> tuple[Cause, str]:

@@ -16,6 +16,7 @@ def take_good_sample(desk: Desk, sample: LogDirSample, collector: str, moment: M
     log_dir = desk.memory.log_dirs[sample.path]
     decides_alone = log_dir.status not in SPACE_STATUSES or rules.is_gap(log_dir, moment.at_ms, log_dir.interval_ms)
     changes.note_capacity(log_dir, sample, moment)
+    _grow(log_dir, sample, moment.at_ms, starts_anew=decides_alone)
     _remember_numbers(log_dir, sample, moment.at_ms, starts_anew=decides_alone)
     _forecast(desk, sample, log_dir, moment.at_ms)
     wanted = _wanted_level(desk, sample.path, log_dir, collector, moment.at_ms, decides_alone=decides_alone)
@@ -54,7 +55,9 @@ def set_level(desk: Desk, path: str, log_dir: LogDirMemory, wanted: LogDirStatus
     """Give a directory that can be written a level; its alerts follow."""
     if wanted is log_dir.status is LogDirStatus.ONLINE and log_dir.reason == BY_SPACE and not log_dir.alerts:
         return
-    was_confirmed = log_dir.decided_by is not None
+    alert = log_dir.alerts.get(Rule.LOG_DIR_OFFLINE)
+    is_held = alert is not None and alert.calm_since_ms is not None
+    was_confirmed = is_held or log_dir.decided_by is not None
     before = desk.set_log_dir(path, wanted, BY_SPACE, moment)
     log_dir.cause = log_dir.offline_ms = log_dir.decided_by = log_dir.last_status = log_dir.event_detail = None
     ended = RECOVERED if was_confirmed else "unconfirmed"
@@ -69,9 +72,9 @@ def _tell_space(desk: Desk, path: str, log_dir: LogDirMemory, before: str | None
     if wanted is LogDirStatus.ONLINE:
         desk.book.resolve(Rule.LOG_DIR_SPACE, path, RECOVERED, moment.at_ms, to_status=wanted)
         return
-    sharing = volumes.sharing(desk.memory, path)
-    if sharing and path != sharing[0]:
-        desk.book.resolve(Rule.LOG_DIR_SPACE, path, f"one volume with {sharing[0]}", moment.at_ms, to_status=wanted)
+    sharing = [other for other in volumes.sharing(desk.memory, path) if other != path]
+    if (speaker := _speaker(desk, path, log_dir, sharing)) is not None:
+        desk.book.resolve(Rule.LOG_DIR_SPACE, path, f"one volume with {speaker}", moment.at_ms, to_status=wanted)
         return
     _, decided_by = rules.judged_level(desk.thresholds(path), _room(log_dir, moment.at_ms), on_the_way_back=True)
     halts, next_dirs = rules.halts_broker(desk.memory, path), placement.next_log_dirs(desk.memory.log_dirs)
@@ -84,7 +87,7 @@ def _tell_space(desk: Desk, path: str, log_dir: LogDirMemory, before: str | None
         evidence={
             **evidence.last_sample(log_dir),
             "decided_by": decided_by,
-            "shares_volume_with": sharing[1:],
+            "shares_volume_with": sharing,
             "halts_broker": halts,
             "takes_new_replicas": takes_new,
             "dead_cleaner_threads": desk.memory.dead_cleaner_threads,
@@ -98,14 +101,35 @@ def _tell_space(desk: Desk, path: str, log_dir: LogDirMemory, before: str | None
     )
 
 
+def _speaker(desk: Desk, path: str, log_dir: LogDirMemory, sharing: list[str]) -> str | None:
+    """Return which directory on the same volume tells already what this one would; by path where both do."""
+    for other in sharing:
+        known = desk.memory.log_dirs[other]
+        is_before = Rule.LOG_DIR_SPACE not in log_dir.alerts or other < path
+        is_worse = known.status.rank > log_dir.status.rank
+        if Rule.LOG_DIR_SPACE in known.alerts and (is_worse or (known.status is log_dir.status and is_before)):
+            return other
+    return None
+
+
+def _grow(log_dir: LogDirMemory, sample: LogDirSample, at_ms: int, *, starts_anew: bool) -> None:
+    total_bytes, usable_bytes = sample.total_bytes or 0, sample.usable_bytes or 0
+    moving = forecast.Moving(sample.future_bytes, sample.incoming_bytes)
+    grown = forecast.note(log_dir.peaks, at_ms, total_bytes, total_bytes - usable_bytes, moving)
+    if starts_anew:
+        log_dir.growth_bytes_per_s = None
+    elif grown is not None:
+        log_dir.growth_bytes_per_s = rules.growth(log_dir.growth_bytes_per_s, grown, log_dir.interval_ms)
+
+
 def _remember_numbers(log_dir: LogDirMemory, sample: LogDirSample, at_ms: int, *, starts_anew: bool) -> None:
-    log_dir.growth_bytes_per_s = None if starts_anew else rules.growth(log_dir, sample, at_ms)
     has_grown = None not in (sample.replica_bytes, log_dir.replica_bytes) and (
         (sample.replica_bytes or 0) > (log_dir.replica_bytes or 0)
     )
     if has_grown and not starts_anew:
         log_dir.proof_ms = at_ms
-    log_dir.sample_at_ms = at_ms
+    # The clock of another collector may be ahead of this one's.
+    log_dir.sample_at_ms = max(at_ms, log_dir.sample_at_ms or 0)
     log_dir.error_code = sample.error_code
     log_dir.total_bytes, log_dir.usable_bytes = sample.total_bytes, sample.usable_bytes
     log_dir.replica_count, log_dir.replica_bytes = sample.replica_count, sample.replica_bytes
@@ -115,13 +139,10 @@ def _remember_numbers(log_dir: LogDirMemory, sample: LogDirSample, at_ms: int, *
 
 
 def _forecast(desk: Desk, sample: LogDirSample, log_dir: LogDirMemory, at_ms: int) -> None:
-    total_bytes, usable_bytes = log_dir.total_bytes or 0, log_dir.usable_bytes or 0
-    moving = forecast.Moving(sample.future_bytes, sample.incoming_bytes)
-    forecast.note(log_dir.peaks, at_ms, total_bytes, total_bytes - usable_bytes, moving)
     if not forecast.is_due(sample.path, log_dir.forecast_at_ms, at_ms, desk.seed):
         return
     log_dir.forecast_at_ms = at_ms
-    found = forecast.forecast(log_dir.peaks, usable_bytes)
+    found = forecast.forecast(log_dir.peaks, sample.usable_bytes or 0)
     log_dir.full_at_ms = None if found is None else at_ms + found.full_in_ms
     log_dir.forecast_confidence = None if found is None else found.confidence
 

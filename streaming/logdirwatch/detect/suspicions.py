@@ -58,6 +58,12 @@ def clear(desk: Desk, path: str | None, kind: str, moment: Moment) -> None:
         desk.book.resolve(Rule.LOG_DIR_SUSPECT, path, RECOVERED, moment.at_ms, to_status=str(holder.status))
 
 
+def is_told(desk: Desk, path: str | None, kind: str) -> bool:
+    """Tell whether the alert says so already; one that was stale while its broker was away says it again."""
+    alert = desk.book.holder(path).alerts.get(Rule.LOG_DIR_SUSPECT)
+    return kind in desk.book.holder(path).suspicions and (alert is None or alert.stale_since_ms is None)
+
+
 def judge_pace(desk: Desk, path: str | None, kind: str, pace: Pace, took_ms: float, what: str, moment: Moment) -> None:
     """Compare how long something took with how long it usually takes there; slow ones teach nothing."""
     if not _is_slow(pace, took_ms, desk.settings):
@@ -68,7 +74,7 @@ def judge_pace(desk: Desk, path: str | None, kind: str, pace: Pace, took_ms: flo
     pace.slow_samples += 1
     if pace.slow_samples >= desk.settings.slow_samples:
         text = f"{what} took {took_ms:.0f} ms, usually {pace.usual_ms:.0f} ms"
-        if kind not in desk.book.holder(path).suspicions:
+        if not is_told(desk, path, kind):
             suspect(desk, path, kind, text, moment)
 
 

@@ -5,8 +5,15 @@ from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.model.records import MetricsRecord
 from logdirwatch.model.vocabulary import Rule
 
-RULES = (Rule.LOG_DIR_IMBALANCE, Rule.MOVE_STALLED, Rule.THROTTLE_LEFT, Rule.PLACEMENT_REPORTS_STUCK)
-"""The rules about a broker that only its own answers can tell anything of."""
+RULES = (
+    Rule.LOG_DIR_IMBALANCE,
+    Rule.MOVE_STALLED,
+    Rule.THROTTLE_LEFT,
+    Rule.PLACEMENT_REPORTS_STUCK,
+    Rule.LOG_DIR_SUSPECT,
+    Rule.PARTITION_FAILED,
+)
+"""The rules about a broker, but those of its absence."""
 
 
 def judge(desk: Desk, record: MetricsRecord, moment: Moment) -> None:

@@ -17,8 +17,8 @@ from logdirwatch.model.vocabulary import Rule
 
 def take(desk: Desk, seen: Seen, now_ms: int) -> None:
     """Show the machine one record; ``now_ms`` is the batch's time and serves waiting only."""
-    is_news = _remove(desk, seen.broker, now_ms) if seen.state is None else _note(desk, seen.state, now_ms)
-    if is_news and desk.memory.brokers:
+    is_news = _remove(desk, seen, now_ms) if seen.state is None else _note(desk, seen.state, now_ms)
+    if is_news and desk.memory.brokers and desk.memory.newest_ms > desk.memory.judged_until_ms:
         moment = Moment(desk.memory.newest_ms, str(seen.origin))
         risk.judge(desk, moment)
         space.judge(desk, moment)
@@ -47,21 +47,24 @@ def _note(desk: Desk, state: StateRecord, now_ms: int) -> bool:
     memory.newest_ms = max(memory.newest_ms, state.at_ms)
     memory.brokers[broker] = intake.digest(state, before, now_ms)
     desk.tally.put(broker, memory.brokers[broker])
-    silence.follow(desk, broker, now_ms)
+    if state.at_ms > memory.judged_until_ms:
+        silence.follow(desk, broker, now_ms)
     restarts.follow(desk, state, before)
     return True
 
 
-def _remove(desk: Desk, broker: int, now_ms: int) -> bool:
+def _remove(desk: Desk, seen: Seen, now_ms: int) -> bool:
     """Forget a broker; return whether it was known. With the last one the cluster's alerts end too."""
-    memory = desk.memory
+    memory, broker = desk.memory, seen.broker
     digest = memory.brokers.pop(broker, None)
     if digest is None:
         return False
     memory.gone[broker] = digest.sequence, digest.at_ms
     desk.tally.drop(broker)
-    silence.forget(desk, broker, now_ms)
     restarts.forget(memory, broker)
+    if seen.origin.kafka_timestamp_ms <= memory.judged_until_ms:
+        return True
+    silence.forget(desk, broker, now_ms)
     if not memory.brokers:
         memory.pending.clear()
         for rule in (Rule.PARTITIONS_AT_RISK, Rule.FLEET_SPACE, peers.RULE, restarts.RULE):

@@ -77,7 +77,8 @@ class FleetMemory(Struct, kw_only=True, omit_defaults=True):
     that were taken away; ``pending`` since when a rule's condition holds that has not fired yet; ``regather_ms`` until
     when the alert of a silent cluster waits to see who comes back; ``turns`` how often silence went from being told of
     brokers to being told of the cluster, or back: the same silence is then told by another alert; ``restarts`` from
-    when until when brokers were away that came back in time.
+    when until when brokers were away that came back in time. ``judged_until_ms`` is set where the checkpoint was lost:
+    what the records up to then say has been judged, and is told.
     """
 
     cluster: str
@@ -90,6 +91,7 @@ class FleetMemory(Struct, kw_only=True, omit_defaults=True):
     pending: dict[Rule, int] = field(default_factory=dict)
     alerts: dict[str, FleetAlert] = field(default_factory=dict)
     restarts: dict[int, tuple[int, int]] = field(default_factory=dict)
+    judged_until_ms: int = 0
 
 
 RULES = (
@@ -103,14 +105,16 @@ RULES = (
 
 
 def restored(alerts: Iterable[AlertRecord]) -> list[FleetMemory]:
-    """Return a memory for each cluster of which alerts of this query fire, by the last revisions of all alerts.
+    """Return a memory for each cluster of which this query ever told, by the last revisions of all alerts.
 
-    Brokers and numbers come with the state records, which are read anew; so the first judgement may revise an alert.
+    Brokers and numbers come with the state records, which are read anew from the oldest on: what is older than the last
+    alert must neither end what fires now nor raise again what ended. The first judgement may revise an alert.
     """
     memories: dict[str, FleetMemory] = {}
-    for alert in alerts:
-        if alert.status is AlertStatus.FIRING and _is_own(alert):
-            memory = memories.setdefault(alert.cluster, FleetMemory(cluster=alert.cluster))
+    for alert in filter(_is_own, alerts):
+        memory = memories.setdefault(alert.cluster, FleetMemory(cluster=alert.cluster))
+        memory.judged_until_ms = max(memory.judged_until_ms, alert.at_ms)
+        if alert.status is AlertStatus.FIRING:
             memory.alerts[alert_key(alert.rule, alert.broker)] = _open(alert)
     return list(memories.values())
 

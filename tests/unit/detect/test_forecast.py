@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from logdirwatch.detect.forecast import DAY, KEPT_HOURS, Moving, Peaks, forecast, hourly_peaks, is_due, note
+from logdirwatch.detect.forecast import DAY, KEPT_HOURS, Grown, Moving, Peaks, forecast, hourly_peaks, is_due, note
 from logdirwatch.detect.settings import HOUR_MS
 
 GB = 10**9
@@ -156,3 +156,38 @@ def test_confidence_grows_with_what_was_watched():
     far = forecast(*watched(lambda hour: TOTAL - 150 * GB + (hour - 90) * GB, 90))
     assert far.confidence < long.confidence
     assert short.confidence <= long.confidence == 1.0
+
+
+@pytest.mark.parametrize("before", [3, 12, 22, 60, 200])
+def test_no_gap_is_so_long_that_nothing_can_be_told_at_all(before):
+    """Of the days on its two sides hardly one may be whole."""
+    for gap in range(30, KEPT_HOURS + 3):
+        hours_left(lambda hour: 500 * GB + hour * GB, before + gap + 1, skip=range(before, before + gap))
+
+
+class TestGrown:
+    """What a sample says of the growth since the one before it."""
+
+    def test_it_is_the_difference_to_the_last_sample(self):
+        peaks = Peaks()
+        assert note(peaks, 10_000, TOTAL, 100) is None
+        assert note(peaks, 15_000, TOTAL, 130) == Grown(30, 5_000)
+        assert note(peaks, 25_000, TOTAL, 120) == Grown(-10, 10_000)
+
+    def test_a_sample_of_a_clock_that_is_behind_says_nothing_and_is_no_measure_for_the_next(self):
+        peaks = Peaks()
+        note(peaks, 40_000, TOTAL, 100)
+        assert note(peaks, 20_000, TOTAL, 110) is None
+        assert note(peaks, 50_000, TOTAL, 120) == Grown(20, 10_000)
+
+    def test_what_a_move_brings_is_none_of_it(self):
+        """A scan each minute, a sample each ten seconds; 10 GB a second come, and 1 GB is written."""
+        peaks, found = Peaks(), []
+        for second in range(0, 600, 10):
+            copied = min(second, 400) * 10 * GB
+            counted = min(second // 60 * 60, 400) * 10 * GB
+            moving = Moving(0, 4_000 * GB - counted)
+            found.append(note(peaks, 1_000 + second * 1_000, 100 * TOTAL, 500 * GB + copied + second * GB, moving))
+        told = [grown for grown in found if grown is not None]
+        assert {round(grown.own_bytes / grown.in_ms * 1_000 / GB) for grown in told} == {1}
+        assert sum(grown.in_ms for grown in told) == 590_000, "no second is left out or counted twice"

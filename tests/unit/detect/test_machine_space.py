@@ -147,6 +147,33 @@ def test_the_host_knows_volumes_at_once_and_its_word_stays():
     ]
 
 
+def test_the_worst_directory_of_a_volume_speaks_even_where_the_first_one_is_well():
+    driver = Driver().poll(log_dir("/d1"), log_dir("/d2"))
+    driver.host(host_dir("/d1", volume="dev 8:1"), host_dir("/d2", volume="dev 8:1"))
+    for _ in range(3):
+        driver.poll(log_dir("/d1", incoming_bytes=0), log_dir("/d2", incoming_bytes=TOTAL))
+    assert [driver.status(path) for path in ("/d1", "/d2")] == ["online", "critical"]
+    assert [(a.log_dir, a.evidence["shares_volume_with"]) for a in driver.open_alerts()] == [("/d2", ["/d1"])]
+    for _ in range(3):
+        driver.poll(log_dir("/d1", 0.79, incoming_bytes=0), log_dir("/d2", 0.79, incoming_bytes=0))
+    assert [(a.log_dir, str(a.severity)) for a in driver.open_alerts()] == [("/d2", "warning")], "and goes on"
+    for _ in range(3):
+        driver.poll(log_dir("/d1", 0.9, incoming_bytes=0), log_dir("/d2", 0.9, incoming_bytes=0))
+    assert [str(a.severity) for a in driver.open_alerts()] == ["critical"]
+    driver.poll(log_dir("/d1", 0.5), log_dir("/d2", 0.5)).poll(log_dir("/d1", 0.5), log_dir("/d2", 0.5))
+    assert driver.open_alerts() == []
+
+
+def test_a_volume_that_empties_keeps_its_alert_in_one_directory():
+    driver = Driver().poll(log_dir("/d1", 0.9), log_dir("/d2", 0.9))
+    driver.host(host_dir("/d1", volume="dev 8:1"), host_dir("/d2", volume="dev 8:1"))
+    for used in (0.9, 0.79, 0.79):
+        driver.poll(log_dir("/d1", used), log_dir("/d2", used))
+    opened = {alert.alert_id for alert in driver.alerts if alert.log_dir == "/d1"}
+    assert len(opened) == 1
+    assert [(a.log_dir, str(a.severity)) for a in driver.open_alerts()] == [("/d1", "warning")]
+
+
 @pytest.mark.parametrize(("factor", "severity"), [(0.5, "critical"), (2, "info")])
 def test_another_size_is_told_until_it_has_stayed_a_day(factor, severity):
     driver = Driver().polls(0.3, 0.3)
@@ -174,7 +201,26 @@ def test_a_directory_that_is_suddenly_on_the_root_volume_is_critical_until_it_is
     driver.at_ms += 48 * HOUR_MS
     driver.polls(0.3)
     assert driver.open_alerts(), "staying so long makes a lost mount no better"
-    driver.host(host_dir(volume="dev 8:17", is_root_volume=False))
+    driver.host(host_dir(volume="dev 8:33", is_root_volume=False))
+    assert driver.said("log_dir_changed")[-1] == ("log_dir_changed", "resolved", "recovered"), "device numbers change"
+
+
+def test_a_mount_that_is_lost_after_another_change_is_told_as_lost():
+    driver = Driver().polls(0.3)
+    for number in (17, 33):
+        driver.host(host_dir(volume=f"dev 8:{number}", is_root_volume=False))
+    driver.host(host_dir(volume="dev 8:1", is_root_volume=True))
+    assert [item[2] for item in driver.said("log_dir_changed")] == ["warning", "critical"]
+    driver.at_ms += 48 * HOUR_MS
+    assert [str(alert.rule) for alert in driver.polls(0.3).open_alerts()] == ["log_dir_changed"]
+
+
+def test_a_size_that_flaps_is_held_and_ends_when_it_was_calm():
+    driver = Driver().polls(0.3)
+    for _ in range(3):
+        driver.poll(log_dir(used=0.3, total_bytes=TOTAL // 2)).polls(0.3)
+    assert driver.open_alerts()[0].evidence["flapping"] == 3
+    driver.polls(*[0.3] * 125)
     assert driver.said("log_dir_changed")[-1] == ("log_dir_changed", "resolved", "recovered")
 
 

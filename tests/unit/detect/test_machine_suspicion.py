@@ -1,7 +1,9 @@
 """Disks and brokers that Kafka calls healthy and that are not; and alerts that come and go."""
 
+import pytest
+
 from logdirwatch.detect.suspicions import LEARNING
-from tests.unit.detect.builders import Driver, host_dir, log_dir
+from tests.unit.detect.builders import POLL_MS, Driver, host_dir, log_dir
 
 MINUTE_MS = 60_000
 
@@ -196,6 +198,52 @@ def test_an_alert_that_comes_and_goes_is_held_open_and_says_so():
     assert driver.open_alerts(), "not calm for ten minutes yet"
     driver.polls(*[0.6] * 3)
     assert driver.said("log_dir_space")[-1] == ("log_dir_space", "resolved", "recovered")
+
+
+def test_a_failure_that_flaps_is_held_too():
+    driver = Driver().polls(0.5)
+    for _ in range(3):
+        driver.poll(log_dir(error_code=56)).polls(0.5, 0.5, 0.5)
+    assert [item[1] for item in driver.said("log_dir_offline")] == [*["firing", "resolved"] * 2, "firing", "firing"]
+    driver.polls(*[0.5] * 125)
+    assert driver.said("log_dir_offline")[-1] == ("log_dir_offline", "resolved", "recovered")
+
+
+@pytest.mark.parametrize("kind", ["slow_flush", "cleaner_dead", "offline_count"])
+def test_what_is_held_against_a_broker_is_stale_while_it_is_unknown_and_fresh_when_it_is_seen_again(kind):
+    gauges = {"slow_flush": {"LogFlushTimeMs:p99": 9_000.0}, "cleaner_dead": {"DeadThreadCount": 1.0}}
+    bad = gauges.get(kind, {"OfflineLogDirectoryCount": 1.0})
+    driver = Driver()
+    for _ in range(25):
+        driver.poll(log_dir(), metrics={"LogFlushTimeMs:p99": 5.0})
+    for _ in range(5):
+        driver.poll(log_dir(), metrics=bad)
+    (alert,) = driver.open_alerts()
+    assert (alert.evidence["why"], alert.stale_since_ms) == ([kind], None)
+    for _ in range(4):
+        driver.poll(status="timeout")
+    suspect = [a for a in driver.alerts if a.rule == "log_dir_suspect"]
+    assert suspect[-1].stale_since_ms == driver.at_ms - 3 * POLL_MS
+    for _ in range(5):
+        driver.poll(log_dir(), metrics=bad)
+    suspect = [a for a in driver.alerts if a.rule == "log_dir_suspect"]
+    assert [a.stale_since_ms is None for a in suspect] == [True, False, True]
+
+
+def test_failed_partitions_are_stale_while_their_broker_is_unknown():
+    driver = Driver().polls(0.5).event("PartitionFailed", topic="t", partition=0)
+    for _ in range(4):
+        driver.poll(status="timeout")
+    driver.polls(0.5)
+    told = [a.stale_since_ms is None for a in driver.alerts if a.rule == "partition_failed"]
+    assert told == [True, False, True]
+
+
+def test_what_the_host_still_sees_of_an_unknown_broker_is_not_told_again_with_every_poll():
+    driver = Driver().polls(0.5).host(host_dir(probe_error="EIO"))
+    for _ in range(10):
+        driver.poll(status="timeout").host(host_dir(probe_error="EIO"))
+    assert len([a for a in driver.alerts if a.rule == "log_dir_suspect"]) == 3, "seen, stale, seen again"
 
 
 def test_a_flapping_directory_that_fails_ends_its_alert_at_once():

@@ -1,9 +1,10 @@
 import pytest
 
 from logdirwatch.detect import rules
+from logdirwatch.detect.forecast import Grown
 from logdirwatch.detect.memory import LogDirMemory
 from logdirwatch.detect.settings import GIB, MIB, TIB, Thresholds
-from logdirwatch.model.records import LogDirSample, PartitionHealth
+from logdirwatch.model.records import PartitionHealth
 from logdirwatch.model.vocabulary import Cause, LogDirStatus, Severity
 
 ONLINE, FILLING, CRITICAL, SATURATED = (
@@ -119,13 +120,11 @@ def test_the_free_bytes_before_the_failure_tell_full_from_failed(memory, expecte
     assert rules.offline_cause(memory, THRESHOLDS, 100_000) == expected
 
 
-def test_growth_is_unknown_before_the_second_sample_and_smoothed_after():
-    sample = LogDirSample(path="/d", error_code=0, total_bytes=1_000, usable_bytes=400)
-    assert rules.growth(LogDirMemory(), sample, 10_000) is None
-    memory = LogDirMemory(sample_at_ms=0, usable_bytes=500, total_bytes=1_000)
-    assert rules.growth(memory, sample, 10_000) == 10.0
-    memory.growth_bytes_per_s = 20.0
-    assert rules.growth(memory, sample, 10_000) == pytest.approx(17.0)
+def test_growth_is_smoothed_and_what_was_seen_over_many_polls_counts_for_many():
+    assert rules.growth(None, Grown(100, 10_000), 10_000) == 10.0
+    assert rules.growth(20.0, Grown(100, 10_000), 10_000) == pytest.approx(17.0)
+    assert rules.growth(20.0, Grown(300, 30_000), 10_000) == pytest.approx(20 - 10 * (1 - 0.7**3))
+    assert rules.growth(20.0, Grown(3_000, 300_000), 5_000) == pytest.approx(10.0)
 
 
 def test_an_offline_directory_pages_only_when_partitions_hang_on_it():

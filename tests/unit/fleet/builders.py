@@ -66,6 +66,7 @@ class Driver:
     offset: int = -1
     sequences: dict[int, int] = field(default_factory=dict)
     alerts: list[AlertRecord] = field(default_factory=list)
+    taken: list[Seen] = field(default_factory=list)
 
     def show(self, broker, *dirs, after_ms=0, **fields):
         """The broker's next state record, ``after_ms`` after the one before."""
@@ -86,7 +87,11 @@ class Driver:
 
     def take(self, record, broker=None):
         self.offset += 1
-        return self._with(lambda desk: machine.take(desk, seen(record, self.offset, broker=broker), self.now_ms))
+        return self.read(seen(record, self.offset, broker=broker))
+
+    def read(self, record):
+        self.taken.append(record)
+        return self._with(lambda desk: machine.take(desk, record, self.now_ms))
 
     def wait(self, ms):
         """Let the batch's clock run on, and the timer fire if it is due."""

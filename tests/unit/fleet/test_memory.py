@@ -91,22 +91,45 @@ def test_judging_one_record_looks_at_one_broker(monkeypatch):
 class TestAlertsAlone:
     """What is left when the checkpoint is lost: the alerts on the topic, and the states."""
 
-    def test_what_is_still_so_goes_on_under_its_identity_and_ends(self):
-        before = Driver().show(1, health=PartitionHealth(leaderless=1)).show(2)
-        (opened,) = before.alerts
-        (memory,) = restored(before.alerts)
-        after = Driver(memory=memory, sequences=dict(before.sequences), at_ms=before.at_ms)
-        after.show(1, health=PartitionHealth(leaderless=1)).show(2)
-        assert {alert.alert_id for alert in after.alerts} <= {opened.alert_id}
-        after.show(1)
-        ended = after.alerts[-1]
-        assert (ended.alert_id, str(ended.status), ended.reason) == (opened.alert_id, "resolved", "recovered")
-        revisions = [alert.revision for alert in [*before.alerts, *after.alerts]]
-        assert revisions == list(range(1, len(revisions) + 1))
+    @staticmethod
+    def again(before):
+        """The driver that reads everything anew, after the last thing that was told."""
+        (memory,) = restored({alert.alert_id: alert for alert in before.alerts}.values())
+        after = Driver(memory=memory, alerts=list(before.alerts), now_ms=before.now_ms, at_ms=before.at_ms)
+        after.sequences, after.offset = dict(before.sequences), before.offset
+        for record in before.taken:
+            after.read(record)
+        assert after.alerts == before.alerts, "what was told is not told again, nor taken back"
+        return after
 
-    def test_what_is_over_or_another_querys_is_not_taken_on(self):
+    def test_what_is_still_so_goes_on_under_its_identity_and_ends(self):
+        before = Driver().show(2).show(1, after_ms=1).show(1, health=PartitionHealth(leaderless=1), after_ms=1)
+        (opened,) = before.alerts
+        after = self.again(before)
+        after.show(1, health=PartitionHealth(leaderless=1), after_ms=1).show(2, after_ms=1).show(1, after_ms=1)
+        assert {alert.alert_id for alert in after.alerts} == {opened.alert_id}
+        assert (str(after.alerts[-1].status), after.alerts[-1].reason) == ("resolved", "recovered")
+        assert [alert.revision for alert in after.alerts] == list(range(1, len(after.alerts) + 1))
+
+    def test_what_ended_long_ago_is_not_raised_again(self):
+        before = Driver().show(2).show(1, health=PartitionHealth(leaderless=1), after_ms=1).show(1, after_ms=1)
+        assert [str(alert.status) for alert in before.alerts] == ["firing", "resolved"]
+        after = self.again(before)
+        after.show(1, health=PartitionHealth(leaderless=2), after_ms=1)
+        assert [(str(alert.status), alert.revision) for alert in after.alerts[2:]] == [("firing", 1)]
+
+    def test_a_broker_that_is_still_silent_is_not_taken_back_and_ends_when_it_is_heard_of(self):
+        before = Driver().show(1).show(2, after_ms=1).silent(1).wait(60_000)
+        assert [str(alert.rule) for alert in before.alerts] == ["broker_unknown"]
+        after = self.again(before)
+        after.at_ms = before.now_ms
+        after.show(1, after_ms=1)
+        assert [(str(alert.status), alert.revision) for alert in after.alerts] == [("firing", 1), ("resolved", 2)]
+
+    def test_another_querys_alerts_are_not_taken_on(self):
         driver = Driver().show(1, health=PartitionHealth(leaderless=1)).show(1)
-        assert restored(driver.alerts[-1:]) == []
+        (memory,) = restored(driver.alerts[-1:])
+        assert not memory.alerts
         (firing, _) = driver.alerts
         of_detect = {"rule": Rule.BROKER_UNKNOWN, "broker": 1, "evidence": {"status": "timeout"}}
         assert restored([msgspec.structs.replace(firing, **of_detect)]) == []
