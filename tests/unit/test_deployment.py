@@ -76,6 +76,13 @@ def test_the_brokers_disks_are_sized(compose):
         assert all(size == 256 << 20 for size in disks.values())
 
 
+def test_every_spark_worker_has_a_work_directory_that_it_may_make(compose):
+    commands = [service.get("command", ()) for service in compose["services"].values()]
+    workers = [command for command in commands if "org.apache.spark.deploy.worker.Worker" in command]
+    assert workers
+    assert all(command[command.index("--work-dir") + 1].startswith("/tmp/") for command in workers)
+
+
 def test_trino_learns_of_every_table():
     script = (ROOT / "docker" / "trino" / "register.sh").read_text()
     (names,) = re.findall(r'^tables="(.*)"$', script, re.MULTILINE)
@@ -88,6 +95,8 @@ def test_the_configuration_of_the_composition_is_valid(compose):
     named = {address for cluster in settings.clusters.values() for address in cluster.bootstrap_servers.split(",")}
     hosts = {address.split(":")[0] for address in (*named, settings.telemetry.bootstrap_servers)}
     assert hosts <= set(compose["services"])
+    (demo,) = settings.clusters.values()
+    assert demo.tools.prefix == f"docker exec --interactive {compose['name']}-kafka-1-1 /opt/kafka/bin/"
 
 
 def test_the_manifests_fit_the_schemas_of_kubernetes():
