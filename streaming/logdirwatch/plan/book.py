@@ -7,6 +7,7 @@ published; it can be thrown away at any time and filled again.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 
 import msgspec
 
@@ -14,12 +15,14 @@ from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, AlertRecord, DecisionRecord
 from logdirwatch.model.vocabulary import OPEN, AlertStatus, Decision, Rule
 from logdirwatch.plan import closing, followup, lifecycle
+from logdirwatch.plan.cordon import CORDONS
 from logdirwatch.plan.draft import Policy
 from logdirwatch.plan.facts import Facts
 from logdirwatch.plan.marks import with_marks
 from logdirwatch.plan.overlay import with_actions, with_alerts
 from logdirwatch.plan.recommend import recommend, unusable
 from logdirwatch.plan.restoring import remembered
+from logdirwatch.plan.said import said_to
 
 Record = AlertRecord | ActionRecord | DecisionRecord
 
@@ -58,8 +61,10 @@ class Book:
 
     @property
     def open_clusters(self) -> set[str]:
-        """The clusters that have an open alert or an action whose end is not written yet."""
-        return {alert.cluster for alert in self._firing()} | {action.cluster for action in self._open_actions()}
+        """The clusters that have an open alert, an action whose end is not written yet, or a way back to wait for."""
+        owing = (a for a in self._resolved() if followup.unsettled(self._actions.get(a.alert_id, {}).values()))
+        alerts = {alert.cluster for alert in (*self._firing(), *owing)}
+        return alerts | {action.cluster for action in self._open_actions()}
 
     @property
     def open_alerts(self) -> Counter[tuple[str, str, str]]:
@@ -81,14 +86,16 @@ class Book:
         revisions += self._close(seen, policy_of, now_ms)
         for alert in sorted(firing, key=lambda alert: (alert.opened_at_ms, alert.alert_id)):
             revisions += self._publish(self._revised(alert, seen.get(alert.cluster), policy_of(alert.cluster), now_ms))
+        if any(action.kind in CORDONS for action in revisions):
+            revisions += self._share_lists(seen, policy_of, now_ms)
         usable = {cluster for cluster, known in seen.items() if not unusable(known, policy_of(cluster), now_ms)}
         self._drop_what_is_over(usable, policy_of, now_ms)
         return revisions
 
     def _revised(self, alert: AlertRecord, seen: Facts | None, policy: Policy, now_ms: int) -> list[ActionRecord]:
         known = list(self._actions[alert.alert_id].values())
-        others = (action for action in self._open_actions() if action.alert_id != alert.alert_id)
-        facts = None if seen is None else with_actions(seen, others)
+        said = said_to(known, alert.severity)
+        facts = None if seen is None else replace(with_actions(seen, self._others(alert)), said=said)
         planned = recommend(alert, facts, policy, now_ms)
         if facts is None or unusable(facts, policy, now_ms):
             return lifecycle.keep_waiting(known, planned, now_ms)
@@ -124,13 +131,30 @@ class Book:
         if alert is None or facts is None or unusable(facts, policy, now_ms):
             return []
         known = list(self._actions[alert.alert_id].values())
+        facts = with_actions(facts, self._others(alert))
         planned = followup.follow_ups(alert, known, facts, policy, now_ms, is_over=True)
         followers = [action for action in known if followup.is_follow_up(action)]
         return lifecycle.reconcile(followers, planned, facts, policy, now_ms)
 
+    def _share_lists(
+        self, facts: Mapping[str, Facts], policy_of: Callable[[str], Policy], now_ms: int
+    ) -> list[ActionRecord]:
+        """Let the cordons that set one broker's list know of those that were planned after them."""
+        sharing: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
+        for action in self._open_actions():
+            if action.kind in CORDONS:
+                sharing[action.cluster, action.target["broker"]].add(action.alert_id)
+        revisions: list[ActionRecord] = []
+        for alert_id in sorted({alert_id for ids in sharing.values() if len(ids) > 1 for alert_id in ids}):
+            alert = self._alerts[alert_id]
+            answer = self._revised if alert.status is AlertStatus.FIRING else self._followed
+            known = facts.get(alert.cluster)
+            revisions += self._publish(answer(alert, known, policy_of(alert.cluster), now_ms))
+        return revisions
+
     def _drop_what_is_over(self, usable: AbstractSet[str], policy_of: Callable[[str], Policy], now_ms: int) -> None:
         """Forget all but the last revision of an alert that is over, so that memory does not grow with history."""
-        for alert in [alert for alert in self._alerts.values() if alert.status is AlertStatus.RESOLVED]:
+        for alert in self._resolved():
             actions = self._actions.get(alert.alert_id, {}).values()
             settling_ms, is_known = policy_of(alert.cluster).settling_ms, alert.cluster in usable
             owes = followup.may_owe(actions, settling_ms, now_ms, are_facts_known=is_known)
@@ -146,6 +170,12 @@ class Book:
 
     def _firing(self) -> list[AlertRecord]:
         return [alert for alert in self._alerts.values() if alert.status is AlertStatus.FIRING]
+
+    def _resolved(self) -> list[AlertRecord]:
+        return [alert for alert in self._alerts.values() if alert.status is AlertStatus.RESOLVED]
+
+    def _others(self, alert: AlertRecord) -> Iterable[ActionRecord]:
+        return (action for action in self._open_actions() if action.alert_id != alert.alert_id)
 
     def _open_actions(self) -> list[ActionRecord]:
         return [a for actions in self._actions.values() for a in actions.values() if a.status in OPEN]

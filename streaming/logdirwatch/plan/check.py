@@ -9,9 +9,10 @@ from typing import Any
 from logdirwatch.collect.answers import Quorum
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import OPEN, ActionKind, ActionStatus, BrokerStatus, Rule
-from logdirwatch.plan import leaders, restart_vetoes
+from logdirwatch.plan import leaders, restart_vetoes, vetoes
 from logdirwatch.plan.draft import Policy
 from logdirwatch.plan.facts import Directory, Facts, Partition
+from logdirwatch.plan.keeping import keeps_too_little
 from logdirwatch.plan.lifecycle import standing_against
 from logdirwatch.plan.marks import with_marks
 from logdirwatch.plan.replacing import WITHOUT_DIRECTORY
@@ -30,6 +31,7 @@ def reasons_against(
     found, facts = [*_of_record(action, now_ms)], with_marks(facts, policy.limits)
     if action.status in OPEN:
         found += [*_of_alert(action, facts), *_of_reassignment(action, facts, policy), *_of_configs(action, facts)]
+        found += [*_of_cut(action, facts, policy)]
         found += [*_of_leaders(action, facts), *_of_cancelling(action, facts), *_of_restart(action, facts, quorum)]
     return list(dict.fromkeys(found))
 
@@ -92,6 +94,15 @@ def _of_configs(action: ActionRecord, facts: Facts) -> Iterator[str]:
                 yield f"{key} of {topic} is {facts.topics[topic].configs.get(key)}, not {change['from']} as it was"
 
 
+def _of_cut(action: ActionRecord, facts: Facts, policy: Policy) -> Iterator[str]:
+    """Yield what a cut would delete though it is still needed, and what moves: its retention stands still."""
+    yield from keeps_too_little(action, facts, policy)
+    topic = facts.topics.get(str(action.target.get("topic")))
+    if action.kind is ActionKind.LOWER_RETENTION and topic is not None:
+        found = (vetoes.partition_moving(facts, partition) for partition in topic.partitions)
+        yield from (veto.reason for veto in found if veto is not None)
+
+
 def _of_leaders(action: ActionRecord, facts: Facts) -> Iterator[str]:
     if action.kind is not ActionKind.ELECT_LEADERS:
         return
@@ -111,13 +122,15 @@ def _of_cancelling(action: ActionRecord, facts: Facts) -> Iterator[str]:
 
 
 def _of_restart(action: ActionRecord, facts: Facts, quorum: Quorum | None) -> Iterator[str]:
-    broker = action.target.get("broker")
-    if action.kind not in _RESTARTS or not isinstance(broker, int):
+    broker, step = action.target.get("broker"), action.target.get("step")
+    if (action.kind not in _RESTARTS and step not in restart_vetoes.STOPPING_STEPS) or not isinstance(broker, int):
         return
     if broker not in facts.brokers or facts.brokers[broker].status is BrokerStatus.OFFLINE:
         yield from (veto.reason for veto in restart_vetoes.against_starting(facts, broker))
         return
-    keeps_disks = action.kind is ActionKind.RESTART_BROKER and action.target.get("step") != WITHOUT_DIRECTORY
+    keeps_disks = step == restart_vetoes.COPY_AGAIN or (
+        action.kind is ActionKind.RESTART_BROKER and step != WITHOUT_DIRECTORY
+    )
     against = restart_vetoes.against_restart if keeps_disks else restart_vetoes.against_stopping
     yield from (veto.reason for veto in against(facts, broker))
     yield from _of_quorum(broker, quorum)

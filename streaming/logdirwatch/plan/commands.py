@@ -26,6 +26,7 @@ ACLS = "kafka-acls"
 # What Kafka 4.3.1's ReassignPartitionsCommand prints for a partition or replica that is on its way.
 IN_PROGRESS = "is still in progress"
 POLL_S = 10
+_NOTE = "# "
 _HEREDOC_END = "LOGDIRWATCH_END"
 _UNKNOWN_PRINCIPAL = '"${COLLECTOR_PRINCIPAL:?set it to the principal of the collector, such as User:logdirwatch}"'
 _UNKNOWN_ADDRESS = '"${KAFKA_BOOTSTRAP_SERVERS:?set it to host:port of this cluster}"'
@@ -43,18 +44,15 @@ class Tools:
         redirect = [] if stdin is None else ["<", shlex.quote(stdin)]
         return " ".join([self._program(tool), *self._connection(), *map(shlex.quote, arguments), *redirect])
 
-    def format_storage(self) -> list[str]:
-        """Return the commands that format a broker's new directories, to be run on its host while it is stopped.
-
-        Kafka 4.3.1 ``StorageTool``: ``--ignore-formatted`` leaves the directories alone that carry meta.properties.
-        """
+    def format_storage(self, options: Sequence[str]) -> list[str]:
+        """Return the commands that format a broker's new directories, to be run on its host while it is stopped."""
         if self.settings.server_config is None:
             return []
         ask = " ".join([self._program(CLUSTER), "cluster-id", *self._connection("--config")])
         config = shlex.quote(self.settings.server_config)
         return [
             f"cluster_id=$({ask} | sed 's/^Cluster ID: //')",
-            f'{self._program(STORAGE)} format --ignore-formatted --cluster-id "$cluster_id" --config {config}',
+            f'{self._program(STORAGE)} format {shlex.join(options)} --cluster-id "$cluster_id" --config {config}',
         ]
 
     def stop(self, broker: int) -> list[str]:
@@ -142,7 +140,12 @@ class Tools:
 
 def note(text: str) -> str:
     """Return a step for a person as a shell comment; nothing in ``text`` can end the comment."""
-    return f"# {printable(text)}"
+    return f"{_NOTE}{printable(text)}"
+
+
+def step_of(command: str) -> str | None:
+    """Return what a :func:`note` tells a person to do; None for a command."""
+    return command.removeprefix(_NOTE) if command.startswith(_NOTE) and "\n" not in command else None
 
 
 def write_file(name: str, lines: Sequence[str]) -> str:

@@ -9,9 +9,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
-from logdirwatch.plan.assignment import ANY, Assignment, to_json
-from logdirwatch.plan.commands import reassignment_lines, write_file
-from logdirwatch.plan.config_commands import cancel
+from logdirwatch.plan.assignment import ANY, Assignment
+from logdirwatch.plan.cancelling import cancel_commands
 from logdirwatch.plan.draft import Draft, Policy, Precondition, effect
 from logdirwatch.plan.facts import Directory, Facts, Partition, Place, Replica
 from logdirwatch.plan.parts import file_name, place_target, time_to_full_ms
@@ -64,7 +63,6 @@ def overflow_drafts(directory: Directory, facts: Facts, policy: Policy) -> list[
 def cancel_draft(directory: Directory, copies: Sequence[Copy], facts: Facts, policy: Policy, why: str) -> Draft:
     """Return the end of running copies; the replicas go on serving where they were."""
     name = file_name(ActionKind.CANCEL_MOVES, directory.place)
-    plan = to_json(_as_they_move(copies, facts))
     named = {copy.replica.key for copy in copies}
     others = {copy.replica.key for copy in running_copies(facts)} - named
     frees = sum(copy.copied_bytes for copy in copies if copy.destination == directory.place)
@@ -83,10 +81,7 @@ def cancel_draft(directory: Directory, copies: Sequence[Copy], facts: Facts, pol
             Precondition("nobody_needs_it", "whoever began the moves agrees that they end", None),
             Precondition("still_running", "they still run; the tool says so of what has ended", None),
         ),
-        commands=(
-            write_file(name, reassignment_lines(plan)),
-            cancel(policy.tools, name, keeps_throttles=bool(others)),
-        ),
+        commands=cancel_commands(_as_they_move(copies, facts), name, facts, policy, others_run=bool(others)),
         undo={"text": "begin the moves anew, from the start"},
     )
 

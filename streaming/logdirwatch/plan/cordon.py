@@ -15,6 +15,9 @@ from logdirwatch.plan.versions import CORDON, at_least
 KEY = "cordoned.log.dirs"
 ALL = "*"
 
+CORDONS = frozenset({ActionKind.CORDON_LOG_DIR, ActionKind.UNCORDON_LOG_DIR})
+"""What sets a broker's whole list, so that each must say what the others want of it too."""
+
 
 def cordon_drafts(directory: Directory, facts: Facts, policy: Policy, why: str, until: str) -> list[Draft]:
     """Return the cordon, where the cluster's metadata version is known to allow one and there is none.
@@ -23,19 +26,19 @@ def cordon_drafts(directory: Directory, facts: Facts, policy: Policy, why: str, 
     """
     if at_least(facts.metadata_version, CORDON) is not True or directory.is_cordoned is not False:
         return []
-    before = cordoned(directory.broker, facts)
+    others = _others(directory, facts)
     listed = listed_dirs(directory.broker, facts)
     found = [
         relief_vetoes.cordon_not_enforced(directory, listed),
         relief_vetoes.path_not_expressible(directory.path),
         relief_vetoes.nowhere_else(directory, facts),
     ]
-    set_it = set_broker_list(policy.tools, directory.broker, KEY, [*before, directory.path])
+    set_it = set_broker_list(policy.tools, directory.broker, KEY, [*others, directory.path])
     return [
         Draft(
             kind=ActionKind.CORDON_LOG_DIR,
             target=place_target(directory),
-            reason=f"cordon {directory.path} of broker {directory.broker}{why}",
+            reason=f"cordon {directory.path} of broker {directory.broker}{why}{_does_more(directory, facts)}",
             expected=effect(needs_ms=0, on=[], is_cordoned=True),
             preconditions=(
                 Precondition("metadata_version", f"the cluster has finalized {CORDON} or later", True),
@@ -44,7 +47,7 @@ def cordon_drafts(directory: Directory, facts: Facts, policy: Policy, why: str, 
             vetoes=tuple(veto for veto in found if veto is not None),
             commands=(set_it,),
             undo={
-                "commands": [set_broker_list(policy.tools, directory.broker, KEY, before)],
+                "commands": [set_broker_list(policy.tools, directory.broker, KEY, others)],
                 "text": f"once {until}",
             },
         )
@@ -53,33 +56,53 @@ def cordon_drafts(directory: Directory, facts: Facts, policy: Policy, why: str, 
 
 def uncordon_draft(directory: Directory, facts: Facts, policy: Policy, after: str) -> Draft:
     """Return the end of a cordon, once its directory has room; ``after`` is the action that set it."""
-    now = cordoned(directory.broker, facts)
-    rest = [path for path in now if path != directory.path]
+    others = _others(directory, facts)
     too_full = Veto("not_enough_room", f"{directory.path} is {directory.status}: new replicas would fill it again")
     return Draft(
         kind=ActionKind.UNCORDON_LOG_DIR,
         target={**place_target(directory), "after": after},
-        reason=f"let new replicas into {directory.path} of broker {directory.broker} again: the reason is over",
+        reason=f"let new replicas into {directory.path} of broker {directory.broker} again: the reason is over"
+        + _does_more(directory, facts),
         expected=effect(needs_ms=0, on=[], is_cordoned=False),
         vetoes=() if directory.status is LogDirStatus.ONLINE else (too_full,),
-        commands=(set_broker_list(policy.tools, directory.broker, KEY, rest),),
-        undo={"commands": [set_broker_list(policy.tools, directory.broker, KEY, now)]},
+        commands=(set_broker_list(policy.tools, directory.broker, KEY, others),),
+        undo={"commands": [set_broker_list(policy.tools, directory.broker, KEY, [*others, directory.path])]},
     )
 
 
 def cordoned(broker: int, facts: Facts) -> list[str]:
-    """Return the directories that a broker has cordoned, as its configuration spells them; else those it reports."""
-    configured = facts.brokers[broker].configs.get(KEY) if broker in facts.brokers else None
-    reported = [directory.path for directory in facts.directories_of.get(broker, ()) if directory.is_cordoned]
-    if configured is None or configured.strip() == ALL:
-        return reported
-    return _parted(configured)
+    """Return the directories that a broker has cordoned, as its configuration spells them.
+
+    What a directory reports of itself is newer than the configuration, which only an inventory reads.
+    """
+    configured = (facts.brokers[broker].configs.get(KEY) or "") if broker in facts.brokers else ""
+    reported = {directory.path: directory.is_cordoned for directory in facts.directories_of.get(broker, ())}
+    listed = [] if configured.strip() == ALL else _parted(configured)
+    kept = [path for path in listed if reported.get(path) is not False]
+    return [*kept, *(path for path, is_cordoned in reported.items() if is_cordoned and path not in kept)]
 
 
 def listed_dirs(broker: int, facts: Facts) -> list[str]:
     """Return the log directories as the broker's configuration spells them; empty where nobody knows."""
     configs = facts.brokers[broker].configs if broker in facts.brokers else {}
     return _parted(configs.get("log.dirs") or configs.get("log.dir") or "")
+
+
+def _others(directory: Directory, facts: Facts) -> list[str]:
+    """Return what else of the directory's broker is to be cordoned, once all open actions are carried out."""
+    wanted = {
+        path: is_cordoned for (broker, path), is_cordoned in facts.cordoning.items() if broker == directory.broker
+    }
+    now = [path for path in cordoned(directory.broker, facts) if wanted.get(path, True)]
+    more = [path for path, is_cordoned in sorted(wanted.items()) if is_cordoned and path not in now]
+    return [path for path in [*now, *more] if path != directory.path]
+
+
+def _does_more(directory: Directory, facts: Facts) -> str:
+    others = sorted(path for broker, path in facts.cordoning if broker == directory.broker and path != directory.path)
+    if not others:
+        return ""
+    return f"; the command sets the broker's whole list, so it does what other actions want of {', '.join(others)} too"
 
 
 def _parted(value: str) -> list[str]:

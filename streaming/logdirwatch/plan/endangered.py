@@ -135,7 +135,7 @@ def _copied_in_place(
     return [
         Draft(
             kind=ActionKind.INVESTIGATE,
-            target={"broker": broker, "log_dir": None, "step": "copy_again_in_place"},
+            target={"broker": broker, "log_dir": None, "step": restart_vetoes.COPY_AGAIN},
             reason=f"{text}: other replicas are in sync, and no other broker can take them{nothing_fits(repair)}",
             expected=effect(**unplaced(repair)),
             vetoes=restart_vetoes.against_restart(facts, broker),

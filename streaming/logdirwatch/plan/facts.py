@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus
+from logdirwatch.plan.said import Said
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -236,7 +237,8 @@ class Facts:
     """One cluster, with the times of the newest state and of the last complete inventory that it comes from.
 
     ``reserved`` are the bytes that open actions of other alerts will write to a directory, ``claimed`` the partitions
-    that they reassign, ``cutting`` the topics whose retention is being lowered: taken up, the bytes not gone yet.
+    that they reassign, ``cutting`` the topics whose retention is being lowered: taken up, the bytes not gone yet;
+    ``cordoning`` says of directories whether they will be cordoned. ``said`` is about the alert's own actions.
     ``growth`` is how fast replicas grew between two inventories, in bytes per second; what is not in it is not known.
     """
 
@@ -249,6 +251,8 @@ class Facts:
     reserved: Mapping[Place, int] = field(default_factory=dict)
     claimed: frozenset[TopicPartition] = frozenset()
     cutting: frozenset[str] = frozenset()
+    cordoning: Mapping[Place, bool] = field(default_factory=dict)
+    said: Said = field(default_factory=Said)
     metadata_version: str | None = None
     growth: Mapping[tuple[Place, TopicPartition], float] = field(default_factory=dict)
 
@@ -275,6 +279,10 @@ class Facts:
     def is_alive(self, broker: int) -> bool:
         """Whether a broker is known and alive."""
         return broker in self.brokers and self.brokers[broker].is_alive
+
+    def is_gone(self, broker: int) -> bool:
+        """Whether a broker is known to be away; one that only does not answer may still run, and copy."""
+        return broker not in self.brokers or self.brokers[broker].status is BrokerStatus.OFFLINE
 
     def all_serving(self, broker: int) -> bool:
         """Whether every directory of a broker serves; a broker without known directories is not known to."""

@@ -16,12 +16,13 @@ from logdirwatch.plan.cutting import cut_draft
 from logdirwatch.plan.deletion import candidate_drafts, delete_records_drafts
 from logdirwatch.plan.draft import Draft, Policy, Veto
 from logdirwatch.plan.facts import Directory, Facts
-from logdirwatch.plan.moves import needed_bytes, plan_moves
+from logdirwatch.plan.moves import Moves, needed_bytes, plan_moves
 from logdirwatch.plan.offload import offload_drafts, plan_offload
-from logdirwatch.plan.parts import time_to_full_ms
+from logdirwatch.plan.parts import place_target, time_to_full_ms
 from logdirwatch.plan.reserve import release_drafts
 from logdirwatch.plan.retention import Cuts, plan_cuts
 from logdirwatch.plan.room import more_room
+from logdirwatch.plan.said import heeded
 from logdirwatch.plan.shifting import move_drafts
 from logdirwatch.plan.space import Space
 from logdirwatch.report.units import human_bytes
@@ -35,10 +36,11 @@ def filling_drafts(source: Directory, facts: Facts, policy: Policy, now_ms: int)
     drafts, against = _reliefs(source, facts, policy, needed, now_ms)
     missing = needed - gained(drafts)
     if missing > 0:
-        drafts += _losses(source, facts, policy, missing, drafts, now_ms)
+        drafts += heeded(_losses(source, facts, policy, missing, drafts, now_ms), facts.said)
         missing = needed - gained(drafts)
     if missing > 0:
-        drafts += more_room(source, facts, policy, missing, [*against, *_not_enough(drafts, needed)])
+        instead = [*against, *_not_enough(drafts, needed)]
+        drafts += heeded(more_room(source, facts, policy, missing, instead), facts.said)
     if source.status in URGENT and not _any_in_time(drafts, source):
         drafts += [*release_drafts(source, policy), *brake_drafts(source, facts, policy, drafts)]
     return [*drafts, *(_cordon(source, facts, policy) if needed > 0 else [])]
@@ -73,29 +75,35 @@ def _reliefs(
     source: Directory, facts: Facts, policy: Policy, needed: int, now_ms: int
 ) -> tuple[list[Draft], list[Veto]]:
     """Return moves and cuts, and why there are not more of them."""
-    moves = plan_moves(source, facts, policy)
+    moves = plan_moves(source, facts, policy) if _is_open(ActionKind.MOVE_LOG_DIR, source, facts) else Moves()
     drafts = [*overflow_drafts(source, facts, policy), *move_drafts(source, moves, facts, policy, now_ms)]
-    missing = needed - moves.moved_bytes
+    cuts = plan_cuts(source, facts, policy, needed) if needed > 0 else Cuts()
+    under_way = sum(cut.frees_at(source.place) for cut in cuts.cuts if cut.topic.name in facts.said.cutting)
+    missing = needed - moves.moved_bytes - under_way
     taken = frozenset(assignment.key for assignment in moves.assignments)
     against = list(moves.vetoes)
-    if missing > 0:
+    if missing > 0 and _is_open(ActionKind.REASSIGN, source, facts):
         offload = plan_offload(source, facts, policy, missing, taken)
         drafts += offload_drafts(source, offload, missing, facts, policy, now_ms)
         taken |= {assignment.key for assignment in (offload.repair.assignments if offload.repair else ())}
         against += offload.vetoes
-    cuts = plan_cuts(source, facts, policy, needed) if needed > 0 else Cuts()
     moved_topics = {topic for topic, _ in taken}
     drafts += [
         cut_draft(source, cut, facts, policy, now_ms, is_moving=cut.topic.name in moved_topics) for cut in cuts.cuts
     ]
-    return drafts, list(dict.fromkeys([*against, *cuts.vetoes]))
+    return heeded(drafts, facts.said), list(dict.fromkeys([*against, *cuts.vetoes]))
+
+
+def _is_open(kind: ActionKind, source: Directory, facts: Facts) -> bool:
+    return not facts.said.is_rejected(kind, place_target(source))
 
 
 def _losses(
     source: Directory, facts: Facts, policy: Policy, missing: int, drafts: Sequence[Draft], now_ms: int
 ) -> list[Draft]:
     """Return what is lost for good, where what comes before is not enough."""
-    cut = {str(draft.target["topic"]) for draft in drafts if "topic" in draft.target}
+    targets = [*(draft.target for draft in drafts), *(target for _, target in facts.said.rejected)]
+    cut = {str(target["topic"]) for target in targets if "topic" in target}
     deletions = delete_records_drafts(source, facts, policy, missing, cut, now_ms) if source.status in URGENT else []
     return [*deletions, *candidate_drafts(source, facts, policy, now_ms)]
 

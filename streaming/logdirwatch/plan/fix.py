@@ -24,6 +24,7 @@ from logdirwatch.plan.recommend import recommend, record
 from logdirwatch.plan.relieving import directory_of
 from logdirwatch.plan.room import more_room
 from logdirwatch.plan.runbook import investigate
+from logdirwatch.plan.said import said_to
 from logdirwatch.plan.space import Space, volumes
 from logdirwatch.plan.validate import violations
 
@@ -167,8 +168,8 @@ class _Planner:
 
     def _planned(self, alert: AlertRecord) -> list[ActionRecord]:
         """Return what is proposed for an alert now, without what somebody took up or rejected."""
-        facts = self._facts_for(alert)
         own = [action for action in self._known if action.alert_id == alert.alert_id]
+        facts = replace(self._facts_for(alert), said=said_to(own, alert.severity))
         planned = recommend(alert, facts, self._policy, self._now_ms)
         revised = reconcile(own, planned, facts, self._policy, self._now_ms)
         proposed = {action.action_id: action for action in revised if action.status is ActionStatus.PROPOSED}

@@ -41,13 +41,14 @@ def may_owe(actions: Iterable[ActionRecord], settling_ms: int, now_ms: int, *, a
     What was done shows late in the facts: until then it is waited for.
     """
     known = list(actions)
-    unsettled = _unsettled(known)
-    late = [a for a in known if a.action_id in unsettled and now_ms <= a.at_ms + WAITS * settling_ms]
-    return bool(late or (unsettled and not are_facts_known))
+    owing = unsettled(known)
+    late = [a for a in known if a.action_id in owing and now_ms <= a.at_ms + WAITS * settling_ms]
+    return bool(late or (owing and not are_facts_known))
 
 
-def _unsettled(known: Sequence[ActionRecord]) -> set[str]:
+def unsettled(actions: Iterable[ActionRecord]) -> set[str]:
     """Return the actions that may have been carried out and that nothing followed to its end yet."""
+    known = list(actions)
     settled = {str(a.target["after"]) for a in known if is_follow_up(a) and a.status in _SETTLED}
     return {action.action_id for action in known if _may_be_done(action)} - settled
 
@@ -57,11 +58,11 @@ def follow_ups(
 ) -> list[ActionRecord]:
     """Return what follows the actions of an alert now; while it fires that is only what moves left behind."""
     rules = _WHEN_OVER if is_over else _ALWAYS
-    unsettled = _unsettled(known)
+    owing = unsettled(known)
     drafts: list[Draft] = []
     for action in known:
         follow = rules.get(action.kind)
-        if follow is None or action.action_id not in unsettled or now_ms < action.at_ms + policy.settling_ms:
+        if follow is None or action.action_id not in owing or now_ms < action.at_ms + policy.settling_ms:
             continue
         draft = follow(action, facts, policy)
         drafts += [draft] if draft is not None else []

@@ -18,11 +18,14 @@ from msgspec.structs import replace
 from logdirwatch.model.records import ActionRecord, DecisionRecord
 from logdirwatch.model.vocabulary import OPEN, TAKEN_UP, ActionKind, ActionStatus, Decision, Severity
 from logdirwatch.plan.assignment import from_json
+from logdirwatch.plan.cordon import CORDONS
 from logdirwatch.plan.draft import Policy
 from logdirwatch.plan.facts import Facts
+from logdirwatch.plan.keeping import keeps_too_little
 from logdirwatch.plan.overtaken import overtaken
 from logdirwatch.plan.progress import progress
 from logdirwatch.plan.revisions import done, next_revision
+from logdirwatch.plan.said import is_rejected, moved_topics
 from logdirwatch.plan.validate import violations
 
 # A plan is written anew when it would free this much more than the published one.
@@ -117,15 +120,17 @@ def _deadline_ms(action: ActionRecord, policy: Policy) -> int:
 
 
 def standing_against(action: ActionRecord, facts: Facts, policy: Policy) -> list[str]:
-    """Return why a published reassignment may no longer be executed on the facts; empty for other actions."""
+    """Return why a published reassignment or cut may no longer be carried out on the facts; empty for other actions."""
     if action.reassignment is None:
-        return []
+        return keeps_too_little(action, facts, policy)
     changed = [
         f"the replicas of {old.label} are no longer those that it was planned for"
         for old in from_json(action.undo["reassignment"])
         if old.key in facts.partitions and facts.partitions[old.key].replicas != old.replicas
     ]
-    return changed or [veto.reason for veto in violations(from_json(action.reassignment), facts, policy)]
+    cut = sorted(moved_topics(action) & facts.said.cutting)
+    waiting = [f"a retention cut of {topic} was taken up" for topic in cut]
+    return changed or waiting or [veto.reason for veto in violations(from_json(action.reassignment), facts, policy)]
 
 
 def _revised(
@@ -158,6 +163,8 @@ def _is_current(old: ActionRecord, plan: ActionRecord, facts: Facts, policy: Pol
 def _covers(old: ActionRecord, plan: ActionRecord) -> bool:
     if plan.kind in _ABOUT_PARTITIONS:
         return _partitions(plan) <= _partitions(old)
+    if plan.kind in CORDONS:
+        return plan.commands == old.commands
     better: int = plan.expected.get("frees_bytes") or 0
     return better <= _BETTER_BY * (old.expected.get("frees_bytes") or 0)
 
@@ -178,9 +185,7 @@ def _renewed(old: ActionRecord | None, plan: ActionRecord) -> ActionRecord | Non
     """Return the plan as the next revision; None when a person rejected it and the severity did not rise since."""
     if old is None:
         return plan
-    if old.status is ActionStatus.REJECTED and _severity(plan) <= _severity(old):
-        return None
-    return _again(old, plan)
+    return None if is_rejected(old, Severity(plan.alert["severity"])) else _again(old, plan)
 
 
 def _again(old: ActionRecord, plan: ActionRecord) -> ActionRecord:
@@ -195,7 +200,3 @@ def _partitions(action: ActionRecord) -> set[tuple[str, int]]:
     plan = action.reassignment or action.expected.get("election") or action.expected.get("cancels") or {}
     named = plan.get("partitions") or action.expected.get("copies") or ()
     return {(entry["topic"], entry["partition"]) for entry in named}
-
-
-def _severity(action: ActionRecord) -> int:
-    return Severity(action.alert["severity"]).rank

@@ -4,6 +4,7 @@ Only a restart brings an offline directory back, whatever was done to its disk (
 """
 
 from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan import restart_vetoes
 from logdirwatch.plan.commands import note
 from logdirwatch.plan.draft import Draft, Policy, effect
 from logdirwatch.plan.electing import give_back
@@ -72,6 +73,7 @@ def free_while_stopped(directory: Directory, facts: Facts, policy: Policy) -> Dr
     lost = lost_partitions(directory.place, facts)
     spare = [p for p in lost if _has_enough_copies(p, broker, facts)]
     kept = f"their other replicas are in sync: {', '.join(p.label for p in spare[:EXAMPLES])}" if spare else "none"
+    is_gone = facts.is_gone(broker)
     steps = [
         "First lower the retention of the largest topics, or it fills again.",
         f"Remove files that are not Kafka's from {directory.path}; never single segment files.",
@@ -80,12 +82,13 @@ def free_while_stopped(directory: Directory, facts: Facts, policy: Policy) -> Dr
     ]
     return Draft(
         kind=ActionKind.INVESTIGATE,
-        target={**_target(directory), "step": "free_space_while_stopped"},
+        target={**_target(directory), "step": restart_vetoes.FREE_SPACE},
         reason=f"{directory.path} of broker {broker} is full: free space there while the broker is stopped; freed "
         "space alone does not bring it back",
         expected=effect(spare_replicas=[p.label for p in spare[:EXAMPLES]], endurance=endurance_of(lost, facts)),
+        vetoes=() if is_gone else restart_vetoes.against_stopping(facts, broker),
         commands=(
-            *(tools.stop(broker) or [note(f"Stop broker {broker}.")]),
+            *([] if is_gone else tools.stop(broker) or [note(f"Stop broker {broker}.")]),
             *(note(step) for step in steps),
         ),
     )

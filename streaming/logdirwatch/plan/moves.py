@@ -181,7 +181,7 @@ class _Planner:
 
     def _fits(self, destination: Directory, extra: int) -> bool:
         copied = self._bytes_in.total() + extra
-        more = extra + copy_growth(destination.growth_bytes_per_s, copied, self._rate)
+        more = extra + rates.copy_growth(destination.growth_bytes_per_s, copied, self._rate)
         veto = self._space.overflow(destination.place, more, self._policy.limits.destination_max_ratio)
         if veto is not None:
             self._refusals[veto] += 1
@@ -189,7 +189,7 @@ class _Planner:
 
     def _growth_meanwhile(self, replica: Replica) -> int:
         """Return what a replica grows while it moves: its retention and cleaning stand still meanwhile."""
-        return copy_growth(rates.write_rate(replica, self._facts), replica.size_bytes or 0, self._rate)
+        return rates.copy_growth(rates.write_rate(replica, self._facts), replica.size_bytes or 0, self._rate)
 
     def _assignment(self, replica: Replica, path: str) -> Assignment:
         replicas = self._facts.partitions[replica.key].replicas
@@ -199,8 +199,3 @@ class _Planner:
     def _why_nothing(self) -> tuple[Veto, ...]:
         reasons = tuple(veto for veto, _ in self._refusals.most_common(3))
         return reasons or (Veto("nothing_to_move", f"no replica of {self._source.path} may be moved"),)
-
-
-def copy_growth(growth_bytes_per_s: float | None, copied_bytes: int, rate: int) -> int:
-    """Return what is written while ``copied_bytes`` are copied at ``rate``; 0 where growth is not known."""
-    return int(max(0.0, growth_bytes_per_s or 0.0) * copied_bytes / rate)

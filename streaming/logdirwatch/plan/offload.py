@@ -53,7 +53,7 @@ def plan_offload(
             more -= candidates[count][0]
             count += 1
         chosen = [partition for _, partition in candidates[:count]]
-        repair = plan_rebuild(source.broker, chosen, facts, policy, path=source.path)
+        repair = plan_rebuild(source.broker, chosen, facts, policy, path=source.path, rate=rate)
         sizes = {partition.key: size for size, partition in candidates}
         placed = sum(sizes[assignment.key] for assignment in repair.assignments)
         if placed >= needed or count == len(candidates):
@@ -126,7 +126,7 @@ def _candidates(
             [
                 vetoes.internal_topic(topic, policy.limits),
                 vetoes.retention_waits(facts, topic.name),
-                vetoes.slower_than_writes(rate, facts.growth_of(replica)),
+                vetoes.slower_than_writes(rate, rates.written_to(partition, facts)),
             ]
         )
         refusals.update([veto] if veto is not None else [])

@@ -11,6 +11,7 @@ from typing import Any
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import CLEANER_DEAD, OPEN, TAKEN_UP, ActionKind, BrokerStatus, LogDirStatus, Rule
 from logdirwatch.plan.assignment import ANY, Assignment, from_json
+from logdirwatch.plan.cordon import CORDONS
 from logdirwatch.plan.facts import Broker, Directory, Facts, Place
 from logdirwatch.plan.space import Landing, Space
 
@@ -44,6 +45,7 @@ def with_actions(facts: Facts, others: Iterable[ActionRecord]) -> Facts:
     """Return the facts with what open actions of other alerts of the cluster will do counted in."""
     reserved: Counter[Place] = Counter()
     claimed, cutting = set(), set()
+    cordoning: dict[Place, bool] = {}
     for action in others:
         if action.status not in OPEN or action.cluster != facts.cluster:
             continue
@@ -54,7 +56,15 @@ def with_actions(facts: Facts, others: Iterable[ActionRecord]) -> Facts:
             claimed |= {assignment.key for assignment in assignments}
         if action.kind is ActionKind.LOWER_RETENTION and action.status in TAKEN_UP:
             cutting.add(str(action.target["topic"]))
-    return replace(facts, reserved=dict(reserved), claimed=frozenset(claimed), cutting=frozenset(cutting))
+        if action.kind in CORDONS and not action.vetoes:
+            cordoning[action.target["broker"], action.target["log_dir"]] = action.expected["is_cordoned"]
+    return replace(
+        facts,
+        reserved=dict(reserved),
+        claimed=frozenset(claimed),
+        cutting=frozenset(cutting),
+        cordoning=cordoning,
+    )
 
 
 def passing_bytes(assignments: Iterable[Assignment], facts: Facts) -> Counter[Place]:

@@ -12,8 +12,8 @@ from logdirwatch.report.units import human_ms
 DELETE_DELAY_MS = 60_000
 """Kafka's default of ``log.segment.delete.delay.ms`` (``ServerLogConfigs``), used where nobody could read the value."""
 
-HINDERING = frozenset({"log_dir_offline", "log_dir_unknown", "slower_than_writes"})
-"""The vetoes that stand against every move: worth saying, as a move is what people try first."""
+HINDERING = frozenset({"log_dir_offline", "log_dir_unknown", "slower_than_writes", "retention_waits"})
+"""The vetoes of a move that are worth saying, as a move is what people try first."""
 
 
 def place_target(directory: Directory) -> dict[str, Any]:

@@ -8,7 +8,7 @@ or below the rate at which its partition is written never ends.
 from collections.abc import Iterable
 
 from logdirwatch.plan.draft import Precondition
-from logdirwatch.plan.facts import Directory, Facts, Replica
+from logdirwatch.plan.facts import Directory, Facts, Partition, Replica
 from logdirwatch.report.units import human_bytes
 
 SHARE_OF_TIME_LEFT = 0.5
@@ -22,6 +22,16 @@ def write_rate(replica: Replica, facts: Facts) -> float | None:
         return known
     directory = facts.directories.get(replica.place)
     return None if directory is None else directory.growth_bytes_per_s
+
+
+def written_to(partition: Partition, facts: Facts) -> float:
+    """Return the bytes per second written to a partition, as its replicas are known to grow; 0 where nobody knows."""
+    return max((facts.growth_of(replica) or 0.0 for replica in facts.replicas_of(partition.key)), default=0.0)
+
+
+def copy_growth(growth_bytes_per_s: float | None, copied_bytes: int, rate: int) -> int:
+    """Return what is written while ``copied_bytes`` are copied at ``rate``; 0 where growth is not known."""
+    return int(max(0.0, growth_bytes_per_s or 0.0) * copied_bytes / rate)
 
 
 def spare_disk(bandwidth: int | None, directories: Iterable[Directory]) -> int | None:

@@ -1,6 +1,6 @@
 """Lost replicas to other brokers, as an action; and what is said of those that fit nowhere."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, ActionKind
@@ -13,6 +13,7 @@ from logdirwatch.plan.outlook import of_reassignment
 from logdirwatch.plan.parts import file_name, nothing_runs, way_back
 from logdirwatch.plan.rates import throttle_free
 from logdirwatch.plan.repair import Repair
+from logdirwatch.plan.throttles import limit_arrivals
 from logdirwatch.report.units import human_bytes
 
 EXAMPLES = 20
@@ -24,6 +25,7 @@ REMEDIES = {
     "broker_not_alive": "the brokers that are away back again",
     "partition_moving": "the end of the moves that run, or their cancelling",
     "partition_claimed": "the other reassignment done",
+    "slower_than_writes": "a higher plan.replication_throttle_bytes_per_s, or fewer writes",
     "size_unknown": "an inventory that tells their sizes",
     "never_touch": "the configuration changed: plan.never_touch names them",
 }
@@ -45,12 +47,13 @@ def rebuild(
     needs = max(repair.bytes_per_broker.values(), default=0) * 1000 // rate + policy.tools.settings.timeout_ms
     plan, name = to_json(repair.assignments), file_name(ActionKind.REASSIGN, place)
     lost = [facts.partitions[assignment.key] for assignment in repair.assignments]
+    away = {broker for old in repair.before for broker in old.replicas if not facts.is_alive(broker)}
     return Draft(
         kind=ActionKind.REASSIGN,
         target=target,
         reason=f"rebuild {len(repair.assignments)} replicas {loss.what} on other brokers "
         f"({human_bytes(repair.copied_bytes)} to copy); racks, replication factor and order of preference stay"
-        f"{_left_out(repair)}",
+        f"{_limited_at(away)}{_left_out(repair)}",
         expected=effect(
             frees_bytes=0,
             frees_by_ms=now_ms + needs,
@@ -67,7 +70,10 @@ def rebuild(
             Precondition("strays", loss.stray, None),
             throttle_free(repair.bytes_per_broker, (*REPLICATION_THROTTLES, LOG_DIR_THROTTLE), facts),
         ),
-        commands=tuple(policy.tools.reassign(plan, name, log_dir_rate=rate, rate=rate)),
+        commands=(
+            *(limit_arrivals(repair.arriving, rate, policy.tools) if away else ()),
+            *policy.tools.reassign(plan, name, log_dir_rate=rate, rate=None if away else rate),
+        ),
         reassignment=plan,
         undo={**way_back(to_json(repair.before), name, policy, rate=rate), "text": loss.undo},
     )
@@ -127,6 +133,13 @@ def nothing_fits(repair: Repair) -> str:
         f"; none of its {len(repair.unplaced) + repair.later} replicas can be rebuilt elsewhere ({_reasons(repair)}). "
         f"What would make it possible: {'; '.join(remedies(repair))}"
     )
+
+
+def _limited_at(away: Collection[int]) -> str:
+    if not away:
+        return ""
+    named = ", ".join(map(str, sorted(away)))
+    return f"; the copies are limited where they arrive only: broker {named} is away and takes no limit"
 
 
 def _left_out(repair: Repair) -> str:

@@ -16,7 +16,9 @@ from logdirwatch.plan.draft import Draft, Policy
 from logdirwatch.plan.facts import Facts
 from logdirwatch.plan.failing import failure_drafts
 from logdirwatch.plan.relieving import ANSWERS, directory_of, stalled_drafts
+from logdirwatch.plan.restart_vetoes import STOPPING_STEPS
 from logdirwatch.plan.runbook import investigate
+from logdirwatch.plan.said import heeded
 from logdirwatch.report.units import human_ms
 
 
@@ -30,7 +32,7 @@ def recommend(alert: AlertRecord, facts: Facts | None, policy: Policy, now_ms: i
     if facts is None or why is not None:
         drafts = [investigate(alert, policy, why)]
     else:
-        drafts = _drafts(alert, facts, policy, now_ms)
+        drafts = heeded(_drafts(alert, facts, policy, now_ms), facts.said)
         if all(draft.vetoes for draft in drafts):
             drafts.append(investigate(alert, policy))
     based_on = {"state_at_ms": None, "inventory_at_ms": None} if facts is None else facts.based_on
@@ -83,7 +85,7 @@ def record(draft: Draft, alert: AlertRecord, based_on: Mapping[str, Any], policy
         preconditions=[precondition._asdict() for precondition in draft.preconditions],
         vetoes=[veto._asdict() for veto in draft.vetoes],
         data_loss=draft.data_loss,
-        requires_approval=draft.kind is not ActionKind.INVESTIGATE,
+        requires_approval=draft.kind is not ActionKind.INVESTIGATE or draft.target.get("step") in STOPPING_STEPS,
         expires_at_ms=now_ms + (draft.valid_ms or policy.limits.expires_after_ms),
         # What must not be done now cannot be pasted either; the next revision without a veto has it again.
         commands=[] if draft.vetoes else list(draft.commands),

@@ -4,14 +4,14 @@ Lost with a failed directory, with their broker, or one by one. Inside the broke
 while a directory is offline.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from logdirwatch.plan import vetoes
+from logdirwatch.plan import rates, vetoes
 from logdirwatch.plan.assignment import ANY, Assignment
 from logdirwatch.plan.draft import Policy, Veto
-from logdirwatch.plan.facts import Facts, Partition, Place
+from logdirwatch.plan.facts import Facts, Partition, Place, TopicPartition
 from logdirwatch.plan.lost import danger, lost_partitions, urgency
 from logdirwatch.plan.space import Landing, Space
 from logdirwatch.plan.spots import Spot, Spots
@@ -44,6 +44,12 @@ class Repair:
         """The bytes to copy: each is read from one broker and written to another."""
         return sum(self.bytes_per_broker.values()) // 2
 
+    @property
+    def arriving(self) -> list[tuple[TopicPartition, int]]:
+        """The new replicas, each by its partition and broker."""
+        pairs = zip(self.assignments, self.before, strict=True)
+        return [(new.key, broker) for new, old in pairs for broker in new.replicas if broker not in old.replicas]
+
 
 def plan_repair(place: Place, facts: Facts, policy: Policy) -> Repair:
     """Find a new place on another broker for every replica lost with the directory ``place``.
@@ -54,29 +60,38 @@ def plan_repair(place: Place, facts: Facts, policy: Policy) -> Repair:
 
 
 def plan_rebuild(
-    broker: int, lost: Sequence[Partition], facts: Facts, policy: Policy, *, path: str | None = None
+    broker: int,
+    lost: Sequence[Partition],
+    facts: Facts,
+    policy: Policy,
+    *,
+    path: str | None = None,
+    rate: int | None = None,
 ) -> Repair:
     """Find a new place on another broker for a broker's replicas of ``lost``, the most endangered first.
 
-    ``path`` is the directory that they lie in, None where they lie in several. One plan takes as many as the settings
-    allow, since it must fit into one record; which ones does not depend on sizes, that change with every inventory.
+    ``path`` is the directory that they lie in, None where they lie in several; ``rate`` what a broker copies at, None
+    for the usual one. One plan takes as many as the settings allow, since it must fit into one record; which ones does
+    not depend on sizes, that change with every inventory.
     """
     limit = policy.limits.partitions_per_reassignment
     wave = sorted(lost, key=lambda partition: (*danger(partition, facts, broker), partition.key))[:limit]
     wave.sort(key=lambda partition: urgency(partition, facts, broker))
-    return _Planner(broker, path, facts, policy).run(wave, len(lost) - len(wave))
+    rate = rate or policy.limits.replication_throttle_bytes_per_s
+    return _Planner(broker, path, facts, policy, rate).run(wave, len(lost) - len(wave))
 
 
 class _Planner:
     """Places one replica after the other; every place taken counts for the next one."""
 
-    def __init__(self, broker: int, path: str | None, facts: Facts, policy: Policy) -> None:
-        self._broker, self._path, self._facts, self._policy = broker, path, facts, policy
+    def __init__(self, broker: int, path: str | None, facts: Facts, policy: Policy, rate: int) -> None:
+        self._broker, self._path, self._facts, self._policy, self._rate = broker, path, facts, policy, rate
         self._limit = policy.limits.destination_max_ratio
         self._space = Space(facts)
         self._landings: dict[int, Landing] = {}
         self._bytes_in: Counter[Place] = Counter()
         self._bytes_per_broker: Counter[int] = Counter()
+        self._written: defaultdict[int, float] = defaultdict(float)
         lost_rack = facts.brokers[broker].rack if broker in facts.brokers else None
         self._spots = Spots(facts, self._space, lost_rack)
         self._alive = [(found.id, found.rack) for found in facts.brokers.values() if facts.is_alive(found.id)]
@@ -111,12 +126,13 @@ class _Planner:
                 vetoes.partition_moving(facts, partition),
                 vetoes.partition_claimed(facts, partition),
                 vetoes.size_unknown(facts, partition),
+                self._too_slow(partition, self._sender(partition)),
             ]
         )
 
     def _find(self, partition: Partition) -> Spot | Veto:
         """Take the best place that nothing speaks against; why the first ones were refused is told when all are."""
-        size = self._facts.layout.size_of(partition.key) or 0
+        size, copied = self._facts.layout.size_of(partition.key) or 0, self._copied_bytes(partition)
         fit = self._fit(partition)
         refused: list[Veto] = []
         for spot in self._spots.ordered(size):
@@ -124,12 +140,26 @@ class _Planner:
             is_full = spot.path is not None and spot.ratio > self._limit
             if spot.broker not in fit or (is_full and is_told):
                 continue
-            veto = self._landing(spot.broker).veto(size, spot.path)
+            veto = self._too_slow(partition, spot.broker) or self._landing(spot.broker).veto(copied, spot.path)
             if veto is None:
                 return spot
             if not is_told:
                 refused.append(veto)
         return self._why(partition, fit, refused)
+
+    def _sender(self, partition: Partition) -> int | None:
+        """Return the broker whose sending is limited; None where :func:`throttles.limit_arrivals` does it."""
+        return partition.leader if self._facts.is_alive(self._broker) else None
+
+    def _too_slow(self, partition: Partition, broker: int | None) -> Veto | None:
+        """Refuse what is written, with all that a broker copies at the same time, as fast as it may copy (KIP-73)."""
+        written = rates.written_to(partition, self._facts)
+        return None if broker is None else vetoes.slower_than_writes(self._rate, self._written[broker] + written)
+
+    def _copied_bytes(self, partition: Partition) -> int:
+        """Return the size of a new replica when it is in sync, with what is written until then."""
+        size = self._facts.layout.size_of(partition.key) or 0
+        return size + rates.copy_growth(rates.written_to(partition, self._facts), size, self._rate)
 
     def _fit(self, partition: Partition) -> set[int]:
         """Return the brokers that may take a replica of a partition; those of one rack share their fate."""
@@ -146,6 +176,8 @@ class _Planner:
 
     def _why(self, partition: Partition, fit: Collection[int], refused: Sequence[Veto]) -> Veto:
         """Say why a replica fits nowhere: brokers that are left out first, then directories."""
+        if refused and all(veto.name == "slower_than_writes" for veto in refused):
+            return refused[0]
         others = [broker for broker in self._facts.brokers if broker not in partition.replicas]
         found = Counter(veto for broker in others if (veto := self._left_out(partition, broker)) is not None)
         found.update(veto for broker in others if broker in fit for veto in self._spots.refused.get(broker, ()))
@@ -156,12 +188,15 @@ class _Planner:
 
     def _landing(self, broker: int) -> Landing:
         if broker not in self._landings:
-            self._landings[broker] = Landing(self._facts, broker, self._space, self._limit)
+            self._landings[broker] = Landing(self._facts, broker, self._space, self._limit, self._rate)
         return self._landings[broker]
 
     def _take(self, partition: Partition, spot: Spot) -> None:
         size = self._facts.layout.size_of(partition.key) or 0
-        self._landing(spot.broker).land(size, spot.path)
+        self._landing(spot.broker).land(self._copied_bytes(partition), spot.path)
+        for broker in (spot.broker, self._sender(partition)):
+            if broker is not None:
+                self._written[broker] += rates.written_to(partition, self._facts)
         self._bytes_per_broker[spot.broker] += size
         if partition.leader is not None:
             self._bytes_per_broker[partition.leader] += size

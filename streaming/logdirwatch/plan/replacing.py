@@ -15,17 +15,12 @@ from logdirwatch.plan.lost import lost_partitions
 from logdirwatch.plan.rebuilding import nothing_fits, unplaced
 from logdirwatch.plan.repair import Repair
 from logdirwatch.plan.reserve import reserve_of
-from logdirwatch.plan.restarting import restart_effect, restart_steps
+from logdirwatch.plan.restarting import format_steps, restart_effect, restart_steps
 from logdirwatch.report.units import human_bytes, human_ratio
 from logdirwatch.report.words import some_of
 
 EXAMPLES = 20
 WITHOUT_DIRECTORY = "leave_log_dirs"
-
-_FORMAT = (
-    "Format it: kafka-storage.sh format --ignore-formatted --cluster-id ID --config server.properties; "
-    "without meta.properties the broker refuses to start."
-)
 
 
 def replace_disk(directory: Directory, repair: Repair, facts: Facts, policy: Policy) -> Draft:
@@ -38,7 +33,7 @@ def replace_disk(directory: Directory, repair: Repair, facts: Facts, policy: Pol
     text = f"replace the disk under {directory.path} of broker {broker}"
     between = [
         note(f"On broker {broker}'s host: {text}, mount it empty and give it to Kafka's user."),
-        *(tools.format_storage() or [note(_FORMAT)]),
+        *format_steps(broker, facts, policy),
     ]
     return Draft(
         kind=ActionKind.REPLACE_DISK,

@@ -12,6 +12,9 @@ from logdirwatch.plan.facts import Directory, Facts, Partition
 from logdirwatch.report.words import some_of
 
 SICK_CAUSES = frozenset({Cause.FAILED, Cause.READ_ONLY})
+FREE_SPACE, COPY_AGAIN = "free_space_while_stopped", "copy_again_in_place"
+"""Steps of a person, in actions that else only look, for which a broker is stopped."""
+STOPPING_STEPS = frozenset({FREE_SPACE, COPY_AGAIN})
 _LOST = frozenset({LogDirStatus.OFFLINE, LogDirStatus.UNKNOWN})
 
 

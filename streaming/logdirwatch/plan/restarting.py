@@ -73,6 +73,26 @@ def restart_steps(broker: int, policy: Policy, between: Sequence[str] = (), *, i
     ]
 
 
+def format_steps(broker: int, facts: Facts, policy: Policy) -> list[str]:
+    """Return how the new directories of a stopped broker are formatted: by commands, else by a person.
+
+    Kafka 4.3.1 ``StorageTool``: ``--ignore-formatted`` leaves the directories alone that carry meta.properties, and a
+    controller whose voters are not in its configuration must be told that it brings none along.
+    """
+    options = ["--ignore-formatted", *(["--no-initial-controllers"] if _has_dynamic_voters(broker, facts) else [])]
+    told = (
+        f"Format it: kafka-storage.sh format {' '.join(options)} --cluster-id ID --config server.properties; "
+        "without meta.properties the broker refuses to start."
+    )
+    return policy.tools.format_storage(options) or [note(told)]
+
+
+def _has_dynamic_voters(broker: int, facts: Facts) -> bool:
+    """Tell whether a broker is seen to be a controller of a quorum whose voters may change (KIP-853)."""
+    configs = facts.brokers[broker].configs if broker in facts.brokers else {}
+    return "controller" in (configs.get("process.roles") or "") and not configs.get("controller.quorum.voters")
+
+
 def after_start(policy: Policy) -> list[str]:
     """Return how to see that replicas are back in sync, and to give leadership back then.
 

@@ -13,6 +13,7 @@ from logdirwatch.plan import relief_vetoes, vetoes
 from logdirwatch.plan.cut import Cut, Cuts, effective_after_ms
 from logdirwatch.plan.draft import Policy, Veto
 from logdirwatch.plan.facts import Directory, Facts, Place, Replica, Topic
+from logdirwatch.plan.parts import place_target
 from logdirwatch.plan.ways import Way, freed_bytes, is_tiered, ways_of
 from logdirwatch.report.units import human_bytes
 
@@ -54,7 +55,9 @@ def plan_cuts(source: Directory, facts: Facts, policy: Policy, needed_bytes: int
 
     givers = []
     for name in here:
-        topic = cuttable(name, facts, policy, refusals)
+        rejected = vetoes.rejected_cut(facts, {**place_target(source), "topic": name})
+        refusals.update([rejected] if rejected is not None else [])
+        topic = cuttable(name, facts, policy, refusals) if rejected is None else None
         most = 0 if topic is None or (found := cut(topic, None)) is None else found.frees_at(source.place)
         veto = None if topic is None else _nothing_to_give(topic, facts, policy, most)
         refusals.update([veto] if veto is not None else [])
@@ -85,7 +88,7 @@ def cuttable(name: str, facts: Facts, policy: Policy, refusals: Counter[Veto]) -
             relief_vetoes.high_watermark_stands(topic),
             *(vetoes.partition_moving(facts, partition) for partition in topic.partitions),
             *(vetoes.partition_claimed(facts, partition) for partition in topic.partitions),
-            vetoes.retention_waits(facts, topic.name),
+            vetoes.cut_elsewhere(facts, topic.name),
         ]
     )
     refusals.update([veto] if veto is not None else [])

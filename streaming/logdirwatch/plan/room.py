@@ -8,7 +8,7 @@ from logdirwatch.plan.commands import note
 from logdirwatch.plan.draft import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.plan.facts import Directory, Facts
 from logdirwatch.plan.parts import place_target, time_to_full_ms
-from logdirwatch.plan.restarting import restart_steps, room_for_recovery
+from logdirwatch.plan.restarting import format_steps, restart_steps, room_for_recovery
 from logdirwatch.report.units import human_bytes, human_ms
 
 
@@ -64,7 +64,7 @@ def add_log_dir(directory: Directory, facts: Facts, policy: Policy, needed: int,
     text = f"give broker {broker} one more log directory of at least {size}"
     between = [
         note(f"On broker {broker}'s host: mount a volume, give it to Kafka's user, add its path to log.dirs."),
-        *(policy.tools.format_storage() or [note(_FORMAT)]),
+        *format_steps(broker, facts, policy),
     ]
     return Draft(
         kind=ActionKind.ADD_LOG_DIR,
@@ -77,9 +77,6 @@ def add_log_dir(directory: Directory, facts: Facts, policy: Policy, needed: int,
         commands=tuple(restart_steps(broker, policy, between)),
         undo={"text": f"empty the directory, then take it out of log.dirs and restart broker {broker}"},
     )
-
-
-_FORMAT = "Format it: kafka-storage.sh format --ignore-formatted --cluster-id ID --config server.properties."
 
 
 def _at_maximum(directory: Directory, max_bytes: int | None) -> Veto | None:

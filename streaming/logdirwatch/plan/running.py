@@ -8,11 +8,10 @@ so there is nothing to cancel. A reassignment waits for ever for a new replica t
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from logdirwatch.model.vocabulary import ActionKind, BrokerStatus
+from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan import leaders
 from logdirwatch.plan.assignment import ANY, Assignment, to_json
-from logdirwatch.plan.commands import reassignment_lines, write_file
-from logdirwatch.plan.config_commands import cancel
+from logdirwatch.plan.cancelling import cancel_commands
 from logdirwatch.plan.draft import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.plan.facts import Facts, Partition
 from logdirwatch.plan.outlook import of_cancelling
@@ -38,7 +37,7 @@ def dead_ends(facts: Facts) -> list[DeadEnd]:
 def dead_end(partition: Partition, facts: Facts) -> Veto | None:
     """Return why a partition's reassignment cannot end; None where it can, or nobody knows what it adds."""
     adding = set(partition.adding or ())
-    gone = sorted(broker for broker in adding if _is_gone(broker, facts))
+    gone = sorted(broker for broker in adding if facts.is_gone(broker))
     if gone:
         return Veto("destination_gone", f"broker {', '.join(map(str, gone))} that it adds is offline")
     lost = sorted(adding & _on_dead_disks(partition, facts))
@@ -68,7 +67,8 @@ def cancel_moves(
 ) -> Draft:
     """Return the action that takes running reassignments back; their partitions can then be moved otherwise."""
     wave = partitions[: policy.limits.partitions_per_reassignment]
-    plan, name = to_json(map(_target, wave)), file_name(ActionKind.CANCEL_MOVES, (broker, path or ""))
+    targets = [_target(partition) for partition in wave]
+    plan, name = to_json(targets), file_name(ActionKind.CANCEL_MOVES, (broker, path or ""))
     return Draft(
         kind=ActionKind.CANCEL_MOVES,
         target={"broker": broker, "log_dir": path},
@@ -80,10 +80,7 @@ def cancel_moves(
             examples=[_described(partition) for partition in wave[:EXAMPLES]],
         ),
         preconditions=(Precondition("not_wanted", "whoever began these moves agrees, or is not to be found", None),),
-        commands=(
-            write_file(name, reassignment_lines(plan)),
-            cancel(policy.tools, name, keeps_throttles=_others_run(wave, facts)),
-        ),
+        commands=cancel_commands(targets, name, facts, policy, others_run=_others_run(wave, facts)),
         undo={
             "reassignment": plan,
             "commands": policy.tools.reassign(plan, name, log_dir_rate=None, rate=_rate(policy)),
@@ -107,11 +104,6 @@ def _others_run(partitions: Sequence[Partition], facts: Facts) -> bool:
 def _described(partition: Partition) -> Mapping[str, Any]:
     adding, removing = list(partition.adding or ()), list(partition.removing or ())
     return {"partition": partition.label, "adding": adding, "removing": removing}
-
-
-def _is_gone(broker: int, facts: Facts) -> bool:
-    """Tell whether a broker is known to be away; one that only does not answer may still copy."""
-    return broker not in facts.brokers or facts.brokers[broker].status is BrokerStatus.OFFLINE
 
 
 def _on_dead_disks(partition: Partition, facts: Facts) -> set[int]:

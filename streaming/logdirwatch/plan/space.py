@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from logdirwatch.plan.draft import Veto
 from logdirwatch.plan.facts import Directory, Facts, Place
+from logdirwatch.plan.rates import copy_growth
 from logdirwatch.report.units import human_bytes, human_ratio
 
 SAME_VOLUME_BYTES = 16 << 20
@@ -56,11 +57,12 @@ class Landing:
 
     ``kafka-reassign-partitions`` alters the assignment first and the directories after it, so a new replica may be born
     in the directory with the fewest logs (Kafka 4.3.1 ``LogManager.nextLogDirs``) and be copied from there: every
-    directory that may be chosen needs the room for the copies that can reach it.
+    directory that may be chosen needs the room for the copies that can reach it, and, at a known ``rate``, for what it
+    grows until all have come.
     """
 
-    def __init__(self, facts: Facts, broker: int, space: Space, limit_ratio: float) -> None:
-        self._space, self._limit_ratio = space, limit_ratio
+    def __init__(self, facts: Facts, broker: int, space: Space, limit_ratio: float, rate: int | None = None) -> None:
+        self._space, self._limit_ratio, self._rate = space, limit_ratio, rate
         self._eligible = {d.path: d for d in facts.directories_of.get(broker, ()) if d.is_serving and not d.is_cordoned}
         self._counts = {d.path: log_count(facts, d) for d in self._eligible.values()}
         self._landed: list[tuple[int, str | None]] = []
@@ -87,7 +89,9 @@ class Landing:
         passing = self._passing(directory, landed)
         if not settled and not passing:
             return None
-        return self._space.overflow(directory.place, sum(settled) + sum(passing), self._limit_ratio)
+        copied = sum(size for size, _ in landed)
+        grown = 0 if self._rate is None else copy_growth(directory.growth_bytes_per_s, copied, self._rate)
+        return self._space.overflow(directory.place, sum(settled) + sum(passing) + grown, self._limit_ratio)
 
     def _passing(self, directory: Directory, landed: Sequence[tuple[int, str | None]]) -> list[int]:
         """Return the sizes of what at worst is born in a directory and not meant for it."""

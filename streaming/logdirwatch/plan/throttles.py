@@ -3,14 +3,23 @@
 ``kafka-reassign-partitions`` takes them away only in a ``--verify`` that finds everything done (KIP-73).
 """
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, THROTTLED_REPLICAS, ActionKind
+from logdirwatch.model.vocabulary import (
+    FOLLOWER_THROTTLE,
+    LOG_DIR_THROTTLE,
+    REPLICATION_THROTTLES,
+    THROTTLED_FOLLOWERS,
+    THROTTLED_REPLICAS,
+    ActionKind,
+)
+from logdirwatch.plan.commands import Tools
 from logdirwatch.plan.config_commands import delete_broker_keys, delete_topic_keys, set_broker_value
 from logdirwatch.plan.draft import Draft, Policy, Veto, effect
-from logdirwatch.plan.facts import Facts, Topic
+from logdirwatch.plan.facts import Facts, Topic, TopicPartition
 from logdirwatch.plan.rates import is_limit
 
 _EXAMPLES = 5
@@ -63,12 +72,36 @@ def clear_draft(
         "catches up slowly under it",
         expected=effect(needs_ms=0, clears=_clears(rates, limits.topics)),
         vetoes=_still_needed(rates, limits.topics, facts),
-        commands=(
-            *(delete_broker_keys(tools, broker, sorted(found)) for broker, found in rates.items()),
-            *(delete_topic_keys(tools, topic, sorted(found)) for topic, found in sorted(limits.topics.items())),
-        ),
+        commands=tuple(clear_commands(Limits(rates, limits.topics), tools)),
         undo={"commands": set_again, "text": "the lists of replicas come back with the next move that needs them"},
     )
+
+
+def clear_commands(limits: Limits, tools: Tools) -> list[str]:
+    """Return the commands that take limits away."""
+    return [
+        *(delete_broker_keys(tools, broker, sorted(found)) for broker, found in limits.brokers.items()),
+        *(delete_topic_keys(tools, topic, sorted(found)) for topic, found in sorted(limits.topics.items())),
+    ]
+
+
+def limit_arrivals(arriving: Collection[tuple[TopicPartition, int]], rate: int, tools: Tools) -> list[str]:
+    """Return the commands that limit copies, by partition and broker, where they arrive and nowhere else (KIP-73).
+
+    The tool's ``--throttle`` is set where they come from too, and fails when one of these brokers is away: only a
+    broker itself changes its configuration (Kafka 4.3.1 ``KafkaAdminClient``, KAFKA-13392). Its ``--verify`` clears
+    both alike.
+    """
+    listed: defaultdict[str, list[str]] = defaultdict(list)
+    for (topic, partition), broker in sorted(arriving):
+        listed[topic].append(f"{partition}:{broker}")
+    return [
+        *(set_broker_value(tools, broker, FOLLOWER_THROTTLE, rate) for broker in sorted({b for _, b in arriving})),
+        *(
+            tools.set_topic_config(topic, THROTTLED_FOLLOWERS, f"[{','.join(found)}]")
+            for topic, found in listed.items()
+        ),
+    ]
 
 
 def raise_draft(broker: int, key: str, limit: int, wanted: int, policy: Policy) -> Draft:

@@ -65,8 +65,13 @@ def _of_form(assignment: Assignment, partition: Partition) -> Iterator[Veto]:
 
 
 def _of_space(assignments: Iterable[Assignment], facts: Facts, policy: Policy) -> Iterator[Veto]:
-    """Check what every broker receives: all copies at once, before anything is deleted."""
-    space, limit = Space(facts), policy.limits.destination_max_ratio
+    """Check what every broker receives: all copies at once, before anything is deleted.
+
+    What directories grow meanwhile is counted at the highest rate that the settings let a plan between brokers have.
+    """
+    limits, space = policy.limits, Space(facts)
+    limit = limits.destination_max_ratio
+    rate = max(limits.replication_throttle_bytes_per_s, limits.network_bandwidth_bytes_per_s or 0)
     received: defaultdict[int, list[tuple[int, str | None]]] = defaultdict(list)
     for assignment in assignments:
         partition, size = facts.partitions[assignment.key], facts.layout.size_of(assignment.key)
@@ -81,7 +86,7 @@ def _of_space(assignments: Iterable[Assignment], facts: Facts, policy: Policy) -
             else:
                 yield from _copy(space, (broker, path), size, limit)
     for broker, copies in received.items():
-        landing = Landing(facts, broker, space, limit)
+        landing = Landing(facts, broker, space, limit, rate)
         for size_bytes, wanted in copies:
             veto = landing.veto(size_bytes, wanted)
             landing.land(size_bytes, wanted)

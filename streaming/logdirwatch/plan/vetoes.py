@@ -3,15 +3,17 @@
 Sources: KIP-112, KIP-113, KIP-928; Kafka 4.3.1's ``LogManager``, ``ReplicaManager``, ``ReassignPartitionsCommand``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
+from typing import Any
 
-from logdirwatch.model.vocabulary import LogDirStatus
+from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
 from logdirwatch.plan import leaders
 from logdirwatch.plan.draft import Veto
 from logdirwatch.plan.facts import Directory, Facts, Partition, Topic
 from logdirwatch.plan.settings import PlanSettings
 
+_WAITS = "a retention cut of {} waits for its effect"
 _FILE_NAME_MAX = 255
 _FUTURE_SUFFIX = len(".") + 32 + len("-future")
 
@@ -128,9 +130,21 @@ def partition_claimed(facts: Facts, partition: Partition) -> Veto | None:
 
 def retention_waits(facts: Facts, topic: str) -> Veto | None:
     """Refuse to move what waits for a retention cut: a moving replica's retention stands still."""
-    if topic not in facts.cutting:
+    if topic not in facts.said.cutting:
+        return cut_elsewhere(facts, topic)
+    return Veto("retention_waits", _WAITS.format(topic))
+
+
+def cut_elsewhere(facts: Facts, topic: str) -> Veto | None:
+    """Refuse to cut once more what an action of another alert cuts."""
+    return Veto("retention_waits", _WAITS.format(topic)) if topic in facts.cutting else None
+
+
+def rejected_cut(facts: Facts, target: Mapping[str, Any]) -> Veto | None:
+    """Leave a topic whose cut a person rejected."""
+    if not facts.said.is_rejected(ActionKind.LOWER_RETENTION, target):
         return None
-    return Veto("retention_waits", f"a retention cut of {topic} waits for its effect")
+    return Veto("rejected", f"a lower retention of {target['topic']} was rejected")
 
 
 def never_touch(topic: str, limits: PlanSettings) -> Veto | None:
@@ -181,7 +195,7 @@ def slower_than_writes(rate: int, growth_bytes_per_s: float | None) -> Veto | No
     """Refuse a copy that is slower than the writes: it never ends."""
     if growth_bytes_per_s is None or growth_bytes_per_s < rate:
         return None
-    return Veto("slower_than_writes", f"the throttle of {rate} bytes/s is below the growth of the directory")
+    return Veto("slower_than_writes", f"the throttle of {rate} bytes/s is below what is written to what it copies")
 
 
 def _is_copied(facts: Facts, partition: Partition) -> bool:

@@ -5,11 +5,13 @@ here: a path or a reason with control characters must neither leave its line nor
 """
 
 import json
-from collections.abc import Iterable, Mapping
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.text import printable
+from logdirwatch.plan.commands import step_of
 from logdirwatch.report.actions import effect, standing
 from logdirwatch.report.words import utc
 
@@ -42,11 +44,25 @@ def files(action: ActionRecord, now_ms: int) -> dict[str, str]:
     return found
 
 
-def _script(action: ActionRecord, name: str, commands: Iterable[str]) -> str:
+def _script(action: ActionRecord, name: str, commands: Sequence[str]) -> str:
     verb = "do" if name == COMMANDS else "undo"
     what = f"{verb} {action.kind} {action.action_id} (revision {action.revision})"
     head = [line.replace("{what}", printable(what)).replace("{name}", name) for line in _HEAD]
-    return "\n".join([*head, "", *commands]) + "\n"
+    return "\n".join([*head, "", *_waiting(commands)]) + "\n"
+
+
+def _waiting(commands: Sequence[str]) -> Iterator[str]:
+    """Yield commands that wait for a person after each step of theirs that a command follows.
+
+    The person is asked at the terminal, as a step may stand among commands that read their standard input; without a
+    terminal the script ends there.
+    """
+    last = max((number for number, command in enumerate(commands) if step_of(command) is None), default=-1)
+    for number, command in enumerate(commands):
+        yield command
+        step = step_of(command)
+        if step is not None and number < last:
+            yield f"printf '%s\\nPress Enter when it is done: ' {shlex.quote(step)}; read -r _ < /dev/tty"
 
 
 def _readme(action: ActionRecord, now_ms: int) -> str:

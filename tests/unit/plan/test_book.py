@@ -1,16 +1,22 @@
 """The book: filled from the topics, told every record, and never saying anything twice."""
 
+import re
+from itertools import permutations
+
 import msgspec
+import pytest
 from msgspec.structs import replace as changed
 
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionStatus, AlertStatus, Cause, Decision, Lane, Rule, Severity
 from logdirwatch.plan.book import Book
+from logdirwatch.plan.versions import CORDON
 from tests.unit.plan.builders import (
     MIB,
     NOW_MS,
     alert,
+    broker,
     decision,
     directory,
     facts,
@@ -255,3 +261,197 @@ def test_of_two_revisions_the_higher_holds_whatever_comes_first():
     told = Told()
     told.take(alert(revision=2, cause=Cause.FAILED), changed(alert(), cause=Cause.FULL))
     assert told.revise()[0] == ("reassign", "proposed", 1)
+
+
+class TestCordonsOfOneBroker:
+    """Each command sets the broker's whole list."""
+
+    def facts(self, cordoned=(), used=850 * MIB, now_ms=NOW_MS, configured=None):
+        listed = ",".join(cordoned if configured is None else configured)
+        return facts(
+            broker(1, **{"log.dirs": "/d1,/d2,/d3", "cordoned.log.dirs": listed}),
+            directory(1, "/d1", used, is_cordoned="/d1" in cordoned),
+            directory(1, "/d2", used - 10 * MIB, is_cordoned="/d2" in cordoned),
+            directory(1, "/d3", 500 * MIB, is_cordoned="/d3" in cordoned),
+            directory(2, used=690 * MIB),
+            topic("t", (1,), (1,)),
+            replica(1, "/d1", "t", 0, 400 * MIB),
+            replica(1, "/d2", "t", 1, 400 * MIB),
+            inventory_at_ms=now_ms,
+            metadata_version=CORDON,
+        )
+
+    def told(self, **fields):
+        told = Told(self.facts(**fields))
+        told.take(space_alert(alert_id="a"), space_alert(alert_id="b", log_dir="/d2"))
+        told.revise()
+        return told
+
+    def over(self):
+        """Both were cordoned, both alerts are over, and there is room again."""
+        told = self.told(cordoned=["/d3"])
+        told.facts = {"c": self.facts(["/d1", "/d2", "/d3"])}
+        told.revise(NOW_MS + MINUTE)
+        over = {"revision": 2, "status": AlertStatus.RESOLVED, "to": "online", "at_ms": NOW_MS + MINUTE}
+        told.take(space_alert(alert_id="a", **over), space_alert(alert_id="b", log_dir="/d2", **over))
+        told.facts = {"c": self.facts(["/d1", "/d2", "/d3"], used=400 * MIB, now_ms=NOW_MS + 9 * MINUTE)}
+        told.revise(NOW_MS + 9 * MINUTE)
+        return told
+
+    def open(self, told, kind):
+        return {a.target["log_dir"]: a for a in told.actions if a.kind == kind and a.status == "proposed"}
+
+    def asked(self, action):
+        """Return the list that an action's command sets."""
+        (command,) = action.commands
+        found = re.search(r"cordoned.log.dirs=\[(.*)\]", command)
+        return sorted(found[1].split(",")) if found else []
+
+    @pytest.mark.parametrize("order", list(permutations(["/d1", "/d2"])))
+    def test_two_cordons_from_one_page_end_right_in_either_order(self, order):
+        actions = self.open(self.told(cordoned=["/d3"]), "cordon_log_dir")
+        assert [self.asked(actions[path]) for path in order][-1] == ["/d1", "/d2", "/d3"]
+        other = order[0]
+        assert f"so it does what other actions want of {other} too" in actions[order[1]].reason
+
+    @pytest.mark.parametrize("order", list(permutations(["/d1", "/d2"])))
+    def test_two_ends_of_cordons_from_one_page_end_right_in_either_order(self, order):
+        actions = self.open(self.over(), "uncordon_log_dir")
+        assert [self.asked(actions[path]) for path in order][-1] == ["/d3"]
+
+    def test_what_was_published_is_not_said_again(self):
+        told = self.told()
+        assert told.revise(NOW_MS + MINUTE) == []
+        told.restart()
+        assert told.revise(NOW_MS + MINUTE) == []
+
+    def test_a_rejected_one_is_not_done_by_the_other(self):
+        told = self.told()
+        told.decide(decision(Decision.REJECT, identity=self.open(told, "cordon_log_dir")["/d2"].action_id))
+        assert ("cordon_log_dir", "proposed", 3) in told.revise(NOW_MS + MINUTE)
+        assert self.asked(self.open(told, "cordon_log_dir")["/d1"]) == ["/d1"]
+
+    def test_a_proposal_is_renewed_when_somebody_else_cordons(self):
+        told = self.told()
+        told.facts = {"c": self.facts(["/d3"])}
+        told.revise(NOW_MS + MINUTE)
+        assert self.asked(self.open(told, "cordon_log_dir")["/d1"]) == ["/d1", "/d2", "/d3"]
+
+    def test_an_accepted_one_whose_list_is_another_now_is_withdrawn_and_proposed_anew(self):
+        told = self.told()
+        told.decide(decision(identity=self.open(told, "cordon_log_dir")["/d1"].action_id))
+        told.revise(NOW_MS + MINUTE)
+        told.facts = {"c": self.facts(["/d3"])}
+        told.revise(NOW_MS + 2 * MINUTE)
+        mine = [a for a in told.actions if a.kind == "cordon_log_dir" and a.target["log_dir"] == "/d1"]
+        assert [str(a.status) for a in mine[-3:]] == ["accepted", "withdrawn", "proposed"]
+        assert self.asked(mine[-1]) == ["/d1", "/d2", "/d3"]
+
+    def test_what_directories_report_holds_over_a_configuration_that_was_read_before(self):
+        told = self.told()
+        told.facts = {"c": self.facts(["/d1"], configured=["/d3"])}
+        told.revise(NOW_MS + MINUTE)
+        assert self.asked(self.open(told, "cordon_log_dir")["/d2"]) == ["/d1", "/d2"]
+
+
+class TestWhatWasRejected:
+    """It is not planned again, so something else is."""
+
+    FULL = (directory(1, used=870 * MIB), topic("t", (1,)), replica(1, "/d1", "t", size=800 * MIB))
+
+    def rejected(self, kind, *parts):
+        told = Told(facts(*self.FULL, *parts))
+        told.take(space_alert("critical"))
+        told.revise()
+        told.decide(decision(Decision.REJECT, identity=told.latest(kind).action_id))
+        return told, [said[:2] for said in told.revise(NOW_MS + MINUTE)]
+
+    def test_after_a_rejected_cut_there_is_more_room(self):
+        told, said = self.rejected("lower_retention")
+        assert ("expand_disk", "proposed") in said
+        assert "a lower retention of t was rejected" in told.latest("expand_disk").reason
+        assert told.revise(NOW_MS + 2 * MINUTE) == []
+
+    def test_after_a_rejected_cut_another_topic_is_cut(self):
+        parts = [directory(1, used=990 * MIB), topic("u", (1,)), replica(1, "/d1", "u", size=120 * MIB)]
+        told, _ = self.rejected("lower_retention", *parts)
+        named = [action.target["topic"] for action in told.actions if action.kind == "lower_retention"]
+        assert sorted(set(named)) == ["t", "u"]
+
+    def test_after_a_rejected_move_other_brokers_are_asked(self):
+        small = [topic("u", (1, 2)), *(replica(number, "/d1", "u", size=200 * MIB) for number in (1, 2))]
+        rooms = [directory(1, "/d2", used=10 * MIB), directory(2, used=300 * MIB), directory(3, used=20 * MIB)]
+        _, said = self.rejected("move_log_dir", *small, *rooms)
+        assert ("reassign", "proposed") in said
+
+    def test_where_all_was_rejected_the_runbook_step_is_left(self):
+        told, _ = self.rejected("lower_retention")
+        told.decide(decision(Decision.REJECT, at_ms=NOW_MS + 2 * MINUTE, identity=told.latest("expand_disk").action_id))
+        assert ("investigate", "proposed", 1) in told.revise(NOW_MS + 3 * MINUTE)
+
+    def test_a_louder_alert_asks_for_the_cut_again(self):
+        told, _ = self.rejected("lower_retention")
+        told.take(space_alert("saturated", revision=2, severity=Severity.PAGE))
+        assert ("lower_retention", "proposed", 3) in told.revise(NOW_MS + 2 * MINUTE)
+        assert told.latest("expand_disk").status is ActionStatus.SUPERSEDED
+
+
+class TestMoveAndCutOfOneTopic:
+    """Both are proposed side by side; retention of what moves stands still, so only one is carried out."""
+
+    FULL = (
+        directory(1, used=900 * MIB),
+        directory(1, "/d2", used=10 * MIB),
+        topic("t", (1,)),
+        replica(1, "/d1", "t", size=400 * MIB),
+    )
+
+    def told(self, *kinds):
+        told = Told(facts(*self.FULL))
+        told.take(space_alert("critical"))
+        told.revise()
+        for number, kind in enumerate(kinds):
+            told.decide(decision(at_ms=NOW_MS + number, identity=told.latest(kind).action_id))
+        told.revise(NOW_MS + MINUTE)
+        return told
+
+    def vetoes(self, told, kind):
+        return [veto["name"] for veto in told.latest(kind).vetoes]
+
+    def test_both_are_proposed(self):
+        told = self.told()
+        assert self.vetoes(told, "move_log_dir") == self.vetoes(told, "lower_retention") == []
+
+    @pytest.mark.parametrize(
+        ("kind", "other", "veto"),
+        [("move_log_dir", "lower_retention", "move_waits"), ("lower_retention", "move_log_dir", "retention_waits")],
+    )
+    def test_once_one_was_accepted_the_other_has_its_veto(self, kind, other, veto):
+        told = self.told(kind)
+        assert str(told.latest(kind).status) == "accepted"
+        assert (str(told.latest(other).status), self.vetoes(told, other)) == ("proposed", [veto])
+        assert told.latest(other).commands == []
+        assert told.revise(NOW_MS + 2 * MINUTE) == []
+
+    @pytest.mark.parametrize("order", list(permutations(["move_log_dir", "lower_retention"])))
+    def test_of_two_accepted_at_once_the_first_stands(self, order):
+        told = self.told(*order)
+        assert str(told.latest(order[0]).status) == "accepted"
+        later = [a for a in told.actions if a.kind == order[1]]
+        assert [str(a.status) for a in later[-3:]] == ["accepted", "withdrawn", "proposed"]
+        assert len(later[-1].vetoes) == 1
+
+    def test_the_veto_ends_with_the_cut(self):
+        told = self.told("lower_retention")
+        told.decide(decision(Decision.REJECT, at_ms=NOW_MS + MINUTE, identity=told.latest("lower_retention").action_id))
+        told.revise(NOW_MS + 2 * MINUTE)
+        assert self.vetoes(told, "move_log_dir") == []
+
+    def test_what_else_can_be_moved_is_moved_beside_the_cut(self):
+        told = Told(facts(*self.FULL, topic("u", (1,)), replica(1, "/d1", "u", size=180 * MIB)))
+        told.take(space_alert("critical"))
+        told.revise()
+        told.decide(decision(identity=told.latest("lower_retention").action_id))
+        told.revise(NOW_MS + MINUTE)
+        assert told.latest("lower_retention").target["topic"] == "t"
+        assert [entry["topic"] for entry in told.latest("move_log_dir").reassignment["partitions"]] == ["u"]

@@ -168,6 +168,24 @@ class TestConfigs:
         other = still(topic("t", (1, 2), configs={"retention.bytes": "77"}))
         assert against(action, *FILLING, other) == ["retention.bytes of t is 77, not -1 as it was"]
 
+    def test_a_cut_of_what_a_group_has_still_to_read(self):
+        action = planned(ActionKind.LOWER_RETENTION, space_alert(), FILLING)
+        unread = still(topic("t", (1, 2), unread={0: 0.85}))
+        (reason,) = against(action, *FILLING, unread)
+        assert "consumer group readers has still to read about 170 MiB of t-0" in reason
+
+    def test_a_cut_by_age_of_what_a_group_has_still_to_read(self):
+        action = planned(ActionKind.LOWER_RETENTION, space_alert(), FILLING)
+        by_age = changed(action, configs={"t": {"retention.ms": {"from": None, "to": "604800000"}}})
+        assert against(by_age, *FILLING, still(topic("t", (1, 2), unread={0: 0.2}))) == []
+        (reason,) = against(by_age, *FILLING, still(topic("t", (1, 2), unread={0: 0.85})))
+        assert reason.startswith("retention.ms of t would be 604800000: consumer group readers has still to read")
+
+    def test_a_cut_of_a_topic_that_is_being_moved(self):
+        action = planned(ActionKind.LOWER_RETENTION, space_alert(), FILLING)
+        copy = replica(1, "/d2", "t", size=MIB, is_future=True)
+        assert against(action, *FILLING, copy) == ["t-0 is being moved between directories already"]
+
     def test_a_topic_that_is_gone(self):
         action = planned(ActionKind.LOWER_RETENTION, space_alert(), FILLING)
         assert against(action, *FILLING[:3]) == ["topic t is not there any more"]
@@ -202,6 +220,13 @@ class TestRestart:
         assert against(planned(ActionKind.REPLACE_DISK), *FAILED) == []
         restart = changed(planned(ActionKind.RESTART_BROKER), vetoes=[])
         assert against(restart, *FAILED) == ["/d1 failed; restart only after the disk was replaced"]
+
+    def test_freeing_space_stops_the_broker_too(self):
+        step = planned(ActionKind.INVESTIGATE, alert(cause=Cause.FULL), self.FULL)
+        assert against(step, *self.FULL) == []
+        behind = still(topic("t", (1, 2, 3), isr={0: (1,)}))
+        assert against(step, *self.FULL, behind) == ["broker 1 has the only in-sync replica of t-0"]
+        assert against(step, *self.FULL, quorum=None) == ["the controllers' quorum cannot be asked"]
 
 
 class TestElections:

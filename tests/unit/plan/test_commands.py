@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logdirwatch.plan.assignment import Assignment, from_json, to_json
-from logdirwatch.plan.commands import Tools, note
+from logdirwatch.plan.commands import Tools, note, step_of
 from logdirwatch.plan.settings import ToolSettings
 from tests.support.hostile import ARGUMENTS
 
@@ -66,6 +66,12 @@ def test_a_note_is_one_line_of_printable_text(text):
     assert line.startswith("# ")
     assert line.isprintable()
     assert len(line.splitlines()) == 1
+    assert line == note(step_of(line))
+
+
+def test_a_command_is_no_step_of_a_person():
+    assert step_of("echo '# x'") is None
+    assert step_of("# a comment\nrm x") is None
 
 
 def test_the_connection_is_quoted_as_well(shell):
@@ -119,7 +125,7 @@ def test_broker_commands_are_filled_from_their_templates():
     )
     assert tools.stop(3) == ["ssh kafka-3 stop"]
     assert tools.start(3) == []
-    ask, run = tools.format_storage()
+    ask, run = tools.format_storage(["--ignore-formatted"])
     assert ask == "cluster_id=$(kafka-cluster.sh cluster-id --bootstrap-server k:1 | sed 's/^Cluster ID: //')"
     assert run.endswith("--cluster-id \"$cluster_id\" --config '/etc/k a/server.properties'")
 

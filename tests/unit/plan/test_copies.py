@@ -2,10 +2,10 @@
 
 import json
 
-from logdirwatch.model.vocabulary import ActionKind, Cause
+from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, Cause
 from logdirwatch.plan.copies import running_copies
 from logdirwatch.plan.recommend import recommend
-from tests.unit.plan.builders import MIB, NOW_MS, directory, facts, offline, policy, replica, space_alert, topic
+from tests.unit.plan.builders import MIB, NOW_MS, broker, directory, facts, offline, policy, replica, space_alert, topic
 
 
 def recommended(*parts):
@@ -94,6 +94,11 @@ class TestBetweenBrokers:
         assert action.kind is ActionKind.CANCEL_MOVES
         assert plan_in(action)["partitions"][0]["log_dirs"] == ["any", "any", "any"]
         assert action.expected["copies"][0]["remaining_bytes"] == 280 * MIB
+
+    def test_limits_of_brokers_are_left_to_the_tool_only_where_all_answer(self):
+        assert "--preserve-throttles" not in recommended(*self.ARRIVING)[0].commands[1]
+        leaving = broker(3, BrokerStatus.OFFLINE)
+        assert "--preserve-throttles" in recommended(*self.ARRIVING, leaving)[0].commands[1]
 
     def test_a_replica_that_only_fell_behind_is_no_move(self):
         behind = topic("t", (2, 3, 1), isr={0: (2, 3)})

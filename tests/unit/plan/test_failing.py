@@ -62,6 +62,18 @@ class TestBrokerOffline:
         assert violations(from_json(action.reassignment), facts(*GONE), policy()) == []
         assert action.undo["text"] == "only once broker 1 is alive again"
 
+    def test_its_rebuilding_sets_no_limit_on_the_broker_that_is_gone(self):
+        """Kafka's tool would try to, and fail (KAFKA-13392)."""
+        action = of_kind(self.gone(*GONE), ActionKind.REASSIGN)
+        *limits, _write, execute, _wait, _verify = action.commands
+        assert [limit.split("--entity-name=")[1] for limit in limits] == [
+            "3 --add-config follower.replication.throttled.rate=50000000",
+            "t --add-config 'follower.replication.throttled.replicas=[0:3,1:3]'",
+        ]
+        assert " --throttle " not in execute
+        assert "--replica-alter-log-dirs-throttle 50000000" in execute
+        assert "broker 1 is away and takes no limit" in action.reason
+
     def test_before_that_it_is_told_what_it_would_cost_and_why_not_yet(self):
         action = of_kind(self.gone(*GONE, opened_ms=NOW_MS - MINUTE), ActionKind.REASSIGN)
         assert veto_names(action) == ["may_come_back"]
@@ -89,6 +101,7 @@ class TestBrokerOffline:
             ("expand_disk", "/d1"),
             ("investigate", "/d1"),
         ]
+        assert not any("Stop broker" in command for command in actions[1].commands), "it is down"
         start = of_kind(actions, ActionKind.RESTART_BROKER)
         assert "make room in /d2, /d1 first, or it halts again" in start.reason
         assert [p["name"] for p in start.preconditions] == ["room_for_recovery"] * 2

@@ -9,6 +9,7 @@ from logdirwatch.plan.assignment import from_json
 from logdirwatch.plan.fix import fix
 from logdirwatch.plan.fix_steps import reassignment, steps
 from logdirwatch.plan.overlay import with_actions
+from logdirwatch.plan.versions import CORDON
 from tests.unit.plan.builders import (
     MIB,
     NOW_MS,
@@ -303,3 +304,27 @@ def test_where_another_alerts_copies_take_the_only_way_there_is_more_room_to_ask
     assert told(plan) == {"first": ["reassign"], "second": ["expand_disk"]}
     assert plan.remedies[1].missing_bytes == 0
     assert "the free space of /d2 on broker 3 is not known" in plan.actions[1].reason
+
+
+def test_after_a_rejected_cut_there_is_more_room_to_ask_for():
+    parts = [directory(1, "/d1", 870 * MIB), topic("t", (1,)), *placed(1, "/d1", "t", 800)]
+    (proposed,) = planned([filling("/d1")], *parts).actions
+    assert proposed.kind is ActionKind.LOWER_RETENTION
+    rejected = changed(proposed, status=ActionStatus.REJECTED)
+    assert told(planned([filling("/d1")], *parts, known=[rejected])) == {"/d1": ["expand_disk"]}
+
+
+def test_a_cordon_keeps_what_the_plan_cordons_before_it():
+    parts = [
+        broker(1, **{"log.dirs": "/d1,/d2", "cordoned.log.dirs": ""}),
+        directory(1, "/d1", 850 * MIB, is_cordoned=False),
+        directory(1, "/d2", 840 * MIB, is_cordoned=False),
+        directory(2),
+        *(topic(name, (1,)) for name in "tu"),
+        *placed(1, "/d1", "t", 400),
+        *placed(1, "/d2", "u", 400),
+    ]
+    found = fix([filling("/d1"), filling("/d2")], (), facts(*parts, metadata_version=CORDON), policy(), NOW_MS)
+    first, second = (action for action in found.actions if action.kind is ActionKind.CORDON_LOG_DIR)
+    assert first.commands[0].endswith("'cordoned.log.dirs=[/d1]'")
+    assert second.commands[0].endswith("'cordoned.log.dirs=[/d1,/d2]'")

@@ -4,6 +4,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace as changed
 
+from logdirwatch.jobs.recommend import Recommender
 from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import ActionKind, AlertStatus, Decision, LogDirStatus, Rule
 from logdirwatch.plan.book import Book
@@ -32,7 +33,10 @@ RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
 
 
 class Story:
-    """A book that is told of an alert, of what people say, and of facts that change with time."""
+    """A book that is told of an alert, of what people say, and of facts that change with time.
+
+    As in production, nobody looks while no cluster is open, and facts are there of the open ones alone.
+    """
 
     def __init__(self, *parts, limits=None, **fields):
         self.policy = policy(**(limits or {}))
@@ -52,7 +56,8 @@ class Story:
     def look(self, *parts, after=0):
         """Let minutes pass and look at facts of that moment; return what is published, runbook steps left out."""
         self.minute += after
-        return self.revise({"c": facts(*parts, inventory_at_ms=self.now_ms, **self.fields)})
+        found = facts(*parts, inventory_at_ms=self.now_ms, **self.fields)
+        return self.revise(dict.fromkeys(self.book.open_clusters, found)) if self.is_waiting() else []
 
     def revise(self, known):
         published = self.book.revise(known, lambda _: self.policy, self.now_ms)
@@ -160,6 +165,13 @@ class TestRetention:
         story.restart()
         assert story.look(*lowered(story, used=400 * MIB), after=1) == []
 
+    def test_a_cut_that_shows_after_its_alert_is_over_is_taken_back_too(self):
+        story = Story(*FULL)
+        story.resolve()
+        assert ("lower_retention", "done") in story.look(*lowered(story), after=2)
+        assert story.is_waiting()
+        assert story.look(*lowered(story, used=400 * MIB), after=4) == [("restore_retention", "proposed")]
+
     def test_a_day_later_a_restart_without_facts_forgets_nothing(self):
         story = self.done()
         story.restart()
@@ -225,6 +237,22 @@ class TestRetention:
         story.look(directory(1, "/d1", 100 * MIB), deeper, replica(1, "/d1", "t", size=30 * MIB), after=4)
         action = story.latest(ActionKind.RESTORE_RETENTION)
         assert [veto["name"] for veto in action.vetoes] == ["cut_again"]
+
+
+def test_the_query_looks_without_news_until_what_was_cut_is_taken_back():
+    story, published = Story(*FULL), []
+    story.resolve()
+    story.look(*lowered(story), after=2)
+    keeper = Recommender(
+        read=lambda: [(name, b"", msgspec.json.encode(record)) for name, record in story.records],
+        facts=lambda _: facts(*lowered(story, used=400 * MIB), inventory_at_ms=story.now_ms),
+        publish=published.extend,
+        policy=lambda _: story.policy,
+    )
+    for _ in range(4):
+        story.minute += 1
+        keeper.look(story.now_ms)
+    assert [(str(action.kind), str(action.status)) for action in published] == [("restore_retention", "proposed")]
 
 
 class TestCordon:

@@ -96,6 +96,25 @@ def test_a_dead_broker_takes_nothing():
     assert reassigned(recommended(*parts)) == []
 
 
+def test_nothing_goes_where_the_directory_is_full_before_the_copy_ends():
+    growing = directory(3, "/d1", 200 * MIB, growth_bytes_per_s=5.0 * MIB)
+
+    def moved(**limits):
+        (action,) = reassigned(recommended(*ALONE[:2], growing, *ALONE[3:], **limits))
+        return [assignment.label for assignment in from_json(action.reassignment)]
+
+    assert moved() == ["t-0"]
+    assert moved(replication_throttle_bytes_per_s=2 * MIB) == ["t-1"], "the smaller one"
+
+
+def test_the_writes_to_all_that_leaves_stay_below_the_rate():
+    growth = {((1, "/d1"), ("t", number)): 3e7 for number in (0, 1)}
+    full = [directory(1, "/d1", 950 * MIB), *ALONE[1:]]
+    assert [len(a.reassignment["partitions"]) for a in reassigned(recommended(*full))] == [2]
+    found = recommend(space_alert(), facts(*full, growth=growth), policy(), NOW_MS)
+    assert [len(a.reassignment["partitions"]) for a in reassigned(found)] == [1]
+
+
 def test_the_usual_rate_rises_when_time_is_short_and_the_network_allows_it():
     source = directory(1, "/d1", 850 * MIB, growth_bytes_per_s=1.0 * MIB)
     slow = reassigned(recommended(source, *ALONE[1:], replication_throttle_bytes_per_s=3 * MIB))[0]

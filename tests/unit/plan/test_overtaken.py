@@ -100,6 +100,73 @@ class TestWithdrawn:
         assert ends(look(known, alert(), *rebuilt, now_ms=later()), ActionKind.REPLACE_DISK) == []
 
 
+class TestCuts:
+    """Of t-0's 900 MiB a cut keeps 680 MiB: more than was unread when it was planned."""
+
+    def parts(self, unread, **configs):
+        return [
+            directory(1, "/d1", 910 * MIB),
+            topic("t", (1,), unread={0: unread}, configs=configs),
+            replica(1, "/d1", "t", size=900 * MIB),
+        ]
+
+    def cut(self, status=ActionStatus.PROPOSED):
+        action = accepted(ActionKind.LOWER_RETENTION, space_alert(), *self.parts(0.05))
+        return changed(action, status=status)
+
+    def limit(self, action):
+        return int(action.configs["t"]["retention.bytes"]["to"])
+
+    def test_a_proposal_gives_way_to_one_that_leaves_what_is_unread_now(self):
+        known = self.cut()
+        assert self.limit(known) == 713031679
+        again = of_kind(look([known], space_alert(), *self.parts(0.85), now_ms=later()), known.kind)
+        assert (again.kind, str(again.status), self.limit(again)) == (known.kind, "proposed", 802160640)
+
+    def test_an_accepted_one_is_withdrawn_and_proposed_anew(self):
+        known = self.cut(ActionStatus.ACCEPTED)
+        withdrawn, again, *_ = look([known], space_alert(), *self.parts(0.85), now_ms=later())
+        ((status, why),) = ends([withdrawn], known.kind)
+        assert status == "withdrawn"
+        assert "retention.bytes of t would be 713031679: consumer group readers has still to read about 765 MiB" in why
+        assert (str(again.status), again.revision, self.limit(again)) == ("proposed", 4, 802160640)
+
+    def test_an_accepted_one_is_withdrawn_where_all_is_unread_and_no_cut_is_left(self):
+        found = look([self.cut(ActionStatus.ACCEPTED)], space_alert(), *self.parts(1.0), now_ms=later())
+        assert [status for status, _ in ends(found, ActionKind.LOWER_RETENTION)] == ["withdrawn"]
+
+    def test_one_step_of_the_collector_more_withdraws_nothing(self):
+        known = self.cut(ActionStatus.ACCEPTED)
+        assert ends(look([known], space_alert(), *self.parts(0.8), now_ms=later()), known.kind) == []
+
+    def test_what_was_carried_out_is_not_called_back(self):
+        known = self.cut(ActionStatus.ACCEPTED)
+        is_set = self.parts(1.0, **{"retention.bytes": str(self.limit(known))})
+        (running, *_) = look([known], space_alert(), *is_set, now_ms=later())
+        assert (running.kind, str(running.status)) == (known.kind, "running")
+        assert ends(look([running], space_alert(), *is_set, now_ms=later(2)), known.kind) == []
+
+    def test_a_cut_whose_alert_is_over_ends_as_ever(self):
+        over = space_alert(status=AlertStatus.RESOLVED, to="online", reason="recovered", at_ms=later())
+        known, is_done = self.cut(ActionStatus.ACCEPTED), facts(*self.parts(1.0), inventory_at_ms=later(2))
+        (closed,) = close([known], over, is_done, policy(), later(2))
+        assert closed.status_reason == "its alert is resolved: recovered"
+
+    def test_where_unread_records_are_not_spared_it_stays(self):
+        known, free = self.cut(ActionStatus.ACCEPTED), policy(spare_unread=False)
+        fresh = facts(*self.parts(1.0), inventory_at_ms=later())
+        planned = recommend(space_alert(), fresh, free, later())
+        assert ends(reconcile([known], planned, fresh, free, later()), known.kind) == []
+
+    def test_an_owner_who_keeps_more_now(self):
+        known, kept = self.cut(ActionStatus.ACCEPTED), policy(topics=[{"topic": "t", "min_retention_bytes": 713031680}])
+        fresh = facts(*self.parts(0.05), inventory_at_ms=later())
+        found = reconcile([known], recommend(space_alert(), fresh, kept, later()), fresh, kept, later())
+        (status, why), *_ = ends(found, known.kind)
+        assert status == "withdrawn"
+        assert why.endswith("would be 713031679: the configuration asks for 713031680 at least")
+
+
 class TestObserved:
     def moved(self, *, copied):
         place = {"size": 200 * MIB} if copied else {"size": 50 * MIB, "is_future": True}

@@ -224,6 +224,28 @@ class TestOtherCauses:
         assert actions[2].vetoes == []
         assert "room_for_recovery" in [p["name"] for p in actions[2].preconditions]
 
+    @pytest.mark.parametrize(
+        ("part", "veto"),
+        [
+            (topic("u", (1, 2), isr={0: (1,)}), "last_in_sync_replica"),
+            (broker(3, status="offline"), "other_broker_down"),
+        ],
+    )
+    def test_no_space_is_freed_by_stopping_a_broker_that_is_needed(self, part, veto):
+        full = offline(1, cause=Cause.FULL, used=1000 * MIB)
+        step = of_kind(recommended(alert(cause=Cause.FULL), full, *FAILED[1:], part), ActionKind.INVESTIGATE)
+        assert step.target["step"] == "free_space_while_stopped"
+        assert [found["name"] for found in step.vetoes] == [veto]
+        assert step.commands == []
+
+    def test_stopping_a_broker_to_free_space_needs_approval(self):
+        full = offline(1, cause=Cause.FULL, used=1000 * MIB)
+        step = of_kind(recommended(alert(cause=Cause.FULL), full, *FAILED[1:]), ActionKind.INVESTIGATE)
+        assert (step.requires_approval, step.vetoes) == (True, [])
+        assert step.commands[0] == "# Stop broker 1."
+        looked = recommended(alert(cause=Cause.UNKNOWN), offline(1, cause=Cause.UNKNOWN), *FAILED[1:])
+        assert not looked[0].requires_approval
+
     def test_only_replicas_with_two_other_copies_are_called_spare(self):
         parts = [
             offline(1, cause=Cause.FULL, used=1000 * MIB),

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus
+from logdirwatch.plan.rebuilding import remedies
 from logdirwatch.plan.repair import lost_partitions, plan_repair
 from tests.unit.plan.builders import MIB, broker, directory, facts, offline, policy, replica, topic
 
@@ -266,6 +267,52 @@ def test_an_unknown_destination_is_not_taken_for_an_empty_one():
     unseen = directory(3, used=None, status=LogDirStatus.UNKNOWN)
     found = facts(offline(1), directory(2), unseen, topic("t", (1, 2)), replica(1, "/d1", "t"))
     assert why(plan_repair((1, "/d1"), found, policy())) == {"t-0": "nothing_fits"}
+
+
+def test_a_destination_that_grows_full_during_the_copy_is_none():
+    parts = [offline(1), directory(2), topic("t", (1, 2)), replica(1, "/d1", "t")]
+    slow = policy(replication_throttle_bytes_per_s=MIB)
+    full_by_then = directory(3, used=400 * MIB, growth_bytes_per_s=4.0 * MIB)
+    (left,) = plan_repair((1, "/d1"), facts(*parts, full_by_then), slow).unplaced
+    assert "500 MiB more would fill /d1 on broker 3 to 90.0 %" in left.veto.reason
+    fits_yet = replace(full_by_then, growth_bytes_per_s=3.0 * MIB)
+    assert placed(plan_repair((1, "/d1"), facts(*parts, fits_yet), slow)) == {"t-0": (3, 2)}
+    assert placed(plan_repair((1, "/d1"), facts(*parts, full_by_then), policy())) == {"t-0": (3, 2)}, "a quick copy"
+
+
+def written(number, path, name, partition=0, rate=0.0):
+    return {((number, path), (name, partition)): rate}
+
+
+def test_what_is_written_as_fast_as_it_is_copied_never_gets_in_sync():
+    parts = [offline(1), *healthy(2, 3), topic("t", (1, 2)), replica(1, "/d1", "t"), replica(2, "/d1", "t")]
+    found = facts(*parts, growth=written(2, "/d1", "t", rate=9e7))
+    repair = plan_repair((1, "/d1"), found, policy())
+    assert why(repair) == {"t-0": "slower_than_writes"}
+    assert remedies(repair) == ["a higher plan.replication_throttle_bytes_per_s, or fewer writes"]
+    quick = policy(replication_throttle_bytes_per_s=100_000_000)
+    assert placed(plan_repair((1, "/d1"), found, quick)) == {"t-0": (3, 2)}
+
+
+def led_by(*leaders, brokers):
+    """Partitions with replicas on brokers 1, 2 and 3, each written at 20 MB/s; /d1 of broker 1 is lost."""
+    orders = [(leader, 5 - leader, 1) for leader in leaders]
+    parts = [offline(1), *healthy(2, 3, *brokers), topic("t", *orders)]
+    parts += [replica(n, "/d1", "t", part, MIB) for part in range(len(orders)) for n in (1, 2, 3)]
+    growth = [written(leader, "/d1", "t", part, 2e7) for part, leader in enumerate(leaders)]
+    return facts(*parts, growth={key: rate for one in growth for key, rate in one.items()})
+
+
+def test_copies_share_the_limit_of_the_broker_that_receives_them():
+    assert why(plan_repair((1, "/d1"), led_by(2, 3, 2, brokers=[4]), policy())) == {"t-2": "slower_than_writes"}
+    assert why(plan_repair((1, "/d1"), led_by(2, 3, 2, brokers=[4, 5]), policy())) == {}
+
+
+def test_copies_share_the_limit_of_the_broker_that_sends_them():
+    found = led_by(2, 2, 2, brokers=[4, 5])
+    assert why(plan_repair((1, "/d1"), found, policy())) == {"t-2": "slower_than_writes"}
+    gone = replace(found, brokers=found.brokers | {1: broker(1, BrokerStatus.OFFLINE)})
+    assert why(plan_repair((1, "/d1"), gone, policy())) == {}, "off a broker that is away only arrivals are limited"
 
 
 def test_copies_that_run_already_count():

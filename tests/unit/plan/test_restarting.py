@@ -10,7 +10,8 @@ from logdirwatch.plan.leaving import leaving
 from logdirwatch.plan.lost import lost_partitions
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.restarting import restart_partitions
-from tests.unit.plan.builders import MIB, NOW_MS, alert, directory, facts, offline, policy, replica, topic
+from logdirwatch.plan.settings import ToolSettings
+from tests.unit.plan.builders import MIB, NOW_MS, alert, broker, directory, facts, offline, policy, replica, topic
 from tests.unit.plan.failures import holds, kinds, of_kind, veto_names
 
 FULL = [
@@ -142,6 +143,24 @@ class TestReplacing:
         moving = replica(1, "/d2", "t", 0, 30 * MIB, is_future=True)
         action = of_kind(recommended(*TWO_DISKS, moving), ActionKind.REPLACE_DISK)
         assert action.expected["unfinished_copies"] == ["t-0"]
+
+    @pytest.mark.parametrize(
+        ("configs", "is_told"),
+        [
+            ({"process.roles": "broker,controller", "controller.quorum.voters": ""}, True),
+            ({"process.roles": "broker,controller", "controller.quorum.voters": None}, True),
+            ({"process.roles": "broker,controller", "controller.quorum.voters": "1@a:1"}, False),
+            ({"process.roles": "broker", "controller.quorum.voters": ""}, False),
+            ({}, False),
+        ],
+    )
+    def test_a_controller_without_static_voters_is_told_that_it_brings_none_along(self, configs, is_told):
+        """Kafka 4.3.1 ``StorageTool`` refuses to format it otherwise."""
+        parts = [broker(1, **configs), *TWO_DISKS]
+        for tools in (None, ToolSettings(server_config="/etc/k.properties")):
+            found = recommend(alert(), facts(*parts), policy(tools=tools), NOW_MS)
+            (told,) = [c for c in of_kind(found, ActionKind.REPLACE_DISK).commands if " format " in c]
+            assert ("format --ignore-formatted --no-initial-controllers --cluster-id" in told) == is_told
 
 
 class TestLeavingLogDirs:

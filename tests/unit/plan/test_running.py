@@ -1,5 +1,7 @@
 """Reassignments that somebody began: which can no longer end, and how they are taken back."""
 
+from dataclasses import replace
+
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, Rule
@@ -73,6 +75,21 @@ class TestCancel:
         action = of_kind(self.actions(*LOST, other), ActionKind.CANCEL_MOVES)
         assert "--preserve-throttles" in action.commands[1]
 
+    def test_of_a_broker_that_is_gone_the_limits_of_the_others_go_by_themselves(self):
+        """Kafka's tool would take away the gone broker's too, and fail after the cancelling (KAFKA-13392)."""
+        limits = {"leader.replication.throttled.rate": "5", "follower.replication.throttled.rate": "5"}
+        listed = replace(MOVE, configs=MOVE.configs | {"leader.replication.throttled.replicas": "0:1,0:2"})
+        gone = [broker(3, BrokerStatus.OFFLINE, **limits), broker(1, **limits), *FOUR, listed]
+        action = of_kind(self.of_gone(*gone), ActionKind.CANCEL_MOVES)
+        _write, cancel, *clears = action.commands
+        assert "--preserve-throttles" in cancel
+        assert [clear.split("--entity-name=")[1] for clear in clears] == [
+            "1 --delete-config follower.replication.throttled.rate,leader.replication.throttled.rate",
+            "t --delete-config leader.replication.throttled.replicas",
+        ]
+        other = moving(topic("u", (4, 1, 2), isr={0: (1, 2)}), adding=(4,), removing=(1,))
+        assert len(of_kind(self.of_gone(*gone, other), ActionKind.CANCEL_MOVES).commands) == 2, "it needs them"
+
     def test_it_is_predicted_who_leads_then(self):
         action = of_kind(self.actions(*LOST), ActionKind.CANCEL_MOVES)
         (example,) = action.expected["leadership"]["examples"]
@@ -85,10 +102,12 @@ class TestCancel:
         assert progress(action, facts(*FOUR, topic("t", (1, 2)))).is_done
         assert not progress(action, facts(*FOUR, topic("t", (3, 2)))).is_done
 
-    def test_of_a_broker_that_is_gone_too(self):
+    def of_gone(self, *parts):
         gone = alert(Rule.BROKER_OFFLINE, number=3, log_dir=None, to="offline", cause=None)
-        found = recommend(gone, facts(broker(3, BrokerStatus.OFFLINE), *FOUR, MOVE), policy(), NOW_MS)
-        assert "cancel_moves" in kinds(found)
+        return recommend(gone, facts(*parts), policy(), NOW_MS)
+
+    def test_of_a_broker_that_is_gone_too(self):
+        assert "cancel_moves" in kinds(self.of_gone(broker(3, BrokerStatus.OFFLINE), *FOUR, MOVE))
 
 
 class TestStalled:

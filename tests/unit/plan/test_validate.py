@@ -109,6 +109,14 @@ def test_inside_moves_add_up_as_well():
     assert names(first, second, extra=extra) == ["destination_would_overflow"]
 
 
+def test_what_a_destination_grows_during_the_copy_needs_room_too():
+    growing = directory(3, "/d1", 500 * MIB, growth_bytes_per_s=3.0 * MIB)
+    assert names(GOOD, extra=[growing], replication_throttle_bytes_per_s=MIB) == ["destination_would_overflow"]
+    assert names(GOOD, extra=[growing]) == []
+    quick = {"replication_throttle_bytes_per_s": MIB, "network_bandwidth_bytes_per_s": 100 * MIB}
+    assert names(GOOD, extra=[growing], **quick) == [], "the plan may have been made with more than the usual rate"
+
+
 def test_what_is_there_already_needs_no_room():
     here = Assignment("t", 0, (1, 2), ("/d1", "any"))
     assert names(here, destination_max_ratio=0.5) == []

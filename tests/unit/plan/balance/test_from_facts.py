@@ -178,7 +178,10 @@ def test_the_volume_that_is_emptied_takes_nothing():
         ([directory(1, "/d1", 600, status=LogDirStatus.OFFLINE), *ONE_BROKER[1:]], "/d1 of broker 1 is offline"),
         ([*ONE_BROKER, directory(1, "/d3", 5, status=LogDirStatus.UNKNOWN)], "/d3 on broker 1 is not known"),
         ([*ONE_BROKER, broker(1, BrokerStatus.UNKNOWN)], "broker 1 is unknown"),
-        ([directory(1, "/d1", 600, growth_bytes_per_s=6e7), *ONE_BROKER[1:]], "below the growth of the directory"),
+        (
+            [directory(1, "/d1", 600, growth_bytes_per_s=6e7), *ONE_BROKER[1:]],
+            "below what is written to what it copies",
+        ),
         ([*ONE_BROKER, replica(1, "/d2", "t", 0, 5, is_future=True)], "t-0 is being moved between directories"),
         (
             [*ONE_BROKER, replica(1, "/d1", "gone", 7, 5)],

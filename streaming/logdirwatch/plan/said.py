@@ -1,0 +1,73 @@
+"""What people said to the actions of the alert that is planned for, and what follows from it for what is planned now.
+
+A rejected action is not planned again while its alert is no louder, so something else must be. Of a move and a cut of
+one topic only one may be under way: retention of what moves stands still.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from logdirwatch.model.records import ActionRecord
+from logdirwatch.model.vocabulary import TAKEN_UP, ActionKind, ActionStatus, Severity
+from logdirwatch.plan.draft import Draft, Veto
+
+MOVES = frozenset({ActionKind.MOVE_LOG_DIR, ActionKind.REASSIGN})
+
+
+@dataclass(frozen=True)
+class Said:
+    """The actions that were rejected, by kind and target, and the topics of those that were taken up."""
+
+    rejected: tuple[tuple[ActionKind, Mapping[str, Any]], ...] = ()
+    cutting: frozenset[str] = frozenset()
+    moving: frozenset[str] = frozenset()
+
+    def is_rejected(self, kind: ActionKind, target: Mapping[str, Any]) -> bool:
+        """Whether an action was rejected."""
+        return (kind, dict(target)) in self.rejected
+
+
+def said_to(actions: Iterable[ActionRecord], severity: Severity) -> Said:
+    """Return what was said to an alert's actions; of a move and a cut of one topic the first taken up stands."""
+    known = list(actions)
+    cutting: set[str] = set()
+    moving: set[str] = set()
+    for action in sorted((action for action in known if action.status in TAKEN_UP), key=_taken_up):
+        if action.kind is ActionKind.LOWER_RETENTION:
+            cutting |= {str(action.target["topic"])} - moving
+        elif cutting.isdisjoint(topics := moved_topics(action)):
+            moving |= topics
+    rejected = tuple((action.kind, action.target) for action in known if is_rejected(action, severity))
+    return Said(rejected, frozenset(cutting), frozenset(moving))
+
+
+def is_rejected(action: ActionRecord, severity: Severity) -> bool:
+    """Tell whether a person rejected an action and the severity did not rise since."""
+    return action.status is ActionStatus.REJECTED and severity.rank <= Severity(action.alert["severity"]).rank
+
+
+def moved_topics(action: ActionRecord) -> set[str]:
+    """Return the topics whose replicas an action moves."""
+    if action.kind not in MOVES or action.reassignment is None:
+        return set()
+    return {str(entry["topic"]) for entry in action.reassignment["partitions"]}
+
+
+def heeded(drafts: Iterable[Draft], said: Said) -> list[Draft]:
+    """Return drafts without those that were rejected, and with a veto for a cut of what is moved."""
+    wanted = [draft for draft in drafts if not said.is_rejected(draft.kind, draft.target)]
+    return [replace(draft, vetoes=tuple(dict.fromkeys([*draft.vetoes, *_against(draft, said)]))) for draft in wanted]
+
+
+def _against(draft: Draft, said: Said) -> list[Veto]:
+    topic = draft.target.get("topic")
+    if draft.kind is not ActionKind.LOWER_RETENTION or topic not in said.moving:
+        return []
+    return [Veto("move_waits", f"a move of {topic} was taken up: retention of what moves stands still")]
+
+
+def _taken_up(action: ActionRecord) -> tuple[bool, int, str]:
+    """Sort what runs first, then what somebody accepted first."""
+    at_ms = action.at_ms if action.decision is None else action.decision["at_ms"]
+    return action.status is not ActionStatus.RUNNING, at_ms, action.action_id
