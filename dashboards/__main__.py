@@ -17,7 +17,7 @@ FOLDER = Path(__file__).parent
 
 
 def limits(settings: Settings) -> Limits:
-    """Return where colours change, by a configuration."""
+    """Return the numbers of a configuration that dashboards need."""
     thresholds, patience = settings.detect.thresholds, Patience.of(settings)
     return Limits(
         thresholds.filling_ratio,
@@ -27,6 +27,7 @@ def limits(settings: Settings) -> Limits:
         thresholds.critical_within_ms,
         patience.state_ms,
         patience.inventory_ms,
+        settings.decisions.longest_ms,
     )
 
 

@@ -139,7 +139,7 @@ BOARDS = (
                 "Partitions at risk",
                 "partitions_list",
                 height=14,
-                empty="None in the newest listing; its age stands above.",
+                empty="None is known; the counts and the age of the newest listing stand above.",
             ),
             Panel(
                 Kind.LISTING,

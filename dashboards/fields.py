@@ -59,7 +59,7 @@ Steps = tuple[tuple[float | None, str], ...]
 
 @dataclass(frozen=True)
 class Limits:
-    """Where numbers change their colour; from the configuration."""
+    """Numbers of the configuration: where colours change, and what queries name."""
 
     filling_ratio: float
     critical_ratio: float
@@ -68,11 +68,12 @@ class Limits:
     critical_within_ms: int
     state_patience_ms: int
     inventory_patience_ms: int
+    longest_said_ms: int
 
     @property
     def numbers(self) -> dict[str, float]:
         """What queries name."""
-        names = ("critical_ratio", "state_patience_ms", "inventory_patience_ms")
+        names = ("critical_ratio", "state_patience_ms", "inventory_patience_ms", "longest_said_ms")
         return {name: getattr(self, name) for name in names}
 
     def steps(self, colouring: str) -> Steps:

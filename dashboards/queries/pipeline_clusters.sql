@@ -1,4 +1,4 @@
--- How old each cluster's newest state and inventory are in the tables.
+-- How old each cluster's newest state and inventory are in the tables; of directories that are gone nothing counts.
 SELECT
   k.cluster,
   :now_ms - k.at_ms AS state_age_ms,
@@ -8,9 +8,10 @@ SELECT
 FROM known AS k
 LEFT JOIN scans AS s ON s.cluster = k.cluster
 LEFT JOIN (
-  SELECT cluster, MIN(inventory_at_ms) AS inventory_at_ms
-  FROM log_dir_inventory
-  WHERE NOT broker IS NULL AND scoped(cluster)
-  GROUP BY cluster
+  SELECT i.cluster, MIN(i.inventory_at_ms) AS inventory_at_ms
+  FROM log_dir_inventory AS i
+  INNER JOIN log_dir_state AS l ON l.cluster = i.cluster AND l.broker = i.broker AND l.log_dir = i.log_dir
+  WHERE scoped(i.cluster)
+  GROUP BY i.cluster
 ) AS d ON d.cluster = k.cluster
 ORDER BY 2 DESC, 1

@@ -7,6 +7,9 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
+import msgspec
+
+from logdirwatch.detect.observations import effective_ms
 from logdirwatch.model.records import AlertPattern, AlertRecord, DecisionRecord
 from logdirwatch.model.vocabulary import AlertStatus, Decision, Severity
 
@@ -22,7 +25,10 @@ class Standing(NamedTuple):
 
 
 class Said:
-    """The newest decision of every kind about every alert; ``longest_ms`` bounds what names no end, or a later one."""
+    """The newest decision of every kind about every alert, each with the end that it really has.
+
+    ``longest_ms`` bounds what names no end, or a later one.
+    """
 
     def __init__(self, records: Iterable[DecisionRecord], longest_ms: int) -> None:
         self._longest_ms = longest_ms
@@ -31,8 +37,9 @@ class Said:
             known = newest.get((record.decision, record.id))
             if known is None or record.at_ms > known.at_ms:
                 newest[record.decision, record.id] = record
-        self._of_alert = {key: record for key, record in newest.items() if record.matching is None}
-        self._patterns = [record for record in newest.values() if record.matching is not None]
+        bounded = {key: msgspec.structs.replace(r, until_ms=ends_ms(r, longest_ms)) for key, r in newest.items()}
+        self._of_alert = {key: record for key, record in bounded.items() if record.matching is None}
+        self._patterns = [record for record in bounded.values() if record.matching is not None]
 
     def standing(self, alert: AlertRecord, severities: Severities, at_ms: int) -> Standing:
         """Tell whether an alert is acknowledged and whether it is silenced at ``at_ms``; neither once it is over.
@@ -48,16 +55,15 @@ class Said:
         lasting = [record for record in silences if self._holds(record, alert, severities, at_ms)]
         return Standing(
             acknowledged if acknowledged and self._holds(acknowledged, alert, severities, at_ms) else None,
-            max(lasting, key=self.ends_ms, default=None),
+            max(lasting, key=self._ends_ms, default=None),
         )
 
     def patterns(self, at_ms: int) -> list[DecisionRecord]:
         """Return the silences by pattern that run at ``at_ms``, the one that ends first before the others."""
         running = [record for record in self._patterns if holds(record, self._longest_ms, at_ms)]
-        return sorted(running, key=lambda record: (self.ends_ms(record), record.id))
+        return sorted(running, key=lambda record: (self._ends_ms(record), record.id))
 
-    def ends_ms(self, record: DecisionRecord) -> int:
-        """Return when a decision ends."""
+    def _ends_ms(self, record: DecisionRecord) -> int:
         return ends_ms(record, self._longest_ms)
 
     def _matching(self, alert: AlertRecord) -> list[DecisionRecord]:
@@ -87,6 +93,20 @@ def matches(pattern: AlertPattern, alert: AlertRecord) -> bool:
             (pattern.broker, alert.broker),
         )
     )
+
+
+def dated(record: DecisionRecord, kafka_timestamp_ms: int, skew_ms: int) -> DecisionRecord:
+    """Return a decision as of when Kafka got it where its own clock was too far ahead to be believed.
+
+    It lasts as long as before. Where Kafka has no time (-1) it stays as it is.
+    """
+    if kafka_timestamp_ms < 0:
+        return record
+    at_ms, is_ahead = effective_ms(record.at_ms, kafka_timestamp_ms, skew_ms)
+    if not is_ahead:
+        return record
+    until_ms = None if record.until_ms is None else record.until_ms - record.at_ms + at_ms
+    return msgspec.structs.replace(record, at_ms=at_ms, until_ms=until_ms)
 
 
 def ends_ms(record: DecisionRecord, longest_ms: int) -> int:

@@ -8,9 +8,22 @@ from hypothesis import strategies as st
 
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.model import topics
-from logdirwatch.parse.records import Accepted, parse
 from logdirwatch.settings import Settings
-from tests.spark.lake import T0, action, alert, decision, event, metrics, replicas, scan_end, state, topic
+from logdirwatch.store.intake import Position, thin_rows
+from tests.spark.lake import (
+    BELIEVED,
+    KAFKA_MS,
+    T0,
+    action,
+    alert,
+    decision,
+    event,
+    metrics,
+    replicas,
+    scan_end,
+    state,
+    topic,
+)
 from tests.spark.test_detect import Feed
 from tests.spark.test_detect import metrics as polled
 from tests.support import bad
@@ -103,7 +116,8 @@ def of_topics(*names):
 
 
 def refused(records):
-    return sum(not isinstance(parse(name, None, value, T0, "home"), Accepted) for name, _, value in records)
+    positions = (Position(name, 0, 0, KAFKA_MS, None, value) for name, _, value in records)
+    return sum(thin.kind == "rejected" for position in positions for thin in thin_rows(position, BELIEVED))
 
 
 @pytest.mark.parametrize("run", ["store", "scan"])

@@ -8,7 +8,7 @@ import pytest
 
 from logdirwatch.jobs import fast_lane
 from logdirwatch.model.identity import Origin, alert_id
-from logdirwatch.model.records import AlertRecord
+from logdirwatch.model.records import AlertRecord, EventRecord
 from logdirwatch.parse.records import Accepted, parse
 from logdirwatch.settings import Settings
 from tests.support import hostile
@@ -33,11 +33,14 @@ SURE = [
     json.dumps(event(cluster=None, log_dir=None, timestamp_ms=None)).encode(),
     json.dumps(event(unknown={"nested": [1, {"deep": None}]})).encode(),
     json.dumps(event(broker=2**31 - 1)).encode(),
+    json.dumps(event(topic="t", partition=2**31 - 1)).encode(),
+    json.dumps(event(topic=None, partition=None)).encode(),
     *(json.dumps(event(cluster=text, log_dir=text)).encode() for text in HOSTILE),
     *(json.dumps(event(cluster=text, log_dir=text), ensure_ascii=False).encode() for text in HOSTILE),
 ]
 
 UNSURE = [
+    *(json.dumps(event(**{name: {}})).encode() for name in EventRecord.__struct_fields__),
     b"",
     b"garbage",
     b"null",
@@ -69,6 +72,11 @@ UNSURE = [
     b'{"version":1,"broker":2,"event":1,"cluster":""}',
     b'{"version":1,"broker":2,"event":1,"log_dir":""}',
     b'{"version":1,"broker":2,"event":1,"log_dir":["/d"]}',
+    b'{"version":1,"broker":2,"event":1,"topic":7}',
+    b'{"version":1,"broker":2,"event":1,"topic":""}',
+    b'{"version":1,"broker":2,"event":1,"partition":"x"}',
+    b'{"version":1,"broker":2,"event":1,"partition":-1}',
+    b'{"version":1,"broker":2,"event":1,"partition":2147483648}',
     b'{"version":1,"broker":2,"event":1,"timestamp_ms":"5"}',
     b'{"version":1,"broker":2,"event":1,"timestamp_ms":-5}',
     b'{"version":1,"broker":2,"event":1,"timestamp_ms":1e300}',

@@ -6,6 +6,7 @@ import msgspec
 
 from logdirwatch.model import topics
 from logdirwatch.model.records import PartitionHealth
+from logdirwatch.report.stored import observations
 from tests.spark.lake import (
     GIB,
     KAFKA_MS,
@@ -98,6 +99,17 @@ def test_an_event_never_meets_the_sample_of_the_same_moment(lake):
     rows = lake.rows("log_dir_samples", *key)
     assert len(rows) == len(set(rows)) == 5
     assert ("prod", 7, "/d1", "c1/LogDirFailure", T0) in rows
+
+
+def test_every_partition_that_failed_in_one_millisecond_is_kept(lake):
+    failed = [event(event="PartitionFailed", topic=name, partition=number) for name in "tu" for number in range(2)]
+    lake.store(*failed)
+    columns = ("collector", "topic", "partition")
+    assert lake.rows("log_dir_samples", *columns) == [
+        (f"c1/PartitionFailed/{name}-{number}", name, number) for name in "tu" for number in range(2)
+    ]
+    stored = sorted(lake.rows("log_dir_samples"), key=lambda row: row["source_offset"])
+    assert [observed.record for observed in observations(stored)] == failed
 
 
 def test_a_bare_event_is_kept_with_cluster_and_time_filled_in(lake):

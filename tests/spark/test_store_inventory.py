@@ -334,3 +334,10 @@ def test_a_broker_taken_out_is_forgotten_in_the_inventory(lake):
     lake.scan(*BROKERS, *whole_scan())
     lake.scan((topics.STATE, "prod/7", None))
     assert {row[0] for row in lake.rows("log_dir_inventory", "broker")} == {None, 8}
+
+
+def test_a_directory_that_its_broker_has_no_more_is_forgotten_in_the_inventory(lake):
+    lake.scan(*BROKERS, *whole_scan())
+    lake.scan(state(7, 2, log_dirs={"/d1": "offline"}, status="degraded"), state(8, 2, status="unknown", log_dirs={}))
+    known = [(None, None), (7, "/d1"), (8, "/d1"), (8, "/d2")]
+    assert set(lake.rows("log_dir_inventory", "broker", "log_dir")) == set(known)

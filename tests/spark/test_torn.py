@@ -1,16 +1,19 @@
-"""A query whose checkpoint lost half of its newest file goes on, and its batch is done anew."""
+"""A query whose checkpoint lost half of a file goes on, and its last batch is done anew."""
 
 from itertools import chain
 
 import pytest
 
-from logdirwatch.jobs import torn
+from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.jobs import moved, torn
 from logdirwatch.jobs.session import checkpoint, start_query
 from logdirwatch.jobs.start_state import has_checkpoint
 from logdirwatch.settings import CheckpointSettings, Settings
+from tests.spark.test_detect import T0, Feed, metrics
 from tests.support import checkpoints
 
 NAME = "counting"
+NOW_MS = 1_700_000_000_000
 
 
 class Counting:
@@ -26,7 +29,7 @@ class Counting:
 
     def run(self):
         """Take all there is, and stop."""
-        torn.take_back(self.spark, checkpoint(self.settings, NAME))
+        torn.take_back(self.spark, checkpoint(self.settings, NAME), NOW_MS)
         records = self.spark.readStream.schema("id long").parquet(str(self.folder / "in"))
         writer = records.writeStream.foreachBatch(self._keep)
         query = start_query(writer, self.settings, NAME, lambda writer: writer.trigger(availableNow=True))
@@ -69,7 +72,7 @@ def test_a_first_batch_that_is_torn_is_no_checkpoint(spark, tmp_path):
     checkpoints.newest(folder / "commits").unlink()
     checkpoints.cut(checkpoints.newest(folder / "offsets"))
     assert has_checkpoint(spark, counting.settings, NAME)
-    torn.take_back(spark, checkpoint(counting.settings, NAME))
+    torn.take_back(spark, checkpoint(counting.settings, NAME), NOW_MS)
     assert not has_checkpoint(spark, counting.settings, NAME)
 
 
@@ -78,6 +81,41 @@ def test_a_sound_checkpoint_stays_as_it_is(spark, counting):
         return {file: file.read_bytes() for file in counting.folder.rglob("checkpoints/**/*") if file.is_file()}
 
     before = files()
-    torn.take_back(spark, checkpoint(counting.settings, NAME))
-    torn.take_back(spark, checkpoint(counting.settings, "never started"))
+    torn.take_back(spark, checkpoint(counting.settings, NAME), NOW_MS)
+    torn.take_back(spark, checkpoint(counting.settings, "never started"), NOW_MS)
     assert files() == before
+
+
+def test_a_query_goes_on_from_its_state_when_the_newest_note_of_it_is_torn(spark, tmp_path):
+    settings = Settings(detect=DetectSettings(silence_min_ms=3_600_000, state_refresh_ms=0))
+    feed = Feed(spark, tmp_path, settings).start()
+    folder = tmp_path / "checkpoint"
+    notes = folder / "state/0/_metadata/v2"
+    try:
+        feed.send(metrics(T0), metrics(T0 + 5_000, error_code=56))
+        opened = feed.wait_for("logdir.alerts", lambda r: r.status == "firing", "the alert before")
+        feed.stop()
+        feed.send(metrics(T0 + 10_000, error_code=56))
+        feed.start()
+        feed.wait_for("logdir.state", lambda r: r.at_ms == T0 + 10_000, "a second run")
+        feed.stop()
+        checkpoints.cut(checkpoints.newest(notes))
+        torn.take_back(spark, str(folder), NOW_MS)
+        moved.follow(spark, str(folder))
+        assert [name.name for name in notes.glob("[0-9]*")] == ["0"]
+        feed.send(metrics(T0 + 15_000))
+        feed.start()
+        closed = feed.wait_for("logdir.alerts", lambda r: r.status == "resolved", "the resolve after")
+        assert closed.alert_id == opened.alert_id
+    finally:
+        feed.stop()
+
+
+@pytest.mark.parametrize("text", ["", 'v2\n{"stateStore'])
+def test_a_checkpoint_with_no_other_note_of_its_state_is_set_aside(spark, tmp_path, text):
+    note = tmp_path / "checkpoint/state/0/_metadata/v2/0"
+    note.parent.mkdir(parents=True)
+    note.write_text(text)
+    torn.take_back(spark, str(tmp_path / "checkpoint"), NOW_MS)
+    assert [folder.name for folder in tmp_path.iterdir()] == [f"checkpoint.{NOW_MS}"]
+    moved.follow(spark, str(tmp_path / "checkpoint"))

@@ -72,7 +72,7 @@ def test_sound_tables_meet_every_expectation_which_is_kept_and_written_as_pages(
     assert {(row["cluster"], row["at_ms"], row["success"]) for row in kept} == {("*", NOW_MS, True)}
     assert len({row["run_id"] for row in kept}) == 1
     pages = "".join(path.read_text() for path in Path(tmp_path / "docs").rglob("*.html"))
-    assert "offline_log_dirs is what log_dir_state counts" in pages
+    assert "log_dir_count and offline_log_dirs are what log_dir_state counts" in pages
 
 
 COPY = "INSERT INTO {t} SELECT * FROM {t} LIMIT 1"
@@ -81,7 +81,8 @@ DAMAGE = {
         (COPY, "cluster, broker is there once"),
         ("UPDATE {t} SET status = 'fine'", "status is a word that is known"),
         ("UPDATE {t} SET cluster = NULL", "cluster is never null"),
-        ("UPDATE {t} SET offline_log_dirs = 0", "offline_log_dirs is what log_dir_state counts"),
+        ("UPDATE {t} SET offline_log_dirs = 0", "log_dir_count and offline_log_dirs are what log_dir_state counts"),
+        ("UPDATE {t} SET log_dir_count = 3", "log_dir_count and offline_log_dirs are what log_dir_state counts"),
         (f"UPDATE {{t}} SET at_ms = {NOW_MS - 2 * HOUR_MS}", "the newest row of every cluster is fresh"),
     ],
     "log_dir_state": [
@@ -161,6 +162,14 @@ def test_damage_is_found_by_the_expectation_that_it_concerns(sound, table):
         assert any(said.startswith(expectation) for said in wrong), f"{statement}: {wrong}"
         damage(sound, table, "RESTORE TABLE {t} TO VERSION AS OF " + str(sound.versions()[table] - 1))
     assert failed(checked(sound, table)) == {}
+
+
+@pytest.mark.parametrize("lost", ["broker = 7", "status = 'online'"])
+def test_rows_of_directories_that_are_lost_are_missed(sound, lost):
+    damage(sound, "log_dir_state", f"DELETE FROM {{t}} WHERE {lost}")
+    assert failed(checked(sound, "broker_state")) == {
+        "broker_state": ["log_dir_count and offline_log_dirs are what log_dir_state counts"]
+    }
 
 
 @pytest.mark.long

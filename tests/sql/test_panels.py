@@ -6,10 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from dashboards import sql
+from logdirwatch.decisions import Said
 from logdirwatch.detect.settings import Thresholds
 from logdirwatch.fleet.disks import disks
 from logdirwatch.fleet.intake import digest
 from logdirwatch.fleet.space import if_lost
+from logdirwatch.settings import DecisionSettings
 from tests.sql import world
 from tests.sql.grafana import asked, filled
 
@@ -23,6 +25,7 @@ CHOICES = {
     "a broker": {"cluster": "prod", "broker": "7", "log_dir": "*"},
     "a directory": {"cluster": "prod", "broker": "7", "log_dir": world.SPACED},
     "a hostile name": {"cluster": world.HOSTILE, "broker": "1", "log_dir": "/x"},
+    "topics without configurations": {"cluster": world.UNREAD, "broker": "1", "log_dir": "/u"},
     "nothing there": {"cluster": "nowhere'", "broker": "x", "log_dir": "\\"},
 }
 OF_EVERY_CHOICE = {"4 What logdirwatch says of itself"}
@@ -130,6 +133,42 @@ def test_of_a_cluster_that_nobody_sees_nothing_looks_good(panels):
     assert "unknown" in {row["severity"] for row in said(panels, "fleet-5_Open_alerts", "a hostile name")}
     (counts,) = said(panels, "partitions-2_Partitions", "a hostile name")
     assert set(counts.values()) == {None}
+
+
+def test_without_a_minimum_nobody_knows_which_partitions_are_under_it(panels):
+    (counts,) = said(panels, "partitions-2_Partitions", "topics without configurations")
+    assert counts == {"leaderless": 0, "under_min_isr": None, "sole_replica": 1, "at_min_isr": None}
+    (known,) = said(panels, "partitions-2_Partitions", "a broker")
+    assert (known["under_min_isr"], known["at_min_isr"]) == (3, 0)
+
+
+def test_an_alert_stands_where_its_newest_revision_says_that_it_is(panels):
+    listed = {choice: said(panels, "directory-5_Open_alerts", choice) for choice in ("a broker", "a directory")}
+    assert {choice: [row["summary"] for row in rows if row["alert_id"] == "a6"] for choice, rows in listed.items()} == {
+        "a broker": ["/d1 failed"],
+        "a directory": [],
+    }
+
+
+def test_who_takes_care_is_what_the_commands_would_say(panels):
+    listed = {row["alert_id"]: row["said"] for row in said(panels, "fleet-5_Open_alerts", "a broker")}
+    for name in world.SPOKEN_OF:
+        alert, severities, record = world.spoken_of(name)
+        standing = Said([record], DecisionSettings().longest_ms).standing(alert, severities, world.NOW_MS)
+        lasting = next((each for each in standing if each), None)
+        assert listed[name] == (lasting and f"{lasting.decision}d by {lasting.by}"), name
+
+
+def test_what_is_not_met_is_counted_in_the_newest_run_of_each_suite(panels):
+    for choice in ("everything", "a broker"):
+        (counted,) = said(panels, "pipeline-3_Data_quality", choice)
+        assert counted["not_met"] == len(said(panels, "pipeline-9_Data_quality:_what_was_not_met", choice)) > 0
+
+
+def test_the_listing_of_a_directory_that_is_gone_is_not_the_oldest(panels):
+    assert panels.engines.lake.rows("log_dir_inventory", log_dir="/gone")
+    (row,) = said(panels, "pipeline-5_Clusters", "a broker")
+    assert row["oldest_listing_age_ms"] == row["inventory_age_ms"]
 
 
 def test_the_heat_map_says_how_each_directory_is(panels):

@@ -5,7 +5,8 @@ import json
 import msgspec
 
 from logdirwatch.model import topics
-from logdirwatch.model.records import LogDirView, PartitionHealth
+from logdirwatch.model.records import DecisionRecord, LogDirView, PartitionHealth
+from logdirwatch.model.vocabulary import AlertStatus, Severity
 from tests.spark.lake import (
     GIB,
     T0,
@@ -28,6 +29,8 @@ FROM_MS = NOW_MS - 7 * DAY_MS
 OLD_MS = NOW_MS - 30 * DAY_MS
 HOSTILE = hostile.SQL
 SPACED = '/d 2/it\'s \\ "here"'
+UNREAD = "unread"
+"""A cluster whose topics are listed, and their configurations could not be read."""
 
 
 def fill(lake):
@@ -117,6 +120,7 @@ def states(step):
         cluster=HOSTILE,
         transitions=[transition(10 + step, cluster=HOSTILE, broker=1, log_dir="/x", at_ms=NOW_MS - DAY_MS + step)],
     )
+    yield believed(1, step, at_ms, [view("/u", "online", GIB // 10 + step)], cluster=UNREAD)
 
 
 def believed(broker, step, at_ms, log_dirs, **fields):
@@ -157,7 +161,49 @@ def said(step):
     if step:
         yield decision("a1", NOW_MS - 60_000, until_ms=NOW_MS + HOUR_MS, by="o'hara")
         yield alert("a5", opened_at_ms=NOW_MS, at_ms=NOW_MS, rule="broker_unknown", broker=9, log_dir=None)
+        yield from named_later()
+        yield from spoken()
     yield from proposals(step)
+
+
+def named_later():
+    """The fast lane's alert of a broker, and the directory that it is about, as ``detect`` tells it."""
+    opened = {"opened_at_ms": NOW_MS, "at_ms": NOW_MS}
+    yield alert("a6", 0, **opened, log_dir=None, summary="failed or full", lane="fast")
+    yield alert("a6", 1, **opened, log_dir="/d1", summary="/d1 failed")
+
+
+LONG_AGO = {"at_ms": NOW_MS - 8 * DAY_MS}
+SPOKEN_OF = {
+    "s1": (["warning"], {"severity": "warning", "revision": 1}),
+    "s2": (["warning", "page", "warning"], {"severity": "warning", "revision": 1}),
+    "s3": (["page", "warning"], {"severity": "warning", "revision": 2}),
+    "s4": (["warning", "critical"], {"severity": "warning"}),
+    "s5": (["warning", "critical"], {"severity": "critical", "revision": 1, "decision": "silence"}),
+    "s6": (["warning", "page"], {}),
+    "s7": (["warning"], LONG_AGO),
+    "s8": (["warning"], LONG_AGO | {"until_ms": NOW_MS + DAY_MS}),
+    "s9": (["warning"], {"until_ms": NOW_MS - 1}),
+}
+"""By alert: the severities of its revisions, and what somebody said of it."""
+
+
+def spoken():
+    """Alerts by cluster of which somebody said something, and what was said."""
+    opened = {"opened_at_ms": NOW_MS - HOUR_MS, "at_ms": NOW_MS - HOUR_MS}
+    for name, (severities, fields) in SPOKEN_OF.items():
+        for revision, severity in enumerate(severities, start=1):
+            yield alert(name, revision, **opened, severity=severity, broker=None, log_dir=None)
+        yield decision(name, **{"at_ms": NOW_MS - 60_000} | fields)
+
+
+def spoken_of(name):
+    """Return an alert, the severities that it spoke with, and the decision about it, as ``decisions`` takes them."""
+    severities, fields = SPOKEN_OF[name]
+    latest = alert(name, len(severities), status=AlertStatus.FIRING, severity=Severity(severities[-1]))
+    said_of_it = decision(name, **{"at_ms": NOW_MS - 60_000} | fields)[2]
+    record = msgspec.json.decode(said_of_it, type=DecisionRecord)
+    return latest, [(n, Severity(each)) for n, each in enumerate(severities, start=1)], record
 
 
 def proposals(step):
@@ -185,7 +231,7 @@ def proposals(step):
 
 
 def inventory(step):
-    """Placements and topics, as two scans saw them; the hostile cluster was never scanned."""
+    """Placements and topics, as two scans saw them, and a directory that is gone; the hostile one was never scanned."""
     scan = (NOW_MS - T0) // 60_000 - 3 + step
     yield replicas("a-0", "a-1", "__consumer_offsets-0", broker=7, log_dir="/d1", scan=scan, size=10 + step)
     yield replicas("b-0", broker=7, log_dir=SPACED, scan=scan, size=99 - step)
@@ -195,6 +241,11 @@ def inventory(step):
     yield topic("b", [7, 8], scan=scan, isr=([7, 8], [8])[step], configs=configs)
     yield topic("__consumer_offsets", [7], scan=scan, is_internal=True, configs={"min.insync.replicas": "1"})
     yield scan_end(3, scan=scan)
+    yield topic("u", [1, 2], scan=scan, isr=[1, 2][: 2 - step], configs={}, cluster=UNREAD)
+    yield msgspec.structs.replace(scan_end(1, scan=scan), cluster=UNREAD)
+    if not step:
+        # Its broker does not answer: the marker stays, whatever is known of the directory.
+        yield replicas(broker=9, log_dir="/gone", scan=scan - 60)
 
 
 QUALITY = ("run_id", "suite", "expectation", "cluster", "at_ms", "success", "observed", "unexpected", "error")
@@ -217,6 +268,9 @@ def add_quality(lake, step):
         (f"r{step}", "alerts", "known rules", "prod", NOW_MS - HOUR_MS + step, True, "{}", 0, None),
         (f"h{step}", "samples", "sizes", HOSTILE, NOW_MS - HOUR_MS + step, False, "{}", step, "boom"),
     ]
+    if not step:
+        # The later run looks at one table only: this one stays the newest of the other.
+        rows.append(("r0", "topics", "unique topics", "*", NOW_MS - HOUR_MS, True, "{}", 0, None))
     frame = lake.spark.createDataFrame(
         rows, ", ".join(f"{name} {kind}" for name, kind in zip(QUALITY, KINDS, strict=True))
     )

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logdirwatch.decisions import Said, Standing, ends_ms, maintenances, matches
+from logdirwatch.decisions import Said, Standing, dated, ends_ms, maintenances, matches
 from logdirwatch.model.records import AlertPattern, DecisionRecord
 from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule, Severity
 from tests.unit.report.builders import NOW_MS, alert
@@ -57,8 +57,29 @@ def test_it_holds_from_when_it_is_known_until_its_end(after_ms, holds):
 def test_one_without_an_end_ends_with_the_bound(for_ms):
     ack = decision(for_ms=for_ms)
     assert ends_ms(ack, WEEK_MS) == NOW_MS + WEEK_MS
-    assert standing(ack, at_ms=NOW_MS + WEEK_MS - 1).acknowledged == ack
+    assert standing(ack, at_ms=NOW_MS + WEEK_MS - 1).acknowledged == decision(for_ms=WEEK_MS)
     assert standing(ack, at_ms=NOW_MS + WEEK_MS).acknowledged is None
+
+
+@pytest.mark.parametrize("for_ms", [None, 2 * WEEK_MS])
+def test_what_holds_says_the_end_that_it_really_has(for_ms):
+    silence = decision("silence", "p", for_ms=for_ms, severity=None, matching=AlertPattern())
+    found = standing(decision(for_ms=for_ms), silence)
+    assert [record.until_ms for record in found] == [NOW_MS + WEEK_MS] * 2
+    assert [record.until_ms for record in Said([silence], WEEK_MS).patterns(NOW_MS)] == [NOW_MS + WEEK_MS]
+
+
+@pytest.mark.parametrize("ahead_ms", [30 * 24 * HOUR_MS, NOW_MS * 999])
+def test_a_clock_that_is_far_ahead_counts_for_nothing(ahead_ms):
+    """Also one that counts microseconds."""
+    for for_ms, end_ms in ((4 * HOUR_MS, NOW_MS + 4 * HOUR_MS), (0, NOW_MS), (None, None)):
+        found = dated(decision(at_ms=NOW_MS + ahead_ms, for_ms=for_ms), NOW_MS, 60_000)
+        assert (found.at_ms, found.until_ms) == (NOW_MS, end_ms)
+
+
+@pytest.mark.parametrize("kafka_timestamp_ms", [NOW_MS - 60_000, NOW_MS, NOW_MS + WEEK_MS, -1])
+def test_a_clock_that_is_behind_or_hardly_ahead_is_believed(kafka_timestamp_ms):
+    assert dated(decision(), kafka_timestamp_ms, 60_000) == decision()
 
 
 def test_the_newest_word_holds_in_whatever_order_they_come():

@@ -156,9 +156,9 @@ def count_a_record_twice(patch):
 def believe_late_records(patch):
     right = brokers.take_sample
 
-    def wrong(desk, sample):
+    def wrong(desk, sample, now_ms):
         desk.memory.collectors.clear()
-        right(desk, sample)
+        right(desk, sample, now_ms)
 
     patch.setattr(brokers, "take_sample", wrong)
 

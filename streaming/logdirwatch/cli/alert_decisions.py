@@ -108,7 +108,7 @@ def decisions(
 ) -> None:
     """Show what people said of alerts and still holds: acknowledgements and silences, those by a pattern too."""
     fold, at_ms = _alerts(ctx), now_ms()
-    handling = deciding.handling_of(ctx.obj, deciding.decided(telemetry(ctx.obj)), fold.severities)
+    handling = deciding.handling_of(ctx.obj, deciding.decided(ctx.obj), fold.severities)
     found = sayings(fold.records, handling, at_ms)
     if as_json:
         for record, _ in found:
@@ -170,7 +170,7 @@ def _say(
 
 def _times(ctx: typer.Context, decision: Decision, spoken_of: str, lasting: str) -> tuple[int, int]:
     lasting_ms = deciding.lasting_ms(lasting, ctx.obj.settings.decisions.longest_ms, SETTING)
-    at_ms = deciding.decided_at_ms(deciding.decided(telemetry(ctx.obj)), decision, spoken_of)
+    at_ms = deciding.decided_at_ms(deciding.decided(ctx.obj), decision, spoken_of)
     return at_ms, at_ms + lasting_ms
 
 
@@ -182,9 +182,8 @@ def _send(ctx: typer.Context, record: DecisionRecord, what: str) -> None:
 
 
 def _take_back(ctx: typer.Context, decision: Decision, identity: str, signed: Signed) -> None:
-    cluster, at_ms = telemetry(ctx.obj), now_ms()
-    longest_ms = ctx.obj.settings.decisions.longest_ms
-    known = (r for r in deciding.decided(cluster) if r.decision is decision and holds(r, longest_ms, at_ms))
+    at_ms, longest_ms = now_ms(), ctx.obj.settings.decisions.longest_ms
+    known = (r for r in deciding.decided(ctx.obj) if r.decision is decision and holds(r, longest_ms, at_ms))
     found = named(known, identity, lambda record: record.id)
     if not found:
         raise UserError(f"no {decision} of {identity!r} holds; those that do: logdirwatch alerts decisions")
@@ -192,7 +191,7 @@ def _take_back(ctx: typer.Context, decision: Decision, identity: str, signed: Si
         raise UserError(f"{len(found)} of them begin with {identity}; write more of the id", exit_code=2)
     ended_ms = deciding.decided_at_ms(found, decision, found[0].id)
     record = msgspec.structs.replace(found[0], **signed._asdict(), owner=None, at_ms=ended_ms, until_ms=ended_ms)
-    deciding.send(cluster, [record])
+    deciding.send(telemetry(ctx.obj), [record])
     typer.echo(printable(f"{decision} of {short_id(record.id)}: ended, by {record.by}: {record.reason}"))
 
 

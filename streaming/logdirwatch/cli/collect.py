@@ -123,7 +123,7 @@ def _collect_once(settings: Settings, clusters: dict[str, ClusterSettings]) -> N
     watched = _watches(settings, clusters, publisher)
     publisher.start()
     incomplete = asyncio.run(loop.run_once(watched))
-    left = publisher.stop(ONCE_DRAIN_S)
+    left = publisher.stop(ONCE_DRAIN_S) + publisher.dropped + publisher.refused
     for topic, count in sorted(publisher.sent.items()):
         typer.echo(f"{topic}: {count} records")
     if left:

@@ -15,7 +15,7 @@ from logdirwatch.model import topics
 from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.text import printable
 from logdirwatch.model.vocabulary import Decision
-from logdirwatch.report.folding import LatestAlerts, latest_decisions
+from logdirwatch.report.folding import LatestAlerts, LatestDecisions
 from logdirwatch.report.handling import Handling
 from logdirwatch.report.units import human_ms, written_ms
 from logdirwatch.settings import KafkaSettings
@@ -51,10 +51,10 @@ def lasting_ms(text: str, longest_ms: int, setting: str) -> int:
     return duration_ms
 
 
-def decided(cluster: KafkaSettings) -> list[DecisionRecord]:
+def decided(context: Context) -> list[DecisionRecord]:
     """Return the newest of every decision about everything."""
-    fold = latest_decisions()
-    read_into(fold, cluster, topics.DECISIONS)
+    fold = LatestDecisions(context.settings.detect.clock_skew_ms)
+    read_into(fold, telemetry(context), topics.DECISIONS)
     return fold.records
 
 
@@ -70,7 +70,7 @@ def handling(context: Context, fold: LatestAlerts) -> Handling | None:
     What is wrong must be shown all the same.
     """
     try:
-        return handling_of(context, decided(telemetry(context)), fold.severities)
+        return handling_of(context, decided(context), fold.severities)
     except UserError as error:
         typer.echo(f"logdirwatch: who acknowledged or silenced alerts is not known: {printable(str(error))}", err=True)
         return None

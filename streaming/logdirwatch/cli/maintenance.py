@@ -89,16 +89,15 @@ def list_planned(
 
 
 def _planned(ctx: typer.Context, cluster: str | None, *, everything: bool = False) -> list[Planned]:
-    known = deciding.decided(telemetry(ctx.obj))
+    known = deciding.decided(ctx.obj)
     handling = deciding.handling_of(ctx.obj, known, lambda _: ())
     return handling.planned(now_ms(), cluster, everything=everything)
 
 
 def _decide(ctx: typer.Context, cluster: str, brokers: list[int], signed: Signed, lasting_ms: int) -> None:
-    telemetry_cluster = telemetry(ctx.obj)
-    known = deciding.decided(telemetry_cluster)
+    known = deciding.decided(ctx.obj)
     records = [_record(known, cluster, broker, signed, lasting_ms) for broker in sorted(set(brokers))]
-    deciding.send(telemetry_cluster, records)
+    deciding.send(telemetry(ctx.obj), records)
     for record in records:
         what = f"until {utc(record.until_ms or record.at_ms)}" if lasting_ms else "ended"
         told = f"maintenance of broker {record.broker} of {cluster}: {what}, by {record.by}: {record.reason}"

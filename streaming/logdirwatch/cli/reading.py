@@ -63,4 +63,4 @@ def follow_into(fold: Latest[R], cluster: KafkaSettings, topic: str) -> Iterator
 
 
 def _messages(records: Iterable[ConsumerRecord]) -> Iterator[Message]:
-    return (Message(record.key, record.value) for record in records)
+    return (Message(record.key, record.value, record.timestamp) for record in records)

@@ -78,11 +78,11 @@ class Admin:
 
     async def all_topics(self, address: Address) -> tuple[answers.Topic, ...]:
         """Return every topic with leader, ISR, ELR and offline replicas, page by page (KIP-966)."""
-        return await self._topics(address, self._scan_timeout_ms)
+        return await self._topics(address, self._scan_timeout_ms, Lane.SCAN)
 
     async def live_topics(self, address: Address) -> tuple[answers.Topic, ...]:
         """Return the same as :meth:`all_topics`, or give up as early as a poll does: it is of no use when it is old."""
-        return await self._topics(address, self._timeout_ms)
+        return await self._topics(address, self._timeout_ms, Lane.LOOK)
 
     async def hidden_topics(self, address: Address, names: Sequence[str]) -> tuple[str, ...]:
         """Return those of some topics that the user may not see: a list leaves them out, by name Kafka says so."""
@@ -90,19 +90,21 @@ class Admin:
         request = DescribeTopicPartitionsRequest(topics=wanted, response_partition_limit=PAGE_PARTITIONS, cursor=None)
         return decode.hidden_topics(await self._wire.ask(address, request, self._scan_timeout_ms, Lane.SCAN))
 
-    async def _topics(self, address: Address, timeout_ms: int) -> tuple[answers.Topic, ...]:
-        pages = [await self._topic_page(address, None, timeout_ms)]
+    async def _topics(self, address: Address, timeout_ms: int, lane: Lane) -> tuple[answers.Topic, ...]:
+        pages = [await self._topic_page(address, None, timeout_ms, lane)]
         while pages[-1].cursor is not None:
-            pages.append(await self._topic_page(address, pages[-1].cursor, timeout_ms))
+            pages.append(await self._topic_page(address, pages[-1].cursor, timeout_ms, lane))
         return decode.merged(pages)
 
-    async def _topic_page(self, address: Address, cursor: tuple[str, int] | None, timeout_ms: int) -> answers.TopicPage:
+    async def _topic_page(
+        self, address: Address, cursor: tuple[str, int] | None, timeout_ms: int, lane: Lane
+    ) -> answers.TopicPage:
         request = DescribeTopicPartitionsRequest(
             topics=[],
             response_partition_limit=PAGE_PARTITIONS,
             cursor=cursor and DescribeTopicPartitionsRequest.Cursor(topic_name=cursor[0], partition_index=cursor[1]),
         )
-        return decode.topic_page(await self._wire.ask(address, request, timeout_ms, Lane.SCAN))
+        return decode.topic_page(await self._wire.ask(address, request, timeout_ms, lane))
 
     async def topic_configs(self, address: Address, topics: Sequence[str], keys: Sequence[str]) -> answers.Configs:
         """Return some of the effective configuration of topics, a hundred at a time.
@@ -164,12 +166,12 @@ class Admin:
     async def _quorum(self, address: Address) -> Any:
         partition = DescribeQuorumRequest.TopicData.PartitionData(partition_index=0)
         topic = DescribeQuorumRequest.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])
-        return await self._wire.ask(address, DescribeQuorumRequest(topics=[topic]), self._timeout_ms, Lane.SCAN)
+        return await self._wire.ask(address, DescribeQuorumRequest(topics=[topic]), self._timeout_ms, Lane.QUORUM)
 
     async def metadata_level(self, address: Address) -> int | None:
         """Return the finalized feature level of ``metadata.version`` (KIP-778), None when none is finalized."""
         request = ApiVersionsRequest(client_software_name="logdirwatch", client_software_version="1", min_version=3)
-        return decode.metadata_level(await self._wire.ask(address, request, self._timeout_ms, Lane.SCAN))
+        return decode.metadata_level(await self._wire.ask(address, request, self._timeout_ms, Lane.LOOK))
 
     def kafka_version(self, address: Address) -> str | None:
         """Return the release that a broker's API versions point to, None before it answered."""

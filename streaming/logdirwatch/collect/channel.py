@@ -11,6 +11,7 @@ from kafka.errors import (
     KafkaTimeoutError,
     MessageSizeTooLargeError,
     RecordListTooLargeError,
+    TopicAuthorizationFailedError,
 )
 
 from logdirwatch import kafka_clients
@@ -28,12 +29,17 @@ REFUSED = (MessageSizeTooLargeError, RecordListTooLargeError)
 
 @dataclass
 class Delivery:
-    """What became of one batch: ``failed`` may be sent again, ``refused`` never will be taken."""
+    """What became of one batch: ``failed`` may be sent again, ``refused`` never will be taken.
+
+    Nothing can be sent to topics that are ``shut``, and nothing at all when it is not ``connected``.
+    """
 
     delivered: list[Outgoing] = field(default_factory=list)
     failed: list[Outgoing] = field(default_factory=list)
     refused: list[Outgoing] = field(default_factory=list)
+    shut: set[str] = field(default_factory=set)
     error: str | None = None
+    connected: bool = True
 
 
 class Channel:
@@ -53,30 +59,33 @@ class Channel:
 
     def send(self, batch: Sequence[Outgoing]) -> Delivery:
         """Send ``batch`` and wait until every record of it is acknowledged or given up."""
-        attempts = self._start(batch)
-        deadline = time.monotonic() + DELIVERY_TIMEOUT_MS / 1000 + ANSWER_GRACE_S
         delivery = Delivery()
+        attempts = self._start(batch, delivery.shut)
+        deadline = time.monotonic() + DELIVERY_TIMEOUT_MS / 1000 + ANSWER_GRACE_S
         for record, attempt in attempts:
             error = attempt if isinstance(attempt, Exception) else _outcome(attempt, deadline)
             _note(delivery, record, error)
         return delivery
 
-    def _start(self, batch: Sequence[Outgoing]) -> list[tuple[Outgoing, Any]]:
-        """Hand the records to the producer; after one that it cannot place it is not made to wait for the others."""
+    def _start(self, batch: Sequence[Outgoing], shut: set[str]) -> list[tuple[Outgoing, Any]]:
+        """Hand the records to the producer; a topic that takes none is not waited for at each of its records."""
         attempts: list[tuple[Outgoing, Any]] = []
-        blocked: Exception | None = None
+        blocked: dict[str, Exception] = {}
         for record in batch:
-            attempt = blocked or self._handed_over(record)
+            attempt = blocked.get(record.topic) or self._handed_over(record)
             if isinstance(attempt, Exception) and not isinstance(attempt, REFUSED):
-                blocked = attempt
+                blocked[record.topic] = attempt
             attempts.append((record, attempt))
+        shut.update(blocked)
         return attempts
 
     def _handed_over(self, record: Outgoing) -> Any:
+        """Return what will tell the outcome, or the error that is one already."""
         try:
-            return self._producer.send(record.topic, key=record.key, value=record.value)
+            attempt = self._producer.send(record.topic, key=record.key, value=record.value)
         except (KafkaError, OSError) as error:
             return error
+        return attempt.exception if attempt.failed() else attempt
 
     def close(self) -> None:
         """Close the producer within a second, sent or not."""
@@ -98,6 +107,8 @@ def _note(delivery: Delivery, record: Outgoing, error: Exception | None) -> None
         delivery.refused.append(record)
     else:
         delivery.failed.append(record)
+        if isinstance(error, TopicAuthorizationFailedError):
+            delivery.shut.add(record.topic)
         delivery.error = delivery.error or _reason(record, error)
 
 

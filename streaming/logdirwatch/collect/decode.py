@@ -225,21 +225,32 @@ def offsets(response: Any) -> dict[tuple[str, int], int]:
 
 
 def quorum_leader(response: Any) -> int | None:
-    """Decode DescribeQuorum to the node id of the active controller; raises the response's own error."""
+    """Decode DescribeQuorum to the node id of the active controller; raises the error that it holds."""
+    partition = _metadata_partition(response)
+    return partition.leader_id if partition is not None and partition.leader_id >= 0 else None
+
+
+def _metadata_partition(response: Any) -> Any | None:
+    """Return what DescribeQuorum tells of the metadata log; raises the response's error or the partition's.
+
+    A controller that does not lead answers its error with the partition alone, and 0 as the leader (Kafka 4.3.1
+    ``KafkaRaftClient.handleDescribeQuorumRequest``).
+    """
     _raise_for(response)
-    leaders = [partition.leader_id for topic in response.topics for partition in topic.partitions]
-    return leaders[0] if leaders and leaders[0] >= 0 else None
+    partition = next((partition for topic in response.topics for partition in topic.partitions), None)
+    if partition is not None:
+        _raise_for(partition)
+    return partition
 
 
 def quorum(response: Any) -> Quorum:
-    """Decode DescribeQuorum v0 to v2; raises the response's own error.
+    """Decode DescribeQuorum v0 to v2; raises the error that it holds.
 
     A voter has caught up when it holds the high watermark, or did so shortly before the latest one (KIP-836): the
     metadata log gets a record every 500 ms, which nobody has at once. The leader itself is caught up as of its answer
     (Kafka 4.3.1 ``LeaderState.describeReplicaState``).
     """
-    _raise_for(response)
-    partition = next((partition for topic in response.topics for partition in topic.partitions), None)
+    partition = _metadata_partition(response)
     if partition is None:
         return Quorum(None, {})
     stamps = {voter.replica_id: voter.last_caught_up_timestamp for voter in partition.current_voters}

@@ -17,6 +17,7 @@ from logdirwatch.collect.loop import every
 from logdirwatch.collect.poll import Clock, Publish, event_outgoing, outgoing
 from logdirwatch.collect.prober import in_thread
 from logdirwatch.collect.records import Origin
+from logdirwatch.collect.rising_clock import RisingClock
 from logdirwatch.collect.tail_state import StateFile, TailState
 from logdirwatch.model import topics
 from logdirwatch.model.records import HostLogDir, HostRecord
@@ -57,6 +58,8 @@ class HostWatch:
         self._publish = publish
         self._is_delivered = is_delivered
         self._clock = clock
+        self._record_clock = RisingClock(clock)
+        self._event_clock = RisingClock(clock)
         self._kernel_errors: SimpleQueue[KernelError] = SimpleQueue()
         self._reads = 0
         self._is_event_out = False
@@ -82,7 +85,7 @@ class HostWatch:
         seen = await self._eyes.prober.round()
         log_dirs, errors = self._eyes.placed(seen, self._taken_errors())
         record = host_records.host_record(
-            self._origin, self._broker, socket.gethostname(), log_dirs, errors, self._clock()
+            self._origin, self._broker, socket.gethostname(), log_dirs, errors, self._record_clock()
         )
         self._publish(outgoing(topics.METRICS, [(f"{record.cluster}/{record.broker}", record)]))
         self._tell_unproven(log_dirs)
@@ -103,12 +106,11 @@ class HostWatch:
                 self._save()
 
     def _read_broker_log(self) -> None:
-        for finding in self._eyes.broker_log.findings() if self._eyes.broker_log is not None else ():
-            news = self._desk.news(finding, self._clock())
-            if news is not None:
-                self._is_event_out = True
-                event = host_records.event_record(self._origin, self._broker, news, self._clock())
-                self._publish([event_outgoing(event)])
+        findings = self._eyes.broker_log.findings() if self._eyes.broker_log is not None else ()
+        for news in self._desk.of_present_run(findings, self._clock()):
+            self._is_event_out = True
+            event = host_records.event_record(self._origin, self._broker, news, self._event_clock())
+            self._publish([event_outgoing(event)])
 
     def _save(self) -> None:
         if self._is_event_out and not self._is_delivered():

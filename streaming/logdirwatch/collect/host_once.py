@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from logdirwatch.collect import host_records
 from logdirwatch.collect.host_eyes import HostEyes
 from logdirwatch.collect.host_settings import HostSettings
-from logdirwatch.collect.log_findings import Finding, Started
+from logdirwatch.collect.log_findings import Finding
 from logdirwatch.collect.log_news import NewsDesk
 from logdirwatch.collect.log_sources import BrokerLog
 from logdirwatch.collect.logtail import LOOKS_BEFORE_TOLD
@@ -22,17 +22,10 @@ ONCE_PROBE_FILE = ".logdirwatch-probe-once"
 async def look_once(settings: HostSettings, eyes: HostEyes, at_ms: int) -> tuple[HostRecord, list[EventRecord]]:
     """Return what the directories look like, and what the log tells of the broker's present run."""
     origin = Origin(settings.cluster, settings.name, settings.interval_ms)
-    findings = list(_findings(eyes.broker_log)) if eyes.broker_log else []
+    news = NewsDesk().of_present_run(_findings(eyes.broker_log) if eyes.broker_log else (), at_ms)
     errors = list(eyes.kernel_log.errors()) if eyes.kernel_log else []
     log_dirs, unplaced = eyes.placed(await eyes.prober.round(), errors)
-    desk = NewsDesk()
-    events: list[EventRecord] = []
-    for finding in findings:
-        news = desk.news(finding, at_ms)
-        if isinstance(finding, Started):
-            events.clear()
-        elif news is not None:
-            events.append(host_records.event_record(origin, settings.broker, news, at_ms))
+    events = [host_records.event_record(origin, settings.broker, one, at_ms) for one in news]
     record = host_records.host_record(origin, settings.broker, socket.gethostname(), log_dirs, unplaced, at_ms)
     return record, events
 

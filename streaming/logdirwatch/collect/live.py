@@ -1,7 +1,7 @@
 """One look at a cluster as it is this moment: every question of the collector asked once, without a record written."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -21,6 +21,7 @@ class LiveCluster:
     """What the brokers of one cluster answered at ``at_ms``.
 
     ``unknown`` names what could not be asked, with the error; what it is about is None or missing here.
+    ``hidden_topics`` lie on the disks and the user may not see them.
     """
 
     at_ms: int
@@ -32,6 +33,7 @@ class LiveCluster:
     topic_configs: Configs
     reassignments: Mapping[tuple[str, int], Reassignment] | None
     quorum: Quorum | None
+    hidden_topics: tuple[str, ...] = ()
     unknown: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -49,7 +51,9 @@ async def look(admin: Admin, bootstrap: Sequence[Address], now_ms: Callable[[], 
     whom = (answering or list(bootstrap))[0]
     topics = await asked.of("topics", admin.all_topics(whom))
     alive = {number: address for number, address in addresses.items() if address in answering}
+    hidden: tuple[str, ...] = ()
     if topics is not None:
+        hidden = await asked.hidden_topics(whom, topics, answers.values())
         topics = await asked.of("consumer groups", with_unread(admin, topics, alive)) or topics
     moves = await asked.of("reassignments", admin.reassignments(whom))
     names = [topic.name for topic in topics or ()]
@@ -64,6 +68,7 @@ async def look(admin: Admin, bootstrap: Sequence[Address], now_ms: Callable[[], 
         topic_configs=topic_configs or Configs(),
         reassignments=moves,
         quorum=await asked.of("quorum", admin.quorum(whom)),
+        hidden_topics=hidden,
         unknown=asked.unknown,
     )
 
@@ -81,6 +86,16 @@ class _Asked:
         except ASK_ERRORS as error:
             self.unknown[what] = one_line(error)
             return None
+
+    async def hidden_topics(
+        self, address: Address, topics: Iterable[Topic], answers: Iterable[LogDirsAnswer]
+    ) -> tuple[str, ...]:
+        """Ask about the topics that lie on the disks and are not listed: hidden, or gone meanwhile."""
+        on_disk = {placed.topic for answer in answers for log_dir in answer.log_dirs for placed in log_dir.replicas}
+        unlisted = sorted(on_disk - {topic.name for topic in topics})
+        if not unlisted:
+            return ()
+        return await self.of("hidden topics", self._admin.hidden_topics(address, unlisted)) or ()
 
     async def configs_of(self, broker: int, address: Address) -> Mapping[str, str | None] | None:
         answer = await self.of(f"configs of broker {broker}", self._admin.broker_configs(address, broker, BROKER_KEYS))

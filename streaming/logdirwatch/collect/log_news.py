@@ -4,7 +4,7 @@ A directory that failed stays offline until the broker restarts, so a second lin
 first to tell the cause. A partition may be mended and fail again within one run: it is news again after a while.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from logdirwatch.collect.log_findings import DirFailed, Finding, MarkExplained, PartitionBad, Started
@@ -30,6 +30,17 @@ class NewsDesk:
     def told_dirs(self) -> dict[str, str]:
         """The directories that were told, with their causes; enough to go on after a restart of ours."""
         return dict(self._told_dirs)
+
+    def of_present_run(self, findings: Iterable[Finding], now_ms: int) -> list[News]:
+        """Return the news among ``findings``; a broker that starts makes history of what came before."""
+        told: list[News] = []
+        for finding in findings:
+            news = self.news(finding, now_ms)
+            if isinstance(finding, Started):
+                told.clear()
+            elif news is not None:
+                told.append(news)
+        return told
 
     def news(self, finding: Finding, now_ms: int) -> News | None:
         """Return what is to be told of ``finding``, None when it was told before or tells nothing."""

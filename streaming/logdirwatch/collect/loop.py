@@ -14,6 +14,7 @@ from logdirwatch.collect.admin import Admin
 from logdirwatch.collect.buffer import Outgoing
 from logdirwatch.collect.poll import Clock, ClusterPoller, Publish, event_outgoing, outgoing
 from logdirwatch.collect.prometheus import Exporters
+from logdirwatch.collect.rising_clock import RisingClock
 from logdirwatch.collect.scan import Scanner
 from logdirwatch.collect.settings import CollectSettings
 from logdirwatch.collect.wire import Wire, addresses
@@ -22,6 +23,9 @@ from logdirwatch.model import topics
 from logdirwatch.settings import ClusterSettings
 
 log = structlog.get_logger(__name__)
+
+# The second of a heartbeat is its revision on the alert topic.
+REVISION_MS = 1_000
 
 Round = Callable[[], Awaitable[object]]
 
@@ -55,7 +59,7 @@ class ClusterWatch:
         self._wire = Wire(kafka_clients.python_arguments(cluster))
         self._origin = records.Origin(name, collect.collector, collect.metrics_interval_ms)
         self._publish = publish
-        self._clock = clock
+        self._heartbeat_clock = RisingClock(clock, min(REVISION_MS, collect.heartbeat_interval_ms))
         self.poller = ClusterPoller(
             self._origin,
             addresses(cluster.bootstrap_servers),
@@ -82,11 +86,12 @@ class ClusterWatch:
         )
 
     async def once(self) -> bool:
-        """Do every round once, the polls last so that they carry the inventory; tell whether every broker answered."""
+        """Do every round once, the polls last so that they carry the inventory; tell whether all was answered."""
         await self.poller.refresh_brokers()
         is_complete, _ = await asyncio.gather(self._scanner.scan(), self._scrape())
         await self._scanner.look_at_partitions()
         await self.poller.poll()
+        is_complete = is_complete and not self._scanner.is_lacking
         return is_complete and not any(map(self.poller.is_silent, self.poller.brokers))
 
     def close(self) -> None:
@@ -102,7 +107,7 @@ class ClusterWatch:
         await self._exporters.scrape(self.poller.brokers.values())
 
     async def _heartbeat(self) -> None:
-        record = records.heartbeat_record(self._origin, self._clock(), self._settings.heartbeat_interval_ms)
+        record = records.heartbeat_record(self._origin, self._heartbeat_clock(), self._settings.heartbeat_interval_ms)
         self._publish(outgoing(topics.METRICS, [(f"{self.name}/heartbeat", record)]))
 
     async def _canary(self) -> None:

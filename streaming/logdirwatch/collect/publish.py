@@ -31,14 +31,20 @@ class Sender(Protocol):
 class Publisher:
     """One thread that sends what :meth:`put` took; ``connect`` opens a channel or raises.
 
-    While the telemetry cluster is away the last ``capacity`` records are kept, see :class:`~.buffer.Buffer`.
+    While the telemetry cluster is away the last ``capacity`` records are kept, see :class:`~.buffer.Buffer`. What it
+    alone does not take stands aside, and is tried again when there is nothing else to send.
     """
 
     def __init__(self, connect: Callable[[], Sender], capacity: int, backoff_max_ms: int) -> None:
         self.sent: Counter[str] = Counter()
+        self.refused = 0
         self._connect = connect
         self._buffer = Buffer(capacity)
         self._backoff = Backoff(backoff_max_ms)
+        self._aside = Backoff(backoff_max_ms)
+        self._retry_at = 0.0
+        self._is_retry = False
+        self._has_told_aside = False
         self._told_dropped = 0
         self._kept = 0
         self._channel: Sender | None = None
@@ -91,43 +97,80 @@ class Publisher:
     def _next_batch(self) -> list[Outgoing]:
         """Wait for something to send; nothing means that it is time to stop."""
         with self._changed:
-            self._changed.wait_for(lambda: len(self._buffer) or self._stop_at is not None)
-            if self._is_stopping():
-                return []
-            self._kept = len(self._buffer)
-            batch = self._buffer.take(BATCH_RECORDS)
-            self._in_flight = len(batch)
-            return batch
+            while not self._is_stopping():
+                self._kept = len(self._buffer)
+                batch = self._buffer.take(BATCH_RECORDS)
+                self._is_retry = not batch and time.monotonic() >= self._retry_at
+                if self._is_retry:
+                    batch = self._buffer.take_aside(BATCH_RECORDS)
+                if batch:
+                    self._in_flight = len(batch)
+                    return batch
+                self._changed.wait(self._idle_s())
+        return []
 
     def _is_stopping(self) -> bool:
         """While the cluster is away nothing more is tried; otherwise what is left is sent until time is up."""
-        return self._stop_at is not None and (self._backoff.is_away or time.monotonic() >= self._stop_at)
+        if self._stop_at is None:
+            return False
+        return self._backoff.is_away or not len(self._buffer) or time.monotonic() >= self._stop_at
+
+    def _idle_s(self) -> float | None:
+        """Return until when there is nothing to do: what stands aside is tried again, or time is up."""
+        until = [self._retry_at] if self._buffer.aside else []
+        if self._stop_at is not None:
+            until.append(self._stop_at)
+        return max(0.0, min(until) - time.monotonic()) if until else None
 
     def _attempt(self, batch: list[Outgoing]) -> Delivery:
         try:
             self._channel = self._channel or self._connect()
             return self._channel.send(batch)
         except Exception as error:  # whatever it is, the records are kept and the next attempt is another channel
-            return Delivery(failed=batch, error=one_line(error))
+            return Delivery(failed=batch, error=one_line(error), connected=False)
 
     def _settle(self, delivery: Delivery) -> None:
         with self._changed:
             self.sent.update(record.topic for record in delivery.delivered)
-            self._buffer.put_back(delivery.failed)
+            self.refused += len(delivery.refused)
+            self._keep(delivery)
             self._in_flight = 0
         for record in delivery.refused:
             log.error("record refused for good", topic=record.topic, key=record.key.decode(), bytes=len(record.value))
-        if delivery.failed:
+        is_lost = bool(delivery.failed) and not (delivery.delivered or delivery.refused)
+        if is_lost:
+            self._disconnect()
+        if is_lost and (not self._is_retry or not delivery.connected):
             self._went_away(delivery.error)
-        else:
+        elif not is_lost:
             self._tell()
+        self._tell_aside(delivery.error)
+
+    def _keep(self, delivery: Delivery) -> None:
+        """Keep what failed: aside if other records may still be taken, else, and when in doubt once, in its place."""
+        is_partial = delivery.delivered or delivery.refused or self._is_retry or self._backoff.is_away
+        if delivery.connected and is_partial:
+            self._buffer.set_aside(delivery.failed, delivery.shut)
+        elif delivery.failed:
+            self._buffer.put_back(delivery.failed)
+        self._pace(delivery)
+
+    def _pace(self, delivery: Delivery) -> None:
+        """Set when what stands aside is tried again: at once while some of it is taken, then later and later."""
+        if not self._buffer.aside or (self._is_retry and delivery.delivered):
+            self._aside.worked()
+        if delivery.failed and self._buffer.aside and (self._is_retry or not self._aside.is_away):
+            self._retry_at = time.monotonic() + self._aside.failed() / 1000
+
+    def _disconnect(self) -> None:
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
 
     def _went_away(self, error: str | None) -> None:
         if not self._backoff.is_away:
             log.warning("telemetry cluster away: records are kept until it is back", error=error)
-        if self._channel is not None:
-            self._channel.close()
-            self._channel = None
+        self._has_told_aside = False
         pause_s = self._backoff.failed() / 1000
         with self._changed:
             self._changed.wait_for(lambda: self._stop_at is not None, timeout=pause_s)
@@ -143,3 +186,12 @@ class Publisher:
         elif dropped:
             log.warning(f"buffer too small: {kept} records were kept, {loss}", kept=kept, dropped=dropped)
         self._backoff.worked()
+
+    def _tell_aside(self, error: str | None) -> None:
+        """Say once that some records are not taken though others are, and once that all are taken again."""
+        if self._is_retry and error is not None and not self._has_told_aside and not self._backoff.is_away:
+            self._has_told_aside = True
+            log.warning("some records are not taken: they are kept and tried again, the others are sent", error=error)
+        elif self._has_told_aside and not self._buffer.aside:
+            self._has_told_aside = False
+            log.warning("all records are taken again")

@@ -53,6 +53,11 @@ class Scanner:
         self._failing: set[str] = set()
         self._last_ms = 0
 
+    @property
+    def is_lacking(self) -> bool:
+        """Whether something that was asked is not known; a line of the log says what, and why."""
+        return bool(self._failing)
+
     async def scan(self) -> bool:
         """Write the inventory: every broker's replicas, every topic, the end of the scan; tell whether it is complete.
 

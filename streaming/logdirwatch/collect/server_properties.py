@@ -1,20 +1,33 @@
 """The log directories that a broker's ``server.properties`` names. Pure."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from logdirwatch.errors import UserError
 
 DEFAULT_LOG_DIRS = "/tmp/kafka-logs"  # noqa: S108 - Kafka's own default of log.dir
 NODE_ID_KEYS = ("node.id", "broker.id")
 _NUMBER = re.compile(r"[0-9]{1,10}")
-_PAIR = re.compile(r"\s*([^\s=:#!][^\s=:]*)\s*[=:\s]\s*(.*?)\s*")
+_PAIR = re.compile(r"\s*([^\s=:]+)\s*[=:\s]\s*(.*?)\s*")
+_COMMENT = re.compile(r"\s*[#!]")
+_GOES_ON = re.compile(r"(?<!\\)(?:\\\\)*\\$")
 
 
 def parsed(text: str) -> dict[str, str]:
     """Return the properties of ``text``: without comments, lines that end in a backslash joined; the last one holds."""
-    joined = re.sub(r"\\\n\s*", "", text)
-    return {match[1]: match[2] for line in joined.splitlines() if (match := _PAIR.fullmatch(line))}
+    return {match[1]: match[2] for line in _whole_lines(text) if (match := _PAIR.fullmatch(line))}
+
+
+def _whole_lines(text: str) -> Iterator[str]:
+    """Yield lines as Java joins them: a comment never goes on, and what goes on from another line is no comment."""
+    lines = iter(text.split("\n"))
+    for first in lines:
+        if _COMMENT.match(first):
+            continue
+        whole = first
+        while _GOES_ON.search(whole):
+            whole = whole[:-1] + next(lines, "").lstrip()
+        yield whole
 
 
 def log_dirs_of(properties: Mapping[str, str]) -> tuple[str, ...]:

@@ -2,11 +2,14 @@
 
 ``KafkaAdminClient`` chooses brokers by its own metadata, asks them one after another and loses all answers when one
 fails. Here every address has a connection manager of its own (``kafka.net.manager``, kafka-python 3.0) that knows that
-one address only, and all share one I/O thread: a broker that hangs or is gone delays nobody else.
+one address only, and all share one I/O thread: a broker that hangs or is gone delays nobody else, nor does a name
+server: names are looked up in threads of their own.
 """
 
 import asyncio
-import ipaddress
+import contextlib
+import socket
+import threading
 import time
 from collections.abc import Callable, Mapping
 from enum import Enum
@@ -14,8 +17,11 @@ from typing import Any, NamedTuple
 
 from kafka.cluster import collect_hosts
 from kafka.errors import KafkaConnectionError, KafkaTimeoutError, NodeNotReadyError, RequestTimedOutError
+from kafka.future import Future
+from kafka.net.inet import create_connection
 from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
+from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 
 from logdirwatch.kafka_network import told
 
@@ -26,12 +32,21 @@ RECONNECT_BACKOFF_MAX_MS = 500
 RETRY_PAUSE_S = 0.05
 # The I/O thread keeps the limits; this only guards against the thread itself being stuck.
 THREAD_GRACE_S = 2.0
+# Clocks and timers differ by less.
+EARLY_S = 0.05
 
 
 class Lane(Enum):
-    """A broker answers the requests of one connection one after another, so what may be slow has its own."""
+    """A broker answers the requests of one connection one after another, so what may be slow has its own.
+
+    When one of them times out, all others of its connection are lost, so those of one lane have the same limit: LOOK is
+    for questions between the scans that want a quick answer, QUORUM for the one of them that only the controller can
+    answer, which may be away.
+    """
 
     POLL = "poll"
+    LOOK = "look"
+    QUORUM = "quorum"
     SCAN = "scan"
 
 
@@ -64,6 +79,55 @@ class _OneBroker(KafkaConnectionManager):  # type: ignore[misc]
         except KafkaConnectionError as error:
             raise told(connection, error) from error
 
+    async def _build_transport(self, node: Any, timeout_at: float | None = None) -> KafkaTCPTransport:
+        """Do as kafka-python does, but without looking the name up here, on the I/O thread."""
+        sock = await self._connected(node, timeout_at)
+        if self.ssl_enabled:
+            of_tls = {key: value for key, value in self.config.items() if key.startswith("ssl_")}
+            transport = KafkaSSLTransport(self._net, sock, host=node.host, **of_tls)
+        else:
+            transport = KafkaTCPTransport(self._net, sock, host=node.host)
+        try:
+            await transport.handshake()
+        except Exception as error:
+            raise KafkaConnectionError(f"Handshake failed: {error}") from error
+        return transport
+
+    async def _connected(self, node: Any, timeout_at: float | None) -> socket.socket:
+        """Return a socket that is connected to the first of the node's addresses that takes it."""
+        failed = KafkaConnectionError(f"{node.host} has no address")
+        for host in await _looked_up(self._net, node.host, node.port):
+            options = self.config["socket_options"]
+            try:
+                sock: socket.socket = await create_connection(
+                    self._net, host, node.port, options, timeout_at=timeout_at
+                )
+            except KafkaConnectionError as error:
+                failed = error
+            else:
+                return sock
+        raise failed
+
+
+def _looked_up(net: NetworkSelector, host: str, port: int) -> Future:
+    """Return the addresses of a host, to be awaited on the I/O thread: a slow name server stops this thread only."""
+    addresses = Future()
+
+    def look_up() -> None:
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError) as error:
+            tell(addresses.failure, KafkaConnectionError(f"{host} cannot be looked up: {error}"))
+        else:
+            tell(addresses.success, [address[0] for *_, address in found])
+
+    def tell(settle: Callable[[Any], Any], outcome: Any) -> None:
+        with contextlib.suppress(RuntimeError):  # closed meanwhile
+            net.call_soon_threadsafe(lambda: settle(outcome))
+
+    threading.Thread(target=look_up, name=f"look-up-{host}", daemon=True).start()
+    return addresses
+
 
 class Wire:
     """Asks brokers by address. Use from one asyncio loop; close it when done."""
@@ -86,11 +150,12 @@ class Wire:
         """
         deadline = time.monotonic() + timeout_ms / 1000
         try:
-            await asyncio.wait_for(self._resolvable(address, lane), timeout_ms / 1000)
             answer = self._on_io_thread(self._ask, (address, lane), request, deadline)
             return await asyncio.wait_for(answer, deadline - time.monotonic() + THREAD_GRACE_S)
         except (asyncio.TimeoutError, KafkaTimeoutError, RequestTimedOutError) as error:
-            raise TimeoutError(f"no answer from {address.host}:{address.port} within {timeout_ms} ms") from error
+            is_early = time.monotonic() < deadline - EARLY_S
+            why = ": another question of its connection timed out" if is_early else f" within {timeout_ms} ms"
+            raise TimeoutError(f"no answer from {address.host}:{address.port}{why}") from error
 
     def kafka_version(self, address: Address) -> str | None:
         """Return the release that the broker's API versions point to, as ``major.minor``; None before it answered."""
@@ -106,12 +171,6 @@ class Wire:
             self._net.call_soon_threadsafe(manager.close)
         self._net.stop(timeout_ms=2_000)
         self._net.close()
-
-    async def _resolvable(self, address: Address, lane: Lane) -> None:
-        """Look the name up off the I/O thread: a slow name server would stop every other broker's connection."""
-        if (address, lane) in self._managers or _is_ip(address.host):
-            return
-        await asyncio.get_running_loop().getaddrinfo(address.host, address.port)
 
     def _on_io_thread(self, work: Callable[..., Any], *arguments: Any) -> "asyncio.Future[Any]":
         loop = asyncio.get_running_loop()
@@ -152,11 +211,3 @@ class Wire:
                 self._net, **self._arguments, bootstrap_servers=[server], max_in_flight_requests_per_connection=100
             )
         return self._managers[key]
-
-
-def _is_ip(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True

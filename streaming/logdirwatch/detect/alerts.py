@@ -9,7 +9,7 @@ from typing import Any
 
 from logdirwatch.detect import hints, wording
 from logdirwatch.detect.memory import BrokerMemory, LogDirMemory, OpenAlert
-from logdirwatch.detect.settings import HOUR_MS, DetectSettings
+from logdirwatch.detect.settings import DAY_MS, HOUR_MS, DetectSettings
 from logdirwatch.model.identity import alert_id
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import AlertStatus, Cause, Lane, Rule, Severity
@@ -18,6 +18,8 @@ _COMES_BACK = frozenset({Rule.LOG_DIR_OFFLINE, Rule.BROKER_OFFLINE})
 Holder = BrokerMemory | LogDirMemory
 RECOVERED = "recovered"
 """Why an alert ends whose evidence is good again; the one reason that flapping holds back."""
+RENEWED_AFTER_MS = 7 * DAY_MS
+"""How old the last revision of an alert that fires may get: the topic lets go of what is 30 days old."""
 
 
 class AlertBook:
@@ -86,6 +88,13 @@ class AlertBook:
             if alert.stale_since_ms is None and rule is not fresh and (only is None or rule in only):
                 alert.stale_since_ms = since_ms
                 self._write(rule, path, alert, AlertStatus.FIRING, since_ms)
+
+    def renew(self, at_ms: int) -> None:
+        """Write anew what has fired unchanged for long."""
+        for path in (None, *self._memory.log_dirs):
+            for rule, alert in self.holder(path).alerts.items():
+                if needs_renewal(alert, at_ms):
+                    self._write(rule, path, alert, AlertStatus.FIRING, at_ms)
 
     def resolve(self, rule: Rule, path: str | None, reason: str, at_ms: int, *, to_status: str | None = None) -> None:
         """Close the alert of ``rule`` if it is open; one that flaps only after its evidence stayed good for a while."""
@@ -166,6 +175,7 @@ def next_revision(
 ) -> AlertRecord:
     """Return the next record of an alert and raise its revision; ``place`` is cluster, broker and directory."""
     alert.revision += 1
+    alert.said_ms = max(alert.said_ms, at_ms)
     cluster, broker, log_dir = place
     return AlertRecord(
         version=1,
@@ -190,6 +200,11 @@ def next_revision(
         merged_into=merged_into,
         stale_since_ms=alert.stale_since_ms,
     )
+
+
+def needs_renewal(alert: OpenAlert, at_ms: int) -> bool:
+    """Tell whether the last revision of an alert that fires is so old that it must be written anew."""
+    return at_ms - alert.said_ms >= RENEWED_AFTER_MS
 
 
 def _says_more(

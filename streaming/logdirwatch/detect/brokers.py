@@ -1,7 +1,7 @@
 """How a broker is judged: answers, the controller's word, and silence."""
 
 from logdirwatch.detect import absence, gauges, log_dirs, maintenance, partitions, pending, recovery, rules, upkeep
-from logdirwatch.detect.alerts import RECOVERED
+from logdirwatch.detect.alerts import RECOVERED, RENEWED_AFTER_MS, Holder
 from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.detect.memory import BrokerMemory, CollectorView
 from logdirwatch.detect.observations import Decided, Sample, effective_ms
@@ -53,6 +53,7 @@ def take_sample(desk: Desk, sample: Sample, now_ms: int) -> None:
     elif not _another_answers(memory, record.collector):
         _lose(desk, BrokerStatus.UNKNOWN, _failure(record), moment)
     absence.keep_to_plan(desk, moment)
+    desk.book.renew(at_ms)
 
 
 def take_decision(desk: Desk, decided: Decided) -> None:
@@ -185,6 +186,21 @@ def _failures(memory: BrokerMemory) -> int:
     """Return how many polls in a row failed; a collector that is gone must not vouch for the broker for ever."""
     current = [view for view in memory.collectors.values() if _is_current(view, view.said_ms, memory.newest_ms)]
     return min((view.failures for view in current), default=0)
+
+
+def renew_unseen(desk: Desk, now_ms: int) -> None:
+    """Write the alerts of a silent broker anew: no evidence will come to do it with."""
+    if desk.memory.is_silent:
+        desk.book.renew(now_ms)
+
+
+def unseen_renewal_ms(memory: BrokerMemory) -> int | None:
+    """Return when ``renew_unseen`` has something to write next."""
+    if not memory.is_silent:
+        return None
+    holders: list[Holder] = [memory, *memory.log_dirs.values()]
+    said_ms = (alert.said_ms for holder in holders for alert in holder.alerts.values())
+    return min((told_ms + RENEWED_AFTER_MS for told_ms in said_ms), default=None)
 
 
 def silence_ms(memory: BrokerMemory, settings: DetectSettings) -> int:

@@ -1,30 +1,73 @@
-"""A collector's sign of life, handed on to the alert topic: when it stops there, the path is broken."""
+"""A collector's sign of life, handed on to the alert topic: when it stops there, the path is broken.
 
-from collections.abc import Iterable, Iterator
+What was told last is kept for each cluster, as one value ``struct<version:int, body:string>`` like the memory of a
+broker: whoever follows the topic takes only what is newer, and a collector's clock may be set back.
+"""
 
+from collections.abc import Iterable
+
+from msgspec import Struct, field
+
+from logdirwatch.detect.settings import DAY_MS
 from logdirwatch.model.identity import identity
 from logdirwatch.model.records import AlertRecord, HeartbeatRecord
 from logdirwatch.model.vocabulary import AlertStatus, Lane, Rule, Severity
+from logdirwatch.state_codec import StateCodec
+
+MEMORY_VERSION = 1
 
 
-def answer(heartbeats: Iterable[HeartbeatRecord]) -> Iterator[AlertRecord]:
+class Told(Struct, frozen=True, kw_only=True):
+    """The last record that was written for a collector."""
+
+    revision: int
+    at_ms: int
+
+
+class HeartbeatMemory(Struct, kw_only=True, omit_defaults=True):
+    """Every collector of a cluster, by name."""
+
+    collectors: dict[str, Told] = field(default_factory=dict)
+
+
+CODEC = StateCodec("detect", MEMORY_VERSION, HeartbeatMemory)
+
+
+def answer(memory: HeartbeatMemory, heartbeats: Iterable[HeartbeatRecord]) -> list[AlertRecord]:
     """Return one record per collector for the newest heartbeat of a batch.
 
-    It has the shape of a resolved alert, so that no reader of the topic stumbles over it.
+    It has the shape of a resolved alert, so that no reader of the topic stumbles over it. Revision and ``at_ms`` always
+    rise; ``opened_at_ms`` is what the collector's clock says.
     """
     newest: dict[str, HeartbeatRecord] = {}
     for heartbeat in heartbeats:
         known = newest.get(heartbeat.collector)
         if known is None or heartbeat.timestamp_ms > known.timestamp_ms:
             newest[heartbeat.collector] = heartbeat
-    return (_record(heartbeat) for _, heartbeat in sorted(newest.items()))
+    for collector, heartbeat in newest.items():
+        memory.collectors[collector] = _next(memory.collectors.get(collector), heartbeat.timestamp_ms)
+    records = [_record(heartbeat, memory.collectors[collector]) for collector, heartbeat in sorted(newest.items())]
+    _forget(memory)
+    return records
 
 
-def _record(heartbeat: HeartbeatRecord) -> AlertRecord:
+def _next(last: Told | None, at_ms: int) -> Told:
+    if last is None:
+        return Told(revision=at_ms // 1000, at_ms=at_ms)
+    return Told(revision=max(last.revision + 1, at_ms // 1000), at_ms=max(last.at_ms + 1, at_ms))
+
+
+def _forget(memory: HeartbeatMemory) -> None:
+    """Forget those that are away for good: where each one that starts has a name of its own they would never end."""
+    newest_ms = max((last.at_ms for last in memory.collectors.values()), default=0)
+    memory.collectors = {name: last for name, last in memory.collectors.items() if newest_ms - last.at_ms <= DAY_MS}
+
+
+def _record(heartbeat: HeartbeatRecord, told: Told) -> AlertRecord:
     return AlertRecord(
         version=1,
         alert_id=identity(heartbeat.cluster, "*", "*", Rule.HEARTBEAT, heartbeat.collector),
-        revision=heartbeat.timestamp_ms // 1000,
+        revision=told.revision,
         status=AlertStatus.RESOLVED,
         rule=Rule.HEARTBEAT,
         severity=Severity.INFO,
@@ -35,7 +78,7 @@ def _record(heartbeat: HeartbeatRecord) -> AlertRecord:
         to_status=None,
         cause=None,
         opened_at_ms=heartbeat.timestamp_ms,
-        at_ms=heartbeat.timestamp_ms,
+        at_ms=told.at_ms,
         lane=Lane.STATEFUL,
         evidence={"collector": heartbeat.collector, "interval_ms": heartbeat.interval_ms},
         affected={},

@@ -48,11 +48,12 @@ def advance(memory: BrokerMemory, observation: Observation, now_ms: int, setting
 
 
 def tick(memory: BrokerMemory, now_ms: int, settings: DetectSettings) -> Outcome:
-    """Let time pass: events that no directory followed, maintenance that is over, and silence."""
+    """Let time pass: events that no directory followed, maintenance that is over, silence, and how long it lasts."""
     desk = Desk(memory, settings)
     pending.expire(desk, now_ms)
     brokers.end_maintenance(desk, now_ms)
     brokers.judge_silence(desk, now_ms)
+    brokers.renew_unseen(desk, now_ms)
     return desk.outcome()
 
 
@@ -63,6 +64,8 @@ def next_deadline_ms(memory: BrokerMemory, settings: DetectSettings) -> int | No
         deadlines.append(planned.until_ms)
     if memory.collectors and not memory.is_silent:
         deadlines.append(memory.heard_ms + brokers.silence_ms(memory, settings))
+    if (renewal_ms := brokers.unseen_renewal_ms(memory)) is not None:
+        deadlines.append(renewal_ms)
     return min(deadlines, default=None)
 
 

@@ -17,7 +17,11 @@ MEMORY_VERSION = 1
 
 
 class OpenAlert(Struct, kw_only=True, omit_defaults=True):
-    """An alert that fires; what its next revision needs to know of it."""
+    """An alert that fires; what its next revision needs to know of it.
+
+    ``said_ms`` is the time of the last revision, 0 where an older release wrote it; ``calm_since_ms`` is since when
+    nothing is wrong any more.
+    """
 
     alert_id: str
     revision: int
@@ -31,6 +35,7 @@ class OpenAlert(Struct, kw_only=True, omit_defaults=True):
     summary: str = ""
     stale_since_ms: int | None = None
     calm_since_ms: int | None = None
+    said_ms: int = 0
 
 
 def reopened(alert: AlertRecord) -> OpenAlert:
@@ -46,6 +51,7 @@ def reopened(alert: AlertRecord) -> OpenAlert:
         affected=alert.affected,
         summary=alert.summary,
         stale_since_ms=alert.stale_since_ms,
+        said_ms=alert.at_ms,
     )
 
 

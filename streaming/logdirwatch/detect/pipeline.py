@@ -6,7 +6,7 @@ Time is that of the records alone. Each alert is about one query; it has neither
 from typing import Any, NamedTuple
 
 from logdirwatch.detect import pipeline_wording as wording
-from logdirwatch.detect.alerts import RECOVERED, next_revision
+from logdirwatch.detect.alerts import RECOVERED, needs_renewal, next_revision
 from logdirwatch.detect.memory import OpenAlert
 from logdirwatch.detect.observations import effective_ms
 from logdirwatch.detect.pipeline_memory import PipelineMemory, QueryMemory
@@ -41,6 +41,7 @@ def take(memory: PipelineMemory, seen: Fares, settings: DetectSettings) -> list[
     _judge_rejects(book, record, settings.pipeline)
     _judge_loss(book, record, settings.pipeline)
     _judge_quality(book, record)
+    book.renew()
     return book.records
 
 
@@ -69,6 +70,12 @@ class _Book:
         if alert is not None:
             alert.summary = wording.resolved(self.name, reason)
             self._write(rule, alert, AlertStatus.RESOLVED, reason)
+
+    def renew(self) -> None:
+        """Write anew what has fired unchanged for long."""
+        for rule, alert in self.memory.alerts.items():
+            if needs_renewal(alert, self.at_ms):
+                self._write(rule, alert, AlertStatus.FIRING, None)
 
     def _opened(self, rule: Rule, severity: Severity) -> OpenAlert:
         return OpenAlert(

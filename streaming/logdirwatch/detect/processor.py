@@ -11,11 +11,11 @@ import msgspec
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from logdirwatch.detect import machine, memory, pipeline, pipeline_memory, views
+from logdirwatch.detect import heartbeats, machine, memory, pipeline, pipeline_memory, views
 from logdirwatch.detect.desk import Outcome
-from logdirwatch.detect.heartbeats import answer
+from logdirwatch.detect.heartbeats import HeartbeatMemory
 from logdirwatch.detect.memory import BrokerMemory
-from logdirwatch.detect.observations import Decided, Event, HostView, Observation, Sample, in_order
+from logdirwatch.detect.observations import Decided, Event, HostView, Observation, Sample, effective_ms, in_order
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.shard import Shard
 from logdirwatch.model import topics
@@ -64,8 +64,7 @@ class ShardProcessor(StatefulProcessor):
             if broker == PIPELINE_BROKER:
                 records: Iterable[Written] = self._pipeline(of_broker)
             elif broker == HEARTBEAT_BROKER:
-                accepted = self._accepted(cluster, of_broker)
-                records = answer(item for item in accepted if isinstance(item, HeartbeatRecord))
+                records = self._heartbeats(cluster, of_broker)
             else:
                 records = self._broker(cluster, broker, of_broker, now_ms)
             yield from map(_row, records)
@@ -114,7 +113,19 @@ class ShardProcessor(StatefulProcessor):
             elif isinstance(result.record, DecisionRecord):
                 yield Decided(result.record, origin)
             elif isinstance(result.record, HeartbeatRecord):
-                yield result.record
+                at_ms, _ = effective_ms(result.record.timestamp_ms, kafka_ms, self._settings.clock_skew_ms)
+                yield msgspec.structs.replace(result.record, timestamp_ms=at_ms)
+
+    def _heartbeats(self, cluster: str, rows: list[Row]) -> list[AlertRecord]:
+        """Answer a cluster's heartbeats."""
+        heard = [item for item in self._accepted(cluster, rows) if isinstance(item, HeartbeatRecord)]
+        if not heard:
+            return []
+        entry = self._shard.entry(HEARTBEAT_BROKER)
+        known = heartbeats.CODEC.load(entry) or HeartbeatMemory()
+        alerts = heartbeats.answer(known, heard)
+        heartbeats.CODEC.keep(entry, known)
+        return alerts
 
     def _broker(self, cluster: str, broker: int, rows: list[Row], now_ms: int) -> list[Written]:
         """Show the machine the records of one broker; one of whom nothing can be believed leaves no memory behind."""

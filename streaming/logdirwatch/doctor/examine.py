@@ -44,7 +44,7 @@ class Examination:
     def _slots(self, events_partitions: int) -> None:
         self._findings += here.judge_slots(self._settings.stream.master, events_partitions)
         if self._settings.stream.master is None:
-            self._not_checked["task_slots"] = "stream.master is null: the Spark that is given tells at start"
+            self._leave_out("task_slots", "stream.master is null: the Spark that is given tells at start")
 
     def _configuration(self) -> None:
         for remark in self._remarks:
@@ -65,7 +65,7 @@ class Examination:
             if here.is_local(path):
                 self._findings += here.judge_folder(here.folder(name, path, setting))
             else:
-                self._not_checked["folders"] = f"{setting} is an object store: Spark tells at start"
+                self._leave_out("folders", f"{setting} is an object store: Spark tells at start")
 
     def _telemetry(self) -> int:
         """Check the telemetry cluster; return the partitions of events that it has, or that it should have."""
@@ -76,7 +76,7 @@ class Examination:
         except UserError as error:
             self._findings.append(connecting.unreachable("telemetry", "telemetry", str(error)))
             for check in ("topics", "replication", "permissions", "telemetry_is_monitored"):
-                self._not_checked[check] = "the telemetry cluster does not answer"
+                self._leave_out(check, "the telemetry cluster does not answer")
             return partitions
         tools = Tools(ToolSettings(), settings.telemetry.bootstrap_servers)
         self._findings += judge_telemetry.judge_topics(settings, facts)
@@ -103,23 +103,29 @@ class Examination:
         except UserError as error:
             self._findings.append(connecting.unreachable(f"cluster {name}", f"clusters.{name}", str(error)))
             for check in ("permissions", "metadata_version", "offline_replica_count"):
-                self._not_checked[check] = f"cluster {name} does not answer"
+                self._leave_out(check, f"cluster {name} does not answer")
             return
         self._same_cluster(name)
         tools = Tools(cluster.tools, cluster.bootstrap_servers)
         self._findings += judge_cluster.judge_brokers(facts)
         self._findings += judge_cluster.judge_permissions(facts, tools, _principal(cluster))
+        for why in judge_cluster.not_told(facts):
+            self._leave_out("permissions", why)
         self._findings += judge_cluster.judge_metadata_version(facts)
         self._findings += judge_cluster.judge_offline_replica_count(facts)
         if facts.metadata_version is None:
-            self._not_checked["metadata_version"] = f"cluster {name} does not tell it"
+            self._leave_out("metadata_version", f"cluster {name} does not tell it")
         self._clock(f"cluster {name}", clock)
 
     def _clock(self, where: str, clock: clocks.Clock | None) -> None:
         if clock is None:
-            self._not_checked["clocks"] = f"{where} does not tell its time (the ACL Describe on the cluster is needed)"
+            self._leave_out("clocks", f"{where} does not tell its time (the ACL Describe on the cluster is needed)")
         else:
             self._findings += clocks.judge_clock(clock)
+
+    def _leave_out(self, check: str, why: str) -> None:
+        known = self._not_checked.get(check)
+        self._not_checked[check] = why if known is None else f"{known}; {why}"
 
     def _find(self, check: str, where: str, what: str, remedy: str) -> None:
         self._findings.append(Finding(check, where, what, remedy))

@@ -35,10 +35,13 @@ def is_local(path: str) -> bool:
 
 
 def folder(name: str, path: str, setting: str) -> Folder:
-    """Look at a folder, or at where it is to be made: write a file and remove it."""
+    """Look at a folder, or at where it is to be made: write a file and remove it. Never raises for what it meets."""
     place = Path(path.removeprefix("file://").removeprefix("file:")).expanduser().absolute()
-    there = next(found for found in (place, *place.parents) if found.exists())
-    usage = shutil.disk_usage(there)
+    try:
+        there = next(found for found in (place, *place.parents) if found.exists())
+        usage = shutil.disk_usage(there)
+    except OSError as error:
+        return Folder(name, str(place), setting, _reason(error), 0, 0)
     return Folder(name, str(place), setting, _write_error(there), usage.free, usage.total)
 
 
@@ -48,8 +51,12 @@ def _write_error(place: Path) -> str | None:
             probe.write(b"doctor")
             probe.flush()
     except OSError as error:
-        return error.strerror or type(error).__name__
+        return _reason(error)
     return None
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or type(error).__name__
 
 
 def judge_folder(found: Folder) -> Iterator[Finding]:

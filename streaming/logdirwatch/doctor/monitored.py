@@ -1,8 +1,10 @@
 """A monitored cluster: does every broker answer and tell what is asked, and which of Kafka's traps are in it. Pure."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from logdirwatch.collect.lacking import with_acl
 from logdirwatch.collect.live import LiveCluster
 from logdirwatch.collect.mbeans import OFFLINE_REPLICA_COUNT_SINCE, release
 from logdirwatch.doctor.findings import Finding
@@ -16,6 +18,9 @@ SEVERAL_DIRECTORIES_SINCE = "3.7-IV2"
 
 COUNT_BROKEN_SINCE = (3, 7)
 """``OfflineReplicaCount`` compares an instance's class with its companion's there and is always 0; see kafka.md."""
+
+ASKED = (PollStatus.OK, PollStatus.UNAUTHORIZED)
+"""How a broker that can be asked answers."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,7 @@ def judge_brokers(facts: ClusterFacts) -> Iterator[Finding]:
     """Judge whether each broker answers by itself: the collector asks every one."""
     for number, answer in facts.seen.log_dirs.items():
         node = facts.seen.nodes[number]
-        if answer.status in (PollStatus.OK, PollStatus.UNAUTHORIZED):
+        if answer.status in ASKED:
             continue
         if node.is_fenced:
             what, remedy = "is fenced and does not answer", "start it; or unregister it when it is gone for good"
@@ -76,30 +81,46 @@ def judge_permissions(facts: ClusterFacts, tools: Tools, principal: str | None) 
 
 
 def _hides_configs(seen: LiveCluster, broker: int, status: PollStatus) -> bool:
-    is_asked = status in (PollStatus.OK, PollStatus.UNAUTHORIZED)
-    return is_asked and broker not in seen.broker_configs and f"configs of broker {broker}" not in seen.unknown
+    return status in ASKED and broker not in seen.broker_configs and f"configs of broker {broker}" not in seen.unknown
 
 
 def _topics(facts: ClusterFacts, tools: Tools, principal: str | None) -> Iterator[Finding]:
     seen, who = facts.seen, principal or "the collector's user"
-    if seen.topics is None:
-        return
-    listed = {topic.name for topic in seen.topics}
-    on_disk = {placed.topic for answer in seen.log_dirs.values() for d in answer.log_dirs for placed in d.replicas}
-    if hidden := sorted(on_disk - listed):
+    if hidden := sorted(seen.hidden_topics):
         yield Finding(
             "permissions",
             f"cluster {facts.name}",
             f"{who} lacks the ACL Describe on {len(hidden)} topics that lie on the disks, such as {hidden[0]}",
             tools.allow(["Describe", "DescribeConfigs"], ["--topic", "*"], principal),
         )
-    if untold := sorted(seen.topic_configs.failed):
+    if untold := sorted(name for name, error in seen.topic_configs.failed.items() if "AuthorizationFailed" in error):
         yield Finding(
             "permissions",
             f"cluster {facts.name}",
             f"{who} lacks the ACL DescribeConfigs on {len(untold)} topics, such as {untold[0]}",
             tools.allow(["DescribeConfigs"], ["--topic", "*"], principal),
         )
+
+
+def not_told(facts: ClusterFacts) -> Iterator[str]:
+    """Say what could not be asked and why, as far as no finding says it: the permissions for it are not known."""
+    by_error: dict[str, list[str]] = defaultdict(list)
+    for what, error in _not_asked(facts.seen):
+        by_error[with_acl(what, error)].append(what)
+    for error, whats in by_error.items():
+        yield f"cluster {facts.name} does not tell {some_of(whats)}: {error}"
+
+
+def _not_asked(seen: LiveCluster) -> Iterator[tuple[str, str]]:
+    statuses = {number: answer.status for number, answer in seen.log_dirs.items()}
+    silent = {f"configs of broker {number}" for number, status in statuses.items() if status not in ASKED}
+    for what, error in seen.unknown.items():
+        is_refused = "ClusterAuthorizationFailed" in error and PollStatus.UNAUTHORIZED in statuses.values()
+        if what not in silent and not is_refused and "GroupAuthorizationFailed" not in error:
+            yield what, error
+    for topic, error in seen.topic_configs.failed.items():
+        if "AuthorizationFailed" not in error and "UnknownTopicOrPartition" not in error:
+            yield f"configs of topic {topic}", error
 
 
 def judge_metadata_version(facts: ClusterFacts) -> Iterator[Finding]:

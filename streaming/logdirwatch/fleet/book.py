@@ -6,7 +6,7 @@ The one writer of this query's alert records: revisions rise by one, and nothing
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from logdirwatch.detect.alerts import next_revision
+from logdirwatch.detect.alerts import needs_renewal, next_revision
 from logdirwatch.fleet import wording
 from logdirwatch.fleet.memory import FleetAlert, FleetMemory, alert_key
 from logdirwatch.fleet.rules import NEWS_AT_ONCE, NEWS_LATER, moved
@@ -85,6 +85,12 @@ class FleetBook:
             alert.stale_since_ms = since_ms
             self._write(alert, AlertStatus.FIRING, at_ms)
 
+    def renew(self, at_ms: int) -> None:
+        """Write anew what has fired unchanged for long."""
+        for alert in self._memory.alerts.values():
+            if needs_renewal(alert, at_ms):
+                self._write(alert, AlertStatus.FIRING, at_ms)
+
     def resolve(
         self,
         rule: Rule,
@@ -112,7 +118,6 @@ class FleetBook:
             broker=broker,
             severity=claim.severity,
             opened_at_ms=at_ms,
-            said_ms=at_ms,
             from_status=None,
             to_status=claim.to_status,
         )
@@ -138,8 +143,8 @@ class FleetBook:
         merged_into: str | None = None,
     ) -> None:
         # A timer's time and a record's come from two clocks; an alert's own time never goes back.
-        alert.said_ms = max(alert.said_ms, at_ms)
+        at_ms = max(alert.said_ms, at_ms)
         place = self._memory.cluster, alert.broker, None
         self.records.append(
-            next_revision(alert, alert.rule, place, status, alert.said_ms, reason=reason, merged_into=merged_into)
+            next_revision(alert, alert.rule, place, status, at_ms, reason=reason, merged_into=merged_into)
         )

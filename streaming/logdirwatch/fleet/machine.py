@@ -24,16 +24,19 @@ def take(desk: Desk, seen: Seen, now_ms: int) -> None:
         space.judge(desk, moment)
         peers.judge(desk, moment)
         restarts.judge(desk, moment)
+        desk.book.renew(moment.at_ms)
 
 
 def tick(desk: Desk, now_ms: int) -> None:
-    """Let time pass: only silence is decided by it."""
+    """Let time pass: only silence is decided by it, and how long it lasts."""
     silence.judge(desk, now_ms)
+    silence.renew_unseen(desk, now_ms)
 
 
 def next_deadline_ms(memory: FleetMemory, settings: FleetSettings) -> int | None:
     """Return when ``tick`` has something to decide next; None when only a record can change anything."""
-    return silence.next_deadline_ms(memory, settings)
+    deadlines = silence.next_deadline_ms(memory, settings), silence.unseen_renewal_ms(memory)
+    return min((deadline_ms for deadline_ms in deadlines if deadline_ms is not None), default=None)
 
 
 def _note(desk: Desk, state: StateRecord, now_ms: int) -> bool:

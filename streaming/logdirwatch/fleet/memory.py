@@ -60,13 +60,11 @@ class BrokerDigest(Struct, frozen=True, array_like=True):
 class FleetAlert(OpenAlert, kw_only=True, omit_defaults=True):
     """An alert that fires, of the cluster or of one broker.
 
-    ``figures`` are the numbers that its last revision told, ``said_ms`` is when; ``calm_since_ms`` is since when
-    nothing is wrong any more.
+    ``figures`` are the numbers that its last revision told.
     """
 
     rule: Rule
     broker: int | None
-    said_ms: int
     figures: tuple[int, ...] = ()
 
 
@@ -132,7 +130,7 @@ def _is_own(alert: AlertRecord) -> bool:
 
 
 def _open(alert: AlertRecord) -> FleetAlert:
-    return FleetAlert(**asdict(reopened(alert)), rule=alert.rule, broker=alert.broker, said_ms=alert.at_ms)
+    return FleetAlert(**asdict(reopened(alert)), rule=alert.rule, broker=alert.broker)
 
 
 CODEC = StateCodec("fleet", MEMORY_VERSION, FleetMemory)

@@ -72,7 +72,8 @@ class ClusterProcessor(StatefulProcessor):
         """Set the timer, keep the memory, and return what must be written."""
         deadline_ms, known = machine.next_deadline_ms(desk.memory, self._settings), desk.memory
         if deadline_ms is not None and (known.timer_ms is None or deadline_ms < known.timer_ms):
-            # One timer, looked at again when it fires; only a maintenance that ends early makes it an earlier one.
+            # One timer, looked at again when it fires; a maintenance that ends early makes it an earlier one, and a
+            # silence that begins before alerts are renewed.
             if known.timer_ms is not None:
                 self._handle.deleteTimer(known.timer_ms)
             self._handle.registerTimer(deadline_ms)

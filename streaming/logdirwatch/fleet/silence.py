@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from logdirwatch.detect.alerts import RENEWED_AFTER_MS
 from logdirwatch.detect.brokers import SILENT
 from logdirwatch.fleet import risk, wording
 from logdirwatch.fleet.book import Claim, Details
@@ -84,6 +85,23 @@ def next_deadline_ms(memory: FleetMemory, settings: FleetSettings) -> int | None
     ]
     notes = [broker for broker, alert in opened.items() if alert is not None and alert.severity is Severity.INFO]
     return min([*due, *_planned_ends(silent[broker] for broker in notes)], default=None)
+
+
+def renew_unseen(desk: Desk, now_ms: int) -> None:
+    """Write the alerts of a cluster anew that nobody reports: no evidence will come to do it with."""
+    if _is_unseen(desk.memory):
+        desk.book.renew(now_ms)
+
+
+def unseen_renewal_ms(memory: FleetMemory) -> int | None:
+    """Return when ``renew_unseen`` has something to write next."""
+    if not _is_unseen(memory):
+        return None
+    return min((alert.said_ms + RENEWED_AFTER_MS for alert in memory.alerts.values()), default=None)
+
+
+def _is_unseen(memory: FleetMemory) -> bool:
+    return bool(memory.brokers) and all(digest.is_silent for digest in memory.brokers.values())
 
 
 def _planned_ends(digests: Iterable[BrokerDigest]) -> list[int]:

@@ -1,5 +1,6 @@
 """The Spark application: checks first, then the queries that were asked for."""
 
+import time
 from collections.abc import Sequence
 from functools import partial
 
@@ -104,7 +105,7 @@ def _sound(name: str, start: Start) -> Start:
     """Return how to start a query on what can be read of its checkpoint, wherever it lies now."""
 
     def started(spark: SparkSession, settings: Settings) -> StreamingQuery:
-        torn.take_back(spark, checkpoint(settings, name))
+        torn.take_back(spark, checkpoint(settings, name), time.time_ns() // 1_000_000)
         moved.follow(spark, checkpoint(settings, name))
         return start(spark, settings)
 

@@ -32,7 +32,7 @@ MAX_VALUE_BYTES = 65_536
 MAX_BRACKETS = 100
 _SURROGATE_PAIR = r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _SURROGATE = r"\\u[dD][89a-fA-F]"
-_MAX_BROKER = 2**31 - 1
+_MAX_INT = 2**31 - 1
 _MAX_MS = 2**53
 _NULLABLE_STRINGS = ("cluster", "log_dir", "cause", "detail", "collector")
 
@@ -80,8 +80,8 @@ def _is_well_typed() -> Column:
         (
             *(_type(name) == "BIGINT" for name in ("version", "broker")),
             _type("event").isin("BIGINT", "STRING"),
-            _type("timestamp_ms").isin("BIGINT", "VOID"),
-            *(_type(name).isin("STRING", "VOID") for name in _NULLABLE_STRINGS),
+            *(_type(name).isin("BIGINT", "VOID") for name in ("timestamp_ms", "partition")),
+            *(_type(name).isin("STRING", "VOID") for name in (*_NULLABLE_STRINGS, "topic")),
         )
     )
 
@@ -90,10 +90,12 @@ def _is_in_range() -> Column:
     return _all(
         (
             F.col("version") == 1,
-            F.col("broker").between(0, _MAX_BROKER),
+            F.col("broker").between(0, _MAX_INT),
             F.coalesce("timestamp_ms", "kafka_ms").between(0, _MAX_MS),
             F.col("cluster").isNull() | (F.col("cluster") != ""),
             F.col("log_dir").isNull() | (F.col("log_dir") != ""),
+            F.col("event_topic").isNull() | (F.col("event_topic") != ""),
+            F.col("event_partition").isNull() | F.col("event_partition").between(0, _MAX_INT),
         )
     )
 
@@ -110,6 +112,8 @@ def events(records: DataFrame, settings: Settings) -> DataFrame:
         .select(
             *map(_number, ("version", "broker", "timestamp_ms")),
             *map(_text, (*_NULLABLE_STRINGS, "event")),
+            _text("topic").alias("event_topic"),
+            _number("partition").alias("event_partition"),
             *("topic", "partition", "offset"),
             F.unix_millis("timestamp").alias("kafka_ms"),
         )

@@ -25,9 +25,14 @@ def set_aside(spark: SparkSession, checkpoint: str, variables: Collection[str], 
     folder, names = notes(spark, checkpoint, "0")
     if not names or variables_of(folder.read(names[-1])) <= set(variables):
         return
+    rename(spark, checkpoint, now_ms, "an older release's form of state")
+
+
+def rename(spark: SparkSession, checkpoint: str, now_ms: int, reason: str) -> None:
+    """Put a checkpoint out of the way, so that its query starts as without one."""
     aside = f"{checkpoint}.{now_ms}"
     Folder(spark, checkpoint).rename(aside)
-    log.warning("checkpoint.set_aside", checkpoint=checkpoint, now=aside, reason="an older release's form of state")
+    log.warning("checkpoint.set_aside", checkpoint=checkpoint, now=aside, reason=reason)
 
 
 def variables_of(metadata: str) -> set[str]:

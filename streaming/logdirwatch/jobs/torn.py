@@ -3,6 +3,9 @@
 Spark syncs neither its offsets nor its commits, and reads the newest of each before it does anything else: with half a
 file a query fails at every start. Whatever a batch wrote is written again byte for byte when it is done anew, and state
 is kept by version; so the last batch is taken back, and nothing is lost.
+
+Each run notes with its first batch what state its query has. An older note says the same, so a torn one just goes.
+Where it was the only one Spark cannot read the state, and the query starts as without a checkpoint.
 """
 
 import json
@@ -11,15 +14,17 @@ import structlog
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from logdirwatch.jobs import older
 from logdirwatch.jobs.folder import Folder
+from logdirwatch.jobs.state_notes import notes
 
 log = structlog.get_logger(__name__)
 
 _EMPTY = "-"
 """What Spark writes for a source without an offset."""
 
-LINES = {"offsets": 2, "commits": 1}
-"""The lines of JSON that a file has at least: what holds for the batch, and an offset for every source."""
+LINES = {"offsets": 2, "commits": 1, "notes": 1}
+"""The lines of JSON that a file has at least: what holds for the batch, an offset for every source; a note has one."""
 
 
 def is_whole(kind: str, text: str) -> bool:
@@ -37,9 +42,23 @@ def _is_json(line: str) -> bool:
     return True
 
 
-def take_back(spark: SparkSession, checkpoint: str) -> None:
-    """Remove the newest offsets or commits of a query when they cannot be read, so that its last batch is done anew."""
-    offsets, commits = (Folder(spark, f"{checkpoint}/{kind}") for kind in LINES)
+def take_back(spark: SparkSession, checkpoint: str, now_ms: int) -> None:
+    """Remove what cannot be read of a query's checkpoint, or set the checkpoint aside where nothing else says it."""
+    _take_back_batch(spark, checkpoint)
+    for operator in Folder(spark, f"{checkpoint}/state").names():
+        folder, names = notes(spark, checkpoint, operator)
+        torn = [name for name in names if not _reads_whole("notes", folder, name)]
+        if torn and torn == names:
+            older.rename(spark, checkpoint, now_ms, "the only note of what state it has is torn")
+            return
+        for name in torn:
+            folder.remove(name)
+            log.warning("checkpoint.torn", checkpoint=checkpoint, batch=name, meaning="an older note holds")
+
+
+def _take_back_batch(spark: SparkSession, checkpoint: str) -> None:
+    """Remove the newest offsets or commits when they cannot be read, so that the last batch is done anew."""
+    offsets, commits = (Folder(spark, f"{checkpoint}/{kind}") for kind in ("offsets", "commits"))
     if (planned := _torn("offsets", offsets)) is not None:
         offsets.remove(planned)
         commits.remove(planned)

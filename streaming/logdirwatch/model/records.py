@@ -490,8 +490,9 @@ class DecisionRecord(Struct, frozen=True, kw_only=True):
 class NotificationRecord(Struct, frozen=True, kw_only=True):
     """``logdir.notifications``, key ``receiver/route/group``: what a receiver was told of the alerts of one group.
 
-    ``told`` are the alerts that it takes for firing, by ``alert_id`` with the severity told; ``owed`` those that it
-    could not be told of yet. ``sent_at_ms`` is when the last message reached it.
+    ``told`` are the alerts that it takes for firing, by ``alert_id`` with the severity told; ``quiet`` those of them
+    that were silenced since; ``owed`` those that it could not be told of yet. ``sent_at_ms`` is when the last message
+    reached it.
     """
 
     version: Version
@@ -500,4 +501,5 @@ class NotificationRecord(Struct, frozen=True, kw_only=True):
     group: dict[str, str]
     told: dict[str, Severity]
     owed: list[str] = []
+    quiet: list[str] = []
     sent_at_ms: EpochMs | None = None

@@ -33,6 +33,7 @@ class Book:
             group = self._group(GroupKey(record.receiver, record.route, tuple(record.group.items())))
             group.told.update(record.told)
             group.owed.update(record.owed)
+            group.quiet.update(record.quiet)
             group.sent_at_ms = max(filter(None, (group.sent_at_ms, record.sent_at_ms)), default=None)
 
     def due(self, alerts: Iterable[AlertRecord], member_of: MemberOf, now_ms: int, busy: set[str]) -> list[Message]:
@@ -119,5 +120,6 @@ def record_of(group: Group) -> NotificationRecord:
         group=dict(group.key.values),
         told=dict(group.told),
         owed=sorted(group.owed),
+        quiet=sorted(group.quiet),
         sent_at_ms=group.sent_at_ms,
     )

@@ -4,6 +4,7 @@
 
     nothing -- fires, after wait --> told -- more fires or something ends, after interval --> told
        ^                              |   -- louder than anything told, after wait ---------> told
+       |                              |   -- a silence ends, after interval ----------------> told
        |                              |   -- still fires, after repeat ---------------------> told
        +---- all of it ended ---------+
 
@@ -46,7 +47,8 @@ class Member(NamedTuple):
 class Message(NamedTuple):
     """What one receiver is told of one group: what fires, loudest first, and what ended since it was told.
 
-    ``spoken`` is the severity that the receiver knows an alert by, where it was told before.
+    ``spoken`` is the severity that the receiver knows an alert by, where it was told before. ``left_out`` was told,
+    still fires, and is silenced now.
     """
 
     group: GroupKey
@@ -55,15 +57,20 @@ class Message(NamedTuple):
     firing: tuple[Member, ...]
     ended: tuple[AlertRecord, ...]
     spoken: Mapping[str, Severity]
+    left_out: tuple[AlertRecord, ...] = ()
 
 
 @dataclass
 class Group:
-    """What a receiver was told of a group, and since when there is news for it."""
+    """What a receiver was told of a group, and since when there is news for it.
+
+    ``quiet`` are those of ``told`` that were silenced since they were last told.
+    """
 
     key: GroupKey
     told: dict[str, Severity] = field(default_factory=dict)
     owed: set[str] = field(default_factory=set)
+    quiet: set[str] = field(default_factory=set)
     sent_at_ms: int | None = None
     news_since_ms: int | None = None
     urgent_since_ms: int | None = None
@@ -86,10 +93,11 @@ class Group:
         """Note that a message arrived."""
         for alert in message.ended:
             self.told.pop(alert.alert_id, None)
-            self.owed.discard(alert.alert_id)
         for member in message.firing:
             self.told[member.alert.alert_id] = member.alert.severity
-            self.owed.discard(member.alert.alert_id)
+        settled = {alert.alert_id for alert in (*message.ended, *(member.alert for member in message.firing))}
+        self.owed -= settled
+        self.quiet -= settled
         self.sent_at_ms = message.at_ms
         self.news_since_ms = self.urgent_since_ms = None
 
@@ -108,7 +116,7 @@ class Group:
         return not (self.told or self.owed)
 
     def _forget(self, members: Mapping[str, Member], timing: Timing, now_ms: int) -> None:
-        """Let go of what the topic does not know any more, hand on what merged, and note what got quieter."""
+        """Let go of what the topic does not know any more, hand on what merged, note what is silenced or quieter."""
         for name in [name for name in (*self.told, *self.owed) if name not in members]:
             self.told.pop(name, None)
             self.owed.discard(name)
@@ -117,6 +125,7 @@ class Group:
             return  # it knows alerts one by one, each by its severity
         for name in list(self.told):
             self._hand_on(name, members)
+        self.quiet = {name for name in self.told if name in self.quiet or members[name].standing.silenced is not None}
         if now_ms - (self.sent_at_ms or 0) < timing.interval_ms:
             return
         for name, severity in self.told.items():
@@ -156,7 +165,8 @@ class Group:
     ) -> Message:
         firing = [member for member in members.values() if member.fires and self._shows(member, timing)]
         firing.sort(key=lambda m: (-m.alert.severity.rank, m.alert.opened_at_ms, m.alert.alert_id))
-        return Message(self.key, reason, now_ms, tuple(firing), tuple(ended), dict(self.told))
+        left_out = [m.alert for m in map(members.__getitem__, self.told) if m.fires and not self._shows(m, timing)]
+        return Message(self.key, reason, now_ms, tuple(firing), tuple(ended), dict(self.told), tuple(left_out))
 
     def _shows(self, member: Member, timing: Timing) -> bool:
         if member.alert.alert_id in self.told:
@@ -165,7 +175,9 @@ class Group:
 
 
 def _new(group: Group, members: Mapping[str, Member]) -> list[Member]:
-    return [m for name, m in members.items() if name not in group.told and m.fires and _is_told_of(m)]
+    """Return what fires and was not told since it began, or since it was silenced."""
+    known = group.told.keys() - group.quiet
+    return [m for name, m in members.items() if name not in known and m.fires and _is_told_of(m)]
 
 
 def _louder(group: Group, members: Mapping[str, Member], timing: Timing) -> list[Member]:

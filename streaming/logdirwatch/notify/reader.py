@@ -14,7 +14,7 @@ from logdirwatch.model.records import AlertRecord, NotificationRecord
 from logdirwatch.model.vocabulary import AlertStatus
 from logdirwatch.notify.groups import Member
 from logdirwatch.notify.heartbeats import Switch
-from logdirwatch.report.folding import Message, is_heartbeat, latest_alerts, latest_decisions
+from logdirwatch.report.folding import LatestDecisions, Message, is_heartbeat, latest_alerts
 from logdirwatch.settings import KafkaSettings
 
 TOPICS = (topics.ALERTS, topics.DECISIONS)
@@ -22,13 +22,13 @@ POLL_MS = 500
 
 
 class Reader:
-    """What the topics say of alerts, folded; heartbeats go to the switch. Not for several threads."""
+    """What the topics say of alerts, folded; signs of life go to the switch. Not for several threads."""
 
-    def __init__(self, switch: Switch, longest_ms: int) -> None:
+    def __init__(self, switch: Switch, longest_ms: int, skew_ms: int) -> None:
         self._switch = switch
         self._longest_ms = longest_ms
         self._alerts = latest_alerts()
-        self._decisions = latest_decisions()
+        self._decisions = LatestDecisions(skew_ms)
         self._said = Said((), longest_ms)
         self._firing: dict[str, AlertRecord] = {}
         self._assigned: set[TopicPartition] = set()
@@ -65,7 +65,7 @@ class Reader:
         return Member(alert, self._said.standing(alert, self._alerts.severities(alert.alert_id), now_ms))
 
     def _take(self, record: ConsumerRecord, now_ms: int) -> None:
-        message = Message(record.key, record.value)
+        message = Message(record.key, record.value, record.timestamp)
         if record.topic == topics.DECISIONS:
             if self._decisions.take(message) is not None:
                 self._said = Said(self._decisions.records, self._longest_ms)
@@ -75,18 +75,18 @@ class Reader:
             if message.value is None:
                 self._firing.pop((message.key or b"").decode(errors="replace"), None)
         elif is_heartbeat(alert):
-            self._heartbeat(alert, record, now_ms)
+            self._sign_of_life(alert, record, now_ms)
         elif alert.status is AlertStatus.FIRING:
             self._firing[alert.alert_id] = alert
         else:
             self._firing.pop(alert.alert_id, None)
 
-    def _heartbeat(self, heartbeat: AlertRecord, record: ConsumerRecord, now_ms: int) -> None:
+    def _sign_of_life(self, sign: AlertRecord, record: ConsumerRecord, now_ms: int) -> None:
         was_there = (self._ends or {}).get(TopicPartition(record.topic, record.partition), 0)
         if record.offset < was_there:
-            self._switch.history(heartbeat)
+            self._switch.history(sign)
         else:
-            self._switch.hear(heartbeat, now_ms)
+            self._switch.hear(sign, now_ms)
 
 
 def told_before(settings: KafkaSettings) -> list[NotificationRecord]:

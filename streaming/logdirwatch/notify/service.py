@@ -50,8 +50,8 @@ class Notifier:
         self._now_ms = now_ms
         self._publisher = publisher
         self._book = Book(router, ways)
-        self._switch = Switch(notify.heartbeat, settings.clusters, now_ms())
-        self._reader = Reader(self._switch, settings.decisions.longest_ms)
+        self._switch = Switch(notify.heartbeat, settings.clusters, settings.collect.canary_interval_ms, now_ms())
+        self._reader = Reader(self._switch, settings.decisions.longest_ms, settings.detect.clock_skew_ms)
         self._delivery = Delivery(ways, notify.backoff_max_ms)
         self._pinger = Pinger(notify.heartbeat, notify.send_timeout_ms)
         self._backoff = Backoff(notify.backoff_max_ms)

@@ -66,10 +66,15 @@ class RouteSettings(Section):
 class SwitchSettings(Section):
     """The dead man's switch: what happens when the heartbeat of a cluster stops."""
 
-    timeout_ms: Ms = Field(120_000, description="How long no heartbeat may come through; 0: nobody listens for it.")
-    severity: Severity = Field(Severity.PAGE, description="How loudly its end is told.")
+    timeout_ms: Ms = Field(
+        120_000, description="How long no heartbeat may come through; 0: nobody listens for it, nor for canaries."
+    )
+    severity: Severity = Field(
+        Severity.PAGE, description="How loudly its end is told; that of canaries as critical at most."
+    )
     ping_url: SecretStr | None = Field(
-        None, description="URL that is asked while all heartbeats come through: it cries when notify itself is gone."
+        None,
+        description="URL that is asked while all that is listened for comes: it cries when notify itself is gone.",
     )
     ping_interval_ms: int = Field(60_000, ge=1_000, description="Time between two such requests.")
 

@@ -19,7 +19,7 @@ SUMMARY_CHARACTERS = 400
 
 
 class Text(NamedTuple):
-    """A message as people read it; ``severity`` is None when nothing of it fires."""
+    """A message as people read it; ``severity`` is None when nothing fires any more that was told."""
 
     title: str
     body: str
@@ -29,14 +29,19 @@ class Text(NamedTuple):
 def text_of(message: Message) -> Text:
     """Return a message in words."""
     firing, ended = message.firing, message.ended
-    severity = firing[0].alert.severity if firing else None
-    lines = [*_firing(message), *_ended(ended, has_firing=bool(firing))]
-    return Text(printable(_title(message, severity)), "\n".join(map(printable, lines)), severity)
+    lines = [*_firing(message), *_ended(ended, has_firing=bool(firing)), *_left_out(message.left_out)]
+    return Text(printable(_title(message)), "\n".join(map(printable, lines)), _severity(message))
 
 
-def _title(message: Message, severity: Severity | None) -> str:
+def _severity(message: Message) -> Severity | None:
+    known = [member.alert for member in message.firing] or message.left_out
+    return max((alert.severity for alert in known), key=lambda severity: severity.rank, default=None)
+
+
+def _title(message: Message) -> str:
     alerts = [member.alert for member in message.firing] or list(message.ended)
-    word = f"[{severity}]" if severity else "[resolved]"
+    over = "[partly resolved]" if message.left_out else "[resolved]"
+    word = f"[{_severity(message)}]" if message.firing else over
     again = " (still)" if message.reason is Reason.REPEAT else ""
     if len(alerts) == 1:
         return f"{word}{again} {alerts[0].rule}: {_place(alerts[0])}"
@@ -64,6 +69,11 @@ def _ended(ended: Sequence[AlertRecord], *, has_firing: bool) -> Iterator[str]:
         yield f"  {_short(alert.summary)}"
     if len(ended) > LISTED:
         yield f"and {len(ended) - LISTED} more resolved; all of them: logdirwatch alerts --all"
+
+
+def _left_out(alerts: Sequence[AlertRecord]) -> Iterator[str]:
+    if alerts:
+        yield f"still firing, but silenced: {len(alerts)}; all of them: logdirwatch alerts"
 
 
 def _place(alert: AlertRecord) -> str:

@@ -53,6 +53,8 @@ def too_old(facts: Facts | None, policy: Policy, now_ms: int) -> str | None:
     if facts.inventory_at_ms is None:
         return "no inventory of the cluster has been seen yet"
     age_ms = now_ms - facts.inventory_at_ms
+    if age_ms < -policy.facts_max_age_ms:
+        return f"the last inventory is {human_ms(-age_ms)} ahead of the clock"
     return f"the last inventory is {human_ms(age_ms)} old" if age_ms > policy.facts_max_age_ms else None
 
 

@@ -67,15 +67,21 @@ def _is_fresh(moment: Moment) -> str:
     return f"SELECT cluster FROM {{batch}} GROUP BY cluster HAVING max(at_ms) < {moment.fresh_ms}"  # noqa: S608
 
 
-def _counts_offline(moment: Moment) -> str:
+def _counts_log_dirs(moment: Moment) -> str:
+    """Return the query for brokers that count other directories than those of the same state record.
+
+    Where no directory is left, there is no other record to wait for.
+    """
     counted = (
-        f"SELECT cluster, broker, min(sequence) AS oldest, max(sequence) AS newest, "  # noqa: S608
+        f"SELECT cluster, broker, min(sequence) AS oldest, max(sequence) AS newest, count(*) AS there, "  # noqa: S608
         f"count_if(status = '{LogDirStatus.OFFLINE}') AS offline FROM {view(LOG_DIR_STATE)} GROUP BY cluster, broker"
     )
+    is_same_record = "coalesce(d.oldest = b.sequence AND d.newest = b.sequence, true)"
+    differs = "(b.log_dir_count <> coalesce(d.there, 0) OR b.offline_log_dirs <> coalesce(d.offline, 0))"
     return (
-        f"SELECT b.* FROM {{batch}} b JOIN ({counted}) d ON d.cluster = b.cluster AND d.broker = b.broker "  # noqa: S608
-        f"WHERE d.oldest = b.sequence AND d.newest = b.sequence AND b.offline_log_dirs <> d.offline "
-        f"AND b.at_ms <= {moment.settled_ms}"
+        f"SELECT b.* FROM {{batch}} b "  # noqa: S608
+        f"LEFT JOIN ({counted}) d ON d.cluster = b.cluster AND d.broker = b.broker "
+        f"WHERE {is_same_record} AND {differs} AND b.at_ms <= {moment.settled_ms}"
     )
 
 
@@ -116,7 +122,7 @@ PLACE = ("cluster", "broker")
 RELATIONS: Mapping[str, Mapping[str, Relation]] = {
     BROKER_STATE.name: {
         "the newest row of every cluster is fresh": _is_fresh,
-        "offline_log_dirs is what log_dir_state counts": _counts_offline,
+        "log_dir_count and offline_log_dirs are what log_dir_state counts": _counts_log_dirs,
     },
     LOG_DIR_STATE.name: {"every directory's broker is known": _has(BROKER_STATE, PLACE)},
     TRANSITIONS.name: {

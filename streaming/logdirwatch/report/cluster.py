@@ -76,11 +76,14 @@ class Risk(Struct, kw_only=True):
 
 
 class Heartbeat(Struct, kw_only=True):
-    """The last sign of life of one collector that came through the whole path."""
+    """The last sign of life of one collector that came through the whole path, by that collector's clock.
+
+    How old it is nobody knows where that clock is too far ahead.
+    """
 
     collector: str
     at_ms: int
-    age_ms: int
+    age_ms: int | None
     is_stale: bool
 
 
@@ -183,10 +186,10 @@ def pipeline_alerts(alerts: Iterable[AlertRecord]) -> list[PipelineAlert]:
     ]
 
 
-def heartbeats(alerts: Iterable[AlertRecord], now_ms: int) -> list[Heartbeat]:
-    """Return the last heartbeat of each collector, the newest first."""
-    beats = [a for a in alerts if is_heartbeat(a) and a.lane is Lane.STATEFUL]
-    return [_heartbeat(beat, now_ms) for beat in sorted(beats, key=lambda beat: -beat.at_ms)]
+def heartbeats(alerts: Iterable[AlertRecord], now_ms: int, skew_ms: int) -> list[Heartbeat]:
+    """Return the last heartbeat of each collector, the newest first, those of clocks too far ahead last."""
+    beats = [_heartbeat(a, now_ms, skew_ms) for a in alerts if is_heartbeat(a) and a.lane is Lane.STATEFUL]
+    return sorted(beats, key=lambda beat: (beat.age_ms is None, -beat.at_ms))
 
 
 def fast_lane_proof_ms(alerts: Iterable[AlertRecord]) -> int | None:
@@ -194,12 +197,14 @@ def fast_lane_proof_ms(alerts: Iterable[AlertRecord]) -> int | None:
     return max((a.at_ms for a in alerts if is_heartbeat(a) and a.lane is not Lane.STATEFUL), default=None)
 
 
-def _heartbeat(beat: AlertRecord, now_ms: int) -> Heartbeat:
+def _heartbeat(beat: AlertRecord, now_ms: int, skew_ms: int) -> Heartbeat:
     interval_ms = int(beat.evidence.get("interval_ms", 0))
-    age_ms = max(0, now_ms - beat.at_ms)
+    # The record's own time never goes back, also when the collector's clock was set back.
+    at_ms = beat.opened_at_ms
+    age_ms = max(0, now_ms - at_ms) if at_ms - now_ms <= skew_ms else None
     return Heartbeat(
         collector=str(beat.evidence.get("collector", "")),
-        at_ms=beat.at_ms,
+        at_ms=at_ms,
         age_ms=age_ms,
-        is_stale=age_ms > HEARTBEATS_MISSED * interval_ms,
+        is_stale=age_ms is None or age_ms > HEARTBEATS_MISSED * interval_ms,
     )

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 import msgspec
 from msgspec import Struct
 
-from logdirwatch.decisions import Severities
+from logdirwatch.decisions import Severities, dated
 from logdirwatch.model.records import ActionRecord, AlertRecord, DecisionRecord
 from logdirwatch.model.vocabulary import AlertStatus, Rule, Severity
 
@@ -16,10 +16,11 @@ R = TypeVar("R", bound=Struct)
 
 @dataclass(frozen=True)
 class Message:
-    """A Kafka record's key and value; no value is a tombstone."""
+    """A Kafka record's key and value, and its timestamp (-1: none); no value is a tombstone."""
 
     key: bytes | None
     value: bytes | None
+    timestamp_ms: int = -1
 
 
 class Latest(Generic[R]):
@@ -42,7 +43,7 @@ class Latest(Generic[R]):
             self._forget((message.key or b"").decode(errors="replace"))
             return None
         try:
-            record = self._decoder.decode(message.value)
+            record = self._decoded(message)
         except msgspec.MsgspecError:
             self.unreadable += 1
             return None
@@ -65,6 +66,9 @@ class Latest(Generic[R]):
     def get(self, name: str) -> R | None:
         """Return the latest record of one identity."""
         return self._latest.get(name)
+
+    def _decoded(self, message: Message) -> R:
+        return self._decoder.decode(message.value or b"")
 
     def _forget(self, name: str) -> None:
         self._gone.add(name)
@@ -99,9 +103,15 @@ def latest_alerts() -> LatestAlerts:
     return LatestAlerts()
 
 
-def latest_decisions() -> Latest[DecisionRecord]:
-    """Return an empty fold of ``logdir.decisions``: of one decision about one thing the newest holds."""
-    return Latest(DecisionRecord, lambda decision: (f"{decision.decision}/{decision.id}", decision.at_ms))
+class LatestDecisions(Latest[DecisionRecord]):
+    """The newest of every decision about everything, by clocks that are at most ``skew_ms`` ahead of Kafka's."""
+
+    def __init__(self, skew_ms: int) -> None:
+        super().__init__(DecisionRecord, lambda decision: (f"{decision.decision}/{decision.id}", decision.at_ms))
+        self._skew_ms = skew_ms
+
+    def _decoded(self, message: Message) -> DecisionRecord:
+        return dated(super()._decoded(message), message.timestamp_ms, self._skew_ms)
 
 
 def latest_actions() -> Latest[ActionRecord]:

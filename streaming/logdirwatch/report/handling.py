@@ -26,7 +26,7 @@ class Word(Struct, kw_only=True):
     owner: str
     reason: str
     at_ms: int
-    until_ms: int
+    until_ms: int | None
 
 
 class Handled(Struct, kw_only=True):
@@ -54,7 +54,7 @@ class Planned(Struct, kw_only=True):
 
 
 class Handling:
-    """Everything that was said, asked at a time; ends are bounded by the configuration."""
+    """Everything that was said, asked at a time, each decision with the end that it really has."""
 
     def __init__(
         self,
@@ -70,9 +70,8 @@ class Handling:
         self._longest_maintenance_ms = longest_maintenance_ms
 
     def standing(self, alert: AlertRecord, at_ms: int) -> Standing:
-        """Return what holds of an alert, each decision with the end that it really has."""
-        found = self._said.standing(alert, self._severities(alert.alert_id), at_ms)
-        return Standing(*(None if record is None else self._bounded(record) for record in found))
+        """Return what holds of an alert."""
+        return self._said.standing(alert, self._severities(alert.alert_id), at_ms)
 
     def standings(self, alerts: Iterable[AlertRecord], at_ms: int) -> dict[str, Standing]:
         """Return what holds of the alerts that fire, by ``alert_id``; nothing of those of which nobody spoke."""
@@ -82,7 +81,7 @@ class Handling:
 
     def patterns(self, at_ms: int) -> list[DecisionRecord]:
         """Return the silences by pattern that run."""
-        return [self._bounded(record) for record in self._said.patterns(at_ms)]
+        return self._said.patterns(at_ms)
 
     def planned(self, at_ms: int, cluster: str | None = None, *, everything: bool = False) -> list[Planned]:
         """Return the maintenance that runs, of one cluster or of all; with ``everything`` the last of each broker."""
@@ -91,9 +90,6 @@ class Handling:
         shown = decisions.maintenances(self._records, longest_ms) if everything else running
         chosen = (record for record in shown if cluster in {None, record.cluster})
         return [_planned(record, longest_ms, is_running=record in running) for record in chosen]
-
-    def _bounded(self, record: DecisionRecord) -> DecisionRecord:
-        return msgspec.structs.replace(record, until_ms=self._said.ends_ms(record))
 
 
 def _planned(record: DecisionRecord, longest_ms: int, *, is_running: bool) -> Planned:
@@ -130,10 +126,9 @@ def handled(alerts: Iterable[AlertRecord], handling: Handling, at_ms: int) -> li
 
 
 def word(record: DecisionRecord | None) -> Word | None:
-    """Return what a decision says, in short; its end is known."""
+    """Return what a decision says, in short."""
     if record is None:
         return None
-    assert record.until_ms is not None
     owner = record.owner or record.by
     return Word(by=record.by, owner=owner, reason=record.reason, at_ms=record.at_ms, until_ms=record.until_ms)
 
@@ -154,7 +149,8 @@ def marks(standing: Standing) -> list[str]:
 def phrase(what: str, spoken: Word) -> str:
     """Return what somebody said, as ``silenced by ada until ...: why``."""
     owner = "" if spoken.owner == spoken.by else f", owner {spoken.owner},"
-    return f"{what} by {spoken.by}{owner} until {utc(spoken.until_ms)}: {spoken.reason}"
+    until = "an unknown time" if spoken.until_ms is None else utc(spoken.until_ms)
+    return f"{what} by {spoken.by}{owner} until {until}: {spoken.reason}"
 
 
 Saying = tuple[DecisionRecord, AlertRecord | None]

@@ -37,11 +37,15 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Patience:
-    """The ages from which state, inventory and the fast lane's last proof are stale: some rounds were missed."""
+    """The ages from which state, inventory and the fast lane's last proof are stale: some rounds were missed.
+
+    ``skew_ms`` is how far a collector's clock may be ahead.
+    """
 
     state_ms: int
     inventory_ms: int
     proof_ms: int
+    skew_ms: int
 
     @classmethod
     def of(cls, settings: Settings) -> "Patience":
@@ -49,8 +53,12 @@ class Patience:
         stream = settings.stream
         state_ms = settings.detect.state_refresh_ms + interval_ms(stream.store_trigger)
         inventory_ms = settings.collect.inventory_interval_ms + interval_ms(stream.store_inventory_trigger)
-        proof_ms = settings.collect.canary_interval_ms
-        return cls(*(ROUNDS_MISSED * interval for interval in (state_ms, inventory_ms, proof_ms)))
+        return cls(
+            state_ms=ROUNDS_MISSED * state_ms,
+            inventory_ms=ROUNDS_MISSED * inventory_ms,
+            proof_ms=ROUNDS_MISSED * settings.collect.canary_interval_ms,
+            skew_ms=settings.detect.clock_skew_ms,
+        )
 
 
 def interval_ms(text: str) -> int:
@@ -87,7 +95,7 @@ def _status(snapshot: Snapshot, name: str, now_ms: int, patience: Patience) -> C
         inventory_at_ms=inventory_at_ms,
         inventory_age_ms=age(inventory_at_ms, now_ms),
         is_inventory_stale=is_stale(inventory_at_ms, now_ms, patience.inventory_ms),
-        heartbeats=None if alerts is None else view.heartbeats(alerts, now_ms),
+        heartbeats=None if alerts is None else view.heartbeats(alerts, now_ms, patience.skew_ms),
         fast_lane_proof_ms=proof_ms,
         is_fast_lane_stale=alerts is not None and is_stale(proof_ms, now_ms, patience.proof_ms),
         open_alerts=None if alerts is None else view.open_alerts(alerts),

@@ -46,7 +46,7 @@ def _head(status: ClusterStatus, now_ms: int) -> Iterator[Text]:
     else:
         yield Text(f"data       {age}")
     yield _inventory(status)
-    yield _life(status.heartbeats)
+    yield _life(status.heartbeats, now_ms)
     proof = human_ago(status.fast_lane_proof_ms, now_ms)
     if status.is_fast_lane_stale:
         yield Text(
@@ -68,15 +68,23 @@ def _inventory(status: ClusterStatus) -> Text:
     return Text(f"inventory  {age}")
 
 
-def _life(heartbeats: list[Heartbeat] | None) -> Text:
+def _life(heartbeats: list[Heartbeat] | None, now_ms: int) -> Text:
     if heartbeats is None:
         return Text("NO HEARTBEAT CAN BE READ: the telemetry cluster does not answer", style=LOUD)
     if not heartbeats:
         return Text("NO HEARTBEAT YET: do logdirwatch collect and logdirwatch stream run?", style=LOUD)
-    ages = ", ".join(f"{human_ms(beat.age_ms)} ago ({beat.collector})" for beat in heartbeats)
-    if heartbeats[0].is_stale:
-        return Text(f"THE HEARTBEAT STOPPED: {ages}. Do logdirwatch collect and stream run?", style=LOUD)
-    return Text(f"heartbeat  {ages}")
+    ages = ", ".join(f"{_heard(beat, now_ms)} ({beat.collector})" for beat in heartbeats)
+    if not heartbeats[0].is_stale:
+        return Text(f"heartbeat  {ages}")
+    if heartbeats[-1].age_ms is None:
+        return Text(f"NOBODY KNOWS HOW OLD THE HEARTBEAT IS: {ages}. Set the clocks right", style=LOUD)
+    return Text(f"THE HEARTBEAT STOPPED: {ages}. Do logdirwatch collect and stream run?", style=LOUD)
+
+
+def _heard(beat: Heartbeat, now_ms: int) -> str:
+    if beat.age_ms is None:
+        return f"of a clock {human_ms(beat.at_ms - now_ms)} ahead"
+    return f"{human_ms(beat.age_ms)} ago"
 
 
 def _open_alerts(counts: dict[str, int] | None) -> Text:

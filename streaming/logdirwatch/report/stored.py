@@ -60,7 +60,9 @@ def _poll(whole: Row, log_dirs: list[Row]) -> MetricsRecord:
 
 
 def _event(row: Row) -> EventRecord:
-    collector = str(row["collector"]).removesuffix(f"/{row['event']}")
+    # Older releases stored that of a partition without naming it.
+    partition = f"/{row.get('topic')}-{row.get('partition')}"
+    collector = str(row["collector"]).removesuffix(partition).removesuffix(f"/{row['event']}")
     return EventRecord(version=1, collector=collector or None, **_told(row, OF_EVENT))
 
 

@@ -60,8 +60,11 @@ def named(records: Iterable[_T], identity: str, of: Callable[[_T], str]) -> list
 
 
 def utc(at_ms: int) -> str:
-    """Return a moment to the second, in UTC."""
-    return datetime.fromtimestamp(at_ms / 1000, tz=timezone.utc).strftime("%Y-%m-%d %H:%M:%SZ")
+    """Return a moment to the second, in UTC; in words where no calendar has it, as when somebody wrote microseconds."""
+    try:
+        return datetime.fromtimestamp(at_ms / 1000, tz=timezone.utc).strftime("%Y-%m-%d %H:%M:%SZ")
+    except (ValueError, OverflowError, OSError):
+        return "an unknown time"
 
 
 def some_of(names: Iterable[object], limit: int = 5) -> str:

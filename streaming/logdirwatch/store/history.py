@@ -82,8 +82,9 @@ def _polls(thin: DataFrame) -> DataFrame:
 
 
 def _events(thin: DataFrame) -> DataFrame:
+    partition = F.concat("r.topic", F.lit("-"), "r.partition")
     rest = {
-        "collector": F.concat(F.coalesce("r.collector", F.lit("")), F.lit("/"), F.col("r.event")),
+        "collector": F.concat_ws("/", F.coalesce("r.collector", F.lit("")), "r.event", partition),
         "kind": F.lit(EVENT),
         "kafka_timestamp_ms": F.col("kafka_timestamp_ms"),
     }

@@ -26,7 +26,7 @@ LOG_DIR_SAMPLES = Table(
         cluster             string  Kafka cluster, by its name in the configuration
         broker              int     Broker id
         log_dir             string  Path of the directory; null in a poll's own row and in events that name none
-        collector           string  Collector; of an event COLLECTOR/EVENT, so that it never meets a poll of that time
+        collector           string  Collector; of an event COLLECTOR/EVENT, or COLLECTOR/EVENT/TOPIC-PARTITION
         timestamp_ms        bigint  Time of the poll or event
         kind                string  poll, log_dir, event, or host: a look of the source on the broker's host
         status              string  How the broker answered: ok, timeout, unauthorized or error; null in events

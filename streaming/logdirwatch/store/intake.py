@@ -23,6 +23,7 @@ from logdirwatch.model.records import (
     DecisionRecord,
     EventRecord,
     HostRecord,
+    InventoryRecord,
     MetricsRecord,
     ReplicasRecord,
     ScanRecord,
@@ -88,8 +89,10 @@ def thin_rows(position: Position, believed: Belief) -> list[Thin]:
     """Return the thin rows of one Kafka record; a refused one gives a row too."""
     result = parse(position.topic, position.key, position.value, position.kafka_timestamp_ms, believed.default_cluster)
     if isinstance(result, Accepted):
+        result = _dated(result.record, position, believed.clock_skew_ms)
+    if isinstance(result, Accepted):
         try:
-            return list(_accepted(_dated(result.record, position, believed.clock_skew_ms), position))
+            return list(_accepted(result.record, position))
         except RecursionError:
             result = Rejected("nested too deeply", getattr(result.record, "cluster", None))
     if isinstance(result, Deleted):
@@ -97,12 +100,22 @@ def thin_rows(position: Position, believed: Belief) -> list[Thin]:
     return [_rejected(result, position)]
 
 
-def _dated(record: Record, position: Position, skew_ms: int) -> Record:
-    """Give a sample or event of a clock too far ahead Kafka's time; the parts of a scan find each other by theirs."""
-    if not isinstance(record, MetricsRecord | HostRecord | EventRecord) or record.timestamp_ms is None:
-        return record
+def _dated(record: Record, position: Position, skew_ms: int) -> Accepted | Rejected:
+    """Give a sample or event of a clock too far ahead Kafka's time, and refuse a part of a scan of such a clock.
+
+    The parts of a scan find each other by their time, so no other can take its place.
+    """
+    if not isinstance(record, MetricsRecord | HostRecord | EventRecord | InventoryRecord):
+        return Accepted(record)
+    if record.timestamp_ms is None:
+        return Accepted(record)
     at_ms, is_ahead = effective_ms(record.timestamp_ms, position.kafka_timestamp_ms, skew_ms)
-    return msgspec.structs.replace(record, timestamp_ms=at_ms) if is_ahead else record
+    if not is_ahead:
+        return Accepted(record)
+    if isinstance(record, InventoryRecord):
+        reason = f"more than {skew_ms} ms ahead of Kafka's time of the record - at `$.timestamp_ms`"
+        return Rejected(reason, record.cluster)
+    return Accepted(msgspec.structs.replace(record, timestamp_ms=at_ms))
 
 
 def _accepted(record: Record, position: Position) -> Iterator[Thin]:
@@ -139,6 +152,8 @@ def _event(record: EventRecord, _: Position) -> Iterator[Thin]:
         record.log_dir or "",
         record.collector or "",
         str(record.event),
+        record.topic or "",
+        "" if record.partition is None else str(record.partition),
         str(record.timestamp_ms),
     )
     yield Thin("event", record.cluster, spoken_of, 0, record.timestamp_ms, record.broker, body=_body(record))
@@ -220,7 +235,7 @@ def state_key(record: MetricsRecord | StateRecord) -> str:
 def _deleted(deleted: Deleted, position: Position) -> Iterator[Thin]:
     """Yield what a tombstone takes away: brokers; what was said of alerts and actions stays said."""
     cluster, _, broker = deleted.key.rpartition("/")
-    if position.topic == topics.STATE and re.fullmatch("[0-9]{1,9}", broker):
+    if position.topic == topics.STATE and re.fullmatch("[0-9]{1,10}", broker) and int(broker) < 2**31:
         yield Thin("deleted", cluster, deleted.key, position.offset, position.kafka_timestamp_ms, int(broker))
 
 

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
 from logdirwatch.model.records import ReplicasRecord, ScanRecord, TopicRecord
+from logdirwatch.model.vocabulary import BrokerStatus
 from logdirwatch.store.history import parsed, shaped
 from logdirwatch.store.schemas import LOG_DIR_INVENTORY
 
@@ -117,6 +118,17 @@ def last_whole_scans(markers: DataFrame, whole: DataFrame) -> DataFrame:
     known = markers.where(F.col("broker").isNull()).select("cluster", F.col("inventory_at_ms").alias("at_ms"))
     times = known.unionByName(whole.select("cluster", "at_ms"))
     return times.groupBy("cluster").agg(F.max("at_ms").alias("scanned_at_ms"))
+
+
+def left_log_dirs(markers: DataFrame, judged: DataFrame) -> DataFrame:
+    """Return the markers of directories that their brokers, which answer, have no more.
+
+    ``markers`` are rows of ``log_dir_inventory``, ``judged`` those of ``replicas.judged_brokers``.
+    """
+    answers = F.col("broker_status").isin(BrokerStatus.ONLINE, BrokerStatus.DEGRADED)
+    paths = judged.where(answers).select("cluster", "broker", F.map_keys("views").alias("paths"))
+    known = markers.join(F.broadcast(paths), on=["cluster", "broker"], how="inner")
+    return known.where(~F.array_contains("paths", F.col("log_dir"))).drop("paths")
 
 
 def _newest(rows: DataFrame, key: tuple[str, ...]) -> DataFrame:

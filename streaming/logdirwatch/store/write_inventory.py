@@ -118,6 +118,7 @@ def write_batch(batch: Batch, judged: DataFrame, changed: Places | None, tables:
             listed, scanned = placements.listed_replicas(log_dir_parts), scans.last_whole_scans(markers, whole_scans)
             only = None if changed is None else _frame(changed, judged)
             replaced = _merge_replicas(listed, log_dirs, scanned, judged, only, tables)
+            _delete_left_markers(scans.left_log_dirs(markers, judged), tables)
         if batch.has("replicas", "scan"):
             _merge_markers(scans.marker_rows(log_dirs, whole_scans), tables)
     return replaced
@@ -136,6 +137,13 @@ def _delete_markers(batch: Batch, tables: Tables) -> None:
         "t.cluster = s.cluster AND t.broker = s.broker",
         lambda merge: merge.whenMatchedDelete("t.inventory_at_ms <= s.at_ms"),
     )
+
+
+def _delete_left_markers(left: DataFrame, tables: Tables) -> None:
+    """Forget when directories were scanned that their brokers have no more."""
+    with computed(left) as rows:
+        if not rows.isEmpty():
+            tables.merge(LOG_DIR_INVENTORY, rows, same_key(LOG_DIR_INVENTORY), lambda merge: merge.whenMatchedDelete())
 
 
 def _merge_partitions(parts: DataFrame, whole_scans: DataFrame, tables: Tables) -> None:

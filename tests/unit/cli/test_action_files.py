@@ -26,7 +26,7 @@ def told(monkeypatch):
     """What the topic of actions holds."""
     records = []
     messages = lambda settings, topic: iter(  # noqa: E731
-        [SimpleNamespace(key=b"k", value=msgspec.json.encode(record)) for record in records]
+        [SimpleNamespace(key=b"k", value=msgspec.json.encode(r), timestamp=r.at_ms) for r in records]
     )
     monkeypatch.setattr(kafka_clients, "read_all", messages)
     return records

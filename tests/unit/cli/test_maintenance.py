@@ -5,6 +5,7 @@ import json
 import pytest
 
 from logdirwatch.cli import deciding, maintenance
+from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import Decision
 from logdirwatch.parse.records import Accepted, parse
 from tests.unit.report.builders import NOW_MS
@@ -113,3 +114,16 @@ def test_a_cluster_that_the_configuration_does_not_know_is_refused(run, telemetr
     ended = run(*START, "--broker", "7", "--for", "2h", *BY_ADA)
     assert (ended.exit_code, telemetry.sent) == (2, [])
     assert "no cluster prod in the configuration; there are prd" in ended.err
+
+
+@pytest.mark.parametrize("at_ms", [NOW_MS + 30 * 24 * HOUR_MS, NOW_MS * 1000])
+def test_one_of_a_clock_that_is_ahead_holds_as_long_as_it_says_from_when_kafka_got_it(run, telemetry, clock, at_ms):
+    said = {"version": 1, "id": "prod/7", "decision": Decision.MAINTENANCE, "by": "bot", "reason": "disk"}
+    times = {"at_ms": at_ms, "until_ms": at_ms + 4 * HOUR_MS}
+    telemetry.topics["logdir.decisions"] = [DecisionRecord(**said, **times, cluster="prod", broker=7)]
+    telemetry.timestamp_ms = NOW_MS
+    (planned,) = listed(run)
+    assert (planned["at_ms"], planned["until_ms"]) == (NOW_MS, NOW_MS + 4 * HOUR_MS)
+    assert "4 h more" in run("maintenance", "list").out
+    clock.now_ms += 4 * HOUR_MS
+    assert listed(run) == []

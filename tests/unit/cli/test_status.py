@@ -42,7 +42,7 @@ def topic(monkeypatch):
             raise alerts[0]
         if topic != "logdir.alerts":
             return iter([])
-        return iter([SimpleNamespace(key=b"k", value=msgspec.json.encode(record)) for record in alerts])
+        return iter([SimpleNamespace(key=b"k", value=msgspec.json.encode(a), timestamp=a.at_ms) for a in alerts])
 
     monkeypatch.setattr(kafka_clients, "read_all", read_all)
     return alerts

@@ -8,6 +8,7 @@ from kafka.protocol.admin import (
     DescribeClusterResponse,
     DescribeConfigsResponse,
     DescribeLogDirsResponse,
+    DescribeQuorumResponse,
     DescribeTopicPartitionsResponse,
     ListPartitionReassignmentsResponse,
 )
@@ -162,6 +163,29 @@ def configs_response(*resources, resource_type=2):
     )
 
 
+def quorum_response(*, leader=1, error_code=0, top_level_error=0):
+    topic = DescribeQuorumResponse.TopicData
+    partition = topic.PartitionData(
+        version=2,
+        partition_index=0,
+        error_code=error_code,
+        error_message=None,
+        leader_id=leader,
+        leader_epoch=1,
+        high_watermark=-1,
+        current_voters=[],
+        observers=[],
+    )
+    response = DescribeQuorumResponse(
+        version=2,
+        error_code=top_level_error,
+        error_message=None,
+        topics=[topic(version=2, topic_name="__cluster_metadata", partitions=[partition])],
+        nodes=[],
+    )
+    return reencoded(response, 2)
+
+
 def reassignments_response(*partitions):
     response = ListPartitionReassignmentsResponse
     topic = response.OngoingTopicReassignment
@@ -283,6 +307,7 @@ class Brokers:
     live_topics = all_topics
 
     async def hidden_topics(self, address, names):
+        self._fail("hidden topics")
         return tuple(name for name in names if name in self.hidden)
 
     async def topic_configs(self, address, names, keys):
@@ -308,10 +333,15 @@ class Brokers:
     async def offsets(self, address, partitions, at):
         return {key: self.ranges[key][0 if at == -2 else 1] for key in partitions if key in self.ranges}
 
+    async def quorum(self, address):
+        self._fail("quorum")
+
     async def controller_id(self, address):
+        self._fail("controller")
         return 3
 
     async def metadata_level(self, address):
+        self._fail("features")
         return 30
 
     def kafka_version(self, address):

@@ -13,6 +13,7 @@ from tests.unit.collect.builders import (
     log_dir_result,
     log_dirs_response,
     partition_fields,
+    quorum_response,
     reassignments_response,
     topics_response,
 )
@@ -138,3 +139,18 @@ def test_parts_of_the_configuration_are_joined():
 def test_running_reassignments_name_what_comes_and_what_goes():
     found = decode.reassignments(reassignments_response(("t", 4, [3], [1])))
     assert (found["t", 4].adding, found["t", 4].removing) == ((3,), (1,))
+
+
+@pytest.mark.parametrize("decoded", [decode.quorum_leader, decode.quorum])
+def test_a_controller_that_does_not_lead_the_quorum_knows_nothing_of_it(decoded):
+    """It answers the error with the partition, not above it, and leaves the leader at 0."""
+    with pytest.raises(errors.NotLeaderForPartitionError):
+        decoded(quorum_response(error_code=6, leader=0))
+    with pytest.raises(errors.ClusterAuthorizationFailedError):
+        decoded(quorum_response(top_level_error=31))
+
+
+def test_the_leader_of_the_quorum_is_the_controller_and_there_may_be_none():
+    assert decode.quorum_leader(quorum_response(leader=3)) == 3
+    assert decode.quorum(quorum_response(leader=3)).leader == 3
+    assert decode.quorum_leader(quorum_response(leader=-1)) is None

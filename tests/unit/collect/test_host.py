@@ -55,6 +55,7 @@ class Host:
         self.sent = []
         self.is_delivered = True
         self.look_at = None
+        self.clock = Clock()
         self.watch = self.eyes = None
 
     def start(self):
@@ -64,7 +65,7 @@ class Host:
         state = state_file.load()
         self.eyes = HostEyes(self.settings, self.dirs, reserve_of, state, look_at=self.look_at)
         self.watch = HostWatch(
-            self.settings, self.eyes, state_file, state, self.sent.extend, lambda: self.is_delivered, Clock()
+            self.settings, self.eyes, state_file, state, self.sent.extend, lambda: self.is_delivered, self.clock
         )
         self.watch.read_logs()
 
@@ -129,9 +130,28 @@ def test_the_last_entry_is_judged_though_nothing_follows_it(machine):
 def test_a_directory_that_fails_in_the_next_run_of_the_broker_is_told_again(machine):
     machine.start()
     again = failure(f"Error in dir {machine.dirs[0]}")
-    machine.write(again, again, START, again, NOISE)
+    machine.write(again, again, NOISE)
+    machine.read()
+    machine.write(START, again, NOISE)
     machine.read()
     assert machine.failed_dirs == [machine.dirs[0]] * 2
+
+
+def test_what_failed_before_the_broker_started_again_is_history(machine):
+    machine.start()
+    machine.write(failure(f"Error in dir {machine.dirs[0]}"), marked(), START, NOISE)
+    machine.read()
+    assert machine.sent == []
+
+
+def test_a_log_that_is_read_anew_tells_of_the_present_run_only(machine):
+    machine.start()
+    machine.watch.end()
+    machine.log.unlink()
+    machine.write(*(failure(f"Error in dir {path}") for path in machine.dirs))
+    machine.write(START, failure(f"Error in dir {machine.dirs[1]}"), NOISE)
+    machine.start()
+    assert machine.failed_dirs == [machine.dirs[1]]
 
 
 def test_a_restart_of_ours_repeats_nothing_and_misses_nothing(machine):
@@ -191,6 +211,19 @@ def test_a_look_becomes_a_record_of_its_kind(machine):
     assert (record.collector, record.interval_ms, record.timestamp_ms) == ("host-b7", 10_000, T0)
     assert [log_dir.path for log_dir in record.log_dirs] == list(machine.dirs)
     assert all(log_dir.probe_error is None and log_dir.probe_ms is not None for log_dir in record.log_dirs)
+
+
+def test_a_clock_that_is_set_back_makes_no_record_older_than_one_before(machine):
+    machine.start()
+    machine.look()
+    machine.write(marked("t-0"), marked("t-1"), NOISE)
+    machine.read()
+    machine.clock.at_ms -= 600_000
+    machine.look()
+    machine.write(failure(f"Error in dir {machine.dirs[0]}"), NOISE)
+    machine.read()
+    for kind, times in ((HostRecord, [T0, T0 + 1]), (EventRecord, [T0, T0 + 1, T0 + 2])):
+        assert [record.timestamp_ms for record in machine.records if isinstance(record, kind)] == times
 
 
 def test_the_stream_reads_the_record(machine):
@@ -342,6 +375,21 @@ def test_directories_are_read_from_the_brokers_properties_as_it_reports_them():
     assert dirs_in({"log.dir": "/one"}) == ("/one",)
     assert dirs_in({}) == ("/tmp/kafka-logs",)
     assert parsed("a:b\nc d\n")["c"] == "d"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("# old: /x \\\nlog.dirs=/d1", {"log.dirs": "/d1"}),
+        (" ! old: /x \\\nlog.dirs=/d1", {"log.dirs": "/d1"}),
+        ("log.dirs=/d1,\\\n  #d2\nnode.id=7", {"log.dirs": "/d1,#d2", "node.id": "7"}),
+        ("log.dirs=/d1\\\n\nnode.id=7", {"log.dirs": "/d1", "node.id": "7"}),
+        ("log.dirs=/d1\\\\\nnode.id=7", {"log.dirs": "/d1\\\\", "node.id": "7"}),
+        ("log.dirs=/d1,\\\n/d2,\\\n\t/d3\\", {"log.dirs": "/d1,/d2,/d3"}),
+    ],
+)
+def test_lines_are_joined_and_comments_left_out_as_java_does(text, expected):
+    assert parsed(text) == expected
 
 
 def test_a_relative_directory_is_refused():

@@ -6,7 +6,11 @@ import pytest
 import structlog
 
 from logdirwatch.collect.admin import first_answer
-from logdirwatch.collect.loop import every
+from logdirwatch.collect.loop import ClusterWatch, every
+from logdirwatch.collect.settings import CollectSettings
+from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.settings import ClusterSettings
+from tests.unit.collect.builders import T0, Clock, decoded
 
 DEADLINE_S = 10
 
@@ -60,6 +64,24 @@ def test_an_error_is_logged_and_the_next_round_comes():
         run_until(broken, 3)
     assert len(logged) >= 2
     assert all("round failed" in line["event"] for line in logged)
+
+
+@pytest.mark.parametrize(("interval_ms", "step_ms"), [(10_000, 1_000), (500, 500)])
+def test_a_clock_that_is_set_back_makes_no_heartbeat_older_than_one_before(interval_ms, step_ms):
+    sent, clock = [], Clock()
+    collect = CollectSettings(collector="c", heartbeat_interval_ms=interval_ms)
+
+    async def beat():
+        watch = ClusterWatch("prod", ClusterSettings(), collect, DetectSettings(), sent.extend, clock)
+        try:
+            for back_ms in (0, 600_000, -interval_ms):
+                clock.at_ms -= back_ms
+                await watch._heartbeat()
+        finally:
+            watch.close()
+
+    asyncio.run(asyncio.wait_for(beat(), DEADLINE_S))
+    assert [decoded(outgoing).timestamp_ms for outgoing in sent] == [T0, T0 + step_ms, T0 + 2 * step_ms]
 
 
 def test_the_first_answer_wins_and_the_rest_is_not_waited_for():

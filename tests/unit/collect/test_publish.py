@@ -6,9 +6,10 @@ import pytest
 import structlog
 
 from logdirwatch.collect.channel import Delivery
-from logdirwatch.collect.publish import Publisher
+from logdirwatch.collect.publish import BATCH_RECORDS, Publisher
+from logdirwatch.model import topics
 from tests.support.waiting import wait_until
-from tests.unit.collect.test_buffer import event, metric, numbers
+from tests.unit.collect.test_buffer import event, metric, numbers, replicas
 
 DEADLINE_S = 10
 
@@ -21,6 +22,8 @@ class Telemetry:
         self.is_away = False
         self.refuses = set()
         self.fails = set()
+        self.failing_keys = set()
+        self.shut = set()
         self.opened = 0
         self.closed = 0
 
@@ -38,8 +41,9 @@ class Telemetry:
             number = int(record.value)
             if number in self.refuses:
                 delivery.refused.append(record)
-            elif number in self.fails:
+            elif number in self.fails or record.key in self.failing_keys or record.topic in self.shut:
                 delivery.failed.append(record)
+                delivery.shut |= {record.topic} & self.shut
                 delivery.error = "one partition"
             else:
                 delivery.delivered.append(record)
@@ -137,6 +141,59 @@ def test_one_record_that_fails_is_sent_again_on_another_connection(publish, tele
     arrived(telemetry, 1, 3, 2)
     publish.stop(DEADLINE_S)
     assert telemetry.closed == telemetry.opened
+
+
+@pytest.fixture
+def patient(telemetry, logged):
+    """A publisher that holds many records and is not started yet."""
+    publisher = Publisher(telemetry.connect, capacity=10_000, backoff_max_ms=1)
+    yield publisher
+    publisher.stop(DEADLINE_S)
+
+
+def test_keys_that_cannot_be_written_keep_nobody_else_from_being_sent(patient, telemetry, logged):
+    telemetry.failing_keys = {b"dead"}
+    dead = [metric(number, key=b"dead") for number in range(3 * BATCH_RECORDS)]
+    patient.put(dead)
+    patient.start()
+    patient.put([metric(9_000), event(9_001)])
+    arrived(telemetry, 9_000, 9_001)
+    opened = telemetry.opened
+    patient.put([metric(9_999, key=b"dead"), metric(9_002)])
+    wait_until(lambda: 9_002 in telemetry.taken, DEADLINE_S, "the others", pause_s=0.005)
+    wait_until(lambda: telemetry.opened > opened, DEADLINE_S, "another attempt", pause_s=0.005)
+    assert (patient.pending, patient.dropped, patient.is_away) == (3 * BATCH_RECORDS + 1, 0, False)
+    telemetry.failing_keys = set()
+    wait_until(lambda: patient.pending == 0, DEADLINE_S, "all", pause_s=0.005)
+    assert telemetry.taken[3:] == [*range(3 * BATCH_RECORDS), 9_999]
+    wait_until(lambda: "taken again" in logged[-1]["event"], DEADLINE_S, "the line", pause_s=0.005)
+    assert sum("some records are not taken" in line["event"] for line in logged) == 1
+
+
+def test_a_topic_that_cannot_be_written_keeps_no_other_from_being_sent(patient, telemetry):
+    telemetry.shut = {topics.INVENTORY}
+    patient.put([replicas(number, f"prod/topic{number}".encode()) for number in range(5 * BATCH_RECORDS)])
+    patient.put([metric(9_000)])
+    patient.start()
+    arrived(telemetry, 9_000)
+    telemetry.shut = set()
+    wait_until(lambda: patient.pending == 0, DEADLINE_S, "all", pause_s=0.005)
+    assert sorted(telemetry.taken) == [*range(5 * BATCH_RECORDS), 9_000]
+
+
+def test_stopping_gives_up_what_cannot_be_written_when_time_is_up(patient, telemetry):
+    telemetry.failing_keys = {b"dead"}
+    patient.put([metric(1, key=b"dead"), metric(2)])
+    patient.start()
+    arrived(telemetry, 2)
+    assert patient.stop(0.2) == 1
+
+
+def test_what_is_refused_for_good_is_counted(publish, telemetry):
+    telemetry.refuses = {1}
+    publish.put([metric(1), metric(2)])
+    arrived(telemetry, 2)
+    assert publish.refused == 1
 
 
 def test_a_record_that_no_cluster_will_take_does_not_stand_in_the_way(publish, telemetry, logged):

@@ -130,6 +130,33 @@ def test_what_cannot_be_asked_is_one_line_and_unknown(broken):
         assert sum(line["event"] == "topic configs: not known" for line in logged) == 1
 
 
+def scanner_after_rounds(broken, *, reads_groups=True):
+    """Do a poll, a scan and a look at the partitions; return the scanner."""
+
+    async def run():
+        brokers = cluster(broken=set(broken))
+        brokers.topics += (topic("__consumer_offsets", partition(), is_internal=True),)
+        polling = poller(brokers, [])
+        await polling.poll()
+        scanner = Scanner(polling, 900_000, reads_groups=reads_groups)
+        await scanner.scan()
+        await scanner.look_at_partitions()
+        return scanner
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("broken", ["topics", "configs", "reassignments", "groups", "features", "controller"])
+def test_a_round_that_leaves_anything_unknown_is_lacking(broken):
+    with structlog.testing.capture_logs():
+        assert scanner_after_rounds({broken}).is_lacking
+
+
+def test_a_round_lacks_nothing_when_all_is_answered_and_not_what_nobody_wants_to_know():
+    assert not scanner_after_rounds(()).is_lacking
+    assert not scanner_after_rounds({"groups"}, reads_groups=False).is_lacking
+
+
 def test_topics_that_the_user_may_not_see_make_the_partitions_unknown_and_are_no_deleted_ones():
     brokers = cluster(hidden={"t"})
     brokers.topics = brokers.topics[1:]

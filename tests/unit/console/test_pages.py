@@ -34,7 +34,7 @@ class Site:
 
     def client(self, **settings):
         reader = Reader(partial(select, self.root), partial(optional, self.root))
-        patience = Patience(state_ms=60_000, inventory_ms=300_000, proof_ms=HOUR_MS)
+        patience = Patience(state_ms=60_000, inventory_ms=300_000, proof_ms=HOUR_MS, skew_ms=60_000)
         return application(reader, ConsoleSettings(**settings), patience, lambda: NOW_MS).test_client()
 
     def get(self, path, host="127.0.0.1:8787", settings=None, **more):

@@ -124,7 +124,7 @@ def test_provisioning_names_the_data_source_of_the_dashboards(path):
 
 def test_the_command_takes_other_tables_and_a_configuration(tmp_path, monkeypatch):
     config = tmp_path / "c.yaml"
-    config.write_text("detect: {thresholds: {filling_ratio: 0.61}}\n")
+    config.write_text("{detect: {thresholds: {filling_ratio: 0.61}}, decisions: {longest_ms: 123456}}\n")
     arguments = ["dashboards", "--config", str(config), "--out", str(tmp_path / "out"), "--trino", "lake.kafka"]
     monkeypatch.setattr("sys.argv", arguments)
     command.main()
@@ -132,3 +132,4 @@ def test_the_command_takes_other_tables_and_a_configuration(tmp_path, monkeypatc
     tables = next(v for v in json.loads(text)["templating"]["list"] if v["name"] == "tables")
     assert tables["query"] == "lake.kafka"
     assert '"value": 0.61' in text
+    assert "at_ms + 123456" in text

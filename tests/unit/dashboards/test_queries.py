@@ -9,7 +9,7 @@ from dashboards import sql
 from dashboards.fields import FIELDS
 from logdirwatch.store.schemas import TABLES
 
-NUMBERS = {"critical_ratio": 0.85, "state_patience_ms": 1, "inventory_patience_ms": 1}
+NUMBERS = {"critical_ratio": 0.85, "state_patience_ms": 1, "inventory_patience_ms": 1, "longest_said_ms": 1}
 EVERYTHING = frozenset({"cluster", "broker", "log_dir"})
 SCHEMA = {table.name: {column.name: column.kind for column in table.columns} for table in TABLES.values()}
 VIEWS = sorted(path.stem for path in (sql.QUERIES / "views").glob("*.sql"))

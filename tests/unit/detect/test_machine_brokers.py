@@ -1,8 +1,10 @@
 """What a broker goes through: answers, the controller's word, silence."""
 
+import msgspec
 import pytest
 
 from logdirwatch.detect import machine, views
+from logdirwatch.detect.alerts import RENEWED_AFTER_MS
 from logdirwatch.detect.memory import BrokerMemory, decode, encode
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.errors import UserError
@@ -293,3 +295,39 @@ def test_every_alert_of_a_broker_names_its_host_and_none_while_nobody_knows_it()
     for _ in range(3):
         driver.poll(status="timeout")
     assert [(str(alert.rule), alert.evidence["host"]) for alert in driver.alerts] == [("broker_unknown", "h1")]
+
+
+def test_an_alert_that_fires_on_is_written_anew_each_week_also_while_its_broker_is_away():
+    driver = Driver().polls(0.9, 0.9)
+    (first,) = driver.alerts
+    driver.at_ms = first.at_ms + RENEWED_AFTER_MS - 2 * POLL_MS
+    assert driver.polls(0.9).alerts == [first]
+    (second,) = driver.polls(0.9).alerts[1:]
+    assert second == msgspec.structs.replace(first, revision=2, at_ms=first.at_ms + RENEWED_AFTER_MS)
+    for _ in range(3):
+        timeout(driver)
+    told = len(driver.alerts)
+    driver.at_ms += RENEWED_AFTER_MS
+    timeout(driver)
+    assert [(a.rule, a.status) for a in driver.alerts[told:]] == [
+        ("broker_unknown", "firing"),
+        ("log_dir_space", "firing"),
+    ]
+    assert all(a.at_ms == driver.at_ms for a in driver.alerts[told:])
+
+
+def test_an_alert_that_an_older_release_opened_is_written_anew_with_the_next_poll():
+    driver = Driver().polls(0.9, 0.9)
+    driver.memory.log_dirs["/d1"].alerts["log_dir_space"].said_ms = 0
+    assert [a.revision for a in driver.polls(0.9, 0.9).alerts] == [1, 2]
+
+
+def test_the_alerts_of_a_silent_broker_are_written_anew_by_its_timer():
+    driver = Driver().polls(0.9, 0.9)
+    driver.wait(30_000)
+    silent_at_ms, told = driver.at_ms, len(driver.alerts)
+    assert machine.next_deadline_ms(driver.memory, driver.settings) == silent_at_ms + RENEWED_AFTER_MS
+    assert len(driver.wait(RENEWED_AFTER_MS - 1).alerts) == told
+    (alert,) = driver.wait(1).alerts[told:]
+    assert (alert.rule, alert.status, alert.stale_since_ms) == ("log_dir_space", "firing", silent_at_ms)
+    assert machine.next_deadline_ms(driver.memory, driver.settings) == driver.at_ms + RENEWED_AFTER_MS

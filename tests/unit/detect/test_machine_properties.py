@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from logdirwatch.detect import machine
+from logdirwatch.detect import brokers, machine
 from logdirwatch.detect.memory import BrokerMemory, encode
 from logdirwatch.detect.observations import Decided, Event, HostView, Sample, in_order
 from logdirwatch.detect.settings import DetectSettings
@@ -233,5 +233,10 @@ def test_no_timer_is_left_that_changes_nothing(history):
         deadline_ms = machine.next_deadline_ms(memory, IMPATIENT)
         if deadline_ms is None:
             return
-        machine.tick(memory, deadline_ms, IMPATIENT)
+        is_renewal = deadline_ms == brokers.unseen_renewal_ms(memory)
+        outcome = machine.tick(memory, deadline_ms, IMPATIENT)
+        if is_renewal:
+            assert outcome.alerts
+            assert machine.next_deadline_ms(memory, IMPATIENT) > deadline_ms
+            return
     raise AssertionError("a timer is set again and again")

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from logdirwatch.detect import pipeline
+from logdirwatch.detect.alerts import RENEWED_AFTER_MS
 from logdirwatch.detect.observations import in_order
 from logdirwatch.detect.pipeline import Fares
 from logdirwatch.detect.pipeline_memory import CODEC, PipelineMemory, restored
@@ -279,3 +280,12 @@ def test_tables_that_are_wrong_are_told_until_they_are_right():
     driver.tell(query="validate", quality={})
     assert driver.said()[-1] == ("data_quality", "resolved", "recovered")
     assert len({alert.alert_id for alert in driver.alerts}) == 1
+
+
+def test_an_alert_that_fires_on_unchanged_is_written_anew_each_week():
+    driver = Driver().tell(quality={"alerts": ["no gaps"]})
+    driver.tell(RENEWED_AFTER_MS - 1)
+    assert len(driver.alerts) == 1
+    driver.tell(1)
+    assert [(a.revision, a.status, a.at_ms) for a in driver.alerts[1:]] == [(2, "firing", driver.at_ms)]
+    assert restored(driver.alerts[-1:]).queries["store"].alerts["data_quality"].said_ms == driver.at_ms

@@ -164,6 +164,16 @@ def test_a_folder_that_cannot_be_written(world, found, tmp_path):
     assert "checkpoints.path" in finding.remedy
 
 
+def test_a_folder_below_one_that_is_closed_to_this_user(monkeypatch, tmp_path):
+    def exists(path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(here.Path, "exists", exists)
+    looked = folder("tables", f"{tmp_path}/closed/tables", "tables.path")
+    (finding,) = judge_folder(looked)
+    assert finding.what == "cannot be written: Permission denied"
+
+
 def test_a_disk_without_room():
     (finding,) = judge_folder(Folder("tables", "/t", "tables.path", None, 10 << 20, 1 << 40))
     assert finding.what == "only 10 MiB of 1 TiB are free"
@@ -312,10 +322,79 @@ def test_a_user_that_may_not_describe_groups(world, found):
     assert "--operation Describe --group '*' --allow-principal User:watcher" in found().remedy
 
 
-def test_a_topic_that_lies_on_the_disks_and_is_not_listed(world, found):
-    world.live = replace(world.live, topics=())
+def test_a_topic_that_lies_on_the_disks_and_is_not_shown(world, found):
+    world.live = replace(world.live, topics=(), hidden_topics=("orders",))
     assert "lacks the ACL Describe on 1 topics that lie on the disks, such as orders" in found().what
     assert "--topic '*'" in found().remedy
+
+
+def test_a_user_that_may_not_describe_configs_of_a_topic(world, found):
+    failed = {"orders": "[Error 29] TopicAuthorizationFailedError", "gone": "UnknownTopicOrPartitionError"}
+    world.live = replace(world.live, topic_configs=Configs(failed=failed))
+    assert "lacks the ACL DescribeConfigs on 1 topics, such as orders" in found().what
+
+
+def test_a_topic_that_is_deleted_meanwhile_is_no_missing_right(world, monkeypatch):
+    placed = log_dirs("/d1", "/d2", topics=("orders", "gone"))
+    configs = Configs(values={"orders": {}}, failed={"gone": "[Error 3] UnknownTopicOrPartitionError"})
+    world.live = replace(world.live, log_dirs={1: placed, 2: placed}, topic_configs=configs)
+    report = world.examined(monkeypatch)
+    assert (report.findings, report.not_checked) == ((), {})
+
+
+def test_what_cannot_be_asked_is_not_checked(world, monkeypatch):
+    no_answer = "TimeoutError: no answer within 4000 ms"
+    what = ("configs of broker 1", "topics", "reassignments", "quorum")
+    unknown = {**dict.fromkeys(what, no_answer), "consumer groups": "ValueError: __consumer_offsets-1 has no leader"}
+    world.live = replace(world.live, topics=None, broker_configs={2: {}}, unknown=unknown)
+    report = world.examined(monkeypatch)
+    assert report.findings == ()
+    assert report.not_checked["permissions"] == (
+        f"cluster prod does not tell {', '.join(what)}: {no_answer}; "
+        "cluster prod does not tell consumer groups: ValueError: __consumer_offsets-1 has no leader"
+    )
+    assert "permissions" not in report.passed
+
+
+def test_topics_whose_configs_cannot_be_asked_are_not_checked(world, monkeypatch):
+    world.live = replace(world.live, topic_configs=Configs(failed={"orders": "UnknownServerError"}))
+    report = world.examined(monkeypatch)
+    assert report.findings == ()
+    assert report.not_checked == {
+        "permissions": "cluster prod does not tell configs of topic orders: UnknownServerError"
+    }
+
+
+def test_what_a_finding_says_is_not_said_again_as_not_checked(world, monkeypatch):
+    refused = LogDirsAnswer(PollStatus.UNAUTHORIZED, "ClusterAuthorizationFailedError")
+    silent = LogDirsAnswer(PollStatus.TIMEOUT, "no answer within 4000 ms")
+    world.live = replace(
+        world.live,
+        log_dirs={1: refused, 2: silent},
+        broker_configs={1: {}},
+        unknown={
+            "configs of broker 2": "TimeoutError: no answer within 4000 ms",
+            "quorum": "ClusterAuthorizationFailedError",
+            "reassignments": "ClusterAuthorizationFailedError",
+            "consumer groups": "GroupAuthorizationFailedError: offsets of group g",
+        },
+    )
+    report = world.examined(monkeypatch)
+    assert [finding.check for finding in report.findings] == ["connectivity", "permissions", "permissions"]
+    assert report.not_checked == {}
+
+
+def test_a_refusal_that_no_finding_says_names_the_acl(world, monkeypatch):
+    world.live = replace(world.live, unknown={"quorum": "ClusterAuthorizationFailedError"})
+    assert world.examined(monkeypatch).not_checked["permissions"].endswith("lacks the ACL Describe on the cluster")
+
+
+def test_every_cluster_says_what_was_not_checked(world, monkeypatch):
+    world.values["clusters"]["other"] = {"bootstrap_servers": "kafka-3:9092"}
+    world.cluster_error = "cannot be reached"
+    assert world.examined(monkeypatch).not_checked["permissions"] == (
+        "cluster prod does not answer; cluster other does not answer"
+    )
 
 
 def test_several_directories_below_the_metadata_version_that_can_do_with_them(world, found):

@@ -5,6 +5,7 @@ import pytest
 from pyspark.sql import Row
 from pyspark.sql.streaming.tws_tester import TwsTester
 
+from logdirwatch.detect.alerts import RENEWED_AFTER_MS
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.errors import UserError
 from logdirwatch.fleet.processor import ClusterProcessor
@@ -66,8 +67,9 @@ def test_silence_is_decided_by_a_timer_when_no_record_comes():
     assert feed.wait_until(T0 + 19_999) == []
     (alert,) = feed.wait_until(T0 + 25_000)
     assert (alert.rule, alert.broker, alert.at_ms) == ("broker_unknown", None, T0 + 25_000)
-    assert feed.timers == []
+    assert feed.timers == [alert.at_ms + RENEWED_AFTER_MS]
     assert feed.wait_until(T0 + 10**6) == []
+    assert [a.revision for a in feed.wait_until(alert.at_ms + RENEWED_AFTER_MS)] == [2]
 
 
 def test_a_timer_that_is_no_longer_needed_serves_the_next_silence():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from logdirwatch.detect.observations import in_order
 from logdirwatch.detect.settings import DetectSettings
-from logdirwatch.fleet import machine
+from logdirwatch.fleet import machine, silence
 from logdirwatch.fleet.desk import Desk
 from logdirwatch.fleet.intake import Seen
 from logdirwatch.fleet.memory import FleetMemory, decode, encode
@@ -113,7 +113,7 @@ def test_silence_is_said_once_and_of_nobody_who_is_reported(history, pauses):
 
 @given(histories, waits)
 @settings(max_examples=150)
-def test_every_silence_is_told_in_the_end_and_then_no_timer_is_left(history, pauses):
+def test_every_silence_is_told_in_the_end_and_then_nothing_is_left_to_decide(history, pauses):
     memory, _ = play(one_by_one(history), pauses)
     desk = Desk(memory, SETTINGS, DetectSettings())
     for _ in range(3):
@@ -122,7 +122,8 @@ def test_every_silence_is_told_in_the_end_and_then_no_timer_is_left(history, pau
     are_all = bool(silent) and len(silent) == len(memory.brokers)
     said = {alert.broker for alert in memory.alerts.values() if alert.rule == "broker_unknown"}
     assert said == ({None} if are_all else silent)
-    assert machine.next_deadline_ms(memory, SETTINGS) is None
+    assert silence.next_deadline_ms(memory, SETTINGS) is None
+    assert machine.next_deadline_ms(memory, SETTINGS) == silence.unseen_renewal_ms(memory)
 
 
 @given(histories, waits)

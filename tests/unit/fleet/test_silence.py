@@ -1,7 +1,9 @@
 """Silence: one alert for a cluster, one each for brokers, and who comes back."""
 
+import msgspec
 import pytest
 
+from logdirwatch.detect.alerts import RENEWED_AFTER_MS
 from logdirwatch.fleet import machine
 from logdirwatch.fleet.settings import FleetSettings
 from logdirwatch.model.identity import alert_id
@@ -132,7 +134,7 @@ def test_a_cluster_that_falls_silent_again_meanwhile_keeps_its_alert():
     driver = watched().silent(*ALL).wait(GATHER_MS).show(1, after_ms=1_000).wait(5_000).silent(1).wait(GATHER_MS)
     assert driver.firing() == ONE_FOR_ALL
     assert len(driver.alerts) == 1
-    assert machine.next_deadline_ms(driver.memory, driver.settings) is None
+    assert machine.next_deadline_ms(driver.memory, driver.settings) == driver.alerts[0].at_ms + RENEWED_AFTER_MS
 
 
 def test_what_speaks_of_the_cluster_says_since_when_nobody_looks_and_goes_on_when_somebody_does():
@@ -225,7 +227,7 @@ def test_a_silent_cluster_is_a_note_only_while_all_its_brokers_are_planned():
     assert severities(driver) == [(None, "firing", "info")]
     driver.wait(PLANNED_MS)
     assert severities(driver)[1:] == [(None, "firing", "critical")]
-    assert machine.next_deadline_ms(driver.memory, driver.settings) is None
+    assert machine.next_deadline_ms(driver.memory, driver.settings) == driver.now_ms + RENEWED_AFTER_MS
 
 
 def test_a_cluster_of_which_one_broker_is_planned_is_an_alert():
@@ -238,3 +240,23 @@ def test_a_silent_broker_is_told_with_its_host():
     driver.show(2, log_dir(status="unknown"), status="unknown", reason=SILENCE, at_ms=driver.at_ms, host="h1")
     driver.wait(GATHER_MS)
     assert driver.alerts[0].evidence["host"] == "h1"
+
+
+def test_an_alert_that_fires_on_unchanged_is_written_anew_each_week():
+    driver = watched().silent(2).wait(GATHER_MS)
+    (first,) = driver.alerts
+    driver.show(1, at_ms=first.at_ms + RENEWED_AFTER_MS - 1)
+    assert driver.alerts == [first]
+    driver.show(3, at_ms=first.at_ms + RENEWED_AFTER_MS)
+    assert driver.alerts == [first, msgspec.structs.replace(first, revision=2, at_ms=first.at_ms + RENEWED_AFTER_MS)]
+    driver.show(1, at_ms=first.at_ms + RENEWED_AFTER_MS + 1)
+    assert len(driver.alerts) == 2
+
+
+def test_the_alerts_of_a_cluster_that_nobody_reports_are_written_anew_by_its_timer():
+    driver = watched().silent(*ALL).wait(GATHER_MS)
+    (first,) = driver.alerts
+    assert machine.next_deadline_ms(driver.memory, driver.settings) == first.at_ms + RENEWED_AFTER_MS
+    assert driver.wait(RENEWED_AFTER_MS - 1).alerts == [first]
+    assert [(a.revision, a.status, a.at_ms) for a in driver.wait(1).alerts[1:]] == [(2, "firing", driver.now_ms)]
+    assert machine.next_deadline_ms(driver.memory, driver.settings) == driver.now_ms + RENEWED_AFTER_MS

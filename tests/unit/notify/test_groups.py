@@ -128,6 +128,50 @@ def test_when_a_silence_ends_what_still_fires_is_told(world):
     assert world.reasons() == ["first"]
 
 
+def test_what_was_told_before_its_silence_is_told_again_when_that_ends(world):
+    world.fire("a")
+    world.fire("b", Severity.WARNING)
+    world.pass_ms(WAIT_MS + 500)
+    world.say("a", Decision.SILENCE)
+    world.resolve("b")
+    world.pass_ms(INTERVAL_MS)
+    over = text_of(world.messages[-1])
+    assert over.title == "[partly resolved] log_dir_offline: prod broker 7 /data/d1"
+    assert over.body.endswith("\nstill firing, but silenced: 1; all of them: logdirwatch alerts")
+    assert over.severity is Severity.CRITICAL, "an incident stays open until all of it is over"
+    world.restart()
+    world.unsay("a")
+    world.pass_ms(INTERVAL_MS + 500)
+    assert world.reasons() == ["first", "resolved", "more"]
+    assert firing(world.messages[-1]) == ["a"]
+    world.pass_ms(REPEAT_MS - INTERVAL_MS, 5_000)
+    assert len(world.messages) == 3, "it is told once"
+    world.resolve("a")
+    world.pass_ms(WAIT_MS + 5_000)
+    last = text_of(world.messages[-1])
+    assert (last.title[:10], last.severity) == ("[resolved]", None)
+
+
+def test_a_silence_during_which_nothing_was_told_ends_with_a_message_too(world):
+    world.fire("a")
+    world.pass_ms(WAIT_MS + 500)
+    world.say("a", Decision.SILENCE)
+    world.pass_ms(2 * INTERVAL_MS)
+    world.unsay("a")
+    world.pass_ms(WAIT_MS + 500)
+    assert world.reasons() == ["first", "more"]
+
+
+def test_what_is_acknowledged_when_its_silence_ends_is_not_told_again(world):
+    world.fire("a")
+    world.pass_ms(WAIT_MS + 500)
+    world.say("a", Decision.SILENCE)
+    world.pass_ms(INTERVAL_MS)
+    world.say("a", Decision.ACKNOWLEDGE)
+    world.pass_ms(REPEAT_MS, 5_000)
+    assert world.reasons() == ["first"]
+
+
 def test_a_silenced_alert_is_left_out_of_what_is_told_of_others(world):
     world.fire("a")
     world.pass_ms(WAIT_MS + 500)

@@ -2,13 +2,15 @@
 
 import pytest
 
-from logdirwatch.model.vocabulary import AlertStatus, Rule, Severity
-from logdirwatch.notify.heartbeats import DAY_MS, GATHER_MS, Switch, alert_id
+from logdirwatch.model.vocabulary import AlertStatus, Lane, Rule, Severity
+from logdirwatch.notify.heartbeats import DAY_MS, GATHER_MS, Switch
 from logdirwatch.notify.settings import SwitchSettings
+from logdirwatch.notify.signs import alert_id
 from tests.unit.report.builders import NOW_MS, alert
 
 TIMEOUT_MS = 120_000
 BEAT_MS = 10_000
+HOUR_MS = 3_600_000
 
 
 def heartbeat(cluster, at_ms, collector="c1"):
@@ -16,8 +18,13 @@ def heartbeat(cluster, at_ms, collector="c1"):
     return alert("h", at_ms // 1000, rule=Rule.HEARTBEAT, cluster=cluster, at_ms=at_ms, evidence=evidence)
 
 
+def canary(cluster, at_ms, lane=Lane.FAST):
+    evidence = {"collector": "c1", "origin": f"logdir.events/0/{at_ms}"}
+    return alert(f"canary{at_ms}", 0, rule=Rule.HEARTBEAT, cluster=cluster, at_ms=at_ms, evidence=evidence, lane=lane)
+
+
 def switch(*clusters, **settings):
-    return Switch(SwitchSettings(timeout_ms=TIMEOUT_MS, **settings), clusters, NOW_MS)
+    return Switch(SwitchSettings(**{"timeout_ms": TIMEOUT_MS, **settings}), clusters, HOUR_MS, NOW_MS)
 
 
 def beats(made, clusters, from_ms, to_ms):
@@ -28,6 +35,15 @@ def beats(made, clusters, from_ms, to_ms):
 
 def firing(made, now_ms):
     return {found.cluster for found in made.alerts(now_ms) if found.status is AlertStatus.FIRING}
+
+
+def silent_canaries(made, clusters, from_ms, to_ms):
+    """Let heartbeats go on; return what cries at the end."""
+    for at_ms in range(from_ms, to_ms, TIMEOUT_MS // 2):
+        for cluster in clusters:
+            made.hear(heartbeat(cluster, at_ms), at_ms)
+        cries = firing(made, at_ms)
+    return cries
 
 
 def test_a_heartbeat_that_comes_keeps_it_quiet():
@@ -73,6 +89,29 @@ def test_all_silent_clusters_are_one_alert_and_one_silent_cluster_is_its_own():
     back_ms = stopped_ms + 3 * TIMEOUT_MS
     beats(made, ["a", "b"], back_ms, back_ms + GATHER_MS + BEAT_MS)
     assert firing(made, back_ms + GATHER_MS + BEAT_MS) == {"c"}
+    (end,) = (found for found in made.alerts(back_ms + GATHER_MS + BEAT_MS) if found.cluster == "*")
+    assert "Heartbeats of clusters a, b come through again, after 4.6 min, those of cluster c do not" in end.summary
+
+
+def test_the_first_to_come_back_ends_nothing_for_the_others():
+    made = switch("a", "b", "c")
+    back_ms = NOW_MS + 3 * TIMEOUT_MS
+    assert firing(made, back_ms) == {"*"}
+    for number, cluster in enumerate(["b", "c", "a"]):
+        assert firing(made, back_ms + number * 1_000) == {"*"}
+        made.hear(heartbeat(cluster, back_ms), back_ms + number * 1_000)
+    (end,) = made.alerts(back_ms + 2_000)
+    assert (end.cluster, end.status) == ("*", AlertStatus.RESOLVED)
+    assert end.summary == "Heartbeats of all clusters come through again, after 2 s"
+
+
+def test_after_a_restart_all_are_back_only_when_all_were_heard():
+    made = switch("a", "b")
+    made.remember({alert_id("*")})
+    made.hear(heartbeat("a", NOW_MS + 1), NOW_MS + 1)
+    assert firing(made, NOW_MS + 1) == {"*"}
+    made.hear(heartbeat("b", NOW_MS + 2), NOW_MS + 2)
+    assert firing(made, NOW_MS + 2) == set()
 
 
 def test_history_and_repeats_prove_nothing():
@@ -108,5 +147,81 @@ def test_after_a_restart_it_goes_on_crying_until_a_heartbeat_comes():
 
 @pytest.mark.parametrize("after_ms", [1, 10 * TIMEOUT_MS])
 def test_without_a_timeout_nobody_listens(after_ms):
-    made = Switch(SwitchSettings(timeout_ms=0), ["prod"], NOW_MS)
+    made = switch("prod", timeout_ms=0)
+    made.hear(canary("prod", NOW_MS), NOW_MS)
     assert made.alerts(NOW_MS + after_ms) == []
+    assert made.alerts(NOW_MS + DAY_MS) == []
+    assert made.all_is_well(NOW_MS + after_ms), "the outside URL says that notify runs"
+
+
+@pytest.mark.parametrize("lane", [Lane.FAST, Lane.FAST_MICRO_BATCH])
+def test_a_canary_is_no_heartbeat(lane):
+    made = switch("prod")
+    made.history(canary("other", NOW_MS - 1, lane))
+    for at_ms in range(NOW_MS, NOW_MS + 2 * TIMEOUT_MS, BEAT_MS):
+        made.hear(canary("prod", at_ms, lane), at_ms)
+    assert firing(made, NOW_MS + 2 * TIMEOUT_MS) == {"prod"}
+    assert not made.all_is_well(NOW_MS + 2 * TIMEOUT_MS)
+
+
+@pytest.mark.parametrize("lane", [Lane.FAST, Lane.FAST_MICRO_BATCH])
+def test_a_fast_lane_that_stops_is_told_and_so_is_its_return(lane):
+    made = switch("prod")
+    made.hear(canary("prod", NOW_MS, lane), NOW_MS)
+    over_ms = NOW_MS + 3 * HOUR_MS
+    assert silent_canaries(made, ["prod"], NOW_MS, over_ms) == set()
+    made.hear(heartbeat("prod", over_ms), over_ms)
+    assert made.all_is_well(over_ms)
+    (cry,) = made.alerts(over_ms + 1)
+    assert (cry.cluster, cry.severity, cry.rule) == ("prod", Severity.CRITICAL, Rule.HEARTBEAT)
+    assert cry.alert_id not in (alert_id("prod"), alert_id("*"))
+    assert "No canary of cluster prod comes through the fast lane, the last one is of 2023-11-14" in cry.summary
+    assert not made.all_is_well(over_ms + 1)
+    made.hear(canary("prod", over_ms + 2, lane), over_ms + 2)
+    (back,) = made.alerts(over_ms + 2)
+    assert (back.alert_id, back.status) == (cry.alert_id, AlertStatus.RESOLVED)
+    assert "Canaries of cluster prod come through the fast lane again" in back.summary
+
+
+def test_canaries_of_a_clock_that_was_set_back_count():
+    made = switch("prod")
+    made.hear(canary("prod", NOW_MS + DAY_MS), NOW_MS)
+    for number in range(1, 6):
+        at_ms = NOW_MS + number * HOUR_MS
+        assert silent_canaries(made, ["prod"], at_ms - HOUR_MS, at_ms) == set()
+        made.hear(canary("prod", at_ms), at_ms)
+
+
+def test_a_fast_lane_that_nobody_ever_proved_is_not_missed():
+    made = switch("prod")
+    assert silent_canaries(made, ["prod"], NOW_MS, NOW_MS + DAY_MS) == set()
+
+
+def test_a_dead_fast_lane_is_one_alert_for_all_clusters():
+    made, clusters = switch("a", "b", "c"), ["a", "b", "c"]
+    for number, cluster in enumerate(clusters):
+        made.history(canary(cluster, NOW_MS - HOUR_MS))
+        made.hear(canary(cluster, NOW_MS), NOW_MS + number * HOUR_MS // 4)
+    assert silent_canaries(made, clusters, NOW_MS, NOW_MS + 6 * HOUR_MS) == {"*"}
+
+
+def test_a_collector_that_is_away_has_no_fast_lane_to_miss():
+    made = switch("prod")
+    made.hear(heartbeat("prod", NOW_MS), NOW_MS)
+    made.hear(canary("prod", NOW_MS), NOW_MS)
+    for at_ms in range(NOW_MS + TIMEOUT_MS + 1, NOW_MS + 6 * HOUR_MS, TIMEOUT_MS):
+        (cry,) = made.alerts(at_ms)
+        assert cry.alert_id == alert_id("prod")
+    back_ms = NOW_MS + 6 * HOUR_MS
+    assert silent_canaries(made, ["prod"], back_ms, back_ms + HOUR_MS) == set()
+
+
+def test_after_a_restart_it_goes_on_crying_until_a_canary_comes():
+    made, known = switch("prod"), alert_id("prod", Lane.FAST)
+    made.history(canary("prod", NOW_MS - 5 * HOUR_MS))
+    made.remember({known})
+    made.hear(heartbeat("prod", NOW_MS + 1), NOW_MS + 1)
+    (cry,) = made.alerts(NOW_MS + 1)
+    assert (cry.alert_id, cry.status) == (known, AlertStatus.FIRING)
+    made.hear(canary("prod", NOW_MS + 2), NOW_MS + 2)
+    assert firing(made, NOW_MS + 2) == set()

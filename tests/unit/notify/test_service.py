@@ -12,16 +12,21 @@ from kafka import TopicPartition
 from logdirwatch import kafka_clients
 from logdirwatch.errors import UserError
 from logdirwatch.model import topics
-from logdirwatch.model.records import NotificationRecord
-from logdirwatch.model.vocabulary import AlertStatus, Rule
+from logdirwatch.model.records import DecisionRecord, NotificationRecord
+from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule, Severity
+from logdirwatch.notify.heartbeats import Switch
+from logdirwatch.notify.reader import Reader
 from logdirwatch.notify.senders import senders
 from logdirwatch.notify.service import Notifier
+from logdirwatch.notify.settings import SwitchSettings
 from logdirwatch.settings import Settings
 from tests.support.waiting import wait_until
 from tests.unit.notify.receivers import receiving
 from tests.unit.report.builders import alert
 
 DEADLINE_S = 30
+HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
 
 
 class Kafka:
@@ -72,7 +77,8 @@ class Kafka:
         return found
 
     def _record(self, part, offset, value):
-        return SimpleNamespace(topic=part.topic, partition=part.partition, offset=offset, key=b"k", value=value)
+        place = {"topic": part.topic, "partition": part.partition, "offset": offset}
+        return SimpleNamespace(**place, key=b"k", value=value, timestamp=now_ms())
 
     def read_all(self, settings, topic):
         self._check()
@@ -82,8 +88,8 @@ class Kafka:
     def put(self, records):
         self.topics[topics.NOTIFICATIONS].extend((record.key, record.value) for record in records)
 
-    def write(self, record):
-        self.topics[topics.ALERTS].append(msgspec.json.encode(record))
+    def write(self, record, topic=topics.ALERTS):
+        self.topics[topic].append(msgspec.json.encode(record))
 
     def told(self):
         return [msgspec.json.decode(value, type=NotificationRecord) for _, value in self.topics[topics.NOTIFICATIONS]]
@@ -173,6 +179,34 @@ def test_a_receiver_that_comes_back_is_told(kafka, receiver):
         receiver.status = 200
         wait_for(receiver, 1)
     assert len(receiver.posted) == 1
+
+
+def said(kind, at_ms, until_ms=None):
+    return DecisionRecord(
+        version=1, id="a", decision=Decision(kind), by="bot", reason="ticket", at_ms=at_ms, until_ms=until_ms
+    )
+
+
+def test_an_acknowledgement_without_an_end_holds_up_nobody(kafka, receiver):
+    kafka.write(alert("a", severity=Severity.WARNING))
+    with notifying(kafka, url_of(receiver)):
+        wait_for(receiver, 1)
+        kafka.write(said("acknowledge", now_ms()), topics.DECISIONS)
+        kafka.write(alert("b", severity=Severity.PAGE, log_dir="/data/d2"))
+        wait_for(receiver, 2)
+    assert titles(receiver)[1].startswith("[page] 2 alerts")
+    assert "[acknowledged by bot until 2" in receiver.bodies[1]["message"]
+
+
+@pytest.mark.parametrize("at_ms", [lambda: now_ms() + 30 * DAY_MS, lambda: now_ms() * 1000])
+def test_a_silence_of_a_clock_that_is_ahead_lasts_as_long_as_it_says(kafka, at_ms):
+    reader, said_ms = Reader(Switch(SwitchSettings(), (), HOUR_MS, now_ms()), 7 * DAY_MS, 60_000), at_ms()
+    kafka.write(said("silence", said_ms, said_ms + 4 * HOUR_MS), topics.DECISIONS)
+    reader.start(kafka)
+    reader.poll(kafka, now_ms())
+    begun_ms = now_ms()
+    assert reader.member_of(alert("a"), begun_ms + 3 * HOUR_MS).standing.silenced is not None
+    assert reader.member_of(alert("a"), begun_ms + 4 * HOUR_MS).standing.silenced is None
 
 
 def test_a_heartbeat_that_stops_is_told_and_so_is_its_return(kafka, receiver):

@@ -40,6 +40,10 @@ class World:
     standings: dict = field(default_factory=dict)
     messages: list = field(default_factory=list)
     kept: dict = field(default_factory=dict)
+    quiet: set = field(default_factory=set)
+    """What was silenced, at any look, since a message had it."""
+    quiet_before: list = field(default_factory=list)
+    """What was that when each message came."""
 
     def __post_init__(self):
         self.restart()
@@ -76,10 +80,13 @@ class World:
         return Member(found, self.standings.get(found.alert_id, Standing()) if fires else Standing())
 
     def tick(self):
+        self.quiet |= {name for name, standing in self.standings.items() if standing.silenced is not None}
         for message in self.book.due(self.alerts.values(), self.member_of, self.now_ms, set()):
             record = self.book.delivered(message) if self.is_up else self.book.failed(message)
             if self.is_up:
                 self.messages.append(message)
+                self.quiet_before.append(set(self.quiet))
+                self.quiet -= {member.alert.alert_id for member in message.firing}
             if record is not None:
                 self.kept[message.group] = record
 

@@ -126,7 +126,7 @@ def test_the_quorum_is_decoded_with_who_is_caught_up():
         return SimpleNamespace(replica_id=number, log_end_offset=end, last_caught_up_timestamp=stamp)
 
     voters = [voter(1, 100, 50_000), voter(2, 99, 49_500), voter(3, 10, 1_000), voter(4, -1, -1)]
-    partition = SimpleNamespace(leader_id=1, high_watermark=100, current_voters=voters)
+    partition = SimpleNamespace(error_code=0, leader_id=1, high_watermark=100, current_voters=voters)
     response = SimpleNamespace(error_code=0, topics=[SimpleNamespace(partitions=[partition])])
     quorum = decode.quorum(response)
     assert (quorum.leader, quorum.caught_up) == (1, {1: True, 2: True, 3: False, 4: None})

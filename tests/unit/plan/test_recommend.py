@@ -322,6 +322,15 @@ def test_on_old_facts_nothing_is_planned(inventory_at_ms):
     assert kinds(recommend(alert(), fresh, policy(), NOW_MS))[0] == "reassign"
 
 
+def test_on_an_inventory_of_the_future_nothing_is_planned():
+    ahead = facts(*FAILED, inventory_at_ms=NOW_MS + 7_200_000)
+    (action,) = recommend(alert(), ahead, policy(), NOW_MS)
+    assert action.kind == "investigate"
+    assert "the last inventory is 2 h ahead of the clock" in action.reason
+    near = facts(*FAILED, inventory_at_ms=NOW_MS + 60_000)
+    assert kinds(recommend(alert(), near, policy(), NOW_MS))[0] == "reassign"
+
+
 def test_an_action_tells_of_its_alert_and_its_facts():
     action = recommended(alert(severity=Severity.PAGE, revision=4), *FAILED)[0]
     assert action.alert["severity"] == "page"

@@ -17,8 +17,8 @@ def shown(*alerts, width=100, standings=None) -> str:
     return console.file.getvalue()
 
 
-def said(kind, by="ada", **fields):
-    at = {"at_ms": NOW_MS, "until_ms": NOW_MS + 3_600_000}
+def said(kind, by="ada", until_ms=NOW_MS + 3_600_000, **fields):
+    at = {"at_ms": NOW_MS, "until_ms": until_ms}
     return DecisionRecord(version=1, id="a" * 32, decision=Decision(kind), by=by, reason="seen", **at, **fields)
 
 
@@ -113,6 +113,12 @@ def test_who_acknowledged_and_who_silenced_is_said_with_the_end():
     for text in (" ".join(shown(alert(), standings={"a" * 32: both}).split()), line(alert(), both).plain):
         assert "[acknowledged by ada, owner storage, until 2023-11-14 23:13:20Z: seen]" in text
         assert "[silenced by bob until 2023-11-14 23:13:20Z: seen]" in text
+
+
+@pytest.mark.parametrize("until_ms", [None, NOW_MS * 1000])
+def test_what_was_said_without_an_end_or_with_one_beyond_the_calendar_is_shown(until_ms):
+    bare = Standing(said("acknowledge", until_ms=until_ms))
+    assert "[acknowledged by ada until an unknown time: seen]" in line(alert(), bare).plain
 
 
 def test_an_alert_is_found_by_the_beginning_of_its_id_and_a_heartbeat_never():

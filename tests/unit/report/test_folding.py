@@ -1,7 +1,7 @@
 from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule, Severity
-from logdirwatch.report.folding import Message, is_heartbeat, latest_actions, latest_alerts, latest_decisions
-from tests.unit.report.builders import action, alert, message
+from logdirwatch.report.folding import LatestDecisions, Message, is_heartbeat, latest_actions, latest_alerts
+from tests.unit.report.builders import NOW_MS, action, alert, message
 
 
 def test_the_fast_record_counts_until_a_stateful_one_is_known():
@@ -71,8 +71,16 @@ def test_how_loud_an_alert_has_been_is_known_while_it_fires():
 
 
 def test_the_newest_decision_of_each_kind_holds():
-    fold = latest_decisions()
+    fold = LatestDecisions(60_000)
     values = {"version": 1, "id": "x", "by": "ada", "reason": "r"}
     for kind, at_ms in (("silence", 5), ("silence", 3), ("acknowledge", 4), ("silence", 5)):
         fold.take(message(DecisionRecord(decision=Decision(kind), at_ms=at_ms, **values)))
     assert [(record.decision, record.at_ms) for record in fold.records] == [("silence", 5), ("acknowledge", 4)]
+
+
+def test_a_decision_of_a_clock_that_is_ahead_is_not_newer_than_what_came_after_it():
+    fold = LatestDecisions(60_000)
+    for by, at_ms, timestamp_ms in (("ada", NOW_MS + 10**9, NOW_MS), ("bob", NOW_MS + 1, NOW_MS + 1)):
+        said = DecisionRecord(version=1, id="x", decision=Decision.SILENCE, by=by, reason="r", at_ms=at_ms)
+        fold.take(Message(b"x", message(said).value, timestamp_ms))
+    assert [(record.by, record.at_ms) for record in fold.records] == [("bob", NOW_MS + 1)]

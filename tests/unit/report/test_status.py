@@ -15,7 +15,7 @@ from tests.unit.report.rows import broker, log_dir, offline, partition, scan
 
 STALE_MS = 180_000
 HOUR_MS = 3_600_000
-PATIENCE = Patience(STALE_MS, 2 * STALE_MS, 3 * STALE_MS)
+PATIENCE = Patience(STALE_MS, 2 * STALE_MS, 3 * STALE_MS, 60_000)
 
 
 def heartbeat(age_ms=5_000, collector="c1", **fields):
@@ -25,6 +25,7 @@ def heartbeat(age_ms=5_000, collector="c1", **fields):
         "severity": Severity.INFO,
         "broker": None,
         "log_dir": None,
+        "opened_at_ms": NOW_MS - age_ms,
         "at_ms": NOW_MS - age_ms,
         "evidence": {"collector": collector, "interval_ms": 10_000},
     }
@@ -99,6 +100,9 @@ def test_stale_data_are_said_loudly_before_anything_else():
     [
         ([heartbeat(5_000)], "heartbeat  5 s ago (c1)"),
         ([heartbeat(30_001)], "THE HEARTBEAT STOPPED: 30 s ago (c1)"),
+        ([heartbeat(-60_000)], "heartbeat  0 s ago (c1)"),
+        ([heartbeat(-3_600_000)], "NOBODY KNOWS HOW OLD THE HEARTBEAT IS: of a clock 1 h ahead (c1)"),
+        ([heartbeat(-3_600_000), heartbeat(30_001, "c2")], "IS: 30 s ago (c2), of a clock 1 h ahead (c1)"),
         ([], "NO HEARTBEAT YET"),
         (None, "NO HEARTBEAT CAN BE READ"),
     ],
@@ -109,6 +113,17 @@ def test_the_heartbeat_is_shown_and_its_lack_is_loud(alerts, words):
 
 def test_one_living_collector_is_enough():
     assert "heartbeat  5 s ago (c1), 1 h ago (c2)" in shown(alerts=[heartbeat(3_600_000, "c2"), heartbeat(5_000)])
+
+
+def test_a_clock_that_is_ahead_hides_no_other_collector():
+    alerts = [heartbeat(-3_600_000), heartbeat(5_000, "c2")]
+    assert "heartbeat  5 s ago (c2), of a clock 1 h ahead (c1)" in shown(alerts=alerts)
+    assert [(beat.collector, beat.age_ms) for beat in status(alerts=alerts).heartbeats] == [("c2", 5_000), ("c1", None)]
+
+
+def test_a_heartbeat_counts_by_its_collectors_own_time():
+    told_later = heartbeat(5_000, at_ms=NOW_MS + 3_600_000)
+    assert "heartbeat  5 s ago (c1)" in shown(alerts=[told_later])
 
 
 def test_a_canary_proves_the_fast_lane_and_is_no_heartbeat():
@@ -277,4 +292,4 @@ def test_spark_intervals_are_read(text, expected_ms):
 
 
 def test_patience_is_three_rounds_of_what_is_configured():
-    assert Patience.of(Settings()) == Patience(180_000, 360_000, 10_800_000)
+    assert Patience.of(Settings()) == Patience(180_000, 360_000, 10_800_000, 60_000)

@@ -34,6 +34,25 @@ def test_a_clock_too_far_ahead_of_kafka_counts_as_kafkas():
     assert row.at_ms == 77
 
 
+def test_a_scan_of_a_clock_too_far_ahead_of_kafka_is_refused():
+    end = {"version": 1, "type": "scan", "cluster": "c", "topics": 0, "is_complete": True}
+    topic = {"version": 1, "type": "topic", "cluster": "c", "topic": "t", "partitions": []}
+    listed = {"version": 1, "type": "replicas", "cluster": "c", "broker": 7, "log_dir": "/d", "replicas": []}
+    for record in (end, topic, listed):
+        (row,) = rows(topics.INVENTORY, record | {"timestamp_ms": 60_077})
+        assert row.at_ms == 60_077
+        (row,) = rows(topics.INVENTORY, record | {"timestamp_ms": 60_078})
+        assert (row.kind, row.cluster) == ("rejected", "c")
+        assert row.reason == "more than 60000 ms ahead of Kafka's time of the record - at `$.timestamp_ms`"
+
+
+def test_partitions_that_failed_in_one_millisecond_are_events_of_their_own():
+    failed = {"version": 1, "cluster": "c", "broker": 7, "event": "PartitionFailed", "log_dir": "/d", "timestamp_ms": 5}
+    places = [("t", 0), ("t", 1), ("u", 0)]
+    found = [rows(topics.EVENTS, failed | {"topic": name, "partition": number}) for name, number in places]
+    assert len({row.identity for (row,) in found}) == 3
+
+
 def test_heartbeats_and_what_the_stream_tells_of_itself_are_no_rows():
     heartbeat = {"version": 1, "type": "heartbeat", "cluster": "c", "timestamp_ms": 5}
     assert rows(topics.METRICS, heartbeat) == []
@@ -54,6 +73,12 @@ def test_a_state_record_ranks_by_its_sequence_and_its_transitions_stand_alone():
 def test_a_broker_is_deleted_under_the_identity_of_its_state():
     (row,) = rows(topics.STATE, None, b"eu/prod/7")
     assert (row.kind, row.cluster, row.broker, row.identity, row.rank) == ("deleted", "eu/prod", 7, "eu/prod/7", 3)
+
+
+def test_every_broker_id_that_kafka_has_can_be_deleted():
+    (row,) = rows(topics.STATE, None, b"c/2147483647")
+    assert (row.kind, row.broker) == ("deleted", 2**31 - 1)
+    assert rows(topics.STATE, None, b"c/2147483648") == rows(topics.STATE, None, b"c/99999999999") == []
 
 
 def test_tombstones_of_alerts_and_of_keys_that_name_no_broker_say_nothing():

@@ -1,0 +1,20 @@
+"""A clock for records: its times rise, also while the machine's clock is set back."""
+
+from logdirwatch.collect.poll import Clock
+
+
+class RisingClock:
+    """Returns the time of ``clock``, at least ``step_ms`` after the time that it returned before.
+
+    Readers take a record that is not newer than the last one of its collector for a repeat.
+    """
+
+    def __init__(self, clock: Clock, step_ms: int = 1) -> None:
+        self._clock = clock
+        self._step_ms = step_ms
+        self._last_ms = 0
+
+    def __call__(self) -> int:
+        """Return the time of the next record."""
+        self._last_ms = max(self._clock(), self._last_ms + self._step_ms)
+        return self._last_ms

@@ -1,0 +1,174 @@
+"""One kind of sign of life of many clusters: since when each is silent, and the alerts about that. Pure.
+
+Only progress counts, never whose clock says what: a sign of another identity than the last one of its collector, or a
+newer one, is a sign of life when it arrives.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from logdirwatch.model.identity import identity
+from logdirwatch.model.records import AlertRecord
+from logdirwatch.model.vocabulary import NO_CLUSTER, AlertStatus, Lane, Rule, Severity
+from logdirwatch.report.units import human_ms
+from logdirwatch.report.words import some_of, utc
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of sign: how long it may be missing, how long one waits to see whether all are, and how that is told."""
+
+    lane: Lane
+    timeout_ms: int
+    gather_ms: int
+    severity: Severity
+    one: str
+    many: str
+    way: str
+    meaning: str
+
+
+@dataclass
+class _Heard:
+    """What was heard of a cluster: since when its silence counts, and what its collectors last said."""
+
+    since_ms: int
+    collectors: dict[str, AlertRecord] = field(default_factory=dict)
+
+
+class Watch:
+    """Listens for one kind of sign, and cries when it is missing."""
+
+    def __init__(self, kind: Kind, clusters: Iterable[str], now_ms: int) -> None:
+        self._kind = kind
+        self._started_ms = now_ms
+        self._heard = {cluster: _Heard(now_ms) for cluster in clusters}
+        self._crying: dict[str, AlertRecord] = {}
+        self._back: dict[str, int] = {}
+        """While all were silent: the clusters of which something came since, each with when."""
+
+    def remember(self, told: Collection[str]) -> None:
+        """Go on crying where receivers know of it."""
+        for cluster in (*self._heard, NO_CLUSTER):
+            if alert_id(cluster, self._kind.lane) in told:
+                self._cry(cluster, self._started_ms)
+
+    def hear(self, sign: AlertRecord, now_ms: int) -> None:
+        """Take in a sign that came through just now."""
+        if not self.is_news(sign):
+            return
+        self._heard[sign.cluster].since_ms = now_ms
+        self._end(sign.cluster, now_ms, [sign.cluster])
+        if self._cries(NO_CLUSTER):
+            self._back.setdefault(sign.cluster, now_ms)
+
+    def is_news(self, sign: AlertRecord) -> bool:
+        """Take a sign in; tell whether it says more than the last one of its collector."""
+        heard = self._heard.setdefault(sign.cluster, _Heard(self._started_ms))
+        collector = str(sign.evidence.get("collector", ""))
+        last = heard.collectors.get(collector)
+        if last is not None and last.alert_id == sign.alert_id and last.at_ms >= sign.at_ms:
+            return False
+        heard.collectors[collector] = sign
+        return True
+
+    def excuse(self, clusters: Iterable[str], now_ms: int) -> None:
+        """Begin to count the silence of clusters anew."""
+        for cluster in self._heard.keys() & set(clusters):
+            self._heard[cluster].since_ms = now_ms
+
+    def alerts(self, now_ms: int) -> list[AlertRecord]:
+        """Return an alert for each cluster that is silent, or was; one for all if all are."""
+        self._end_for_all(now_ms)
+        for cluster in self._to_cry(now_ms):
+            self._cry(cluster, now_ms)
+        return list(self._crying.values())
+
+    def silent(self, now_ms: int, patience_ms: int = 0) -> list[str]:
+        """Return the clusters that are silent for longer than the timeout and ``patience_ms``."""
+        longest_ms = self._kind.timeout_ms + patience_ms
+        return [cluster for cluster, heard in self._heard.items() if now_ms - heard.since_ms > longest_ms]
+
+    @property
+    def is_about_any(self) -> bool:
+        """Whether it knows of any cluster."""
+        return bool(self._heard)
+
+    def _to_cry(self, now_ms: int) -> Iterator[str]:
+        """Yield what is silent; nothing while it waits to see who is back after all were."""
+        if self._cries(NO_CLUSTER):
+            return
+        if len(self._heard) > 1 and len(self.silent(now_ms)) == len(self._heard):
+            yield NO_CLUSTER
+        else:
+            yield from self.silent(now_ms, self._kind.gather_ms if len(self._heard) > 1 else 0)
+
+    def _end_for_all(self, now_ms: int) -> None:
+        """End the alert for all clusters once all are back, or those that are had time to come."""
+        if not self._back:
+            return
+        if len(self._back) == len(self._heard) or now_ms - min(self._back.values()) >= self._kind.gather_ms:
+            self._end(NO_CLUSTER, now_ms, self._back)
+            self._back.clear()
+
+    def _cries(self, cluster: str) -> bool:
+        crying = self._crying.get(cluster)
+        return crying is not None and crying.status is AlertStatus.FIRING
+
+    def _cry(self, cluster: str, now_ms: int) -> None:
+        if not self._cries(cluster):
+            summary = self._lost(cluster)
+            self._crying[cluster] = self._alert(cluster, AlertStatus.FIRING, now_ms, now_ms, summary)
+
+    def _end(self, cluster: str, now_ms: int, back: Collection[str]) -> None:
+        if not self._cries(cluster):
+            return
+        opened_ms, kind = self._crying[cluster].opened_at_ms, self._kind
+        rest = sorted(self._heard.keys() - set(back)) if cluster == NO_CLUSTER else []
+        whose = _whose(NO_CLUSTER) if cluster == NO_CLUSTER and not rest else _whose(*sorted(back))
+        still = f", those of {_whose(*rest)} do not" if rest else ""
+        summary = f"{kind.many} of {whose} come {kind.way} again, after {human_ms(now_ms - opened_ms)}{still}"
+        self._crying[cluster] = self._alert(cluster, AlertStatus.RESOLVED, opened_ms, now_ms, summary)
+
+    def _lost(self, cluster: str) -> str:
+        last_ms = self._last(cluster)
+        when = "none ever came" if last_ms is None else f"the last one is of {utc(last_ms)}"
+        return f"No {self._kind.one} of {_whose(cluster)} comes {self._kind.way}, {when}: {self._kind.meaning}"
+
+    def _last(self, cluster: str) -> int | None:
+        chosen = [heard for name, heard in self._heard.items() if cluster in (name, NO_CLUSTER)]
+        return max((sign.at_ms for heard in chosen for sign in heard.collectors.values()), default=None)
+
+    def _alert(self, cluster: str, status: AlertStatus, opened_ms: int, now_ms: int, summary: str) -> AlertRecord:
+        return AlertRecord(
+            version=1,
+            alert_id=alert_id(cluster, self._kind.lane),
+            revision=now_ms,
+            status=status,
+            rule=Rule.HEARTBEAT,
+            severity=self._kind.severity,
+            cluster=cluster,
+            broker=None,
+            log_dir=None,
+            from_status=None,
+            to_status=None,
+            cause=None,
+            opened_at_ms=opened_ms,
+            at_ms=now_ms,
+            lane=self._kind.lane,
+            evidence={"clusters": sorted(self._heard) if cluster == NO_CLUSTER else [cluster]},
+            affected={},
+            summary=summary,
+            reason="reported" if status is AlertStatus.RESOLVED else None,
+        )
+
+
+def alert_id(cluster: str, lane: Lane = Lane.STATEFUL) -> str:
+    """Return the identity of the alert that a cluster's signs of life stopped; it is no alert of the topic."""
+    return identity(Rule.HEARTBEAT, cluster, *([] if lane is Lane.STATEFUL else [lane]))
+
+
+def _whose(*clusters: str) -> str:
+    if clusters == (NO_CLUSTER,):
+        return "all clusters"
+    return f"cluster{'s' if len(clusters) > 1 else ''} {some_of(clusters)}"
