@@ -24,6 +24,8 @@ LIMIT_S = 30.0
 COPIES = 3
 TOPIC_PARTITIONS = 100
 SCAN_MS = 60_000
+# Kafka has every record after the last scan.
+KAFKA_MS = NOW_MS + 3_600_000
 SHARE = 0.01
 SIZE = 1 << 33
 ONE_OFFLINE = "no scan, one broker went offline"
@@ -161,7 +163,7 @@ def scan(
     writer: InventoryWriter,
     values: list,  # type: ignore[type-arg]
 ) -> tuple[object, ...]:
-    write_kafka(source, values, NOW_MS)
+    write_kafka(source, values, KAFKA_MS)
     values.clear()
     size = sum(path.stat().st_size for path in source.iterdir())
     folders = [source.parent / "tables" / table.name for table in OF]
