@@ -18,8 +18,9 @@ T0 = 1_700_000_000_000
 
 
 def state(broker, sequence=1, *, status="online", reason="answers", cluster="prod", **partitions):
-    record = {"version": 1, "cluster": cluster, "broker": broker, "sequence": sequence, "at_ms": T0, "status": status}
-    return record | {"reason": reason, "since_ms": T0, "log_dirs": [], "partitions": partitions, "machine": "{}"}
+    record = {"version": 1, "cluster": cluster, "broker": broker, "sequence": sequence, "status": status}
+    record |= {"at_ms": T0 + sequence, "since_ms": T0, "reason": reason}
+    return record | {"log_dirs": [], "partitions": partitions, "machine": "{}"}
 
 
 def silent(broker, sequence=2):
