@@ -55,6 +55,10 @@ class Channel:
             request_timeout_ms=REQUEST_TIMEOUT_MS,
             delivery_timeout_ms=DELIVERY_TIMEOUT_MS,
             max_block_ms=METADATA_TIMEOUT_MS,
+            # An idempotent producer that was refused one topic fails for all others from then on. One request at a time
+            # keeps the order; what is sent twice changes nothing.
+            enable_idempotence=False,
+            max_in_flight_requests_per_connection=1,
         )
 
     def send(self, batch: Sequence[Outgoing]) -> Delivery:
