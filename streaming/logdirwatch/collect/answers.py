@@ -127,3 +127,9 @@ class Configs:
     values: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
     overridden: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
+
+
+def unlisted_topics(log_dirs: Iterable[LogDirAnswer], listed: Iterable[str]) -> list[str]:
+    """Return the topics that lie on the disks and are not ``listed``: hidden from the user, or gone meanwhile."""
+    on_disk = {replica.topic for log_dir in log_dirs for replica in log_dir.replicas}
+    return sorted(on_disk.difference(listed))

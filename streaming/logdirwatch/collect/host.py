@@ -14,10 +14,10 @@ from logdirwatch.collect.host_settings import HostSettings
 from logdirwatch.collect.kernel_log import KernelError
 from logdirwatch.collect.log_news import NewsDesk
 from logdirwatch.collect.loop import every
-from logdirwatch.collect.poll import Clock, Publish, event_outgoing, outgoing
+from logdirwatch.collect.poll import Publish, event_outgoing, outgoing
 from logdirwatch.collect.prober import in_thread
 from logdirwatch.collect.records import Origin
-from logdirwatch.collect.rising_clock import RisingClock
+from logdirwatch.collect.rising_clock import Clock, RisingClock
 from logdirwatch.collect.tail_state import StateFile, TailState
 from logdirwatch.model import topics
 from logdirwatch.model.records import HostLogDir, HostRecord

@@ -3,10 +3,20 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TypeVar
 
 from logdirwatch.collect.admin import ASK_ERRORS, Admin
-from logdirwatch.collect.answers import Configs, LogDirsAnswer, Node, Quorum, Reassignment, Topic, with_reassignments
+from logdirwatch.collect.answers import (
+    Configs,
+    LogDirsAnswer,
+    Node,
+    Quorum,
+    Reassignment,
+    Topic,
+    unlisted_topics,
+    with_reassignments,
+)
 from logdirwatch.collect.config_keys import BROKER_KEYS, TOPIC_KEYS
 from logdirwatch.collect.consumers import with_unread
 from logdirwatch.collect.wire import Address
@@ -91,8 +101,8 @@ class _Asked:
         self, address: Address, topics: Iterable[Topic], answers: Iterable[LogDirsAnswer]
     ) -> tuple[str, ...]:
         """Ask about the topics that lie on the disks and are not listed: hidden, or gone meanwhile."""
-        on_disk = {placed.topic for answer in answers for log_dir in answer.log_dirs for placed in log_dir.replicas}
-        unlisted = sorted(on_disk - {topic.name for topic in topics})
+        log_dirs = chain.from_iterable(answer.log_dirs for answer in answers)
+        unlisted = unlisted_topics(log_dirs, [topic.name for topic in topics])
         if not unlisted:
             return ()
         return await self.of("hidden topics", self._admin.hidden_topics(address, unlisted)) or ()

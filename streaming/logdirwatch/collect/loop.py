@@ -12,9 +12,9 @@ from logdirwatch import kafka_clients
 from logdirwatch.collect import records
 from logdirwatch.collect.admin import Admin
 from logdirwatch.collect.buffer import Outgoing
-from logdirwatch.collect.poll import Clock, ClusterPoller, Publish, event_outgoing, outgoing
+from logdirwatch.collect.poll import ClusterPoller, Publish, event_outgoing, outgoing
 from logdirwatch.collect.prometheus import Exporters
-from logdirwatch.collect.rising_clock import RisingClock
+from logdirwatch.collect.rising_clock import Clock, RisingClock
 from logdirwatch.collect.scan import Scanner
 from logdirwatch.collect.settings import CollectSettings
 from logdirwatch.collect.wire import Wire, addresses

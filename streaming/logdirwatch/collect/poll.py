@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -18,6 +18,7 @@ from logdirwatch.collect.buffer import Outgoing
 from logdirwatch.collect.changes import Change, ReserveOf, Seen, changes
 from logdirwatch.collect.facts import BrokerFacts, ClusterFacts, brokers_after
 from logdirwatch.collect.lacking import with_acl
+from logdirwatch.collect.rising_clock import Clock, RisingClock
 from logdirwatch.collect.wire import Address
 from logdirwatch.kafka_clients import one_line
 from logdirwatch.model import topics
@@ -27,7 +28,6 @@ from logdirwatch.model.vocabulary import EventName, PollStatus
 log = structlog.get_logger(__name__)
 
 Publish = Callable[[list[Outgoing]], None]
-Clock = Callable[[], int]
 MetricsOf = Callable[[BrokerFacts], Mapping[str, float | None]]
 # How long the record of a failure waits for a fresh look at the partitions; its event does not wait.
 LOOK_TIMEOUT_S = 1.0
@@ -80,7 +80,7 @@ class ClusterPoller:
         self._last: dict[int, LogDirsAnswer] = {}
         self._told: dict[int, PollStatus] = {}
         self._seen: dict[int, dict[str, Seen]] = {}
-        self._stamps: dict[int, int] = {}
+        self._clocks: defaultdict[int, RisingClock] = defaultdict(lambda: RisingClock(clock))
         self._missing: Counter[int] = Counter()
         self._rounds = 0
         self.discovered = asyncio.Event()
@@ -223,13 +223,8 @@ class ClusterPoller:
                 self.publish([self._record(broker, repeated, self.stamp(broker), waits=False)])
 
     def stamp(self, broker: int, more: int = 0) -> int:
-        """Return a time later than all times given for ``broker`` before, with ``more`` milliseconds free behind it.
-
-        Readers take a record that is not newer than the last one of this collector for a repeat.
-        """
-        at_ms = max(self.clock(), self._stamps.get(broker, 0) + 1)
-        self._stamps[broker] = at_ms + more
-        return at_ms
+        """Return a time later than all times given for ``broker`` before, with ``more`` milliseconds free behind it."""
+        return self._clocks[broker](more)
 
     def _tell_statuses(self) -> None:
         """Log one line for each broker that fell silent or came back."""

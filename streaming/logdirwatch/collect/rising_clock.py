@@ -1,6 +1,9 @@
 """A clock for records: its times rise, also while the machine's clock is set back."""
 
-from logdirwatch.collect.poll import Clock
+from collections.abc import Callable
+
+Clock = Callable[[], int]
+"""Returns milliseconds since 1970."""
 
 
 class RisingClock:
@@ -14,7 +17,8 @@ class RisingClock:
         self._step_ms = step_ms
         self._last_ms = 0
 
-    def __call__(self) -> int:
-        """Return the time of the next record."""
-        self._last_ms = max(self._clock(), self._last_ms + self._step_ms)
-        return self._last_ms
+    def __call__(self, more: int = 0) -> int:
+        """Return the time of the next record, with ``more`` milliseconds free behind it."""
+        at_ms = max(self._clock(), self._last_ms + self._step_ms)
+        self._last_ms = at_ms + more
+        return at_ms

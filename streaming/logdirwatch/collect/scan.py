@@ -3,13 +3,22 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TypeVar
 
 import structlog
 
 from logdirwatch.collect import records
 from logdirwatch.collect.admin import ASK_ERRORS
-from logdirwatch.collect.answers import Configs, LogDirAnswer, LogDirsAnswer, Reassignment, Topic, with_reassignments
+from logdirwatch.collect.answers import (
+    Configs,
+    LogDirAnswer,
+    LogDirsAnswer,
+    Reassignment,
+    Topic,
+    unlisted_topics,
+    with_reassignments,
+)
 from logdirwatch.collect.config_keys import BROKER_KEYS, MIN_ISR_KEYS, TOPIC_KEYS
 from logdirwatch.collect.consumers import with_unread
 from logdirwatch.collect.facts import BrokerFacts
@@ -17,6 +26,7 @@ from logdirwatch.collect.health import partition_health
 from logdirwatch.collect.lacking import with_acl
 from logdirwatch.collect.moves import copy_threads, replica_moves, throttled_replicas, throttles_of
 from logdirwatch.collect.poll import ClusterPoller, address_of, outgoing
+from logdirwatch.collect.rising_clock import RisingClock
 from logdirwatch.collect.usage import Partition, usages
 from logdirwatch.collect.wire import Address
 from logdirwatch.kafka_clients import one_line
@@ -51,7 +61,7 @@ class Scanner:
         self._hides_topics = False
         self._at_once = asyncio.Semaphore(SCANS_AT_ONCE)
         self._failing: set[str] = set()
-        self._last_ms = 0
+        self._scan_clock = RisingClock(poller.clock)
 
     @property
     def is_lacking(self) -> bool:
@@ -65,7 +75,7 @@ class Scanner:
         """
         if not self._poller.brokers:
             return False
-        at_ms = self._last_ms = max(self._poller.clock(), self._last_ms + 1)
+        at_ms = self._scan_clock()
         asked = [facts for number, facts in self._poller.brokers.items() if not self._poller.is_silent(number)]
         brokers = asyncio.gather(*(self._scan_broker(facts, at_ms) for facts in asked))
         moves = await self._tried("reassignments", self._admin.reassignments)
@@ -144,8 +154,7 @@ class Scanner:
 
     async def _look_for_hidden(self, topics: Iterable[str], log_dirs: Iterable[Sequence[LogDirAnswer]]) -> None:
         """Find out whether topics lie on the disks that the user may not see: a list without them looks complete."""
-        on_disk = {replica.topic for found in log_dirs for log_dir in found for replica in log_dir.replicas}
-        unlisted = sorted(on_disk - set(topics))[:MOST_ASKED]
+        unlisted = unlisted_topics(chain.from_iterable(log_dirs), topics)[:MOST_ASKED]
         hidden = (
             await self._tried("hidden topics", lambda at: self._admin.hidden_topics(at, unlisted)) if unlisted else ()
         )

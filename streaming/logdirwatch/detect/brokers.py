@@ -89,9 +89,8 @@ def _note_collector(memory: BrokerMemory, view: CollectorView | None, record: Me
 def _forget_collectors(memory: BrokerMemory) -> None:
     """Forget those that are away for good: where each one that starts has a name of its own they would never end."""
     long_ago_ms = memory.newest_ms - HOUR_MS
-    for name in [name for name, view in memory.collectors.items() if view.said_ms < long_ago_ms]:
-        if _is_current(memory.collectors[name], memory.collectors[name].said_ms, memory.newest_ms):
-            continue
+    old = {name: view for name, view in memory.collectors.items() if view.said_ms < long_ago_ms}
+    for name in [name for name, view in old.items() if not _is_current(view, view.said_ms, memory.newest_ms)]:
         del memory.collectors[name]
         for log_dir in memory.log_dirs.values():
             log_dir.codes.pop(name, None)
