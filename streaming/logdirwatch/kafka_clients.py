@@ -1,6 +1,7 @@
 """Kafka clients from the configuration, and reading a topic to its end or for ever."""
 
 import logging
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -58,7 +59,8 @@ def admin(settings: KafkaSettings, timeout_ms: int = CONNECT_TIMEOUT_MS) -> Iter
     try:
         yield client
     finally:
-        client.close()
+        if not _is_too_late():
+            client.close()
 
 
 @contextmanager
@@ -76,7 +78,13 @@ def consumer(settings: KafkaSettings, **arguments: Any) -> Iterator[KafkaConsume
     try:
         yield client
     finally:
-        client.close(autocommit=False, timeout_ms=1_000)
+        if not _is_too_late():
+            client.close(autocommit=False, timeout_ms=1_000)
+
+
+def _is_too_late() -> bool:
+    """Whether the interpreter ends: a client's own thread is gone then, and closing the client would wait for it."""
+    return sys.is_finalizing()
 
 
 def producer(settings: KafkaSettings, **arguments: Any) -> KafkaProducer:

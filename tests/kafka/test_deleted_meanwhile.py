@@ -10,10 +10,22 @@ from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR
 from tests.support.waiting import wait_until
 
 DEADLINE_S = 120
+PARTITIONS = 4
 
 
 def folders(log_dir, topic):
     return sorted(path.name for path in log_dir.iterdir() if path.name.startswith(topic))
+
+
+def created(admin, topic, log_dirs):
+    """Make a topic, and wait until all its replicas lie in the directories, some in each."""
+    admin.create_topics({topic: {"num_partitions": PARTITIONS, "replication_factor": 1}})
+
+    def complete():
+        found = [folders(Path(log_dir), topic) for log_dir in log_dirs]
+        return all(found) and sum(map(len, found)) == PARTITIONS
+
+    wait_until(complete, DEADLINE_S, f"the replicas of {topic} in {log_dirs}")
 
 
 def deleted(admin, topic):
@@ -27,9 +39,7 @@ def test_its_bytes_stay_as_strays_that_kafka_neither_lists_nor_removes(make_clus
     log_dir = Path(node.log_dirs[1])
     aside = log_dir.with_name("aside")
     with kafka_clients.admin(configuration.load(cluster.config_path).clusters["local"]) as admin:
-        for topic in ("gone", "later"):
-            admin.create_topics({topic: {"num_partitions": 4, "replication_factor": 1}})
-            wait_until(lambda name=topic: folders(log_dir, name), DEADLINE_S, "a replica in the directory")
+        created(admin, "gone", node.log_dirs)
         log_dir.rename(aside)
         log_dir.touch()
 
@@ -47,11 +57,12 @@ def test_its_bytes_stay_as_strays_that_kafka_neither_lists_nor_removes(make_clus
     strays = folders(log_dir, "gone")
     assert len(strays) == len(lost)
     assert all(name.endswith("-stray") for name in strays)
-    command = [cluster.tool("kafka-log-dirs"), "--bootstrap-server", cluster.bootstrap_servers, "--describe"]
-    listed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=DEADLINE_S).stdout
-    assert '"later-' in listed
-    assert '"gone-' not in listed
     with kafka_clients.admin(configuration.load(cluster.config_path).clusters["local"]) as admin:
+        created(admin, "later", node.log_dirs)
+        command = [cluster.tool("kafka-log-dirs"), "--bootstrap-server", cluster.bootstrap_servers, "--describe"]
+        listed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=DEADLINE_S).stdout
+        assert '"later-' in listed
+        assert '"gone-' not in listed
         deleted(admin, "later")
     wait_until(lambda: not folders(log_dir, "later"), DEADLINE_S, "what was deleted in time to leave the disk")
     assert folders(log_dir, "gone") == strays

@@ -86,3 +86,24 @@ def test_a_telemetry_cluster_that_is_away_is_one_line(commands):
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr.startswith("logdirwatch: Kafka at 127.0.0.1:1 cannot be reached")
     assert ended.stderr.count("\n") == 1
+
+
+CUT = """
+import sys
+from pathlib import Path
+from logdirwatch import kafka_clients, settings
+
+client = kafka_clients.{kind}(settings.load(Path(sys.argv[1])).telemetry)
+open_until_the_end = client.__enter__()
+{use}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "use"), [("admin", "open_until_the_end.list_topics()"), ("consumer", "open_until_the_end.topics()")]
+)
+def test_a_client_that_nobody_closed_holds_up_no_end(cluster, watched, kind, use):
+    """What is cut by the end of its thread cannot close its client; the interpreter must not wait for that."""
+    line = [sys.executable, "-c", CUT.format(kind=kind, use=use), str(cluster.config_path)]
+    found = subprocess.run(line, capture_output=True, text=True, timeout=120, check=False)
+    assert (found.returncode, found.stdout, found.stderr) == (0, "", "")
