@@ -74,7 +74,7 @@ class ClusterPoller:
         self._bootstrap = bootstrap
         self._reserve_of = reserve_of
         self._backoff = Backoff(backoff_max_ms)
-        self._retry_at_ms = 0
+        self._failed_at_ms = self._pause_ms = 0
         self._unreachable: BaseException | None = None
         self._waiting: dict[int, int] = {}
         self._last: dict[int, LogDirsAnswer] = {}
@@ -99,7 +99,7 @@ class ClusterPoller:
         """
         self._rounds += 1
         self.last_round_s = time.monotonic()
-        if self.is_away and self.clock() < self._retry_at_ms:
+        if self.is_away and 0 <= self.clock() - self._failed_at_ms < self._pause_ms:
             self._repeat_last()
             return
         known = set(self.brokers)
@@ -130,7 +130,7 @@ class ClusterPoller:
                 log.warning(
                     "cluster away: no broker answers", cluster=self.origin.cluster, error=one_line(self._unreachable)
                 )
-            self._retry_at_ms = self.clock() + self._backoff.failed()
+            self._failed_at_ms, self._pause_ms = self.clock(), self._backoff.failed()
             return
         if self.is_away:
             log.warning("cluster back", cluster=self.origin.cluster)

@@ -5,31 +5,31 @@ It ends with the evidence that is as late as its end, with a newer decision, or 
 
 from typing import Any
 
-from logdirwatch.decisions import ends_ms
+from logdirwatch.decisions import dated, ends_ms
 from logdirwatch.detect.memory import BrokerMemory, Maintenance
-from logdirwatch.detect.observations import Decided, effective_ms
+from logdirwatch.detect.observations import Decided
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.model.vocabulary import Decision
 
 
 def take(memory: BrokerMemory, decided: Decided, settings: DetectSettings) -> bool:
     """Take a decision; return whether it says anything new. Repeated and older ones do not."""
-    record, origin = decided
-    if record.decision is not Decision.MAINTENANCE:
+    given, origin = decided
+    if given.decision is not Decision.MAINTENANCE:
         return False
     place = f"{origin.topic}/{origin.partition}"
     memory.positions[place] = max(origin.offset, memory.positions.get(place, -1))
-    at_ms, corrected = effective_ms(record.at_ms, origin.kafka_timestamp_ms, settings.clock_skew_ms)
-    if memory.maintenance is not None and at_ms <= memory.maintenance.at_ms:
+    record = dated(given, origin.kafka_timestamp_ms, settings.clock_skew_ms)
+    if memory.maintenance is not None and record.at_ms <= memory.maintenance.at_ms:
         return False
-    memory.corrected_clocks += corrected
-    until_ms = ends_ms(record, settings.maintenance_max_ms) - record.at_ms + at_ms
+    memory.corrected_clocks += record.at_ms != given.at_ms
+    until_ms = ends_ms(record, settings.maintenance_max_ms)
     memory.maintenance = Maintenance(
-        at_ms=at_ms,
+        at_ms=record.at_ms,
         until_ms=until_ms,
         by=record.by,
         reason=record.reason,
-        is_over=until_ms <= max(at_ms, memory.newest_ms),
+        is_over=until_ms <= max(record.at_ms, memory.newest_ms),
     )
     return True
 

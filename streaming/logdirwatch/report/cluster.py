@@ -192,9 +192,10 @@ def heartbeats(alerts: Iterable[AlertRecord], now_ms: int, skew_ms: int) -> list
     return sorted(beats, key=lambda beat: (beat.age_ms is None, -beat.at_ms))
 
 
-def fast_lane_proof_ms(alerts: Iterable[AlertRecord]) -> int | None:
-    """Return when a canary last came through the fast lane."""
-    return max((a.at_ms for a in alerts if is_heartbeat(a) and a.lane is not Lane.STATEFUL), default=None)
+def fast_lane_proof_ms(alerts: Iterable[AlertRecord], until_ms: int) -> int | None:
+    """Return when a canary last came through the fast lane; one of after ``until_ms`` proves nothing."""
+    canaries = (alert.at_ms for alert in alerts if is_heartbeat(alert) and alert.lane is not Lane.STATEFUL)
+    return max((at_ms for at_ms in canaries if at_ms <= until_ms), default=None)
 
 
 def _heartbeat(beat: AlertRecord, now_ms: int, skew_ms: int) -> Heartbeat:

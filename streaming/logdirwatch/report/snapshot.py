@@ -84,7 +84,7 @@ def _status(snapshot: Snapshot, name: str, now_ms: int, patience: Patience) -> C
     alerts = None if snapshot.alerts is None else [a for a in snapshot.alerts if a.cluster == name]
     handling = snapshot.handling
     scans = {row["is_of_topics"]: row["at_ms"] for row in _of(snapshot.scans, name)}
-    proof_ms = None if alerts is None else view.fast_lane_proof_ms(alerts)
+    proof_ms = None if alerts is None else view.fast_lane_proof_ms(alerts, now_ms + patience.skew_ms)
     data_at_ms = max((broker.at_ms for broker in brokers), default=None)
     inventory_at_ms = max(scans.values(), default=None)
     return ClusterStatus(

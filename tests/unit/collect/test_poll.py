@@ -263,6 +263,15 @@ class TestACluster:
         assert "not asked again yet" in records[-1].error
         assert records[-1].error.count("not asked") == 1
 
+    def test_is_asked_again_at_once_when_the_clock_was_set_back(self):
+        sent, cluster, clock = [], brokers(1), Clock()
+
+        def set_back():
+            clock.at_ms -= 3_600_000
+
+        rounds(cluster, sent, lambda: self.away(cluster), lambda: None, set_back, clock=clock)
+        assert cluster.asked.count(1) == 3
+
     def test_that_was_never_reached_is_said_once(self):
         cluster = replace(brokers(1), away=ConnectionError("refused"))
         with structlog.testing.capture_logs() as logged:

@@ -155,6 +155,12 @@ class TestItsTime:
         assert driver.memory.maintenance.until_ms == driver.at_ms + MINUTE_MS
         assert driver.memory.corrected_clocks == 1
 
+    def test_one_that_kafka_has_no_time_of_holds_as_it_was_said(self):
+        driver = Driver().polls(0.5)
+        driver.show(maintenance(driver.at_ms, MINUTE_MS), kafka_ms=-1)
+        assert driver.memory.maintenance.until_ms == driver.at_ms + MINUTE_MS
+        assert not driver.memory.maintenance.is_over
+
     def test_a_timer_ends_it_when_no_evidence_comes(self):
         driver = away_for(Driver(settings=IMPATIENT).polls(0.5).plan(MINUTE_MS), MINUTE_MS // 2)
         until_ms = driver.memory.maintenance.until_ms

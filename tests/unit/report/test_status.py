@@ -141,6 +141,12 @@ def test_a_fast_lane_that_nothing_proves_is_said_loudly():
     assert not status(alerts=None).is_fast_lane_stale
 
 
+def test_a_canary_of_a_clock_far_ahead_proves_nothing():
+    ahead = heartbeat(-3_600_000, "canary", lane=Lane.FAST)
+    assert "THE FAST LANE IS NOT PROVEN, last time: never" in shown(alerts=[ahead])
+    assert "proven 1 min ago" in shown(alerts=[ahead, heartbeat(60_000, "canary2", lane=Lane.FAST)])
+
+
 def test_open_alerts_are_counted_by_severity_from_loud_to_quiet():
     alerts = [
         alert("w", severity=Severity.WARNING),
