@@ -22,15 +22,16 @@ TOPICS = (topics.METRICS, topics.EVENTS, topics.DECISIONS)
 def keyed(records: DataFrame, default_cluster: str) -> DataFrame:
     """Add the key (cluster, broker) to raw records; one that names no broker is not for ``detect``."""
     peek = F.from_json(F.col("value").cast("string"), "type string, cluster string, broker bigint")
-    is_pipeline = F.col("peek.type") == "pipeline"
-    cluster = F.when(is_pipeline, F.lit(NO_CLUSTER)).otherwise(F.coalesce("peek.cluster", F.lit(default_cluster)))
+    is_pipeline = F.col("peek_type") == "pipeline"
+    cluster = F.when(is_pipeline, F.lit(NO_CLUSTER)).otherwise(F.coalesce("peek_cluster", F.lit(default_cluster)))
     broker = (
         F.when(is_pipeline, F.lit(PIPELINE_BROKER))
-        .when(F.col("peek.type") == "heartbeat", F.lit(HEARTBEAT_BROKER))
-        .otherwise(F.col("peek.broker"))
+        .when(F.col("peek_type") == "heartbeat", F.lit(HEARTBEAT_BROKER))
+        .otherwise(F.col("peek_broker"))
     )
     return (
-        records.withColumn("peek", peek)
+        # A row made from it instead of a column: Spark would look into the record for each use of the column anew.
+        records.select("*", F.inline(F.array(peek)).alias("peek_type", "peek_cluster", "peek_broker"))
         .select(
             cluster.alias("cluster"),
             broker.alias("broker"),
