@@ -147,9 +147,9 @@ def test_an_accepted_plan_is_withdrawn_when_somebody_else_moved_what_it_is_about
     about = {"number": 1, "log_dir": None, "cause": None, "cluster": CLUSTER}
     firing = alert(Rule.PARTITION_FAILED, **about, opened_at_ms=now(), at_ms=now())
     accepted = changed(reassign(watched, made, (3, 2)), alert_id=firing.alert_id, status=ActionStatus.ACCEPTED)
-    book = Book()
+    book = Book(60_000)
     for topic, record in ((topics.ALERTS, firing), (topics.ACTIONS, accepted)):
-        assert book.take(topic, b"k", msgspec.json.encode(record))
+        assert book.take(topic, b"k", msgspec.json.encode(record), -1)
     assert not _withdrawn(book, watched), "its partition is as it was"
     _paste(reassign(watched, made, (0, 2)).commands, tmp_path)
     (withdrawn,) = _withdrawn(book, watched)

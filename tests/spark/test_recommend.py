@@ -6,6 +6,8 @@ import time
 import msgspec
 import pytest
 
+from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
+
 from logdirwatch.collect.settings import CollectSettings
 from logdirwatch.jobs.recommend import Recommender, batch_function, policy_for
 from logdirwatch.model import topics
@@ -88,6 +90,7 @@ class Cluster:
             facts=lambda cluster: load_facts(self.spark, self.settings, cluster),
             publish=self._publish,
             policy=lambda cluster: policy_for(self.settings, cluster),
+            skew_ms=self.settings.detect.clock_skew_ms,
             rests=self.rests,
         )
         self.take = batch_function(self.keeper)
@@ -95,7 +98,8 @@ class Cluster:
     def send(self, *records):
         """Run a batch of (topic, value) records."""
         rows = encoded(*records)
-        self.take(self.spark.createDataFrame(rows, "topic string, key binary, value binary"), 0)
+        frame = self.spark.createDataFrame(rows, "topic string, key binary, value binary, at_ms long")
+        self.take(frame.select("topic", "key", "value", F.timestamp_millis("at_ms").alias("timestamp")), 0)
         self.topic += rows
 
     def told(self):
@@ -116,7 +120,7 @@ def cluster(spark, tmp_path, made):
 
 
 def encoded(*records):
-    return [(topic, b"key", msgspec.json.encode(value)) for topic, value in records]
+    return [(topic, b"key", msgspec.json.encode(value), now()) for topic, value in records]
 
 
 def now():

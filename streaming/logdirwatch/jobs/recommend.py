@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import msgspec
 import structlog
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 from pyspark.sql.streaming.query import StreamingQuery
 
 from logdirwatch.jobs.policy import policy_for
@@ -41,8 +42,8 @@ RESTS = 4
 OpenAlerts = Counter[tuple[str, str, str]]
 """Open alerts by cluster, rule and severity."""
 
-Record = tuple[str, bytes | None, bytes | None]
-"""Topic, key and value."""
+Record = tuple[str, bytes | None, bytes | None, int]
+"""Topic, key, value and Kafka's time in milliseconds."""
 
 
 def ignored(_: OpenAlerts) -> None:
@@ -57,6 +58,7 @@ class Recommender:
     facts: Callable[[str], Facts | None]
     publish: Callable[[Sequence[ActionRecord]], None]
     policy: Callable[[str], Policy]
+    skew_ms: int
     note: Callable[[OpenAlerts], None] = ignored
     rests: float = RESTS
     clock_s: Callable[[], float] = time.monotonic
@@ -95,7 +97,7 @@ class Recommender:
 
     def _opened(self) -> Book:
         if self._book is None:
-            book = Book()
+            book = Book(self.skew_ms)
             for record in self.read():
                 book.take(*record)
             self._book = book
@@ -133,6 +135,7 @@ def recommender(spark: SparkSession, settings: Settings, note: Callable[[OpenAle
         facts=lambda cluster: load_facts(spark, settings, cluster),
         publish=lambda actions: _publish(spark, settings, actions),
         policy=lambda cluster: policy_for(settings, cluster),
+        skew_ms=settings.detect.clock_skew_ms,
         note=note,
     )
 
@@ -153,9 +156,9 @@ def batch_function(keeper: Recommender) -> Callable[[DataFrame, int], None]:
     """Return the function that Spark calls with each batch."""
 
     def take(batch: DataFrame, batch_id: int) -> None:  # noqa: ARG001 - Spark's signature; repeats change nothing
-        rows = batch.select("topic", "key", "value").collect()
+        rows = batch.select("topic", "key", "value", F.unix_millis("timestamp").alias("timestamp_ms")).collect()
         try:
-            keeper.take([(row["topic"], row["key"], row["value"]) for row in rows], _now_ms())
+            keeper.take([tuple(row) for row in rows], _now_ms())
         except Exception as error:
             # Spark overflows its stack on a long message while a query is being stopped.
             raise RuntimeError(one_line(error)[:300]) from None
@@ -183,7 +186,7 @@ def _look(query: StreamingQuery, keeper: Recommender) -> None:
 def _history(settings: Settings) -> Iterable[Record]:
     for topic in (topics.ALERTS, topics.ACTIONS, topics.DECISIONS):
         for record in read_all(settings.telemetry, topic):
-            yield topic, record.key, record.value
+            yield topic, record.key, record.value, record.timestamp
 
 
 def _publish(spark: SparkSession, settings: Settings, actions: Sequence[ActionRecord]) -> None:

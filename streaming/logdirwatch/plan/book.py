@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import msgspec
 
+from logdirwatch.decisions import dated
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, AlertRecord, DecisionRecord
 from logdirwatch.model.vocabulary import OPEN, AlertStatus, Decision, Rule
@@ -35,17 +36,21 @@ _FAST_SUFFIX = "/fast"
 
 
 class Book:
-    """Open alerts, the latest revision of every action, and decisions not taken in yet."""
+    """Open alerts, the latest revision of every action, and decisions not taken in yet.
 
-    def __init__(self) -> None:
+    ``skew_ms`` is how far the clock of who decides may be ahead of Kafka's.
+    """
+
+    def __init__(self, skew_ms: int) -> None:
+        self._skew_ms = skew_ms
         self._alerts: dict[str, AlertRecord] = {}
         self._actions: dict[str, dict[str, ActionRecord]] = defaultdict(dict)
         self._decisions: list[DecisionRecord] = []
         self._over: dict[str, int] = {}
         self.unreadable = 0
 
-    def take(self, topic: str, key: bytes | None, value: bytes | None) -> bool:
-        """Take one record in; return whether it may change what must be published."""
+    def take(self, topic: str, key: bytes | None, value: bytes | None, timestamp_ms: int) -> bool:
+        """Take one record in, with Kafka's time of it; return whether it may change what must be published."""
         if value is None:
             return self._forget(topic, (key or b"").decode(errors="replace"))
         try:
@@ -57,7 +62,7 @@ class Book:
             return self._take_alert(record)
         if isinstance(record, ActionRecord):
             return self._take_action(record)
-        return self._take_decision(record)
+        return self._take_decision(dated(record, timestamp_ms, self._skew_ms))
 
     @property
     def open_clusters(self) -> set[str]:

@@ -15,11 +15,11 @@ from logdirwatch.store.schemas import ACTIONS, ALERTS
 from logdirwatch.store.settings import MaintainSettings
 from logdirwatch.store.tables import Tables, as_sql, kept_properties, retried, short
 
-# OPTIMIZE sorts what is newest, a cube, anew every night until it is this large. Delta's 100 GiB would mean the whole
-# history of nearly every fleet, every night.
-CUBE_BYTES = 1 << 30
 # Readers leave out whole files and the groups of rows in them; Delta's 1 GiB would put days of all clusters into one.
 FILE_BYTES = 128 << 20
+# OPTIMIZE sorts what is newest, a cube, anew every night until it is this large. Delta's 100 GiB would mean the whole
+# history of nearly every fleet, every night; what fills a file gains little from being sorted with still more.
+CUBE_BYTES = FILE_BYTES
 DELTA_CONF = {
     "spark.databricks.delta.vacuum.parallelDelete.enabled": "true",
     "spark.databricks.delta.optimize.clustering.mergeStrategy.minCubeSize.threshold": str(CUBE_BYTES),

@@ -48,22 +48,22 @@ class Told:
         self.restart()
 
     def restart(self):
-        self.book = Book()
+        self.book = Book(60_000)
         for name, records in (
             (topics.ALERTS, self.alerts),
             (topics.ACTIONS, self.actions),
             (topics.DECISIONS, self.decisions),
         ):
             for record in records:
-                self.book.take(name, b"", msgspec.json.encode(record))
+                self.book.take(name, b"", msgspec.json.encode(record), -1)
 
     def take(self, *alerts):
         self.alerts += alerts
-        return [self.book.take(topics.ALERTS, b"", msgspec.json.encode(record)) for record in alerts]
+        return [self.book.take(topics.ALERTS, b"", msgspec.json.encode(record), -1) for record in alerts]
 
-    def decide(self, said):
+    def decide(self, said, kafka_ms=-1):
         self.decisions.append(said)
-        self.book.take(topics.DECISIONS, b"", msgspec.json.encode(said))
+        self.book.take(topics.DECISIONS, b"", msgspec.json.encode(said), kafka_ms)
 
     def revise(self, now_ms=NOW_MS):
         published = self.book.revise(self.facts, lambda _: policy(), now_ms)
@@ -109,7 +109,7 @@ def test_records_repeated_after_a_crash_change_nothing():
 def test_heartbeats_and_what_cannot_be_read_are_no_news():
     told = Told()
     assert told.take(alert(Rule.HEARTBEAT, number=None, log_dir=None)) == [False]
-    assert told.book.take(topics.ALERTS, b"x", b"garbage") is False
+    assert told.book.take(topics.ALERTS, b"x", b"garbage", -1) is False
     assert told.book.unreadable == 1
     assert told.book.open_clusters == set()
 
@@ -190,6 +190,17 @@ def test_a_decision_is_taken_in_once_also_after_a_restart():
     assert told.revise() == []
 
 
+def test_a_decision_of_a_clock_that_is_ahead_is_not_newer_than_what_was_said_after_it():
+    told = Told()
+    told.take(alert())
+    told.revise()
+    identity = told.latest("reassign").action_id
+    told.decide(decision(at_ms=NOW_MS + 3_600_000, identity=identity), kafka_ms=NOW_MS)
+    assert told.revise() == [("reassign", "accepted", 2)]
+    told.decide(decision(Decision.REJECT, at_ms=NOW_MS + 5, identity=identity), kafka_ms=NOW_MS + 5)
+    assert told.revise() == [("reassign", "rejected", 3)]
+
+
 def test_decisions_on_what_nobody_proposed_change_nothing():
     told = Told()
     told.decide(decision(identity="nothing"))
@@ -243,9 +254,9 @@ def test_a_tombstone_ends_what_was_left_open():
     told = Told()
     told.take(alert())
     told.revise()
-    told.book.take(topics.ALERTS, b"alert/fast", None)
+    told.book.take(topics.ALERTS, b"alert/fast", None, -1)
     assert told.revise() == []
-    told.book.take(topics.ALERTS, b"alert", None)
+    told.book.take(topics.ALERTS, b"alert", None, -1)
     assert {status for _, status, _ in told.revise()} == {"withdrawn"}
 
 

@@ -41,7 +41,7 @@ class Story:
     def __init__(self, *parts, limits=None, **fields):
         self.policy = policy(**(limits or {}))
         self.fields, self.records, self.minute = fields, [], 0
-        self.book = Book()
+        self.book = Book(60_000)
         self.tell(topics.ALERTS, space_alert(to="saturated"))
         self.look(*parts)
 
@@ -51,7 +51,7 @@ class Story:
 
     def tell(self, topic_name, record):
         self.records.append((topic_name, record))
-        self.book.take(topic_name, b"", msgspec.json.encode(record))
+        self.book.take(topic_name, b"", msgspec.json.encode(record), -1)
 
     def look(self, *parts, after=0):
         """Let minutes pass and look at facts of that moment; return what is published, runbook steps left out."""
@@ -71,9 +71,9 @@ class Story:
         )
 
     def restart(self):
-        self.book = Book()
+        self.book = Book(60_000)
         for name, record in self.records:
-            self.book.take(name, b"", msgspec.json.encode(record))
+            self.book.take(name, b"", msgspec.json.encode(record), -1)
 
     def latest(self, kind):
         return next(a for name, a in reversed(self.records) if name == topics.ACTIONS and a.kind is kind)
@@ -244,10 +244,11 @@ def test_the_query_looks_without_news_until_what_was_cut_is_taken_back():
     story.resolve()
     story.look(*lowered(story), after=2)
     keeper = Recommender(
-        read=lambda: [(name, b"", msgspec.json.encode(record)) for name, record in story.records],
+        read=lambda: [(name, b"", msgspec.json.encode(record), -1) for name, record in story.records],
         facts=lambda _: facts(*lowered(story, used=400 * MIB), inventory_at_ms=story.now_ms),
         publish=published.extend,
         policy=lambda _: story.policy,
+        skew_ms=60_000,
     )
     for _ in range(4):
         story.minute += 1
