@@ -5,7 +5,6 @@ import time
 
 import msgspec
 import pytest
-
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
 from logdirwatch.collect.settings import CollectSettings
