@@ -110,7 +110,7 @@ class Cluster:
 
     def _publish(self, actions):
         self.published += actions
-        self.topic += [(topics.ACTIONS, a.action_id.encode(), msgspec.json.encode(a)) for a in actions]
+        self.topic += [(topics.ACTIONS, a.action_id.encode(), msgspec.json.encode(a), now()) for a in actions]
 
 
 @pytest.fixture
