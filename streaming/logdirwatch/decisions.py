@@ -98,10 +98,8 @@ def matches(pattern: AlertPattern, alert: AlertRecord) -> bool:
 def dated(record: DecisionRecord, kafka_timestamp_ms: int, skew_ms: int) -> DecisionRecord:
     """Return a decision as of when Kafka got it where its own clock was too far ahead to be believed.
 
-    It lasts as long as before. Where Kafka has no time (-1) it stays as it is.
+    It lasts as long as before.
     """
-    if kafka_timestamp_ms < 0:
-        return record
     at_ms, is_ahead = effective_ms(record.at_ms, kafka_timestamp_ms, skew_ms)
     if not is_ahead:
         return record

@@ -9,7 +9,16 @@ from pyspark.sql.streaming.query import StreamingQuery
 from logdirwatch.detect.processor import HEARTBEAT_BROKER, PIPELINE_BROKER, ShardProcessor
 from logdirwatch.detect.shard import VARIABLES, shard_of
 from logdirwatch.jobs import older
-from logdirwatch.jobs.session import KAFKA_ROWS, checkpoint, every, few_tasks, kafka_stream, start_query, to_kafka
+from logdirwatch.jobs.session import (
+    KAFKA_ROWS,
+    checkpoint,
+    every,
+    few_tasks,
+    kafka_stream,
+    start_query,
+    to_kafka,
+    unpacked,
+)
 from logdirwatch.jobs.start_state import start_state
 from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import NO_CLUSTER
@@ -21,7 +30,7 @@ TOPICS = (topics.METRICS, topics.EVENTS, topics.DECISIONS)
 
 def keyed(records: DataFrame, default_cluster: str) -> DataFrame:
     """Add the key (cluster, broker) to raw records; one that names no broker is not for ``detect``."""
-    peek = F.from_json(F.col("value").cast("string"), "type string, cluster string, broker bigint")
+    peek = unpacked(F.col("value").cast("string"), "type string, cluster string, broker bigint")
     is_pipeline = F.col("peek_type") == "pipeline"
     cluster = F.when(is_pipeline, F.lit(NO_CLUSTER)).otherwise(F.coalesce("peek_cluster", F.lit(default_cluster)))
     broker = (
@@ -30,8 +39,7 @@ def keyed(records: DataFrame, default_cluster: str) -> DataFrame:
         .otherwise(F.col("peek_broker"))
     )
     return (
-        # A row made from it instead of a column: Spark would look into the record for each use of the column anew.
-        records.select("*", F.inline(F.array(peek)).alias("peek_type", "peek_cluster", "peek_broker"))
+        records.select("*", peek.alias("peek_type", "peek_cluster", "peek_broker"))
         .select(
             cluster.alias("cluster"),
             broker.alias("broker"),

@@ -158,7 +158,7 @@ def batch_function(keeper: Recommender) -> Callable[[DataFrame, int], None]:
     def take(batch: DataFrame, batch_id: int) -> None:  # noqa: ARG001 - Spark's signature; repeats change nothing
         rows = batch.select("topic", "key", "value", F.unix_millis("timestamp").alias("timestamp_ms")).collect()
         try:
-            keeper.take([tuple(row) for row in rows], _now_ms())
+            keeper.take(rows, _now_ms())
         except Exception as error:
             # Spark overflows its stack on a long message while a query is being stopped.
             raise RuntimeError(one_line(error)[:300]) from None

@@ -8,7 +8,8 @@ from pathlib import Path
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.errors import PySparkRuntimeError
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
@@ -127,6 +128,14 @@ def end_session(spark: SparkSession) -> None:
     if jvm is not None:
         jvm.stdin.close()
         jvm.wait()
+
+
+def unpacked(column: Column, schema: str) -> Column:
+    """Return the fields of a column of JSON as columns; all null where it is none.
+
+    It makes a row, not a struct: Spark would parse the JSON anew for each use of a field of that.
+    """
+    return F.inline(F.array(F.from_json(column, schema)))
 
 
 def kafka_stream(

@@ -19,7 +19,7 @@ from logdirwatch.detect.brokers import SILENT
 from logdirwatch.detect.memory import MEMORY_VERSION
 from logdirwatch.detect.processor import PIPELINE_BROKER
 from logdirwatch.jobs.folder import Folder
-from logdirwatch.jobs.session import SHORT_FETCHES, checkpoint
+from logdirwatch.jobs.session import SHORT_FETCHES, checkpoint, unpacked
 from logdirwatch.kafka_clients import admin, read_all, spark_options
 from logdirwatch.model import topics
 from logdirwatch.model.records import AlertRecord
@@ -121,8 +121,8 @@ def _from_table(spark: SparkSession, settings: Settings) -> DataFrame | None:
 
 def parsed_states(records: DataFrame) -> DataFrame:
     """Return cluster, broker, reason, positions and machine of state records (``record``: their JSON, or null)."""
-    read = F.from_json("record", _NEEDED).alias("r")
-    return records.where(F.col("record").isNotNull()).select(read).select("r.*").where(F.col("machine").isNotNull())
+    known = records.where(F.col("record").isNotNull())
+    return known.select(unpacked(F.col("record"), _NEEDED)).where(F.col("machine").isNotNull())
 
 
 def memories_of(states: DataFrame) -> DataFrame:

@@ -275,6 +275,15 @@ def test_a_clock_far_ahead_is_replaced_by_kafkas_and_counted():
     assert driver.status() == "offline"
 
 
+def test_a_sample_that_kafka_has_no_time_of_counts_by_its_own():
+    driver = Driver().polls(0.5)
+    driver.at_ms += POLL_MS
+    driver.show(metrics(driver.at_ms, log_dir(error_code=56)), kafka_ms=-1)
+    assert driver.memory.newest_ms == driver.at_ms
+    assert driver.memory.corrected_clocks == 0
+    assert driver.status() == "offline"
+
+
 def test_state_of_another_release_is_refused_with_one_line():
     body = encode(BrokerMemory(cluster="prod", broker=7))
     with pytest.raises(UserError, match="state of version 2, this release reads version 1"):
