@@ -105,6 +105,18 @@ def test_a_table_learns_how_long_files_are_kept(lake):
     assert detail["properties"]["delta.logRetentionDuration"] == "interval 7200 seconds"
 
 
+def test_a_table_of_an_earlier_release_is_sorted_by_the_columns_of_this_one(lake):
+    name = lake.tables.name(LOG_DIR_SAMPLES)
+    lake.spark.sql(f"ALTER TABLE {name} CLUSTER BY (cluster, timestamp_ms)")
+    lake.store(metrics())
+    rows = lake.content()
+    kept_up(lake, LOG_DIR_SAMPLES)
+    detail = lake.spark.sql(f"DESCRIBE DETAIL {name}").first()
+    assert (detail["clusteringColumns"], detail["numFiles"]) == (["cluster", "broker", "timestamp_ms"], 1)
+    lake.store(metrics(timestamp_ms=T0 + 1))
+    assert len(lake.content()["log_dir_samples"]) == 2 * len(rows["log_dir_samples"])
+
+
 def test_a_table_that_is_not_there_or_broken_keeps_no_other_from_its_upkeep(spark, tmp_path):
     lake = Lake(spark, tmp_path / "tables")
     lake.tables.create_missing([ALERTS, TRANSITIONS])

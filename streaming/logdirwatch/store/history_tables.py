@@ -72,7 +72,7 @@ LOG_DIR_SAMPLES = Table(
     """)
     + SOURCE,
     key=("cluster", "broker", "log_dir", "collector", "timestamp_ms"),
-    clustered_by=("cluster", "timestamp_ms"),
+    clustered_by=("cluster", "broker", "timestamp_ms"),
     time="timestamp_ms",
 )
 

@@ -24,6 +24,9 @@ DELTA_CONF = {
     "spark.databricks.delta.vacuum.parallelDelete.enabled": "true",
     "spark.databricks.delta.optimize.clustering.mergeStrategy.minCubeSize.threshold": str(CUBE_BYTES),
     "spark.databricks.delta.optimize.maxFileSize": str(FILE_BYTES),
+    # Each column is cut into so many ranges, and the curve runs through their cells. With Delta's 1000 a column of few
+    # values, as clusters are, only counts within minutes, and a page holds rows of many brokers.
+    "spark.databricks.io.skipping.mdc.rangeId.max": "64",
     # Delta deals rows out to files by their place in the cluster, and leaves them there as they come.
     "spark.databricks.io.skipping.mdc.sortWithinFiles": "true",
     # VACUUM lists a table's folders in 10,000 tasks unless told otherwise; the tables have a folder each.
@@ -60,6 +63,7 @@ class Upkeep:
         """Do all that a table needs."""
         before = self._detail(table)
         self._set_properties(table, before)
+        self._set_clustering(table, before)
         expired = self._delete_expired(table)
         name = self._tables.name(table)
         retried(f"optimize {table.name}", lambda: self._spark.sql(f"OPTIMIZE {name}").collect())
@@ -98,6 +102,13 @@ class Upkeep:
             return
         statement = f"ALTER TABLE {self._tables.name(table)} SET TBLPROPERTIES ({as_sql(wanted)})"
         retried(f"set properties of {table.name}", lambda: self._spark.sql(statement))
+
+    def _set_clustering(self, table: Table, detail: Row) -> None:
+        """Tell a table of an earlier release by which columns to sort; what is sorted already is left as it is."""
+        if detail["clusteringColumns"] == list(table.clustered_by):
+            return
+        statement = f"ALTER TABLE {self._tables.name(table)} CLUSTER BY ({', '.join(table.clustered_by)})"
+        retried(f"cluster {table.name}", lambda: self._spark.sql(statement))
 
     def _delete_expired(self, table: Table) -> int:
         if self._cutoff_ms(table) is None:
