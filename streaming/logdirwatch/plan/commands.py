@@ -55,6 +55,11 @@ class Tools:
             f'{self._program(STORAGE)} format {shlex.join(options)} --cluster-id "$cluster_id" --config {config}',
         ]
 
+    def add_controller(self) -> str:
+        """Return the command that makes a controller a voter; on its host, since it looks into its metadata log."""
+        config = shlex.quote(self.settings.server_config or "server.properties")
+        return " ".join([self._program(QUORUM), *self._address(), "--command-config", config, "add-controller"])
+
     def stop(self, broker: int) -> list[str]:
         """Return the configured command that stops a broker, if there is one."""
         return _filled(self.settings.stop_command, broker)
@@ -131,11 +136,14 @@ class Tools:
         return f"{self.settings.prefix}{tool}{self.settings.suffix}"
 
     def _connection(self, config_option: str = "--command-config") -> list[str]:
-        address = self.settings.bootstrap_servers or self.bootstrap_servers
-        words = ["--bootstrap-server", _UNKNOWN_ADDRESS if address is None else shlex.quote(address)]
+        words = self._address()
         if self.settings.command_config is not None:
             words += [config_option, shlex.quote(self.settings.command_config)]
         return words
+
+    def _address(self) -> list[str]:
+        address = self.settings.bootstrap_servers or self.bootstrap_servers
+        return ["--bootstrap-server", _UNKNOWN_ADDRESS if address is None else shlex.quote(address)]
 
 
 def note(text: str) -> str:

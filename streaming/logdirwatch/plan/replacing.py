@@ -15,7 +15,7 @@ from logdirwatch.plan.lost import lost_partitions
 from logdirwatch.plan.rebuilding import nothing_fits, unplaced
 from logdirwatch.plan.repair import Repair
 from logdirwatch.plan.reserve import reserve_of
-from logdirwatch.plan.restarting import format_steps, restart_effect, restart_steps
+from logdirwatch.plan.restarting import format_steps, rejoin_steps, restart_effect, restart_steps
 from logdirwatch.report.units import human_bytes, human_ratio
 from logdirwatch.report.words import some_of
 
@@ -54,6 +54,7 @@ def replace_disk(directory: Directory, repair: Repair, facts: Facts, policy: Pol
         commands=(
             tools.call(QUORUM, "describe", "--replication"),
             *restart_steps(broker, policy, between, is_running=is_running),
+            *rejoin_steps(directory, facts, policy),
         ),
         undo={"text": "a replaced disk cannot be undone"},
         data_loss=bool(alone),

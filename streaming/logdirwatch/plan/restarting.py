@@ -87,6 +87,28 @@ def format_steps(broker: int, facts: Facts, policy: Policy) -> list[str]:
     return policy.tools.format_storage(options) or [note(told)]
 
 
+def rejoin_steps(directory: Directory, facts: Facts, policy: Policy) -> list[str]:
+    """Return how a controller becomes a voter again after the disk with its metadata log was replaced (KIP-853).
+
+    It comes back with another directory id as an observer. A voter of its id must be gone before it is added
+    (Kafka 4.3.1 ``AddVoterHandler``), and only the tool on its own host knows how to add it.
+    """
+    broker = directory.broker
+    if directory.is_metadata_dir is False or not _has_dynamic_voters(broker, facts):
+        return []
+    whose = "" if directory.is_metadata_dir else f"if the metadata log was in {directory.path}, "
+    remove = ["remove-controller", "--controller-id", str(broker), "--controller-directory-id"]
+    return [
+        policy.tools.call(QUORUM, "describe", "--replication"),
+        note(
+            f"Unless controller.quorum.auto.join.enable is true: {whose}broker {broker} votes no more. Once it is "
+            "listed there as an observer with little lag, remove the voter it was: "
+            f"{policy.tools.call(QUORUM, *remove)} ID, with the directory id that it is listed with as a voter;"
+        ),
+        note(f"then, on broker {broker}'s host: {policy.tools.add_controller()}"),
+    ]
+
+
 def _has_dynamic_voters(broker: int, facts: Facts) -> bool:
     """Tell whether a broker is seen to be a controller of a quorum whose voters may change (KIP-853)."""
     configs = facts.brokers[broker].configs if broker in facts.brokers else {}

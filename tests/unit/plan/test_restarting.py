@@ -162,6 +162,33 @@ class TestReplacing:
             (told,) = [c for c in of_kind(found, ActionKind.REPLACE_DISK).commands if " format " in c]
             assert ("format --ignore-formatted --no-initial-controllers --cluster-id" in told) == is_told
 
+    @pytest.mark.parametrize(
+        ("is_metadata_dir", "voters", "said"),
+        [
+            (True, None, "broker 1 votes no more"),
+            (None, None, "if the metadata log was in /d1, broker 1 votes no more"),
+            (False, None, None),
+            (True, "1@a:1,2@b:1", None),
+        ],
+    )
+    def test_a_controller_whose_metadata_log_is_gone_is_made_a_voter_again(self, is_metadata_dir, voters, said):
+        """Kafka 4.3.1 ``AddVoterHandler`` refuses an id that is a voter's, so the voter it was goes first."""
+        configs = {"process.roles": "broker,controller", "controller.quorum.voters": voters}
+        parts = [broker(1, **configs), offline(1, is_metadata_dir=is_metadata_dir), *TWO_DISKS[1:]]
+        tools = ToolSettings(server_config="/etc/k.properties")
+        found = recommend(alert(), facts(*parts), policy(tools=tools), NOW_MS)
+        commands = of_kind(found, ActionKind.REPLACE_DISK).commands
+        steps = [c for c in commands if c.startswith("#") and "controller" in c]
+        if said is None:
+            assert steps == []
+            return
+        (remove, add) = steps
+        assert said in remove
+        assert "remove-controller --controller-id 1 --controller-directory-id ID" in remove
+        assert add.endswith("--command-config /etc/k.properties add-controller")
+        assert commands.index(remove) < commands.index(add)
+        assert all("start" not in c.lower() for c in commands[commands.index(add) :])
+
 
 class TestLeavingLogDirs:
     """KIP-112, changes in operation 3: only if there is enough space on the good log directories."""
