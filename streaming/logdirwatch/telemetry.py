@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import (
+    InvalidReplicationFactorError,
     KafkaError,
     TopicAlreadyExistsError,
     TopicAuthorizationFailedError,
@@ -123,6 +124,11 @@ def create_missing(settings: Settings) -> list[Topic]:
             missing = [topic for topic in wanted(settings.topics) if topic.name not in present]
             if missing:
                 _create(admin, missing, settings.topics.replication_factor)
+        except InvalidReplicationFactorError as error:
+            raise UserError(
+                f"topics: {settings.telemetry.bootstrap_servers}: {kafka_clients.one_line(error)} "
+                "Set topics.replication_factor to what the telemetry cluster has brokers for"
+            ) from None
         except KafkaError as error:
             raise UserError(
                 f"topics: {settings.telemetry.bootstrap_servers}: {kafka_clients.one_line(error)}"

@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 import pyspark
 
+import logdirwatch
 from logdirwatch.demo.services import dying_with_parent
 from logdirwatch.jars import spark_jars
 from logdirwatch.local.ports import free_ports
@@ -17,6 +18,7 @@ from logdirwatch.local.state import HOST
 from tests.support.waiting import wait_until
 
 SPARK_HOME = Path(pyspark.__file__).parent
+LOG_OF_ERRORS = f"-Dlog4j2.configurationFile={Path(logdirwatch.__file__).parent / 'conf' / 'log4j2.properties'}"
 CORES = 8
 MEMORY = "1g"
 START_DEADLINE_S = 60
@@ -107,7 +109,7 @@ class Standalone:
             "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
             "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
             "spark.sql.warehouse.dir": self._folder / "warehouse",
-            "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+            "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 {LOG_OF_ERRORS}",
             "spark.executor.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
             "spark.ui.enabled": "false",
         }

@@ -142,6 +142,16 @@ def test_topics_are_made_once_shown_and_compared(collected_cluster, tmp_path, no
     assert (listed.returncode, "wanted 4" in listed.stdout) == (0, True)
 
 
+def test_more_replicas_than_brokers_is_refused_with_the_remedy(collected_cluster, tmp_path):
+    servers = collected_cluster.bootstrap_servers
+    config = write_config(tmp_path / "topics.yaml", servers, servers)
+    config.write_text(config.read_text() + "topics: {replication_factor: 9}\n")
+    done = run(config, "topics", "create")
+    assert (done.returncode, done.stdout) == (1, "")
+    (line,) = done.stderr.splitlines()
+    assert line.endswith("Set topics.replication_factor to what the telemetry cluster has brokers for")
+
+
 def test_topics_cannot_be_made_where_nobody_answers(tmp_path):
     config = write_config(tmp_path / "nobody.yaml", NOBODY, NOBODY)
     done = run(config, "topics", "create")

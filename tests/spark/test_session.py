@@ -1,4 +1,7 @@
-"""The session that Spark gives, or does not."""
+"""The session that Spark gives, or does not, and what it says at its end."""
+
+import subprocess
+import sys
 
 import pytest
 import yaml
@@ -23,3 +26,46 @@ def test_what_spark_cannot_start_with_is_one_line(tmp_path, wrong):
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == LINE
     assert "Traceback" not in done.stderr
+
+
+CUT = """
+import sys
+from pathlib import Path
+from logdirwatch.jobs.runner import Runner
+from logdirwatch.jobs.session import build_session, end_session, every, start_query
+from logdirwatch.settings import load
+from logdirwatch.store.tables import short_errors
+
+def slow(rows, batch_id):
+    print("in a batch", file=sys.stderr)
+    runner.stop_requested.set()
+    with short_errors("slow", batch_id):
+        rows.sparkSession.range(1).selectExpr("java_method('java.lang.Thread', 'sleep', 600000L)").collect()
+
+def start(spark, settings):
+    rows = spark.readStream.format("rate").load()
+    return start_query(rows.writeStream.foreachBatch(slow), settings, "slow", every("1 second"))
+
+settings = load(Path(sys.argv[1]))
+spark = build_session(settings)
+runner = Runner(spark, settings, {"slow": start})
+runner.run()
+end_session(spark)
+"""
+
+
+def test_a_batch_that_is_cut_by_the_stop_is_no_error_with_a_trace(tmp_path):
+    config = tmp_path / "logdirwatch.yaml"
+    content = {
+        "telemetry": {"bootstrap_servers": "127.0.0.1:1"},
+        "stream": {"master": "local[2]", "driver_memory": "1g", "stop_timeout_ms": 100},
+        "checkpoints": {"path": str(tmp_path / "checkpoints")},
+        "tables": {"path": str(tmp_path / "tables")},
+        "home": str(JARS_HOME),
+    }
+    config.write_text(yaml.safe_dump(content))
+    command = [sys.executable, "-c", CUT, str(config)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "in a batch" in done.stderr
+    assert not [line for line in done.stderr.splitlines() if "error" in line.lower() or line.startswith("\tat ")]

@@ -16,6 +16,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from logdirwatch.errors import UserError
 from logdirwatch.jobs import fast_lane
+from logdirwatch.jobs.session import silence
 from logdirwatch.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -24,6 +25,7 @@ Start = Callable[[SparkSession, Settings], StreamingQuery]
 
 FIRST_BACKOFF_MS = 1_000
 HEALTHY_AFTER_S = 60.0
+_SPARKS_QUERIES = "org.apache.spark.sql.execution.streaming"
 LOOK_S = 0.2
 # Kafka and the tables are read while a query starts, and may be away just then.
 CANNOT_START = (PySparkException, Py4JJavaError, KafkaError, UserError)
@@ -110,6 +112,9 @@ class Runner:
         running = {supervised.name: supervised.query for supervised in queries if supervised.query is not None}
         while running:
             is_overdue = time.monotonic() >= deadline_s
+            if is_overdue:
+                # Spark takes a batch that is cut for one that failed, and writes the whole trace of it.
+                silence(self.spark, _SPARKS_QUERIES)
             for name, query in list(running.items()):
                 if is_overdue or name == fast_lane.NAME or not _is_in_batch(query):
                     query.stop()

@@ -130,6 +130,12 @@ def end_session(spark: SparkSession) -> None:
         jvm.wait()
 
 
+def silence(spark: SparkSession, logger: str) -> None:
+    """Let Spark's driver log nothing more of the classes under ``logger``."""
+    log4j = spark.sparkContext._gateway.jvm.org.apache.logging.log4j  # noqa: SLF001 - PySpark offers no other way to it
+    log4j.core.config.Configurator.setLevel(logger, log4j.Level.OFF)
+
+
 def unpacked(column: Column, schema: str) -> Column:
     """Return the fields of a column of JSON as columns; all null where it is none.
 
