@@ -138,6 +138,8 @@ def _new_disk(directory: Directory, least: int | None, policy: Policy) -> str:
     """Say how large the new disk must be, loudly where the old size will not do."""
     if least is None:
         return "; how large the new disk must be is not known, as the size of a replica is not"
+    if least == 0:
+        return ""
     was = directory.total_bytes
     more = f", more than the old one's {human_bytes(was)}" if was is not None and least > was else ""
     limit = human_ratio(policy.limits.destination_max_ratio)

@@ -113,6 +113,10 @@ class TestReplacing:
         assert action.expected["new_disk"]["least_bytes"] == math.ceil(900 * MIB / 0.85)
         assert "more than the old one's 1000 MiB" in action.reason
 
+    def test_where_nothing_was_lost_any_disk_will_do(self):
+        action = of_kind(recommended(*TWO_DISKS[:3]), ActionKind.REPLACE_DISK)
+        assert "the new disk needs" not in action.reason
+
     def test_of_what_nobody_measured_no_size_is_made_up(self):
         unmeasured = [topic("dark", (1, 2)), replica(1, "/d1", "dark", 0, None)]
         action = of_kind(recommended(*TWO_DISKS, *unmeasured), ActionKind.REPLACE_DISK)
