@@ -132,7 +132,9 @@ def end_session(spark: SparkSession) -> None:
 
 def silence(spark: SparkSession, logger: str) -> None:
     """Let Spark's driver log nothing more of the classes under ``logger``."""
-    log4j = spark.sparkContext._gateway.jvm.org.apache.logging.log4j  # noqa: SLF001 - PySpark offers no other way to it
+    jvm = spark._jvm  # noqa: SLF001 - PySpark offers no other way to it
+    assert jvm is not None
+    log4j = jvm.org.apache.logging.log4j
     log4j.core.config.Configurator.setLevel(logger, log4j.Level.OFF)
 
 
