@@ -25,7 +25,6 @@ Start = Callable[[SparkSession, Settings], StreamingQuery]
 
 FIRST_BACKOFF_MS = 1_000
 HEALTHY_AFTER_S = 60.0
-_SPARKS_QUERIES = "org.apache.spark.sql.execution.streaming"
 LOOK_S = 0.2
 # Kafka and the tables are read while a query starts, and may be away just then.
 CANNOT_START = (PySparkException, Py4JJavaError, KafkaError, UserError)
@@ -113,8 +112,7 @@ class Runner:
         while running:
             is_overdue = time.monotonic() >= deadline_s
             if is_overdue:
-                # Spark takes a batch that is cut for one that failed, and writes the whole trace of it.
-                silence(self.spark, _SPARKS_QUERIES)
+                silence(self.spark)
             for name, query in list(running.items()):
                 if is_overdue or name == fast_lane.NAME or not _is_in_batch(query):
                     query.stop()

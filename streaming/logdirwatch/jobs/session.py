@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
@@ -123,19 +124,22 @@ def _local_conf(settings: Settings) -> dict[str, str]:
 
 def end_session(spark: SparkSession) -> None:
     """Stop the session and wait for the end of a JVM that this process started: nothing runs on when it ends."""
-    jvm = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001 - PySpark offers no other way to it
+    silence(spark)
+    jvm = _own_jvm()
     spark.stop()
     if jvm is not None:
         jvm.stdin.close()
         jvm.wait()
 
 
-def silence(spark: SparkSession, logger: str) -> None:
-    """Let Spark's driver log nothing more of the classes under ``logger``."""
-    jvm = spark._jvm  # noqa: SLF001 - PySpark offers no other way to it
-    assert jvm is not None
-    log4j = jvm.org.apache.logging.log4j
-    log4j.core.config.Configurator.setLevel(logger, log4j.Level.OFF)
+def silence(spark: SparkSession) -> None:
+    """Let a JVM that this process started log nothing more: Spark takes for an error what is cut by the end."""
+    if _own_jvm() is not None:
+        spark.sparkContext.setLogLevel("OFF")
+
+
+def _own_jvm() -> Any:
+    return getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001 - PySpark offers no other way to it
 
 
 def unpacked(column: Column, schema: str) -> Column:
