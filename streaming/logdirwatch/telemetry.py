@@ -21,6 +21,8 @@ from logdirwatch.model import topics as model
 from logdirwatch.model.topics import Topic
 from logdirwatch.settings import Settings, TopicSettings
 
+_TOO_MANY_REPLICAS = " Set topics.replication_factor to what the telemetry cluster has brokers for"
+
 
 @dataclass(frozen=True)
 class Existing:
@@ -124,14 +126,10 @@ def create_missing(settings: Settings) -> list[Topic]:
             missing = [topic for topic in wanted(settings.topics) if topic.name not in present]
             if missing:
                 _create(admin, missing, settings.topics.replication_factor)
-        except InvalidReplicationFactorError as error:
-            raise UserError(
-                f"topics: {settings.telemetry.bootstrap_servers}: {kafka_clients.one_line(error)} "
-                "Set topics.replication_factor to what the telemetry cluster has brokers for"
-            ) from None
         except KafkaError as error:
+            remedy = _TOO_MANY_REPLICAS if isinstance(error, InvalidReplicationFactorError) else ""
             raise UserError(
-                f"topics: {settings.telemetry.bootstrap_servers}: {kafka_clients.one_line(error)}"
+                f"topics: {settings.telemetry.bootstrap_servers}: {kafka_clients.one_line(error)}{remedy}"
             ) from None
     return missing
 

@@ -10,7 +10,6 @@ from pathlib import Path
 import psutil
 import pyspark
 
-import logdirwatch
 from logdirwatch.demo.services import dying_with_parent
 from logdirwatch.jars import spark_jars
 from logdirwatch.local.ports import free_ports
@@ -18,7 +17,8 @@ from logdirwatch.local.state import HOST
 from tests.support.waiting import wait_until
 
 SPARK_HOME = Path(pyspark.__file__).parent
-LOG_OF_ERRORS = f"-Dlog4j2.configurationFile={Path(logdirwatch.__file__).parent / 'conf' / 'log4j2.properties'}"
+CONF = Path(__file__).parents[2] / "conf"
+LOG_OF_ERRORS = f"-Dlog4j2.configurationFile={CONF / 'log4j2.properties'}"
 CORES = 8
 MEMORY = "1g"
 START_DEADLINE_S = 60
@@ -117,7 +117,7 @@ class Standalone:
         command = [
             *(SPARK_HOME / "bin" / "spark-submit", "--master", self.url, *words),
             *("--jars", ",".join(map(str, spark_jars(home)))),
-            *(Path(__file__).parents[2] / "conf" / "spark" / "run.py", "--config", config, *arguments),
+            *(CONF / "spark" / "run.py", "--config", config, *arguments),
         ]
         program = Program(command, log_file)
         self._stack.callback(program.stop)
