@@ -106,6 +106,9 @@ class Run:
                 "extra": INTERPRETED,
             },
         } | self.overrides
+        # What Spark keeps for a while stays there when it is killed.
+        options = f"{content['stream'].get('driver_java_options', '')} -Djava.io.tmpdir={self.folder}"
+        content["stream"] = content["stream"] | {"driver_java_options": options}
         self.config = self.folder / "logdirwatch.yaml"
         self.config.write_text(yaml.safe_dump(content))
         self.settings = configuration.load(self.config)
