@@ -1,10 +1,12 @@
 """How many brokers the state machine judges in a batch, beside a query that only parses the same records.
 
-    python bench/bench_fleet_size.py [--brokers 1000 2000 5000 10000] [--rounds 8]
+    python bench/bench_fleet_size.py [--brokers 1000 2000 5000 10000] [--rounds 12] [--slots 2]
 
 Each round is one poll of every broker, with twelve log directories each, whose use moves; one round is one batch.
-The first rounds are not counted: Java and the Python workers are cold. Prints the median and the longest batch, the
-time over that of parsing alone, and the state kept for a broker. Input is read from files, so no broker is needed.
+The first rounds are not counted: Java and the Python workers are cold, and between them lie hours, so that four days of
+every directory are remembered afterwards. Prints the median and the longest batch, the time over that of parsing alone,
+and the state kept for a broker. ``--slots`` are tasks at a time, and partitions of the input and of the state.
+Input is read from files, so no broker is needed.
 """
 
 import argparse
@@ -36,6 +38,7 @@ INTERVAL_MS = 10_000
 LOG_DIRS = 12
 PARTITIONS = 6
 WARM_UP = 8
+APART_MS = 14 * 3_600_000
 TOTAL_BYTES = 4 << 40
 DEADLINE_S = 900.0
 
@@ -43,19 +46,21 @@ DEADLINE_S = 900.0
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--brokers", type=int, nargs="+", default=[1_000, 2_000, 5_000, 10_000])
-    arguments.add_argument("--rounds", type=int, default=8)
+    arguments.add_argument("--rounds", type=int, default=12)
+    arguments.add_argument("--slots", type=int, default=2)
     chosen = arguments.parse_args()
     home = os.environ.get("LOGDIRWATCH_HOME", ".logdirwatch")
     with tempfile.TemporaryDirectory() as folder:
         stream = StreamSettings(
-            master="local[2]",
+            master=f"local[{chosen.slots}]",
             driver_memory="2g",
-            shuffle_partitions=2,
+            shuffle_partitions=chosen.slots,
             extra={"spark.sql.warehouse.dir": f"{folder}/warehouse"},
         )
         settings = Settings(home=home, stream=stream)
         spark = build_session(settings, "bench")
-        print(f"{os.cpu_count()} cores, heap {stream.driver_memory}, {LOG_DIRS} directories a broker, a poll a batch\n")
+        print(f"{os.cpu_count()} cores, {chosen.slots} task slots, heap {stream.driver_memory}, a poll a batch,")
+        print(f"{LOG_DIRS} directories a broker; {chosen.rounds} batches after {WARM_UP} that are not counted\n")
         print(f"{'brokers':>8}{'median s':>10}{'longest s':>11}{'parse s':>9}{'ratio':>7}{'state B/broker':>16}")
         for brokers in chosen.brokers:
             row(spark, settings, Path(folder) / str(brokers), brokers, chosen.rounds + WARM_UP)
@@ -63,10 +68,12 @@ def main() -> None:
 
 
 def row(spark: SparkSession, settings: Settings, folder: Path, brokers: int, rounds: int) -> None:
+    files = settings.stream.shuffle_partitions
     for number in range(rounds):
-        write_round(spark, folder / "in", brokers, number)
-    parsing = run(spark, folder, "parse", parsed, brokers, rounds)
-    judging = run(spark, folder, "detect", lambda records: detect.judged(records, settings), brokers, rounds)
+        write_round(spark, folder / "in", brokers, number, files)
+    records = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", files).parquet(str(folder / "in"))
+    parsing = run(parsed(records), folder / "parse", brokers, rounds)
+    judging = run(detect.judged(records, settings), folder / "detect", brokers, rounds)
     took, alone = statistics.median(judging.seconds), statistics.median(parsing.seconds)
     columns = f"{brokers:>8}{took:>10.2f}{max(judging.seconds):>11.2f}{alone:>9.2f}{took / alone:>7.1f}"
     print(f"{columns}{judging.state_bytes / brokers:>16.0f}", flush=True)
@@ -77,14 +84,12 @@ class Outcome(msgspec.Struct):
     state_bytes: int
 
 
-def run(spark: SparkSession, folder: Path, name: str, plan, brokers: int, rounds: int) -> Outcome:  # type: ignore[no-untyped-def]
-    """Run a query over the rounds, a file a batch, and return how long its batches took after the warm-up."""
-    records = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
+def run(plan: DataFrame, checkpoint: Path, brokers: int, rounds: int) -> Outcome:
+    """Run a query over the rounds, a batch each, and return how long its batches took after the warm-up."""
     query = (
-        plan(records)
-        .writeStream.format("noop")
+        plan.writeStream.format("noop")
         .outputMode("update")
-        .option("checkpointLocation", str(folder / f"checkpoint-{name}"))
+        .option("checkpointLocation", str(checkpoint))
         .trigger(processingTime="0 seconds")
         .start()
     )
@@ -93,7 +98,7 @@ def run(spark: SparkSession, folder: Path, name: str, plan, brokers: int, rounds
     finally:
         query.stop()
     seconds = [progress["durationMs"]["triggerExecution"] / 1000 for progress in full[WARM_UP:]]
-    return Outcome(seconds, memory_bytes(spark, folder / f"checkpoint-{name}") if full[-1]["stateOperators"] else 0)
+    return Outcome(seconds, memory_bytes(plan.sparkSession, checkpoint) if full[-1]["stateOperators"] else 0)
 
 
 def memory_bytes(spark: SparkSession, checkpoint: Path) -> int:
@@ -114,14 +119,15 @@ def wait_for_rounds(query: StreamingQuery, brokers: int, rounds: int) -> list[di
     return [seen[batch] for batch in sorted(seen)]
 
 
-def write_round(spark: SparkSession, folder: Path, brokers: int, number: int) -> None:
-    at_ms = T0_MS + number * INTERVAL_MS
+def write_round(spark: SparkSession, folder: Path, brokers: int, number: int, files: int) -> None:
+    past = min(number, WARM_UP - 1)
+    at_ms = T0_MS + past * APART_MS + (number - past) * INTERVAL_MS
     time_of_it = dt.datetime.fromtimestamp(at_ms / 1000, dt.timezone.utc)
     rows = []
     for broker in range(brokers):
         place = broker % PARTITIONS, offset(broker, brokers, number)
         rows.append((None, bytearray(record(broker, number, at_ms)), topics.METRICS, *place, time_of_it))
-    spark.createDataFrame(rows, SCHEMA).coalesce(1).write.mode("append").parquet(str(folder))
+    spark.createDataFrame(rows, SCHEMA).repartition(files).write.mode("append").parquet(str(folder))
 
 
 def offset(broker: int, brokers: int, number: int) -> int:

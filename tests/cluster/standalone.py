@@ -19,6 +19,7 @@ from tests.support.waiting import wait_until
 SPARK_HOME = Path(pyspark.__file__).parent
 CONF = Path(__file__).parents[2] / "conf"
 LOG_OF_ERRORS = f"-Dlog4j2.configurationFile={CONF / 'log4j2.properties'}"
+SMALL_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 CORES = 8
 MEMORY = "1g"
 START_DEADLINE_S = 60
@@ -84,6 +85,9 @@ class Standalone:
 
     def __init__(self, folder):
         self._folder = folder
+        # A worker that is killed leaves the files of its executors where they are.
+        self._tmpdir = f"-Djava.io.tmpdir={folder}"
+        self._environment = {"SPARK_LOCAL_DIRS": str(folder), "SPARK_DAEMON_JAVA_OPTS": self._tmpdir}
         self._stack = ExitStack()
 
     def __enter__(self):
@@ -109,8 +113,8 @@ class Standalone:
             "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
             "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
             "spark.sql.warehouse.dir": self._folder / "warehouse",
-            "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 {LOG_OF_ERRORS}",
-            "spark.executor.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+            "spark.driver.extraJavaOptions": f"{SMALL_JVM} {self._tmpdir} {LOG_OF_ERRORS}",
+            "spark.executor.extraJavaOptions": f"{SMALL_JVM} {self._tmpdir}",
             "spark.ui.enabled": "false",
         }
         words = [word for name, value in options.items() for word in ("--conf", f"{name}={value}")]
@@ -119,7 +123,7 @@ class Standalone:
             *("--jars", ",".join(map(str, spark_jars(home)))),
             *(CONF / "spark" / "run.py", "--config", config, *arguments),
         ]
-        program = Program(command, log_file)
+        program = Program(command, log_file, **self._environment)
         self._stack.callback(program.stop)
         return program
 
@@ -134,6 +138,7 @@ class Standalone:
             *(SPARK_HOME / "bin" / "spark-class", f"org.apache.spark.deploy.{kind.lower()}.{kind}"),
             *("--host", HOST, "--webui-port", 0, *arguments),
         ]
-        program = Program(command, self._folder / f"{name}.log", SPARK_DAEMON_MEMORY="256m", SPARK_LOCAL_IP=HOST)
+        environment = {**self._environment, "SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_IP": HOST}
+        program = Program(command, self._folder / f"{name}.log", **environment)
         self._stack.callback(program.stop)
         return program

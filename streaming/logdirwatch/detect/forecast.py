@@ -21,6 +21,7 @@ from zlib import crc32
 from msgspec import Struct
 
 from logdirwatch.detect.settings import HOUR_MS
+from logdirwatch.detect.turns import is_turn
 
 DAY = 24
 KEPT_HOURS = 4 * DAY + 1
@@ -146,8 +147,7 @@ def is_due(path: str, before_ms: int | None, at_ms: int, seed: int = 0) -> bool:
 
     ``seed`` is a number of its broker's own.
     """
-    phase_ms = crc32(path.encode(), seed) % HOUR_MS
-    return before_ms is None or (before_ms + phase_ms) // HOUR_MS < (at_ms + phase_ms) // HOUR_MS
+    return before_ms is None or is_turn(before_ms, at_ms, HOUR_MS, crc32(path.encode(), seed))
 
 
 def forecast(peaks: Peaks, free_bytes: int) -> Forecast | None:
