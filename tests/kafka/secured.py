@@ -22,6 +22,7 @@ BEGIN_CERTIFICATE = "-----BEGIN CERTIFICATE"
 USERS = ("admin", "watcher", "collector", "stream", "reader", "decider", "notifier", "maker")
 HEAP_MIB = 256
 DEADLINE_S = 180
+ATTEMPTS = 3
 # Name of a listener -> its protocol.
 LISTENERS = {
     "OPEN": "PLAINTEXT",
@@ -97,21 +98,38 @@ class Secured:
 @contextmanager
 def secured_broker(folder: Path, jars_home: Path) -> Iterator[Secured]:
     """Start the broker, wait until it serves, and kill it at the end."""
-    kafka, _ = jvm.plain_jvm(jars_home)
+    with ExitStack() as clean_up:
+        for attempt in range(ATTEMPTS):
+            # Another test may take a port between its choice and the broker's start.
+            if secured := _started(folder / f"attempt-{attempt}", jars_home, clean_up):
+                add_scram_users(secured.admin, dict.fromkeys(USERS, PASSWORD))
+                yield secured
+                return
+    raise AssertionError(f"in {ATTEMPTS} attempts a port of the secured broker was taken by another program")
+
+
+def _started(folder: Path, jars_home: Path, clean_up: ExitStack) -> Secured | None:
+    """Return the broker that serves, None where a port of it was taken."""
+    folder.mkdir()
+    log_file, properties = folder / "server.log", folder / "server.properties"
     numbers = dict(zip(LISTENERS, ports.free_ports(len(LISTENERS)), strict=True))
     authority = Authority(folder, "authority")
-    properties = folder / "server.properties"
     properties.write_text(_properties(folder, numbers, authority))
+    kafka, _ = jvm.plain_jvm(jars_home)
     jvm.run_tool(jvm.format_command(kafka, config.new_cluster_id(), properties))
-    command = [*kafka.command(HEAP_MIB, broker=True), jvm.BROKER, str(properties)]
     places = {name.lower(): f"127.0.0.1:{port}" for name, port in numbers.items() if name != "CONTROLLER"}
     secured = Secured(**places, authority=authority, folder=folder)
-    with ExitStack() as clean_up:
-        process = processes.spawn(command, folder / "server.log")
-        clean_up.callback(lambda: processes.kill([process]))
-        wait_until(lambda: _serves(secured.admin), DEADLINE_S, f"the secured broker; see {folder / 'server.log'}")
-        add_scram_users(secured.admin, dict.fromkeys(USERS, PASSWORD))
-        yield secured
+    process = processes.spawn([*kafka.command(HEAP_MIB, broker=True), jvm.BROKER, str(properties)], log_file)
+    clean_up.callback(lambda: processes.kill([process]))
+    wait_until(
+        lambda: processes.find(process) is None or _serves(secured.admin),
+        DEADLINE_S,
+        f"the secured broker; see {log_file}",
+    )
+    if processes.find(process):
+        return secured
+    assert "Address already in use" in processes.tail(log_file, 200), f"the secured broker ended; see {log_file}"
+    return None
 
 
 def _serves(settings: KafkaSettings) -> bool:
