@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from logdirwatch.detect.forecast import NO_MOVES, Moving, Peaks, forecast, note
+from logdirwatch.detect.forecast import NO_MOVES, Moving, Peaks, forecast, missing_bytes, note
 from logdirwatch.detect.settings import HOUR_MS
 
 DAY_MS = 24 * HOUR_MS
@@ -119,8 +119,8 @@ def of_forecast(samples: list[Sample]) -> list[Judged]:
         note(peaks, sample.at_ms, TOTAL_BYTES, sample.used_bytes, sample.moving)
         if is_due:
             found = forecast(peaks, TOTAL_BYTES - sample.used_bytes)
-            do_fit = sample.used_bytes + (sample.moving.incoming_bytes or 0) <= TOTAL_BYTES
-            judged.append(Judged(sample.at_ms, None if found is None else found.full_in_ms, do_fit))
+            do_moves_fit = not missing_bytes(peaks, TOTAL_BYTES)
+            judged.append(Judged(sample.at_ms, None if found is None else found.full_in_ms, do_moves_fit))
     return judged
 
 

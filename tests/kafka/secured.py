@@ -128,7 +128,7 @@ def _started(folder: Path, jars_home: Path, clean_up: ExitStack) -> Secured | No
     )
     if processes.find(process):
         return secured
-    assert "Address already in use" in processes.tail(log_file, 200), f"the secured broker ended; see {log_file}"
+    assert processes.lost_its_port(log_file), f"the secured broker ended; see {log_file}"
     return None
 
 

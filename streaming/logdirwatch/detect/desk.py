@@ -1,11 +1,11 @@
 """What every judgement works with, and where it writes."""
 
 from typing import NamedTuple
-from zlib import crc32
 
 from logdirwatch.detect.alerts import AlertBook
 from logdirwatch.detect.memory import BrokerMemory, LogDirMemory
 from logdirwatch.detect.settings import DetectSettings, Thresholds
+from logdirwatch.detect.turns import seed_of
 from logdirwatch.model.identity import identity
 from logdirwatch.model.records import AlertRecord, Transition
 from logdirwatch.model.vocabulary import BrokerStatus, Departure, LogDirStatus
@@ -31,7 +31,7 @@ class Desk:
     def __init__(self, memory: BrokerMemory, settings: DetectSettings) -> None:
         self.memory = memory
         self.settings = settings
-        self.seed = crc32(f"{memory.cluster}/{memory.broker}/".encode())
+        self.seed = seed_of(memory.cluster, memory.broker)
         self.book = AlertBook(memory, settings)
         self.transitions: list[Transition] = []
 

@@ -150,6 +150,13 @@ def is_due(path: str, before_ms: int | None, at_ms: int, seed: int = 0) -> bool:
     return before_ms is None or is_turn(before_ms, at_ms, HOUR_MS, crc32(path.encode(), seed))
 
 
+def missing_bytes(peaks: Peaks, total_bytes: int) -> int | None:
+    """Return how many of the bytes that running moves will bring do not fit; None where none are to come."""
+    if not peaks.incoming_bytes:
+        return None
+    return max(0, peaks.incoming_bytes + peaks.used_at_scan_bytes - total_bytes)
+
+
 def forecast(peaks: Peaks, free_bytes: int) -> Forecast | None:
     """Return when ``free_bytes``, those of the last sample, will be used up; None when nothing says within a week."""
     points = [(hour, peak) for hour, peak in enumerate(hourly_peaks(peaks)) if peak is not None]

@@ -41,12 +41,11 @@ def _wanted_level(
 
 def _room(log_dir: LogDirMemory, at_ms: int) -> rules.Room:
     total_bytes, usable_bytes = log_dir.total_bytes or 0, log_dir.usable_bytes or 0
-    moving_bytes = log_dir.peaks.incoming_bytes + log_dir.peaks.used_at_scan_bytes
     return rules.Room(
         total_bytes=total_bytes,
         usable_bytes=usable_bytes,
         full_in_ms=None if log_dir.full_at_ms is None else max(0, log_dir.full_at_ms - at_ms),
-        missing_bytes=max(0, moving_bytes - total_bytes) if log_dir.peaks.incoming_bytes else None,
+        missing_bytes=forecast.missing_bytes(log_dir.peaks, total_bytes),
         used_inodes_ratio=log_dir.used_inodes_ratio,
     )
 

@@ -1,13 +1,11 @@
 """The machine's memory as the record of ``logdir.state``."""
 
-from zlib import crc32
-
 from msgspec import structs
 
 from logdirwatch.detect import maintenance, recovery, wording
 from logdirwatch.detect.memory import BrokerMemory, LogDirMemory, encode
 from logdirwatch.detect.rules import used_ratio
-from logdirwatch.detect.turns import is_turn
+from logdirwatch.detect.turns import is_turn, seed_of
 from logdirwatch.detect.volumes import unaccounted_bytes
 from logdirwatch.model.records import LogDirView, StateRecord, Transition
 from logdirwatch.model.vocabulary import LogDirStatus
@@ -17,12 +15,12 @@ def has_news(memory: BrokerMemory, refresh_ms: int) -> bool:
     """Tell whether a broker is to be written without a transition: what ``fleet`` judges changed, or it is time."""
     is_other = memory.is_silent != memory.emitted_silent or _has_other_dangers(memory)
     is_planned_otherwise = memory.is_judged and _maintenance_ms(memory) != memory.emitted_maintenance_ms
-    return is_other or is_planned_otherwise or _is_refreshed(memory, refresh_ms)
+    return is_other or is_planned_otherwise or _is_due(memory, refresh_ms)
 
 
-def _is_refreshed(memory: BrokerMemory, refresh_ms: int) -> bool:
+def _is_due(memory: BrokerMemory, refresh_ms: int) -> bool:
     """Tell whether it is a broker's turn: a fleet that was first seen in one batch is not written in one each time."""
-    seed = crc32(f"{memory.cluster}/{memory.broker}".encode())
+    seed = seed_of(memory.cluster, memory.broker)
     return not refresh_ms or is_turn(memory.emitted_ms, memory.newest_ms, refresh_ms, seed)
 
 

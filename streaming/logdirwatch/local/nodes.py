@@ -95,7 +95,7 @@ def wait_online(node: Node, log_dir: str, deadline_s: float = SERVING_DEADLINE_S
 
 
 def _died(node: Node) -> UserError:
-    error = PortTakenError if "Address already in use" in processes.tail(node.log_file, 200) else UserError
+    error = PortTakenError if processes.lost_its_port(node.log_file) else UserError
     return error(_with_log(node, "ended while it was starting"))
 
 

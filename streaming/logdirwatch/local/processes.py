@@ -99,3 +99,8 @@ def tail(path: Path, lines: int = 15) -> str:
         return "\n".join(path.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
     except OSError:
         return ""
+
+
+def lost_its_port(log_file: Path) -> bool:
+    """Tell from the end of its log whether a program found one of its ports taken."""
+    return "Address already in use" in tail(log_file, 200)
