@@ -19,8 +19,8 @@ from tests.unit.plan import builders
 class Conclusion:
     """What must be concluded after ``given`` was shown to a broker's state machine.
 
-    ``open``: the rules that fire afterwards, all of them, with the cause of each that has one. ``says``: texts that stand
-    in the newest summary of any alert; ``never_says``: in none.
+    ``open``: the rules that fire afterwards, all of them, with the cause of each that has one. ``says``: texts that
+    stand in the newest summary of any alert; ``never_says``: in none.
     """
 
     name: str
@@ -50,9 +50,9 @@ def check_conclusion(row: Conclusion) -> Driver:
 class Advice:
     """What must be advised for an alert in a cluster.
 
-    ``first``: the kind that stands first. ``order``: kinds in this order, others may stand between. ``ready``: kinds that
-    are proposed without a veto; ``never``: kinds that are not. ``vetoes``: by kind the vetoes that one such action has.
-    ``lossless``: whether no action without a veto loses data.
+    ``first``: the kind that stands first. ``order``: kinds in this order, others may stand between. ``ready``: kinds
+    that are proposed without a veto; ``never``: kinds that are not. ``vetoes``: by kind the vetoes that one such action
+    has. ``lossless``: whether no action without a veto loses data.
     """
 
     name: str
