@@ -1,8 +1,9 @@
 """How full directories get while a plan runs: copies under way and copies that may be born elsewhere are counted."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from logdirwatch.plan import births
 from logdirwatch.plan.draft import Veto
 from logdirwatch.plan.facts import Directory, Facts, Place
 from logdirwatch.plan.rates import copy_growth
@@ -55,10 +56,9 @@ class Space:
 class Landing:
     """New replicas on one broker: where each ends, and where Kafka may let it be born.
 
-    ``kafka-reassign-partitions`` alters the assignment first and the directories after it, so a new replica may be born
-    in the directory with the fewest logs (Kafka 4.3.1 ``LogManager.nextLogDirs``) and be copied from there: every
-    directory that may be chosen needs the room for the copies that can reach it, and, at a known ``rate``, for what it
-    grows until all have come.
+    It may be born in another directory than the plan names, and be copied from there (:mod:`logdirwatch.plan.births`):
+    every directory that may be chosen needs the room for the copies that can reach it, and, at a known ``rate``, for
+    what it grows until all have come.
     """
 
     def __init__(self, facts: Facts, broker: int, space: Space, limit_ratio: float, rate: int | None = None) -> None:
@@ -95,25 +95,7 @@ class Landing:
 
     def _passing(self, directory: Directory, landed: Sequence[tuple[int, str | None]]) -> list[int]:
         """Return the sizes of what at worst is born in a directory and not meant for it."""
-        targeted = {path: sum(1 for _, target in landed if target == path) for path in self._counts}
-        births = most_births(self._counts, targeted, directory.path, len(landed))
-        return sorted((size for size, path in landed if path != directory.path), reverse=True)[:births]
-
-
-def most_births(counts: Mapping[str, int], targeted: Mapping[str, int], path: str, new: int) -> int:
-    """Return how many of ``new`` replicas can at most be born in ``path``.
-
-    Kafka takes the directory with the fewest logs each time, ties in any order; copies to ``targeted`` directories
-    raise their counts meanwhile. The n-th birth in ``path`` needs every other directory to have reached its count.
-    """
-    births = 0
-    while births < new:
-        level = counts[path] + births
-        elsewhere = sum(max(0, level - count - targeted[other]) for other, count in counts.items() if other != path)
-        if elsewhere + births + 1 > new:
-            break
-        births += 1
-    return births
+        return births.passing_sizes(self._counts, landed, directory.path)
 
 
 def log_count(facts: Facts, directory: Directory) -> int:

@@ -1,0 +1,57 @@
+"""Where a new replica may be born, and how many bytes that brings where the plan does not want them.
+
+``kafka-reassign-partitions`` alters the assignment first and the directories after it. A new replica is born in the
+directory of its broker with the fewest logs (Kafka 4.3.1 ``LogManager.nextLogDirs``) unless the broker knows already
+where it is wanted; it is then copied from there at what ``replica.alter.log.dirs.io.max.bytes.per.second`` leaves.
+
+:func:`passing_bytes` is the one judge of it, for facts (``plan.space.Landing``) and for models alike.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+Dir = TypeVar("Dir")
+"""Whatever names a directory of one broker: its path, or its number in a model."""
+
+
+def passing_bytes(counts: Mapping[Dir, int], landed: Sequence[tuple[int, Dir | None]]) -> dict[Dir, int]:
+    """Return by directory of one broker the most bytes of new replicas that may be born there and are not meant for it.
+
+    ``counts`` are the logs that Kafka counts in each directory that is not cordoned, ``landed`` the new replicas of one
+    wave, each its size and the directory that it is meant for (None: any). Such a replica takes its full size where it
+    is born until it has moved.
+    """
+    return {directory: sum(passing_sizes(counts, landed, directory)) for directory in counts}
+
+
+def passing_sizes(counts: Mapping[Dir, int], landed: Sequence[tuple[int, Dir | None]], directory: Dir) -> list[int]:
+    """Return the sizes of what at worst is born in a directory and not meant for it."""
+    births = most_births(counts, targets(counts, landed), directory, len(landed))
+    return sorted((size for size, target in landed if target != directory), reverse=True)[:births]
+
+
+def targets(counts: Mapping[Dir, int], landed: Sequence[tuple[int, Dir | None]]) -> dict[Dir, int]:
+    """Return how many of the new replicas are meant for each directory."""
+    found = dict.fromkeys(counts, 0)
+    for _, target in landed:
+        if target is not None and target in found:
+            found[target] += 1
+    return found
+
+
+def most_births(counts: Mapping[Dir, int], targeted: Mapping[Dir, int], directory: Dir, new: int) -> int:
+    """Return how many of ``new`` replicas can at most be born in a directory.
+
+    Kafka takes the directory with the fewest logs each time, ties in any order; copies to ``targeted`` directories
+    raise their counts meanwhile. The n-th birth there needs every other directory to have reached its count.
+    """
+    births = 0
+    while births < new:
+        level = counts[directory] + births
+        elsewhere = sum(
+            max(0, level - count - targeted[other]) for other, count in counts.items() if other != directory
+        )
+        if elsewhere + births + 1 > new:
+            break
+        births += 1
+    return births
