@@ -27,6 +27,7 @@ REFERENCE = generated(get_command(app))
 EXPLAINED = [
     (words.LogDirStatus, "statuses", "Log directories"),
     (words.Cause, "statuses", "Why is it offline?"),
+    (words.FullBy, "statuses", "Why is it offline?"),
     (words.BrokerStatus, "statuses", "Brokers"),
     (words.PollStatus, "statuses", "Brokers"),
     (words.ReplicaStatus, "statuses", "Replicas and partitions"),

@@ -179,7 +179,11 @@ class PipelineRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="p
 
 
 class EventRecord(Struct, frozen=True, kw_only=True):
-    """``logdir.events``: KIP-112's form (version, broker, event) and ours, which adds the rest."""
+    """``logdir.events``: KIP-112's form (version, broker, event) and ours, which adds the rest.
+
+    ``full_by`` says what ran out where ``cause`` is ``full`` (``space``, ``quota``, ``inodes``), ``device`` which block
+    device the line names.
+    """
 
     version: Version
     broker: BrokerId
@@ -192,6 +196,8 @@ class EventRecord(Struct, frozen=True, kw_only=True):
     collector: str | None = None
     topic: Name | None = None
     partition: Count | None = None
+    full_by: str | None = None
+    device: str | None = None
 
 
 class HostLogDir(Struct, frozen=True, kw_only=True):
@@ -200,6 +206,11 @@ class HostLogDir(Struct, frozen=True, kw_only=True):
     ``volume`` names the file system it lies on; two directories with one name share its space. ``probe_error`` is
     ``None`` when the probe passed, and ``probe_ms`` when there was none. ``is_reserve_there``: whether the reserve file
     that the configuration names takes its space; ``None`` when it names none, or nobody could look.
+
+    ``kernel_error`` is a line of the kernel's log about the block device ``device`` that the directory lies on, and
+    ``kernel_cause`` the cause of a failure that it is evidence of: ``failed`` for an I/O error of the device,
+    ``file_system``, ``read_only``, ``remount``, ``full``. ``full_by`` says what ran out where the look or the probe
+    says so (``space``, ``quota``, ``inodes``).
     """
 
     path: Name
@@ -213,6 +224,10 @@ class HostLogDir(Struct, frozen=True, kw_only=True):
     probe_ms: Annotated[float, Meta(ge=0)] | None = None
     probe_error: str | None = None
     is_reserve_there: bool | None = None
+    device: str | None = None
+    kernel_error: str | None = None
+    kernel_cause: str | None = None
+    full_by: str | None = None
 
 
 class HostRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="host"):

@@ -79,14 +79,28 @@ class ReplicaCause(StrEnum):
 
 
 class Cause(StrEnum):
-    """Why a log directory is offline."""
+    """Why a log directory is offline.
+
+    ``failed`` is said of I/O errors of the device only. ``remount``: the mount or the path to the storage was lost or
+    is stale, the data is presumably intact. ``file_system``: the file system reports corruption or shut itself down.
+    """
 
     FULL = "full"
     FAILED = "failed"
     LIMIT = "limit"
     READ_ONLY = "read_only"
     PERMISSION = "permission"
+    REMOUNT = "remount"
+    FILE_SYSTEM = "file_system"
     UNKNOWN = "unknown"
+
+
+class FullBy(StrEnum):
+    """What ran out of a directory whose cause is ``full``."""
+
+    SPACE = "space"
+    QUOTA = "quota"
+    INODES = "inodes"
 
 
 class PollStatus(StrEnum):
