@@ -18,6 +18,7 @@ from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, DecisionRecord
 from logdirwatch.model.text import printable
 from logdirwatch.model.vocabulary import ActionStatus, Decision
+from logdirwatch.plan.content import content_hash
 from logdirwatch.report.accuracy import Record, accuracy, as_data
 from logdirwatch.report.accuracy import view as track_record_view
 from logdirwatch.report.actions import details, line, listed, view
@@ -99,6 +100,8 @@ def _decide(ctx: typer.Context, identity: str, decision: Decision, by: str, reas
         by=said.by,
         reason=said.reason,
         at_ms=now_ms(),
+        revision=action.revision,
+        content_hash=content_hash(action),
     )
     deciding.send(cluster, [record])
     typer.echo(printable(f"{decision}: {action.kind} {action.action_id}, by {record.by}: {record.reason}"))

@@ -438,7 +438,8 @@ class ActionRecord(Struct, frozen=True, kw_only=True):
     """``logdir.actions``: one revision of one recommendation; ``commands`` are ready to paste into a POSIX shell.
 
     ``position`` is its place among the actions of its alert: the gentlest comes first, what wins time and what keeps
-    the rest right after.
+    the rest right after. ``content_hash`` stands for what it would do, whatever its texts say: an acceptance holds for
+    the content that was seen.
     """
 
     version: Version
@@ -467,6 +468,7 @@ class ActionRecord(Struct, frozen=True, kw_only=True):
     status_reason: str | None = None
     decision: dict[str, Any] | None = None
     position: Count | None = None
+    content_hash: Name | None = None
 
 
 class AlertPattern(Struct, frozen=True, kw_only=True):
@@ -484,7 +486,8 @@ class DecisionRecord(Struct, frozen=True, kw_only=True):
     Of one decision about one ``id`` that of the highest ``at_ms`` holds; what ends at its ``at_ms`` ends what was said
     before. ``id`` is that of the alert or action; of a maintenance it is ``cluster/broker``, and ``cluster`` and
     ``broker`` are required. ``severity`` is the loudest that an acknowledgement or silence covers (null: all), counted
-    from the alert's ``revision`` on.
+    from the alert's ``revision`` on. An acceptance or rejection names the action's ``revision``, and in
+    ``content_hash`` what that revision would do: an acceptance holds for nothing else.
     """
 
     version: Version
@@ -500,6 +503,7 @@ class DecisionRecord(Struct, frozen=True, kw_only=True):
     severity: Severity | None = None
     revision: Revision | None = None
     matching: AlertPattern | None = None
+    content_hash: Name | None = None
 
 
 class NotificationRecord(Struct, frozen=True, kw_only=True):

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from logdirwatch.model.records import ActionRecord, DecisionRecord
 from logdirwatch.model.vocabulary import OPEN, TAKEN_UP, ActionKind, ActionStatus, Decision, Severity
 from logdirwatch.plan.assignment import from_json
+from logdirwatch.plan.content import is_said_of
 from logdirwatch.plan.cordon import CORDONS
 from logdirwatch.plan.draft import Policy
 from logdirwatch.plan.facts import Facts
@@ -35,18 +36,33 @@ _ABOUT_PARTITIONS = frozenset(
 )
 
 
+OTHER_CONTENT = "accept_other_content"
+"""``decision.decision`` of an action whose acceptance was said of something else: it accepts nothing."""
+
+
 def decide(action: ActionRecord, decision: DecisionRecord, now_ms: int) -> ActionRecord | None:
-    """Return the action as a person's decision leaves it; None when the decision is an old one or changes nothing."""
+    """Return the action as a person's decision leaves it; None when the decision is an old one or changes nothing.
+
+    An acceptance holds for what was seen: another content needs another word, and the action says so.
+    """
     if action.decision is not None and decision.at_ms <= action.decision["at_ms"]:
         return None
+    said = {"decision": str(decision.decision), "by": decision.by, "reason": decision.reason, "at_ms": decision.at_ms}
     if decision.decision is Decision.ACCEPT and action.status is ActionStatus.PROPOSED:
+        if not is_said_of(decision, action):
+            said["decision"] = OTHER_CONTENT
+            return next_revision(action, now_ms, action.status, _said_of_another(decision), decision=said)
         status = ActionStatus.ACCEPTED
     elif decision.decision is Decision.REJECT and action.status in {ActionStatus.PROPOSED, ActionStatus.ACCEPTED}:
         status = ActionStatus.REJECTED
     else:
         return None
-    said = {"decision": str(decision.decision), "by": decision.by, "reason": decision.reason, "at_ms": decision.at_ms}
     return next_revision(action, now_ms, status, f"{decision.by}: {decision.reason}", decision=said)
+
+
+def _said_of_another(decision: DecisionRecord) -> str:
+    which = "an earlier revision" if decision.revision is None else f"revision {decision.revision}"
+    return f"{decision.by} accepted it as {which}, which said something else: read it again and accept this one"
 
 
 def reconcile(
@@ -189,7 +205,10 @@ def _renewed(old: ActionRecord | None, plan: ActionRecord) -> ActionRecord | Non
 
 
 def _again(old: ActionRecord, plan: ActionRecord) -> ActionRecord:
-    return replace(plan, revision=old.revision + 1, decision=old.decision)
+    """Return the plan as the next revision; that somebody accepted an earlier one is said on."""
+    is_other = (old.decision or {}).get("decision") == OTHER_CONTENT
+    why = old.status_reason if is_other and old.status is ActionStatus.PROPOSED else plan.status_reason
+    return replace(plan, revision=old.revision + 1, decision=old.decision, status_reason=why)
 
 
 def _names(vetoes: Iterable[Mapping[str, Any]]) -> set[str]:

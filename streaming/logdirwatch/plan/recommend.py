@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from logdirwatch.model.identity import identity
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import NO_CLUSTER, ActionKind, ActionStatus, Rule
+from logdirwatch.plan.content import content_hash
 from logdirwatch.plan.draft import Draft, Policy
 from logdirwatch.plan.facts import Facts
 from logdirwatch.plan.failing import failure_drafts
@@ -72,7 +73,7 @@ def _drafts(alert: AlertRecord, facts: Facts, policy: Policy, now_ms: int) -> li
 
 def record(draft: Draft, alert: AlertRecord, based_on: Mapping[str, Any], policy: Policy, now_ms: int) -> ActionRecord:
     """Return a draft as the first revision of its action."""
-    return ActionRecord(
+    action = ActionRecord(
         version=1,
         action_id=action_id(alert.alert_id, draft.kind, draft.target),
         revision=1,
@@ -97,6 +98,7 @@ def record(draft: Draft, alert: AlertRecord, based_on: Mapping[str, Any], policy
         based_on=dict(based_on),
         at_ms=now_ms,
     )
+    return replace(action, content_hash=content_hash(action))
 
 
 def _summary(alert: AlertRecord) -> dict[str, Any]:

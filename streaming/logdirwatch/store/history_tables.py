@@ -157,6 +157,7 @@ ACTIONS = Table(
         observed           string  Effect that was seen, JSON
         decision           string  Last decision of a person that it took in, JSON
         position           int     Its place among the actions of its alert, the first is 0
+        content_hash       string  Stands for what it would do; an acceptance holds for that alone
         at_ms              bigint  Time of this revision's evidence
         record             string  The action record itself, JSON
     """)
@@ -170,18 +171,19 @@ DECISIONS = Table(
     "decisions",
     "What people said of alerts, actions and brokers",
     columns("""
-        id        string  Alert or action that it speaks of; of a maintenance CLUSTER/BROKER
-        decision  string  acknowledge, silence, accept, reject or maintenance
-        by        string  Who decided
-        reason    string  Why
-        at_ms     bigint  When
-        until_ms  bigint  How long it holds; null: for good, or as long as the configuration allows
-        cluster   string  Cluster of the alert or action, unknown when neither table has it
-        broker    int     Maintenance: the broker that may be away
-        owner     string  Acknowledgement: who takes care of the alert; null: who acknowledged it
-        severity  string  Acknowledgement or silence: the loudest severity that it covers; null: all
-        revision  bigint  Acknowledgement or silence: revision of the alert that it was said of
-        matching  string  Silence: which alerts it is about when it names none by its id, JSON
+        id           string Alert or action that it speaks of; of a maintenance CLUSTER/BROKER
+        decision     string acknowledge, silence, accept, reject or maintenance
+        by           string Who decided
+        reason       string Why
+        at_ms        bigint When
+        until_ms     bigint How long it holds; null: for good, or as long as the configuration allows
+        cluster      string Cluster of the alert or action, unknown when neither table has it
+        broker       int    Maintenance: the broker that may be away
+        owner        string Acknowledgement: who takes care of the alert; null: who acknowledged it
+        severity     string Acknowledgement or silence: the loudest severity that it covers; null: all
+        revision     bigint Revision of the alert or action that it was said of
+        matching     string Silence: which alerts it is about when it names none by its id, JSON
+        content_hash string Acceptance or rejection: what the action would do, as that revision had it
     """)
     + SOURCE,
     key=("id", "at_ms"),

@@ -9,6 +9,7 @@ from logdirwatch import kafka_clients
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import ActionStatus, AlertStatus, Decision
+from logdirwatch.plan.content import content_hash
 from tests.unit.report.builders import action, alert
 
 
@@ -74,7 +75,7 @@ def test_an_action_is_shown_with_its_commands(run, telemetry):
 
 @pytest.mark.parametrize(("verb", "decision"), [("accept", Decision.ACCEPT), ("reject", Decision.REJECT)])
 def test_a_decision_goes_to_its_topic(run, telemetry, verb, decision):
-    telemetry.topics["logdir.actions"] = [action("c1")]
+    telemetry.topics["logdir.actions"] = [action("c1", 1), shown := action("c1", 2, commands=["tool"])]
     ended = run("actions", verb, "c1", "--by", "ada", "--reason", "agreed with the owner")
     assert ended.exit_code == 0
     ((topic, key, value),) = telemetry.sent
@@ -82,6 +83,7 @@ def test_a_decision_goes_to_its_topic(run, telemetry, verb, decision):
     assert (topic, key) == ("logdir.decisions", b"c1")
     assert (record.id, record.cluster, record.decision, record.by) == ("c1", "prod", decision, "ada")
     assert record.reason == "agreed with the owner"
+    assert (record.revision, record.content_hash) == (2, content_hash(shown))
 
 
 @pytest.mark.parametrize(

@@ -167,5 +167,5 @@ def action(kind=ActionKind.INVESTIGATE, *, target=None, status=ActionStatus.PROP
     return ActionRecord(**(values | fields))
 
 
-def decision(said=Decision.ACCEPT, *, at_ms=NOW_MS + 1, identity="x"):
-    return DecisionRecord(version=1, id=identity, decision=said, by="ann", reason="because", at_ms=at_ms)
+def decision(said=Decision.ACCEPT, *, at_ms=NOW_MS + 1, identity="x", **fields):
+    return DecisionRecord(version=1, id=identity, decision=said, by="ann", reason="because", at_ms=at_ms, **fields)

@@ -350,7 +350,8 @@ class TestCordonsOfOneBroker:
 
     def test_an_accepted_one_whose_list_is_another_now_is_withdrawn_and_proposed_anew(self):
         told = self.told()
-        told.decide(decision(identity=self.open(told, "cordon_log_dir")["/d1"].action_id))
+        seen = self.open(told, "cordon_log_dir")["/d1"]
+        told.decide(decision(identity=seen.action_id, revision=seen.revision, content_hash=seen.content_hash))
         told.revise(NOW_MS + MINUTE)
         told.facts = {"c": self.facts(["/d3"])}
         told.revise(NOW_MS + 2 * MINUTE)

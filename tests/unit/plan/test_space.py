@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import strategies as st
 
 from logdirwatch.plan.space import Space, is_same_volume
 from tests.unit.plan.builders import MIB, directory, facts

@@ -1,0 +1,48 @@
+"""What an action would do, as one number: whether a word that was said of one revision holds for another.
+
+Texts, times, expected effects and vetoes are left out: they drift with every sample and change nothing on a cluster.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from logdirwatch.model.identity import identity
+from logdirwatch.model.records import ActionRecord, DecisionRecord
+
+
+def content_hash(action: ActionRecord) -> str:
+    """Return the 32 hex digits that stand for what an action would do; records of 0.1.0 carry none."""
+    content = (
+        str(action.kind),
+        action.target,
+        action.commands,
+        action.reassignment,
+        _wanted(action.configs),
+        action.data_loss,
+    )
+    return identity(json.dumps(content, sort_keys=True, separators=(",", ":")))
+
+
+def is_said_of(decision: DecisionRecord, action: ActionRecord) -> bool:
+    """Tell whether a decision was made of what an action would do now.
+
+    By its hash; lacking that by its revision; and where a decision has neither, as those of 0.1.0, only the first
+    revision is certain to be what the person saw.
+    """
+    if decision.content_hash is not None:
+        return decision.content_hash == content_hash(action)
+    return action.revision == (1 if decision.revision is None else decision.revision)
+
+
+def _wanted(configs: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the values that are to be set; what was there before is only remembered."""
+    return {
+        topic: _values(changes) if isinstance(changes, dict) else changes for topic, changes in (configs or {}).items()
+    }
+
+
+def _values(changes: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        key: change["to"] if isinstance(change, dict) and "to" in change else change for key, change in changes.items()
+    }
