@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+import structlog
+
 from logdirwatch.collect import block_devices, host_records, server_properties
 from logdirwatch.collect.changes import ReserveOf
 from logdirwatch.collect.host_settings import HostSettings
@@ -17,18 +19,26 @@ from logdirwatch.collect.tail_state import TailState
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import HostLogDir
 
+log = structlog.get_logger(__name__)
+
 
 def log_dirs_of(settings: HostSettings) -> tuple[str, ...]:
-    """Return the directories to watch; UserError when ``properties_file`` cannot be read or is another broker's."""
+    """Return the directories to watch, and log what is probably not meant of them.
+
+    Raises UserError when ``properties_file`` cannot be read or is another broker's.
+    """
     if settings.properties_file is None:
         return server_properties.absolute(settings.log_dirs)
     try:
-        text = Path(settings.properties_file).read_text(encoding="utf-8", errors="replace")
+        text = Path(settings.properties_file).read_text(server_properties.ENCODING)
     except OSError as error:
         raise UserError(f"host.properties_file {settings.properties_file}: {error.strerror}", exit_code=2) from None
     properties = server_properties.parsed(text)
     server_properties.check_broker(properties, settings.broker)
-    return server_properties.log_dirs_of(properties)
+    log_dirs = server_properties.log_dirs_of(properties)
+    for doubt in server_properties.doubts(log_dirs):
+        log.warning("log.dirs is probably not what is meant", file=settings.properties_file, why=doubt)
+    return log_dirs
 
 
 def kernel_source(path: str, position: Position | None, back_bytes: int = 0) -> Source:

@@ -1,11 +1,14 @@
 """What Kafka's own tool prints, as placements.
 
 Two forms: ``kafka-log-dirs.sh --describe`` as Kafka prints it today (``org.apache.kafka.tools.LogDirsCommand``), of
-several brokers, below lines of prose; and the form that KIP-113 proposed, of one broker which only the Kafka key
-names, its list spelled ``log_dirs`` or ``log dirs``. The listing must be of all topics: what a directory does not list
-is taken as gone. A directory with an error gives nothing, so that its last known placements stay.
+several brokers; and the form that KIP-113 proposed, of one broker which only the Kafka key names, its list spelled
+``log_dirs`` or ``log dirs``. Text may stand before, behind and between the JSON of several runs: the tool's own prose,
+the JVM's options and garbage collector, lines of log4j. Together the runs must be of all topics: what a directory does
+not list is taken as gone. A directory with an error gives nothing, so that its last known placements stay.
 """
 
+import json
+import re
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
@@ -17,6 +20,11 @@ from logdirwatch.model.records import BrokerId, Count, Long, Name, Placement, Re
 COLLECTOR = "kafka-log-dirs"
 HIGHEST = 2**31 - 1
 _DIGITS = 10
+MOST_TRIES = 1_000
+"""How often the beginning of an object is tried."""
+_BEGINS = re.compile(r"\{\s*\"")
+_DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
+"""Finds where an object ends; msgspec reads what is in it."""
 
 
 class Arrival(NamedTuple):
@@ -93,12 +101,8 @@ class _Answer(NamedTuple):
 
 
 def is_listing(value: bytes) -> bool:
-    """Tell whether ``value`` has the shape of the tool's output, right or wrong in detail."""
-    try:
-        probe = msgspec.json.decode(_json(value), type=_Probe)
-    except msgspec.DecodeError:
-        return False
-    return probe.type is UNSET and (probe.brokers, probe.log_dirs, probe.log_dirs_with_blank) != (UNSET,) * 3
+    """Tell whether ``value`` has the tool's output somewhere in it, right or wrong in detail."""
+    return any(True for _ in _documents(value))
 
 
 def read_listing(value: bytes, arrival: Arrival) -> Listing:
@@ -108,6 +112,7 @@ def read_listing(value: bytes, arrival: Arrival) -> Listing:
     """
     cluster, broker = _named_by((arrival.key or b"").decode())
     cluster = cluster or arrival.default_cluster
+    answers = [answer for document in _documents(value) for answer in _answers(document, broker)]
     replicas = (
         ReplicasRecord(
             version=1,
@@ -118,13 +123,46 @@ def read_listing(value: bytes, arrival: Arrival) -> Listing:
             replicas=answer.replicas,
             collector=COLLECTOR,
         )
-        for answer in _answers(_json(value), broker)
+        for answer in _united(answers)
     )
     return Listing(cluster, tuple(replicas))
 
 
-def _json(value: bytes) -> bytes:
-    return value[max(0, value.find(b"{")) :]
+def _documents(value: bytes) -> Iterator[bytes]:
+    """Yield the JSON objects that have the shape of a listing; other text, and other JSON, is passed over."""
+    text, end = value.decode(), 0
+    for _ in range(MOST_TRIES):
+        begins = _BEGINS.search(text, end)
+        if begins is None:
+            return
+        start = begins.start()
+        try:
+            _, end = _DECODER.raw_decode(text, start)
+        except json.JSONDecodeError as error:
+            end = max(error.pos, begins.end())  # never twice over the same text: garbage costs no more than it is long
+        except RecursionError:
+            return
+        else:
+            document = text[start:end].encode()
+            if _is_document(document):
+                yield document
+
+
+def _is_document(value: bytes) -> bool:
+    try:
+        probe = msgspec.json.decode(value, type=_Probe)
+    except msgspec.DecodeError:
+        return False
+    return probe.type is UNSET and (probe.brokers, probe.log_dirs, probe.log_dirs_with_blank) != (UNSET,) * 3
+
+
+def _united(answers: list[_Answer]) -> list[_Answer]:
+    """Return one answer a directory: runs of one topic each list a part of it; of a replica listed twice the last."""
+    found: dict[tuple[int, str], dict[tuple[str, int, bool], Placement]] = {}
+    for answer in answers:
+        known = found.setdefault((answer.broker, answer.log_dir), {})
+        known.update({(item.topic, item.partition, item.is_future): item for item in answer.replicas})
+    return [_Answer(broker, log_dir, list(known.values())) for (broker, log_dir), known in found.items()]
 
 
 def _named_by(key: str) -> tuple[str, int | None]:

@@ -145,8 +145,10 @@ def _event(value: bytes, arrival: Arrival) -> EventRecord:
 def _inventory(value: bytes, arrival: Arrival) -> InventoryRecord | Listing:
     try:
         return _INVENTORY.decode(value)
-    except msgspec.DecodeError:
+    except msgspec.DecodeError as error:
         if not is_listing(value):
+            if value.lstrip()[:1] not in {b"{", b"["} and value.strip():
+                raise ValueError(f"no JSON of an inventory or of kafka-log-dirs --describe in it: {error}") from None
             raise
         _refuse_no_time(arrival)
         return read_listing(value, arrival)

@@ -9,12 +9,10 @@ import structlog
 
 from logdirwatch.collect import host, log_sources
 from logdirwatch.collect.host import HostWatch
-from logdirwatch.collect.host_eyes import HostEyes, kernel_source, log_dirs_of
+from logdirwatch.collect.host_eyes import HostEyes, kernel_source
 from logdirwatch.collect.host_once import look_once
 from logdirwatch.collect.host_settings import HostSettings
 from logdirwatch.collect.log_sources import QUIET_LOOKS, KernelRing
-from logdirwatch.collect.server_properties import log_dirs_of as dirs_in
-from logdirwatch.collect.server_properties import parsed
 from logdirwatch.collect.tail_state import StateFile, TailState
 from logdirwatch.errors import UserError
 from logdirwatch.model import topics
@@ -358,60 +356,3 @@ def test_a_kernel_log_may_still_come_but_a_device_must_open(tmp_path, monkeypatc
     monkeypatch.setattr(log_sources.os, "open", refused)
     with pytest.raises(UserError, match=r"host\.kernel_log /dev/null: Operation not permitted"):
         kernel_source("/dev/null", None)
-
-
-PROPERTIES = """\
-# log.dirs=/not/this
-node.id = 7
-log.dirs=/data/d0/,\\
-    /data//d1 , /data/d0
-! another comment
-listeners=PLAINTEXT://:9092
-"""
-
-
-def test_directories_are_read_from_the_brokers_properties_as_it_reports_them():
-    assert dirs_in(parsed(PROPERTIES)) == ("/data/d0", "/data/d1")
-    assert dirs_in({"log.dir": "/one"}) == ("/one",)
-    assert dirs_in({}) == ("/tmp/kafka-logs",)
-    assert parsed("a:b\nc d\n")["c"] == "d"
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("# old: /x \\\nlog.dirs=/d1", {"log.dirs": "/d1"}),
-        (" ! old: /x \\\nlog.dirs=/d1", {"log.dirs": "/d1"}),
-        ("log.dirs=/d1,\\\n  #d2\nnode.id=7", {"log.dirs": "/d1,#d2", "node.id": "7"}),
-        ("log.dirs=/d1\\\n\nnode.id=7", {"log.dirs": "/d1", "node.id": "7"}),
-        ("log.dirs=/d1\\\\\nnode.id=7", {"log.dirs": "/d1\\\\", "node.id": "7"}),
-        ("log.dirs=/d1,\\\n/d2,\\\n\t/d3\\", {"log.dirs": "/d1,/d2,/d3"}),
-    ],
-)
-def test_lines_are_joined_and_comments_left_out_as_java_does(text, expected):
-    assert parsed(text) == expected
-
-
-def test_a_relative_directory_is_refused():
-    with pytest.raises(UserError, match="data/d0 is relative") as refused:
-        dirs_in({"log.dirs": "data/d0"})
-    assert refused.value.exit_code == 2
-
-
-@pytest.mark.parametrize(
-    ("broker", "content", "message"),
-    [(7, None, "No such file"), (8, PROPERTIES, r"host\.broker is 8, .* node 7")],
-)
-def test_a_properties_file_that_is_missing_or_another_brokers_is_refused(tmp_path, broker, content, message):
-    file = tmp_path / "server.properties"
-    if content is not None:
-        file.write_text(content)
-    with pytest.raises(UserError, match=message):
-        log_dirs_of(HostSettings(cluster="c", broker=broker, properties_file=str(file)))
-
-
-def test_the_properties_file_of_the_right_broker_gives_its_directories(tmp_path):
-    file = tmp_path / "server.properties"
-    file.write_text(PROPERTIES)
-    settings = HostSettings(cluster="c", broker=7, properties_file=str(file))
-    assert log_dirs_of(settings) == ("/data/d0", "/data/d1")

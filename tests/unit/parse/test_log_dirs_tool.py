@@ -98,7 +98,6 @@ def test_what_is_wrong_in_the_output_is_named() -> None:
     result = read(PROSE + json.dumps(record))
     assert isinstance(result, Rejected)
     assert result.reason == "Expected `int`, got `str` - at `$.brokers[0].logDirs[0].partitions[0].size`"
-    assert read(PROSE) == Rejected("JSON is malformed: invalid character (byte 0)")
     assert read(json.dumps({**record, "version": 2})) == Rejected("version 2 is not known, expected 1")
 
 
@@ -106,3 +105,99 @@ def test_a_key_that_is_not_text_is_refused() -> None:
     result = read(json.dumps(printed(answer())), b"\xff")
     assert isinstance(result, Rejected)
     assert result.reason.startswith("not UTF-8")
+
+
+FIRST, SECOND = json.dumps(printed(answer(partition("a-0")))), json.dumps(printed(answer(partition("b-1")), broker=2))
+AROUND = {
+    "options of the JVM with braces": ("Picked up JAVA_TOOL_OPTIONS: -javaagent:/jmx.jar=7071:/opt/${ROLE}.yml\n", ""),
+    "a map of log4j": ("[2026-03-01 10:00:00,001] WARN The configuration {ssl.x=1, y={}} was supplied (x)\n", ""),
+    "a log line in JSON": ('{"timestamp":"2026-03-01T10:00:00Z","level":"WARN","message":"{x"}\n', ""),
+    "a JSON line that was cut": ('{"timestamp":"2026-03-01T10:00:00Z","level":"WA\n', ""),
+    "JSON of another shape": ('{"brokerList":[{"broker":1}]} {"type":"x","brokers":[]}\n', ""),
+    "the garbage collector": (
+        "0.407: [GC pause (G1 Evacuation Pause) (young), 0.009 secs]\n",
+        "\nHeap\n total 131072K {\n",
+    ),
+    "a line of log4j behind": ("", "\n[2026-03-01 10:00:00,001] WARN [AdminClient] closing (x)\n"),
+    "JSON behind": (PROSE, '\n{"level":"INFO","message":"done"}\n'),
+    "a byte order mark": ("\ufeff", ""),
+    "Windows line ends": (PROSE.replace("\n", "\r\n"), "\r\n"),
+    "another brace in front": ("{", ""),
+    "a quote in front": ('warning: "', ""),
+}
+
+
+@pytest.mark.parametrize(("before", "behind"), AROUND.values(), ids=AROUND)
+def test_text_around_the_output_is_passed_over(before: str, behind: str) -> None:
+    result = read(before + FIRST + behind)
+    assert isinstance(result, Accepted), result
+    (record,) = result.record.replicas  # type: ignore[union-attr]
+    assert [(item.topic, item.partition) for item in record.replicas] == [("a", 0)]
+
+
+def test_the_output_may_be_pretty_printed_and_its_keys_in_any_order() -> None:
+    turned = {"brokers": printed(answer(partition("a-0")))["brokers"], "version": 1}
+    result = read(PROSE + json.dumps(turned, indent=4))
+    assert isinstance(result, Accepted), result
+
+
+def test_several_runs_are_one_listing() -> None:
+    result = read(PROSE + FIRST + "\n" + PROSE + SECOND + "\n")
+    assert isinstance(result, Accepted)
+    found = [(one.broker, one.log_dir, one.replicas[0].topic) for one in result.record.replicas]  # type: ignore[union-attr]
+    assert found == [(1, "/data/d1", "a"), (2, "/data/d1", "b")]
+
+
+def test_runs_of_one_topic_each_add_up_in_a_directory_and_the_last_word_of_a_replica_holds() -> None:
+    runs = [
+        printed(answer(partition("a-0", size=1), partition("a-0", size=7, isFuture=True))),
+        printed(answer(partition("b-0", size=2))),
+        printed(answer(partition("a-0", size=3))),
+    ]
+    result = read("\n".join(json.dumps(run) for run in runs))
+    assert isinstance(result, Accepted)
+    (record,) = result.record.replicas  # type: ignore[union-attr]
+    assert [(item.topic, item.size_bytes, item.is_future) for item in record.replicas] == [
+        ("a", 3, False),
+        ("a", 7, True),
+        ("b", 2, False),
+    ]
+
+
+def test_one_wrong_run_among_several_refuses_them_all() -> None:
+    result = read(FIRST + json.dumps(printed(answer(partition(size="big")))))
+    assert isinstance(result, Rejected)
+    assert "Expected `int`, got `str`" in result.reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PROSE,
+        PROSE + "Error while executing log dirs command: x",
+        PROSE + FIRST[:-1],
+        "[2026-03-01] WARN {x=1} {}",
+        '"{"',
+    ],
+)
+def test_text_without_the_output_is_refused_in_clear_words(text: str) -> None:
+    result = read(text)
+    assert isinstance(result, Rejected)
+    if text[0] not in "[{":
+        assert result.reason.startswith("no JSON of an inventory or of kafka-log-dirs --describe in it: "), (
+            result.reason
+        )
+
+
+def test_a_thousand_maps_of_log4j_in_front_hide_nothing() -> None:
+    assert isinstance(read("[2026-03-01] DEBUG {ssl.x=1, y={}}\n" * 1_500 + FIRST), Accepted)
+
+
+def test_what_is_cut_is_refused_though_a_part_of_it_is_whole() -> None:
+    assert isinstance(read('{"version":1,"brokers":[' + FIRST[FIRST.index("[") + 1 : -2]), Rejected)
+
+
+@pytest.mark.parametrize("unit", ["{", '{"', '{"a":[', '{"a":{"b":', "{}", '{"brokers'])
+def test_garbage_costs_no_more_than_it_is_long(unit: str) -> None:
+    size = 1_000_000
+    assert isinstance(read("x" + unit * (size // len(unit)) + "[" + "1," * size), Rejected)
