@@ -102,7 +102,7 @@ ACTION = """
   - heading "Commands" [level=2]
   - button "Copy"
   - button "Copy"
-  - heading "All that is known" [level=2]
+  - heading "Details" [level=2]
 """
 
 

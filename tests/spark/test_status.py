@@ -2,7 +2,7 @@
 
 from delta.tables import DeltaTable
 
-from logdirwatch.cli.table_reading import QUERIES, required, rows, tables_root
+from logdirwatch.cli.table_reading import QUERIES, rows, tables_root
 from logdirwatch.settings import Settings, TableSettings
 from logdirwatch.store.schemas import BROKER_STATE, LOG_DIR_INVENTORY, REPLICA_STATE, TABLES, TOPIC_STATE
 from logdirwatch.store.tables import Tables
@@ -25,7 +25,7 @@ def test_every_table_of_the_status_is_read_as_spark_made_merged_and_deleted_in_i
     matched = table.alias("t").merge(newer.alias("s"), "t.cluster = s.cluster AND t.broker = s.broker")
     matched.whenMatchedUpdate(set={"status": "s.status"}).execute()
     table.delete("broker = 3")
-    found = required(root, BROKER_STATE.name)
+    found = rows(root, BROKER_STATE.name)
     assert sorted((row["broker"], row["status"]) for row in found) == [(1, "online"), (2, "degraded")]
 
     replica = "cluster, broker, topic, partition, is_future, status, cause"

@@ -10,8 +10,9 @@ from pydantic import ValidationError
 
 from logdirwatch.cli import logs
 from logdirwatch.cli.context import Context
-from logdirwatch.cli.reading import now_ms
-from logdirwatch.cli.table_reading import optional, select, tables_root
+from logdirwatch.cli.live_alerts import LiveAlerts
+from logdirwatch.cli.reading import now_ms, telemetry
+from logdirwatch.cli.table_reading import rows, select, tables_root
 from logdirwatch.console.settings import ConsoleSettings
 from logdirwatch.errors import UserError
 from logdirwatch.observe.settings import address
@@ -35,8 +36,8 @@ def console(
 ) -> None:
     """Show the fleet, open alerts, directories with their forecast, and actions with their commands, in a browser.
 
-    Reads the tables only, changes nothing, needs no network beyond them. Listens on this machine alone unless
-    console.listen says otherwise and console.password is set. Runs until Ctrl-C.
+    Reads the tables, and alerts and heartbeats from the telemetry cluster; changes nothing. Listens on this machine
+    alone unless console.listen says otherwise and console.password is set. Runs until Ctrl-C.
     """
     # Flask takes a moment to import, which no other command should pay for.
     from waitress.server import create_server  # noqa: PLC0415
@@ -49,13 +50,15 @@ def console(
     own = _listening(settings.console, listen)
     logs.to_stderr()
     root = tables_root(settings)
-    reader = Reader(partial(select, root), partial(optional, root))
+    live = LiveAlerts(telemetry(context))
+    reader = Reader(partial(select, root), partial(rows, root), live.alerts)
     pages = application(reader, own, Patience.of(settings), now_ms)
     host, port = address(own.listen)
     try:
         server = create_server(pages, host=host, port=port, threads=THREADS, ident=None)
     except OSError as error:
         raise UserError(f"console: cannot listen at {own.listen}: {error.strerror}; name another --listen") from None
+    live.start()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     log.info("console.listening", url=f"http://{own.listen}/", tables=root)
     try:

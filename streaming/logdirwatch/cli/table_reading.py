@@ -1,10 +1,13 @@
 """The Delta tables read without Spark: a command for somebody who was just woken must answer at once."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
@@ -15,6 +18,8 @@ from logdirwatch.store.schemas import BROKER_STATE, LOG_DIR_INVENTORY, LOG_DIR_S
 
 Row = Mapping[str, Any]
 _AT_ONCE = 10_000
+_DATA_FILE = re.compile(r"[^\s:]+\.parquet")
+_MEND = "the other tables and the alerts are not touched; restore it or build it anew: docs/troubleshooting.md"
 
 _BROKERS = ", ".join(("cluster", *BROKER_COLUMNS))
 _LOG_DIRS = ", ".join(("cluster", "broker", *LogDir.__struct_fields__))
@@ -96,8 +101,41 @@ def select_columns(root: str, table: str, columns: Iterable[str], where: str) ->
 def _readable(root: str, table: str) -> Iterator[None]:
     try:
         yield
-    except (DeltaError, OSError, ValueError) as error:
-        raise UserError(f"table {table} at {root} cannot be read: {str(error).splitlines()[0]}") from None
+    except UserError:
+        raise
+    except BaseException as error:
+        # The engine raises a bare Exception for a damaged file, and what a panic of its own becomes is none at all.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        raise UserError(_unreadable(root, table, error)) from None
+
+
+def _unreadable(root: str, table: str, error: BaseException) -> str:
+    reason = next(iter(str(error).splitlines()), type(error).__name__)
+    named = _DATA_FILE.search(reason)
+    where = f"table {table} at {root}"
+    if named is None and (broken := _broken_file(f"{root}/{table}")) is None:
+        what = "its log" if isinstance(error, DeltaError) else "it"
+        return f"{where} cannot be read: {what} is damaged or not accessible ({reason}); {_MEND}"
+    name = broken if named is None else named.group().rpartition("/")[2]
+    return f"{where} cannot be read: its file {name} is damaged or gone ({reason.rpartition(': ')[2]}); {_MEND}"
+
+
+def _broken_file(path: str) -> str | None:
+    """Return the first data file that cannot be read, where the files can be listed at all."""
+    try:
+        names = DeltaTable(path).file_uris()
+    except Exception:
+        return None
+    return next((name.rpartition("/")[2] for name in names if not _can_be_read(name)), None)
+
+
+def _can_be_read(name: str) -> bool:
+    try:
+        pq.read_table(name)
+    except Exception:
+        return False
+    return True
 
 
 def _opened(root: str, table: str) -> DeltaTable | None:
@@ -117,17 +155,10 @@ def _rows(found: pa.Table) -> Iterator[Row]:
         yield from batch.to_pylist()
 
 
-def optional(root: str, table: str) -> list[Row]:
-    """Return the rows of a table that may not be there yet."""
-    return rows(root, table) or []
-
-
-def required(root: str, table: str) -> list[Row]:
-    """Return the rows of a table that there is no status without."""
-    found = rows(root, table)
-    if found is None:
-        raise UserError(
-            f"no table {table} at {root} yet: run logdirwatch collect and logdirwatch stream, "
-            "or name the right tables.path"
-        )
-    return found
+def tables_at(root: str) -> list[str] | None:
+    """Return the tables that lie below a local folder, None where there is no such folder; nothing of a store."""
+    path = root.removeprefix("file://").removeprefix("file:")
+    if "://" in path:
+        return []
+    folder = Path(path)
+    return sorted(log.parent.name for log in folder.glob("*/_delta_log")) if folder.is_dir() else None

@@ -3,7 +3,7 @@
 import hmac
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from flask import Flask, Response, abort, render_template, request
@@ -17,10 +17,15 @@ from logdirwatch.detect.settings import DAY_MS, HOUR_MS
 from logdirwatch.errors import UserError
 from logdirwatch.observe.settings import address
 from logdirwatch.report import actions as action_words
+from logdirwatch.report import ages, counts
 from logdirwatch.report import alerts as alert_words
-from logdirwatch.report.snapshot import Patience, age, is_stale, statuses
+from logdirwatch.report.cluster import ClusterStatus, LogDir
+from logdirwatch.report.snapshot import Patience, statuses
 from logdirwatch.report.units import human_bytes, human_ms
 from logdirwatch.report.words import place, utc
+from logdirwatch.store.schemas import BROKER_STATE, LOG_DIR_STATE
+
+Part = TypeVar("Part")
 
 SPANS_MS = {"6h": 6 * HOUR_MS, "24h": DAY_MS, "7d": 7 * DAY_MS}
 SIGNS = {"filling": "▲", "critical": "▲▲", "saturated": "■", "offline": "✖", "unknown": "?", "degraded": "▲"}
@@ -45,64 +50,98 @@ def application(reader: Reader, settings: ConsoleSettings, patience: Patience, n
     )
     app.before_request(lambda: _guarded(settings))
     app.after_request(_with_headers)
-    app.register_error_handler(UserError, lambda error: (_page("error.html", now_ms(), what=str(error)), 503))
-    app.register_error_handler(HTTPException, lambda error: _failed(error, now_ms()))
+    pages = Pages(reader, patience, now_ms)
+    app.register_error_handler(UserError, lambda error: pages.refused("Cannot be read", _sentence(str(error)), 503))
+    app.register_error_handler(
+        HTTPException, lambda error: pages.refused(error.name, error.description or error.name, error.code or 500)
+    )
+    for path, name in PATHS.items():
+        app.get(path, endpoint=name)(getattr(pages, name))
+    # Browsers ask for it on their own, for the JSON too.
+    app.get("/favicon.ico")(lambda: app.send_static_file("icon.svg"))
+    return app
 
-    @app.get("/")
-    def fleet() -> str:
-        snapshot = reader.snapshot()
+
+PATHS = {
+    "/": "fleet",
+    "/directory": "directory",
+    "/alerts/<alert_id>": "alert",
+    "/actions": "actions",
+    "/actions/<action_id>": "action",
+    "/actions/<action_id>.json": "action_json",
+}
+
+
+class Pages:
+    """Each page by its name, made from what the reader tells now."""
+
+    def __init__(self, reader: Reader, patience: Patience, now_ms: Callable[[], int]) -> None:
+        self._reader, self._patience, self._now_ms = reader, patience, now_ms
+
+    def fleet(self) -> str:
+        """Return open alerts and every directory."""
+        snapshot, unreadable = self._reader.snapshot()
         alerts = None if snapshot.alerts is None else alert_words.listed(snapshot.alerts, everything=False)
-        return _page("fleet.html", now_ms(), clusters=statuses(snapshot, now_ms(), patience), alerts=alerts)
+        found, unread = statuses(snapshot, self._now_ms(), self._patience), [_sentence(text) for text in unreadable]
+        return self._shown("fleet.html", found, clusters=found, alerts=alerts, unread=unread, counted=counts.one_liners)
 
-    @app.get("/directory")
-    def directory() -> str:
+    def directory(self) -> str:
+        """Return one directory's use, history and replicas."""
         cluster, broker, log_dir = _asked("cluster"), _number("broker"), _asked("log_dir")
-        row = reader.directory(cluster, broker, log_dir)
+        row = self._reader.directory(cluster, broker, log_dir)
         if row is None:
             abort(404, f"{place(cluster, broker, log_dir)} is not in the tables")
-        now, span = now_ms(), request.args.get("span", "24h")
+        now, span = self._now_ms(), request.args.get("span", "24h")
         from_ms = now - SPANS_MS.get(span, DAY_MS)
-        points = reader.history(cluster, broker, log_dir, from_ms, now)
-        drawn = chart(points, from_ms, now, row["full_at_ms"], now + (now - from_ms) // 3)
-        newest_ms = reader.newest_ms(cluster)
-        parts = {
-            "age_ms": age(newest_ms, now),
-            "is_stale": is_stale(newest_ms, now, patience.state_ms),
-            "transitions": reader.transitions(cluster, broker, log_dir),
-            "replicas": reader.replicas(cluster, broker, log_dir),
+        snapshot, _ = self._reader.snapshot([BROKER_STATE.name, LOG_DIR_STATE.name])
+        found = statuses(snapshot, now, self._patience)
+        status, parts = next((one for one in found if one.cluster == cluster), None), Parts()
+        points = parts.read(lambda: self._reader.history(cluster, broker, log_dir, from_ms, now))
+        content = {
+            "chart": chart(points, from_ms, now, row["full_at_ms"], now + (now - from_ms) // 3),
+            "transitions": parts.read(lambda: self._reader.transitions(cluster, broker, log_dir)),
+            "replicas": parts.read(lambda: self._reader.replicas(cluster, broker, log_dir)),
+            "status": status,
+            "now": _now_of(status, broker, log_dir),
         }
-        return _page("directory.html", now, row=row, chart=drawn, span=span, **parts)
+        return self._shown("directory.html", found, row=row, span=span, unread=parts.unread, **content)
 
-    @app.get("/alerts/<alert_id>")
-    def alert(alert_id: str) -> str:
-        life = reader.alert(alert_id)
+    def alert(self, alert_id: str) -> str:
+        """Return one alert with its revisions and actions."""
+        life = self._reader.alert(alert_id)
         if not life:
             abort(404, f"no alert {alert_id} in the tables")
         evidence = json.dumps(msgspec.to_builtins(life[0].evidence), indent=2, sort_keys=True)
-        actions = action_words.listed(reader.actions_of(alert_id), everything=True)
-        return _page("alert.html", now_ms(), alert=life[0], life=life, evidence=evidence, actions=actions)
+        parts = Parts()
+        actions = action_words.listed(parts.read(lambda: self._reader.actions_of(alert_id)), everything=True)
+        content: dict[str, Any] = {"alert": life[0], "life": life, "evidence": evidence, "actions": actions}
+        return self._shown("alert.html", unread=parts.unread, **content)
 
-    @app.get("/actions")
-    def actions() -> str:
-        stored = reader.open_actions()
+    def actions(self) -> str:
+        """Return the open actions."""
+        stored = self._reader.open_actions()
         listed = None if stored is None else action_words.listed(stored, everything=False)
-        return _page("actions.html", now_ms(), actions=listed)
+        return self._shown("actions.html", actions=listed)
 
-    @app.get("/actions/<action_id>")
-    def action(action_id: str) -> str:
-        found = _found(reader, action_id)
-        return _page("action.html", now_ms(), action=found, details=action_words.details(found, now_ms()))
+    def action(self, action_id: str) -> str:
+        """Return one action with its commands."""
+        found = _found(self._reader, action_id)
+        return self._shown("action.html", action=found, details=action_words.details(found, self._now_ms()))
 
-    @app.get("/actions/<action_id>.json")
-    def action_json(action_id: str) -> Response:
-        return Response(msgspec.json.encode(_found(reader, action_id)), mimetype="application/json")
+    def action_json(self, action_id: str) -> Response:
+        """Return one action as its record."""
+        return Response(msgspec.json.encode(_found(self._reader, action_id)), mimetype="application/json")
 
-    @app.get("/favicon.ico")
-    def icon() -> Response:
-        # Browsers ask for it on their own, for the JSON too.
-        return app.send_static_file("icon.svg")
+    def refused(self, title: str, what: str, code: int) -> tuple[str, int]:
+        """Return a page that says why another cannot be shown."""
+        return self._shown("error.html", [], title=title, what=what), code
 
-    return app
+    def _shown(self, name: str, found: list[ClusterStatus] | None = None, **content: Any) -> str:
+        """Return a page below what is loud about the clusters: that nobody watches stands first on every page."""
+        now = self._now_ms()
+        of_all = statuses(self._reader.heads(), now, self._patience) if found is None else found
+        loud = [(one.cluster, text) for one in of_all for text in ages.loud(one, now)]
+        return render_template(name, now_ms=now, loud=loud, **content)
 
 
 def _found(reader: Reader, action_id: str) -> Any:
@@ -112,8 +151,30 @@ def _found(reader: Reader, action_id: str) -> Any:
     return found
 
 
-def _page(name: str, now: int, **content: Any) -> str:
-    return render_template(name, now_ms=now, **content)
+class Parts:
+    """The parts of a page: one whose table cannot be read is told in ``unread`` and hides no other."""
+
+    def __init__(self) -> None:
+        self.unread: list[str] = []
+
+    def read(self, ask: Callable[[], list[Part]]) -> list[Part]:
+        """Return what is asked for, nothing where it cannot be read."""
+        try:
+            return ask()
+        except UserError as error:
+            self.unread.append(_sentence(str(error)))
+            return []
+
+
+def _now_of(status: ClusterStatus | None, broker: int, log_dir: str) -> LogDir | None:
+    """Return a directory as the status of its cluster has it."""
+    brokers = [] if status is None else status.brokers or []
+    log_dirs = [one for found in brokers if found.broker == broker for one in found.log_dirs or ()]
+    return next((one for one in log_dirs if one.log_dir == log_dir), None)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _size(size_bytes: float | None) -> str:
@@ -162,7 +223,3 @@ def _is_of_this_machine(host: str, settings: ConsoleSettings) -> bool:
 def _with_headers(response: Response) -> Response:
     response.headers.update(HEADERS)
     return response
-
-
-def _failed(error: HTTPException, now: int) -> tuple[str, int]:
-    return _page("error.html", now, what=error.description or error.name), error.code or 500

@@ -1,23 +1,22 @@
 """What the pages show, from the tables: rows of now, open alerts and actions, one directory's history."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
+from logdirwatch.errors import UserError
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import OPEN, AlertStatus
-from logdirwatch.report.snapshot import Snapshot
+from logdirwatch.report.snapshot import STATUS_TABLES, Snapshot, read_tables, snapshot_of
 from logdirwatch.store.schemas import (
     ACTIONS,
     ALERTS,
     BROKER_STATE,
-    LOG_DIR_INVENTORY,
     LOG_DIR_SAMPLES,
     LOG_DIR_STATE,
     REPLICA_STATE,
-    TOPIC_STATE,
     TRANSITIONS,
 )
 from logdirwatch.store.sql import newest, quoted
@@ -31,23 +30,37 @@ MOST_TRANSITIONS = 50
 POINTS = 300
 
 
+def nobody() -> None:
+    """Answer for a console that listens to no heartbeats."""
+
+
 @dataclass(frozen=True)
 class Reader:
-    """Reads with ``select``; ``rows`` is what the status needs of a table."""
+    """Reads with ``select``; ``rows`` is what the status needs of a table, None while it was never written.
+
+    ``live`` are the alerts and heartbeats of the telemetry cluster, newer than what is stored; None while it does not
+    answer.
+    """
 
     select: Select
-    rows: Callable[[str], list[Row]]
+    rows: Callable[[str], list[Row] | None]
+    live: Callable[[], list[AlertRecord] | None] = nobody
 
-    def snapshot(self) -> Snapshot:
-        """Return what the status of every cluster is made of, with the alerts that are stored."""
-        return Snapshot(
-            brokers=self.rows(BROKER_STATE.name),
-            log_dirs=self.rows(LOG_DIR_STATE.name),
-            scans=self.rows(LOG_DIR_INVENTORY.name),
-            replicas=self.rows(REPLICA_STATE.name),
-            partitions=self.rows(TOPIC_STATE.name),
-            alerts=self.open_alerts(),
-        )
+    def snapshot(self, tables: Iterable[str] = STATUS_TABLES) -> tuple[Snapshot, list[str]]:
+        """Return what the status of every cluster is made of, and which tables cannot be read and why."""
+        found, live = read_tables(self.rows, tables), self.live()
+        unreadable = list(found.unreadable.values())
+        if live is not None:
+            return snapshot_of(found, live), unreadable
+        try:
+            stored = self.open_alerts()
+        except UserError as error:
+            stored, unreadable = None, [*unreadable, str(error)]
+        return snapshot_of(found, stored, is_heard=False), unreadable
+
+    def heads(self) -> Snapshot:
+        """Return what tells how old everything is, and no more."""
+        return self.snapshot([BROKER_STATE.name])[0]
 
     def open_alerts(self) -> list[AlertRecord] | None:
         """Return the alerts that fire; None while no alert was ever stored."""
@@ -61,10 +74,11 @@ class Reader:
         return None if rows is None else [msgspec.json.decode(row["record"], type=ActionRecord) for row in rows]
 
     def alert(self, alert_id: str) -> list[AlertRecord]:
-        """Return every revision of an alert, the newest first."""
-        return [
+        """Return every revision of an alert, the newest first; one that is not stored yet, as it is now."""
+        stored = [
             msgspec.json.decode(record, type=AlertRecord) for record in self._life(ALERTS.name, "alert_id", alert_id)
         ]
+        return stored or [alert for alert in self.live() or () if alert.alert_id == alert_id]
 
     def action(self, action_id: str) -> ActionRecord | None:
         """Return an action as it is now; None when there is none."""
@@ -75,11 +89,6 @@ class Reader:
         """Return the actions of an alert as they are now."""
         rows = self._newest(ACTIONS.name, "action_id", f"alert_id = {quoted(alert_id)}")
         return [msgspec.json.decode(row["record"], type=ActionRecord) for row in rows or ()]
-
-    def newest_ms(self, cluster: str) -> int | None:
-        """Return when anything was last known of a cluster."""
-        rows = self._rows(BROKER_STATE.name, "max(at_ms) AS at_ms", f"cluster = {quoted(cluster)}")
-        return rows[0]["at_ms"] if rows else None
 
     def directory(self, cluster: str, broker: int, log_dir: str) -> Row | None:
         """Return a directory's row; None when it is not known."""

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from logdirwatch.detect.placement import next_log_dirs
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.model.vocabulary import PIPELINE_RULES, AlertStatus, Lane, ReplicaCause, Severity
+from logdirwatch.model.vocabulary import PIPELINE_RULES, AlertStatus, Lane, ReplicaCause, Rule, Severity
 from logdirwatch.report.folding import is_heartbeat
 from logdirwatch.report.handling import Handled, Planned
 
@@ -39,10 +39,14 @@ class LogDir(Struct, kw_only=True):
 
 
 class Broker(Struct, kw_only=True):
-    """A row of broker_state with its directories; ``next_log_dirs`` are those that may get its next new replica."""
+    """A row of broker_state with its directories; ``next_log_dirs`` are those that may get its next new replica.
+
+    ``last_status`` is what it was when its status was last known; ``log_dirs`` are None where no table tells them.
+    """
 
     broker: int
     status: str
+    last_status: str | None = None
     reason: str | None = None
     since_ms: int
     at_ms: int
@@ -51,11 +55,12 @@ class Broker(Struct, kw_only=True):
     rack: str | None = None
     is_fenced: bool | None = None
     kafka_version: str | None = None
-    log_dirs: list[LogDir] = []
+    log_dirs: list[LogDir] | None = []
     next_log_dirs: list[str] | None = None
 
 
-BROKER_COLUMNS = tuple(name for name in Broker.__struct_fields__ if name not in {"log_dirs", "next_log_dirs"})
+_NO_COLUMNS = {"last_status", "log_dirs", "next_log_dirs"}
+BROKER_COLUMNS = tuple(name for name in Broker.__struct_fields__ if name not in _NO_COLUMNS)
 """The columns of broker_state that a broker is made of."""
 
 
@@ -94,11 +99,19 @@ class PipelineAlert(Struct, kw_only=True):
     severity: str
     query: str
     opened_at_ms: int
+    at_ms: int
+    lag_ms: int | None = None
     summary: str
 
 
 class ClusterStatus(Struct, kw_only=True):
-    """One cluster; None where the tables or the telemetry cluster could not be asked."""
+    """One cluster; None where the tables or the telemetry cluster could not be asked.
+
+    ``is_past`` says that nobody watches now: data or heartbeats are too old, statuses are ``unknown`` with the last
+    known beside them. ``offline_replicas`` and ``partitions_at_risk`` are None as well when the inventory is too old
+    or an open alert of a loss is newer than it; ``last_*`` are what it said then. ``is_risk_by_alerts``: the counts are
+    those of open alerts, at least so many.
+    """
 
     cluster: str
     data_at_ms: int | None
@@ -114,9 +127,13 @@ class ClusterStatus(Struct, kw_only=True):
     pipeline_alerts: list[PipelineAlert] | None = None
     handled_alerts: list[Handled] | None = None
     maintenance: list[Planned] | None = None
-    brokers: list[Broker]
+    is_past: bool = False
+    brokers: list[Broker] | None
     offline_replicas: list[OfflineReplicas] | None
     partitions_at_risk: dict[str, Risk] | None
+    last_offline_replicas: list[OfflineReplicas] | None = None
+    last_partitions_at_risk: dict[str, Risk] | None = None
+    is_risk_by_alerts: bool = False
 
 
 RISKS = {
@@ -130,15 +147,15 @@ RISKS = {
 _TAKERS = {ReplicaCause.DIRECTORY, ReplicaCause.BROKER}
 
 
-def brokers(broker_rows: Rows, log_dir_rows: Rows) -> list[Broker]:
+def brokers(broker_rows: Rows, log_dir_rows: Rows | None) -> list[Broker]:
     """Return one cluster's brokers with their directories, in order of id and path."""
     by_broker: dict[int, list[LogDir]] = defaultdict(list)
-    for row in sorted(log_dir_rows, key=lambda row: row["log_dir"]):
+    for row in sorted(log_dir_rows or (), key=lambda row: row["log_dir"]):
         by_broker[row["broker"]].append(LogDir(**{name: row[name] for name in LogDir.__struct_fields__}))
     return [
         Broker(
             **{name: row[name] for name in BROKER_COLUMNS},
-            log_dirs=by_broker[row["broker"]],
+            log_dirs=None if log_dir_rows is None else by_broker[row["broker"]],
             next_log_dirs=next_log_dirs({log_dir.log_dir: log_dir for log_dir in by_broker[row["broker"]]}),
         )
         for row in sorted(broker_rows, key=lambda row: row["broker"])
@@ -180,10 +197,17 @@ def pipeline_alerts(alerts: Iterable[AlertRecord]) -> list[PipelineAlert]:
             severity=alert.severity,
             query=str(alert.evidence.get("query", "")),
             opened_at_ms=alert.opened_at_ms,
+            at_ms=alert.at_ms,
+            lag_ms=_lag_ms(alert),
             summary=alert.summary,
         )
         for alert in sorted(found, key=lambda alert: (-alert.severity.rank, alert.opened_at_ms, alert.alert_id))
     ]
+
+
+def _lag_ms(alert: AlertRecord) -> int | None:
+    lag_ms = alert.evidence.get("lag_ms")
+    return lag_ms if alert.rule is Rule.PIPELINE_LAGGING and isinstance(lag_ms, int) else None
 
 
 def heartbeats(alerts: Iterable[AlertRecord], now_ms: int, skew_ms: int) -> list[Heartbeat]:

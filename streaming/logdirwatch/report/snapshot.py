@@ -1,18 +1,22 @@
 """The rows and alerts that a status is made of, and the status of every cluster in them."""
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import AlertRecord
+from logdirwatch.model.vocabulary import NO_CLUSTER
 from logdirwatch.report import cluster as view
-from logdirwatch.report.cluster import ClusterStatus
+from logdirwatch.report import present
+from logdirwatch.report.cluster import Broker, ClusterStatus, Heartbeat
 from logdirwatch.report.handling import Handling, handled
 from logdirwatch.settings import Settings
+from logdirwatch.store.schemas import BROKER_STATE, LOG_DIR_INVENTORY, LOG_DIR_STATE, REPLICA_STATE, TOPIC_STATE
 
 Row = Mapping[str, Any]
+Known = TypeVar("Known")
 _INTERVAL = re.compile(r"(\d+)\s*(millisecond|second|minute|hour)")
 _UNIT_MS = {"millisecond": 1, "second": 1_000, "minute": 60_000, "hour": 3_600_000}
 ROUNDS_MISSED = 3
@@ -20,19 +24,71 @@ ROUNDS_MISSED = 3
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What was read; ``alerts`` is None when the telemetry cluster could not be asked.
+    """What was read; rows are None of a table that is not there or cannot be read.
 
-    ``scans`` are the newest inventories, one row a cluster for its topics and one for its directories. ``handling`` is
+    ``scans`` are the newest inventories, one row a cluster for its topics and one for its directories. ``alerts`` is
+    None when nobody could be asked for them, ``is_heard`` says whether heartbeats would be among them. ``handling`` is
     what people said of alerts and brokers, None when that could not be asked either.
     """
 
-    brokers: list[Row]
-    log_dirs: list[Row]
-    scans: list[Row]
-    replicas: list[Row]
-    partitions: list[Row]
+    brokers: list[Row] | None
+    log_dirs: list[Row] | None
+    scans: list[Row] | None
+    replicas: list[Row] | None
+    partitions: list[Row] | None
     alerts: list[AlertRecord] | None
     handling: Handling | None = None
+    is_heard: bool = True
+
+
+_TABLES = (BROKER_STATE, LOG_DIR_STATE, LOG_DIR_INVENTORY, REPLICA_STATE, TOPIC_STATE)
+STATUS_TABLES = tuple(table.name for table in _TABLES)
+"""The tables of a snapshot."""
+
+
+@dataclass(frozen=True)
+class TableRows:
+    """The rows of each table; ``unreadable`` is why one could not be read, ``absent`` are those never written."""
+
+    rows: dict[str, list[Row]] = field(default_factory=dict)
+    unreadable: dict[str, str] = field(default_factory=dict)
+    absent: list[str] = field(default_factory=list)
+
+    def of(self, table: str) -> list[Row] | None:
+        """Return what a table has, None where that is not known."""
+        return self.rows.get(table)
+
+
+def snapshot_of(
+    tables: TableRows, alerts: list[AlertRecord] | None, handling: Handling | None = None, *, is_heard: bool = True
+) -> Snapshot:
+    """Return what was read as a snapshot."""
+    return Snapshot(
+        brokers=tables.of(BROKER_STATE.name),
+        log_dirs=tables.of(LOG_DIR_STATE.name),
+        scans=tables.of(LOG_DIR_INVENTORY.name),
+        replicas=tables.of(REPLICA_STATE.name),
+        partitions=tables.of(TOPIC_STATE.name),
+        alerts=alerts,
+        handling=handling,
+        is_heard=is_heard,
+    )
+
+
+def read_tables(rows: Callable[[str], list[Row] | None], tables: Iterable[str] = STATUS_TABLES) -> TableRows:
+    """Read each table by itself: one that cannot be read hides no other."""
+    found = TableRows()
+    for table in tables:
+        try:
+            read = rows(table)
+        except UserError as error:
+            found.unreadable[table] = str(error)
+            continue
+        if read is None:
+            found.absent.append(table)
+        else:
+            found.rows[table] = read
+    return found
 
 
 @dataclass(frozen=True)
@@ -71,7 +127,7 @@ def statuses(snapshot: Snapshot, now_ms: int, patience: Patience, only: str | No
 
     Raises UserError when no cluster is known by that name.
     """
-    names = sorted({row["cluster"] for row in snapshot.brokers})
+    names = _names(snapshot)
     if only is not None:
         if only not in names:
             raise UserError(f"no cluster {only} in the tables; there are {', '.join(names) or 'none yet'}")
@@ -79,33 +135,80 @@ def statuses(snapshot: Snapshot, now_ms: int, patience: Patience, only: str | No
     return [_status(snapshot, name, now_ms, patience) for name in names]
 
 
+def _names(snapshot: Snapshot) -> list[str]:
+    """Return the clusters of the tables; where that one is not to be had, those that alerts and heartbeats name."""
+    if snapshot.brokers is not None:
+        return sorted({row["cluster"] for row in snapshot.brokers})
+    return sorted({alert.cluster for alert in snapshot.alerts or ()} - {NO_CLUSTER})
+
+
 def _status(snapshot: Snapshot, name: str, now_ms: int, patience: Patience) -> ClusterStatus:
-    brokers = view.brokers(_of(snapshot.brokers, name), _of(snapshot.log_dirs, name))
+    rows, log_dirs = _of(snapshot.brokers, name), _of(snapshot.log_dirs, name)
+    known = [] if rows is None else view.brokers(rows, log_dirs)
     alerts = None if snapshot.alerts is None else [a for a in snapshot.alerts if a.cluster == name]
+    heard = alerts if snapshot.is_heard else None
     handling = snapshot.handling
-    scans = {row["is_of_topics"]: row["at_ms"] for row in _of(snapshot.scans, name)}
-    proof_ms = None if alerts is None else view.fast_lane_proof_ms(alerts, now_ms + patience.skew_ms)
-    data_at_ms = max((broker.at_ms for broker in brokers), default=None)
+    scans = {row["is_of_topics"]: row["at_ms"] for row in _of(snapshot.scans, name) or ()}
+    proof_ms = None if heard is None else view.fast_lane_proof_ms(heard, now_ms + patience.skew_ms)
+    data_at_ms = max((broker.at_ms for broker in known), default=None)
     inventory_at_ms = max(scans.values(), default=None)
+    beats = None if heard is None else view.heartbeats(heard, now_ms, patience.skew_ms)
+    is_old, is_silent = is_stale(data_at_ms, now_ms, patience.state_ms), has_stopped(beats)
+    is_old_inventory = is_stale(inventory_at_ms, now_ms, patience.inventory_ms)
+    brokers = _now(known, alerts, now_ms, is_old=is_old, is_silent=is_silent)
+    is_past = is_old or is_silent
+    lost = present.losses(alerts, inventory_at_ms)
+    replicas = _known_by(scans.get(False), _of(snapshot.replicas, name), view.offline_replicas)
+    risks = _known_by(scans.get(True), _of(snapshot.partitions, name), view.partitions_at_risk)
+    by_alerts = present.risks_by(lost, risks)
+    is_then = is_past or is_old_inventory or bool(lost)
     return ClusterStatus(
         cluster=name,
         data_at_ms=data_at_ms,
         data_age_ms=age(data_at_ms, now_ms),
-        is_stale=is_stale(data_at_ms, now_ms, patience.state_ms),
+        is_stale=is_old,
         inventory_at_ms=inventory_at_ms,
         inventory_age_ms=age(inventory_at_ms, now_ms),
-        is_inventory_stale=is_stale(inventory_at_ms, now_ms, patience.inventory_ms),
-        heartbeats=None if alerts is None else view.heartbeats(alerts, now_ms, patience.skew_ms),
+        is_inventory_stale=is_old_inventory,
+        heartbeats=beats,
         fast_lane_proof_ms=proof_ms,
-        is_fast_lane_stale=alerts is not None and is_stale(proof_ms, now_ms, patience.proof_ms),
+        is_fast_lane_stale=heard is not None and is_stale(proof_ms, now_ms, patience.proof_ms),
         open_alerts=None if alerts is None else view.open_alerts(alerts),
         pipeline_alerts=None if snapshot.alerts is None else view.pipeline_alerts(snapshot.alerts),
         handled_alerts=None if alerts is None or handling is None else handled(alerts, handling, now_ms),
         maintenance=None if handling is None else handling.planned(now_ms, name),
-        brokers=brokers,
-        offline_replicas=view.offline_replicas(_of(snapshot.replicas, name)) if False in scans else None,
-        partitions_at_risk=view.partitions_at_risk(_of(snapshot.partitions, name)) if True in scans else None,
+        is_past=is_past,
+        brokers=None if rows is None else brokers,
+        offline_replicas=None if is_then else replicas,
+        partitions_at_risk=by_alerts or (None if is_then else risks),
+        last_offline_replicas=replicas if is_then else None,
+        last_partitions_at_risk=risks if is_then and by_alerts is None else None,
+        is_risk_by_alerts=by_alerts is not None,
     )
+
+
+def _now(
+    known: list[Broker], alerts: list[AlertRecord] | None, now_ms: int, *, is_old: bool, is_silent: bool
+) -> list[Broker]:
+    """Return what may be claimed of brokers now; open alerts outweigh rows, but only while somebody watches."""
+    if is_silent:
+        return present.past(present.corrected(known, alerts), now_ms)
+    return present.corrected(present.past(known, now_ms) if is_old else known, alerts)
+
+
+def has_stopped(beats: list[Heartbeat] | None) -> bool:
+    """Return whether no collector's heartbeat comes through any more; of one whose clock is ahead nobody knows."""
+    return all(beat.is_stale for beat in beats or ()) and any(beat.age_ms is not None for beat in beats or ())
+
+
+def is_heard(beats: list[Heartbeat]) -> bool:
+    """Return whether a heartbeat comes through now."""
+    return any(not beat.is_stale for beat in beats)
+
+
+def _known_by(scan_ms: int | None, rows: list[Row] | None, read: Callable[[list[Row]], Known]) -> Known | None:
+    """Return what an inventory's rows say; None while there was none, or where its table cannot be read."""
+    return None if scan_ms is None or rows is None else read(rows)
 
 
 def age(at_ms: int | None, now_ms: int) -> int | None:
@@ -118,5 +221,5 @@ def is_stale(at_ms: int | None, now_ms: int, patience_ms: int) -> bool:
     return at_ms is None or now_ms - at_ms > patience_ms
 
 
-def _of(rows: Iterable[Row], name: str) -> list[Row]:
-    return [row for row in rows if row["cluster"] == name]
+def _of(rows: Iterable[Row] | None, name: str) -> list[Row] | None:
+    return None if rows is None else [row for row in rows if row["cluster"] == name]

@@ -7,7 +7,8 @@ from typing import TypeVar
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from logdirwatch.report.cluster import Broker, ClusterStatus, Heartbeat, LogDir, OfflineReplicas
+from logdirwatch.report import ages, counts
+from logdirwatch.report.cluster import Broker, ClusterStatus, LogDir, PipelineAlert
 from logdirwatch.report.handling import phrase
 from logdirwatch.report.layout import listing
 from logdirwatch.report.units import bar, human_ago, human_bytes, human_ms, human_ratio
@@ -17,11 +18,17 @@ LOUD = "bold white on red"
 SHOWN = 40
 T = TypeVar("T")
 _BADNESS = ("online", "filling", "degraded", "critical", "saturated", "unknown", "offline")
-_RISK_WORDS = {
-    "leaderless": ("leaderless", "bold red"),
-    "under_min_isr": ("under min ISR", "bold red"),
-    "at_min_isr": ("at min ISR", "yellow"),
-    "sole_replica": ("sole replica", "yellow"),
+_LATE = {
+    **dict.fromkeys(("detect", "fleet", "fast_lane"), "ALERTS ARE LATE"),
+    **dict.fromkeys(("store", "store_inventory"), "THE TABLES ARE LATE"),
+    "recommend": "ACTIONS ARE LATE",
+}
+_BAD = {"critical", "saturated", "offline", "degraded"}
+_RISK_STYLES = {
+    "leaderless": "bold red",
+    "under_min_isr": "bold red",
+    "at_min_isr": "yellow",
+    "sole_replica": "yellow",
 }
 
 
@@ -33,58 +40,33 @@ def view(status: ClusterStatus, now_ms: int, width: int, *, everything: bool) ->
         *_said(status, limit),
         *_brokers(status, now_ms, width, limit),
         *_log_dirs(status, now_ms, width, limit),
-        *_replicas(status.offline_replicas, width, limit),
+        *_replicas(status, width, limit),
         *_partitions(status),
     )
 
 
 def _head(status: ClusterStatus, now_ms: int) -> Iterator[Text]:
     yield Text(f"cluster {status.cluster}", style="bold")
-    age = "never written" if status.data_age_ms is None else f"{human_ms(status.data_age_ms)} old"
-    if status.is_stale:
-        yield Text(f"THE DATA IS STALE: {age}. What follows is the past. Does logdirwatch stream run?", style=LOUD)
-    else:
-        yield Text(f"data       {age}")
-    yield _inventory(status)
-    yield _life(status.heartbeats, now_ms)
-    proof = human_ago(status.fast_lane_proof_ms, now_ms)
-    if status.is_fast_lane_stale:
-        yield Text(
-            f"THE FAST LANE IS NOT PROVEN, last time: {proof}. Does logdirwatch stream run fast_lane?", style=LOUD
-        )
-    elif status.fast_lane_proof_ms is not None:
-        yield Text(f"fast lane  proven {proof}")
+    for line in ages.lines(status, now_ms):
+        yield Text(line.text, style=LOUD if line.is_loud else "")
     for alert in status.pipeline_alerts or []:
-        yield Text(f"LOGDIRWATCH ITSELF FALLS SHORT: {alert.summary}", style=colour(alert.severity))
+        yield Text(_falls_short(alert, status, now_ms), style=colour(alert.severity))
     yield _open_alerts(status.open_alerts)
 
 
-def _inventory(status: ClusterStatus) -> Text:
-    if status.inventory_age_ms is None:
-        return Text("inventory  none stored yet: replicas and partitions are not known", style="yellow")
-    age = f"{human_ms(status.inventory_age_ms)} old"
-    if status.is_inventory_stale:
-        return Text(f"THE INVENTORY IS STALE: {age}. Replicas and partitions are those of then.", style=LOUD)
-    return Text(f"inventory  {age}")
+def _falls_short(alert: PipelineAlert, status: ClusterStatus, now_ms: int) -> str:
+    """Return what logdirwatch itself falls short of.
 
-
-def _life(heartbeats: list[Heartbeat] | None, now_ms: int) -> Text:
-    if heartbeats is None:
-        return Text("NO HEARTBEAT CAN BE READ: the telemetry cluster does not answer", style=LOUD)
-    if not heartbeats:
-        return Text("NO HEARTBEAT YET: do logdirwatch collect and logdirwatch stream run?", style=LOUD)
-    ages = ", ".join(f"{_heard(beat, now_ms)} ({beat.collector})" for beat in heartbeats)
-    if not heartbeats[0].is_stale:
-        return Text(f"heartbeat  {ages}")
-    if heartbeats[-1].age_ms is None:
-        return Text(f"NOBODY KNOWS HOW OLD THE HEARTBEAT IS: {ages}. Set the clocks right", style=LOUD)
-    return Text(f"THE HEARTBEAT STOPPED: {ages}. Do logdirwatch collect and stream run?", style=LOUD)
-
-
-def _heard(beat: Heartbeat, now_ms: int) -> str:
-    if beat.age_ms is None:
-        return f"of a clock {human_ms(beat.at_ms - now_ms)} ahead"
-    return f"{human_ms(beat.age_ms)} ago"
+    How far ``detect`` is behind now tells the newest heartbeat, which comes through it; an alert's number is of its
+    last revision.
+    """
+    if alert.lag_ms is None:
+        return f"LOGDIRWATCH HAS A FAULT: {alert.summary}"
+    late = f"{_LATE.get(alert.query, 'LOGDIRWATCH IS LATE')}: logdirwatch (query {alert.query})"
+    newest = next(iter(status.heartbeats or ()), None)
+    if alert.query == "detect" and newest is not None and newest.age_ms is not None:
+        return f"{late} is {human_ms(newest.age_ms)} behind."
+    return f"{late} was {human_ms(alert.lag_ms)} behind {human_ago(alert.at_ms, now_ms)}."
 
 
 def _open_alerts(counts: dict[str, int] | None) -> Text:
@@ -111,11 +93,14 @@ def _said(status: ClusterStatus, limit: int | None) -> Iterator[Text]:
 
 
 def _brokers(status: ClusterStatus, now_ms: int, width: int, limit: int | None) -> Iterator[RenderableType]:
-    shown = _worst(status.brokers, lambda broker: (_rank(broker.status), 0.0), limit)
+    if status.brokers is None:
+        yield from _block("brokers: not known", 0, "")
+        return
+    shown = _worst(status.brokers, lambda broker: (_badness(broker), 0.0), limit)
     rows = [
         (
             Text(f"broker {broker.broker}"),
-            Text(broker.status, style=colour(broker.status)),
+            Text(_status_words(broker), style=_style(broker)),
             Text(" ".join(part for part in (broker.host, broker.rack and f"rack {broker.rack}") if part) or "-"),
             Text(human_ago(broker.last_seen_ms, now_ms)),
             Text(broker.reason or ""),
@@ -127,8 +112,12 @@ def _brokers(status: ClusterStatus, now_ms: int, width: int, limit: int | None) 
 
 
 def _log_dirs(status: ClusterStatus, now_ms: int, width: int, limit: int | None) -> Iterator[RenderableType]:
-    pairs = [(broker, log_dir) for broker in status.brokers for log_dir in broker.log_dirs]
-    shown = _worst(pairs, lambda pair: (_rank(pair[1].status), pair[1].used_ratio or 0.0), limit)
+    brokers = status.brokers or []
+    if not brokers or any(broker.log_dirs is None for broker in brokers):
+        yield from _block("log directories: not known", 0, "")
+        return
+    pairs = [(broker, log_dir) for broker in brokers for log_dir in broker.log_dirs or ()]
+    shown = _worst(pairs, lambda pair: (_badness(pair[1]), pair[1].used_ratio or 0.0), limit)
     yield from _block(f"log directories ({len(pairs)})", len(pairs) - len(shown), "healthier log directories")
     headers = ("broker", "status", "used", "free", "since", "log directory")
     yield listing(headers, [_log_dir_row(broker, log_dir, now_ms) for broker, log_dir in shown], width)
@@ -137,7 +126,7 @@ def _log_dirs(status: ClusterStatus, now_ms: int, width: int, limit: int | None)
 def _log_dir_row(broker: Broker, log_dir: LogDir, now_ms: int) -> tuple[Text, ...]:
     return (
         Text(f"broker {broker.broker}"),
-        Text(_status_words(log_dir), style=colour(log_dir.status)),
+        Text(_status_words(log_dir), style=_style(log_dir)),
         Text(_used(log_dir)),
         Text(f"{human_bytes(log_dir.usable_bytes)} of {human_bytes(log_dir.total_bytes)}"),
         Text(human_ago(log_dir.since_ms, now_ms)),
@@ -151,14 +140,24 @@ def _used(log_dir: LogDir) -> str:
     return f"{used}\nwhen last seen" if is_past else used
 
 
-def _status_words(log_dir: LogDir) -> str:
-    if log_dir.status == "unknown" and log_dir.last_status:
-        return f"unknown, was {log_dir.last_status}"
-    return f"{log_dir.status} ({log_dir.cause})" if log_dir.cause else log_dir.status
+def _status_words(one: Broker | LogDir) -> str:
+    cause = f" ({one.cause})" if isinstance(one, LogDir) and one.cause else ""
+    was = f", was {one.last_status}" if one.status == "unknown" and one.last_status else ""
+    return f"{one.status}{was}{cause}"
+
+
+def _style(one: Broker | LogDir) -> str:
+    """Return how a status is shown: what was bad when it was last seen is not put aside as merely unknown."""
+    is_bad = one.status == "unknown" and one.last_status in _BAD
+    return colour(one.last_status if is_bad else one.status)
+
+
+def _badness(one: Broker | LogDir) -> int:
+    return max(_rank(one.status), _rank(one.last_status)) if one.last_status in _BAD else _rank(one.status)
 
 
 def _flags(broker: Broker, log_dir: LogDir) -> list[str]:
-    is_next = len(broker.log_dirs) > 1 and log_dir.log_dir in (broker.next_log_dirs or ())
+    is_next = len(broker.log_dirs or ()) > 1 and log_dir.log_dir in (broker.next_log_dirs or ())
     flags = (
         ("[metadata]", log_dir.is_metadata_dir),
         ("[cordoned]", log_dir.is_cordoned),
@@ -167,33 +166,24 @@ def _flags(broker: Broker, log_dir: LogDir) -> list[str]:
     return [flag for flag, is_set in flags if is_set]
 
 
-def _replicas(topics: list[OfflineReplicas] | None, width: int, limit: int | None) -> Iterator[RenderableType]:
-    if topics is None:
-        yield from _block("offline replicas: not known", 0, "")
-        return
-    if not topics:
-        yield from _block("offline replicas: none", 0, "")
-        return
+def _replicas(status: ClusterStatus, width: int, limit: int | None) -> Iterator[RenderableType]:
+    topics = counts.topics(status)
     shown = topics[:limit]
-    total = sum(topic.directory + topic.broker + topic.unknown for topic in topics)
-    yield from _block(f"offline replicas ({total})", len(topics) - len(shown), "topics with fewer")
-    rows = [tuple(Text(str(cell)) for cell in (t.directory, t.broker, t.unknown, t.topic)) for t in shown]
-    yield listing(("dead directory", "dead broker", "not known", "topic"), rows, width)
+    yield from _block(counts.replicas_title(status), len(topics) - len(shown), "topics with fewer")
+    if shown:
+        rows = [tuple(Text(str(cell)) for cell in (t.directory, t.broker, t.unknown, t.topic)) for t in shown]
+        yield listing(("dead directory", "dead broker", "not known", "topic"), rows, width)
 
 
 def _partitions(status: ClusterStatus) -> Iterator[RenderableType]:
-    if status.partitions_at_risk is None:
-        yield from _block("partitions at risk: not known", 0, "")
-        return
-    risks = {name: risk for name, risk in status.partitions_at_risk.items() if risk.count}
-    yield from _block("partitions at risk" if risks else "partitions at risk: none", 0, "")
-    for name, risk in risks.items():
-        words, style = _RISK_WORDS[name]
+    yield from _block(counts.partitions_title(status), 0, "")
+    for name, risk in counts.risks(status).items():
         more = "" if risk.count <= len(risk.examples) else ", ..."
-        yield Text(f"{words:<14}", style=style) + Text(f"{risk.count:>6}  {', '.join(risk.examples)}{more}")
+        words = Text(f"{counts.RISK_WORDS[name]:<14}", style=_RISK_STYLES[name])
+        yield words + Text(f"{risk.count:>6}  {', '.join(risk.examples)}{more}")
 
 
-def _rank(status: str) -> int:
+def _rank(status: str | None) -> int:
     return _BADNESS.index(status) if status in _BADNESS else len(_BADNESS)
 
 

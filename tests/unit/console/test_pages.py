@@ -11,15 +11,15 @@ import msgspec
 import pytest
 from pydantic import ValidationError
 
-from logdirwatch.cli.table_reading import optional, select
+from logdirwatch.cli.table_reading import rows, select
 from logdirwatch.console.pages import application
 from logdirwatch.console.reading import Reader
 from logdirwatch.console.settings import ConsoleSettings
-from logdirwatch.model.vocabulary import ActionStatus, AlertStatus
+from logdirwatch.model.vocabulary import ActionStatus, AlertStatus, Rule
 from logdirwatch.report.snapshot import Patience
 from tests.support import hostile
 from tests.support.delta import Written
-from tests.unit.report.builders import NOW_MS, action, alert
+from tests.unit.report.builders import NOW_MS, action, alert, heartbeat
 from tests.unit.report.rows import broker, log_dir
 
 HOUR_MS = 3_600_000
@@ -31,9 +31,10 @@ class Site:
     def __init__(self, root):
         self.tables = Written(root)
         self.root = str(root)
+        self.live = None
 
     def client(self, **settings):
-        reader = Reader(partial(select, self.root), partial(optional, self.root))
+        reader = Reader(partial(select, self.root), partial(rows, self.root), lambda: self.live)
         patience = Patience(state_ms=60_000, inventory_ms=300_000, proof_ms=HOUR_MS, skew_ms=60_000)
         return application(reader, ConsoleSettings(**settings), patience, lambda: NOW_MS).test_client()
 
@@ -99,17 +100,17 @@ class TestFleet:
         site.cluster(log_dir(), age_ms=120_000)
         page = site.text("/")
         assert "nothing is known of now" in page
-        assert 'aria-label="broker 7 /data/d1: unknown, 50 percent used"' in page
+        assert 'aria-label="broker 7 /data/d1: unknown, was online, 50 percent used"' in page
         assert 'class="cell online"' not in page
 
     def test_old_tables_make_brokers_unknown_too(self, site):
         site.cluster(log_dir(), age_ms=120_000)
-        assert "<small>unknown</small>" in site.text("/")
+        assert "<small>unknown, was online</small>" in site.text("/")
 
     def test_an_old_inventory_is_said_to_be_old(self, site):
         site.cluster(log_dir())
         site.tables.write("log_dir_inventory", {"cluster": "prod", "inventory_at_ms": NOW_MS - HOUR_MS})
-        assert "The inventory is 1 h old: partitions are those of then." in site.text("/")
+        assert "THE INVENTORY IS STALE: 1 h old. Replicas and partitions are those of then." in site.text("/")
 
     def test_an_alert_of_which_nothing_is_seen_any_more_says_so(self, site):
         site.tables.alerts(alert(stale_since_ms=NOW_MS - HOUR_MS))
@@ -123,6 +124,55 @@ class TestFleet:
         assert "Broker 7 /data/d1 is offline" in page
         assert "long over" not in page
         assert link(page, "Broker 7") == f"/alerts/{'a' * 32}"
+
+
+class TestHeader:
+    """Every page says first what cannot be relied on."""
+
+    PAGES = ("/", "/actions", f"/alerts/{'a' * 32}", "/directory?cluster=prod&broker=7&log_dir=/data/d1")
+
+    def heard(self, site, age_ms):
+        site.cluster(log_dir(), status="online")
+        site.tables.alerts(alert())
+        site.tables.actions(action())
+        site.live = [heartbeat(age_ms)]
+
+    @pytest.mark.parametrize("path", PAGES)
+    def test_a_heartbeat_that_stopped_is_loud_while_the_tables_are_still_new(self, site, path):
+        self.heard(site, 30_001)
+        page = site.text(path)
+        assert '<header class="loud">' in page
+        assert "THE HEARTBEAT STOPPED: 30 s ago (c1)" in page
+
+    def test_with_it_nothing_is_green_any_more(self, site):
+        self.heard(site, 30_001)
+        page = site.text("/")
+        assert 'class="cell online"' not in page
+        assert 'class="status online"' not in page
+        assert "unknown, was online" in page
+        assert "unknown</span>, was online" in site.text(self.PAGES[-1])
+
+    @pytest.mark.parametrize("path", PAGES)
+    def test_while_heartbeats_come_through_no_word_is_said_of_them(self, site, path):
+        self.heard(site, 29_000)
+        page = site.text(path)
+        assert "HEARTBEAT" not in page
+        assert "was online" not in page
+
+    def test_a_telemetry_cluster_that_does_not_answer_is_loud_and_the_tables_are_shown(self, site):
+        site.cluster(log_dir())
+        page = site.text("/")
+        assert "NO HEARTBEAT CAN BE READ" in page
+        assert 'class="cell online"' in page
+
+    def test_an_alert_that_is_newer_than_the_tables_is_shown_and_outweighs_them(self, site):
+        site.cluster(log_dir())
+        lost = {"rule": Rule.BROKER_OFFLINE, "to_status": "offline", "log_dir": None, "summary": "Broker 7 is gone"}
+        site.live = [heartbeat(1_000), alert("f" * 32, at_ms=NOW_MS, **lost)]
+        page = site.text("/")
+        assert "Broker 7 is gone" in site.text(link(page, "Broker 7 is gone"))
+        assert 'class="status offline"' in page
+        assert "unknown, was online" in page
 
 
 class TestDirectory:
@@ -319,7 +369,38 @@ class TestTrust:
     def test_tables_that_cannot_be_read_are_one_line_and_no_traceback(self, site):
         site.cluster(log_dir())
         (site.tables.root / "log_dir_state" / "_delta_log" / f"{0:020}.json").write_text("no JSON\n")
-        answer = site.get("/")
+        page = site.text("/")
+        assert "Table log_dir_state at " in page
+        assert "cannot be read: its log is damaged" in page
+        assert "Traceback" not in page
+
+    def test_a_table_that_cannot_be_read_hides_no_alert_and_no_other_table(self, site):
+        site.cluster(log_dir())
+        site.tables.alerts(alert())
+        for file in (site.tables.root / "log_dir_state").glob("*.parquet"):
+            file.write_bytes(b"garbage")
+        page = site.text("/")
+        assert "Table log_dir_state at " in page
+        assert ".parquet is damaged or gone" in page
+        assert "log directories not known" in page
+        assert "broker 7</span>" in page
+        assert "Broker 7 /data/d1 is offline" in page
+
+    def test_alerts_that_cannot_be_read_are_not_none(self, site):
+        site.cluster(log_dir())
+        site.tables.alerts(alert())
+        for file in (site.tables.root / "alerts").glob("*.parquet"):
+            file.write_bytes(b"garbage")
+        page = site.text("/")
+        assert "Table alerts at " in page
+        assert "No alert is open" not in page
+        assert "broker 7" in page
+
+    def test_what_a_page_is_about_and_cannot_read_is_said_with_the_table(self, site):
+        site.tables.actions(action())
+        for file in (site.tables.root / "actions").glob("*.parquet"):
+            file.write_bytes(b"garbage")
+        answer = site.get("/actions")
         assert answer.status_code == 503
-        assert "table log_dir_state" in answer.text
-        assert "Traceback" not in answer.text
+        assert "<h1>Cannot be read</h1>" in answer.text
+        assert "Table actions at " in answer.text

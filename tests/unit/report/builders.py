@@ -30,6 +30,20 @@ def alert(alert_id="a" * 32, revision=1, **fields) -> AlertRecord:
     return AlertRecord(version=1, alert_id=alert_id, revision=revision, **{**values, **fields})
 
 
+def heartbeat(age_ms=5_000, collector="c1", **fields):
+    values = {
+        "rule": Rule.HEARTBEAT,
+        "status": AlertStatus.RESOLVED,
+        "severity": Severity.INFO,
+        "broker": None,
+        "log_dir": None,
+        "opened_at_ms": NOW_MS - age_ms,
+        "at_ms": NOW_MS - age_ms,
+        "evidence": {"collector": collector, "interval_ms": 10_000},
+    }
+    return alert(f"beat-{collector}", revision=9, **{**values, **fields})
+
+
 def action(action_id="c" * 32, revision=1, **fields) -> ActionRecord:
     values = {
         "status": ActionStatus.PROPOSED,

@@ -1,35 +1,23 @@
 import io
+from typing import ClassVar
 
+import msgspec
 import pytest
 from rich.console import Console
 
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import DecisionRecord
-from logdirwatch.model.vocabulary import AlertStatus, Decision, Lane, Rule, Severity
+from logdirwatch.model.vocabulary import AlertStatus, Cause, Decision, Lane, Rule, Severity
 from logdirwatch.report.handling import Handling
 from logdirwatch.report.snapshot import Patience, Snapshot, interval_ms, statuses
 from logdirwatch.report.status import view
 from logdirwatch.settings import Settings
-from tests.unit.report.builders import NOW_MS, alert
+from tests.unit.report.builders import NOW_MS, alert, heartbeat
 from tests.unit.report.rows import broker, log_dir, offline, partition, scan
 
 STALE_MS = 180_000
 HOUR_MS = 3_600_000
 PATIENCE = Patience(STALE_MS, 2 * STALE_MS, 3 * STALE_MS, 60_000)
-
-
-def heartbeat(age_ms=5_000, collector="c1", **fields):
-    values = {
-        "rule": Rule.HEARTBEAT,
-        "status": AlertStatus.RESOLVED,
-        "severity": Severity.INFO,
-        "broker": None,
-        "log_dir": None,
-        "opened_at_ms": NOW_MS - age_ms,
-        "at_ms": NOW_MS - age_ms,
-        "evidence": {"collector": collector, "interval_ms": 10_000},
-    }
-    return alert(f"beat-{collector}", revision=9, **{**values, **fields})
 
 
 def snapshot(**fields) -> Snapshot:
@@ -159,13 +147,13 @@ def test_open_alerts_are_counted_by_severity_from_loud_to_quiet():
 
 def test_what_logdirwatch_itself_falls_short_of_stands_above_every_cluster():
     place = {"cluster": "*", "broker": None, "log_dir": None}
-    own = {"rule": Rule.PIPELINE_LAGGING, "evidence": {"query": "store"}, **place}
-    lagging = alert("l", severity=Severity.WARNING, summary="query store is 9 min behind", **own)
+    own = {"rule": Rule.PIPELINE_LAGGING, "evidence": {"query": "store", "lag_ms": 540_000}, **place}
+    lagging = alert("l", severity=Severity.WARNING, **own)
     over = alert("o", status=AlertStatus.RESOLVED, summary="query store: resolved", **own)
     alerts = [lagging, over, heartbeat()]
     (found,) = status(alerts=alerts).pipeline_alerts
     assert (found.rule, found.severity, found.query) == ("pipeline_lagging", "warning", "store")
-    assert "LOGDIRWATCH ITSELF FALLS SHORT: query store is 9 min behind" in shown(alerts=alerts)
+    assert "THE TABLES ARE LATE: logdirwatch (query store) was 9 min behind 1 min ago." in shown(alerts=alerts)
     assert "resolved" not in shown(alerts=alerts)
     assert status(alerts=alerts).open_alerts == {}, "it is none of the cluster's"
     assert status(alerts=None).pipeline_alerts is None
@@ -213,7 +201,7 @@ def test_offline_replicas_are_split_by_what_took_them_and_the_most_come_first():
     first, second = status(replicas=rows).offline_replicas
     assert (first.topic, first.directory, first.broker, first.unknown) == ("b", 2, 4, 1)
     assert second.topic == "a"
-    assert "offline replicas (8)" in shown(replicas=rows)
+    assert "offline replicas: 8, as of 10 s ago" in shown(replicas=rows)
 
 
 def test_replicas_and_partitions_without_an_inventory_are_not_known():
@@ -269,6 +257,186 @@ def test_what_nobody_knows_of_a_directory_is_not_shown_as_empty():
     text = shown(log_dirs=[log_dir(used=None, status="unknown", last_status="critical", total_bytes=None)])
     assert "unknown, was critical" in text
     assert "?????????? -" in text
+
+
+class TestNothingOldIsShownAsHealthy:
+    """What nobody watches now is unknown, with what was known last and since when."""
+
+    OLD: ClassVar = {"brokers": [broker(at_ms=NOW_MS - 450_000)], "log_dirs": [log_dir()]}
+    SILENT: ClassVar = {"alerts": [heartbeat(30_001)]}
+
+    @pytest.mark.parametrize("rows", [OLD, SILENT], ids=["old rows", "no heartbeat"])
+    def test_a_status_is_unknown_with_the_last_one_beside_it(self, rows):
+        one = status(**rows)
+        (only,) = one.brokers
+        assert one.is_past
+        assert (only.status, only.last_status, only.next_log_dirs) == ("unknown", "online", None)
+        assert [(found.status, found.last_status) for found in only.log_dirs] == [("unknown", "online")]
+        assert only.reason == f"as of {'7.5 min' if rows is self.OLD else '5 s'} ago: answers"
+
+    @pytest.mark.parametrize("rows", [OLD, SILENT], ids=["old rows", "no heartbeat"])
+    def test_no_replica_is_called_healthy_for_want_of_news(self, rows):
+        one = status(**rows)
+        assert (one.offline_replicas, one.partitions_at_risk) == (None, None)
+        assert one.last_offline_replicas == []
+        text = shown(**rows)
+        assert "offline replicas: not known since 10 s ago; then: none" in text
+        assert "partitions at risk: not known since 10 s ago; then: none" in text
+
+    def test_what_was_at_risk_then_is_still_named(self):
+        rows = [partition("orders", 1, is_leaderless=True)]
+        text = shown(**self.SILENT, partitions=rows, replicas=[offline("orders")])
+        assert "offline replicas: not known since 10 s ago; then: 1" in text
+        assert "partitions at risk: not known since 10 s ago; then: 1" in text
+        assert "orders-1" in text
+
+    def test_what_was_bad_stays_before_what_was_good(self):
+        rows = [broker(number) for number in range(50)]
+        rows[30] = broker(30, status="offline")
+        text = shown(**self.SILENT, brokers=rows, log_dirs=[])
+        assert "broker 30" in text
+        assert "unknown, was offline" in text
+
+    def test_an_inventory_that_is_too_old_says_nothing_of_now(self):
+        one = status(scans=[scan(at_ms=NOW_MS - HOUR_MS), scan(is_of_topics=True, at_ms=NOW_MS - HOUR_MS)])
+        assert not one.is_past
+        assert one.brokers[0].status == "online"
+        assert (one.offline_replicas, one.partitions_at_risk) == (None, None)
+        assert (one.last_offline_replicas, one.last_partitions_at_risk["leaderless"].count) == ([], 0)
+
+    def test_what_is_known_says_as_of_when(self):
+        text = shown()
+        assert "offline replicas: none, as of 10 s ago" in text
+        assert "partitions at risk: none, as of 10 s ago" in text
+
+    def test_a_clock_ahead_alone_makes_nothing_unknown_while_the_rows_are_new(self):
+        one = status(alerts=[heartbeat(-3_600_000)])
+        assert (one.is_past, one.brokers[0].status) == (False, "online")
+
+    def test_one_living_collector_keeps_the_present(self):
+        assert not status(alerts=[heartbeat(3_600_000, "c2"), heartbeat(5_000)]).is_past
+
+    def test_without_a_heartbeat_ever_the_rows_decide(self):
+        assert not status(alerts=[]).is_past
+
+
+class TestAnOpenAlertOutweighsOlderRows:
+    """Rows come after alerts: the store may be behind, or away."""
+
+    def lost(self, rule=Rule.BROKER_OFFLINE, to="offline", at_ms=NOW_MS - 1_000, log_dir=None, **fields):
+        return alert("f" * 32, rule=rule, to_status=to, at_ms=at_ms, log_dir=log_dir, **fields)
+
+    @pytest.mark.parametrize(
+        ("rule", "to", "expected"),
+        [(Rule.BROKER_OFFLINE, "offline", "offline"), (Rule.BROKER_UNKNOWN, "unknown", "unknown")],
+    )
+    def test_a_broker_is_what_its_alert_says_and_its_directories_are_unknown(self, rule, to, expected):
+        (found,) = status(alerts=[heartbeat(), self.lost(rule, to)]).brokers
+        assert (found.status, found.last_status) == (expected, "online")
+        assert found.reason == f"open alert {rule} ffffffff, newer than the table"
+        assert [(one.status, one.last_status) for one in found.log_dirs] == [("unknown", "online")]
+
+    @pytest.mark.parametrize(
+        ("rule", "to", "of_broker"),
+        [
+            (Rule.LOG_DIR_OFFLINE, "offline", "degraded"),
+            (Rule.LOG_DIR_UNKNOWN, "unknown", "online"),
+            (Rule.LOG_DIR_SPACE, "saturated", "online"),
+        ],
+    )
+    def test_a_directory_is_what_its_alert_says(self, rule, to, of_broker):
+        lost = self.lost(rule, to, log_dir="/data/d1", cause=Cause.FULL)
+        rows = [log_dir(), log_dir(log_dir="/data/d2")]
+        (found,) = status(alerts=[heartbeat(), lost], log_dirs=rows).brokers
+        first, second = found.log_dirs
+        assert (found.status, first.status, first.last_status, second.status) == (of_broker, to, "online", "online")
+
+    def test_a_failure_whose_directory_is_not_known_yet_degrades_the_broker(self):
+        (found,) = status(alerts=[heartbeat(), self.lost(Rule.LOG_DIR_OFFLINE)]).brokers
+        assert found.status == "degraded"
+
+    @pytest.mark.parametrize(
+        "over",
+        [
+            {"at_ms": NOW_MS - 60_000},
+            {"status": AlertStatus.RESOLVED},
+            {"broker": 8},
+            {"cluster": "test"},
+            {"stale_since_ms": NOW_MS},
+        ],
+        ids=["older", "resolved", "another broker", "another cluster", "stale"],
+    )
+    def test_another_alert_changes_no_row(self, over):
+        lost = msgspec.structs.replace(self.lost(), **over)
+        assert status(alerts=[heartbeat(), lost]).brokers[0].status == "online"
+
+    def test_an_old_row_is_what_a_live_alert_says(self):
+        old = [broker(7, at_ms=NOW_MS - HOUR_MS), broker(8, at_ms=NOW_MS - HOUR_MS)]
+        seven, eight = status(alerts=[heartbeat(), self.lost()], brokers=old).brokers
+        assert (seven.status, seven.last_status) == ("offline", "online")
+        assert (eight.status, eight.last_status) == ("unknown", "online")
+
+    def test_while_nobody_watches_an_alert_is_of_the_past_too(self):
+        (found,) = status(alerts=[heartbeat(40_000), self.lost()]).brokers
+        assert (found.status, found.last_status) == ("unknown", "offline")
+
+    def test_partitions_at_risk_are_those_of_newer_alerts(self):
+        counts = {"leaderless": 3, "sole_replica": 1, "examples": ["clicks-0", "clicks-1", "clicks-2"]}
+        lost = self.lost(Rule.PARTITIONS_AT_RISK, None, broker=None, affected=counts)
+        one = status(alerts=[heartbeat(), lost], partitions=[partition("orders", 1, is_at_min_isr=True)])
+        assert {name: risk.count for name, risk in one.partitions_at_risk.items()} == {
+            "leaderless": 3,
+            "under_min_isr": 0,
+            "at_min_isr": 1,
+            "sole_replica": 1,
+        }
+        assert one.partitions_at_risk["leaderless"].examples == ["clicks-0", "clicks-1", "clicks-2"]
+        assert one.partitions_at_risk["sole_replica"].examples == []
+        text = shown(alerts=[heartbeat(), lost])
+        assert "partitions at risk, at least, by open alerts that are newer than the inventory" in text
+        assert "leaderless         3  clicks-0, clicks-1, clicks-2" in text
+
+    @pytest.mark.parametrize("rule", [Rule.BROKER_OFFLINE, Rule.BROKER_UNKNOWN, Rule.LOG_DIR_OFFLINE])
+    def test_after_a_loss_an_older_inventory_does_not_say_that_nothing_is_lost(self, rule):
+        one = status(alerts=[heartbeat(), self.lost(rule)])
+        assert (one.offline_replicas, one.partitions_at_risk) == (None, None)
+        assert "offline replicas: not known since 10 s ago; then: none" in shown(alerts=[heartbeat(), self.lost(rule)])
+
+    def test_an_inventory_after_the_loss_counts(self):
+        lost = self.lost(at_ms=NOW_MS - 20_000, affected={"leaderless": 3})
+        one = status(alerts=[heartbeat(), lost])
+        assert (one.offline_replicas, one.partitions_at_risk["leaderless"].count) == ([], 0)
+
+
+class TestTablesThatAreNotToBeHad:
+    """One that cannot be read hides no other; clusters are those that alerts name then."""
+
+    def test_without_brokers_alerts_are_counted_all_the_same(self):
+        one = status(alerts=[heartbeat(), alert("x")], brokers=None)
+        assert (one.cluster, one.brokers, one.open_alerts) == ("prod", None, {"critical": 1})
+        text = shown(alerts=[heartbeat(), alert("x")], brokers=None)
+        for part in ("alerts     1 critical", "brokers: not known", "log directories: not known"):
+            assert part in text
+
+    def test_without_directories_brokers_are_shown(self):
+        text = shown(log_dirs=None)
+        assert "broker 7" in text
+        assert "log directories: not known" in text
+
+    def test_without_replicas_and_partitions_they_are_not_known(self):
+        text = shown(replicas=None, partitions=None)
+        assert "offline replicas: not known\n" in text
+        assert "partitions at risk: not known\n" in text
+
+
+def test_how_late_alerts_are_now_tells_the_heartbeat_that_comes_through():
+    place = {"cluster": "*", "broker": None, "log_dir": None}
+    evidence = {"query": "detect", "lag_ms": 120_000}
+    detect = alert("l", rule=Rule.PIPELINE_LAGGING, evidence=evidence, at_ms=NOW_MS - 60_000, **place)
+    fleet = msgspec.structs.replace(detect, evidence={**evidence, "query": "fleet"})
+    beat = heartbeat(258_000)
+    assert "ALERTS ARE LATE: logdirwatch (query detect) is 4.3 min behind." in shown(alerts=[detect, beat])
+    assert "ALERTS ARE LATE: logdirwatch (query fleet) was 2 min behind 1 min ago." in shown(alerts=[fleet, beat])
 
 
 def test_of_many_directories_the_worst_are_shown_and_the_rest_counted():

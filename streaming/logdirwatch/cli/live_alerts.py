@@ -1,0 +1,62 @@
+"""The alert topic followed in the background: what a page that stays open must know of heartbeats and alerts."""
+
+import threading
+import time
+
+import structlog
+
+from logdirwatch import kafka_clients
+from logdirwatch.errors import UserError
+from logdirwatch.model import topics
+from logdirwatch.model.records import AlertRecord
+from logdirwatch.report.folding import Message, latest_alerts
+from logdirwatch.settings import KafkaSettings
+
+log = structlog.get_logger(__name__)
+RETRY_S = 5.0
+
+
+class LiveAlerts:
+    """The latest revision of every alert and heartbeat, None until the topic was read to its end once.
+
+    A telemetry cluster that goes away later is noticed by heartbeats that grow old.
+    """
+
+    def __init__(self, cluster: KafkaSettings) -> None:
+        self._cluster = cluster
+        self._fold = latest_alerts()
+        self._lock = threading.Lock()
+        self._is_read = False
+
+    def start(self) -> None:
+        """Follow the topic for as long as the process lives."""
+        threading.Thread(target=self._run, name="live-alerts", daemon=True).start()
+
+    def alerts(self) -> list[AlertRecord] | None:
+        """Return what is known now."""
+        with self._lock:
+            return self._fold.records if self._is_read else None
+
+    def follow(self) -> None:
+        """Read the topic to its end, then on for ever; UserError when the telemetry cluster does not answer."""
+        for record in kafka_clients.read_all(self._cluster, topics.ALERTS):
+            self._take(record.key, record.value, record.timestamp)
+        with self._lock:
+            self._is_read = True
+        for record in kafka_clients.follow(self._cluster, topics.ALERTS, from_beginning=True):
+            self._take(record.key, record.value, record.timestamp)
+
+    def _run(self) -> None:
+        is_said = False
+        while True:
+            try:
+                self.follow()
+            except UserError as error:
+                if not is_said:
+                    log.warning("console.no_heartbeats", error=str(error))
+                is_said = True
+            time.sleep(RETRY_S)
+
+    def _take(self, key: bytes | None, value: bytes | None, timestamp_ms: int) -> None:
+        with self._lock:
+            self._fold.take(Message(key, value, timestamp_ms))

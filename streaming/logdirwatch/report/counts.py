@@ -1,0 +1,58 @@
+"""What an inventory, or alerts newer than it, count: offline replicas and partitions at risk, each as of when. Pure."""
+
+from logdirwatch.report.cluster import ClusterStatus, OfflineReplicas, Risk
+from logdirwatch.report.units import human_ms
+
+RISK_WORDS = {
+    "leaderless": "leaderless",
+    "under_min_isr": "under min ISR",
+    "at_min_isr": "at min ISR",
+    "sole_replica": "sole replica",
+}
+
+
+def topics(status: ClusterStatus) -> list[OfflineReplicas]:
+    """Return the topics with offline replicas, those of then where nothing is known of now."""
+    return (status.last_offline_replicas if status.offline_replicas is None else status.offline_replicas) or []
+
+
+def risks(status: ClusterStatus) -> dict[str, Risk]:
+    """Return the dangers that partitions are in, those of then where nothing is known of now."""
+    known = status.last_partitions_at_risk if status.partitions_at_risk is None else status.partitions_at_risk
+    return {name: risk for name, risk in (known or {}).items() if risk.count}
+
+
+def replicas_title(status: ClusterStatus) -> str:
+    """Return how many replicas are offline, or were."""
+    count = sum(topic.directory + topic.broker + topic.unknown for topic in topics(status))
+    is_known = status.offline_replicas is not None or status.last_offline_replicas is not None
+    return _title(
+        "offline replicas", f"{count}" if is_known else None, status, is_now=status.offline_replicas is not None
+    )
+
+
+def partitions_title(status: ClusterStatus) -> str:
+    """Return whether partitions are at risk, or were, and who says so."""
+    if status.is_risk_by_alerts:
+        return "partitions at risk, at least, by open alerts that are newer than the inventory"
+    is_now = status.partitions_at_risk is not None
+    is_known = is_now or status.last_partitions_at_risk is not None
+    count = sum(risk.count for risk in risks(status).values())
+    return _title("partitions at risk", f"{count}" if is_known else None, status, is_now=is_now)
+
+
+def _title(what: str, count: str | None, status: ClusterStatus, *, is_now: bool) -> str:
+    if count is None:
+        return f"{what}: not known"
+    told, ago = "none" if count == "0" else count, f"{human_ms(status.inventory_age_ms)} ago"
+    return f"{what}: {told}, as of {ago}" if is_now else f"{what}: not known since {ago}; then: {told}"
+
+
+def one_liners(status: ClusterStatus) -> list[tuple[str, bool]]:
+    """Return both counts as a line each, and whether it is one of now."""
+    found = ", ".join(f"{RISK_WORDS[name]} {risk.count}" for name, risk in risks(status).items())
+    title = partitions_title(status)
+    return [
+        (replicas_title(status), status.offline_replicas is not None),
+        (f"{title} ({found})" if found else title, status.partitions_at_risk is not None),
+    ]
