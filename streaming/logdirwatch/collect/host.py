@@ -65,6 +65,7 @@ class HostWatch:
         self._is_event_out = False
         self._reading = threading.Lock()
         self._told_unproven: set[str] = set()
+        self._is_layout_told = False
 
     async def run(self) -> None:
         """Read the logs several times a second and look at the directories every interval, until cancelled."""
@@ -85,10 +86,17 @@ class HostWatch:
         seen = await self._eyes.prober.round()
         log_dirs, errors = self._eyes.placed(seen, self._taken_errors())
         record = host_records.host_record(
-            self._origin, self._broker, socket.gethostname(), log_dirs, errors, self._record_clock()
+            self._origin,
+            self._broker,
+            socket.gethostname(),
+            log_dirs,
+            errors,
+            self._record_clock(),
+            self._eyes.log_read,
         )
         self._publish(outgoing(topics.METRICS, [(f"{record.cluster}/{record.broker}", record)]))
         self._tell_unproven(log_dirs)
+        self._tell_not_understood(record.log_lines_not_understood or 0)
         return record
 
     async def _read_logs(self) -> None:
@@ -121,6 +129,14 @@ class HostWatch:
     def _taken_errors(self) -> list[KernelError]:
         taken = [self._kernel_errors.get() for _ in range(self._kernel_errors.qsize())]
         return taken[-KERNEL_ERRORS_KEPT:]
+
+    def _tell_not_understood(self, lines: int) -> None:
+        """Say once that the log has lines in which a failure would not be seen."""
+        if lines and not self._is_layout_told:
+            log.warning(
+                "the broker's log has lines that are not understood: no failure would be seen there", lines=lines
+            )
+            self._is_layout_told = True
 
     def _tell_unproven(self, log_dirs: Sequence[HostLogDir]) -> None:
         """Say once of each directory that it is not probed although it should be."""

@@ -11,7 +11,7 @@ from logdirwatch.collect import block_devices, host_records, server_properties
 from logdirwatch.collect.changes import ReserveOf
 from logdirwatch.collect.host_settings import HostSettings
 from logdirwatch.collect.kernel_log import KernelError, placed
-from logdirwatch.collect.log_sources import BrokerLog, KernelLog, KernelRing, Source
+from logdirwatch.collect.log_sources import BrokerLog, KernelLog, KernelRing, LogRead, Source
 from logdirwatch.collect.logtail import Position, Tail
 from logdirwatch.collect.probe import PROBE_FILE, ProbeRules, ReserveFileOf, look, no_reserve_file
 from logdirwatch.collect.prober import Look, Prober
@@ -85,6 +85,11 @@ class HostEyes:
         logs = ((self._settings.server_log, self.broker_log), (self._settings.kernel_log, self.kernel_log))
         read = {path: followed.position() for path, followed in logs if path is not None and followed is not None}
         return {path: position for path, position in read.items() if position is not None}
+
+    @property
+    def log_read(self) -> LogRead | None:
+        """How much was read of the broker's log, None when none is read."""
+        return None if self.broker_log is None else self.broker_log.read
 
     def placed(
         self, log_dirs: Sequence[HostLogDir], errors: Sequence[KernelError]

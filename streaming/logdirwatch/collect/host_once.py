@@ -26,7 +26,8 @@ async def look_once(settings: HostSettings, eyes: HostEyes, at_ms: int) -> tuple
     errors = list(eyes.kernel_log.errors()) if eyes.kernel_log else []
     log_dirs, unplaced = eyes.placed(await eyes.prober.round(), errors)
     events = [host_records.event_record(origin, settings.broker, one, at_ms) for one in news]
-    record = host_records.host_record(origin, settings.broker, socket.gethostname(), log_dirs, unplaced, at_ms)
+    host, read = socket.gethostname(), eyes.log_read
+    record = host_records.host_record(origin, settings.broker, host, log_dirs, unplaced, at_ms, read)
     return record, events
 
 

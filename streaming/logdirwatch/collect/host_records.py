@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from logdirwatch.collect.log_findings import DirFailed, PartitionBad
+from logdirwatch.collect.log_sources import LogRead
 from logdirwatch.collect.records import Origin
 from logdirwatch.model.records import EventRecord, HostLogDir, HostRecord
 from logdirwatch.model.vocabulary import EventName
@@ -39,7 +40,13 @@ def event_record(origin: Origin, broker: int, news: DirFailed | PartitionBad, at
 
 
 def host_record(
-    origin: Origin, broker: int, host: str, log_dirs: Sequence[HostLogDir], errors: Sequence[str], at_ms: int
+    origin: Origin,
+    broker: int,
+    host: str,
+    log_dirs: Sequence[HostLogDir],
+    errors: Sequence[str],
+    at_ms: int,
+    read: LogRead | None = None,
 ) -> HostRecord:
     """Return the record of one look at a host's directories."""
     return HostRecord(
@@ -52,6 +59,8 @@ def host_record(
         host=host,
         log_dirs=list(log_dirs),
         errors=list(errors),
+        log_entries=None if read is None else read.entries,
+        log_lines_not_understood=None if read is None else read.lines_not_understood,
     )
 
 

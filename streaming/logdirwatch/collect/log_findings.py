@@ -89,6 +89,12 @@ _OPERATIONS = (
     ("create", re.compile(r"creating log|create (?:or validate )?data directory")),
 )
 
+# What LogDirFailureChannel writes, for a pattern that names no logger.
+_CHANNEL = re.compile(
+    r"Error while .*(?: in (?:log )?dir | file /|checkpoint|loading log dir)|Disk error while locking directory"
+    r"|Failed to (?:clean up log for|access checkpoint file|create or validate data directory|append records from)"
+    r"|Exception while (?:deleting|reading from) .* in dir "
+)
 _STARTS = re.compile(r"Registered `?kafka:type=kafka\.Log4jController`? MBean|Transition from SHUTDOWN to STARTING")
 # What has more digits, or others, is no partition: lines may hold what clients call themselves.
 _PARTITION = r"(?P<topic>[\w.-]+)-(?P<partition>[0-9]{1,9})\b"
@@ -111,11 +117,16 @@ def finding(entry: Entry, log_dirs: Sequence[str]) -> Finding | None:
 
     ``log_dirs`` are the broker's own directories: a path in the text that lies in one of them stands for it.
     """
-    if "LogDirFailureChannel" in entry.first:
+    if _is_of_channel(entry):
         return _dir_failed(entry, log_dirs)
-    if _STARTS.search(entry.first):
+    if _STARTS.search(entry.message):
         return Started()
     return _of_fetcher(entry, log_dirs) or _bad_record(entry, log_dirs)
+
+
+def _is_of_channel(entry: Entry) -> bool:
+    """Tell whether an entry is of the class that takes directories offline; patterns may leave the logger out."""
+    return "LogDirFailureChannel" in entry.logger or (not entry.logger and _CHANNEL.match(entry.message) is not None)
 
 
 def cause_of(text: str) -> Cause:
@@ -155,18 +166,18 @@ def _unlisted_dir(message: str) -> str | None:
 
 
 def _of_fetcher(entry: Entry, log_dirs: Sequence[str]) -> Finding | None:
-    if match := _MARK.search(entry.first):
+    if match := _MARK.search(entry.message):
         return _partition_bad(match, entry, log_dirs, is_mark=True)
-    if match := _FENCED.search(entry.first):
+    if match := _FENCED.search(entry.message):
         return MarkExplained(match["topic"], int(match["partition"]), None)
-    if (match := _FETCHER.search(entry.first)) and not _BAD_RECORD.search(entry.exception):
+    if (match := _FETCHER.search(entry.message)) and not _BAD_RECORD.search(entry.exception):
         detail = None if "KafkaStorageException" in entry.exception else _detail(entry, entry.message)
         return MarkExplained(match["topic"], int(match["partition"]), detail)
     return None
 
 
 def _bad_record(entry: Entry, log_dirs: Sequence[str]) -> PartitionBad | None:
-    if not _BAD_RECORD.search(f"{entry.first}\n{entry.exception}") or _PRODUCER.search(entry.first):
+    if not _BAD_RECORD.search(f"{entry.message}\n{entry.exception}") or _PRODUCER.search(entry.message):
         return None
     match = _ANY_PARTITION.search(entry.message)
     return _partition_bad(match, entry, log_dirs) if match else None
@@ -185,4 +196,9 @@ def _partition_bad(
 def _detail(entry: Entry, text: str) -> str:
     """Return one line: what happened, the exception's first line, and when the broker wrote it."""
     reason = f": {entry.more[0].strip()}" if entry.more else ""
-    return f"{text[:DETAIL_CHARACTERS]}{reason[:DETAIL_CHARACTERS]} (in the broker's log at {entry.at})"
+    return f"{text[:DETAIL_CHARACTERS]}{reason[:DETAIL_CHARACTERS]}{_when(entry)}"
+
+
+def _when(entry: Entry) -> str:
+    """Say when the broker wrote an entry, where its layout tells."""
+    return f" (in the broker's log at {entry.at})" if entry.at else " (in the broker's log)"

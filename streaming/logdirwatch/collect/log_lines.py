@@ -1,42 +1,37 @@
 """A broker's log as entries: the line that begins one, and what belongs to it. Pure; bytes in, entries out.
 
-An entry begins with a line that begins with a date, as in Kafka's own pattern ``[%d] %p %m (%c)%n``; the lines below it
-(a Java exception, its causes, its frames) are its own. How the bytes were cut into reads makes no difference.
+Which lines begin one, ``log_layouts`` knows; the lines below it (a Java exception, its causes, its frames) are its own.
+What neither begins an entry nor can belong to one is counted: it was not understood. How the bytes were cut into reads
+makes no difference.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-# More than any line of use; a longer one is read up to here, its rest only counted.
-LINE_BYTES = 16_384
+from logdirwatch.collect.log_heads import Head
+from logdirwatch.collect.log_layouts import Layout
+
+# More than any line of use, an exception as a JSON object included; the rest of a longer one is only counted.
+LINE_BYTES = 65_536
 # An exception, its causes and what a message holds beside; frames are not kept.
 ENTRY_LINES = 50
 
-_BEGINS = re.compile(r"\[?(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?)\S*\s*")
-_LEVEL = re.compile(r"(TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\s+")
-_LOGGER = re.compile(r"\s*\([\w.$]+\)(?: \[[^\]]*\])?\s*$")
 _FRAME = re.compile(r"\s+(?:at |\.\.\. \d+ more)")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry: its first line, and below it the lines of an exception without the frames."""
+    """One entry: what its first line says, and below it the lines of an exception without the frames.
 
-    first: str
+    ``at`` is when the broker wrote it, in its own words; it does not always say in which time zone.
+    """
+
+    at: str
+    level: str
+    logger: str
+    message: str
     more: tuple[str, ...] = ()
-
-    @property
-    def at(self) -> str:
-        """When the broker wrote it, in its own words; it does not say in which time zone."""
-        begins = _BEGINS.match(self.first)
-        return begins[1] if begins else ""
-
-    @property
-    def message(self) -> str:
-        """What it says, without time, level and logger."""
-        text = _BEGINS.sub("", self.first, count=1)
-        return _LOGGER.sub("", _LEVEL.sub("", text, count=1))
 
     @property
     def exception(self) -> str:
@@ -80,8 +75,18 @@ class Entries:
 
     def __init__(self) -> None:
         self._lines = Lines()
-        self._open: list[str] = []
+        self._layout = Layout()
+        self._open: Head | None = None
+        self._more: list[str] = []
+        self._below = 0
         self._open_bytes = 0
+        self.understood_lines = 0
+        """Lines that began an entry, so far."""
+        self.not_understood_lines = 0
+        """Lines, blank ones aside, that began no entry and belonged to none."""
+
+        self.lines_before_first = 0
+        """Those of them that came before any entry: where reading began in the middle, the rest of one."""
 
     @property
     def held_bytes(self) -> int:
@@ -95,9 +100,10 @@ class Entries:
 
     def flush(self) -> Iterator[Entry]:
         """Yield the entry that waits, since nothing was added to it for a while; a line without its end stays."""
-        if self._open:
-            yield Entry(self._open[0], tuple(self._open[1:]))
-        self._open, self._open_bytes = [], 0
+        if self._open is not None:
+            head = self._open
+            yield Entry(head.at, head.level, head.logger, head.message, (*head.more, *self._more)[:ENTRY_LINES])
+        self._open, self._more, self._below, self._open_bytes = None, [], 0, 0
 
     def end(self) -> Iterator[Entry]:
         """Yield what is left at the end of a file."""
@@ -106,9 +112,21 @@ class Entries:
         yield from self.flush()
 
     def _take(self, text: str, size: int) -> Iterator[Entry]:
-        if _BEGINS.match(text):
+        read = self._layout.read(text)
+        if isinstance(read, Head):
             yield from self.flush()
-            self._open = [text]
-        elif self._open and len(self._open) < ENTRY_LINES and not _FRAME.match(text):
-            self._open.append(text)
-        self._open_bytes += size if self._open else 0
+            self._open = read
+            self.understood_lines += 1
+        else:
+            self._go_on(read)
+        self._open_bytes += size if self._open is not None else 0
+
+    def _go_on(self, text: str) -> None:
+        """Take a line that begins no entry; a long value is indented, so what is not belongs to nothing any more."""
+        self._below += 1
+        is_lost = self._open is None or (self._below > ENTRY_LINES and not text[:1].isspace())
+        if is_lost and text.strip():
+            self.not_understood_lines += 1
+            self.lines_before_first += not self.understood_lines
+        elif self._open is not None and len(self._more) < ENTRY_LINES and text.strip() and not _FRAME.match(text):
+            self._more.append(text)

@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from logdirwatch.collect import log_findings
 from logdirwatch.collect.kernel_log import KernelError, kernel_error
 from logdirwatch.collect.log_findings import Finding
-from logdirwatch.collect.log_lines import Entries, Entry, Lines
+from logdirwatch.collect.log_lines import ENTRY_LINES, Entries, Entry, Lines
 from logdirwatch.collect.logtail import END_OF_FILE, Piece, Position
 
 # An exception is written right behind its line; after this many looks without a byte nothing more belongs to it.
@@ -26,6 +26,17 @@ class Source(Protocol):
 
     def close(self) -> None:
         """Close it."""
+
+    @property
+    def began_midway(self) -> bool:
+        """Tell whether what was read first may be the rest of something."""
+
+
+class LogRead(NamedTuple):
+    """What was read of a log: "no failure" holds of the entries only, not of lines that began none."""
+
+    entries: int
+    lines_not_understood: int
 
 
 class BrokerLog:
@@ -51,6 +62,13 @@ class BrokerLog:
     def close(self) -> None:
         """Close the log."""
         self._source.close()
+
+    @property
+    def read(self) -> LogRead:
+        """How much was read so far; what came first where reading began in the middle is the rest of an entry."""
+        found, rest = self._entries.not_understood_lines, self._entries.lines_before_first
+        is_rest = self._source.began_midway and self._entries.understood_lines > 0 and rest <= ENTRY_LINES
+        return LogRead(self._entries.understood_lines, found - rest if is_rest else found)
 
     def _new(self) -> Iterator[Entry]:
         is_quiet = True
@@ -96,6 +114,8 @@ class KernelRing:
 
     Begins at its end, or with what it still holds. Raises OSError when it cannot be opened.
     """
+
+    began_midway = False
 
     def __init__(self, path: str, *, from_start: bool = False) -> None:
         self._descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

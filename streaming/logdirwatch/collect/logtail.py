@@ -1,11 +1,13 @@
 """Follows a log file across rotation, truncation and our own restarts. Bytes only; what they mean is read elsewhere.
 
-Rotation by renaming is recognised by the inode, by copying and truncating from the size and the first bytes of the
-file; the latter also tell a new file that was given an old inode. What was renamed away is read to its end first.
+Rotation by renaming, whatever the new name, is recognised by the inode, by copying and truncating from the size and the
+first bytes of the file; the latter also tell a new file that was given an old inode. What was renamed away is read to
+its end first.
 """
 
 import errno
 import os
+import re
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -54,6 +56,8 @@ class Tail:
         self._is_new = False
         self._is_gone = False
         self._looks_failed = 0
+        self.began_midway = False
+        """Whether the first byte that was read is not the first of the file."""
 
     def read(self) -> Iterator[Piece]:
         """Yield what came since the last call; ``END_OF_FILE`` where a file ended and the next one begins."""
@@ -95,6 +99,7 @@ class Tail:
             path, offset = self._path, 0
         else:
             path, offset = self._path, max(0, self._path.stat().st_size - self._back_bytes)
+            self.began_midway = offset > 0
         self._open(path, offset)
 
     def _resume(self, saved: Position) -> tuple[Path, int]:
@@ -146,9 +151,14 @@ class Tail:
         self._open(min(between)[1] if between else self._path, 0)
 
     def _siblings(self) -> list[Path]:
-        """Return what rotation made of the file: the same name with something behind it, not compressed."""
-        found = self._path.parent.glob(f"{self._path.name}.*")
-        return [path for path in found if path.is_file() and path.suffix not in COMPRESSED]
+        """Return what rotation made of the file, not compressed.
+
+        ``x.log.1``, ``x.log.2026-11-26-10``, with logrotate's dateext ``x.log-20261126`` or ``x-20261126.log``.
+        """
+        name, stem, suffix = self._path.name, self._path.stem, self._path.suffix
+        found = [path for path in self._path.parent.iterdir() if path != self._path and path.suffix not in COMPRESSED]
+        rotated = re.compile(rf"{re.escape(name)}[.\-_].+|{re.escape(stem)}[.\-_]\d[\d.\-_T]*{re.escape(suffix)}")
+        return [path for path in found if rotated.fullmatch(path.name) and path.is_file()]
 
     def _worked(self) -> None:
         if self._is_gone:

@@ -233,7 +233,9 @@ class HostLogDir(Struct, frozen=True, kw_only=True):
 class HostRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="host"):
     """``logdir.metrics``: what the source on the broker's own host sees of its disks; ``errors`` cannot be placed.
 
-    ``collector`` is the host source's own name, never that of a collector that polls.
+    ``collector`` is the host source's own name, never that of a collector that polls. ``log_entries`` are
+    what was read of the broker's log since the source started, ``log_lines_not_understood`` its lines in which a
+    failure would not have been seen; both are ``None`` when no log is read.
     """
 
     version: Version
@@ -245,6 +247,8 @@ class HostRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="host"
     host: str | None = None
     log_dirs: list[HostLogDir] = []
     errors: list[str] = []
+    log_entries: Count | None = None
+    log_lines_not_understood: Count | None = None
 
 
 class Placement(Struct, frozen=True, kw_only=True):

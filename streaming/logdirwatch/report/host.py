@@ -18,7 +18,7 @@ def view(record: HostRecord, events: Sequence[EventRecord], width: int) -> Rende
     return Group(
         Text(f"cluster {record.cluster} broker {record.broker} on {record.host}", style="bold"),
         listing(HEADERS, rows, width),
-        *_events(events),
+        *_events(events, record),
         *(Text(f"kernel: {error}", style="yellow") for error in record.errors),
     )
 
@@ -58,10 +58,24 @@ def _probe(log_dir: HostLogDir) -> Text:
     return Text(f"passed in {human_ms(max(1.0, log_dir.probe_ms))}", style="green")
 
 
-def _events(events: Sequence[EventRecord]) -> Iterator[Text]:
+def _events(events: Sequence[EventRecord], record: HostRecord) -> Iterator[Text]:
+    """Yield what the log tells; where it was not read or not understood, silence tells nothing."""
+    if lost := record.log_lines_not_understood:
+        yield Text(
+            f"{'1 line' if lost == 1 else f'{lost:,} lines'} of the broker's log not understood.", style="yellow"
+        )
     if not events:
-        yield Text("No failure in the broker's log since its last start.")
+        yield Text(_no_failure(record))
     for event in events:
         cause = f" ({event.cause})" if event.cause else ""
-        where = event.log_dir or f"{event.topic}-{event.partition}"
+        where = event.log_dir or (f"{event.topic}-{event.partition}" if event.topic else f"broker {event.broker}")
         yield Text(f"{event.event}{cause} {where}: {event.detail}", style="bold red")
+
+
+def _no_failure(record: HostRecord) -> str:
+    if record.log_entries is None:
+        return "No log of the broker is read (host.server_log)."
+    if not record.log_entries:
+        return "Nothing was read of the broker's log: it tells of no failure and of no health."
+    which = "what was understood of the broker's log" if record.log_lines_not_understood else "the broker's log"
+    return f"No failure in {which} since its last start."

@@ -78,6 +78,27 @@ def test_a_quiet_log_is_said_and_a_missing_directory_stands_out(run, folder, con
     assert not (folder / "d1").exists()
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            START + "no end\n" * 1_250,
+            [
+                "1,200 lines of the broker's log not understood.",
+                "No failure in what was understood of the broker's log",
+            ],
+        ),
+        ("<failure/>\n", ["1 line of the broker's log not understood.", "Nothing was read of the broker's log"]),
+        ("", ["Nothing was read of the broker's log"]),
+    ],
+)
+def test_silence_is_said_only_of_what_was_understood(run, folder, config, text, said):
+    (folder / "server.log").write_text(text)
+    ended = run("--config", config(), "watch-host", "--once")
+    assert all(sentence in ended.out for sentence in said)
+    assert "No failure in the broker's log" not in ended.out
+
+
 def test_the_environment_completes_the_section(run, folder, monkeypatch):
     monkeypatch.setenv("LOGDIRWATCH_HOST__CLUSTER", "prod")
     monkeypatch.setenv("LOGDIRWATCH_HOST__BROKER", "7")
@@ -86,6 +107,7 @@ def test_the_environment_completes_the_section(run, folder, monkeypatch):
     ended = run("watch-host", "--once")
     assert ended.exit_code == 0
     assert "not probed" in ended.out
+    assert "No log of the broker is read" in ended.out
 
 
 @pytest.mark.parametrize(

@@ -306,6 +306,33 @@ def test_one_look_tells_what_the_log_says_of_the_present_run_only(machine):
     assert not machine.state_folder.exists()
 
 
+@pytest.mark.parametrize(
+    ("text", "back_bytes", "read"),
+    [
+        (START + NOISE, 1 << 20, (2, 0)),
+        ("one word\n" * 3, 1 << 20, (0, 3)),
+        (START + failure() + NOISE, len(failure() + NOISE) - 150, (1, 0)),
+        ("a word\n" * 100, 300, (0, 43)),
+    ],
+    ids=["understood", "not understood", "begun in the middle of an entry", "begun in the middle of what nobody knows"],
+)
+def test_a_look_says_how_much_of_the_log_was_understood(machine, text, back_bytes, read):
+    machine.log.write_text(text)
+    machine.eyes = HostEyes(machine.settings, machine.dirs, reserve_of, TailState(), back_bytes=back_bytes)
+    record, _ = asyncio.run(look_once(machine.settings, machine.eyes, T0))
+    assert (record.log_entries, record.log_lines_not_understood) == read
+
+
+def test_lines_that_are_not_understood_are_said_once(machine):
+    machine.start()
+    machine.write("<failure dir=/d1/>\n", "<failure dir=/d1/>\n")
+    machine.read()
+    with structlog.testing.capture_logs() as logged:
+        records = [machine.look(), machine.look()]
+    assert [record.log_lines_not_understood for record in records] == [2, 2]
+    assert [entry["lines"] for entry in logged if "not understood" in entry["event"]] == [2]
+
+
 def test_one_look_says_that_the_log_is_missing(machine):
     machine.log.unlink()
     machine.eyes = HostEyes(machine.settings, machine.dirs, reserve_of, TailState())
@@ -318,6 +345,7 @@ def test_without_logs_the_directories_are_looked_at_all_the_same(tmp_path):
     settings = HostSettings(cluster="c", broker=0, log_dirs=(str(tmp_path),))
     eyes = HostEyes(settings, settings.log_dirs, reserve_of, TailState())
     record, events = asyncio.run(look_once(settings, eyes, T0))
+    assert (record.log_entries, record.log_lines_not_understood) == (None, None)
     assert (record.log_dirs[0].probe_error, events, eyes.positions()) == (None, [], {})
 
 

@@ -136,6 +136,22 @@ def test_what_was_rotated_away_while_nobody_read_is_read_first_oldest_first(log)
     assert read(tail) == "a\n|b\n|c\n"
 
 
+@pytest.mark.parametrize(
+    "name", ["server.log-20261126", "server-20261126.log", "server.log.2026-11-26-10", "server.log.1"]
+)
+def test_a_restart_finds_what_logrotate_renamed_by_a_date(log, name):
+    tail = follow(log)
+    read(tail)
+    tail = restarted(tail, log)
+    append(log, "a\n")
+    rotate(log, name)
+    older(log.with_name(name), 30)
+    for other in ("server.log-20261125.gz", "server.logger", "controller.log", "server-start.log"):
+        log.with_name(other).write_text("another one\n")
+    append(log, "b\n")
+    assert read(tail) == "a\n|b\n"
+
+
 def test_when_the_file_that_was_read_is_gone_the_present_one_is_read_from_its_beginning(log):
     tail = follow(log)
     read(tail)

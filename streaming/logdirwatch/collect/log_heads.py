@@ -1,0 +1,121 @@
+r"""The line that begins an entry of a broker's log, in whatever pattern its operator chose. Pure.
+
+A date in any order, the level and the logger, each where its pattern puts it. Kafka's own is ``[%d] %p %m (%c)%n``,
+Strimzi's adds ``[%t]`` behind it and since Kafka 4.0 is ``%d{yyyy-MM-dd HH:mm:ss} %-5p [%t] %c{1}:%L - %m%n``.
+A line with a date begins an entry only when it has a level or a logger as well: container runtimes date every line.
+"""
+
+import re
+from dataclasses import dataclass
+
+_TIME = r"\d\d:\d\d:\d\d(?:[.,:]\d{1,9})?"
+_ZONE = r"(?: ?(?:Z|[+-]\d\d:?\d\d|UTC|GMT|[A-Z]{1,4}[DS]?T)\b)?"
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)[a-z]*\.?"
+_DATES = (
+    rf"\d{{4}}[-/.]\d\d[-/.]\d\d[ T_]+{_TIME}",
+    rf"\d{{1,2}}[-/. ]{_MONTH}[-/. ]\d{{2,4}}[ :T]+{_TIME}",
+    rf"\d{{1,2}}[-/.]\d\d[-/.]\d{{2,4}}[ T]+{_TIME}",
+    rf"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? +)?{_MONTH} +\d{{1,2}},?(?: +\d{{4}},?)? +{_TIME}(?: [AP]M)?",
+    r"\d{8}[-_T ]?\d\d:?\d\d:?\d\d(?:[.,]\d{1,9})?",
+    r"1\d{12}(?!\d)",
+    r"1\d{9}(?:\.\d{1,9})?(?!\d)",
+    _TIME,
+)
+DATE = rf"(?:{'|'.join(_DATES)}){_ZONE}(?: \d{{4}}(?= ))?"
+LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|SEVERE|CRITICAL|FATAL)"
+
+_AT = re.compile(rf"[\[(<]?(?P<at>{DATE})[\])>]?[ \t|,;:-]*")
+# A thread, a host or a process may stand before the level; a date in brackets is the entry's own, behind a prefix.
+_BEFORE = (
+    r"(?:(?:\[(?!\d{4}[-/])[^\]]{0,100}\]|\((?!\d{4}[-/])[^)]{0,100}\)|<[^>]{0,100}>|[\w./$@-]{1,100})[ \t|,;-]+){0,3}?"
+)
+_LEVEL = re.compile(
+    rf"{_BEFORE}(?:[\[(<]?(?P<level>{LEVEL})\b[\])>]?|[\[(<](?P<small>{LEVEL.lower()})[\])>])[ \t|:,;-]*"
+)
+_LEVEL_FIRST = re.compile(rf"[\[(<]?(?P<level>{LEVEL})[\])>]?[ \t:-]+(?![ \t]*\|)")
+
+# Named by a package, or a class of several words: no word of a sentence looks like it.
+_LOGGER = (
+    r"(?!\S{0,200}(?:Exception|Error)\b)"
+    r"(?:[A-Za-z_]\w{0,60}(?:\.[\w$]{1,60}){1,12}|[A-Z]\w{0,60}?[a-z]\w{0,60}?[A-Z]\w{0,60})\$?(?::\d+)?"
+)
+_THREAD = r"[\[(][^\])=]{0,100}[\])]"
+_THREADS = rf"(?:{_THREAD}[ \t:-]+|[\w.-]{{1,100}} \| ){{0,3}}"
+_IN_FRONT = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"\[(?P<logger>{_LOGGER}) *\](?: \([^)]{{0,100}}\)|(?: \[[^\]=]{{0,100}}\]){{1,4}})?(?: -+| :|:)? *",
+        rf"<(?P<logger>{_LOGGER}) *>(?: \[[^\]=]{{0,100}}\])?(?: -+| :|:)? *",
+        rf"(?:\d+ )?(?:-+ )?{_THREADS}(?P<logger>{_LOGGER}) *(?:{_THREAD}(?: -+|:)? |(?: -+|:| ?\|)[ \t]+)",
+        rf"{_THREADS}(?P<logger>{_LOGGER}) +(?=[\[A-Z])",
+    )
+)
+_BEHIND = re.compile(
+    rf" ?(?:\((?P<round>{_LOGGER})\)|\[(?P<square>{_LOGGER})\])"
+    r"(?: \[[^\]]{0,100}\]| \([^)]{0,100}\)| \{[^}]{0,100}\})?$"
+)
+_EXCEPTION = r"(?:[a-z]\w{0,60}\.){1,12}[A-Z]\w{0,100}(?:Exception|Error|Throwable)\b"
+_INLINE = re.compile(rf": (?P<exception>{_EXCEPTION}(?:: |$))")
+# A logger stands within so many characters of either end of a line.
+_FRONT_CHARACTERS, _BACK_CHARACTERS = 600, 400
+
+# What the Java machine itself writes has no date.
+_OF_JAVA = re.compile(
+    r'(?:Exception in thread "|Error: |Error occurred during initialization|Error opening log file|Unrecognized '
+    r"|(?:OpenJDK|Java HotSpot).*(?:warning|VM)|# There is insufficient memory|# A fatal error has been detected"
+    r"|(?:Terminating|Aborting) due to java\.lang\.|Invalid (?:maximum|initial|minimum) heap"
+    r"|Could not (?:create|reserve)|library initialization failed)"
+)
+
+
+@dataclass(frozen=True)
+class Head:
+    """What the first line of an entry says; ``more`` is what it brings of the exception itself."""
+
+    at: str
+    level: str
+    logger: str
+    message: str
+    more: tuple[str, ...] = ()
+
+
+def head_of(text: str) -> Head | None:
+    """Return the beginning of an entry, None for a line that begins none."""
+    if (dated := _AT.match(text)) is not None:
+        return _dated(dated["at"], text[dated.end() :])
+    if (levelled := _LEVEL_FIRST.match(text)) is not None:
+        return _undated(levelled["level"], text[levelled.end() :])
+    return Head("", "ERROR", "java", text.strip()) if _OF_JAVA.match(text) else None
+
+
+def _dated(at: str, rest: str) -> Head | None:
+    levelled = _LEVEL.match(rest)
+    if levelled is not None:
+        level = (levelled["level"] or levelled["small"]).upper()
+        rest = rest[levelled.end() :]
+        # Behind a date that a container runtime wrote the entry's own follows its level.
+        own = _AT.match(rest)
+        return _head(at, level, rest) if own is None else _head(own["at"], level, rest[own.end() :])
+    found = _head(at, "", rest)
+    return found if found.logger else None
+
+
+def _undated(level: str, rest: str) -> Head | None:
+    """Return the entry that a level begins, where a date follows or a logger is named."""
+    if (dated := _AT.match(rest)) is not None:
+        return _head(dated["at"], level, rest[dated.end() :])
+    found = _head("", level, rest)
+    return found if found.logger else None
+
+
+def _head(at: str, level: str, rest: str) -> Head:
+    """Find the logger, behind the message or in front of it, and what is left is the message."""
+    rest = rest.rstrip()
+    cut = max(0, len(rest) - _BACK_CHARACTERS)
+    if behind := _BEHIND.search(rest, cut):
+        return Head(at, level, behind["round"] or behind["square"], rest[: behind.start()].rstrip())
+    found = next((match for pattern in _IN_FRONT if (match := pattern.match(rest, 0, _FRONT_CHARACTERS))), None)
+    logger, message = (found["logger"], rest[found.end() :]) if found else ("", rest)
+    if inline := _INLINE.search(message):
+        return Head(at, level, logger, message[: inline.start()], (message[inline.start("exception") :],))
+    return Head(at, level, logger, message)

@@ -1,0 +1,94 @@
+"""A broker's line as a JSON object, by the names of its fields. Pure.
+
+Log4j's JsonLayout and the templates of its JsonTemplateLayout (ECS, Logstash, GELF, GCP), Logback's Logstash encoder,
+Confluent's and Strimzi's own templates; and what wraps a line of text: docker's json-file, journald, fluentd, GCP.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from logdirwatch.collect.log_heads import LEVEL, Head, head_of
+from logdirwatch.collect.log_prefixes import cleaned
+
+_MESSAGES = (
+    "message", "msg", "log", "MESSAGE", "textPayload", "full_message", "short_message", "@message", "body", "text",
+    "line", "_raw", "formattedMessage", "rendered_message",
+)  # fmt: skip
+_LEVELS = ("level", "log.level", "severity", "loglevel", "log_level", "levelname", "@level", "lvl", "severityText")
+_LOGGERS = (
+    "loggerName", "logger_name", "logger", "log.logger", "_logger", "loggerFqcn", "category", "class", "name",
+    "loggername",
+)  # fmt: skip
+_TIMES = ("@timestamp", "timestamp", "time", "ts", "date", "timeMillis", "instant", "datetime")
+_STACKS = (
+    "error.stack_trace", "stack_trace", "stackTrace", "stacktrace", "thrown", "exception", "_exception", "throwable",
+    "throwableInformation", "exc_info", "error", "err",
+)  # fmt: skip
+_WRITTEN = ("stack_trace", "stackTrace", "stacktrace", "extendedStackTrace")
+_CLASSES, _WORDS = ("name", "class", "type", "exception_class", "className"), ("message", "exception_message")
+_TYPES, _SAID = ("error.type", "error.name"), ("error.message",)
+_NESTED = ("jsonPayload", "fields", "structured", "data", "parsed")
+_LEVEL = re.compile(LEVEL, re.IGNORECASE)
+_FRAME = re.compile(r"\s+at |\s*\.\.\. \d+ more")
+DEPTH = 4
+
+
+def read_json(text: str) -> Head | str | None:
+    """Return the entry that an object is, the line of text that it wraps, or None when it is neither."""
+    try:
+        found = msgspec.json.decode(text)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+    return _read(_opened(found)) if isinstance(found, dict) else None
+
+
+def _opened(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Bring ``{"log": {"level": ...}}`` to ``log.level`` and what an envelope holds to the top."""
+    opened = dict(found)
+    for name, value in found.items():
+        if isinstance(value, dict):
+            inner = value if name in _NESTED else {f"{name}.{key}": one for key, one in value.items()}
+            for key, one in inner.items():
+                opened.setdefault(key, one)
+    return opened
+
+
+def _read(fields: Mapping[str, Any]) -> Head | str | None:
+    message = _first(fields, _MESSAGES)
+    if message is None:
+        return None
+    level = (_first(fields, _LEVELS) or "").upper()
+    logger = _first(fields, _LOGGERS) or ""
+    first, *rest = message.splitlines() or [""]
+    more = tuple(line for line in dict.fromkeys((*rest, *_exception(fields))) if not _FRAME.match(line))
+    if (wrapped := head_of(cleaned(first))) is not None and wrapped.level:
+        return replace(wrapped, more=(*wrapped.more, *more))
+    if not logger and (not _LEVEL.fullmatch(level) or _FRAME.match(message)):
+        return message.rstrip("\n")
+    return Head(_first(fields, _TIMES) or "", level, logger, first, more)
+
+
+def _first(fields: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
+    found = (fields[name] for name in names if isinstance(fields.get(name), (str, int, float)))
+    return next((text if isinstance(text, str) else str(text) for text in found), None)
+
+
+def _exception(fields: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of the exception; its class and message stand alone only where no stack trace is written."""
+    found = [line for name in _STACKS for line in _texts(fields.get(name), DEPTH)]
+    yield from found or filter(None, [": ".join(filter(None, (_first(fields, _TYPES), _first(fields, _SAID))))])
+
+
+def _texts(value: Any, depth: int) -> Iterator[str]:
+    """Yield the lines of an exception, whether it is a text or an object with its causes."""
+    if isinstance(value, str):
+        yield from value.splitlines()
+    elif isinstance(value, dict) and depth:
+        written = [value[key] for key in _WRITTEN if isinstance(value.get(key), str)]
+        parts = [value[key] for key in (*_CLASSES, *_WORDS) if isinstance(value.get(key), str)]
+        yield from (written[0].splitlines() if written else filter(None, [": ".join(parts)]))
+        yield from _texts(value.get("cause"), depth - 1)

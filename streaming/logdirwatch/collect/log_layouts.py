@@ -1,0 +1,48 @@
+"""One line of a broker's log: what others put in front is taken off, then it begins an entry or goes on with one. Pure.
+
+A small table of prefixes and one of patterns (``log_prefixes``, ``log_heads``) may be combined in any way; an unknown
+prefix is learnt from a line whose date and level stand behind it.
+"""
+
+import re
+
+from logdirwatch.collect.log_heads import Head, head_of
+from logdirwatch.collect.log_json import read_json
+from logdirwatch.collect.log_prefixes import cleaned, shape_of, unknown_prefix, without_prefix
+
+NESTED = 5
+
+
+class Layout:
+    """Reads the lines of one log."""
+
+    def __init__(self) -> None:
+        self._learnt: re.Pattern[str] | None = None
+
+    def read(self, line: str) -> Head | str:
+        """Return the beginning of an entry, or what a line adds to the one that is open.
+
+        A date without a level may be that of a prefix, so what stands behind it is looked at first.
+        """
+        text, vague = cleaned(line), None
+        for _ in range(NESTED):
+            found = read_json(text) if text.startswith("{") else None
+            head = found if isinstance(found, Head) else head_of(text)
+            if head is not None and head.level:
+                return head
+            vague = vague or head
+            inner = found if isinstance(found, str) else without_prefix(text)
+            if inner is None:
+                break
+            text = inner
+        found = self._behind_unknown(text)
+        return vague if vague is not None and isinstance(found, str) else found
+
+    def _behind_unknown(self, text: str) -> Head | str:
+        prefix = unknown_prefix(text)
+        head = None if prefix is None else head_of(text[len(prefix) :])
+        if prefix is not None and head is not None:
+            self._learnt = shape_of(prefix)
+            return head
+        known = self._learnt.match(text) if self._learnt else None
+        return text if known is None else text[known.end() :]

@@ -1,0 +1,52 @@
+"""What others write in front of a broker's lines: container runtimes, journals, service wrappers. Pure.
+
+They may be nested, and a multi-line exception has them on each of its lines.
+"""
+
+import re
+
+from logdirwatch.collect.log_heads import DATE, LEVEL
+
+_COLOURS = re.compile(r"(?:\x1b|#033)\[[0-9;]*[A-Za-z]")
+_RFC_3339 = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)"
+# What containerd and CRI-O write, kubectl logs --prefix, the Java service wrapper, compose, syslog (RFC 5424, RFC 3164
+# and with an ISO date) and journalctl in its short forms, docker logs -t and kubectl logs --timestamps.
+_PREFIXES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"{_RFC_3339} (?:stdout|stderr) [FP](?::\S+)? ?",
+        r"\[pod/[^\]]+\] ?",
+        rf"(?:STATUS|{LEVEL}) *\|(?:[^|]*\|){{0,3}}? *{DATE} *\| ?",
+        r"[\w./-]+ *\| ",
+        rf"<\d+>1 {_RFC_3339} \S+ \S+ \S+ \S+ (?:-|\[.*?\]) ?(?:\ufeff|BOM)?",
+        rf"(?:<\d+>)?\[? *(?:{DATE}|\d+\.\d+)\]? (?!Caused by|\d{{4}}-)[\w.-]+ [A-Za-z_/][\w./@-]*(?:\[\d+\])?: ?",
+        rf"{_RFC_3339} ",
+    )
+)
+_UNKNOWN = re.compile(rf"(?P<prefix>\S.{{0,120}}?[^\w.,-])(?=[\[(]?{DATE}[\])]?[ \t|:,-]+[\[(]?{LEVEL}\b)")
+LONGEST = 500
+
+
+def cleaned(line: str) -> str:
+    """Return a line without colours, and with its tab where syslog escaped it."""
+    text = line.lstrip("\ufeff")
+    if "[" in text:
+        text = _COLOURS.sub("", text)
+    return text.replace("#011", "\t") if "#011" in text else text
+
+
+def without_prefix(text: str) -> str | None:
+    """Return a line without the first prefix that is known, None when it has none."""
+    found = next((match for pattern in _PREFIXES if (match := pattern.match(text, 0, LONGEST))), None)
+    return None if found is None or not found.end() else text[found.end() :]
+
+
+def unknown_prefix(text: str) -> str | None:
+    """Return what stands before the date and level of a line that has them further on."""
+    found = _UNKNOWN.match(text)
+    return None if found is None else found["prefix"]
+
+
+def shape_of(prefix: str) -> "re.Pattern[str]":
+    """Return what the same prefix looks like on other lines: its numbers and times differ."""
+    return re.compile(re.sub(r"\d+", r"\\d+", re.escape(prefix)))

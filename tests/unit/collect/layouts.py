@@ -1,0 +1,265 @@
+"""The layouts in which brokers' logs are found: patterns, JSON by its templates, and what others write in front."""
+
+import json
+import re
+
+FRAME = "\tat java.base/sun.nio.ch.FileDispatcherImpl.write0(Native Method)"
+ISO = "2026-03-08T16:42:33.730Z"
+NANO = "2026-03-08T16:42:33.730123456Z"
+
+
+def _short(logger):
+    return logger.rpartition(".")[2]
+
+
+def _abbreviated(logger, letters):
+    *packages, name = logger.split(".")
+    return ".".join([*(package[:letters] for package in packages), name])
+
+
+# A pattern's fields: d(ate) in its form, p level, c logger, s short logger, a and b abbreviated, m message, t thread.
+PATTERNS = {
+    "Apache": "[2026-03-08 16:42:33,730] {p} {m} ({c})",
+    "Strimzi up to 3.x": "2026-03-08 16:42:33,730 {p} {m} ({c}) [{t}]",
+    "Strimzi since 4.0": "2026-03-08 16:42:33 {p:5} [{t}] {s}:60 - {m}",
+    "Strimzi's bridge": "[2026-03-08 16:42:33,730] {p:5} <{s}:60> [{t}] {m}",
+    "Strimzi with a field": "2026-03-08 16:42:33,730 [my cluster] {p} {m} ({c}) [{t}]",
+    "Cloudera": "2026-03-08 16:42:33,730 {p} {c}: {m}",
+    "Cloudera with a thread": "2026-03-08 16:42:33,730 {p} [{t}] {c}: {m}",
+    "HDP": "[2026-03-08 16:42:33,730] {p} {c} - {m}",
+    "logger first": "[2026-03-08 16:42:33,730] {p} {c} {m}",
+    "LinkedIn": "2026/03/08 16:42:33.730 {p} [{s}] [{t}] [kafka-server] [] {m}",
+    "ISO with a zone": "[2026-03-08T16:42:33.730+0000] {p} {m} ({c})",
+    "ISO with a colon in the zone": "2026-03-08T16:42:33.730+01:00 {p} {m} ({c})",
+    "ISO in UTC": "2026-03-08T16:42:33Z {p} {m} ({c})",
+    "a zone by its name": "[2026-03-08 16:42:33,730 CEST] {p} {m} ({c})",
+    "no fraction": "[2026-03-08 16:42:33] {p} {m} ({c})",
+    "a dot before the fraction": "[2026-03-08 16:42:33.730] {p} {m} ({c})",
+    "microseconds": "2026-03-08 16:42:33,730123 {p} {m} ({c})",
+    "the day first": "08 Mar 2026 16:42:33,730 {p} {m} ({c})",
+    "the day first, with slashes": "08/Mar/2026:16:42:33 +0000 {p} {c} - {m}",
+    "the day first, in numbers": "08.03.2026 16:42:33,730 {p} {m} ({c})",
+    "the month first": "Mar 8, 2026 16:42:33 {p} {m} ({c})",
+    "java.util.Date": "Sun Mar 08 16:42:33 UTC 2026 {p} {m} ({c})",
+    "compact": "20260308-164233.730 {p} {m} ({c})",
+    "epoch in milliseconds": "1772988153730 {p} {m} ({c})",
+    "epoch in brackets": "[1772988153730] [{t}] {p} {c} - {m}",
+    "epoch in seconds": "1772988153.730 {p} {m} ({c})",
+    "the time only": "16:42:33,730 {p} [{c}] ({t}) {m}",
+    "the thread before the level": "2026-03-08 16:42:33,730 [{t}] {p} {c} - {m}",
+    "log4j2's own default": "16:42:33.730 [{t}] {p} {c} - {m}",
+    "log4j2 abbreviated": "2026-03-08 16:42:33,730 {p} {a}:60 [{t}] {m}",
+    "logback abbreviated": "2026-03-08 16:42:33,730 {p} [{t}] {a} - {m}",
+    "Spring Boot": "2026-03-08 16:42:33.730 {p} 812 --- [{t}] {a} : {m}",
+    "the level in brackets": "[2026-03-08 16:42:33,730] [{p}] [{t}] {c} - {m}",
+    "everything in brackets": "[2026-03-08 16:42:33,730][{p}][{c}] {m}",
+    "the level in small letters": "2026-03-08 16:42:33,730 [{l}] {c}: {m}",
+    "bars": "2026-03-08 16:42:33,730 | {p} | {t} | {c} | {m}",
+    "dashes": "2026-03-08 16:42:33,730 - {p} - {c} - {m}",
+    "the level first": "{p} [2026-03-08 16:42:33,730] {c}: {m}",
+    "the level first, without brackets": "{p} 2026-03-08 16:42:33,730 {m} ({c})",
+    "no date": "{p} {m} ({c})",
+    "no date, the logger first": "{p} {c}: {m}",
+    "the line's number": "[2026-03-08 16:42:33,730] {p} {m} ({s}:60)",
+    "the file": "[2026-03-08 16:42:33,730] {p} {m} ({s}.java:60)",
+    "the logger in brackets behind": "[2026-03-08 16:42:33,730] {p} {m} [{c}]",
+    "a context behind": "[2026-03-08 16:42:33,730] {p} {m} ({c}) {{node=7}}",
+    "a host before the level": "2026-03-08 16:42:33,730 broker7 {p} {m} ({c})",
+    "no logger": "[2026-03-08 16:42:33,730] {p} {m}",
+}
+
+# Quarkus writes the exception on the line itself.
+INLINE = {
+    "Quarkus": "2026-03-08 16:42:33,730 {p} [{b}] ({t}) {m}",
+    "JBoss": "2026-03-08 16:42:33,730 {p:5} [{c}] ({t}) {m}",
+}
+
+
+def _lines(pattern, level, logger, message, exception, *, is_inline=False):
+    causes = exception.splitlines() if exception else []
+    if is_inline and causes:
+        message, causes = f"{message}: {causes[0]}", causes[1:]
+    head = pattern.format(
+        p=level, l=level.lower(), c=logger, s=_short(logger), a=_abbreviated(logger, 1), b=_abbreviated(logger, 3),
+        m=message, t="kafka-scheduler-4",
+    )  # fmt: skip
+    return [head, *([*causes, FRAME] if exception else [])]
+
+
+def _of_pattern(pattern, *, is_inline=False):
+    return lambda *said: _lines(pattern, *said, is_inline=is_inline)
+
+
+def _object(**fields):
+    return [json.dumps({name: value for name, value in fields.items() if value is not None})]
+
+
+def _stack(exception):
+    return f"{exception}\n{FRAME}\n" if exception else None
+
+
+def _ecs(level, logger, message, exception):
+    return _object(
+        **{
+            "@timestamp": ISO,
+            "log.level": level,
+            "message": message,
+            "process.thread.name": "main",
+            "log.logger": logger,
+            "error.type": exception.partition(":")[0] or None,
+            "error.message": exception.partition(": ")[2] or None,
+            "error.stack_trace": _stack(exception),
+        }
+    )
+
+
+def _ecs_nested(level, logger, message, exception):
+    error = {"stack_trace": _stack(exception)} if exception else None
+    return _object(**{"@timestamp": ISO, "log": {"level": level, "logger": logger}, "message": message, "error": error})
+
+
+def _logstash(level, logger, message, exception):
+    return _object(
+        **{"@timestamp": ISO, "@version": 1, "message": message, "logger_name": logger, "level": level},
+        thread_name="main",
+        exception={"exception_class": exception.partition(":")[0], "stacktrace": _stack(exception)}
+        if exception
+        else None,
+    )
+
+
+def _logback(level, logger, message, exception):
+    return _object(
+        **{"@timestamp": ISO, "message": message, "logger_name": logger, "level": level, "level_value": 40_000},
+        stack_trace=_stack(exception),
+    )
+
+
+def _log4j_object(level, logger, message, exception):
+    thrown = None
+    for text in reversed([line for line in exception.splitlines() if not line.startswith("\t")]):
+        name, _, said = text.removeprefix("Caused by: ").partition(": ")
+        thrown = {"commonElementCount": 0, "name": name, "message": said, "extendedStackTrace": [{"class": "x"}]} | (
+            {"cause": thrown} if thrown else {}
+        )
+    return _object(
+        instant={"epochSecond": 1_772_988_153, "nanoOfSecond": 730_000_000},
+        thread="main",
+        level=level,
+        loggerName=logger,
+        message=message,
+        thrown=thrown,
+        loggerFqcn="org.apache.logging.slf4j.Log4jLogger",
+    )
+
+
+def _confluent(level, logger, message, exception):
+    text = f"{message}\n{_stack(exception)}" if exception else message
+    return _object(level=level, logger=logger, message=text, thread="main", timestamp="2026-03-08 16:42:33,730")
+
+
+def _gelf(level, logger, message, exception):
+    full = f"{message}\n{_stack(exception)}" if exception else message
+    return _object(
+        version="1.1", host="b7", short_message=message, full_message=full, timestamp=1772988153.73, level=3,
+        _logger=logger, _thread="main",
+    )  # fmt: skip
+
+
+def _gcp(level, logger, message, exception):
+    return _object(timestamp=ISO, severity=level, message=message, _logger=logger, exception=_stack(exception))
+
+
+def _gcp_payload(level, logger, message, exception):
+    return _object(
+        timestamp=ISO,
+        jsonPayload={"level": level, "logger": logger, "message": message, "thrown": _stack(exception)},
+        resource={"type": "k8s_container"},
+    )
+
+
+OBJECTS = {
+    "ECS": _ecs,
+    "ECS, nested": _ecs_nested,
+    "Logstash": _logstash,
+    "Logback's encoder": _logback,
+    "log4j2's JsonLayout": _log4j_object,
+    "Confluent": _confluent,
+    "GELF": _gelf,
+    "GCP": _gcp,
+    "GCP's envelope": _gcp_payload,
+}
+
+LAYOUTS = {
+    **{name: _of_pattern(pattern) for name, pattern in PATTERNS.items()},
+    **{name: _of_pattern(pattern, is_inline=True) for name, pattern in INLINE.items()},
+    **OBJECTS,
+}
+
+
+def _before(prefix):
+    return lambda line: prefix + line
+
+
+def _wrapped(line):
+    return json.dumps({"log": f"{line}\n", "stream": "stdout", "time": ISO})
+
+
+def _fluentd(line):
+    return json.dumps({"@timestamp": ISO, "stream": "stdout", "message": line, "kubernetes": {"pod_name": "kafka-0"}})
+
+
+def _journal(line):
+    return json.dumps({"__REALTIME_TIMESTAMP": "1772988153730123", "PRIORITY": "6", "MESSAGE": line, "_PID": "812"})
+
+
+PREFIXES = {
+    "none": lambda line: line,
+    "docker json-file": _wrapped,
+    "fluentd": _fluentd,
+    "journald's JSON": _journal,
+    "GCP's text": lambda line: json.dumps({"textPayload": line, "timestamp": ISO}),
+    "containerd": _before(f"{NANO} stdout F "),
+    "CRI-O with a zone": _before("2026-03-08T16:42:33.730123456+01:00 stderr F "),
+    "docker logs -t": _before(f"{NANO} "),
+    "compose": _before("kafka-1  | "),
+    "compose with times": _before(f"kafka-1  | {NANO} "),
+    "kubectl --prefix": _before("[pod/my-cluster-kafka-0/kafka] "),
+    "kubectl --prefix --timestamps": _before(f"[pod/my-cluster-kafka-0/kafka] {NANO} "),
+    "syslog": _before("Mar  8 16:42:33 broker7 kafka-server-start.sh[812]: "),
+    "syslog with its priority": _before("<14>Mar  8 16:42:33 broker7 kafka[812]: "),
+    "ISO syslog": _before("2026-03-08T16:42:33.730123+00:00 broker7 kafka[812]: "),
+    "RFC 5424": _before(f"<165>1 {ISO} broker7 kafka 812 - - "),
+    "journalctl with microseconds": _before("Mar 08 16:42:33.730123 broker7 kafka-server-start.sh[812]: "),
+    "journalctl -o short-unix": _before("1772988153.730123 broker7 kafka[812]: "),
+    "journalctl -o short-monotonic": _before("[ 8123.456789] broker7 kafka[812]: "),
+    "Java service wrapper": _before("INFO   | jvm 1    | 2026/03/08 16:42:33 | "),
+    "another service wrapper": _before("INFO|5652/0|Service org.apache.kafka|26-03-08 16:42:33|"),
+    "containerd around compose": _before(f"{NANO} stdout F kafka-1  | "),
+    "json-file around syslog": lambda line: _wrapped(f"Mar  8 16:42:33 broker7 kafka[812]: {line}"),
+    "colours": lambda line: f"\x1b[31m{line}\x1b[m",
+    "colours that syslog escaped": lambda line: f"Mar  8 16:42:33 broker7 kafka[812]: #033[31m{line}#033[m".replace(
+        "\t", "#011"
+    ),
+    "Windows' line ends": lambda line: f"{line}\r",
+}
+
+
+def told(layout, level, logger, message, exception="", prefix="none"):
+    """Return one entry as the log of a broker with this layout holds it."""
+    lines = LAYOUTS[layout](level, logger, message, exception)
+    return "".join(f"{PREFIXES[prefix](line)}\n" for line in lines)
+
+
+_ENTRY = re.compile(r"\[[^\]]*\] (?P<level>[A-Z]+) (?P<message>.*) \((?P<logger>[^)]*)\)")
+
+
+def translated(text, layout, prefix="none"):
+    """Return a log in Kafka's own pattern as it is in another layout."""
+    found = []
+    for line in text.splitlines():
+        if match := _ENTRY.fullmatch(line):
+            found.append([match["level"], match["logger"], match["message"], []])
+        elif not line.startswith("\tat "):
+            found[-1][3].append(line)
+    return "".join(told(layout, level, logger, said, "\n".join(more), prefix) for level, logger, said, more in found)
