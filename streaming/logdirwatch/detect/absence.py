@@ -8,6 +8,8 @@ from logdirwatch.detect.memory import BrokerMemory
 from logdirwatch.model.vocabulary import BrokerStatus, Rule, Severity
 
 AWAY = frozenset({BrokerStatus.OFFLINE, BrokerStatus.UNKNOWN})
+RULES = (Rule.BROKER_OFFLINE, Rule.BROKER_UNKNOWN)
+"""The rules about a broker's absence."""
 
 
 def raise_unknown(desk: Desk, failures: int, moment: Moment) -> None:
@@ -25,14 +27,26 @@ def raise_offline(desk: Desk, moment: Moment) -> None:
     if Rule.BROKER_OFFLINE not in memory.alerts and _has_grace(desk, moment):
         return
     _tell_offline(desk, moment)
-    desk.book.resolve(Rule.BROKER_UNKNOWN, None, "offline", moment.at_ms, to_status=BrokerStatus.OFFLINE)
+    told = desk.memory.alerts[Rule.BROKER_OFFLINE]
+    desk.book.resolve(Rule.BROKER_UNKNOWN, None, "offline", moment.at_ms, to_status=BrokerStatus.OFFLINE, into=told)
+
+
+def go_on_unseen(desk: Desk, moment: Moment) -> None:
+    """Let the alert of a broker that falls silent go on, and say that nobody looks: silence is no evidence of health.
+
+    It ends when the broker answers, or ``broker_offline`` takes over. That a silent broker has one already is in its
+    state: ``fleet``, which tells of silence, does not tell of it twice.
+    """
+    alert = desk.memory.alerts.get(Rule.BROKER_UNKNOWN)
+    if alert is not None:
+        alert.summary = wording.broker_unseen(desk.memory, alert.evidence.get("reason"))
+        desk.book.mark_stale(None, moment.at_ms, only={Rule.BROKER_UNKNOWN})
 
 
 def tell_again(desk: Desk, moment: Moment) -> None:
     """Revise what is told of an absence of which a decision speaks."""
     if desk.memory.status in AWAY:
-        for rule in [rule for rule in _TELL if rule in desk.memory.alerts]:
-            _TELL[rule](desk, moment)
+        _revise(desk, [rule for rule in _TELL if rule in desk.memory.alerts], moment)
 
 
 def keep_to_plan(desk: Desk, moment: Moment) -> None:
@@ -40,8 +54,15 @@ def keep_to_plan(desk: Desk, moment: Moment) -> None:
     alerts, is_planned = desk.memory.alerts, maintenance.running(desk.memory) is not None
     told = [rule for rule in _TELL if rule in alerts and (alerts[rule].severity is Severity.INFO) is not is_planned]
     if told and desk.memory.status in AWAY:
-        for rule in told:
-            _TELL[rule](desk, moment)
+        _revise(desk, told, moment)
+
+
+def _revise(desk: Desk, told: list[Rule], moment: Moment) -> None:
+    for rule in told:
+        _TELL[rule](desk, moment)
+    if desk.memory.is_silent:
+        # What a person decided is no sight of the broker.
+        desk.book.mark_stale(None, moment.at_ms, only=told)
 
 
 def _has_grace(desk: Desk, moment: Moment) -> bool:

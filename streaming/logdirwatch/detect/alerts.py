@@ -96,8 +96,20 @@ class AlertBook:
                 if needs_renewal(alert, at_ms):
                     self._write(rule, path, alert, AlertStatus.FIRING, at_ms)
 
-    def resolve(self, rule: Rule, path: str | None, reason: str, at_ms: int, *, to_status: str | None = None) -> None:
-        """Close the alert of ``rule`` if it is open; one that flaps only after its evidence stayed good for a while."""
+    def resolve(
+        self,
+        rule: Rule,
+        path: str | None,
+        reason: str,
+        at_ms: int,
+        *,
+        to_status: str | None = None,
+        into: OpenAlert | None = None,
+    ) -> None:
+        """Close the alert of ``rule`` if it is open; one that flaps only after its evidence stayed good for a while.
+
+        ``into`` is the open alert that says it from now on.
+        """
         holder = self.holder(path)
         alert = holder.alerts.get(rule)
         if alert is None or (reason == RECOVERED and self._is_held(rule, path, alert, at_ms)):
@@ -108,7 +120,8 @@ class AlertBook:
         alert.summary = wording.resolved(self._memory, path, reason)
         if reason == RECOVERED and rule in _COMES_BACK:
             alert.summary += hints.catching_up(self._memory)
-        self._write(rule, path, alert, AlertStatus.RESOLVED, at_ms, reason=reason)
+        merged_into = None if into is None else into.alert_id
+        self._write(rule, path, alert, AlertStatus.RESOLVED, at_ms, reason=reason, merged_into=merged_into)
 
     def _is_held(self, rule: Rule, path: str | None, alert: OpenAlert, at_ms: int) -> bool:
         """Tell whether a flapping alert stays open for now; says so once, and keeps when it would have ended."""

@@ -221,6 +221,5 @@ def judge_silence(desk: Desk, now_ms: int) -> None:
     memory.is_silent = True
     moment = Moment(now_ms, f"timer/{memory.newest_ms}")
     _lose(desk, BrokerStatus.UNKNOWN, f"{SILENT}no collector reports it", moment)
-    # Silence is told by the query fleet: of a whole cluster it is one alert.
-    desk.book.resolve(Rule.BROKER_UNKNOWN, None, "silent", now_ms, to_status=BrokerStatus.UNKNOWN)
+    absence.go_on_unseen(desk, moment)
     absence.keep_to_plan(desk, moment)

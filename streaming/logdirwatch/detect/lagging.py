@@ -45,6 +45,8 @@ def judge(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
 
 def _judge(desk: Desk, path: str, log_dir: LogDirMemory, count: Sync, others: Sync, moment: Moment) -> None:
     log_dir.kept_up = log_dir.kept_up or not is_behind(count, desk.settings)
+    if is_behind(count, desk.settings) and not others.replicas:
+        return  # with nothing to compare it with, it neither stands out nor keeps up
     if not stands_out(count, others, desk.settings):
         log_dir.lagging_scans = 0
         if suspicions.LAGGING in log_dir.suspicions:

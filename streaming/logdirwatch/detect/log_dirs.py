@@ -6,7 +6,13 @@ from logdirwatch.detect.memory import BrokerMemory, LogDirMemory
 from logdirwatch.model.records import LogDirSample, MetricsRecord
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, Cause, LogDirStatus, Rule, Severity
 
-_LESSER_RULES = (Rule.LOG_DIR_SUSPECT, Rule.LOG_DIR_UNKNOWN, Rule.UNACCOUNTED_BYTES, Rule.LOG_DIR_CHANGED)
+_LESSER_RULES = (
+    Rule.LOG_DIR_SUSPECT,
+    Rule.LOG_DIR_UNKNOWN,
+    Rule.UNACCOUNTED_BYTES,
+    Rule.LOG_DIR_CHANGED,
+    Rule.LOG_DIR_SPACE,
+)
 
 
 def take_samples(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
@@ -83,13 +89,11 @@ def raise_offline(
 ) -> None:
     """Open or update the alert of an offline directory; its alerts of lesser states end."""
     log_dir.suspicions, log_dir.change = {}, None
-    for rule in _LESSER_RULES:
-        desk.book.resolve(rule, path, "offline", moment.at_ms, to_status=LogDirStatus.OFFLINE)
     severity = rules.offline_severity(desk.memory.partitions)
     open_alert = log_dir.alerts.get(Rule.LOG_DIR_OFFLINE)
     if open_alert is not None and open_alert.severity.rank > severity.rank:
         severity = open_alert.severity
-    desk.book.raise_alert(
+    told = desk.book.raise_alert(
         Rule.LOG_DIR_OFFLINE,
         path,
         severity=severity,
@@ -102,7 +106,8 @@ def raise_offline(
         origin=moment.origin,
         identity=identity,
     )
-    desk.book.resolve(Rule.LOG_DIR_SPACE, path, "offline", moment.at_ms, to_status=LogDirStatus.OFFLINE)
+    for rule in _LESSER_RULES:
+        desk.book.resolve(rule, path, "offline", moment.at_ms, to_status=LogDirStatus.OFFLINE, into=told)
 
 
 def _become_suspect(desk: Desk, sample: LogDirSample, log_dir: LogDirMemory, moment: Moment) -> None:

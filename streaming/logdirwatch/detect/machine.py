@@ -59,7 +59,7 @@ def tick(memory: BrokerMemory, now_ms: int, settings: DetectSettings) -> Outcome
 
 def next_deadline_ms(memory: BrokerMemory, settings: DetectSettings) -> int | None:
     """Return when ``tick`` has something to judge next; None when only a record can change anything."""
-    deadlines = [event.deadline_ms for event in memory.pending]
+    deadlines = [event.deadline_ms for event in memory.pending if pending.is_answered(memory, event)]
     if (planned := maintenance.running(memory)) is not None:
         deadlines.append(planned.until_ms)
     if memory.collectors and not memory.is_silent:

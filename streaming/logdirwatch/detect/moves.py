@@ -15,7 +15,7 @@ from typing import Any
 from logdirwatch.detect import evidence, upkeep_wording
 from logdirwatch.detect.alerts import RECOVERED
 from logdirwatch.detect.desk import Desk, Moment
-from logdirwatch.detect.memory import BrokerMemory, LogDirMemory, Move
+from logdirwatch.detect.memory import BrokerMemory, LogDirMemory, Move, OpenAlert
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.model.records import LogDirSample, MetricsRecord, ReplicaMoves
 from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, LOG_DIR_THROTTLE, LogDirStatus, Rule, Severity
@@ -40,7 +40,17 @@ def judge(desk: Desk, record: MetricsRecord, counted_ms: int, moment: Moment) ->
     if set(held_up.values()) - {QUEUED}:
         _tell(desk, record, held_up, moment)
     elif RULE in desk.memory.alerts and _all_get_on(desk.memory, told):
-        desk.book.resolve(RULE, None, RECOVERED, moment.at_ms)
+        into = _went_offline(desk.memory)
+        desk.book.resolve(RULE, None, RECOVERED if into is None else "offline", moment.at_ms, into=into)
+
+
+def _went_offline(memory: BrokerMemory) -> OpenAlert | None:
+    """Return the alert of a directory that the moves went to and that is offline now."""
+    for path in memory.alerts[RULE].evidence.get("moves", {}):
+        log_dir = memory.log_dirs.get(path)
+        if log_dir is not None and log_dir.status is LogDirStatus.OFFLINE:
+            return log_dir.alerts.get(Rule.LOG_DIR_OFFLINE)
+    return None
 
 
 def _all_get_on(memory: BrokerMemory, told: dict[str, str | None]) -> bool:

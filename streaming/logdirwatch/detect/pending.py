@@ -1,7 +1,7 @@
 """Failures that named no directory, waiting for one to turn offline."""
 
 from logdirwatch.detect.desk import Desk, Moment
-from logdirwatch.detect.memory import PendingEvent
+from logdirwatch.detect.memory import BrokerMemory, PendingEvent
 from logdirwatch.model.vocabulary import Rule
 
 
@@ -27,8 +27,17 @@ def settle(desk: Desk, failed: list[str], moment: Moment) -> None:
 
 
 def expire(desk: Desk, now_ms: int) -> None:
-    """Close the failures that no directory followed in time."""
-    _close(desk, [event for event in desk.memory.pending if event.deadline_ms <= now_ms], now_ms)
+    """Close the failures that no directory followed in time, once the broker has answered since.
+
+    While it does not answer nobody knows whether one did.
+    """
+    due = [event for event in desk.memory.pending if event.deadline_ms <= now_ms and is_answered(desk.memory, event)]
+    _close(desk, due, now_ms)
+
+
+def is_answered(memory: BrokerMemory, event: PendingEvent) -> bool:
+    """Tell whether the broker has told of its directories since the failure."""
+    return memory.seen_ms is not None and memory.seen_ms > event.at_ms
 
 
 def give_up(desk: Desk, at_ms: int) -> None:

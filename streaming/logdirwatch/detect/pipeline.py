@@ -146,7 +146,7 @@ def _judge_rejects(book: _Book, record: PipelineRecord, settings: PipelineSettin
         reasons = sorted(record.rejected, key=lambda found: (-found.rows, found.topic, found.reason))[:EXAMPLES]
         evidence = {"rows": rows, "window_ms": settings.rejects_window_ms, "reasons": [_plain(one) for one in reasons]}
         book.fire(Rule.PIPELINE_REJECTS, Severity.WARNING, "rows", evidence, wording.rejects(book.name, evidence))
-    elif rows * 2 < settings.rejects_limit:
+    elif rows * 2 < settings.rejects_limit and _has_read(record):
         book.resolve(Rule.PIPELINE_REJECTS, RECOVERED)
 
 
@@ -159,9 +159,14 @@ def _judge_loss(book: _Book, record: PipelineRecord, settings: PipelineSettings)
         evidence = {"rows": memory.lost_rows, "ranges": [_plain(lost) for lost in record.lost[:EXAMPLES]]}
         summary = wording.data_loss(book.name, evidence)
         book.fire(Rule.PIPELINE_DATA_LOSS, severity_of(book.name), "rows", evidence, summary)
-    elif memory.lost_ms is not None and book.at_ms - memory.lost_ms >= settings.loss_hold_ms:
+    elif memory.lost_ms is not None and book.at_ms - memory.lost_ms >= settings.loss_hold_ms and _has_read(record):
         memory.lost_ms, memory.lost_rows = None, 0
         book.resolve(Rule.PIPELINE_DATA_LOSS, "nothing more was lost")
+
+
+def _has_read(record: PipelineRecord) -> bool:
+    """Tell whether a query is at work: one that reads nothing can refuse and lose nothing either."""
+    return record.is_active and record.read_rows != 0
 
 
 def _judge_quality(book: _Book, record: PipelineRecord) -> None:

@@ -73,7 +73,9 @@ def _tell_space(desk: Desk, path: str, log_dir: LogDirMemory, before: str | None
         return
     sharing = [other for other in volumes.sharing(desk.memory, path) if other != path]
     if (speaker := _speaker(desk, path, log_dir, sharing)) is not None:
-        desk.book.resolve(Rule.LOG_DIR_SPACE, path, f"one volume with {speaker}", moment.at_ms, to_status=wanted)
+        into = desk.memory.log_dirs[speaker].alerts[Rule.LOG_DIR_SPACE]
+        reason = f"one volume with {speaker}"
+        desk.book.resolve(Rule.LOG_DIR_SPACE, path, reason, moment.at_ms, to_status=wanted, into=into)
         return
     _, decided_by = rules.judged_level(desk.thresholds(path), _room(log_dir, moment.at_ms), on_the_way_back=True)
     halts, next_dirs = rules.halts_broker(desk.memory, path), placement.next_log_dirs(desk.memory.log_dirs)
@@ -146,15 +148,31 @@ def _forecast(desk: Desk, sample: LogDirSample, log_dir: LogDirMemory, at_ms: in
     log_dir.forecast_confidence = None if found is None else found.confidence
 
 
+def _is_told_by_another(desk: Desk, path: str, moment: Moment) -> bool:
+    """Tell whether another directory on the volume tells of the same bytes; the alert of this one ends in that."""
+    for other in volumes.sharing(desk.memory, path):
+        into = desk.memory.log_dirs[other].alerts.get(Rule.UNACCOUNTED_BYTES)
+        if other < path and into is not None:
+            reason, status = f"one volume with {other}", desk.memory.log_dirs[path].status
+            desk.book.resolve(Rule.UNACCOUNTED_BYTES, path, reason, moment.at_ms, to_status=status, into=into)
+            return True
+    return False
+
+
 def _tell_unaccounted(desk: Desk, path: str, log_dir: LogDirMemory, moment: Moment) -> None:
     """Bytes that no replica explains: files that are not Kafka's, stray or deleted replicas that stay."""
     settings, total_bytes = desk.settings, log_dir.total_bytes or 0
     unaccounted = volumes.unaccounted_bytes(desk.memory, path)
     at_least = settings.unaccounted_ratio * total_bytes
-    if unaccounted is None or unaccounted < at_least or path not in volumes.sharing(desk.memory, path)[:1]:
+    if unaccounted is None or unaccounted < at_least:
         log_dir.unaccounted_since_ms = None
         if log_dir.alerts and unaccounted is not None:
             desk.book.resolve(Rule.UNACCOUNTED_BYTES, path, RECOVERED, moment.at_ms, to_status=log_dir.status)
+        return
+    if Rule.UNACCOUNTED_BYTES not in log_dir.alerts and path not in volumes.sharing(desk.memory, path)[:1]:
+        log_dir.unaccounted_since_ms = None
+        return
+    if _is_told_by_another(desk, path, moment):
         return
     log_dir.unaccounted_since_ms = log_dir.unaccounted_since_ms or moment.at_ms
     if moment.at_ms - log_dir.unaccounted_since_ms < settings.unaccounted_after_ms:

@@ -2,7 +2,7 @@
 
 from msgspec import structs
 
-from logdirwatch.detect import maintenance, recovery, wording
+from logdirwatch.detect import absence, maintenance, recovery, wording
 from logdirwatch.detect.memory import BrokerMemory, LogDirMemory, encode
 from logdirwatch.detect.rules import used_ratio
 from logdirwatch.detect.turns import is_turn, seed_of
@@ -65,6 +65,7 @@ def state_record(memory: BrokerMemory, transitions: list[Transition]) -> StateRe
         maintenance_reason=None if planned is None else planned.reason,
         recovering_logs=recovery.logs_left(memory),
         flush_ms=memory.flush_ms,
+        absence_alerts={str(rule): memory.alerts[rule].alert_id for rule in absence.RULES if rule in memory.alerts},
         machine=encode(memory),
     )
 

@@ -145,6 +145,13 @@ def broker_unknown(memory: BrokerMemory) -> str:
     return f"Broker {memory.broker} is unknown ({memory.reason}); {waits}"
 
 
+def broker_unseen(memory: BrokerMemory, reason: str | None) -> str:
+    """Say that nobody reports a broker any more that did not answer before."""
+    before = f" ({reason})" if reason else ""
+    waits = _waits_as_planned(memory) or "can wait until morning: no, because nobody sees its disks"
+    return f"Broker {memory.broker} is unknown: it did not answer{before}, and now no collector reports it; {waits}"
+
+
 def broker_offline(memory: BrokerMemory) -> str:
     """Say that the controller gave a broker up, and in what state its directories were seen last."""
     worst = max(

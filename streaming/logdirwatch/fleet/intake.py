@@ -42,8 +42,14 @@ def digest(state: StateRecord, before: BrokerDigest | None, now_ms: int) -> Brok
         recovering_logs=state.recovering_logs,
         away_since_ms=_away_since_ms(state, before),
         host=state.host,
-        flush_ms=state.flush_ms,
+        flush_ms=_flush_ms(state, before),
+        absence_alerts=state.absence_alerts or {},
     )
+
+
+def _flush_ms(state: StateRecord, before: BrokerDigest | None) -> float | None:
+    """Return how long the broker flushes as last seen: that nobody tells any more does not make its disks faster."""
+    return before.flush_ms if state.flush_ms is None and before is not None else state.flush_ms
 
 
 def _away_since_ms(state: StateRecord, before: BrokerDigest | None) -> int | None:

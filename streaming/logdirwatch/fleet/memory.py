@@ -35,6 +35,7 @@ class BrokerDigest(Struct, frozen=True, array_like=True):
     """One broker's newest state record. ``silent_at_ms`` is the batch's time when its silence was first seen.
 
     ``away_since_ms`` is since when the controller has given it up, whatever it was since, until it answers again.
+    ``absence_alerts`` are what ``detect`` has open of its absence, rule and ``alert_id``.
     """
 
     sequence: int
@@ -50,11 +51,22 @@ class BrokerDigest(Struct, frozen=True, array_like=True):
     away_since_ms: int | None = None
     host: str | None = None
     flush_ms: float | None = None
+    absence_alerts: dict[str, str] = {}
 
     @property
     def is_silent(self) -> bool:
         """Whether no collector reports the broker any more."""
         return self.silent_at_ms is not None
+
+    @property
+    def is_answering(self) -> bool:
+        """Whether the broker answered when it was last reported."""
+        return self.status in {BrokerStatus.ONLINE, BrokerStatus.DEGRADED}
+
+    @property
+    def is_untold(self) -> bool:
+        """Whether nobody sees the broker answer and ``detect`` has no alert of that."""
+        return self.is_silent or not (self.is_answering or self.absence_alerts)
 
 
 class FleetAlert(OpenAlert, kw_only=True, omit_defaults=True):

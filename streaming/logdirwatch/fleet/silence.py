@@ -2,11 +2,15 @@
 
 Timers of brokers run out over some seconds, so nothing is decided before ``silence_gather_ms`` have passed::
 
-    a broker silent ──▶ gather ──┬── others are reported ──▶ an alert for the broker ──▶ reported again: resolved
+    a broker silent ──▶ gather ──┬── others are reported ──▶ an alert for the broker ──▶ it answers: resolved
                                  │                                    │ the last one falls silent, gather: merged
                                  └── all are silent ──▶ one alert for the cluster ◀──┘
                                                           │        │
-                          all are reported again: resolved ◀┘        └──▶ some are not, gather: narrowed to one each
+                                  all of them answer: resolved ◀┘        └──▶ some do not, gather: narrowed to one each
+
+That a broker is reported again is no evidence of its health: an alert ends when it answers, or is merged into the one
+that ``detect`` opens when it does not. A silent broker of which ``detect`` has told already that it does not answer
+keeps that alert, and gets no second one.
 
 While maintenance runs for a silent broker its alert is a note; for the cluster it is one if that holds for all.
 """
@@ -19,7 +23,7 @@ import msgspec
 
 from logdirwatch.detect.alerts import RENEWED_AFTER_MS
 from logdirwatch.detect.brokers import SILENT
-from logdirwatch.fleet import risk, wording
+from logdirwatch.fleet import risk, rules, wording
 from logdirwatch.fleet.book import Claim, Details
 from logdirwatch.fleet.desk import Desk
 from logdirwatch.fleet.memory import BrokerDigest, FleetAlert, FleetMemory, alert_key
@@ -31,14 +35,31 @@ _ABOUT_CLUSTERS = (Rule.PARTITIONS_AT_RISK, Rule.FLEET_SPACE, Rule.LOG_DIR_SUSPE
 
 
 def follow(desk: Desk, broker: int, now_ms: int) -> None:
-    """Take note of a broker's new record: one that is reported again ends its alert."""
-    digest, newest_ms = desk.memory.brokers[broker], desk.memory.newest_ms
+    """Take note of a broker's new record: one that answers ends its alert."""
+    digest = desk.memory.brokers[broker]
     if digest.is_silent:
         _follow_plan(desk, broker, digest, now_ms)
         return
-    desk.book.resolve(RULE, broker, _why_reported(digest), newest_ms, to_status=digest.status)
+    _follow_reported(desk, broker, digest, now_ms)
     if desk.book.get(RULE) is not None:
         _gather_again(desk, now_ms)
+
+
+def _follow_reported(desk: Desk, broker: int, digest: BrokerDigest, now_ms: int) -> None:
+    """End the alert of a broker that is reported again, if it answers or ``detect`` says that it does not."""
+    newest_ms = desk.memory.newest_ms
+    if digest.is_answering:
+        desk.book.resolve(RULE, broker, "recovered", newest_ms, to_status=digest.status)
+    elif (told := _told_by_detect(digest)) is not None:
+        desk.book.resolve(RULE, broker, "merged", newest_ms, to_status=digest.status, merged_into=told)
+    elif desk.book.get(RULE, broker) is not None:
+        _tell_broker(desk, broker, digest, now_ms)
+
+
+def _told_by_detect(digest: BrokerDigest) -> str | None:
+    """Return the alert of ``detect`` that the broker is away, the worse one first."""
+    alerts = digest.absence_alerts
+    return alerts.get(Rule.BROKER_OFFLINE) or alerts.get(Rule.BROKER_UNKNOWN)
 
 
 def forget(desk: Desk, broker: int, now_ms: int) -> None:
@@ -46,7 +67,7 @@ def forget(desk: Desk, broker: int, now_ms: int) -> None:
     desk.book.resolve(RULE, broker, "removed", desk.memory.newest_ms)
     if desk.book.get(RULE) is not None and not desk.memory.brokers:
         desk.book.resolve(RULE, None, "removed", desk.memory.newest_ms)
-    elif desk.book.get(RULE) is not None and not desk.tally.sums.silent_brokers:
+    elif desk.book.get(RULE) is not None and not desk.tally.sums.untold_brokers:
         _gather_again(desk, now_ms)
 
 
@@ -66,6 +87,7 @@ def judge(desk: Desk, now_ms: int) -> None:
         memory.regather_ms = None
         memory.turns += 1
         _raise_for_brokers(desk, now_ms)
+        _raise_for_those_back(desk, now_ms)
         desk.book.resolve(RULE, None, "narrowed", now_ms)
 
 
@@ -81,7 +103,7 @@ def next_deadline_ms(memory: FleetMemory, settings: FleetSettings) -> int | None
     due = [
         (digest.silent_at_ms or 0) + settings.silence_gather_ms
         for broker, digest in silent.items()
-        if are_all or opened[broker] is None
+        if are_all or (opened[broker] is None and RULE not in digest.absence_alerts)
     ]
     notes = [broker for broker, alert in opened.items() if alert is not None and alert.severity is Severity.INFO]
     return min([*due, *_planned_ends(silent[broker] for broker in notes)], default=None)
@@ -124,9 +146,10 @@ def _follow_plan(desk: Desk, broker: int, digest: BrokerDigest, now_ms: int) -> 
 
 def _gather_again(desk: Desk, now_ms: int) -> None:
     """See who comes back to a cluster that was silent, before the others get an alert each."""
-    if not desk.tally.sums.silent_brokers:
+    sums = desk.tally.sums
+    if not sums.untold_brokers:
         desk.memory.regather_ms = None
-        desk.book.resolve(RULE, None, "recovered", desk.memory.newest_ms)
+        desk.book.resolve(RULE, None, "narrowed" if sums.away_brokers else "recovered", desk.memory.newest_ms)
     elif desk.memory.regather_ms is None:
         desk.memory.regather_ms = now_ms + desk.settings.silence_gather_ms
 
@@ -135,20 +158,21 @@ def _due_ms(desk: Desk, digest: BrokerDigest) -> int:
     return (digest.silent_at_ms or 0) + desk.settings.silence_gather_ms
 
 
-def _why_reported(digest: BrokerDigest) -> str:
-    if digest.status in {BrokerStatus.ONLINE, BrokerStatus.DEGRADED}:
-        return "recovered"
-    return "offline" if digest.status is BrokerStatus.OFFLINE else "reported"
-
-
 def _raise_for_brokers(desk: Desk, now_ms: int) -> None:
     for broker, digest in sorted(desk.memory.brokers.items()):
-        if digest.is_silent and _due_ms(desk, digest) <= now_ms:
+        if digest.is_silent and _due_ms(desk, digest) <= now_ms and RULE not in digest.absence_alerts:
+            _tell_broker(desk, broker, digest, now_ms)
+
+
+def _raise_for_those_back(desk: Desk, now_ms: int) -> None:
+    """Tell of each broker that is reported again, does not answer, and has no alert yet."""
+    for broker, digest in sorted(desk.memory.brokers.items()):
+        if digest.is_untold and not digest.is_silent:
             _tell_broker(desk, broker, digest, now_ms)
 
 
 def _tell_broker(desk: Desk, broker: int, digest: BrokerDigest, now_ms: int) -> None:
-    claim = _claim([digest], now_ms)
+    claim = _claim([digest], now_ms)._replace(to_status=digest.status, figures=(int(digest.is_silent),))
     origin = f"silence/{digest.at_ms}/{digest.sequence}/{desk.memory.turns}"
     desk.book.fire(RULE, broker, claim, partial(_of_broker, desk, broker, digest, claim.severity), now_ms, origin)
 
@@ -185,16 +209,19 @@ def _of_broker(desk: Desk, broker: int, digest: BrokerDigest, severity: Severity
         "fullest": None if fullest is None else {"log_dir": fullest.paths[0], "used_ratio": fullest.used_ratio},
     }
     affected = {} if digest.partitions is None else msgspec.to_builtins(digest.partitions)
-    summary = wording.broker_silent(broker, evidence, is_planned=severity is Severity.INFO)
+    say = wording.broker_silent if digest.is_silent else wording.broker_not_answering
+    summary = say(broker, evidence, is_planned=severity is Severity.INFO)
     return Details(evidence, affected, summary)
 
 
 def _of_cluster(desk: Desk, severity: Severity) -> Details:
+    away = [broker for broker, digest in sorted(desk.memory.brokers.items()) if digest.absence_alerts]
     evidence = {
         "reason": f"{SILENT}no collector reports any broker",
         "last_seen_ms": desk.memory.newest_ms,
         "brokers": desk.tally.sums.brokers,
         "silent_brokers": desk.tally.sums.silent_brokers,
+        "away_before": away[: rules.EXAMPLES],
     }
-    summary = wording.cluster_silent(desk.memory.cluster, desk.tally.sums.brokers, is_planned=severity is Severity.INFO)
+    summary = wording.cluster_silent(desk.memory.cluster, evidence, is_planned=severity is Severity.INFO)
     return Details(evidence, risk.affected(desk), summary)

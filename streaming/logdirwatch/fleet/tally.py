@@ -13,7 +13,8 @@ class Sums(NamedTuple):
 
     Partitions under or at their minimum of in-sync replicas count at each broker that has a replica of them, so their
     sums are too high; leaderless ones and sole replicas count once. ``slow_flushes`` are brokers whose flushes take so
-    long that they may stand out.
+    long that they may stand out; ``untold_brokers`` are not seen to answer, and ``detect`` has no alert of that;
+    ``away_brokers`` are not seen to answer, told or not.
     """
 
     brokers: int = 0
@@ -27,6 +28,8 @@ class Sums(NamedTuple):
     sole_replica: int = 0
     internal_leaderless: int = 0
     slow_flushes: int = 0
+    untold_brokers: int = 0
+    away_brokers: int = 0
 
 
 NOTHING = Sums()
@@ -76,6 +79,8 @@ class Tally:
             sole_replica=health.sole_replica,
             internal_leaderless=health.internal_leaderless,
             slow_flushes=int((digest.flush_ms or 0.0) >= self._detect.slow_min_ms),
+            untold_brokers=int(digest.is_untold),
+            away_brokers=int(digest.is_silent or not digest.is_answering),
         )
 
     def _thresholds_of(self, path: str) -> Thresholds:

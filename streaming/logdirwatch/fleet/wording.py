@@ -5,6 +5,7 @@ from typing import Any
 from logdirwatch.detect import hints
 from logdirwatch.detect.wording import NIGHT_S
 from logdirwatch.report.units import human_bytes, human_ms, human_ratio
+from logdirwatch.report.words import some_of
 
 _NAMED = 3
 _LISTED = 8
@@ -46,13 +47,28 @@ def broker_silent(broker: int, evidence: dict[str, Any], *, is_planned: bool) ->
     )
 
 
-def cluster_silent(cluster: str, brokers: int, *, is_planned: bool) -> str:
-    """Say that nobody reports any broker of a cluster."""
-    who = "its only broker" if brokers == 1 else f"any of its {brokers} brokers"
+def broker_not_answering(broker: int, evidence: dict[str, Any], *, is_planned: bool) -> str:
+    """Say that a broker is reported again after a silence, and does not answer."""
     return (
-        f"Cluster {cluster} is unknown: no collector reports {who} any more; look at the collector and its way to the "
-        f"telemetry cluster first; {_WAITS}: {_waits_for_sight(is_planned=is_planned)}"
+        f"Broker {broker} is reported again, but does not answer ({evidence['reason']}); "
+        f"{_WAITS}: {_waits_for_sight(is_planned=is_planned)}"
     )
+
+
+def cluster_silent(cluster: str, evidence: dict[str, Any], *, is_planned: bool) -> str:
+    """Say that nobody reports any broker of a cluster, and which of them were away before."""
+    brokers = evidence["brokers"]
+    who = "its only broker" if brokers == 1 else f"any of its {brokers} brokers"
+    away = evidence["away_before"]
+    before = f"; {_brokers(away)} did not answer before that" if away else ""
+    return (
+        f"Cluster {cluster} is unknown: no collector reports {who} any more{before}; look at the collector and its way "
+        f"to the telemetry cluster first; {_WAITS}: {_waits_for_sight(is_planned=is_planned)}"
+    )
+
+
+def _brokers(ids: list[int]) -> str:
+    return f"broker{'' if len(ids) == 1 else 's'} {some_of(ids, _LISTED)}"
 
 
 def _waits_for_sight(*, is_planned: bool) -> str:

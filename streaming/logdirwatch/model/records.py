@@ -382,6 +382,8 @@ class StateRecord(Struct, frozen=True, kw_only=True):
     ``positions`` are the input offsets (``topic/partition``) up to which the record holds. ``maintenance_until_ms`` is
     set while a maintenance runs, ``recovering_logs`` while the broker recovers its logs before it serves. ``flush_ms``
     is how long flushing a log took last (99th percentile), while the broker answers and its gauges are read.
+    ``absence_alerts`` are the open alerts that the broker is away, rule and ``alert_id``; None where an older release
+    wrote the record.
     """
 
     version: Version
@@ -409,6 +411,7 @@ class StateRecord(Struct, frozen=True, kw_only=True):
     maintenance_reason: str | None = None
     recovering_logs: Long | None = None
     flush_ms: float | None = None
+    absence_alerts: dict[str, str] | None = None
     machine: str
 
 

@@ -134,11 +134,16 @@ class Group:
                 self.told[name] = alert.severity
 
     def _hand_on(self, name: str, members: Mapping[str, Member]) -> None:
-        """Take an alert that merged into another one of the group for that one: nobody is told of it twice."""
+        """Let go of an alert that another one of the group says now: it ended, but nothing is well.
+
+        The receiver knows that one already if it is the same rule about the same place; else it is news.
+        """
         other = members[name].alert.merged_into
         if members[name].fires or other is None or other not in members:
             return
         severity = self.told.pop(name)
+        if not _says_the_same(members[name].alert, members[other].alert):
+            return
         known = self.told.get(other)
         self.told[other] = severity if known is None or known.rank < severity.rank else known
 
@@ -192,6 +197,11 @@ def _louder(group: Group, members: Mapping[str, Member], timing: Timing) -> list
             or (timing.keeps_alive and member.alert.severity is not severity)
         )
     ]
+
+
+def _says_the_same(one: AlertRecord, other: AlertRecord) -> bool:
+    """Tell whether two alerts are the same news; the fast lane may not know the directory yet."""
+    return (one.rule, one.cluster, one.broker) == (other.rule, other.cluster, other.broker)
 
 
 def _ended(group: Group, members: Mapping[str, Member]) -> list[AlertRecord]:

@@ -223,7 +223,7 @@ def test_a_collector_that_left_vouches_for_nobody():
     assert driver.said() == [("broker_unknown", "firing", "critical")]
 
 
-def test_a_broker_that_timed_out_and_then_falls_silent_is_handed_over_to_the_cluster():
+def test_the_alert_of_a_broker_that_timed_out_goes_on_when_the_collector_dies_too():
     driver = Driver().polls(0.5)
     for _ in range(4):
         timeout(driver)
@@ -231,7 +231,13 @@ def test_a_broker_that_timed_out_and_then_falls_silent_is_handed_over_to_the_clu
     views.state_record(driver.memory, [])
     assert not views.has_news(driver.memory, 60_000)
     driver.wait(30_000)
-    assert driver.said()[-1] == ("broker_unknown", "resolved", "silent")
+    assert driver.said()[-1] == ("broker_unknown", "firing", "critical")
+    alert = driver.alerts[-1]
+    assert alert.stale_since_ms is not None
+    assert "did not answer (timeout" in alert.summary
+    assert "now no collector reports it" in alert.summary
+    assert views.state_record(driver.memory, []).absence_alerts == {"broker_unknown": alert.alert_id}
+    driver.memory.emitted_silent = False
     assert views.has_news(driver.memory, 60_000), "fleet must hear of it though no status changed"
 
 

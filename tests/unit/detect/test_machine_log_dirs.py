@@ -1,5 +1,6 @@
 """What one directory goes through, and what is said of it."""
 
+from logdirwatch.detect import machine
 from logdirwatch.detect.settings import MIB
 from logdirwatch.model.identity import alert_id
 from logdirwatch.model.records import PartitionHealth
@@ -242,6 +243,18 @@ def test_a_bare_event_that_no_directory_follows_is_closed_after_a_minute():
     for _ in range(11):
         driver.polls(0.5).wait(0)
     assert driver.alerts == []
+    driver.polls(0.5).wait(0)
+    assert driver.said() == [("log_dir_offline", "resolved", "unconfirmed")]
+
+
+def test_a_bare_event_is_not_closed_while_the_broker_does_not_answer():
+    driver = Driver().polls(0.5)
+    driver.event()
+    driver.wait(120_000)
+    assert driver.alerts == []
+    assert machine.next_deadline_ms(driver.memory, driver.settings) > driver.at_ms, "no timer fires again and again"
+    driver.poll(status="timeout").wait(120_000)
+    assert driver.said() == []
     driver.polls(0.5).wait(0)
     assert driver.said() == [("log_dir_offline", "resolved", "unconfirmed")]
 

@@ -105,6 +105,34 @@ def test_revisions_rise_by_one_and_nothing_follows_a_resolve(history):
         seen[alert.alert_id] = (alert.revision, alert.status)
 
 
+@given(histories, st.lists(st.sampled_from([0, 20_000, 60_000, 600_000]), min_size=25, max_size=25))
+@settings(max_examples=300)
+def test_no_alert_ends_by_the_passing_of_time_alone(history, pauses):
+    memory, now_ms = BrokerMemory(cluster="prod", broker=7), T0
+    for observation, pause_ms in zip(observations(history), pauses, strict=False):
+        now_ms += pause_ms
+        seen_ms = memory.seen_ms
+        for alert in machine.tick(memory, now_ms, IMPATIENT).alerts:
+            is_answered = alert.reason == "unconfirmed" and seen_ms is not None and seen_ms > alert.opened_at_ms
+            assert alert.status == "firing" or is_answered, alert
+        machine.advance(memory, observation, now_ms, IMPATIENT)
+
+
+@given(histories)
+@settings(max_examples=300)
+def test_an_alert_ends_by_an_answer_or_in_one_that_fires(history):
+    memory, latest = BrokerMemory(cluster="prod", broker=7), {}
+    for observation in observations(history):
+        outcome = machine.advance(memory, observation, T0, IMPATIENT)
+        latest |= {alert.alert_id: alert for alert in outcome.alerts}
+        is_answer = isinstance(observation, Sample) and observation.record.status == "ok"
+        for alert in outcome.alerts:
+            if alert.status == "resolved" and alert.reason != "unconfirmed":
+                is_handed_on = alert.merged_into in latest and latest[alert.merged_into].status == "firing"
+                is_seen = is_answer or isinstance(observation, HostView)
+                assert is_handed_on or is_seen, alert
+
+
 @given(histories)
 @settings(max_examples=300)
 def test_what_fires_is_in_the_memory_and_what_is_in_the_memory_fires(history):

@@ -3,6 +3,7 @@
 import pytest
 
 from logdirwatch.detect.suspicions import LEARNING
+from logdirwatch.model.records import PartitionHealth
 from tests.unit.detect.builders import POLL_MS, Driver, host_dir, log_dir
 
 MINUTE_MS = 60_000
@@ -177,7 +178,10 @@ def test_one_bad_partition_does_not_condemn_its_directory():
     assert driver.memory.status == "online"
     assert [a.evidence["why"] for a in driver.alerts] == [["orders-0"], ["orders-0", "orders-1"]]
     driver.at_ms += 25 * 60 * MINUTE_MS
-    driver.polls(0.5)
+    for health in (None, PartitionHealth(out_of_sync=1), PartitionHealth()):
+        driver.poll(log_dir(), partitions=health)
+        assert driver.said()[-1] == ("partition_failed", "firing", "warning"), "silence is no evidence of health"
+    driver.poll(log_dir(), partitions=PartitionHealth(out_of_sync=0))
     assert driver.said()[-1] == ("partition_failed", "resolved", "not seen again")
 
 

@@ -67,9 +67,12 @@ def test_numbers_that_move_are_no_news_another_broker_is():
     assert [alert.affected["examples"] for alert in driver.alerts][-1] == ["7", "6"]
 
 
-def test_a_broker_that_does_not_answer_is_compared_with_nobody():
+def test_a_slow_broker_that_does_not_answer_any_more_is_not_well_until_it_is_seen_to_be_fast():
     driver = flushing(Driver(AT_ONCE), 10, 12, 14, 900)
     driver.show(4, log_dir(status="unknown"), status="unknown", reason="timeout")
+    driver.show(4)
+    assert driver.firing() == [(RULE, None)]
+    driver.show(4, flush_ms=12.0)
     assert driver.said(RULE)[-1] == (RULE, None, "resolved", "recovered")
 
 

@@ -28,10 +28,13 @@ HEALTHS = (
     PartitionHealth(sole_replica=5, at_min_isr=1, examples=["b-0"]),
 )
 UNSEEN = (log_dir(used=0.8, status="unknown", last_status="filling"),)
+TOLD = {"broker_unknown": "of detect"}
 KINDS = {
     "well": {"dirs": (log_dir(used=0.3),)},
     "filling": {"dirs": (filling(used=0.9), filling("/d2", used=0.8))},
     "away": {"dirs": UNSEEN, "status": "unknown", "reason": "timeout: no answer"},
+    "told": {"dirs": UNSEEN, "status": "unknown", "reason": "timeout: no answer", "absence_alerts": TOLD},
+    "told, then silent": {"dirs": UNSEEN, "status": "unknown", "reason": SILENCE, "absence_alerts": TOLD},
     "fenced": {"dirs": UNSEEN, "status": "offline", "reason": "fenced by the controller"},
     "silent": {"dirs": UNSEEN, "status": "unknown", "reason": SILENCE, "host": "h1"},
     "planned": {"dirs": UNSEEN, "status": "unknown", "reason": SILENCE, "maintenance_until_ms": T0 + 90_000},
@@ -103,12 +106,37 @@ def test_what_fires_is_in_the_memory_and_one_alert_speaks_of_one_place(history, 
 
 @given(histories, waits)
 @settings(max_examples=150)
-def test_silence_is_said_once_and_of_nobody_who_is_reported(history, pauses):
+def test_silence_is_said_once_and_of_nobody_who_answers_or_is_told_already(history, pauses):
     memory, _ = play(one_by_one(history), pauses)
-    silent = {broker for broker, digest in memory.brokers.items() if digest.is_silent}
+    untold = {broker for broker, digest in memory.brokers.items() if digest.is_untold}
     said = {alert.broker for alert in memory.alerts.values() if alert.rule == "broker_unknown"}
-    assert said <= silent | {None}
-    assert None not in said or (said == {None} and silent)
+    assert said <= untold | {None}
+    assert None not in said or (said == {None} and untold)
+
+
+@given(histories, waits)
+@settings(max_examples=150)
+def test_only_an_answer_a_merge_or_a_removal_ends_what_is_said_of_silence(history, pauses):
+    memory, now_ms = FleetMemory(cluster="prod"), T0
+    for seen, pause_ms in zip(records(history), pauses, strict=False):
+        now_ms += pause_ms
+        for step in (machine.tick, lambda desk, now, seen=seen: machine.take(desk, seen, now)):
+            desk = Desk(memory, SETTINGS, DetectSettings())
+            step(desk, now_ms)
+            ended = [alert for alert in desk.book.records if alert.rule == "broker_unknown" and alert.reason]
+            assert all(ended_by_evidence(alert, memory) for alert in ended), ended
+
+
+def ended_by_evidence(alert, memory):
+    """Whether what the memory holds now bears out why an alert of silence ended."""
+    brokers = memory.brokers if alert.broker is None else [b for b in memory.brokers if b == alert.broker]
+    firing = {alert.alert_id for alert in memory.alerts.values()} | set(TOLD.values())
+    return {
+        "recovered": all(not memory.brokers[b].is_silent and memory.brokers[b].is_answering for b in brokers),
+        "merged": alert.merged_into in firing,
+        "narrowed": all(not memory.brokers[b].is_untold or f"broker_unknown/{b}" in memory.alerts for b in brokers),
+        "removed": not brokers,
+    }[alert.reason]
 
 
 @given(histories, waits)
@@ -119,9 +147,11 @@ def test_every_silence_is_told_in_the_end_and_then_nothing_is_left_to_decide(his
     for _ in range(3):
         machine.tick(desk, T0 + 10**9)
     silent = {broker for broker, digest in memory.brokers.items() if digest.is_silent}
+    untold = {broker for broker, digest in memory.brokers.items() if digest.is_untold}
+    told = {broker for broker, digest in memory.brokers.items() if digest.absence_alerts}
     are_all = bool(silent) and len(silent) == len(memory.brokers)
     said = {alert.broker for alert in memory.alerts.values() if alert.rule == "broker_unknown"}
-    assert said == ({None} if are_all else silent)
+    assert said == {None} if are_all else silent - told <= said <= untold
     assert silence.next_deadline_ms(memory, SETTINGS) is None
     assert machine.next_deadline_ms(memory, SETTINGS) == silence.unseen_renewal_ms(memory)
 
@@ -131,11 +161,11 @@ def test_every_silence_is_told_in_the_end_and_then_nothing_is_left_to_decide(his
 def test_silence_is_loud_unless_it_is_planned(history, pauses):
     memory, _ = play(one_by_one(history), pauses)
     now_ms = T0 + sum(pauses[: len(history)])
-    silent = {broker: digest for broker, digest in memory.brokers.items() if digest.is_silent}
+    silent = [digest for digest in memory.brokers.values() if digest.is_silent]
     for alert in memory.alerts.values():
         if alert.rule != "broker_unknown":
             continue
-        about = silent.values() if alert.broker is None else [silent[alert.broker]]
+        about = silent if alert.broker is None else [memory.brokers[alert.broker]]
         ends = [digest.maintenance_until_ms or 0 for digest in about]
         if alert.broker is not None or memory.regather_ms is None:
             assert (alert.severity == "info") is (min(ends) > now_ms)

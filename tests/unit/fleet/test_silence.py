@@ -75,21 +75,59 @@ def test_the_last_reported_broker_may_also_leave_by_a_tombstone():
     assert driver.firing() == ONE_FOR_ALL
 
 
-@pytest.mark.parametrize(
-    ("status", "reason", "why"),
-    [
-        ("online", "answers", "recovered"),
-        ("degraded", "offline: /d1", "recovered"),
-        ("offline", "fenced by the controller", "offline"),
-        ("unknown", "timeout: no answer", "reported"),
-    ],
-)
-def test_only_a_record_that_is_not_silent_ends_it_and_says_why(status, reason, why):
+@pytest.mark.parametrize(("status", "reason"), [("online", "answers"), ("degraded", "offline: /d1")])
+def test_only_an_answer_ends_it(status, reason):
     driver = watched().silent(2).wait(GATHER_MS).show(1).show(3)
     assert driver.firing() == [("broker_unknown", 2)]
     driver.show(2, status=status, reason=reason, after_ms=1_000)
     last = driver.alerts[-1]
-    assert (last.broker, last.status, last.reason, last.to_status) == (2, "resolved", why, status)
+    assert (last.broker, last.status, last.reason, last.to_status) == (2, "resolved", "recovered", status)
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "rule"),
+    [
+        ("offline", "fenced by the controller", "broker_offline"),
+        ("unknown", "timeout: no answer", "broker_unknown"),
+    ],
+)
+def test_a_broker_that_is_reported_again_and_does_not_answer_keeps_its_alert_until_another_says_so(
+    status, reason, rule
+):
+    driver = watched().silent(2).wait(GATHER_MS).show(2, status=status, reason=reason, after_ms=1_000)
+    last = driver.alerts[-1]
+    assert (last.status, last.to_status) == ("firing", status)
+    assert f"Broker 2 is reported again, but does not answer ({reason})" in last.summary
+    driver.show(2, status=status, reason=reason, absence_alerts={rule: "of detect"}, after_ms=1_000)
+    last = driver.alerts[-1]
+    assert (last.status, last.reason, last.merged_into) == ("resolved", "merged", "of detect")
+
+
+def test_a_silent_broker_that_has_an_alert_already_gets_no_second_one():
+    told = {"status": "unknown", "absence_alerts": {"broker_unknown": "of detect"}}
+    driver = watched().show(2, **told, reason=SILENCE).wait(GATHER_MS)
+    assert driver.alerts == []
+    assert machine.next_deadline_ms(driver.memory, driver.settings) is None
+
+
+def test_the_alert_of_a_silent_cluster_names_who_was_away_before():
+    told = {"status": "unknown", "absence_alerts": {"broker_unknown": "of detect"}}
+    driver = watched().show(2, **told, reason=SILENCE).silent(1, 3).wait(GATHER_MS)
+    assert driver.firing() == ONE_FOR_ALL
+    assert driver.alerts[-1].evidence["away_before"] == [2]
+    assert "broker 2 did not answer before that" in driver.alerts[-1].summary
+
+
+def test_a_cluster_of_which_a_broker_is_reported_again_but_does_not_answer_is_not_well():
+    driver = watched().silent(*ALL).wait(GATHER_MS)
+    failed = {"status": "unknown", "reason": "timeout: no answer"}
+    driver.show(1, after_ms=1_000).show(2).show(3, **failed)
+    assert driver.firing() == ONE_FOR_ALL
+    driver.wait(GATHER_MS)
+    assert driver.firing() == [("broker_unknown", 3)]
+    assert driver.said()[-1] == ("broker_unknown", None, "resolved", "narrowed")
+    driver.show(3, **failed, absence_alerts={"broker_unknown": "of detect"})
+    assert driver.said()[-1] == ("broker_unknown", 3, "resolved", "merged")
 
 
 def test_a_silence_that_is_told_again_does_not_begin_anew():

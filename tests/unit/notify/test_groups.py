@@ -204,6 +204,26 @@ def test_a_merge_into_a_louder_alert_is_told_as_louder(world):
     assert ended(world.messages[-1]) == []
 
 
+@pytest.mark.parametrize(
+    ("merged", "into"),
+    [
+        (
+            {"rule": Rule.BROKER_UNKNOWN, "log_dir": None},
+            {"rule": Rule.BROKER_UNKNOWN, "broker": None, "log_dir": None},
+        ),
+        ({"rule": Rule.LOG_DIR_SPACE}, {"rule": Rule.LOG_DIR_OFFLINE}),
+        ({"rule": Rule.BROKER_UNKNOWN, "log_dir": None}, {"rule": Rule.BROKER_OFFLINE, "log_dir": None}),
+    ],
+)
+def test_what_ends_in_an_alert_that_says_more_is_no_all_clear_and_that_one_is_news(world, merged, into):
+    world.fire("one", **merged)
+    world.pass_ms(WAIT_MS + 500)
+    world.fire("more", **into)
+    world.resolve("one", reason="merged", merged_into="more")
+    world.pass_ms(INTERVAL_MS + 500)
+    assert [(firing(message), ended(message)) for message in world.messages] == [(["one"], []), (["more"], [])]
+
+
 def test_a_start_on_an_old_topic_tells_what_fires_and_no_history(world):
     for number in range(500):
         world.fire(f"old{number}")
