@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from logdirwatch.plan.draft import Veto
 from logdirwatch.plan.facts import Facts, Place, Topic
-from logdirwatch.plan.parts import DELETE_DELAY_MS
+from logdirwatch.plan.parts import DELETE_DELAY_MS, delete_delay_ms
 from logdirwatch.plan.ways import Way, freed_bytes, segment_bytes
 
+CHECK_INTERVAL = "log.retention.check.interval.ms"
 CHECK_INTERVAL_MS = 300_000
 """Kafka's default of ``log.retention.check.interval.ms`` (``ServerLogConfigs``)."""
 
@@ -36,6 +37,11 @@ class Cut:
         overridden = self.topic.overridden
         return self.old_value is not None and (overridden is None or self.way.key in overridden)
 
+    @property
+    def spares_unread(self) -> bool:
+        """Whether all stays that a consumer group has still to read."""
+        return self.new_value >= self.way.unread
+
     def frees_at(self, place: Place) -> int:
         """Return the bytes that one directory gains."""
         return self.frees.get(place, 0)
@@ -43,18 +49,20 @@ class Cut:
 
 @dataclass(frozen=True)
 class Cuts:
-    """The cuts that free a directory; ``vetoes`` say why there are none."""
+    """The cuts that free a directory; ``vetoes`` say why there are not more, where they free less than asked for."""
 
     cuts: tuple[Cut, ...] = ()
     vetoes: tuple[Veto, ...] = ()
 
 
 def effective_after_ms(topic: Topic, facts: Facts) -> int:
-    """Return how long a cut takes at most: the slowest broker's next check, then the deletion's delay."""
+    """Return how long a cut takes at most: the slowest broker's next check, then the deletion's delay.
+
+    What is not known of a broker is Kafka's default.
+    """
     hosts = {broker for partition in topic.partitions for broker in partition.replicas}
-    configs = [facts.brokers[broker].configs for broker in hosts if broker in facts.brokers]
-    checks = [int(found) for config in configs if (found := config.get("log.retention.check.interval.ms")) is not None]
-    delays = [int(found) for config in configs if (found := config.get("log.segment.delete.delay.ms")) is not None]
+    checks = [_check_interval_ms(broker, facts) for broker in hosts]
+    delays = [delete_delay_ms(broker, facts) for broker in hosts]
     delay = topic.number("file.delete.delay.ms", max(delays, default=DELETE_DELAY_MS))
     return max(checks, default=CHECK_INTERVAL_MS) + delay
 
@@ -64,3 +72,8 @@ def floor_bytes(cut: Cut, place: Place, facts: Facts) -> int:
     here = [replica for replica in facts.replicas_in(place) if replica.topic == cut.topic.name]
     segment = segment_bytes(cut.topic)
     return sum((r.size_bytes or 0) - freed_bytes(r.size_bytes or 0, 0, segment) for r in here)
+
+
+def _check_interval_ms(broker: int, facts: Facts) -> int:
+    found = facts.brokers[broker].configs.get(CHECK_INTERVAL) if broker in facts.brokers else None
+    return CHECK_INTERVAL_MS if found is None else int(found)

@@ -4,11 +4,12 @@ from typing import Any
 
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.cut import Cut, effective_after_ms, floor_bytes
-from logdirwatch.plan.draft import Draft, Policy, Precondition, effect
+from logdirwatch.plan.draft import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.plan.facts import Directory, Facts, Topic
+from logdirwatch.plan.pace import wanted_ms
 from logdirwatch.plan.parts import in_time, owner_of, place_target, time_to_full_ms
-from logdirwatch.plan.relief_vetoes import slowest_reader, unread_text
-from logdirwatch.plan.ways import UNLIMITED
+from logdirwatch.plan.relief_vetoes import slowest_reader, unread_goes, unread_text
+from logdirwatch.plan.ways import UNLIMITED, is_copy_delayed
 from logdirwatch.report.units import human_bytes, human_ms
 
 ESTIMATE = "about "
@@ -17,13 +18,16 @@ ESTIMATE = "about "
 def cut_draft(source: Directory, cut: Cut, facts: Facts, policy: Policy, now_ms: int, *, is_moving: bool) -> Draft:
     """Return the action for one cut; ``is_moving`` where another action for the alert moves the topic's replicas."""
     topic, frees = cut.topic.name, cut.frees_at(source.place)
-    needs = effective_after_ms(cut.topic, facts)
+    needs, before = effective_after_ms(cut.topic, facts), facts.layout.topic_bytes(source.place, topic)
     elsewhere = sum(cut.frees.values()) - frees
+    growth = source.growth_bytes_per_s
+    wins = int(frees / growth * 1000) if growth is not None and growth > 0 else None
     return Draft(
         kind=ActionKind.LOWER_RETENTION,
         target={**place_target(source), "topic": topic},
-        reason=f"lower {cut.way.key} of {topic} {_from_to(cut)}: {_deletes(cut)} {human_bytes(frees)} in "
-        f"{source.path}, and {human_bytes(elsewhere)} on other directories; {_more(cut)}",
+        reason=f"lower {cut.way.key} of {topic} {_from_to(cut)}: {_deletes(cut)} {human_bytes(frees)} of "
+        f"{human_bytes(before)} in {source.path}, and {human_bytes(elsewhere)} on other directories; {_more(cut)}; "
+        f"{_stays(cut)}{_wins(wins)}",
         expected=cut_effect(
             cut,
             policy,
@@ -31,10 +35,13 @@ def cut_draft(source: Directory, cut: Cut, facts: Facts, policy: Policy, now_ms:
             frees_by_ms=now_ms + needs,
             needs_ms=needs,
             time_to_full_after_ms=time_to_full_ms(source, frees),
-            topic_bytes_before=facts.layout.topic_bytes(source.place, topic),
+            wins_ms=wins,
+            topic_bytes_before=before,
+            keeps_bytes=before - frees,
             floor_bytes=floor_bytes(cut, source.place, facts),
         ),
         preconditions=(in_time(source, needs), *cut_preconditions(cut, facts, policy, is_moving=is_moving)),
+        vetoes=cut_vetoes(cut, facts, policy),
         commands=(policy.tools.set_topic_config(topic, cut.way.key, str(cut.new_value)),),
         configs={topic: {cut.way.key: {"from": cut.old_value, "to": str(cut.new_value)}}},
         undo=cut_undo(cut, policy),
@@ -45,21 +52,24 @@ def cut_draft(source: Directory, cut: Cut, facts: Facts, policy: Policy, now_ms:
 def fleet_cut_draft(cut: Cut, useful_bytes: int, facts: Facts, policy: Policy, now_ms: int) -> Draft:
     """Return the action for a cut that is made for many directories; ``useful_bytes`` are those that need them."""
     topic, everywhere = cut.topic.name, sum(cut.frees.values())
-    needs = effective_after_ms(cut.topic, facts)
+    needs, before = effective_after_ms(cut.topic, facts), sum(facts.layout.topic_bytes(p, topic) for p in cut.frees)
     return Draft(
         kind=ActionKind.LOWER_RETENTION,
         target={"broker": None, "log_dir": None, "topic": topic},
         reason=f"lower {cut.way.key} of {topic} {_from_to(cut)}: {_deletes(cut)} {human_bytes(everywhere)} in "
-        f"{len(cut.frees)} directories, {human_bytes(useful_bytes)} of them where they are needed; {_more(cut)}",
+        f"{len(cut.frees)} directories, {human_bytes(useful_bytes)} of them where they are needed; {_more(cut)}; "
+        f"{_stays(cut)}",
         expected=cut_effect(
             cut,
             policy,
             frees_bytes=useful_bytes,
             frees_by_ms=now_ms + needs,
             needs_ms=needs,
-            topic_bytes_before=sum(facts.layout.topic_bytes(place, topic) for place in cut.frees),
+            topic_bytes_before=before,
+            keeps_bytes=before - everywhere,
         ),
         preconditions=cut_preconditions(cut, facts, policy, is_moving=False),
+        vetoes=cut_vetoes(cut, facts, policy),
         commands=(policy.tools.set_topic_config(topic, cut.way.key, str(cut.new_value)),),
         configs={topic: {cut.way.key: {"from": cut.old_value, "to": str(cut.new_value)}}},
         undo=cut_undo(cut, policy),
@@ -83,14 +93,23 @@ def cut_preconditions(cut: Cut, facts: Facts, policy: Policy, *, is_moving: bool
     topic = cut.topic.name
     moves = f"no replica of {topic} is moved meanwhile: its retention would stand still"
     agrees = Precondition("owner_agrees", f"{owner_of(topic, policy)} agrees to lose it", None)
-    consumers = consumers_done(cut.topic, facts, spared=policy.limits.spare_unread)
-    copied = Precondition("remote_copied", _COPIED.format(topic), True if _is_copied(cut) else None)
+    consumers = consumers_done(cut.topic, facts, spared=cut.spares_unread)
     return (
-        *((consumers, agrees) if cut.way.loses_data else (copied,)),
+        *((consumers, agrees) if cut.way.loses_data else (_remote_copied(cut.topic),)),
         _min_retention(cut, policy),
         Precondition("no_move", moves, None if is_moving else True),
         *_held_back(cut),
     )
+
+
+def cut_vetoes(cut: Cut, facts: Facts, policy: Policy) -> tuple[Veto, ...]:
+    """Refuse a cut that by its own numbers leaves less than must stay; nothing here plans one but by configuration."""
+    history = _min_retention(cut, policy)
+    found = [
+        Veto("min_retention", f"of {cut.topic.name}, {history.text}") if history.holds is False else None,
+        unread_goes(cut.topic, facts, is_spared=cut.spares_unread),
+    ]
+    return tuple(veto for veto in found if veto is not None)
 
 
 def consumers_done(topic: Topic, facts: Facts, *, spared: bool) -> Precondition:
@@ -119,11 +138,15 @@ def cut_undo(cut: Cut, policy: Policy) -> dict[str, Any]:
     }
 
 
-_COPIED = "what goes of {} locally is in remote storage: RemoteCopyLagBytes is 0"
-
-
-def _is_copied(cut: Cut) -> bool:
-    return cut.topic.remote_copy_lag_bytes == 0
+def _remote_copied(topic: Topic) -> Precondition:
+    """Return that remote storage has what goes: Kafka deletes nothing else, so the lag alone says how much goes."""
+    text = f"what goes of {topic.name} locally is in remote storage"
+    lag = topic.remote_copy_lag_bytes
+    if lag is None:
+        return Precondition("remote_copied", f"{text}: RemoteCopyLagBytes is not known; what waits stays", None)
+    if is_copy_delayed(topic):
+        return Precondition("remote_copied", f"{text}: copies are delayed by remote.copy.lag.*; what waits stays", None)
+    return Precondition("remote_copied", f"{text}: {human_bytes(lag)} wait for their copy and stay", True)
 
 
 def _held_back(cut: Cut) -> list[Precondition]:
@@ -147,12 +170,14 @@ def _held_back(cut: Cut) -> list[Precondition]:
 
 
 def _min_retention(cut: Cut, policy: Policy) -> Precondition:
-    configured = policy.limits.topic_rule(cut.topic.name).min_retention_ms
-    kept, wanted = cut.keeps_ms, policy.limits.min_retention_ms if configured is None else configured
-    known = "an unknown time" if kept is None else f"at least {human_ms(kept)}"
-    text = f"{human_ms(wanted)} of history should stay; {known} does"
-    # The bound is a lower one: below the wanted time nobody knows, unless the topic alone makes the growth.
-    return Precondition("min_retention", text, True if kept is not None and kept >= wanted else None)
+    """Return that enough history stays: known as soon as the rate is at which the topic is written."""
+    kept, wanted = cut.keeps_ms, wanted_ms(cut.topic, policy)
+    text = f"{human_ms(wanted)} of history should stay; "
+    if not cut.way.is_history_known:
+        return Precondition("min_retention", f"{text}whether it does is not known, nor how fast it is written", None)
+    if kept is None:
+        return Precondition("min_retention", f"{text}nothing is written now, so it does", True)
+    return Precondition("min_retention", f"{text}at least {human_ms(kept)} does", kept >= wanted)
 
 
 def _from_to(cut: Cut) -> str:
@@ -169,6 +194,19 @@ def _more(cut: Cut) -> str:
     if cut.way.is_estimate:
         return "by the rate at which it is written now; nothing younger than the limit goes"
     return "at most one segment a replica more"
+
+
+def _stays(cut: Cut) -> str:
+    """Say how much history stays."""
+    if not cut.way.is_history_known:
+        return "how far back the rest goes is not known, as its write rate is not"
+    if cut.keeps_ms is None:
+        return "nothing is written to it now"
+    return f"every partition keeps at least {human_ms(cut.keeps_ms)}"
+
+
+def _wins(wins_ms: int | None) -> str:
+    return "" if wins_ms is None else f"; the directory is full {human_ms(wins_ms)} later"
 
 
 def _limit(value: str | None, *, is_age: bool) -> str:

@@ -19,9 +19,10 @@ from logdirwatch.plan.cut import effective_after_ms
 from logdirwatch.plan.cutting import consumers_done
 from logdirwatch.plan.draft import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.plan.facts import Directory, Facts, Place, Replica, Topic
+from logdirwatch.plan.pace import fastest, floor_of_replica, wanted_ms
 from logdirwatch.plan.parts import in_time, owner_of, place_target, time_to_full_ms
 from logdirwatch.plan.retention import all_replicas, by_topic
-from logdirwatch.plan.ways import freed_bytes, is_tiered, segment_bytes
+from logdirwatch.plan.ways import RETENTION_MS, freed_bytes, is_tiered, segment_bytes
 from logdirwatch.report.units import human_bytes, human_ms
 
 OFFSETS = "kafka-get-offsets"
@@ -39,7 +40,9 @@ def delete_records_drafts(
     """Return the deletion of records of the topic that gives most and that no retention cut reaches (``cut``)."""
     here = by_topic(facts.replicas_in(source.place))
     topics = (facts.topics[name] for name in here if name in facts.topics and name not in cut)
-    gains = {t.name: _gain(t, here[t.name], _most_percent(t, policy)) for t in topics if _may_lose(t, facts, policy)}
+    gains = {
+        t.name: _gain(t, here[t.name], _most_percent(t, facts, policy)) for t in topics if _may_lose(t, facts, policy)
+    }
     name = max(gains, key=lambda name: (gains[name], name), default=None)
     if name is None or gains[name] <= 0:
         return []
@@ -48,16 +51,37 @@ def delete_records_drafts(
     return [_delete_records(topic, percent, source, facts, policy, now_ms)]
 
 
-def _most_percent(topic: Topic, policy: Policy) -> int:
-    """Return how much of a topic may go: what a consumer group has still to read stays."""
-    unread = max((partition.unread_ratio or 0.0 for partition in topic.partitions), default=0.0)
-    return _PERCENT - math.ceil(unread * _PERCENT) if policy.limits.spare_unread else _PERCENT
+def _most_percent(topic: Topic, facts: Facts, policy: Policy) -> int:
+    """Return how much of a topic may go: what a consumer group has still to read stays, and the last of its history."""
+    wanted, age = wanted_ms(topic, policy), topic.configs.get(RETENTION_MS)
+    sized = [(r, r.size_bytes) for r in all_replicas(topic, facts) if r.size_bytes]
+    kept = max((floor_of_replica(replica, age, wanted, facts) / size for replica, size in sized), default=0.0)
+    stays = max(kept, _unread_ratio(topic) if policy.limits.spare_unread else 0.0)
+    return max(0, _PERCENT - math.ceil(stays * _PERCENT))
+
+
+def _unread_ratio(topic: Topic) -> float:
+    return max((partition.unread_ratio or 0.0 for partition in topic.partitions), default=0.0)
+
+
+def _min_retention(topic: Topic, facts: Facts, policy: Policy) -> Precondition:
+    """Return that enough history stays, which is known where the rate is at which every partition is written."""
+    rate = fastest([r for r in all_replicas(topic, facts) if r.size_bytes], topic.configs.get(RETENTION_MS), facts)
+    text = f"the last {human_ms(wanted_ms(topic, policy))} of {topic.name} stay"
+    if rate is not None:
+        return Precondition("min_retention", text, True)
+    return Precondition("min_retention", f"{text}: not known, nor how fast it is written; half of it stays", None)
 
 
 def _delete_records(topic: Topic, percent: int, source: Directory, facts: Facts, policy: Policy, now_ms: int) -> Draft:
     on, needs = _on(topic, facts, percent), effective_after_ms(topic, facts)
     frees = sum(one["bytes"] for one in on if (one["broker"], one["log_dir"]) == source.place)
-    found = [relief_vetoes.delete_records_frees_nothing(source), relief_vetoes.leaders_missing(topic.partitions)]
+    is_spared = percent <= _PERCENT - math.ceil(_unread_ratio(topic) * _PERCENT)
+    found = [
+        relief_vetoes.delete_records_frees_nothing(source),
+        relief_vetoes.leaders_missing(topic.partitions),
+        relief_vetoes.unread_goes(topic, facts, is_spared=is_spared),
+    ]
     return Draft(
         kind=ActionKind.DELETE_RECORDS,
         target={**place_target(source), "topic": topic.name},
@@ -74,7 +98,8 @@ def _delete_records(topic: Topic, percent: int, source: Directory, facts: Facts,
         ),
         preconditions=(
             in_time(source, needs),
-            consumers_done(topic, facts, spared=policy.limits.spare_unread),
+            consumers_done(topic, facts, spared=is_spared),
+            _min_retention(topic, facts, policy),
             Precondition("owner_agrees", f"{owner_of(topic.name, policy)} agrees to lose it", None),
             Precondition(
                 "records_alike", f"old and new records of {topic.name} are about as large, and as dense", None
@@ -160,6 +185,7 @@ def _refused(topic: Topic, facts: Facts, policy: Policy) -> Veto | None:
         [
             vetoes.internal_topic(topic, policy.limits),
             vetoes.never_touch(topic.name, policy.limits),
+            relief_vetoes.kept_for_ever(topic, all_replicas(topic, facts), policy),
             *(vetoes.partition_moving(facts, partition) for partition in topic.partitions),
             *(vetoes.partition_claimed(facts, partition) for partition in topic.partitions),
             vetoes.retention_waits(facts, topic.name),

@@ -7,12 +7,23 @@ from collections.abc import Iterable
 
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.draft import Policy, Veto
-from logdirwatch.plan.facts import Directory, Facts, Partition, Topic
-from logdirwatch.plan.ways import is_tiered, unread_of
-from logdirwatch.report.units import human_bytes
+from logdirwatch.plan.facts import Directory, Facts, Partition, Replica, Topic
+from logdirwatch.plan.pace import fastest, wanted_ms
+from logdirwatch.plan.ways import (
+    LOCAL,
+    RETENTION_BYTES,
+    RETENTION_MS,
+    UNLIMITED,
+    effective,
+    freed_bytes,
+    history_bytes,
+    is_tiered,
+    segment_bytes,
+    unread_of,
+)
+from logdirwatch.report.units import human_bytes, human_ms
 from logdirwatch.report.words import some_of
 
-REMOTE_LAG_MAX_BYTES = 0
 KEEPING_UP_RATIO = 0.05
 """What the collector tells of a group that keeps up: its smallest step."""
 _NAMED = 3
@@ -28,20 +39,55 @@ def high_watermark_stands(topic: Topic) -> Veto | None:
     return Veto("high_watermark_stands", f"no partition of {topic.name} has a leader: its high watermark stands still")
 
 
-def owner_minimum(topic: Topic, policy: Policy, possible_bytes: int) -> Veto | None:
-    """Say that the configured minimum leaves nothing to cut."""
+def kept_for_ever(topic: Topic, here: Iterable[Replica], policy: Policy) -> Veto | None:
+    """Refuse what its owner keeps for ever on purpose: without a limit of age, set so on the topic, and none of bytes.
+
+    A broker's default without a limit is nobody's purpose; where nobody knows whose it is, it may be one. Compacted
+    topics keep the newest record of a key for ever, whatever these limits are.
+    """
+    no_limit = topic.configs.get(RETENTION_MS) == UNLIMITED and topic.configs.get(RETENTION_BYTES) == UNLIMITED
+    if not no_limit or (topic.overridden is not None and RETENTION_MS not in topic.overridden):
+        return None
+    if "delete" not in (topic.configs.get("cleanup.policy") or "delete").split(","):
+        return None
+    size = human_bytes(sum(replica.size_bytes or 0 for replica in here))
+    purpose = "on purpose" if topic.overridden is not None else "perhaps on purpose"
+    whom = policy.limits.topic_rule(topic.name).owner or "its owner"
+    return Veto("kept_for_ever", f"{topic.name} keeps {size} for ever {purpose} (its retention.ms is -1): ask {whom}")
+
+
+def owner_minimum(topic: Topic, policy: Policy) -> Veto | None:
+    """Say that the configured minimum keeps all."""
     rule = policy.limits.topic_rule(topic.name)
-    if possible_bytes > 0 or (rule.min_retention_bytes is None and rule.min_retention_ms is None):
+    if rule.min_retention_bytes is None and rule.min_retention_ms is None:
         return None
     return Veto("owner_minimum", f"the configuration keeps all that there is of {topic.name}")
 
 
-def consumers_unread(topic: Topic, facts: Facts, policy: Policy, possible_bytes: int) -> Veto | None:
-    """Say that what consumer groups have still to read leaves nothing to cut."""
+def history_minimum(topic: Topic, here: Iterable[Replica], facts: Facts, policy: Policy) -> Veto | None:
+    """Say that the history that every topic keeps is all that there is; not of what has no segment to give anyway."""
+    replicas, segment = list(here), segment_bytes(topic)
+    age, wanted = effective(topic, (LOCAL if is_tiered(topic) else "") + RETENTION_MS), wanted_ms(topic, policy)
+    has_more = any(freed_bytes(replica.size_bytes or 0, 0, segment) for replica in replicas)
+    if not has_more or history_bytes(topic, replicas, facts, policy) <= segment:
+        return None
+    rate = fastest(replicas, age, facts)
+    why = "how fast it is written is not known" if rate is None else f"{human_bytes(rate)}/s are written to a partition"
+    return Veto("min_retention", f"the last {human_ms(wanted)} of {topic.name} stay, which may be all of it: {why}")
+
+
+def consumers_unread(topic: Topic, facts: Facts, policy: Policy) -> Veto | None:
+    """Say that what consumer groups have still to read is all that there is."""
     slowest = slowest_reader(topic, facts)
-    if possible_bytes > 0 or slowest is None or not policy.limits.spare_unread or is_tiered(topic):
+    if slowest is None or not policy.limits.spare_unread or is_tiered(topic):
         return None
     return Veto("consumers_unread", unread_text(slowest, facts))
+
+
+def unread_goes(topic: Topic, facts: Facts, *, is_spared: bool) -> Veto | None:
+    """Refuse what goes on, as configured, into what a consumer group has still to read: a person must decide that."""
+    slowest = None if is_spared else slowest_reader(topic, facts)
+    return None if slowest is None else Veto("consumers_unread", unread_text(slowest, facts))
 
 
 def slowest_reader(topic: Topic, facts: Facts) -> Partition | None:
@@ -66,9 +112,9 @@ def tiered_storage_off(topic: Topic, facts: Facts) -> Veto | None:
 
 
 def remote_copy_lags(topic: Topic) -> Veto | None:
-    """Refuse while segments wait for their copy to remote storage: local retention keeps them (KIP-405)."""
-    lag = topic.remote_copy_lag_bytes
-    if lag is None or lag <= REMOTE_LAG_MAX_BYTES:
+    """Say that what waits for its copy to remote storage is all that there is: local retention keeps it (KIP-405)."""
+    lag = topic.remote_copy_lag_bytes if is_tiered(topic) else None
+    if not lag:
         return None
     return Veto(
         "remote_copy_lags",

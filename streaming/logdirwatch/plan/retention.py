@@ -1,43 +1,31 @@
 """Retention cuts: which topics lose history, how far, what that frees, where, and when.
 
 A cut works on every broker that hosts the topic. Of the ways to cut a topic the one is taken that leaves the longest
-history; as the effect of a limit of bytes is sure, a limit of age must leave a tenth more. Who loses it, when several
-topics could, is a setting (``plan.retention_spread``).
+history; as the effect of a limit of bytes is sure, a limit of age must leave a tenth more. A cut frees what is asked
+for and no more; where that is above a floor of the topic (a minimum of history, what a consumer group has still to
+read, the segment that is written) it stops at the floor. Who loses history, when several topics could, is told in
+``plan.spreading``.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
 
 from logdirwatch.plan import relief_vetoes, vetoes
 from logdirwatch.plan.cut import Cut, Cuts, effective_after_ms
 from logdirwatch.plan.draft import Policy, Veto
 from logdirwatch.plan.facts import Directory, Facts, Place, Replica, Topic
 from logdirwatch.plan.parts import place_target
+from logdirwatch.plan.spreading import Giver, spread
 from logdirwatch.plan.ways import Way, freed_bytes, is_tiered, ways_of
 from logdirwatch.report.units import human_bytes
 
 __all__ = ["Cut", "Cuts", "cut_topic", "cuttable", "effective_after_ms", "freed_bytes", "giving", "plan_cuts"]
 
 WORTH_AN_ESTIMATE = 1.1
-
-Make = Callable[[Topic, int], Cut | None]
-"""Cuts a topic so that so many bytes are gained."""
+REASONS = 3
 
 Gain = Callable[[Counter[Place]], int]
 """What a cut is worth: from the bytes that it frees in each directory."""
-
-
-class Giver(NamedTuple):
-    """A topic, and the most that a directory can be given by cutting it."""
-
-    topic: Topic
-    most_bytes: int
-
-    @property
-    def rank(self) -> tuple[bool, int, str]:
-        """Where nothing is lost comes first, then who has most to give."""
-        return not is_tiered(self.topic), -self.most_bytes, self.topic.name
 
 
 def plan_cuts(source: Directory, facts: Facts, policy: Policy, needed_bytes: int) -> Cuts:
@@ -46,45 +34,40 @@ def plan_cuts(source: Directory, facts: Facts, policy: Policy, needed_bytes: int
     if standing is not None:
         return Cuts(vetoes=(standing,))
     refusals: Counter[Veto] = Counter()
-
-    here = by_topic(facts.replicas_in(source.place))
+    here = largest_first(by_topic(facts.replicas_in(source.place)))
 
     def cut(topic: Topic, wanted: int | None) -> Cut | None:
         mine = giving(topic, here[topic.name], facts)
         return cut_topic(topic, mine, facts, policy, lambda frees: frees[source.place], wanted)
 
     givers = []
-    for name in here:
+    for name, mine in here.items():
         rejected = vetoes.rejected_cut(facts, {**place_target(source), "topic": name})
         refusals.update([rejected] if rejected is not None else [])
-        topic = cuttable(name, facts, policy, refusals) if rejected is None else None
+        topic = cuttable(name, mine, facts, policy, refusals) if rejected is None else None
         most = 0 if topic is None or (found := cut(topic, None)) is None else found.frees_at(source.place)
-        veto = None if topic is None else _nothing_to_give(topic, facts, policy, most)
+        veto = None if topic is None else nothing_to_give(topic, mine, facts, policy, most)
         refusals.update([veto] if veto is not None else [])
         givers += [Giver(topic, most)] if topic is not None and most > 0 else []
-    chosen = sorted(givers, key=lambda giver: giver.rank)[: policy.limits.retention_topics]
-    spread = _evenly if policy.limits.retention_spread == "evenly" else _fewest
-    cuts = spread(chosen, needed_bytes, source.place, cut)
-    reasons = tuple(veto for veto, _ in refusals.most_common(3))
-    return Cuts(tuple(cuts), () if cuts else reasons or (_nothing(source, facts),))
+    cuts = spread(givers, needed_bytes, source.place, cut, policy.limits)
+    if sum(done.frees_at(source.place) for done in cuts) >= needed_bytes:
+        return Cuts(tuple(cuts))
+    reasons = tuple(veto for veto, _ in refusals.most_common(REASONS))
+    return Cuts(tuple(cuts), reasons or (() if cuts else (_nothing(source, facts),)))
 
 
-def cuttable(name: str, facts: Facts, policy: Policy, refusals: Counter[Veto]) -> Topic | None:
-    """Return a topic whose retention may be lowered; else count why not."""
+def cuttable(name: str, here: Iterable[Replica], facts: Facts, policy: Policy, refusals: Counter[Veto]) -> Topic | None:
+    """Return a topic whose retention may be lowered; else count why not. ``here`` are its replicas that should give."""
     topic = facts.topics.get(name)
     if topic is None:
         return None
-    tiered = [
-        relief_vetoes.tiered_storage_off(topic, facts),
-        relief_vetoes.leaderless_archives_nothing(topic),
-        relief_vetoes.remote_copy_lags(topic),
-    ]
+    tiered = [relief_vetoes.tiered_storage_off(topic, facts), relief_vetoes.leaderless_archives_nothing(topic)]
     veto = vetoes.first(
         [
             vetoes.internal_topic(topic, policy.limits),
             vetoes.never_touch(topic.name, policy.limits),
             vetoes.not_deleted_by_retention(topic),
-            *(tiered if is_tiered(topic) else ()),
+            *(tiered if is_tiered(topic) else [relief_vetoes.kept_for_ever(topic, here, policy)]),
             relief_vetoes.high_watermark_stands(topic),
             *(vetoes.partition_moving(facts, partition) for partition in topic.partitions),
             *(vetoes.partition_claimed(facts, partition) for partition in topic.partitions),
@@ -106,8 +89,8 @@ def cut_topic(
     best: Cut | None = None
     for way in ways_of(topic, here, facts, policy):
         limit = _limit(way, here, gain, wanted)
-        cut = Cut(way, limit, dict(+_frees(way, everywhere, limit)), way.keeps_ms(limit, here, facts))
-        best = cut if best is None or _is_better(cut, best, gain) else best
+        cut = Cut(way, limit, dict(+_frees(way, everywhere, limit)), way.keeps_ms(limit))
+        best = cut if best is None or _is_better(cut, best, gain, wanted) else best
     return best
 
 
@@ -130,56 +113,52 @@ def by_topic(replicas: Iterable[Replica]) -> dict[str, list[Replica]]:
     return found
 
 
-def _fewest(givers: Sequence[Giver], needed: int, place: Place, cut: Make) -> list[Cut]:
-    """Let the topic that can give most give first, as far as it can."""
-    cuts: list[Cut] = []
-    for topic, most in givers:
-        missing = needed - sum(done.frees_at(place) for done in cuts)
-        found = cut(topic, min(missing, most)) if missing > 0 else None
-        cuts += [found] if found is not None else []
-    return cuts
+def largest_first(found: dict[str, list[Replica]]) -> dict[str, list[Replica]]:
+    """Return topics with their replicas, those with most bytes first: what is said of them is said of the largest."""
 
+    def rank(name: str) -> tuple[int, str]:
+        return -sum(replica.size_bytes or 0 for replica in found[name]), name
 
-def _evenly(givers: Sequence[Giver], needed: int, place: Place, cut: Make) -> list[Cut]:
-    """Let every topic give the same share of what it can give."""
-    del place
-    possible = sum(most for _, most in givers)
-    shares = [(topic, -(-min(needed, possible) * most // possible)) for topic, most in givers]
-    return [found for topic, share in shares if share > 0 and (found := cut(topic, share)) is not None]
+    return {name: found[name] for name in sorted(found, key=rank)}
 
 
 def _limit(way: Way, giving: Sequence[Replica], gain: Gain, wanted: int | None) -> int:
-    """Find the highest limit that gains enough: the effect never falls when the limit does."""
-    low, high = way.lowest, way.highest
+    """Find the highest limit that gains enough, in whole units: the effect never falls when the limit does."""
+    low, high = 0, (way.highest - way.lowest) // way.unit
     while wanted is not None and low < high:
         middle = (low + high + 1) // 2
-        if gain(_frees(way, giving, middle)) >= wanted:
+        if gain(_frees(way, giving, way.lowest + middle * way.unit)) >= wanted:
             low = middle
         else:
             high = middle - 1
-    return low
+    return way.lowest + low * way.unit
 
 
 def _frees(way: Way, giving: Sequence[Replica], limit: int) -> Counter[Place]:
-    frees: Counter[Place] = Counter()
+    found: dict[Place, list[Replica]] = {}
     for replica in giving:
-        frees[replica.place] += way.freed(replica, limit)
-    return frees
+        found.setdefault(replica.place, []).append(replica)
+    return Counter({place: way.freed(replicas, limit) for place, replicas in found.items()})
 
 
-def _is_better(cut: Cut, than: Cut, gain: Gain) -> bool:
-    """Whether an estimate is worth more than the sure cut before it."""
-    if gain(Counter(than.frees)) <= 0 or cut.keeps_ms is None or than.keeps_ms is None:
-        return gain(Counter(cut.frees)) > gain(Counter(than.frees))
-    is_enough = gain(Counter(cut.frees)) >= gain(Counter(than.frees))
-    return is_enough and cut.keeps_ms > WORTH_AN_ESTIMATE * than.keeps_ms
+def _is_better(cut: Cut, than: Cut, gain: Gain, wanted: int | None) -> bool:
+    """Whether a later way, an estimate, is worth more than the sure one before it: enough first, then more history."""
+    mine, other = gain(Counter(cut.frees)), gain(Counter(than.frees))
+    if wanted is None or min(mine, other) < wanted:
+        return mine > other
+    return cut.keeps_ms is not None and than.keeps_ms is not None and (cut.keeps_ms > WORTH_AN_ESTIMATE * than.keeps_ms)
 
 
-def _nothing_to_give(topic: Topic, facts: Facts, policy: Policy, most: int) -> Veto | None:
+def nothing_to_give(topic: Topic, here: Sequence[Replica], facts: Facts, policy: Policy, most: int) -> Veto | None:
+    """Say which floor leaves nothing to cut."""
+    if most > 0:
+        return None
     return vetoes.first(
         [
-            relief_vetoes.owner_minimum(topic, policy, most),
-            relief_vetoes.consumers_unread(topic, facts, policy, most),
+            relief_vetoes.owner_minimum(topic, policy),
+            relief_vetoes.consumers_unread(topic, facts, policy),
+            relief_vetoes.remote_copy_lags(topic),
+            relief_vetoes.history_minimum(topic, here, facts, policy),
         ]
     )
 

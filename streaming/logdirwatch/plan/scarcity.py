@@ -4,22 +4,18 @@ Cuts are planned over all directories above the target ratio together; an alert 
 """
 
 from collections import Counter
-from collections.abc import Mapping
-from functools import partial
 
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.plan.cut import Cut
 from logdirwatch.plan.cutting import fleet_cut_draft
 from logdirwatch.plan.deletion import candidate_drafts_in
 from logdirwatch.plan.draft import Draft, Policy, Veto
-from logdirwatch.plan.facts import Directory, Facts, Place, Topic
+from logdirwatch.plan.facts import Directory, Facts, Place
+from logdirwatch.plan.fleet_cuts import gain, left, plan_fleet_cuts
 from logdirwatch.plan.moves import needed_bytes
-from logdirwatch.plan.retention import all_replicas, cut_topic, cuttable, giving
+from logdirwatch.plan.retention import REASONS
 from logdirwatch.plan.runbook import investigate
 from logdirwatch.plan.space import Space, volumes
 from logdirwatch.report.units import human_bytes
-
-LOOKED_AT = 200
 
 
 def fleet_drafts(alert: AlertRecord, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:
@@ -28,59 +24,36 @@ def fleet_drafts(alert: AlertRecord, facts: Facts, policy: Policy, now_ms: int) 
     missing = sum(needed.values())
     refusals: Counter[Veto] = Counter()
     cuts = plan_fleet_cuts(needed, facts, policy, refusals)
-    drafts = [fleet_cut_draft(cut, _gain(cut, needed), facts, policy, now_ms) for cut in cuts]
-    left = missing - sum(_gain(cut, needed) for cut in cuts)
+    drafts = [fleet_cut_draft(cut, gain(cut, needed), facts, policy, now_ms) for cut in cuts]
+    still = sum(left(needed, cuts).values())
     places = [facts.directories[place] for place in needed]
-    if left > 0:
+    if still > 0:
         drafts += candidate_drafts_in(places, {"broker": None, "log_dir": None}, facts, policy, now_ms)
-    reasons = [veto.reason for veto, _ in refusals.most_common(3)] if left > 0 else []
-    return [*drafts, investigate(alert, policy, _what_is_missing(left, missing, places, facts, policy, reasons))]
+    reasons = [veto.reason for veto, _ in refusals.most_common(REASONS)] if still > 0 else []
+    return [*drafts, investigate(alert, policy, _what_is_missing(still, missing, places, facts, policy, reasons))]
 
 
 def shortage(facts: Facts, policy: Policy) -> dict[Place, int]:
-    """Return the bytes that each serving directory above the target ratio has too much; a volume counts once."""
+    """Return the bytes that the serving directories above the target ratio need; a volume counts once.
+
+    That is what lets them last until there is more room, and no more than brings them to the target ratio.
+    """
     space, sharing = Space(facts), volumes(facts)
     found: dict[Place, int] = {}
     for place, directory in sorted(facts.directories.items()):
-        needed = needed_bytes(directory, space, policy) if directory.is_serving else None
-        if needed is not None and needed > 0 and not any(other in found for other in sharing[place]):
+        needed = _needed(directory, space, policy) if directory.is_serving else 0
+        if needed > 0 and not any(other in found for other in sharing[place]):
             found[place] = needed
     return found
 
 
-def plan_fleet_cuts(needed: dict[Place, int], facts: Facts, policy: Policy, refusals: Counter[Veto]) -> list[Cut]:
-    """Cut the topics that give the directories most, as far as they need it; only the largest are looked at."""
-    sizes: Counter[str] = Counter()
-    for replica in (replica for place in needed for replica in facts.replicas_in(place)):
-        sizes[replica.topic] += replica.size_bytes or 0
-    names = sorted(sizes, key=lambda name: (-sizes[name], name))[:LOOKED_AT]
-    topics = [topic for name in names if (topic := cuttable(name, facts, policy, refusals)) is not None]
-    most = [_cut(topic, needed, facts, policy, None) for topic in topics]
-    useful = [cut for cut in most if cut is not None and _gain(cut, needed) > 0]
-    ranked = sorted(useful, key=lambda cut: (cut.way.loses_data, -_gain(cut, needed), cut.topic.name))
-    cuts: list[Cut] = []
-    for candidate in ranked[: policy.limits.retention_topics]:
-        left = {place: needed[place] - sum(cut.frees_at(place) for cut in cuts) for place in needed}
-        left = {place: size for place, size in left.items() if size > 0}
-        wanted = min(_gain(candidate, left), sum(left.values()))
-        if wanted > 0:
-            cut = _cut(candidate.topic, left, facts, policy, wanted)
-            cuts += [cut] if cut is not None else []
-    return cuts
-
-
-def _cut(topic: Topic, needed: Mapping[Place, int], facts: Facts, policy: Policy, wanted: int | None) -> Cut | None:
-    replicas = giving(topic, all_replicas(topic, facts), facts)
-    return cut_topic(topic, replicas, facts, policy, partial(_useful, needed), wanted)
-
-
-def _useful(needed: Mapping[Place, int], frees: Counter[Place]) -> int:
-    """Count what a directory needs: bytes freed elsewhere, or beyond that, do not help."""
-    return sum(min(size, needed.get(place, 0)) for place, size in frees.items())
-
-
-def _gain(cut: Cut, needed: dict[Place, int]) -> int:
-    return _useful(needed, Counter(cut.frees))
+def _needed(directory: Directory, space: Space, policy: Policy) -> int:
+    above, growth = needed_bytes(directory, space, policy), directory.growth_bytes_per_s
+    if above is None or above <= 0 or growth is None:
+        return above or 0
+    lasting = int(max(0.0, growth) * policy.limits.fleet_cuts_last_ms / 1000)
+    used = space.used_bytes(directory.place) or 0
+    return min(above, lasting - ((directory.total_bytes or 0) - used))
 
 
 def _what_is_missing(

@@ -19,7 +19,7 @@ class TopicRule(Section):
         None, ge=0, description="Bytes of each partition that no cut goes below; null: one segment."
     )
     min_retention_ms: Ms | None = Field(
-        None, description="History that no cut goes below where the write rate is known; null: plan.min_retention_ms."
+        None, description="History that no cut goes below, instead of plan.min_retention_ms."
     )
 
 
@@ -63,14 +63,14 @@ class LogDirRule(Section):
 class PlanSettings(Section):
     """Limits of the planner."""
 
-    target_ratio: Ratio = Field(
-        0.70, description="Used ratio that a move or a retention cut should bring a directory down to."
-    )
+    target_ratio: Ratio = Field(0.70, description="Used ratio that moves should bring a directory down to.")
     destination_max_ratio: Ratio = Field(
         0.85, description="No plan fills a destination above this, copies in flight counted."
     )
     min_retention_ms: Ms = Field(
-        3_600_000, description="History that a retention cut should leave; one that may leave less says so."
+        3_600_000,
+        description="History that no retention cut goes below where the write rate is known; where it is not, a cut "
+        "leaves at least half of the bytes and says so.",
     )
     internal_topics: tuple[str, ...] = Field(
         ("__*", "_schemas"), description="Shell patterns of topics that are never candidates for retention or balance."
@@ -81,14 +81,27 @@ class PlanSettings(Section):
         (), description="Marks, reserve files, limits of volumes; the first that matches a log directory holds."
     )
     spare_unread: bool = Field(
-        True, description="Whether cuts of retention stop at what a consumer group has still to read."
+        True,
+        description="Whether cuts of retention stop at what a consumer group has still to read; false: they go on, "
+        "and have a veto where a group is behind.",
     )
-    retention_spread: Literal["fewest_topics", "evenly"] = Field(
-        "fewest_topics",
-        description="Who loses history to a retention cut: fewest_topics: the topic that has most to give gives first, "
-        "since every topic has an owner to be asked; evenly: all give the same share of what they can give.",
+    retention_spread: Literal["proportional", "evenly", "fewest_topics"] = Field(
+        "proportional",
+        description="Who loses history to a retention cut: proportional (also called evenly): every topic gives the "
+        "same share of what it can give; fewest_topics: the topic that has most to give gives first, since every "
+        "topic has an owner to be asked. Topics whose local copy alone goes always come first.",
     )
-    retention_topics: int = Field(2, ge=1, description="Most topics that the cuts for one alert name.")
+    retention_topics: int = Field(
+        10,
+        ge=1,
+        description="Most topics that the cuts for one alert name, those that can give most. proportional names more "
+        "where these would lose more than half of what they can give.",
+    )
+    fleet_cuts_last_ms: Ms = Field(
+        4 * DAY_MS,
+        description="How long directories should last after the cuts for a whole cluster that fills, the time that it "
+        "takes to add room; none is emptied below target_ratio for it.",
+    )
     log_dir_throttle_bytes_per_s: int = Field(
         50_000_000, gt=0, description="Usual rate of moves between the log directories of one broker."
     )

@@ -10,26 +10,30 @@ the write rate. A tiered topic keeps its history in remote storage; ``local.rete
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from logdirwatch.plan.draft import Policy
 from logdirwatch.plan.facts import Facts, Partition, Replica, Topic
-from logdirwatch.plan.rates import write_rate
+from logdirwatch.plan.pace import KEPT_UNKNOWN_RATIO, fastest, floor_bytes, wanted_ms, written_per_s
 
 RETENTION_BYTES = "retention.bytes"
 RETENTION_MS = "retention.ms"
 LOCAL = "local."
 UNLIMITED = "-1"
 AS_REMOTE = "-2"
+MIB = 1 << 20
+MINUTE_MS = 60_000
 SEGMENT_BYTES = 1 << 30
 """Kafka's default (``LogConfig``), used where the collector could not read the value."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """One configuration key of a topic, and the limits that may be set: from ``lowest`` to ``highest``.
+    """One configuration key of a topic, and the limits that may be set: from ``lowest`` to ``highest`` by ``unit``.
 
-    ``history_ms`` is how far back each replica goes, for a limit of age.
+    ``history_ms`` is how far back each replica goes, for a limit of age. ``bytes_per_s`` is how fast the fastest of
+    them is written, None where that is not known. Under a limit below ``unread`` goes what a consumer group has still
+    to read.
     """
 
     topic: Topic
@@ -37,6 +41,9 @@ class Way:
     lowest: int
     highest: int
     history_ms: Mapping[Replica, int] = field(default_factory=dict)
+    bytes_per_s: float | None = None
+    unread: int = 0
+    unit: int = 1
 
     @property
     def is_estimate(self) -> bool:
@@ -44,23 +51,38 @@ class Way:
         return self.key.endswith(RETENTION_MS)
 
     @property
+    def is_history_known(self) -> bool:
+        """Whether it is known how much history a limit leaves."""
+        return self.is_estimate or self.bytes_per_s is not None
+
+    @property
     def loses_data(self) -> bool:
         """Whether what goes is gone: a local copy is still in remote storage."""
         return not self.key.startswith(LOCAL)
 
-    def freed(self, replica: Replica, limit: int) -> int:
-        """Return the bytes that go from a replica under a limit."""
-        size = replica.size_bytes or 0
-        kept = size * limit // max(1, self.history_ms.get(replica, 1)) if self.is_estimate else limit
-        return freed_bytes(size, kept, segment_bytes(self.topic))
+    def freed(self, replicas: Sequence[Replica], limit: int) -> int:
+        """Return the bytes that surely go from replicas of one directory under a limit.
 
-    def keeps_ms(self, limit: int, replicas: Iterable[Replica], facts: Facts) -> int | None:
-        """Return the history that every replica keeps at least; at worst all growth of its directory is its own."""
+        What remote storage lacks stays. At worst one replica holds all of it, beyond what the limit leaves anyway: of
+        several, each would keep its part within its limit.
+        """
+        kept = {replica: self._kept(replica, limit) for replica in replicas}
+        going = sum(freed_bytes(r.size_bytes or 0, limit, segment_bytes(self.topic)) for r, limit in kept.items())
+        return max(0, going - max(0, self._waiting_bytes() - min(kept.values(), default=0)))
+
+    def keeps_ms(self, limit: int) -> int | None:
+        """Return the history that every replica keeps at least; None: not known, or nothing is written to any."""
         if self.is_estimate:
             return limit
-        rates = [write_rate(replica, facts) for replica in replicas if replica.size_bytes]
-        known = [rate for rate in rates if rate is not None and rate > 0]
-        return int(limit / max(known) * 1000) if known and None not in rates else None
+        return int(limit / self.bytes_per_s * 1000) if self.bytes_per_s else None
+
+    def _kept(self, replica: Replica, limit: int) -> int:
+        size = replica.size_bytes or 0
+        kept = size * limit // max(1, self.history_ms.get(replica, 1)) if self.is_estimate else limit
+        return max(kept, segment_bytes(self.topic))
+
+    def _waiting_bytes(self) -> int:
+        return 0 if self.loses_data else self.topic.remote_copy_lag_bytes or 0
 
 
 def freed_bytes(size_bytes: int, limit_bytes: int, segment_bytes: int) -> int:
@@ -101,10 +123,14 @@ def _unread_ms(topic: Topic, history_ms: Mapping[Replica, int]) -> int:
 def ways_of(topic: Topic, here: Sequence[Replica], facts: Facts, policy: Policy) -> list[Way]:
     """Return the ways that lower a topic's limit and leave what the configuration asks for; the surest first.
 
-    ``here`` are its replicas in the directory that needs room.
+    ``here`` are its replicas in the directory that needs room; what must stay is told of all, as all are cut.
     """
     prefix = LOCAL if is_tiered(topic) else ""
-    found = [_by_bytes(topic, prefix, here, facts, policy), _by_age(topic, prefix, facts, policy)]
+    everywhere = [r for partition in topic.partitions for r in facts.replicas_of(partition.key) if r.size_bytes]
+    found = [
+        _by_bytes(topic, prefix, here, everywhere, facts, policy),
+        _by_age(topic, prefix, everywhere, facts, policy),
+    ]
     return [way for way in found if way is not None and way.lowest < way.highest]
 
 
@@ -114,52 +140,76 @@ def effective(topic: Topic, key: str) -> str | None:
     return topic.configs.get(key.removeprefix(LOCAL)) if value == AS_REMOTE else value
 
 
-def _by_bytes(topic: Topic, prefix: str, here: Sequence[Replica], facts: Facts, policy: Policy) -> Way:
-    rule = policy.limits.topic_rule(topic.name)
+def is_copy_delayed(topic: Topic) -> bool:
+    """Whether segments wait on purpose before they are copied to remote storage: by age and by size (KIP-1241)."""
+    by_age, by_size = topic.number("remote.copy.lag.ms", 0), topic.number("remote.copy.lag.bytes", -1)
+    return by_age != 0 and by_size != 0
+
+
+def history_bytes(topic: Topic, replicas: Iterable[Replica], facts: Facts, policy: Policy) -> int:
+    """Return the limit of bytes that leaves the configured history in every replica.
+
+    Where nobody knows how fast one is written, half of it stays, unless remote storage has what goes.
+    """
+    prefix = LOCAL if is_tiered(topic) else ""
+    age, wanted = effective(topic, prefix + RETENTION_MS), wanted_ms(topic, policy)
+    return floor_bytes(replicas, age, wanted, facts, unknown_ratio=0.0 if prefix else KEPT_UNKNOWN_RATIO)
+
+
+def copy_lag_floor(topic: Topic, unit: str) -> int:
+    """Return the local limit that a configured delay of copies to remote storage asks for, in ``bytes`` or ``ms``.
+
+    A positive delay may not exceed the local limit (KIP-1241, Kafka 4.4).
+    """
+    return max(0, topic.number(f"remote.copy.lag.{unit}", 0)) if is_tiered(topic) else 0
+
+
+def _by_bytes(
+    topic: Topic, prefix: str, here: Sequence[Replica], everywhere: Sequence[Replica], facts: Facts, policy: Policy
+) -> Way:
+    age = effective(topic, prefix + RETENTION_MS)
+    unread = 0 if prefix else unread_bytes(topic, facts)
     lowest = max(
         segment_bytes(topic),
-        rule.min_retention_bytes or 0,
-        _bytes_of(rule.min_retention_ms, here, facts),
-        unread_bytes(topic, facts) if policy.limits.spare_unread and not prefix else 0,
+        policy.limits.topic_rule(topic.name).min_retention_bytes or 0,
+        history_bytes(topic, everywhere, facts, policy),
+        unread if policy.limits.spare_unread else 0,
+        copy_lag_floor(topic, "bytes"),
     )
     largest = max((replica.size_bytes or 0 for replica in here), default=0)
-    return Way(topic, prefix + RETENTION_BYTES, lowest, _below(largest, effective(topic, prefix + RETENTION_BYTES)))
+    highest = _below(largest, effective(topic, prefix + RETENTION_BYTES))
+    rate = fastest(everywhere, age, facts)
+    return _rounded(Way(topic, prefix + RETENTION_BYTES, lowest, highest, bytes_per_s=rate, unread=unread), MIB)
 
 
-def _by_age(topic: Topic, prefix: str, facts: Facts, policy: Policy) -> Way | None:
+def _by_age(topic: Topic, prefix: str, everywhere: Sequence[Replica], facts: Facts, policy: Policy) -> Way | None:
     """Return the limit of age; None while the age of any replica's data is not known."""
     old = effective(topic, prefix + RETENTION_MS)
     if old is None:
         return None
-    replicas = [r for partition in topic.partitions for r in facts.replicas_of(partition.key) if r.size_bytes]
-    history = {replica: _history_ms(replica, old, facts) for replica in replicas}
+    history = {replica: _history_ms(replica, old, facts) for replica in everywhere}
     known = {replica: age for replica, age in history.items() if age is not None}
     if not known or len(known) < len(history):
         return None
-    wanted = policy.limits.topic_rule(topic.name).min_retention_ms
-    unread = _unread_ms(topic, known) if policy.limits.spare_unread and not prefix else 0
-    lowest = max(1, unread, policy.limits.min_retention_ms if wanted is None else wanted)
-    return Way(topic, prefix + RETENTION_MS, lowest, _below(max(known.values()), old), known)
+    unread = 0 if prefix else _unread_ms(topic, known)
+    spared = unread if policy.limits.spare_unread else 0
+    lowest = max(1, spared, wanted_ms(topic, policy), copy_lag_floor(topic, "ms"))
+    highest = _below(max(known.values()), old)
+    return _rounded(Way(topic, prefix + RETENTION_MS, lowest, highest, known, unread=unread), MINUTE_MS)
+
+
+def _rounded(way: Way, unit: int) -> Way:
+    """Return a way whose limits are whole units, as people write them, where there are any between its bounds."""
+    lowest, highest = -(-way.lowest // unit) * unit, way.highest // unit * unit
+    return replace(way, lowest=lowest, highest=highest, unit=unit) if lowest < highest else way
 
 
 def _history_ms(replica: Replica, limit: str, facts: Facts) -> int | None:
-    """Return how far back a replica goes at least: as long as it took to write at its rate, or the limit in force."""
-    rate = facts.growth_of(replica)
-    limited = None if limit == UNLIMITED else int(limit)
-    if rate is None:
-        return None
-    written = None if rate <= 0 else int((replica.size_bytes or 0) / rate * 1000)
-    return min((age for age in (written, limited) if age is not None), default=None)
+    """Return how far back a replica goes: as long as it took to write at its rate; None where that is not known."""
+    rate = written_per_s(replica, limit, facts)
+    return None if not rate else int((replica.size_bytes or 0) / rate * 1000)
 
 
 def _below(largest: int, old: str | None) -> int:
     """Return the highest limit that may be set: a limit is only ever lowered."""
     return largest if old is None or int(old) < 0 else min(largest, int(old) - 1)
-
-
-def _bytes_of(history_ms: int | None, here: Sequence[Replica], facts: Facts) -> int:
-    """Return the bytes that a history takes in the replica that grows fastest; 0 where nobody knows."""
-    rates = [facts.growth_of(replica) for replica in here]
-    if history_ms is None or None in rates:
-        return 0
-    return int(max((rate for rate in rates if rate is not None), default=0.0) * history_ms / 1000)

@@ -88,6 +88,11 @@ def replica(number, path, name, partition=0, size=100 * MIB, **fields):
     return Replica(number, path, name, partition, size, **fields)
 
 
+def slowly(*parts, rate=1.0):
+    """Growth of every replica among the parts: next to nothing, so that history which must stay takes no room."""
+    return {(part.place, part.key): rate for part in parts if isinstance(part, Replica)}
+
+
 def facts(*parts, cluster="c", state_at_ms=NOW_MS, inventory_at_ms=NOW_MS, **fields):
     """Facts made of brokers, directories, topics and replicas in any order; a directory's broker exists."""
     directories = {part.place: part for part in parts if isinstance(part, Directory)}

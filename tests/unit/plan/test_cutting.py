@@ -6,7 +6,7 @@ from logdirwatch.model.vocabulary import ActionKind, BrokerStatus
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.retention import plan_cuts
 from logdirwatch.plan.settings import TopicRule
-from tests.unit.plan.builders import MIB, NOW_MS, broker, directory, facts, policy, replica, space_alert, topic
+from tests.unit.plan.builders import MIB, NOW_MS, broker, directory, facts, policy, replica, slowly, space_alert, topic
 
 HOUR_MS = 3_600_000
 FULL = directory(1, "/d1", 850 * MIB)
@@ -106,9 +106,31 @@ class TestTiered:
         parts = [*self.PARTS, topic("u", (1,)), replica(1, "/d1", "u", size=420 * MIB)]
         assert [cut.topic.name for cut in cuts(*parts).cuts] == ["t"]
 
-    def test_what_is_not_copied_yet_stays_so_nothing_is_advised(self):
-        behind = topic("t", (1,), configs=TIERED, remote_copy_lag_bytes=MIB)
-        assert vetoed(cuts(behind, self.PARTS[1])) == ["remote_copy_lags"]
+    def test_what_is_not_copied_yet_stays_and_the_rest_is_cut(self):
+        behind = topic("t", (1,), configs=TIERED, remote_copy_lag_bytes=200 * MIB)
+        (cut,) = cuts(behind, self.PARTS[1], needed=300 * MIB).cuts
+        assert cut.frees_at(HERE) == 190 * MIB
+        action = cut_action(behind, self.PARTS[1])
+        assert holds(action, "remote_copied") is True
+        assert not action.data_loss
+        assert not action.vetoes
+
+    def test_a_lag_within_what_the_limit_leaves_takes_nothing_away(self):
+        behind = topic("t", (1,), configs=TIERED, remote_copy_lag_bytes=200 * MIB)
+        (cut,) = cuts(behind, self.PARTS[1], needed=150 * MIB).cuts
+        assert (cut.new_value, cut.frees_at(HERE)) == (240 * MIB, 150 * MIB)
+
+    def test_at_worst_one_of_several_partitions_waits_for_its_copy(self):
+        parts = [replica(1, "/d1", "t", number, 100 * MIB) for number in range(4)]
+        behind = topic("t", (1,), (1,), (1,), (1,), configs=TIERED, remote_copy_lag_bytes=60 * MIB)
+        (cut,) = cuts(behind, *parts, needed=900 * MIB).cuts
+        # Each keeps two segments of 10 MiB; of one the lag beyond its first stays as well.
+        assert cut.frees_at(HERE) == (4 * 80 - 50) * MIB
+
+    def test_where_all_of_it_waits_that_is_why_nothing_is_cut(self):
+        behind = topic("t", (1,), configs=TIERED, remote_copy_lag_bytes=400 * MIB)
+        found = cuts(behind, self.PARTS[1])
+        assert vetoed(found) == ["remote_copy_lags"]
         copied = topic("t", (1,), configs=TIERED, remote_copy_lag_bytes=0)
         assert holds(cut_action(copied, self.PARTS[1]), "remote_copied") is True
 
@@ -126,6 +148,33 @@ class TestTiered:
         limited = topic("t", (1,), configs=TIERED | {"retention.bytes": str(200 * MIB)})
         (cut,) = cuts(limited, self.PARTS[1], needed=50 * MIB).cuts
         assert cut.new_value < 200 * MIB
+
+    @pytest.mark.parametrize(("key", "delay"), [("remote.copy.lag.bytes", 300 * MIB), ("remote.copy.lag.ms", 0)])
+    def test_a_local_limit_stays_above_the_delay_of_the_copies(self, key, delay):
+        delayed = topic("t", (1,), configs=TIERED | {key: str(delay)})
+        (cut,) = cuts(delayed, self.PARTS[1], needed=300 * MIB).cuts
+        assert cut.new_value >= delay
+        assert cut.frees_at(HERE) == (90 * MIB if delay else 300 * MIB)
+
+    def test_so_does_one_of_age(self):
+        aged = {"local.retention.ms": str(100 * HOUR_MS), "remote.copy.lag.ms": str(90 * HOUR_MS)}
+        delayed = topic("t", (1,), (1,), configs=TIERED | aged, remote_copy_lag_bytes=0)
+        (cut,) = cuts(delayed, *TestWays.SKEWED[1:], growth=TestWays.RATES, needed=45 * MIB).cuts
+        assert (cut.way.key, cut.new_value) == ("local.retention.bytes", 345 * MIB)
+
+    @pytest.mark.parametrize(
+        ("lag", "is_known"),
+        [
+            ({}, True),
+            ({"remote.copy.lag.ms": "0"}, True),
+            ({"remote.copy.lag.ms": "-1"}, None),
+            ({"remote.copy.lag.ms": "60000"}, None),
+            ({"remote.copy.lag.ms": "-1", "remote.copy.lag.bytes": "0"}, True),
+        ],
+    )
+    def test_what_waits_on_purpose_is_no_part_of_the_lag(self, lag, is_known):
+        delayed = topic("t", (1,), configs=TIERED | lag, remote_copy_lag_bytes=0)
+        assert holds(cut_action(delayed, self.PARTS[1]), "remote_copied") is is_known
 
 
 class TestRules:
@@ -174,29 +223,39 @@ class TestSpread:
         replica(1, "/d1", "small", size=120 * MIB),
     )
 
-    def shares(self, **limits):
-        return {cut.topic.name: cut.frees_at(HERE) for cut in cuts(*self.PARTS, needed=200 * MIB, **limits).cuts}
+    def shares(self, *, needed=200 * MIB, **limits):
+        found = cuts(*self.PARTS, growth=slowly(*self.PARTS), needed=needed, **limits).cuts
+        return {cut.topic.name: cut.frees_at(HERE) for cut in found}
 
-    def test_few_topics_lose_much(self):
-        assert self.shares() == {"large": 200 * MIB}
+    def test_every_topic_gives_the_same_share_of_what_it_can_give(self):
+        assert self.shares() == {"large": 150 * MIB, "small": 50 * MIB}
 
-    def test_all_topics_lose_the_same_share(self):
-        assert self.shares(retention_spread="evenly") == {"large": 150 * MIB, "small": 50 * MIB}
+    def test_a_setting_of_before_says_the_same(self):
+        assert self.shares(retention_spread="evenly") == self.shares()
 
-    @pytest.mark.parametrize("spread", ["fewest_topics", "evenly"])
+    def test_where_few_owners_are_to_be_asked_the_largest_gives_all(self):
+        assert self.shares(retention_spread="fewest_topics") == {"large": 200 * MIB}
+
+    @pytest.mark.parametrize("spread", ["fewest_topics", "evenly", "proportional"])
     def test_what_all_together_cannot_give_is_not_promised(self, spread):
-        found = cuts(*self.PARTS, needed=900 * MIB, retention_spread=spread).cuts
-        assert sum(cut.frees_at(HERE) for cut in found) == 400 * MIB
+        assert sum(self.shares(needed=900 * MIB, retention_spread=spread).values()) == 400 * MIB
 
-    def test_no_more_topics_are_named_than_configured(self):
-        found = cuts(*self.PARTS, needed=900 * MIB, retention_spread="evenly", retention_topics=1)
-        assert [cut.topic.name for cut in found.cuts] == ["large"]
+    def test_no_more_topics_are_named_than_configured_while_these_lose_half_at_most(self):
+        assert self.shares(needed=150 * MIB, retention_topics=1) == {"large": 150 * MIB}
+
+    def test_where_these_would_lose_more_others_give_too(self):
+        assert self.shares(needed=160 * MIB, retention_topics=1) == {"large": 120 * MIB, "small": 40 * MIB}
+
+    def test_of_few_owners_no_more_than_configured_are_asked(self):
+        assert self.shares(needed=900 * MIB, retention_topics=1, retention_spread="fewest_topics") == {
+            "large": 300 * MIB
+        }
 
 
 class TestHeldBack:
     def test_of_a_leaderless_partition_nothing_is_promised(self):
         parts = [topic("t", (1,), (1,), leaderless=(1,)), replica(1, "/d1", "t", 0, 200 * MIB)]
-        found = cuts(*parts, replica(1, "/d1", "t", 1, 400 * MIB), needed=500 * MIB)
+        found = cuts(*parts, replica(1, "/d1", "t", 1, 400 * MIB), needed=500 * MIB, growth=grows(1, 1))
         assert found.cuts[0].frees_at(HERE) == 180 * MIB
 
     def test_without_any_leader_the_high_watermark_stands_still(self):
@@ -220,15 +279,16 @@ class TestHeldBack:
 
     def test_a_limit_below_one_segment_is_never_raised(self):
         tiny = topic("t", (1,), configs={"retention.bytes": str(5 * MIB)})
-        assert vetoed(cuts(tiny, replica(1, "/d1", "t", size=400 * MIB))) == ["one_segment_left"]
+        assert vetoed(cuts(tiny, replica(1, "/d1", "t", size=400 * MIB), growth=grows(1))) == ["one_segment_left"]
 
 
 class TestConsumers:
     SIZED = replica(1, "/d1", "t", 0, 400 * MIB)
 
     def test_a_cut_stops_at_what_a_group_has_still_to_read(self):
-        spared = cuts(topic("t", (1,), unread={0: 0.5}), self.SIZED, needed=300 * MIB).cuts
-        taken = cuts(topic("t", (1,), unread={0: 0.5}), self.SIZED, needed=300 * MIB, spare_unread=False).cuts
+        wanted = {"needed": 300 * MIB, "growth": grows(1)}
+        spared = cuts(topic("t", (1,), unread={0: 0.5}), self.SIZED, **wanted).cuts
+        taken = cuts(topic("t", (1,), unread={0: 0.5}), self.SIZED, **wanted, spare_unread=False).cuts
         assert spared[0].new_value == 200 * MIB
         assert taken[0].new_value < 200 * MIB
 
@@ -253,11 +313,20 @@ class TestConsumers:
             "unknown": holds(cut_action(topic("t", (1,)), self.SIZED), "consumers_done"),
             "no group": holds(cut_action(topic("t", (1,), unread={}), self.SIZED), "consumers_done"),
             "spared": holds(cut_action(topic("t", (1,), unread={0: 0.3}), self.SIZED), "consumers_done"),
-            "not spared": holds(
+            "not reached": holds(
                 cut_action(topic("t", (1,), unread={0: 0.3}), self.SIZED, spare_unread=False), "consumers_done"
             ),
+            "not spared": holds(
+                cut_action(topic("t", (1,), unread={0: 0.9}), self.SIZED, spare_unread=False), "consumers_done"
+            ),
         }
-        assert told == {"unknown": None, "no group": True, "spared": True, "not spared": False}
+        assert told == {"unknown": None, "no group": True, "spared": True, "not reached": True, "not spared": False}
+
+    def test_what_goes_on_into_the_unread_as_configured_has_a_veto(self):
+        action = cut_action(topic("t", (1,), unread={0: 0.9}), self.SIZED, spare_unread=False)
+        assert [veto["name"] for veto in action.vetoes] == ["consumers_unread"]
+        assert action.commands == []
+        assert not cut_action(topic("t", (1,), unread={0: 0.3}), self.SIZED, spare_unread=False).vetoes
 
     def test_a_tiered_topic_is_read_from_remote_storage(self):
         tiered = topic("t", (1,), configs=TIERED, unread={0: 1.0}, remote_copy_lag_bytes=0)

@@ -111,7 +111,7 @@ class TestRetention:
         assert action.target["after"] == story.latest(ActionKind.LOWER_RETENTION).action_id
         assert action.alert_id == "alert"
         assert action.commands[0].endswith("--delete-config retention.bytes")
-        assert action.expected["on"] == [{"broker": 1, "log_dir": "/d1", "bytes": -(150 * MIB + 1)}]
+        assert action.expected["on"] == [{"broker": 1, "log_dir": "/d1", "bytes": -151 * MIB}]
         assert "ann, the owner of t" in action.reason
         assert not action.data_loss
         assert action.expires_at_ms == story.now_ms + 24 * 60 * MINUTE
@@ -129,7 +129,7 @@ class TestRetention:
         story.look(*lowered(story, used=600 * MIB), after=4)
         action = story.latest(ActionKind.RESTORE_RETENTION)
         assert [veto["name"] for veto in action.vetoes] == ["no_room_for_old_retention"]
-        assert "50 MiB are missing in /d1 of broker 1 below 70%" in action.vetoes[0]["reason"]
+        assert "51 MiB are missing in /d1 of broker 1 below 70%" in action.vetoes[0]["reason"]
         assert action.commands == []
         assert story.look(*lowered(story, used=400 * MIB), after=1) == [("restore_retention", "proposed")]
         assert story.latest(ActionKind.RESTORE_RETENTION).commands
@@ -228,7 +228,7 @@ class TestRetention:
         story.look(*cut, after=4)
         action = story.latest(ActionKind.RESTORE_RETENTION)
         assert action.vetoes == []
-        assert action.expected["on"] == [{"broker": 1, "log_dir": "/d1", "bytes": -(150 * MIB + 1)}]
+        assert action.expected["on"] == [{"broker": 1, "log_dir": "/d1", "bytes": -151 * MIB}]
         assert action.commands[0].endswith("--delete-config retention.bytes")
 
     def test_of_two_cuts_the_later_is_taken_back_first(self):

@@ -17,6 +17,7 @@ from tests.unit.plan.builders import (
     offline,
     policy,
     replica,
+    slowly,
     space_alert,
     topic,
 )
@@ -40,8 +41,8 @@ FAILED = [
 ]
 
 
-def recommended(an_alert, *parts, **limits):
-    return recommend(an_alert, facts(*parts) if parts else None, policy(**limits), NOW_MS)
+def recommended(an_alert, *parts, growth=None, **limits):
+    return recommend(an_alert, facts(*parts, growth=growth or {}) if parts else None, policy(**limits), NOW_MS)
 
 
 def kinds(actions):
@@ -91,20 +92,21 @@ class TestFilling:
         assert next(p["holds"] for p in action.preconditions if p["name"] == "in_time") is None
 
     def test_a_cut_loses_data_and_says_so(self):
-        action = of_kind(recommended(space_alert(), *FILLING), ActionKind.LOWER_RETENTION)
+        found = recommended(space_alert(), *FILLING, growth=slowly(*FILLING))
+        action = of_kind(found, ActionKind.LOWER_RETENTION)
         assert action.data_loss
         assert action.requires_approval
-        assert action.configs == {"t": {"retention.bytes": {"from": "-1", "to": str(40 * MIB - 1)}}}
-        assert action.expected["frees_bytes"] == 150 * MIB + 1
+        assert action.configs == {"t": {"retention.bytes": {"from": "-1", "to": str(39 * MIB)}}}
+        assert action.expected["frees_bytes"] == 151 * MIB
         assert action.expected["needs_ms"] == 360_000
         assert action.expected["on"] == [
-            {"broker": 1, "log_dir": "/d1", "bytes": 150 * MIB + 1},
-            {"broker": 2, "log_dir": "/d1", "bytes": 150 * MIB + 1},
+            {"broker": 1, "log_dir": "/d1", "bytes": 151 * MIB},
+            {"broker": 2, "log_dir": "/d1", "bytes": 151 * MIB},
         ]
         (command,) = action.commands
         assert command == (
             "kafka-configs.sh --bootstrap-server kafka:9092 --alter --entity-type topics --entity-name=t "
-            f"--add-config retention.bytes={40 * MIB - 1}"
+            f"--add-config retention.bytes={39 * MIB}"
         )
 
     def test_the_undo_of_a_cut_deletes_an_override_that_was_not_there(self):
@@ -118,13 +120,19 @@ class TestFilling:
         assert action.undo["commands"][0].endswith(f"--add-config retention.bytes={900 * MIB}")
 
     def test_history_that_may_get_too_short_is_said_not_hidden(self):
-        def holds(**limits):
-            action = of_kind(recommended(space_alert(), *FILLING, **limits), ActionKind.LOWER_RETENTION)
-            assert action.expected["keeps_ms_at_least"] == 39_999
-            return next(p["holds"] for p in action.preconditions if p["name"] == "min_retention")
+        """Half of what is there stays where nobody knows how fast it is written, and nobody knows how long that is."""
+        action = of_kind(recommended(space_alert(), *FILLING), ActionKind.LOWER_RETENTION)
+        assert action.configs["t"]["retention.bytes"]["to"] == str(100 * MIB)
+        assert action.expected["keeps_ms_at_least"] is None
+        assert next(p["holds"] for p in action.preconditions if p["name"] == "min_retention") is None
 
-        assert holds(min_retention_ms=39_999) is True
-        assert holds(min_retention_ms=41_000) is None
+    def test_where_the_rate_is_known_so_is_the_history_that_stays(self):
+        growth = slowly(*FILLING, rate=1.0 * MIB)
+        found = recommended(space_alert(), *FILLING, growth=growth, min_retention_ms=100_000)
+        action = of_kind(found, ActionKind.LOWER_RETENTION)
+        assert action.configs["t"]["retention.bytes"]["to"] == str(100 * MIB)
+        assert action.expected["keeps_ms_at_least"] == 100_000
+        assert next(p["holds"] for p in action.preconditions if p["name"] == "min_retention") is True
 
     def test_where_nothing_helps_a_bigger_volume_is_asked_for_and_why(self):
         (action,) = recommended(space_alert(), SOURCE, directory(1, "/d2", 830 * MIB))
@@ -136,7 +144,7 @@ class TestFilling:
 
     def test_a_vetoed_move_is_told_with_its_reason_and_cannot_be_pasted(self):
         parts = [*FILLING, offline(1, "/d3")]
-        first, *others = recommended(space_alert(), *parts)
+        first, *others = recommended(space_alert(), *parts, growth=slowly(*parts))
         assert first.kind is ActionKind.MOVE_LOG_DIR
         assert [veto["name"] for veto in first.vetoes] == ["log_dir_offline"]
         assert first.commands == []
@@ -353,7 +361,7 @@ def test_the_same_facts_give_the_same_actions():
 
 def test_an_unknown_directory_of_the_broker_stops_moves_only():
     parts = [*FILLING, directory(1, "/d3", status=LogDirStatus.UNKNOWN)]
-    actions = recommended(space_alert(), *parts)
+    actions = recommended(space_alert(), *parts, growth=slowly(*parts))
     assert [(str(a.kind), [v["name"] for v in a.vetoes]) for a in actions] == [
         ("move_log_dir", ["log_dir_unknown"]),
         ("lower_retention", []),

@@ -19,6 +19,7 @@ from tests.unit.plan.builders import (
     facts,
     policy,
     replica,
+    slowly,
     space_alert,
     topic,
 )
@@ -28,6 +29,7 @@ SATURATED = directory(1, "/d1", 960 * MIB, growth_bytes_per_s=1.0 * MIB, status=
 CRITICAL = directory(1, "/d1", 900 * MIB, growth_bytes_per_s=1.0 * MIB, status=LogDirStatus.CRITICAL)
 IDLE = {"same_since_ms": NOW_MS - 8 * DAY_MS}
 COMPACT_DELETE = {"cleanup.policy": "compact,delete"}
+FOR_EVER = {"retention.ms": "-1", "retention.bytes": "-1"}
 
 
 def recommended(*parts, limits=None, tools=None, **fields):
@@ -256,7 +258,7 @@ class TestRoom:
 
     def test_what_helps_only_a_part_is_followed_by_what_gives_the_rest(self):
         parts = [directory(1, "/d1", 850 * MIB), topic("t", (1,)), replica(1, "/d1", "t", size=120 * MIB)]
-        actions = recommended(*parts)
+        actions = recommended(*parts, growth=slowly(*parts))
         assert kinds(actions) == ["lower_retention", "expand_disk"]
         assert "100 MiB of 150 MiB is all that helps otherwise" in actions[1].reason
         assert actions[1].expected["frees_bytes"] == int((50 * MIB + 1) / 0.7) + 1
@@ -272,7 +274,7 @@ class TestDeleteRecords:
     )
 
     def test_where_no_retention_reaches_records_are_deleted_once(self):
-        action = the(ActionKind.DELETE_RECORDS, recommended(*self.PARTS))
+        action = the(ActionKind.DELETE_RECORDS, recommended(*self.PARTS, growth=slowly(*self.PARTS)))
         assert action.target["topic"] == "a.b"
         # 200 MiB are needed, the cut of u gives 100; 27 % of 420 MiB are 113.4, less one segment of 10.
         assert "the oldest 27 % of the records of a.b" in action.reason
@@ -322,6 +324,7 @@ class TestDeleteRecords:
             (topic("c", (1,), configs=COMPACT_DELETE), TopicRule(never_touch=True)),
             (topic("c", (1,), configs=COMPACT_DELETE), TopicRule(min_retention_ms=1)),
             (topic("c", (1,), configs=COMPACT_DELETE, reassigned=(0,)), TopicRule()),
+            (topic("c", (1,), configs=COMPACT_DELETE | FOR_EVER, overridden=frozenset({"retention.ms"})), TopicRule()),
         ],
     )
     def test_some_topics_lose_no_records(self, kind, rule):
@@ -339,7 +342,7 @@ class TestDeleteRecords:
         (tools / "kafka-delete-records.sh").write_text("#!/bin/sh\ncat\n")
         for tool in tools.iterdir():
             tool.chmod(0o755)
-        found = recommended(*self.PARTS, tools=ToolSettings(prefix=f"{tools}/"))
+        found = recommended(*self.PARTS, growth=slowly(*self.PARTS), tools=ToolSettings(prefix=f"{tools}/"))
         (command,) = the(ActionKind.DELETE_RECORDS, found).commands
         assert "--topic=a\\.b" in command
         done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)

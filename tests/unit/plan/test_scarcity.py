@@ -4,7 +4,7 @@ from logdirwatch.model.vocabulary import ActionKind, Rule
 from logdirwatch.plan.progress import progress
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.settings import TopicRule
-from tests.unit.plan.builders import MIB, NOW_MS, alert, directory, facts, offline, policy, replica, topic
+from tests.unit.plan.builders import MIB, NOW_MS, alert, directory, facts, offline, policy, replica, slowly, topic
 
 FLEET = alert(Rule.FLEET_SPACE, number=None, log_dir=None, to="filling", cause=None)
 SHORT = [
@@ -28,14 +28,14 @@ def test_one_cut_is_planned_for_all_directories_that_need_it():
     assert cut.target == {"broker": None, "log_dir": None, "topic": "t"}
     # Broker 1 needs 150 MiB and broker 2 needs 100; the third, which needs nothing, is freed as well.
     assert cut.expected["frees_bytes"] == 250 * MIB + 2
-    assert [entry["bytes"] for entry in cut.expected["on"]] == [150 * MIB + 1] * 3
-    assert "450 MiB in 3 directories, 250 MiB of them where they are needed" in cut.reason
+    assert [entry["bytes"] for entry in cut.expected["on"]] == [151 * MIB] * 3
+    assert "453 MiB in 3 directories, 250 MiB of them where they are needed" in cut.reason
     assert "the cuts give the 2 directories all that they need, 250 MiB" in look.reason
 
 
 def test_a_cut_goes_no_deeper_than_the_neediest_directory_asks():
     (cut, _) = recommended(*SHORT)
-    assert int(cut.configs["t"]["retention.bytes"]["to"]) == 240 * MIB - 1
+    assert int(cut.configs["t"]["retention.bytes"]["to"]) == 239 * MIB
 
 
 def test_what_fits_nowhere_is_told_with_what_would_make_it_possible():
@@ -72,10 +72,46 @@ def test_directories_on_one_volume_need_their_bytes_once():
     assert "1 directories all that they need, 150 MiB" in look.reason
 
 
+MORE = [*SHORT, topic("u", (1,)), replica(1, "/d1", "u", size=300 * MIB)]
+
+
+def cuts_of(*parts, **limits):
+    found = recommend(FLEET, facts(*parts, growth=slowly(*parts)), policy(**limits), NOW_MS)
+    return {a.target["topic"]: a.expected["on"][0]["bytes"] for a in found if a.kind is ActionKind.LOWER_RETENTION}
+
+
+def test_every_topic_of_a_directory_gives_in_proportion_and_the_neediest_directory_decides():
+    # In /d1 of broker 1 t can give 380 MiB and u 280 of the 150 that are needed; broker 2 needs 100 of t's 380.
+    assert cuts_of(*MORE) == {"t": 101 * MIB, "u": 64 * MIB}
+
+
 def test_no_more_topics_are_named_than_configured():
-    more = [topic("u", (1,)), replica(1, "/d1", "u", size=300 * MIB)]
-    kinds = [str(action.kind) for action in recommended(*SHORT, *more, retention_topics=1)]
-    assert kinds.count("lower_retention") == 1
+    assert cuts_of(*MORE, retention_topics=1) == {"t": 151 * MIB}
+    assert cuts_of(*MORE, retention_topics=1, retention_spread="fewest_topics") == {"t": 151 * MIB}
+
+
+def test_where_these_would_lose_more_than_half_others_give_too():
+    fuller = [directory(1, "/d1", 920 * MIB), *MORE[1:]]
+    assert set(cuts_of(*fuller, retention_topics=1)) == {"t", "u"}
+
+
+def test_a_directory_that_lasts_until_there_is_room_needs_nothing():
+    """Growing by 1 KiB/s its 150 MiB last 42 h. For 4 d it needs 188 MiB more, but 150 reach the target."""
+    slow = [directory(1, "/d1", 850 * MIB, growth_bytes_per_s=1024.0), *SHORT[2:]]
+    assert cuts_of(*slow, fleet_cuts_last_ms=3_600_000) == {}
+    assert cuts_of(*slow) == {"t": 151 * MIB}
+
+
+def test_a_cut_wins_the_time_until_there_is_room_and_no_more():
+    slow = [directory(1, "/d1", 850 * MIB, growth_bytes_per_s=1024.0), *SHORT[2:]]
+    # 48 h take 168.75 MiB, of which 150 are free.
+    assert cuts_of(*slow, fleet_cuts_last_ms=48 * 3_600_000) == {"t": 19 * MIB}
+
+
+def test_what_is_only_local_gives_before_what_is_lost():
+    tiered = topic("t", (1, 2, 3), configs={"remote.storage.enable": "true", "local.retention.bytes": "-2"})
+    parts = [tiered if getattr(part, "name", None) == "t" else part for part in MORE]
+    assert cuts_of(*parts) == {"t": 151 * MIB}
 
 
 def test_it_is_done_when_the_bytes_are_gone_everywhere():

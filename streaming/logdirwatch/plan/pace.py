@@ -1,0 +1,65 @@
+"""How fast a topic is written, and so how much history a number of bytes holds.
+
+Inventories tell how fast a replica grows, not how fast it is written: what retention deletes meanwhile is missing. A
+log that an age limit bounds was written within that limit, so it is written at least as fast as that takes.
+"""
+
+import math
+from collections.abc import Iterable
+
+from logdirwatch.plan.draft import Policy
+from logdirwatch.plan.facts import Facts, Replica, Topic
+
+KEPT_UNKNOWN_RATIO = 0.5
+"""Share of its bytes, so of its history, that a replica keeps at least where nobody knows how fast it is written."""
+
+
+def wanted_ms(topic: Topic, policy: Policy) -> int:
+    """Return the history that must stay of a topic: its owner's word, else the general one."""
+    of_owner = policy.limits.topic_rule(topic.name).min_retention_ms
+    return policy.limits.min_retention_ms if of_owner is None else of_owner
+
+
+def growth_of_partition(replica: Replica, facts: Facts) -> float | None:
+    """Return how fast a replica's partition grew lately in any place: all its replicas are written alike."""
+    known = [rate for other in facts.replicas_of(replica.key) if (rate := facts.growth_of(other)) is not None]
+    return max(known, default=None)
+
+
+def written_per_s(replica: Replica, limit: str | None, facts: Facts) -> float | None:
+    """Return the bytes per second written to a replica under an age limit; None where nobody knows."""
+    growth = growth_of_partition(replica, facts)
+    if growth is None:
+        return None
+    bounded_ms = 0 if limit is None else int(limit)
+    return max(0.0, growth, (replica.size_bytes or 0) * 1000 / bounded_ms if bounded_ms > 0 else 0.0)
+
+
+def fastest(replicas: Iterable[Replica], limit: str | None, facts: Facts) -> float | None:
+    """Return how fast the fastest of a topic's replicas is written; None while that of any is not known."""
+    rates = [written_per_s(replica, limit, facts) for replica in replicas]
+    known = [rate for rate in rates if rate is not None]
+    return max(known) if known and len(known) == len(rates) else None
+
+
+def floor_bytes(
+    replicas: Iterable[Replica], limit: str | None, history_ms: int, facts: Facts, *, unknown_ratio: float
+) -> int:
+    """Return the bytes that hold a history in every replica; of one whose rate nobody knows a share of its own."""
+    floors = (floor_of_replica(r, limit, history_ms, facts, unknown_ratio=unknown_ratio) for r in replicas)
+    return max(floors, default=0)
+
+
+def floor_of_replica(
+    replica: Replica,
+    limit: str | None,
+    history_ms: int,
+    facts: Facts,
+    *,
+    unknown_ratio: float = KEPT_UNKNOWN_RATIO,
+) -> int:
+    """Return the same of one replica."""
+    rate = written_per_s(replica, limit, facts)
+    if rate is None:
+        return math.ceil((replica.size_bytes or 0) * unknown_ratio)
+    return math.ceil(rate * history_ms / 1000)
