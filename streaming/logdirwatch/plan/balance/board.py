@@ -5,14 +5,29 @@ moves may be carried out in any order, or only some of them: no partition is eve
 than before.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable
 
 import numpy as np
 
 from logdirwatch.plan.balance.model import ClusterModel
 
+ATTEMPTS, ATTEMPTS_PER_REPLICA = 100_000, 2
+"""The attempts of a plan: about half a second for a small model, three for one of 200,000 replicas."""
 CLOSED = -1
 """The limit of a directory that not even an empty replica goes to."""
+
+
+class Attempts:
+    """How many more moves and swaps a plan may try, so that rules which forbid nearly all of them cost no minutes."""
+
+    def __init__(self, replicas: int) -> None:
+        self.left = ATTEMPTS + ATTEMPTS_PER_REPLICA * replicas
+
+    def spend(self, attempts: int) -> bool:
+        """Count attempts; False where none are left."""
+        self.left -= attempts
+        return self.left > 0
 
 
 class Board:
@@ -29,6 +44,9 @@ class Board:
         ]
         """By directory: the bytes that it may hold at any moment."""
         self.broker_of: list[int] = model.directory_broker.tolist()
+        self._open: dict[int, list[int]] = defaultdict(list)
+        for directory in np.flatnonzero(model.is_open).tolist():
+            self._open[self.broker_of[directory]].append(directory)
         self.origin: list[int] = model.replica_directory.tolist()
         """By replica: its directory before the plan."""
         self.place: list[int] = model.replica_directory.tolist()
@@ -41,11 +59,16 @@ class Board:
         self._starts: list[int] = model.partition_starts.tolist()
         self._slots: list[int] = model.by_partition.tolist()
         self._rack: list[int] = model.broker_rack.tolist()
+        self.attempts = Attempts(len(self.place))
+        self._openings: dict[int, tuple[set[int], set[int]]] = {}
+        """By replica: the brokers that are closed to it and the racks that are open, until its partition changes."""
         self._no_rack = model.racks.index("") if "" in model.racks else None
 
     def move(self, replica: int, directory: int) -> None:
         """Plan a replica's new directory in place of the one planned before; back where it was it is not moved."""
         size = self.sizes[replica]
+        for sibling in self._others(replica):
+            self._openings.pop(sibling, None)
         self.used[self.place[replica]] -= size
         self.used[directory] += size
         self.place[replica] = directory
@@ -53,6 +76,10 @@ class Board:
         self.has_moved[replica] = directory != self.origin[replica]
         if directory != self.origin[replica]:
             self.moves[replica] = directory
+
+    def open_directories(self, broker: int) -> list[int]:
+        """Return a broker's directories that take part."""
+        return self._open[broker]
 
     def room(self, directory: int) -> int:
         """Return the bytes that a directory may still take."""
@@ -62,11 +89,12 @@ class Board:
         """Whether the rules allow a replica on a broker; space is not looked at."""
         if broker == self.broker_of[self.origin[replica]]:
             return True
-        return broker not in self.taken_brokers(replica) and self._rack[broker] in self.open_racks(replica)
+        taken, racks = self._opening(replica)
+        return broker not in taken and self._rack[broker] in racks
 
     def taken_brokers(self, replica: int) -> set[int]:
         """Return the brokers that have another replica of the partition, before the plan or in it."""
-        return {self.broker_of[places[r]] for r in self._others(replica) for places in (self.origin, self.place)}
+        return self._opening(replica)[0]
 
     def open_racks(self, replica: int) -> set[int]:
         """Return the racks that may take a replica: its own, and those with fewer replicas of the partition.
@@ -74,6 +102,18 @@ class Board:
         Counted against the move, since the order of the moves is open: what comes to the other rack is there already,
         what leaves its own is gone. A broker without a rack takes nothing from a rack.
         """
+        return self._opening(replica)[1]
+
+    def _opening(self, replica: int) -> tuple[set[int], set[int]]:
+        found = self._openings.get(replica)
+        if found is None:
+            found = self._openings[replica] = self._taken_brokers(replica), self._open_racks(replica)
+        return found
+
+    def _taken_brokers(self, replica: int) -> set[int]:
+        return {self.broker_of[places[r]] for r in self._others(replica) for places in (self.origin, self.place)}
+
+    def _open_racks(self, replica: int) -> set[int]:
         here = self._rack[self.broker_of[self.origin[replica]]]
         pairs = [(self._rack_of(self.origin[r]), self._rack_of(self.place[r])) for r in self._others(replica)]
         staying = 1 + sum(before == now == here for before, now in pairs)

@@ -17,6 +17,8 @@ from logdirwatch.plan.balance.pool import Pool, Stock
 LEAST_SHARE = 0.1
 """Of what a unit is off: the least that counts as help."""
 _AT_ONCE = 64
+_PAIR_ATTEMPTS = 20
+"""What looking at two units costs, in attempts to move one replica."""
 
 
 class _Swaps(NamedTuple):
@@ -62,7 +64,7 @@ class _Exchange:
 
     def run(self) -> None:
         """Help the units that are least off first, since they need the least, until none can be helped."""
-        while not self._pool.is_balanced:
+        while not self._pool.is_balanced and self._pool.board.attempts.left > 0:
             off = self._pool.excess + self._pool.deficit
             outside = [unit for unit in np.argsort(off, kind="stable").tolist() if off[unit] > 0]
             if sum(self.help(unit) for unit in outside) == 0 and not self._reconsider():
@@ -80,6 +82,8 @@ class _Exchange:
         gain = max(1.0, LEAST_SHARE * off)
         pairs = self._pairs(unit, off, gain)
         for begin in range(0, len(pairs), _AT_ONCE):
+            if not self._pool.board.attempts.spend(_PAIR_ATTEMPTS * len(pairs[begin : begin + _AT_ONCE])):
+                return False
             found = [self._swaps(giver, taker, gain) for giver, taker in pairs[begin : begin + _AT_ONCE]]
             swaps = sorted((swaps for swaps in found if swaps is not None), key=lambda swaps: swaps[:4])
             if any(self._carry_out(best) for best in swaps):
@@ -129,15 +133,27 @@ class _Exchange:
         flow = self._flow(giver, taker)
         for given, first, end in zip(swaps.given, swaps.first, swaps.end, strict=True):
             size, replica = self._content[giver][given]
+            if not self._pool.board.attempts.spend(1):
+                return False
+            if not self._may_go(replica, taker):
+                continue
             there = (replica, giver, taker)
             nearest = np.argsort(flow.off_bytes(size - self._sizes[taker][first:end]), kind="stable")
             for at in (first + nearest).tolist():
+                if not self._pool.board.attempts.spend(1):
+                    return False
                 back = [(self._content[taker][at - 1][1], taker, giver)] if at else []
+                if back and not self._may_go(back[0][0], giver):
+                    continue
                 if self._move_all([there, *back]) or (back and self._move_all([*back, there])):
                     self._done += 1
                     self._changed[[giver, taker]] = self._done
                     return True
         return False
+
+    def _may_go(self, replica: int, unit: int) -> bool:
+        board = self._pool.board
+        return board.may_go(replica, board.broker_of[self._pool.units[unit][0]])
 
     def _move_all(self, steps: list[tuple[int, int, int]]) -> bool:
         """Move each replica from a unit to another, or none of them."""

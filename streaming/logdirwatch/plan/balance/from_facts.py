@@ -14,7 +14,7 @@ from logdirwatch.plan.balance.summary import About
 from logdirwatch.plan.balance.task import Mode
 from logdirwatch.plan.draft import Policy, Veto
 from logdirwatch.plan.facts import Directory, Facts, Partition, Place, Replica
-from logdirwatch.plan.parts import copies_at_once
+from logdirwatch.plan.parts import DELETE_DELAY_MS, copies_at_once, delete_delay_ms
 from logdirwatch.plan.recommend import too_old
 from logdirwatch.plan.space import in_flight_bytes
 from logdirwatch.report.units import human_ms
@@ -128,6 +128,7 @@ def _model(facts: Facts, chosen: list[_Chosen], out: list[LeftOut]) -> ClusterMo
         is_closed=_flags(is_out(directory.place, out) for directory in directories),
         is_held=_flags(one.veto is not None for _, one, _ in rows),
         copies_at_once=_numbers(copies_at_once(broker, facts) for broker in broker_ids),
+        delete_delay_ms=max((delete_delay_ms(broker, facts) for broker in broker_ids), default=DELETE_DELAY_MS),
     )
 
 

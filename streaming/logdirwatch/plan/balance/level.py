@@ -8,13 +8,14 @@ this slack is what a move may use up. Where more is missing, it is the other way
 import heapq
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 
 import numpy as np
 
 from logdirwatch.plan.balance.model import Flags, Ratios
 from logdirwatch.plan.balance.pool import Pool, Stock
 
-_WASTE_RATIO = 0.01
+_WASTE_RATIO = 0.05
 """A unit may give or get more than it must by this share of it, for the sake of fewer moves."""
 _LAST_WASTE = 10
 """How many times as much the last replica of a unit may waste before a wider circle is asked."""
@@ -35,6 +36,8 @@ class Leveller:
         self._widest = len(circles) - 1
         self._admitted: int | None = None
         self._waste = _WASTE_RATIO * np.maximum(pool.excess, pool.deficit)
+        self._sums: dict[int, tuple[Stock, list[int]]] = {}
+        """By a stock's ``id``: the stock, and what its first 0, 1, 2, ... replicas have together."""
 
     def stuck(self) -> list[int]:
         """Return the units above their band that single moves cannot bring in."""
@@ -113,7 +116,7 @@ class Leveller:
         pool = self._pool
         excess = pool.excess[unit]
         most = min(excess + self._waste[unit], (pool.high - pool.used).max())
-        return _reach(pool.stock[unit], bisect_left(pool.stock[unit], (int(most) + 1,)), float(excess))
+        return self._reach(pool.stock[unit], bisect_left(pool.stock[unit], (int(most) + 1,)), float(excess))
 
     def _give(self, giver: int, *, is_tight: bool) -> bool:
         pool = self._pool
@@ -151,7 +154,7 @@ class Leveller:
 
     def _ways(self, *, is_tight: bool) -> tuple[_Offers, ...]:
         """Return how a replica is chosen, best first; what cannot meet a need is no way while more may be allowed."""
-        ways = (_last, _enough, self._beyond)
+        ways = (_last, self._enough, self._beyond)
         return ways if is_tight else (*ways, _largest)
 
     def _slack(self) -> float:
@@ -162,6 +165,19 @@ class Leveller:
         """Yield the replicas that end a need, the smallest first; in the widest circle whatever the waste."""
         return _last(stock, need, most, most if self._admitted == self._widest else waste * _LAST_WASTE)
 
+    def _enough(self, stock: Stock, need: float, most: float, waste: float) -> Iterator[int]:
+        """Yield replicas smaller than a need, the largest first, if all the smaller ones together can meet it."""
+        if self._reach(stock, bisect_left(stock, (min(need, most + 1),)), need):
+            yield from _largest(stock, need, most, waste)
+
+    def _reach(self, stock: Stock, end: int, need: float) -> bool:
+        """Whether the first replicas of a stock, up to ``end``, have so many bytes together."""
+        known = self._sums.get(id(stock))
+        # A stock only ever loses replicas, so that its length tells whether the sums are still its own.
+        if known is None or known[0] is not stock or len(known[1]) != len(stock) + 1:
+            known = self._sums[id(stock)] = stock, [0, *accumulate(size for size, _ in stock)]
+        return known[1][end] >= need
+
 
 def _last(stock: Stock, need: float, most: float, waste: float) -> Iterator[int]:
     """Yield the replicas that end a need with little waste, the smallest first."""
@@ -169,22 +185,6 @@ def _last(stock: Stock, need: float, most: float, waste: float) -> Iterator[int]
         if size > min(need + waste, most):
             return
         yield replica
-
-
-def _enough(stock: Stock, need: float, most: float, waste: float) -> Iterator[int]:
-    """Yield replicas smaller than a need, the largest first, if all the smaller ones together can meet it."""
-    if _reach(stock, bisect_left(stock, (min(need, most + 1),)), need):
-        yield from _largest(stock, need, most, waste)
-
-
-def _reach(stock: Stock, end: int, need: float) -> bool:
-    """Whether the first replicas of a stock, up to ``end``, have so many bytes together."""
-    found = 0
-    for at in range(end - 1, -1, -1):
-        found += stock[at][0]
-        if found >= need:
-            return True
-    return found >= need
 
 
 def _largest(stock: Stock, need: float, most: float, _: float) -> Iterator[int]:

@@ -1,5 +1,6 @@
 """The lines of a model's CSV, a column at a time, and the refusal of a line that makes no sense."""
 
+import codecs
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,14 @@ from logdirwatch.plan.balance.model import Flags, Numbers
 HEADER = ("broker", "rack", "disk", "capacity_bytes", "topic", "partition", "size_bytes", "is_leader")
 _FIRST_LINE = 2
 """The line of the first row: the header is line 1."""
+_MARKS = {
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+    b"\x1f\x8b": "compressed by gzip",
+    b"PK\x03\x04": "a ZIP archive or a spreadsheet",
+}
+"""What files of other forms begin with; the first that matches holds."""
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 
 
@@ -94,7 +103,7 @@ def _columns(path: Path) -> dict[str, Any]:
 
     try:
         table = csv.read_csv(
-            path,
+            pa.BufferReader(_text(path)),
             read_options=csv.ReadOptions(use_threads=False),
             parse_options=csv.ParseOptions(ignore_empty_lines=False, invalid_row_handler=skip),
             convert_options=csv.ConvertOptions(column_types=dict.fromkeys(HEADER, _TEXT), strings_can_be_null=False),
@@ -107,6 +116,20 @@ def _columns(path: Path) -> dict[str, Any]:
         fields = "unbalanced quotes" if "\n" in bad[0].text else f"{bad[0].actual_columns} fields"
         raise Refusal(f"{fields}; {len(HEADER)} fields belong there", bad[0].number)
     return {name: table.column(name).combine_chunks() for name in HEADER}
+
+
+def _text(path: Path) -> bytes:
+    """Return a file's bytes; Refusal where they are not UTF-8, which Arrow would tell of in many ways."""
+    data = path.read_bytes()
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        found = next((name for mark, name in _MARKS.items() if data.startswith(mark)), None)
+        if found is not None:
+            raise Refusal(f"the file is {found}, not UTF-8 text: write it again as UTF-8") from None
+        line = data.count(b"\n", 0, error.start) + 1
+        raise Refusal(f"byte 0x{data[error.start]:02x} is not UTF-8: write the file again as UTF-8", line) from None
+    return data
 
 
 def _by_word(column: Any, is_so: Any) -> Flags:

@@ -6,6 +6,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from logdirwatch.plan.parts import DELETE_DELAY_MS
+
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 Ratios = npt.NDArray[np.float64]
@@ -52,6 +54,8 @@ class ClusterModel:
     """By replica: whether it must stay where it is; None: none must."""
     copies_at_once: Numbers | None = None
     """By broker: how many copies between its directories it runs side by side; None: nobody knows."""
+    delete_delay_ms: int = DELETE_DELAY_MS
+    """How long the files of a replica that has moved away stay."""
 
     @cached_property
     def is_open(self) -> Flags:

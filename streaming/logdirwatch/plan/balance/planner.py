@@ -23,6 +23,8 @@ class ClusterPlan:
     waves: tuple[Wave, ...]
     given_up: tuple[Move, ...]
     """Moves that would help, but that no order makes without overfilling a directory on the way."""
+    is_searched: bool = True
+    """Whether every move and swap that could help was tried; a plan tries a limited number."""
 
     @property
     def moves(self) -> list[Move]:
@@ -42,4 +44,4 @@ def make_plan(model: ClusterModel, task: Task) -> ClusterPlan:
     for move in given_up:
         board.move(move.replica, move.source)
     after = model.moved(np.array(board.place, dtype=np.int64))
-    return ClusterPlan(task, model, after, tuple(found), tuple(given_up))
+    return ClusterPlan(task, model, after, tuple(found), tuple(given_up), board.attempts.left > 0)

@@ -1,8 +1,10 @@
 """The order of a plan: waves whose copies run together, none of which overfills a directory at any moment.
 
-In a wave every copy is written before anything is deleted, and no broker has more copies between its directories than
-it runs at once: the others would wait in Kafka's queue, their retention standing still (KIP-113). A wave begins when
-the files that the one before left behind are deleted (``file.delete.delay.ms``).
+In a wave every copy is written before anything is deleted. No broker has more copies between its directories than it
+runs at once, unless the queue is short: what waits in Kafka's queue has its retention standing still (KIP-113). Copies
+within brokers and between them are in different waves, since a limit for the first would also hold back a new replica
+on its way from the directory where Kafka created it. A wave begins when the files that the one before left behind are
+deleted (``file.delete.delay.ms``).
 """
 
 from collections import Counter, defaultdict
@@ -10,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from logdirwatch.plan.balance.births import Births, log_counts
 from logdirwatch.plan.balance.board import Board
 from logdirwatch.plan.balance.model import ClusterModel
 from logdirwatch.plan.settings import PlanSettings
@@ -17,7 +20,11 @@ from logdirwatch.plan.settings import PlanSettings
 WAVE_S = 3_600
 """What one broker is given to copy in a wave, at the configured rate; a single replica may take longer."""
 DIRECTORY_MOVES = 10
-"""Copies into, and out of, one directory in a wave."""
+"""Copies into, and out of, one directory in a wave, unless all copies of its broker are done in ``SHORT_S``."""
+PATIENCE_WAVES = 20
+"""Waves in which a new replica may find no room where Kafka may create it, before its move is given up."""
+SHORT_S = 300
+"""Kafka's default between two checks of retention: copies that wait no longer miss one check at most."""
 
 
 class Move(NamedTuple):
@@ -38,12 +45,14 @@ class Fill(NamedTuple):
     after_bytes: int
 
 
-class _Waiting(NamedTuple):
+@dataclass
+class _Waiting:
     move: Move
     brokers: set[int]
     takes_s: float
     within: int | None
     """The broker whose threads copy it, where it stays on its broker."""
+    patience: int = PATIENCE_WAVES
 
 
 @dataclass(frozen=True)
@@ -70,12 +79,12 @@ def schedule(board: Board, limits: PlanSettings) -> tuple[list[Wave], list[Move]
 
 
 def needs_ms(model: ClusterModel, wave: Wave, limits: PlanSettings) -> int:
-    """Return how long the busiest broker of a wave copies at the configured rates."""
+    """Return how long the busiest broker of a wave copies at the configured rates, and until the old files are gone."""
     copying_s: defaultdict[int, float] = defaultdict(float)
     for move in wave.moves:
         for broker in copying_brokers(model, move):
             copying_s[broker] += move.size_bytes / rate(model, move, limits)
-    return round(1000 * max(copying_s.values(), default=0.0))
+    return round(1000 * max(copying_s.values(), default=0.0)) + model.delete_delay_ms
 
 
 def rate(model: ClusterModel, move: Move, limits: PlanSettings) -> int:
@@ -103,6 +112,7 @@ class _Scheduler:
     def __init__(self, board: Board, limits: PlanSettings) -> None:
         self._board, self._limits = board, limits
         self._used: list[int] = board.model.used_bytes.tolist()
+        self._counts = log_counts(board)
         model = board.model
         unknown = [len(board.sizes)] * len(model.broker_ids)
         self._at_once: list[int] = unknown if model.copies_at_once is None else model.copies_at_once.tolist()
@@ -110,12 +120,15 @@ class _Scheduler:
     def run(self, moves: Sequence[Move], *, in_order: bool) -> tuple[list[Wave], list[Move]]:
         found: list[Wave] = []
         left = [self._waiting(move) for move in moves]
+        given_up: list[Move] = []
         while left:
             chosen, left = self._choose(left, in_order=in_order)
             if not chosen:
                 break
             found.append(self._wave(chosen))
-        return found, [waiting.move for waiting in left]
+            given_up += [waiting.move for waiting in left if not waiting.patience]
+            left = [waiting for waiting in left if waiting.patience]
+        return found, [*given_up, *(waiting.move for waiting in left)]
 
     def _waiting(self, move: Move) -> _Waiting:
         model = self._board.model
@@ -125,40 +138,82 @@ class _Scheduler:
 
     def _choose(self, waiting: list[_Waiting], *, in_order: bool) -> tuple[list[Move], list[_Waiting]]:
         """Return the moves of the next wave, and those that wait on."""
-        chosen: list[Move] = []
+        chosen = _Chosen(self._board, self._used, self._counts, self._at_once)
         left: list[_Waiting] = []
-        used, limits = self._used.copy(), self._board.limits
-        copying_s: defaultdict[int, float] = defaultdict(float)
-        touching: Counter[int] = Counter()
-        copies: Counter[int] = Counter()
         for at, entry in enumerate(waiting):
-            move, brokers, takes_s, within = entry
-            is_free = all(not copying_s[broker] or copying_s[broker] + takes_s <= WAVE_S for broker in brokers)
-            is_free &= touching[move.source] < DIRECTORY_MOVES and touching[move.target] < DIRECTORY_MOVES
-            is_free &= within is None or copies[within] < self._at_once[within]
-            if is_free and used[move.target] + move.size_bytes <= limits[move.target]:
-                used[move.target] += move.size_bytes
-                for broker in brokers:
-                    copying_s[broker] += takes_s
-                touching.update((move.source, move.target))
-                copies.update(() if within is None else (within,))
-                chosen.append(move)
-            elif in_order and chosen:
-                return chosen, [*left, *waiting[at:]]
+            if chosen.may_take(entry):
+                chosen.take(entry)
+            elif in_order and chosen.moves:
+                return chosen.moves, [*left, *waiting[at:]]
             else:
                 left.append(entry)
-        return chosen, left
+        return chosen.moves, left
 
     def _wave(self, moves: Sequence[Move]) -> Wave:
         """Carry a wave out."""
         coming: Counter[int] = Counter()
         going: Counter[int] = Counter()
+        births = Births(self._board, self._counts)
         for move in moves:
             coming[move.target] += move.size_bytes
             going[move.source] += move.size_bytes
+            if not is_within_broker(self._board.model, move):
+                births.add(move.size_bytes, move.target)
+        passing = births.passing_bytes()
         fills = []
-        for directory in sorted(coming.keys() | going.keys()):
+        for directory in sorted(coming.keys() | going.keys() | passing.keys()):
             before = self._used[directory]
             self._used[directory] += coming[directory] - going[directory]
-            fills.append(Fill(directory, before, before + coming[directory], self._used[directory]))
+            worst = before + coming[directory] + passing.get(directory, 0)
+            fills.append(Fill(directory, before, worst, self._used[directory]))
+        for move in moves:
+            self._counts[move.source] -= 1
+            self._counts[move.target] += 1
         return Wave(tuple(moves), tuple(fills))
+
+
+class _Chosen:
+    """The moves of one wave while it is put together."""
+
+    def __init__(self, board: Board, used: list[int], counts: list[int], at_once: list[int]) -> None:
+        self.moves: list[Move] = []
+        self._used, self._limits, self._at_once = used.copy(), board.limits, at_once
+        self._copying_s: defaultdict[int, float] = defaultdict(float)
+        self._touching: Counter[int] = Counter()
+        self._copies: Counter[int] = Counter()
+        self._births = Births(board, counts)
+        self._is_within: bool | None = None
+
+    def may_take(self, entry: _Waiting) -> bool:
+        move, within = entry.move, entry.within
+        if self._is_within not in {None, within is not None}:
+            return False
+        longest_s = max(self._copying_s[broker] for broker in entry.brokers)
+        if longest_s and longest_s + entry.takes_s > WAVE_S:
+            return False
+        if longest_s + entry.takes_s > SHORT_S and not self._is_quiet(move, within):
+            return False
+        if self._used[move.target] + move.size_bytes > self._limits[move.target]:
+            return False
+        if within is None and not self._births.fit(move.size_bytes, move.target, self._used):
+            entry.patience -= 1
+            return False
+        return True
+
+    def _is_quiet(self, move: Move, within: int | None) -> bool:
+        """Whether a directory and a broker have few enough copies in the wave for one that takes long."""
+        touching = max(self._touching[move.source], self._touching[move.target])
+        return touching < DIRECTORY_MOVES and (within is None or self._copies[within] < self._at_once[within])
+
+    def take(self, entry: _Waiting) -> None:
+        move, within = entry.move, entry.within
+        self._is_within = within is not None
+        self._used[move.target] += move.size_bytes
+        for broker in entry.brokers:
+            self._copying_s[broker] += entry.takes_s
+        self._touching.update((move.source, move.target))
+        if within is None:
+            self._births.add(move.size_bytes, move.target)
+        else:
+            self._copies[within] += 1
+        self.moves.append(move)

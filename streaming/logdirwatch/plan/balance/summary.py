@@ -195,8 +195,32 @@ def _outside_one(plan: ClusterPlan, unit: int, off_bytes: int) -> Outside:
 
 def _reason(plan: ClusterPlan) -> str:
     if plan.given_up:
-        return f"{len(plan.given_up)} moves were given up: no order of them keeps every directory within its limit"
+        found = f"{len(plan.given_up)} moves were given up: no order of them keeps every directory within its limit"
+        return f"{found}{_created_elsewhere(plan)}"
+    if not plan.is_searched:
+        return "the search ended before every swap was tried: the rules forbid nearly all of them"
     return "no single move and no swap of two replicas brings it within the tolerance, or nearer by a tenth"
+
+
+def _created_elsewhere(plan: ClusterPlan) -> str:
+    """Say for how many of the moves only the directory has no room where Kafka may create the replica first."""
+    model, ratio = plan.after, plan.task.limits.destination_max_ratio
+    crossing = [move for move in plan.given_up if not schedule.is_within_broker(model, move)]
+    fits = [
+        move
+        for move in crossing
+        if model.used_bytes[move.target] + move.size_bytes <= ratio * model.capacity_bytes[move.target]
+    ]
+    if not fits:
+        return ""
+    logs = np.bincount(model.replica_directory, minlength=len(model.capacity_bytes))
+    broker = model.directory_broker[fits[0].target]
+    own = np.flatnonzero((model.directory_broker == broker) & model.is_open)
+    number, path = model.directory_name(int(own[np.argmin(logs[own])]))
+    return (
+        f"; {len(fits)} of them would fit, but Kafka may create the replica first in a directory without room, the one "
+        f"with the fewest logs (broker {number}: {path}): cordon that first (Kafka 4.3 or later)"
+    )
 
 
 def _unit_used(model: ClusterModel, kind: Kind) -> Numbers:

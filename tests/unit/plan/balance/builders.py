@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from functools import cache
 
 import numpy as np
 
@@ -105,3 +106,37 @@ def worst_fills(placed, wave):
     for move in wave["moves"]:
         worst[move["to_broker"], move["to_log_dir"]] += move["size_bytes"]
     return worst
+
+
+def most_born(placed, wave, brokers):
+    """By broker and path: the most bytes that Kafka may create there in a wave and that belong elsewhere.
+
+    Every order of the new replicas and every tie is tried; a new replica's copy may count in its target or not.
+    """
+    found = Counter()
+    for broker, paths in brokers.items():
+        logs = Counter(path for replicas in placed.values() for number, path, _ in replicas if number == broker)
+        coming = tuple(
+            (move["size_bytes"], move["to_log_dir"])
+            for move in wave["moves"]
+            if move["to_broker"] == broker != move["from_broker"]
+        )
+        for path in paths:
+            counts = tuple(sorted((other, logs[other]) for other in paths))
+            found[broker, path] = _most_born(counts, tuple(sorted(coming)), path)
+    return found
+
+
+@cache
+def _most_born(counts, coming, path):
+    fewest = min(count for _, count in counts)
+    most = 0
+    for at, (size, target) in enumerate(coming):
+        left = coming[:at] + coming[at + 1 :]
+        for born, count in counts:
+            if count == fewest:
+                bytes_there = size if born == path != target else 0
+                for raised in ({born}, {born, target}):
+                    after = tuple((other, number + (other in raised)) for other, number in counts)
+                    most = max(most, bytes_there + _most_born(after, left, path))
+    return most

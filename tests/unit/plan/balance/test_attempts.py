@@ -2,7 +2,8 @@
 
 from hypothesis import given, settings
 
-from logdirwatch.plan.balance import attempts
+from logdirwatch.plan.balance import attempts, board
+from logdirwatch.plan.balance.board import Board
 from logdirwatch.plan.balance.summary import summarise
 from tests.unit.plan.balance.builders import at, cluster, moved, planned, used
 from tests.unit.plan.balance.test_properties import clusters
@@ -45,3 +46,39 @@ def test_no_plan_is_worse_than_the_first_attempt(model):
 def worth(plan):
     told = summarise(plan)
     return sum(one.off_bytes for one in told.outside), told.moved.bytes
+
+
+def closed_racks(partitions=60):
+    """A small rack that is too full and a large empty one, each with a replica of every partition: nothing helps."""
+    sizes = {f"t{number}": 10 + number for number in range(partitions)}
+    full, empty = dict(list(sizes.items())[:40]), dict(list(sizes.items())[40:])
+    return cluster(
+        at(1, "/a", 2000, "small", **full),
+        at(2, "/a", 2000, "small", **empty),
+        at(3, "/a", 20_000, "large", **full),
+        at(4, "/a", 20_000, "large", **empty, solo0=1),
+    )
+
+
+def test_a_goal_that_racks_forbid_costs_no_more_attempts_than_a_plan_has(monkeypatch):
+    tried = []
+    may_go = Board.may_go
+    monkeypatch.setattr(Board, "may_go", lambda *rest: tried.append(1) or may_go(*rest))
+    for budget in (500, 2_000):
+        monkeypatch.setattr(board, "ATTEMPTS", budget)
+        monkeypatch.setattr(board, "ATTEMPTS_PER_REPLICA", 0)
+        tried.clear()
+        plan = planned(closed_racks(), "balance-all")
+        assert len(tried) < 3 * budget
+        if not plan.is_searched:
+            assert "the search ended before every swap was tried" in summarise(plan).outside[0].reason
+
+
+def test_a_search_that_ended_early_says_so(monkeypatch):
+    monkeypatch.setattr(board, "ATTEMPTS", 1)
+    monkeypatch.setattr(board, "ATTEMPTS_PER_REPLICA", 0)
+    plan = planned(closed_racks(), "balance-all")
+    assert not plan.is_searched
+    assert {one.reason for one in summarise(plan).outside} == {
+        "the search ended before every swap was tried: the rules forbid nearly all of them"
+    }

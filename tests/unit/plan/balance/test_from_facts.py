@@ -47,8 +47,8 @@ def seen(*parts, mode="balance-disks", **fields):
     return known(facts(*parts, **fields), parse_mode(mode), policy(), NOW_MS)
 
 
-def planned(found, mode="balance-disks"):
-    return make_plan(found.model, Task(parse_mode(mode), PlanSettings()))
+def planned(found, mode="balance-disks", **limits):
+    return make_plan(found.model, Task(parse_mode(mode), PlanSettings(**limits)))
 
 
 def out(found):
@@ -221,7 +221,7 @@ def test_where_no_directory_takes_part_there_is_no_plan():
 
 def test_a_broker_copies_as_many_at_once_as_it_has_threads_by_default_one_a_directory():
     evacuated = seen(*ONE_BROKER, mode="evacuate:1:/d1")
-    waves = steps(planned(evacuated, "evacuate:1:/d1"))["waves"]
+    waves = steps(planned(evacuated, "evacuate:1:/d1", log_dir_throttle_bytes_per_s=100_000))["waves"]
     assert [len(wave["moves"]) for wave in waves] == [2, 2]
 
 

@@ -1,5 +1,7 @@
 """The neutral CSV: what it means, and what is refused, each with the line where it stands."""
 
+import gzip
+
 import pytest
 
 from logdirwatch.errors import UserError
@@ -128,13 +130,34 @@ def test_a_bad_model_is_refused_with_the_line(model_of, lines, line, reason):
         (HEADER, "\n\n", "no line behind the header"),
         ("broker,disk\n", "1,/a\n", "line 1: the header must be broker,rack,disk,"),
         ("", GOOD, "line 1: the header must be broker,rack,disk,"),
-        (HEADER, b"1,r,/a,1000,t,0,5,\xff\n", "invalid UTF8"),
+        (HEADER, b"1,r,/a,1000,t,0,5,\xff\n", "line 2: byte 0xff is not UTF-8"),
     ],
     ids=["an empty file", "a header alone", "empty lines alone", "another header", "no header", "another encoding"],
 )
 def test_what_is_no_model_at_all_is_refused(model_of, header, lines, reason):
     with pytest.raises(UserError, match=reason):
         model_of(lines, header)
+
+
+@pytest.mark.parametrize(
+    ("written", "reason"),
+    [
+        (lambda text: text.encode("utf-16"), "the file is UTF-16, not UTF-8 text"),
+        (lambda text: text.encode("utf-32"), "the file is UTF-32, not UTF-8 text"),
+        (lambda text: text.encode("utf-16-le"), "not UTF-8"),
+        (lambda text: text.encode("latin-1"), "line 2: byte 0xfc is not UTF-8"),
+        (lambda text: text.encode("cp500"), "is not UTF-8"),
+        (lambda text: gzip.compress(text.encode()), "compressed by gzip"),
+        (lambda text: bytes(range(256)) * 50, "is not UTF-8"),
+    ],
+    ids=["UTF-16", "UTF-32", "UTF-16 without a mark", "Latin-1", "EBCDIC", "gzip", "every byte"],
+)
+def test_a_model_in_any_other_encoding_is_refused_in_one_line(tmp_path, written, reason):
+    path = tmp_path / "model.csv"
+    path.write_bytes(written(HEADER + "1,r,/data/d\u00fc,1000,t,0,5,1\n"))
+    with pytest.raises(UserError, match=reason) as refused:
+        read_model(path)
+    assert "\n" not in str(refused.value)
 
 
 def test_a_file_that_cannot_be_read_is_told_in_one_line(tmp_path):

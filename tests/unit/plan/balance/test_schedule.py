@@ -59,13 +59,46 @@ def test_where_haste_ends_in_a_jam_the_order_of_the_plan_is_kept():
 
 
 def test_a_wave_has_no_more_copies_within_a_broker_than_it_runs_at_once():
-    two = cluster(at(1, "/a", t0=10, t1=10, t2=10), at(1, "/b"), at(2, "/a", u0=10, u1=10), at(2, "/b"))
+    directories = (
+        (1, "/a", {"t0": 10, "t1": 10, "t2": 10}),
+        (1, "/b", {}),
+        (2, "/a", {"u0": 10, "u1": 10}),
+        (2, "/b", {}),
+    )
+    two = cluster(*(at(broker, path, 10_000, **replicas_there) for broker, path, replicas_there in directories))
     moves = [(0, 1), (1, 1), (2, 1), (3, 3), (4, 3)]
     limited = replace(two, copies_at_once=np.array([2, 1]))
-    assert replicas(schedule(board_with(limited, *moves), PlanSettings())[0]) == [[0, 1, 3], [2, 4]]
-    assert replicas(schedule(board_with(two, *moves), PlanSettings())[0]) == [[0, 1, 2, 3, 4]]
+    slow = {"log_dir_throttle_bytes_per_s": 1, "replication_throttle_bytes_per_s": 1}
+    long = replace(limited, replica_bytes=limited.replica_bytes * 20)
+    assert replicas(schedule(board_with(long, *moves), PlanSettings(**slow))[0]) == [[0, 1, 3], [2, 4]]
+    assert replicas(schedule(board_with(limited, *moves), PlanSettings(**slow))[0]) == [[0, 1, 2, 3, 4]]
     between = [(0, 2), (1, 2), (2, 3), (3, 0), (4, 1)]
-    assert replicas(schedule(board_with(limited, *between), PlanSettings())[0]) == [[0, 1, 2, 3, 4]]
+    assert replicas(schedule(board_with(long, *between), PlanSettings(**slow))[0]) == [[0, 1, 2, 3, 4]]
+
+
+def test_copies_within_a_broker_and_replicas_from_another_one_are_in_different_waves():
+    model = cluster(at(1, "/a", t0=10, t1=10), at(1, "/b"), at(2, "/a", t2=10))
+    assert replicas(schedule(board_with(model, (0, 1), (2, 1), (1, 1)), PlanSettings())[0]) == [[0, 1], [2]]
+
+
+def test_a_replica_waits_while_there_is_no_room_where_kafka_may_create_it():
+    # Kafka creates t1 in /small, which has the fewest logs; there is no room until s0 has left.
+    model = cluster(
+        at(1, "/big", 10_000, a0=1, a1=1), at(1, "/small", 1000, s0=700), at(1, "/x", 1000), at(2, "/a", 10_000, t1=600)
+    )
+    replica = {model.partition_name(int(p)): r for r, p in enumerate(model.replica_partition)}
+    t1, s0 = replica["t", 1], replica["s", 0]
+    waves, given_up = schedule(board_with(model, (t1, 0)), PlanSettings())
+    assert (replicas(waves), given_up) == ([[t1]], [])
+    assert [(fill.directory, fill.worst_bytes) for fill in waves[0].fills] == [(0, 602), (2, 600), (3, 600)]
+    crowded = cluster(at(1, "/big", 10_000, a0=1, a1=1), at(1, "/small", 1000, s0=700), at(2, "/a", 10_000, t1=600))
+    replica = {crowded.partition_name(int(p)): r for r, p in enumerate(crowded.replica_partition)}
+    t1, s0 = replica["t", 1], replica["s", 0]
+    waves, given_up = schedule(board_with(crowded, (t1, 0)), PlanSettings())
+    assert (waves, [move.replica for move in given_up]) == ([], [t1])
+    waves, given_up = schedule(board_with(crowded, (t1, 0), (s0, 0)), PlanSettings())
+    assert (replicas(waves), given_up) == ([[s0], [t1]], [])
+    assert waves[1].fills[1].worst_bytes == 600
 
 
 def test_a_wave_takes_no_broker_longer_than_an_hour_but_for_a_single_replica():
@@ -93,10 +126,15 @@ def test_a_leader_s_broker_is_busy_with_the_copies_it_sends():
     assert replicas(waves) == [[2], [3]]
 
 
-def test_a_wave_touches_a_directory_ten_times_at_most():
-    model = cluster(at(1, "/a", **{f"t{n}": 1 for n in range(25)}), at(1, "/b"), at(1, "/c"))
-    waves, _ = schedule(board_with(model, *((n, 1 + n % 2) for n in range(25))), PlanSettings())
+def test_a_wave_touches_a_directory_ten_times_at_most_unless_all_is_done_in_five_minutes():
+    model = cluster(at(1, "/a", **{f"t{n}": 31 for n in range(25)}), at(1, "/b"), at(1, "/c"))
+    board = board_with(model, *((n, 1 + n % 2) for n in range(25)))
+    waves, _ = schedule(board, PlanSettings(log_dir_throttle_bytes_per_s=1))
     assert [len(wave.moves) for wave in waves] == [10, 10, 5]
+    waves, _ = schedule(board, PlanSettings(log_dir_throttle_bytes_per_s=2))
+    assert [len(wave.moves) for wave in waves] == [19, 6]
+    waves, _ = schedule(board, PlanSettings(log_dir_throttle_bytes_per_s=3))
+    assert [len(wave.moves) for wave in waves] == [25]
 
 
 def test_the_reassignment_names_the_order_of_preference_and_only_the_new_directories():
@@ -129,7 +167,7 @@ def test_steps_tell_moves_bytes_throttles_fills_and_their_own_reassignment():
             {
                 "wave": 1,
                 "moved_bytes": 400,
-                "needs_ms": 4000,
+                "needs_ms": 64_000,
                 "throttle": {"log_dir_bytes_per_s": 100, "replication_bytes_per_s": None},
                 "moves": [
                     {
