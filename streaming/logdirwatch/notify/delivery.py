@@ -29,11 +29,16 @@ class Delivery:
     """At most one message is on its way to each receiver; a line says that a receiver is away, one that it is back."""
 
     def __init__(self, senders: Mapping[str, Sender], backoff_max_ms: int) -> None:
+        self._backoff_max_ms = backoff_max_ms
         self._ways = {name: _Way(sender, Backoff(backoff_max_ms)) for name, sender in senders.items()}
 
     def busy(self, now_ms: int) -> set[str]:
         """Return the receivers that cannot take a message now."""
-        return {name for name, way in self._ways.items() if way.message is not None or now_ms < way.retry_at_ms}
+        return {name for name, way in self._ways.items() if way.message is not None or self._waits(way, now_ms)}
+
+    def _waits(self, way: _Way, now_ms: int) -> bool:
+        """Tell whether it is too early to try again; no pause is longer than the longest, whatever the clock did."""
+        return 0 < way.retry_at_ms - now_ms <= self._backoff_max_ms
 
     def start(self, message: Message) -> None:
         """Send a message; its receiver must not be busy."""

@@ -3,12 +3,14 @@
 ::
 
     nothing -- fires, after wait --> told -- more fires or something ends, after interval --> told
-       ^                              |   -- louder than anything told, after wait ---------> told
+       ^                              |   -- a page that was not told, at once -------------> told
+       |                              |   -- louder than anything told, after wait ---------> told
        |                              |   -- a silence ends, after interval ----------------> told
        |                              |   -- still fires, after repeat ---------------------> told
        +---- all of it ended ---------+
 
-An interval counts from the last message, a wait from the moment that the news was first seen.
+An interval counts from the last message, a wait from the moment that the news was first seen. Pages that come one by
+one are told at most once a wait; one that ended and fires again waits like any other news.
 """
 
 from collections.abc import Iterable, Mapping
@@ -77,6 +79,7 @@ class Group:
 
     def due(self, members: Mapping[str, Member], timing: Timing, now_ms: int) -> Message | None:
         """Return what must be said now; None while there is no news, or it waits."""
+        self._follow_clock(now_ms)
         self._forget(members, timing, now_ms)
         new, louder, ended = _new(self, members), _louder(self, members, timing), _ended(self, members)
         is_urgent = self._is_urgent(*new, *louder)
@@ -85,7 +88,8 @@ class Group:
         reason = _named(new, louder, self.told, is_urgent=is_urgent)
         if reason is None and not ended:
             return self._repeat(members, timing, now_ms)
-        if not self._is_time(timing, now_ms):
+        is_page = self._is_page(members, *new, *louder)
+        if not (self._is_time(timing, now_ms) or (is_page and self._may_page(timing, now_ms))):
             return None
         return self._message(reason or Reason.RESOLVED, members, ended, timing, now_ms)
 
@@ -152,6 +156,22 @@ class Group:
         loudest = max((severity.rank for severity in set(self.told.values())), default=-1)
         return any(severity.rank > loudest for severity in {member.alert.severity for member in news})
 
+    def _is_page(self, members: Mapping[str, Member], *news: Member) -> bool:
+        """Whether any of it wakes somebody, and is not what the receiver was told a moment ago."""
+        over = {_place(members[name].alert) for name in self.told if not members[name].fires}
+        return any(m.alert.severity is Severity.PAGE and _place(m.alert) not in over for m in news)
+
+    def _may_page(self, timing: Timing, now_ms: int) -> bool:
+        """Whether a page may follow the last message: a group that was told of something does not gather first."""
+        return bool(self.told) and self.sent_at_ms is not None and now_ms - self.sent_at_ms >= timing.wait_ms
+
+    def _follow_clock(self, now_ms: int) -> None:
+        """Count from now what lies ahead: the clock was set back, and nobody waits until the old time comes again."""
+        self.sent_at_ms, self.news_since_ms, self.urgent_since_ms = (
+            None if at_ms is None else min(at_ms, now_ms)
+            for at_ms in (self.sent_at_ms, self.news_since_ms, self.urgent_since_ms)
+        )
+
     def _is_time(self, timing: Timing, now_ms: int) -> bool:
         if self.urgent_since_ms is not None and now_ms - self.urgent_since_ms >= timing.wait_ms:
             return True
@@ -197,6 +217,10 @@ def _louder(group: Group, members: Mapping[str, Member], timing: Timing) -> list
             or (timing.keeps_alive and member.alert.severity is not severity)
         )
     ]
+
+
+def _place(alert: AlertRecord) -> tuple[str, str, int | None, str | None]:
+    return alert.rule, alert.cluster, alert.broker, alert.log_dir
 
 
 def _says_the_same(one: AlertRecord, other: AlertRecord) -> bool:

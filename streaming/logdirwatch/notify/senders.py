@@ -157,7 +157,9 @@ class Alertmanagers:
             answer = requests.post(url, json=alerts, timeout=self._timeout_s, allow_redirects=False)
         except requests.RequestException as error:
             return without_secrets(one_line(error), url)
-        return None if answer.ok else f"{_shown(url)} answered HTTP {answer.status_code}"
+        # A redirection took nothing either: it is how many a proxy asks for a login.
+        is_taken = 200 <= answer.status_code < 300
+        return None if is_taken else f"{_shown(url)} answered HTTP {answer.status_code}"
 
 
 def ping(url: str, timeout_ms: int) -> None:

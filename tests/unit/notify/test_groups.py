@@ -74,9 +74,74 @@ def test_what_is_louder_than_anything_told_waits_only_a_moment(world):
     world.fire("a", Severity.PAGE)
     world.pass_ms(WAIT_MS + 500)
     assert world.reasons() == ["first", "louder"]
-    world.fire("b", Severity.PAGE)
+
+
+def test_what_is_as_loud_as_what_was_told_waits_for_the_interval(world):
+    world.fire("a")
     world.pass_ms(WAIT_MS + 500)
-    assert world.reasons() == ["first", "louder"], "as loud as what was told: it waits for the interval"
+    world.fire("b")
+    world.pass_ms(INTERVAL_MS - WAIT_MS)
+    assert world.reasons() == ["first"]
+
+
+def test_a_second_page_is_told_at_once(world):
+    world.fire("a", Severity.PAGE)
+    world.pass_ms(WAIT_MS + 500)
+    world.pass_ms(60_000)
+    world.fire("b", Severity.PAGE, broker=8)
+    world.tick()
+    assert [firing(message) for message in world.messages] == [["a"], ["a", "b"]]
+
+
+@pytest.mark.parametrize("before", list(Severity)[:-1])
+def test_an_alert_that_rises_to_a_page_beside_another_page_is_told_at_once(world, before):
+    world.fire("page", Severity.PAGE, broker=8)
+    world.fire("a", before)
+    world.pass_ms(WAIT_MS + 500)
+    world.pass_ms(60_000)
+    world.fire("a", Severity.PAGE)
+    world.tick()
+    assert len(world.messages) == 2
+    assert world.messages[-1].at_ms == world.now_ms
+
+
+def test_pages_that_come_one_by_one_are_told_together_once_a_wait(world):
+    world.fire("page", Severity.PAGE)
+    world.pass_ms(WAIT_MS + 500)
+    for number in range(60):
+        world.fire(f"page{number}", Severity.PAGE, broker=number + 10)
+        world.pass_ms(1_000)
+    assert 3 <= len(world.messages) <= 4
+
+
+def test_a_page_that_ends_and_fires_again_is_no_storm(world):
+    world.fire("page0", Severity.PAGE)
+    world.pass_ms(WAIT_MS + 500)
+    for number in range(5):
+        world.pass_ms(WAIT_MS)
+        world.resolve(f"page{number}")
+        world.fire(f"page{number + 1}", Severity.PAGE)
+        world.tick()
+    assert len(world.messages) == 1
+
+
+def test_a_silenced_page_is_not_told_at_once_either(world):
+    world.fire("a", Severity.PAGE)
+    world.pass_ms(2 * WAIT_MS)
+    world.fire("b", Severity.PAGE, broker=8)
+    world.say("b", Decision.SILENCE)
+    world.pass_ms(INTERVAL_MS)
+    assert world.reasons() == ["first"]
+
+
+def test_a_clock_that_is_set_back_holds_nothing_up(world):
+    world.fire("a")
+    world.pass_ms(WAIT_MS + 500)
+    world.fire("b")
+    world.tick()
+    world.now_ms -= 3 * 3_600_000
+    world.pass_ms(INTERVAL_MS + 500)
+    assert world.reasons() == ["first", "more"]
 
 
 def test_the_end_is_told_once_and_only_of_what_was_told(world):

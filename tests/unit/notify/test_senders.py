@@ -274,6 +274,28 @@ def test_a_ping_that_is_refused_is_an_error_without_secrets(receiver):
     assert SECRET not in str(error.value)
 
 
+@pytest.mark.parametrize("status", [302, 400, 404, 429, 500, 502, 503, 504])
+def test_what_a_server_did_not_take_is_not_delivered(receiver, status):
+    receiver.status, base = status, f"127.0.0.1:{receiver.port}"
+    ways = [Service(f"json://{base}/{SECRET}"), Alertmanagers([f"http://{base}/{SECRET}"], NotifySettings())]
+    for way in ways:
+        with pytest.raises(SendError, match=str(status)) as error:
+            way.send(message(alert()))
+        assert SECRET not in str(error.value)
+    if status >= 400:
+        with pytest.raises(SendError, match=f"HTTP {status}"):
+            ping(f"http://{base}/{SECRET}", 5_000)
+
+
+def test_a_receiver_is_tried_again_in_time_though_the_clock_was_set_back(receiver):
+    delivery, receiver.status = Delivery({"ops": Service(f"json://127.0.0.1:{receiver.port}")}, 4_000), 500
+    delivery.start(message(alert()))
+    wait_until(lambda: list(delivery.finished(NOW_MS)), 30, "the attempt to end")
+    assert delivery.busy(NOW_MS) == {"ops"}
+    assert delivery.busy(NOW_MS - 3_600_000) == set()
+    delivery.stop(5)
+
+
 def test_a_receiver_that_is_away_is_one_line_and_its_return_another(receiver, capsys):
     delivery = Delivery({"ops": Service(f"json://127.0.0.1:{receiver.port}/{SECRET}")}, backoff_max_ms=4_000)
     receiver.status, now_ms, arrived = 500, NOW_MS, []
