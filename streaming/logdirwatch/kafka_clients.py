@@ -152,6 +152,11 @@ def partitions_of(client: KafkaConsumer, topic: str) -> list[TopicPartition]:
     return [TopicPartition(topic, number) for number in sorted(numbers)]
 
 
+def exists(client: KafkaConsumer, topic: str) -> bool:
+    """Tell whether a topic is there for this user to see, as the cluster says now; KafkaError when nobody answers."""
+    return topic in client.topics()
+
+
 def latest_by_key(records: Iterable[ConsumerRecord]) -> dict[bytes, ConsumerRecord]:
     """Return the last record of every key, as compaction keeps it: a key whose last record is a tombstone is gone."""
     latest: dict[bytes, ConsumerRecord] = {}

@@ -24,6 +24,7 @@ DELIVERY_TIMEOUT_MS = 8_000
 METADATA_TIMEOUT_MS = 3_000
 ANSWER_GRACE_S = 2.0
 CLOSE_TIMEOUT_S = 1.0
+NO_PARTITIONS = "no partitions of topic"
 REFUSED = (MessageSizeTooLargeError, RecordListTooLargeError)
 
 
@@ -119,5 +120,5 @@ def _note(delivery: Delivery, record: Outgoing, error: Exception | None) -> None
 def _reason(record: Outgoing, error: Exception) -> str:
     text = kafka_clients.one_line(kafka_clients.unwritten(record.topic, error))
     if isinstance(error, KafkaTimeoutError) and "metadata" in text:
-        return f"no partitions of topic {record.topic} (logdirwatch topics create makes it): {text}"
+        return f"{NO_PARTITIONS} {record.topic} (logdirwatch topics create makes it): {text}"
     return text

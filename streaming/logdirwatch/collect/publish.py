@@ -10,12 +10,13 @@ import structlog
 
 from logdirwatch.collect.backoff import Backoff
 from logdirwatch.collect.buffer import Buffer, Outgoing
-from logdirwatch.collect.channel import Delivery
+from logdirwatch.collect.channel import NO_PARTITIONS, Delivery
 from logdirwatch.kafka_clients import one_line
 
 log = structlog.get_logger(__name__)
 
 BATCH_RECORDS = 500
+_BACK = {"telemetry cluster away": "it is back", "no partitions to write to": "there are some"}
 
 
 class Sender(Protocol):
@@ -169,7 +170,8 @@ class Publisher:
 
     def _went_away(self, error: str | None) -> None:
         if not self._backoff.is_away:
-            log.warning("telemetry cluster away: records are kept until it is back", error=error)
+            what = "no partitions to write to" if (error or "").startswith(NO_PARTITIONS) else "telemetry cluster away"
+            log.warning(f"{what}: records are kept until {_BACK[what]}", error=error)
         self._has_told_aside = False
         pause_s = self._backoff.failed() / 1000
         with self._changed:

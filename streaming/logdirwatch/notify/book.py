@@ -61,6 +61,10 @@ class Book:
         group = self._group(message.group)
         return record_of(group) if group.failed(message) else None
 
+    def records(self) -> list[tuple[GroupKey, NotificationRecord]]:
+        """Return all that must outlive a restart."""
+        return [(group.key, record_of(group)) for group in self._groups.values() if not group.is_empty]
+
     def known(self) -> set[str]:
         """Return the alerts that anybody takes for firing, or is still to be told of."""
         return {name for group in self._groups.values() for name in chain(group.told, group.owed)}

@@ -20,6 +20,7 @@ from logdirwatch.notify.book import Book
 from logdirwatch.notify.delivery import Delivery
 from logdirwatch.notify.groups import Member, Message
 from logdirwatch.notify.heartbeats import Switch
+from logdirwatch.notify.keeping import Keeper
 from logdirwatch.notify.pinger import Pinger
 from logdirwatch.notify.reader import Reader, told_before
 from logdirwatch.notify.routing import GroupKey, Router
@@ -56,6 +57,7 @@ class Notifier:
         self._pinger = Pinger(notify.heartbeat, notify.send_timeout_ms)
         self._backoff = Backoff(notify.backoff_max_ms)
         self._is_ready = False
+        self._keeper = Keeper(self._keep_all)
 
     def run(self, stop: threading.Event) -> None:
         """Run until ``stop`` is set; what is on its way then is waited for."""
@@ -77,8 +79,9 @@ class Notifier:
         self._reader.start(client)
         while not stop.is_set():
             if self._reader.poll(client, self._now_ms()) and not self._is_ready:
-                self._begin()
+                self._begin(client)
             self._can_read()
+            self._keeper.look(client, self._now_ms())
             self._tick()
 
     def _can_read(self) -> None:
@@ -86,9 +89,10 @@ class Notifier:
             log.warning("telemetry cluster can be read again")
         self._backoff.worked()
 
-    def _begin(self) -> None:
+    def _begin(self, client: KafkaConsumer) -> None:
         """Everything is read: from here on what fires and was not told is news, whenever it began."""
-        self._book.remember(told_before(self._settings.telemetry))
+        if self._keeper.begin(client):
+            self._book.remember(told_before(self._settings.telemetry))
         self._switch.remember(self._book.known())
         self._is_ready = True
         log.info("reading what comes", firing=len(self._reader.alerts(())), known=len(self._book.known()))
@@ -121,6 +125,11 @@ class Notifier:
                 _log_told(message)
             if record is not None:
                 self._publisher.put([_outgoing(message.group, record)])
+
+    def _keep_all(self) -> int:
+        records = [_outgoing(key, record) for key, record in self._book.records()]
+        self._publisher.put(records)
+        return len(records)
 
 
 def _log_told(message: Message) -> None:

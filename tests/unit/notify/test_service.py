@@ -14,6 +14,7 @@ from logdirwatch.errors import UserError
 from logdirwatch.model import topics
 from logdirwatch.model.records import DecisionRecord, NotificationRecord
 from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule, Severity
+from logdirwatch.notify import keeping
 from logdirwatch.notify.heartbeats import Switch
 from logdirwatch.notify.reader import Reader
 from logdirwatch.notify.senders import senders
@@ -86,7 +87,12 @@ class Kafka:
             yield SimpleNamespace(topic=topic, partition=0, offset=offset, key=key, value=value)
 
     def put(self, records):
-        self.topics[topics.NOTIFICATIONS].extend((record.key, record.value) for record in records)
+        if topics.NOTIFICATIONS in self.topics:
+            self.topics[topics.NOTIFICATIONS].extend((record.key, record.value) for record in records)
+
+    def exists(self, client, topic):
+        self._check()
+        return topic in self.topics
 
     def write(self, record, topic=topics.ALERTS):
         self.topics[topic].append(msgspec.json.encode(record))
@@ -100,6 +106,7 @@ def kafka(monkeypatch):
     fake = Kafka()
     monkeypatch.setattr(kafka_clients, "consumer", fake.consumer)
     monkeypatch.setattr(kafka_clients, "read_all", fake.read_all)
+    monkeypatch.setattr(kafka_clients, "exists", fake.exists)
     return fake
 
 
@@ -169,6 +176,35 @@ def test_what_fires_and_ends_is_told_and_a_restart_tells_nothing_again(kafka, re
         "[critical] log_dir_offline: prod broker 7 /data/d1",
         "[resolved] log_dir_offline: prod broker 7 /data/d1",
     ]
+
+
+def test_a_topic_of_what_was_told_that_is_made_anew_gets_all_of_it(kafka, receiver, monkeypatch, capsys):
+    monkeypatch.setattr(keeping, "CHECK_MS", 0)
+    kafka.write(alert("a", 1))
+    with notifying(kafka, url_of(receiver)):
+        wait_for(receiver, 1)
+        wait_until(kafka.told, DEADLINE_S, "what was told to be kept")
+        del kafka.topics[topics.NOTIFICATIONS]
+        wait_until(lambda: "is gone" in capsys.readouterr().out, DEADLINE_S, "the line that it is gone")
+        kafka.topics[topics.NOTIFICATIONS] = []
+        wait_until(kafka.told, DEADLINE_S, "what was told to be written anew")
+        kafka.topics[topics.NOTIFICATIONS] = []
+        wait_until(kafka.told, DEADLINE_S, "a topic made anew between two looks to be seen")
+    with notifying(kafka, url_of(receiver)):
+        kafka.write(alert("a", 2, status=AlertStatus.RESOLVED))
+        wait_for(receiver, 2)
+    assert [title.partition("]")[0] for title in titles(receiver)] == ["[critical", "[resolved"]
+
+
+def test_a_start_without_the_topic_of_what_was_told_says_so_and_tells_what_fires(kafka, receiver, capsys):
+    del kafka.topics[topics.NOTIFICATIONS]
+    kafka.write(alert("a", 1))
+    with notifying(kafka, url_of(receiver)):
+        wait_for(receiver, 1)
+    out = capsys.readouterr().out
+    assert "topic logdir.notifications does not exist" in out
+    assert "logdirwatch topics create" in out
+    assert "telemetry cluster" not in out
 
 
 def test_a_receiver_that_comes_back_is_told(kafka, receiver):
