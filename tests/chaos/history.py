@@ -2,7 +2,8 @@
 
 Every log directory follows a script of its own, drawn from the seed: calm hours, climbs over each threshold and back,
 disks that fill up, that fail, that answer nonsense, events that announce a failure and events that lie. Brokers stop
-answering. Between all that lie repeats, late records, clocks that are ahead, and garbage.
+answering. Of one broker's directories one fails at a time: several at once have one alert. Between all that lie
+repeats, late records, clocks that are ahead, and garbage.
 """
 
 import json
@@ -48,6 +49,7 @@ class Disk:
     total_bytes: int
     last: Answer
     script: list[tuple[Answer, list[Record]]] = field(default_factory=list)
+    is_failing: bool = False
 
 
 @dataclass
@@ -130,7 +132,7 @@ class History:
             events = []
             # What a broker answers first is what it answered last: a cause is judged by a sample just before.
             if not broker.was_away:
-                disk.last, events = self._next(disk)
+                disk.last, events = self._next(disk, broker)
             yield from (self._event(broker, event, at_ms - TICK_MS // 2) for event in events)
             log_dirs.append(_answer(disk))
         broker.was_away = False
@@ -164,13 +166,17 @@ class History:
 
     # -- disks
 
-    def _next(self, disk: Disk) -> tuple[Answer, list[Record]]:
+    def _next(self, disk: Disk, broker: Broker) -> tuple[Answer, list[Record]]:
         if not disk.script:
             story = self._random.choices(
                 (_calm, _climb, _climb, _fill_up, _fail, _lie, _answer_nonsense), (8, 6, 6, 3, 4, 1, 2)
             )[0]
-            disk.script = list(story(disk, self._random))
-        return disk.script.pop(0)
+            if story in FAILURES and any(other.is_failing for other in broker.disks if other is not disk):
+                story = _calm
+            disk.script, disk.is_failing = list(story(disk, self._random)), story in FAILURES
+        answer = disk.script.pop(0)
+        disk.is_failing = disk.is_failing and bool(disk.script)
+        return answer
 
     def _garbage(self, at_ms: int) -> Iterator[Written]:
         if self._random.random() < 0.2:
@@ -273,3 +279,6 @@ def _answer_nonsense(disk: Disk, drawn: random.Random) -> Story:
 
 def _failure(disk: Disk) -> Record:
     return {"event": "LogDirFailure", "log_dir": disk.path}
+
+
+FAILURES = (_fill_up, _fail, _lie)

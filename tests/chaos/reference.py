@@ -144,7 +144,7 @@ class Reference:
     def _offline(self, disk: _Disk, place: Place, at_ms: int) -> None:
         if not disk.is_confirmed:
             disk.is_confirmed = True
-            disk.cause = "full" if disk.usable_bytes is not None and disk.usable_bytes < RESERVE_BYTES else "failed"
+            disk.cause = "full" if disk.usable_bytes is not None and disk.usable_bytes < RESERVE_BYTES else "unknown"
         disk.status = self._step(place, disk.status, "offline", at_ms)
         self._end(place, "log_dir_suspect", at_ms, "offline")
         self._fire(place, "log_dir_offline", at_ms, "critical", disk.cause)

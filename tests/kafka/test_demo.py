@@ -93,8 +93,9 @@ def test_the_demo_sees_every_alert_action_and_row_and_leaves_nothing(start_demo)
         lanes.setdefault(alert["alert_id"], set()).add(alert["lane"])
     assert {"fast", "stateful"} in lanes.values()
     causes = {alert["cause"] for alert in offline}
-    assert {"failed", "full"} <= causes
-    assert {"replace_disk", "reassign"} <= {action["kind"] for action in result["actions"]}
+    assert {"unknown", "full"} <= causes
+    assert "failed" not in causes
+    assert {"investigate", "restart_broker"} <= {action["kind"] for action in result["actions"]}
     assert result["tables"]["log_dir_state"] == 6
     assert result["tables"]["replica_state"] > 0
     failure = result["seconds"]["fault_to_alert"]["log_dir_failure"]

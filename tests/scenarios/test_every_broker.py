@@ -58,11 +58,11 @@ def test_kip_112_one_directory_of_every_broker_fails(world):
     world.expects(AT_RISK)
     with world.clients("good", partitions=4) as pair:
         world.flows(pair)
-        lose(world, BROKERS, 2, world.cluster.break_log_dir, "failed")
+        lose(world, BROKERS, 2, world.cluster.break_log_dir, "unknown")
         risk = world.wait_alert(rule="partitions_at_risk", severity="page", status="firing")
         assert risk["affected"]["leaderless"] == 4
         assert {example.rpartition("-")[0] for example in risk["affected"]["examples"]} == {"lost"}
-        wait_all_lost(world, 2, "failed")
+        wait_all_lost(world, 2, "unknown")
         world.wait_rows(
             "replica_state",
             lambda rows: {(row["topic"], row["status"]) for row in rows} == {("good", "online"), ("lost", "offline")},
@@ -88,7 +88,7 @@ def test_kip_113_second_directories_fail_one_after_the_other(world):
             world.wait_rows("replica_state", lambda rows: any(r["is_future"] for r in rows), "a copy", topic="topic-1")
             # A follower of topic 2, then its leader, then the last one.
             for broker in (2, 0, 1):
-                lose(world, (broker,), 1, world.cluster.break_log_dir, "failed")
+                lose(world, (broker,), 1, world.cluster.break_log_dir, "unknown")
                 world.wait_rows(
                     "replica_state",
                     lambda rows, broker=broker: [r["status"] for r in rows if r["broker"] == broker] == ["offline"],

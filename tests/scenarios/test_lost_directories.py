@@ -51,7 +51,7 @@ def test_kip_112_directory_fails_at_run_time(world, role):
         world.flows(pair)
         world.cluster.break_log_dir(1, 2)
         fast = world.wait_alert(rule="log_dir_offline", broker=1, log_dir=path, lane="fast")
-        told = world.wait_alert(alert_id=fast["alert_id"], lane="stateful", cause="failed", status="firing")
+        told = world.wait_alert(alert_id=fast["alert_id"], lane="stateful", cause="unknown", revision=2)
         life = world.life(fast["alert_id"])
         assert [record["revision"] for record in life] == list(range(len(life))), "no revision is missing"
         assert [(r["lane"], r["cause"]) for r in life[:2]] == [("fast", "unknown"), ("stateful", "unknown")]
@@ -59,7 +59,7 @@ def test_kip_112_directory_fails_at_run_time(world, role):
         assert (told["severity"], told["from"], told["to"]) == ("critical", "online", "offline")
         assert told["evidence"]["decided_by"] == "space_was_left"
         assert told["evidence"]["error_code"] == 56
-        wait_degraded(world, broker, path, "failed")
+        wait_degraded(world, broker, path, "unknown")
         wait_lost(world, "hit", broker)
         world.wait_rows(
             "topic_state",
@@ -126,7 +126,7 @@ def test_kip_112_disk_is_fixed_and_the_broker_restarted(world):
     world.known_topic("mended", [0, 1, 2], at=(0, 2))
     world.expects(of_dir(0, path))
     world.take_permissions(0, 2)
-    alert = world.wait_alert(rule="log_dir_offline", broker=0, log_dir=path, lane="stateful", cause="failed")
+    alert = world.wait_alert(rule="log_dir_offline", broker=0, log_dir=path, lane="stateful", cause="unknown")
     wait_lost(world, "mended", 0)
     world.nothing_else()
     world.give_permissions(0, 2)
@@ -174,7 +174,7 @@ def test_kip_112_replica_states_are_the_union(world):
     }
     assert causes == {("by-directory", 1): ("offline", "directory"), ("by-broker", 3): ("offline", "broker")}
     world.wait_alert(rule="broker_offline", broker=3, status="firing")
-    world.wait_alert(rule="log_dir_offline", broker=1, log_dir=path, cause="failed", status="firing")
+    world.wait_alert(rule="log_dir_offline", broker=1, log_dir=path, cause="unknown", status="firing")
     world.nothing_else()
 
 
@@ -191,11 +191,11 @@ def test_a_bare_kip_event(world, when):
         world.wait_alert(rule="log_dir_offline", broker=2, log_dir=path, lane="fast")
         world.send_event(version=1, broker=2, event="LogDirFailure")
     bare = world.wait_alert(rule="log_dir_offline", broker=2, log_dir=None, lane="fast")
-    told = world.wait_alert(rule="log_dir_offline", broker=2, log_dir=path, lane="stateful", cause="failed")
+    told = world.wait_alert(rule="log_dir_offline", broker=2, log_dir=path, lane="stateful", cause="unknown")
     if bare["alert_id"] != told["alert_id"]:
         answer = world.wait_alert(alert_id=bare["alert_id"], status="resolved")
         assert (answer["reason"], answer["merged_into"]) == ("merged", told["alert_id"])
-    wait_degraded(world, 2, path, "failed")
+    wait_degraded(world, 2, path, "unknown")
     world.nothing_else()
     firing = [alert["alert_id"] for alert in world.alerts() if alert["status"] == "firing"]
     assert firing == [told["alert_id"]]

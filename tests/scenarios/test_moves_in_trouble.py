@@ -40,8 +40,8 @@ def test_kip_113_destination_fails_in_the_middle(world):
     with moving(world, "to-a-dead-one", BROKER) as (source, target):
         world.expects(of_dir(BROKER, target))
         world.cluster.break_log_dir(BROKER, 1)
-        world.wait_alert(rule="log_dir_offline", broker=BROKER, log_dir=target, cause="failed", status="firing")
-        wait_degraded(world, BROKER, target, "failed")
+        world.wait_alert(rule="log_dir_offline", broker=BROKER, log_dir=target, cause="unknown", status="firing")
+        wait_degraded(world, BROKER, target, "unknown")
         rows = world.wait_rows(
             "replica_state",
             lambda rows: not any(row["is_future"] and row["status"] == "moving" for row in rows),
@@ -58,8 +58,8 @@ def test_kip_113_source_fails_in_the_middle(world):
     with moving(world, "from-a-dead-one", 0, 1, BROKER) as (source, _):
         world.expects(of_dir(BROKER, source))
         world.cluster.break_log_dir(BROKER, 0)
-        world.wait_alert(rule="log_dir_offline", broker=BROKER, log_dir=source, cause="failed", status="firing")
-        wait_degraded(world, BROKER, source, "failed")
+        world.wait_alert(rule="log_dir_offline", broker=BROKER, log_dir=source, cause="unknown", status="firing")
+        wait_degraded(world, BROKER, source, "unknown")
         world.wait_rows(
             "replica_state",
             lambda rows: (

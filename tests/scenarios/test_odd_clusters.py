@@ -41,7 +41,7 @@ def test_a_collectors_clock_is_an_hour_ahead(world):
     world.nothing_else()
     assert world.states()[3]["at_ms"] < record["timestamp_ms"] + HOUR_MS // 2
     world.cluster.break_log_dir(3, 2)
-    alert = world.wait_alert(rule="log_dir_offline", broker=3, log_dir=path, cause="failed", status="firing")
+    alert = world.wait_alert(rule="log_dir_offline", broker=3, log_dir=path, cause="unknown", status="firing")
     assert alert["at_ms"] < record["timestamp_ms"] + HOUR_MS // 2
     world.nothing_else()
 
@@ -77,7 +77,7 @@ def test_a_directory_is_lost_that_a_leaderless_partition_hangs_on(world):
     world.expects(of_dir(1, path), AT_RISK)
     world.cluster.break_log_dir(1, 1)
     alert = world.wait_alert(rule="log_dir_offline", broker=1, log_dir=path, severity="page", status="firing")
-    assert (alert["cause"], alert["affected"]["leaderless"]) == ("failed", 2)
+    assert (alert["cause"], alert["affected"]["leaderless"]) == ("unknown", 2)
     risk = world.wait_alert(rule="partitions_at_risk", severity="page", status="firing")
     assert risk["affected"]["examples"] == [f"{OFFSETS}-0", "one-of-one-0"]
     world.nothing_else()

@@ -5,7 +5,7 @@ import pytest
 from tests.scenarios import test_lost_directories, test_lost_nodes
 from tests.scenarios.reading import Swap
 
-CAUSES = {"failed": "full", "full": "failed", "directory": "broker", "broker": "directory"}
+CAUSES = {"unknown": "full", "full": "unknown", "directory": "broker", "broker": "directory"}
 LANES = {"fast": "stateful", "stateful": "fast"}
 
 
@@ -41,7 +41,7 @@ SWAPPED = {
     "the order of two lanes": (
         lambda world: test_lost_directories.test_kip_112_directory_fails_at_run_time(world, "leader"),
         Swap(alert=other_lane),
-        "lane stateful, cause failed",
+        "lane stateful, cause unknown",
     ),
     "a replica's cause": (
         test_lost_directories.test_kip_112_replica_states_are_the_union,

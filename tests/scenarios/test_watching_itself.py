@@ -23,7 +23,7 @@ def test_the_collector_is_restarted(world):
     world.known_topic("seen", [0, 1, 2], at=(0, 1))
     world.expects(of_dir(0, path))
     world.cluster.break_log_dir(0, 1)
-    alert = world.wait_alert(rule="log_dir_offline", broker=0, log_dir=path, lane="stateful", cause="failed")
+    alert = world.wait_alert(rule="log_dir_offline", broker=0, log_dir=path, lane="stateful", cause="unknown")
     assert world.collector.stop() == 0
     started_ms = now_ms()
     world.collector.start()
@@ -33,7 +33,7 @@ def test_the_collector_is_restarted(world):
     )
     world.nothing_else()
     assert [(a["alert_id"], a["status"]) for a in world.alerts()] == [(alert["alert_id"], "firing")]
-    wait_degraded(world, 0, path, "failed")
+    wait_degraded(world, 0, path, "unknown")
 
 
 def test_the_collector_is_gone(world):
@@ -67,8 +67,8 @@ def test_the_stream_is_away_and_comes_back(world):
     world.wait(lambda: world.has_metrics_since(stopped_ms + BACKLOG_MS), "a backlog of half a minute")
     world.stream.start()
     fast = world.wait_alert(rule="log_dir_offline", broker=1, log_dir=path, lane="fast")
-    world.wait_alert(alert_id=fast["alert_id"], lane="stateful", cause="failed", status="firing")
-    wait_degraded(world, 1, path, "failed")
+    world.wait_alert(alert_id=fast["alert_id"], lane="stateful", cause="unknown", status="firing")
+    wait_degraded(world, 1, path, "unknown")
     world.nothing_else()
     assert len(world.alerts()) == 1
     assert world.steps(1, path) == ["offline"]
@@ -86,10 +86,10 @@ def test_two_collectors_watch_at_once(world):
     try:
         world.wait(lambda: ("second", 1) in world.reported(), "the second collector to have seen it healthy")
         world.cluster.break_log_dir(1, 0)
-        told = world.wait_alert(rule="log_dir_offline", broker=1, log_dir=path, lane="stateful", cause="failed")
+        told = world.wait_alert(rule="log_dir_offline", broker=1, log_dir=path, lane="stateful", cause="unknown")
         answer = world.wait_alert(rule="log_dir_offline", broker=1, status="resolved")
         assert (answer["reason"], answer["merged_into"]) == ("merged", told["alert_id"])
-        wait_degraded(world, 1, path, "failed")
+        wait_degraded(world, 1, path, "unknown")
         world.nothing_else()
         firing = [alert["alert_id"] for alert in world.alerts() if alert["status"] == "firing"]
         assert firing == [told["alert_id"]]

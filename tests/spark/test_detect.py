@@ -88,7 +88,7 @@ def test_a_failing_directory_becomes_an_alert_and_state_with_its_transitions(fee
     assert (first.sequence, [t.to_status for t in first.transitions]) == (1, ["online", "online"])
     feed.send(metrics(T0 + 5_000, error_code=56))
     alert = feed.wait_for("logdir.alerts", lambda r: r.rule == "log_dir_offline", "the alert of the directory")
-    assert (alert.revision, alert.cause, alert.log_dir) == (1, "failed", "/d1")
+    assert (alert.revision, alert.cause, alert.log_dir) == (1, "unknown", "/d1")
     state = feed.wait_for("logdir.state", lambda r: r.status == "degraded", "the degraded broker")
     assert state.sequence == 2
     assert state.positions == {"logdir.metrics/0": 1}

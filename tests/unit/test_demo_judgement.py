@@ -67,11 +67,11 @@ def missed(verdicts):
 
 
 FAST = alert(BROKEN, lane="fast", revision=0, cause="unknown")
-STATEFUL = alert(BROKEN, cause="failed")
-ACTIONS = [action("replace_disk"), action("reassign")]
+STATEFUL = alert(BROKEN, cause="unknown")
+ACTIONS = [action("investigate")]
 
 
-def test_a_broken_directory_needs_both_lanes_one_identity_the_cause_and_both_actions():
+def test_a_broken_directory_needs_both_lanes_one_identity_an_open_cause_and_an_action():
     assert missed(judgement.broken_verdicts(BROKEN, [FAST, STATEFUL], ACTIONS)) == []
 
 
@@ -81,10 +81,11 @@ def test_a_broken_directory_needs_both_lanes_one_identity_the_cause_and_both_act
         ([], [], 4),
         ([STATEFUL], ACTIONS, 2),
         ([FAST], ACTIONS, 2),
-        ([FAST, alert(BROKEN, identity="b", cause="failed")], ACTIONS, 1),
+        ([FAST, alert(BROKEN, identity="b", cause="unknown")], ACTIONS, 1),
         ([FAST, alert(BROKEN, cause="full")], ACTIONS, 1),
-        ([FAST, STATEFUL], [action("replace_disk")], 1),
-        ([FAST, STATEFUL], [action("replace_disk", "z"), action("reassign", "z")], 1),
+        ([FAST, alert(BROKEN, cause="failed")], ACTIONS, 1),
+        ([FAST, STATEFUL], [], 1),
+        ([FAST, STATEFUL], [action("investigate", "z")], 1),
         ([alert(FILLED, lane="fast"), alert(FILLED, cause="failed")], ACTIONS, 4),
     ],
 )
@@ -123,7 +124,7 @@ def row(place, status, cause=None):
 
 
 def test_the_tables_must_show_both_directories_their_brokers_and_the_lost_replicas():
-    log_dirs = [row(BROKEN, "offline", "failed"), row(FILLED, "offline", "full")]
+    log_dirs = [row(BROKEN, "offline", "unknown"), row(FILLED, "offline", "full")]
     brokers = [{"broker": 1, "status": "degraded"}, {"broker": 2, "status": "degraded"}]
     replicas = [row(BROKEN, "offline"), row(FILLED, "online")]
     assert missed(judgement.table_verdicts(BROKEN, FILLED, log_dirs, brokers, replicas)) == []

@@ -53,7 +53,7 @@ def play(records):
     return told, steps, rejected
 
 
-def found_wrong(seed=1):
+def found_wrong(seed=4):
     records, reference = known(seed)
     told, steps, rejected = play(records)
     return [
@@ -72,7 +72,7 @@ def test_the_history_has_everything_in_it():
     seen = {(life.rule, life.cause, life.reason) for life in reference.lives}
     assert seen >= {
         ("broker_unknown", None, "recovered"),
-        ("log_dir_offline", "failed", "recovered"),
+        ("log_dir_offline", "unknown", "recovered"),
         ("log_dir_offline", "full", "recovered"),
         ("log_dir_offline", "unknown", "unconfirmed"),
         ("log_dir_space", None, "offline"),
@@ -95,7 +95,7 @@ def test_of_the_watched_cluster_only_what_a_stretched_machine_does_is_true():
 
 
 def swap_causes(patch):
-    swapped = {Cause.FULL: Cause.FAILED, Cause.FAILED: Cause.FULL}
+    swapped = {Cause.FULL: Cause.UNKNOWN, Cause.UNKNOWN: Cause.FULL}
     right = rules.offline_cause
 
     def wrong(*arguments):

@@ -18,7 +18,7 @@ from logdirwatch.model.vocabulary import (
 
 Row = dict[str, Any]
 
-BROKEN_ACTIONS = {ActionKind.REPLACE_DISK, ActionKind.REASSIGN}
+BROKEN_ACTIONS = {ActionKind.INVESTIGATE}
 FILLING_ACTIONS = {ActionKind.MOVE_LOG_DIR, ActionKind.LOWER_RETENTION}
 
 
@@ -56,6 +56,12 @@ def has_cause(alerts: Iterable[AlertRecord], cause: Cause) -> bool:
     return any(a.cause is cause and a.status is AlertStatus.FIRING for a in alerts)
 
 
+def _is_left_open(alerts: Sequence[AlertRecord]) -> bool:
+    """Tell whether the state machine names no cause: space was left, and nobody reads a log here."""
+    causes = {alert.cause for alert in lane(alerts, Lane.STATEFUL)}
+    return causes == {Cause.UNKNOWN}
+
+
 def is_resolved(alerts: Sequence[AlertRecord]) -> bool:
     """Tell whether every alert's highest revision is resolved; nothing seen is not resolved."""
     latest: dict[str, AlertRecord] = {}
@@ -80,8 +86,8 @@ def broken_verdicts(place: Place, alerts: Sequence[AlertRecord], actions: Sequen
     return [
         Verdict(f"{place}: LogDirFailure alert in lane fast", bool(fast)),
         Verdict(f"{place}: the same alert_id in lane stateful", bool(fast & stateful)),
-        Verdict(f"{place}: cause failed", has_cause(offline, Cause.FAILED)),
-        Verdict(f"{place}: actions replace_disk and reassign", kinds_for(actions, offline) >= BROKEN_ACTIONS),
+        Verdict(f"{place}: not called full, and no disk condemned", _is_left_open(offline)),
+        Verdict(f"{place}: told what to look at", kinds_for(actions, offline) >= BROKEN_ACTIONS),
     ]
 
 
@@ -139,7 +145,7 @@ def table_verdicts(
                 f"log_dir_state: {place} offline, cause {cause}",
                 any(_is_offline(row, place, cause) for row in log_dirs),
             )
-            for place, cause in ((broken, Cause.FAILED), (filled, Cause.FULL))
+            for place, cause in ((broken, Cause.UNKNOWN), (filled, Cause.FULL))
         ),
         *(
             Verdict(

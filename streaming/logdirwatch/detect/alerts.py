@@ -117,7 +117,7 @@ class AlertBook:
         del holder.alerts[rule]
         alert.from_status, alert.to_status = alert.to_status, to_status
         alert.stale_since_ms = None
-        alert.summary = wording.resolved(self._memory, path, reason)
+        alert.summary = wording.resolved(self._memory, path, reason, rule)
         if reason == RECOVERED and rule in _COMES_BACK:
             alert.summary += hints.catching_up(self._memory)
         merged_into = None if into is None else into.alert_id

@@ -3,13 +3,13 @@
 A LogDirFailure says that a directory stopped serving, not why: KIP-928 sends the same event for a saturated one.
 """
 
-from logdirwatch.detect import log_dirs, partitions, pending, space
+from logdirwatch.detect import causes, offline, partitions, pending, space
 from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.detect.memory import LogDirMemory
 from logdirwatch.detect.observations import Event, effective_ms
 from logdirwatch.model.identity import alert_id
 from logdirwatch.model.records import EventRecord
-from logdirwatch.model.vocabulary import SPACE_STATUSES, Cause, EventName, LogDirStatus, Rule
+from logdirwatch.model.vocabulary import SPACE_STATUSES, EventName, LogDirStatus, Rule
 
 
 def take_event(desk: Desk, event: Event, now_ms: int) -> None:
@@ -35,11 +35,11 @@ def take_event(desk: Desk, event: Event, now_ms: int) -> None:
 
 def _take_failure(desk: Desk, record: EventRecord, path: str, identity: str, moment: Moment) -> None:
     log_dir = desk.memory.log_dirs.setdefault(path, LogDirMemory())
-    open_alert = log_dir.alerts.get(Rule.LOG_DIR_OFFLINE)
+    open_alert = offline.alert_of(desk.memory, path)
     if log_dir.status is LogDirStatus.OFFLINE and open_alert is not None:
         desk.book.answer_fast(identity, moment.at_ms, moment.at_ms, open_alert.alert_id)
-        if _names_cause(log_dir, record):
-            log_dirs.raise_offline(desk, path, log_dir, log_dir.status, moment, None)
+        if _weigh(desk, path, record):
+            offline.tell(desk, path, log_dir.status, moment)
         return
     is_outdated = log_dir.sample_at_ms is not None and moment.at_ms < log_dir.sample_at_ms
     is_repeat = log_dir.event_ms is not None and moment.at_ms <= log_dir.event_ms
@@ -47,24 +47,32 @@ def _take_failure(desk: Desk, record: EventRecord, path: str, identity: str, mom
         desk.book.answer_fast(identity, moment.at_ms, moment.at_ms, None)
         return
     log_dir.event_ms = log_dir.offline_ms = moment.at_ms
-    log_dir.cause = Cause.UNKNOWN
-    _names_cause(log_dir, record)
+    log_dir.verdict = log_dir.cause = log_dir.event_detail = None
+    offline.join(desk.memory, path)
+    open_alert = offline.alert_of(desk.memory, path)
+    _weigh(desk, path, record)
     before = desk.set_log_dir(path, LogDirStatus.OFFLINE, "event", moment)
     if open_alert is not None:
         desk.book.answer_fast(identity, moment.at_ms, moment.at_ms, open_alert.alert_id)
-    log_dirs.raise_offline(desk, path, log_dir, before, moment, identity)
+    offline.tell(desk, path, before, moment, identity)
+    offline.end_lesser(desk, path, moment)
     pending.settle(desk, [path], moment)
 
 
-def _names_cause(log_dir: LogDirMemory, record: EventRecord) -> bool:
-    """Take the cause that an event names: read in the broker's log, it says more than the space seen before."""
-    cause = Cause(record.cause) if record.cause in set(Cause) else Cause.UNKNOWN
-    if cause is Cause.UNKNOWN:
-        return False
-    log_dir.cause, log_dir.event_detail = cause, record.detail
+def _weigh(desk: Desk, path: str, record: EventRecord) -> bool:
+    """Take what an event says of why; return whether something else is believed now, or more is known of it.
+
+    Free space is no evidence before DescribeLogDirs confirms the failure: an event may be older than the last sample.
+    """
+    log_dir = desk.memory.log_dirs[path]
+    verdict, before = causes.stronger(causes.standing(log_dir), causes.by_event(record)), log_dir.verdict
+    causes.set_verdict(log_dir, verdict or causes.shown(log_dir))
+    is_told_more = record.detail is not None and (log_dir.event_detail is None or causes.by_event(record) is not None)
+    if is_told_more:
+        log_dir.event_detail = record.detail
     if log_dir.decided_by is not None:
-        log_dir.decided_by = "event"
-    return True
+        offline.judge(desk, path)
+    return log_dir.verdict != before or is_told_more
 
 
 def _take_partition_failure(desk: Desk, record: EventRecord, moment: Moment) -> None:
@@ -78,9 +86,9 @@ def _take_bare_failure(desk: Desk, identity: str, moment: Moment, now_ms: int) -
     """KIP-112's form names only the broker: the directory that turned offline around this time, if any, is meant."""
     wait_ms = desk.settings.event_wait_ms
     recent = [
-        log_dir.alerts[Rule.LOG_DIR_OFFLINE].alert_id
-        for _, log_dir in sorted(desk.memory.log_dirs.items())
-        if Rule.LOG_DIR_OFFLINE in log_dir.alerts
+        alert.alert_id
+        for path, log_dir in sorted(desk.memory.log_dirs.items())
+        if (alert := offline.alert_of(desk.memory, path)) is not None
         and log_dir.offline_ms is not None
         and abs(moment.at_ms - log_dir.offline_ms) <= wait_ms
     ]

@@ -1,10 +1,11 @@
 """What an alert of a log directory or broker shows: the numbers behind it, and what hangs on it."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 
-from logdirwatch.detect import placement, rules
+from logdirwatch.detect import causes, placement, rules
 from logdirwatch.detect.desk import Desk
 from logdirwatch.detect.memory import LogDirMemory
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR
@@ -24,18 +25,72 @@ def last_sample(log_dir: LogDirMemory) -> dict[str, Any]:
     }
 
 
-def of_offline(desk: Desk, path: str, log_dir: LogDirMemory) -> dict[str, Any]:
-    """Return what was known of a directory before it went offline, and which rule named the cause."""
-    reserve_bytes = None if log_dir.total_bytes is None else desk.thresholds(path).reserve_of(log_dir.total_bytes)
+def of_offline(desk: Desk, path: str, away: Sequence[str]) -> dict[str, Any]:
+    """Return what was known of a directory before it went offline, and which step named the cause.
+
+    ``away`` are the directories that the alert of ``path`` tells of, the first one's numbers are shown; where they are
+    others, or several, each one is listed.
+    """
+    log_dir = desk.memory.log_dirs[away[0]]
+    is_confirmed = any(desk.memory.log_dirs[other].decided_by for other in away)
+    verdict = causes.shown(log_dir)
+    reserve_bytes = None if log_dir.total_bytes is None else desk.thresholds(away[0]).reserve_of(log_dir.total_bytes)
     return {
-        "error_code": KAFKA_STORAGE_ERROR if log_dir.decided_by else None,
+        "error_code": KAFKA_STORAGE_ERROR if is_confirmed else None,
         "event_ms": log_dir.event_ms,
         "event_detail": log_dir.event_detail,
-        "decided_by": log_dir.decided_by or "event",
+        "decided_by": verdict.decided_by,
+        "said": verdict.said,
+        "full_by": None if verdict.full_by is None else str(verdict.full_by),
+        "device": verdict.device,
+        "kernel_error": None if log_dir.kernel is None else log_dir.kernel.text,
+        "used_inodes_ratio": log_dir.used_inodes_ratio,
+        "why": [_why(desk, other) for other in away],
         "reserve_bytes": reserve_bytes,
         "new_replicas_go_to": placement.next_log_dirs(desk.memory.log_dirs),
         **last_sample(log_dir),
+        **({} if list(away) == [path] else {"log_dirs": {other: _one(desk, other) for other in away}}),
     }
+
+
+def _why(desk: Desk, path: str) -> str:
+    """Return in one line what is believed of an offline directory: a change of it is news."""
+    verdict = causes.shown(desk.memory.log_dirs[path])
+    more = [str(part) for part in (verdict.full_by, verdict.device) if part is not None]
+    return f"{path}: {verdict.cause} ({', '.join([verdict.decided_by, *more])})"
+
+
+def _one(desk: Desk, path: str) -> dict[str, Any]:
+    log_dir = desk.memory.log_dirs[path]
+    return {
+        "last_status": log_dir.last_status,
+        "replica_count": log_dir.replica_count,
+        "used_ratio": rules.used_ratio(log_dir.total_bytes, log_dir.usable_bytes),
+        "event_detail": log_dir.event_detail,
+        **{
+            name: None if value is None else str(value)
+            for name, value in msgspec.structs.asdict(causes.shown(log_dir)).items()
+        },
+    }
+
+
+def affected_in(desk: Desk, log_dirs: Sequence[LogDirMemory]) -> dict[str, Any]:
+    """Return what lies in several directories together, as :func:`affected` does of one."""
+    return {
+        "replica_count": _total(log_dir.replica_count for log_dir in log_dirs),
+        "replica_bytes": _total(log_dir.replica_bytes for log_dir in log_dirs),
+        **affected_by_broker(desk),
+    }
+
+
+def _total(numbers: Iterable[int | None]) -> int | None:
+    """Return the sum; None where a part of it is not known."""
+    total = 0
+    for number in numbers:
+        if number is None:
+            return None
+        total += number
+    return total
 
 
 def affected(desk: Desk, log_dir: LogDirMemory) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import statistics
 
-from logdirwatch.detect import changes, suspicions
+from logdirwatch.detect import changes, host_words, offline, suspicions
 from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.detect.memory import LogDirMemory
 from logdirwatch.detect.observations import HostView, effective_ms
@@ -27,8 +27,10 @@ def take_host_view(desk: Desk, view: HostView) -> None:
 
 def _take(desk: Desk, seen: HostLogDir, log_dir: LogDirMemory, record: HostRecord, moment: Moment) -> None:
     log_dir.host_ms, log_dir.host_interval_ms = moment.at_ms, record.interval_ms
-    log_dir.used_inodes_ratio = _used_inodes_ratio(seen)
+    log_dir.used_inodes_ratio = host_words.used_inodes_ratio(seen)
+    host_words.note(log_dir, seen, moment.at_ms)
     if log_dir.status is LogDirStatus.OFFLINE:
+        _explain(desk, seen.path, log_dir, moment)
         return
     if seen.volume is not None:
         changes.note_volume(log_dir, seen, moment)
@@ -49,6 +51,12 @@ def _take(desk: Desk, seen: HostLogDir, log_dir: LogDirMemory, record: HostRecor
         _compare_with_others(desk, seen.path, moment)
 
 
+def _explain(desk: Desk, path: str, log_dir: LogDirMemory, moment: Moment) -> None:
+    """Let the host's look correct the cause of an open alert."""
+    if offline.alert_of(desk.memory, path) is not None and offline.judge(desk, path):
+        offline.tell(desk, path, log_dir.status, moment)
+
+
 def _compare_with_others(desk: Desk, path: str, moment: Moment) -> None:
     """Find the disk that was slow from the beginning: its own past says nothing, the broker's other disks do."""
     learned = {
@@ -66,10 +74,3 @@ def _compare_with_others(desk: Desk, path: str, moment: Moment) -> None:
     elif not suspicions.is_told(desk, path, kind):
         text = f"writing 4 KiB usually takes {usual_ms:.0f} ms, in the broker's other directories {theirs_ms:.0f} ms"
         suspicions.suspect(desk, path, kind, text, moment)
-
-
-def _used_inodes_ratio(seen: HostLogDir) -> float | None:
-    """Return the share of inodes in use; some file systems have no fixed number and report 0."""
-    if not seen.total_inodes or seen.free_inodes is None:
-        return None
-    return 1.0 - seen.free_inodes / seen.total_inodes

@@ -1,18 +1,10 @@
 """How the log directories of an answering broker are judged by its samples."""
 
-from logdirwatch.detect import evidence, pending, rules, space, suspicions, volumes, wording
+from logdirwatch.detect import causes, evidence, offline, pending, rules, space, suspicions, volumes, wording
 from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.detect.memory import BrokerMemory, LogDirMemory
 from logdirwatch.model.records import LogDirSample, MetricsRecord
-from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, Cause, LogDirStatus, Rule, Severity
-
-_LESSER_RULES = (
-    Rule.LOG_DIR_SUSPECT,
-    Rule.LOG_DIR_UNKNOWN,
-    Rule.UNACCOUNTED_BYTES,
-    Rule.LOG_DIR_CHANGED,
-    Rule.LOG_DIR_SPACE,
-)
+from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, LogDirStatus, Rule, Severity
 
 
 def take_samples(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
@@ -23,22 +15,15 @@ def take_samples(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
         log_dir.codes[record.collector] = (sample.error_code, desk.memory.newest_ms)
         _note(log_dir, sample, record, moment)
     volumes.watch(desk.memory, record.log_dirs)
-    offline = {sample.path for sample in record.log_dirs if _is_offline(desk.memory, known[sample.path])}
-    failing = [
-        sample.path
-        for sample in record.log_dirs
-        if sample.path in offline and known[sample.path].status is not LogDirStatus.OFFLINE
-    ]
-    meant = pending.meant_by(desk, failing)
+    gone = [sample.path for sample in record.log_dirs if _is_offline(desk.memory, known[sample.path])]
+    _take_offline(desk, gone, moment)
     for sample in record.log_dirs:
-        if sample.path in offline:
-            _go_offline(desk, sample.path, known[sample.path], moment, meant)
-        else:
+        if sample.path not in gone:
             _take_sample(desk, sample, record.collector, moment)
-    pending.settle(desk, failing, moment)
     reported = {sample.path for sample in record.log_dirs}
     for path in [path for path in known if path not in reported]:
         _leave_report(desk, path, moment)
+    offline.settle(desk, moment)
 
 
 def _note(log_dir: LogDirMemory, sample: LogDirSample, record: MetricsRecord, moment: Moment) -> None:
@@ -70,44 +55,29 @@ def _is_offline(memory: BrokerMemory, log_dir: LogDirMemory) -> bool:
     return False
 
 
-def _go_offline(desk: Desk, path: str, log_dir: LogDirMemory, moment: Moment, meant: str | None) -> None:
-    """DescribeLogDirs says offline: decide the cause once, from what was seen before."""
-    log_dir.error_code = KAFKA_STORAGE_ERROR
-    if log_dir.decided_by is None:
-        if log_dir.offline_ms is None:
-            log_dir.offline_ms = moment.at_ms
-        cause, decided_by = rules.offline_cause(log_dir, desk.thresholds(path), log_dir.offline_ms)
-        if log_dir.cause in {None, Cause.UNKNOWN}:
-            log_dir.cause = cause
-        log_dir.decided_by = decided_by
-    before = desk.set_log_dir(path, LogDirStatus.OFFLINE, f"error {KAFKA_STORAGE_ERROR}", moment)
-    raise_offline(desk, path, log_dir, before, moment, meant)
+def _take_offline(desk: Desk, gone: list[str], moment: Moment) -> None:
+    """DescribeLogDirs says offline: first see who goes at once, then judge each, then tell."""
+    known = desk.memory.log_dirs
+    failing = [path for path in gone if known[path].status is not LogDirStatus.OFFLINE]
+    for path in gone:
+        known[path].error_code = KAFKA_STORAGE_ERROR
+        if known[path].offline_ms is None:
+            known[path].offline_ms = moment.at_ms
+    for number, path in enumerate(failing):
+        offline.join(desk.memory, path, failing[:number])
+    meant, before = pending.meant_by(desk, failing), {path: _confirm(desk, path, moment) for path in gone}
+    for path in gone:
+        offline.tell(desk, path, before[path], moment, meant)
+        offline.end_lesser(desk, path, moment)
+    pending.settle(desk, failing, moment)
 
 
-def raise_offline(
-    desk: Desk, path: str, log_dir: LogDirMemory, before: str | None, moment: Moment, identity: str | None
-) -> None:
-    """Open or update the alert of an offline directory; its alerts of lesser states end."""
-    log_dir.suspicions, log_dir.change = {}, None
-    severity = rules.offline_severity(desk.memory.partitions)
-    open_alert = log_dir.alerts.get(Rule.LOG_DIR_OFFLINE)
-    if open_alert is not None and open_alert.severity.rank > severity.rank:
-        severity = open_alert.severity
-    told = desk.book.raise_alert(
-        Rule.LOG_DIR_OFFLINE,
-        path,
-        severity=severity,
-        transition=(before if open_alert is None else open_alert.from_status, LogDirStatus.OFFLINE),
-        cause=log_dir.cause or Cause.UNKNOWN,
-        evidence=evidence.of_offline(desk, path, log_dir),
-        affected=evidence.affected(desk, log_dir),
-        summary=wording.offline(desk.memory, path, log_dir),
-        at_ms=moment.at_ms,
-        origin=moment.origin,
-        identity=identity,
-    )
-    for rule in _LESSER_RULES:
-        desk.book.resolve(rule, path, "offline", moment.at_ms, to_status=LogDirStatus.OFFLINE, into=told)
+def _confirm(desk: Desk, path: str, moment: Moment) -> str | None:
+    """Judge an offline directory anew, as evidence may have come since; return the status that it had."""
+    log_dir = desk.memory.log_dirs[path]
+    offline.judge(desk, path)
+    log_dir.decided_by = causes.shown(log_dir).decided_by
+    return desk.set_log_dir(path, LogDirStatus.OFFLINE, f"error {KAFKA_STORAGE_ERROR}", moment)
 
 
 def _become_suspect(desk: Desk, sample: LogDirSample, log_dir: LogDirMemory, moment: Moment) -> None:

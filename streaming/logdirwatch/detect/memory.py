@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from logdirwatch.detect.forecast import Peaks
 from logdirwatch.model.records import AlertRecord, PartitionHealth
-from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus, PollStatus, Rule, Severity
+from logdirwatch.model.vocabulary import BrokerStatus, Cause, FullBy, LogDirStatus, PollStatus, Rule, Severity
 from logdirwatch.state_codec import StateCodec
 
 MEMORY_VERSION = 1
@@ -127,8 +127,37 @@ class Move(Struct, kw_only=True, omit_defaults=True):
     slow_spans: int = 0
 
 
+class Verdict(Struct, kw_only=True, omit_defaults=True, frozen=True):
+    """Why a directory is offline, and which step decided; ``said`` is the line or observation behind it."""
+
+    cause: Cause
+    decided_by: str
+    full_by: FullBy | None = None
+    device: str | None = None
+    said: str | None = None
+
+
+class KernelWord(Struct, kw_only=True, omit_defaults=True, frozen=True):
+    """What the kernel's log said last of the device below a directory."""
+
+    at_ms: int
+    cause: Cause
+    text: str
+    device: str | None = None
+
+
+class HostWord(Struct, kw_only=True, omit_defaults=True, frozen=True):
+    """What the host's last look found wrong that would explain a failure."""
+
+    at_ms: int
+    verdict: Verdict
+
+
 class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
-    """One log directory; numbers are those of the last sample that had them."""
+    """One log directory; numbers are those of the last sample that had them.
+
+    ``carrier`` is the directory whose alert tells of this one too: both went offline at once.
+    """
 
     status: LogDirStatus = LogDirStatus.UNKNOWN
     since_ms: int = 0
@@ -179,6 +208,10 @@ class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
     move: Move | None = None
     kept_up: bool = False
     lagging_scans: int = 0
+    verdict: Verdict | None = None
+    kernel: KernelWord | None = None
+    host_word: HostWord | None = None
+    carrier: str | None = None
 
 
 class BrokerMemory(Struct, kw_only=True, omit_defaults=True):

@@ -1,8 +1,8 @@
 """Failures that named no directory, waiting for one to turn offline."""
 
+from logdirwatch.detect import offline
 from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.detect.memory import BrokerMemory, PendingEvent
-from logdirwatch.model.vocabulary import Rule
 
 
 def wait(desk: Desk, identity: str, at_ms: int, deadline_ms: int) -> None:
@@ -11,15 +11,15 @@ def wait(desk: Desk, identity: str, at_ms: int, deadline_ms: int) -> None:
 
 
 def meant_by(desk: Desk, failing: list[str]) -> str | None:
-    """Return the fast alert that the one directory now failing carries on; None when several fail at once."""
-    return desk.memory.pending[0].alert_id if desk.memory.pending and len(failing) == 1 else None
+    """Return the fast alert that the directories now failing carry on; those that fail at once have one alert."""
+    return desk.memory.pending[0].alert_id if desk.memory.pending and failing else None
 
 
 def settle(desk: Desk, failed: list[str], moment: Moment) -> None:
     """Answer the failures that named no directory, now that one turned offline."""
     if not failed:
         return
-    alerts = [desk.memory.log_dirs[path].alerts[Rule.LOG_DIR_OFFLINE].alert_id for path in failed]
+    alerts = [alert.alert_id for path in failed if (alert := offline.alert_of(desk.memory, path)) is not None]
     for event in desk.memory.pending:
         if event.alert_id not in alerts:
             desk.book.answer_fast(event.alert_id, event.at_ms, moment.at_ms, alerts[0])

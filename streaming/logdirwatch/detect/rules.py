@@ -133,10 +133,10 @@ def growth(before: float | None, grown: Grown, interval_ms: int) -> float:
 
 
 def offline_cause(memory: LogDirMemory, thresholds: Thresholds, at_ms: int) -> tuple[Cause, str]:
-    """Return why a directory went offline at ``at_ms`` and which rule decided.
+    """Return what the free bytes say of why a directory went offline at ``at_ms``, and which rule decided.
 
     Stock Kafka treats a full disk like any other I/O error (Kafka 4.3.1 ``LogDirFailureChannel``), so the free bytes
-    seen before the failure decide, as KIP-928 does it.
+    seen before the failure tell of a full one, as KIP-928 does it. Space that was left says nothing of the disk.
     """
     if memory.sample_at_ms is None or memory.total_bytes is None or memory.usable_bytes is None:
         return Cause.UNKNOWN, "no_sample_before"
@@ -149,7 +149,7 @@ def offline_cause(memory: LogDirMemory, thresholds: Thresholds, at_ms: int) -> t
     if memory.usable_bytes - grown_bytes <= 0:
         return Cause.FULL, "growth_reached_zero"
     if is_recent:
-        return Cause.FAILED, "space_was_left"
+        return Cause.UNKNOWN, "space_was_left"
     return Cause.UNKNOWN, "sample_too_old"
 
 

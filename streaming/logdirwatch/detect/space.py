@@ -1,6 +1,6 @@
 """How a directory that can be written is judged: its level by room and forecast, and what else its numbers show."""
 
-from logdirwatch.detect import changes, evidence, forecast, placement, rules, suspicions, volumes, wording
+from logdirwatch.detect import changes, evidence, forecast, offline, placement, rules, suspicions, volumes, wording
 from logdirwatch.detect.alerts import RECOVERED
 from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.detect.memory import LogDirMemory
@@ -59,8 +59,10 @@ def set_level(desk: Desk, path: str, log_dir: LogDirMemory, wanted: LogDirStatus
     was_confirmed = is_held or log_dir.decided_by is not None
     before = desk.set_log_dir(path, wanted, BY_SPACE, moment)
     log_dir.cause = log_dir.offline_ms = log_dir.decided_by = log_dir.last_status = log_dir.event_detail = None
-    ended = RECOVERED if was_confirmed else "unconfirmed"
-    desk.book.resolve(Rule.LOG_DIR_OFFLINE, path, ended, moment.at_ms, to_status=wanted)
+    log_dir.verdict = None
+    if not offline.is_shared(desk.memory, path):
+        ended = RECOVERED if was_confirmed else "unconfirmed"
+        desk.book.resolve(Rule.LOG_DIR_OFFLINE, path, ended, moment.at_ms, to_status=wanted)
     desk.book.resolve(Rule.LOG_DIR_UNKNOWN, path, RECOVERED, moment.at_ms, to_status=wanted)
     suspicions.clear(desk, path, suspicions.ERROR_CODE, moment)
     _tell_space(desk, path, log_dir, before, moment)

@@ -1,23 +1,19 @@
 """The sentences of alerts: what happened, how bad, and whether it can wait until morning."""
 
-from logdirwatch.detect import hints
+from collections.abc import Sequence
+
+from logdirwatch.detect import hints, offline_wording
 from logdirwatch.detect.maintenance import running
 from logdirwatch.detect.memory import BrokerMemory, Change, LogDirMemory, Maintenance
 from logdirwatch.detect.recovery import logs_left
 from logdirwatch.detect.rules import used_ratio
 from logdirwatch.model.records import PartitionHealth
-from logdirwatch.model.vocabulary import Cause, LogDirStatus
+from logdirwatch.model.vocabulary import LogDirStatus, Rule
 from logdirwatch.report.words import some_of, utc
 
 _MIB = 1 << 20
 _GIB = 1 << 30
 NIGHT_S = 12 * 3600
-
-_CAUSE_TEXT = {
-    Cause.FULL: "the disk is full",
-    Cause.FAILED: "the disk or file system failed while space was left",
-    Cause.UNKNOWN: "failed or full, not known yet",
-}
 
 
 def size(value: int | float | None) -> str:
@@ -59,12 +55,10 @@ def space(
     return f"{text}; {_waits_for_space(log_dir, left_s)}"
 
 
-def offline(memory: BrokerMemory, path: str, log_dir: LogDirMemory) -> str:
-    """Say that a directory went offline, why, and what hangs on it."""
-    cause = _CAUSE_TEXT.get(log_dir.cause or Cause.UNKNOWN, str(log_dir.cause))
-    count = "an unknown number of" if log_dir.replica_count is None else str(log_dir.replica_count)
+def offline(memory: BrokerMemory, away: Sequence[str]) -> str:
+    """Say which directories went offline, why, and what hangs on them."""
     return (
-        f"Broker {memory.broker} {path} is offline ({cause}); {count} replicas are lost there until a restart"
+        f"{offline_wording.place_and_cause(memory, away)}; {offline_wording.replicas_there(memory, away)}"
         f"{_hurt(memory)}; {_waits_for_partitions(memory.partitions)}"
     )
 
@@ -193,8 +187,10 @@ def flapping(summary: str, times: int, hold_ms: int) -> str:
     return f"{summary}; flapping: ended {times} times within an hour, held open until calm for {hold_ms // 60_000} min"
 
 
-def resolved(memory: BrokerMemory, path: str | None, reason: str) -> str:
-    """Say that an alert is over and why."""
+def resolved(memory: BrokerMemory, path: str | None, reason: str, rule: Rule) -> str:
+    """Say that an alert is over and why; one of a directory that is offline now names the alert that goes on."""
+    if path is not None and reason == "offline" and rule is not Rule.LOG_DIR_OFFLINE:
+        return f"{_place(memory, path)}: {offline_wording.closed(memory, path, rule)}"
     return f"{_place(memory, path)}: resolved, {reason}"
 
 

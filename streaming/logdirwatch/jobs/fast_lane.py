@@ -152,7 +152,7 @@ def _alert(lane: Lane, **fields: Column) -> Column:
 
 
 def _failure(lane: Lane) -> Column:
-    """Return the alert of a LogDirFailure: offline, failed or full, nobody knows yet."""
+    """Return the alert of a LogDirFailure: offline, nobody knows yet why."""
     return _alert(
         lane,
         status=F.lit(AlertStatus.FIRING.value),
@@ -164,7 +164,7 @@ def _failure(lane: Lane) -> Column:
         cause=F.lit(Cause.UNKNOWN.value),
         evidence=F.struct("event", "origin", "detail", F.lit("event").alias("decided_by")),
         summary=F.format_string(
-            "Broker %d %s stopped serving (failed or full, not known yet); can wait until morning: "
+            "Broker %d %s stopped serving (cause not known yet); can wait until morning: "
             "no, because nobody knows yet what hangs on it",
             "broker",
             F.coalesce("log_dir", F.lit("(log directory not named)")),

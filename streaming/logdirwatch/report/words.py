@@ -72,3 +72,10 @@ def some_of(names: Iterable[object], limit: int = 5) -> str:
     found = [str(name) for name in names]
     more = f" and {len(found) - limit} more" if len(found) > limit else ""
     return ", ".join(found[:limit]) + more
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a count with its noun in the right number: ``1 replica``, ``5 replicas``, ``2 directories``."""
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count} {noun[:-1]}ies" if noun.endswith("y") else f"{count} {noun}s"

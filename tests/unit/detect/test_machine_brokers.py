@@ -151,6 +151,7 @@ def test_broker_offline_takes_over_from_broker_unknown():
 def test_a_broker_that_restarts_with_a_bad_directory_keeps_its_cause_and_alert():
     driver = Driver()
     driver.poll(log_dir("/d1"), log_dir("/d2"))
+    driver.event(log_dir="/d2", cause="failed", detail="append failed: Input/output error")
     driver.poll(log_dir("/d1"), log_dir("/d2", error_code=56))
     fenced(driver)
     driver.poll(log_dir("/d1"), log_dir("/d2", error_code=56))

@@ -57,7 +57,7 @@ def test_error_56_needs_no_second_sample_and_closes_the_space_alert():
     driver = Driver().polls(0.8)
     driver.poll(offline())
     assert driver.path_of() == ["filling", "offline"]
-    assert driver.cause() == "failed"
+    assert driver.cause() == "unknown", "space that was left proves no broken disk"
     assert driver.said() == [
         ("log_dir_space", "firing", "warning"),
         ("log_dir_offline", "firing", "critical"),
@@ -156,10 +156,11 @@ def test_an_event_with_a_directory_takes_it_offline_under_the_fast_lanes_identit
 
 
 def test_the_next_answer_corrects_the_cause_of_an_event_as_a_second_revision():
-    driver = Driver().polls(0.5)
+    driver = Driver().polls(0.5, 0.99999)
+    driver.alerts.clear()
     driver.event(log_dir="/d1")
     driver.poll(offline())
-    assert [(a.revision, a.cause) for a in driver.alerts] == [(1, "unknown"), (2, "failed")]
+    assert [(a.revision, a.cause) for a in driver.alerts] == [(1, "unknown"), (2, "full")]
     assert len({a.alert_id for a in driver.alerts}) == 1
 
 
@@ -207,15 +208,14 @@ def test_a_bare_event_waits_and_the_one_directory_that_fails_carries_its_alert()
     assert (alert.log_dir, alert.status) == ("/d2", "firing")
 
 
-def test_a_bare_event_with_two_failing_directories_is_merged_into_one_of_them():
+def test_a_bare_event_with_two_failing_directories_is_carried_on_by_the_alert_that_they_share():
     driver = Driver()
     driver.poll(log_dir("/d1"), log_dir("/d2"))
     driver.event()
     driver.poll(offline("/d1"), offline("/d2"))
-    firing = [alert for alert in driver.alerts if alert.status == "firing"]
-    assert {alert.log_dir for alert in firing} == {"/d1", "/d2"}
-    assert len({alert.alert_id for alert in firing}) == 2
-    assert driver.alerts[-1].reason == "merged"
+    (alert,) = driver.alerts
+    assert alert.alert_id == alert_id("prod", 7, None, "log_dir_offline", f"logdir.events/0/0/{driver.at_ms - POLL_MS}")
+    assert (alert.log_dir, list(alert.evidence["log_dirs"])) == ("/d1", ["/d1", "/d2"])
 
 
 def test_a_bare_event_after_the_directory_failed_is_merged():

@@ -261,7 +261,7 @@ def test_a_flapping_directory_that_fails_ends_its_alert_at_once():
 
 def test_what_the_log_says_of_a_failure_outranks_what_was_inferred():
     driver = Driver().polls(0.5).poll(log_dir(error_code=56))
-    assert driver.cause() == "failed"
+    assert driver.cause() == "unknown"
     driver.event(log_dir="/d1", cause="full", detail="append: No space left on device")
     assert driver.cause() == "full"
     assert driver.open_alerts()[0].cause == "full"

@@ -99,7 +99,7 @@ class TestMaintenance:
         driver = Driver().poll(log_dir("/d1"), log_dir("/d2")).plan(HOUR_MS)
         driver.poll(log_dir("/d1"), log_dir("/d2", error_code=56), partitions=LEADERLESS)
         assert driver.said() == [("log_dir_offline", "firing", "page")]
-        assert driver.cause("/d2") == "failed"
+        assert driver.cause("/d2") == "unknown"
 
     def test_a_directory_that_does_not_come_back_with_its_broker_is_told(self):
         driver = away_for(Driver().poll(log_dir("/d1"), log_dir("/d2")).plan(HOUR_MS), MINUTE_MS)

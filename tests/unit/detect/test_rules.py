@@ -104,19 +104,19 @@ def before_failure(usable_bytes, *, age_ms=4_000, growth=None, total_bytes=TOTAL
     ("memory", "expected"),
     [
         (before_failure(40 * MIB), (Cause.FULL, "usable_under_reserve")),
-        (before_failure(40 * MIB + 1), (Cause.FAILED, "space_was_left")),
+        (before_failure(40 * MIB + 1), (Cause.UNKNOWN, "space_was_left")),
         (before_failure(0, age_ms=10_000), (Cause.FULL, "usable_under_reserve")),
         (before_failure(0, age_ms=10_001, growth=None), (Cause.FULL, "growth_reached_zero")),
         (before_failure(1_000 * MIB, growth=300.0 * MIB), (Cause.FULL, "growth_reached_zero")),
-        (before_failure(1_000 * MIB, growth=200.0 * MIB), (Cause.FAILED, "space_was_left")),
-        (before_failure(1_000 * MIB, growth=-500.0 * MIB), (Cause.FAILED, "space_was_left")),
+        (before_failure(1_000 * MIB, growth=200.0 * MIB), (Cause.UNKNOWN, "space_was_left")),
+        (before_failure(1_000 * MIB, growth=-500.0 * MIB), (Cause.UNKNOWN, "space_was_left")),
         (before_failure(500 * GIB, age_ms=10_001), (Cause.UNKNOWN, "sample_too_old")),
         (LogDirMemory(), (Cause.UNKNOWN, "no_sample_before")),
         (before_failure(3 * MIB, total_bytes=64 * MIB), (Cause.FULL, "usable_under_reserve")),
-        (before_failure(4 * MIB, total_bytes=64 * MIB), (Cause.FAILED, "space_was_left")),
+        (before_failure(4 * MIB, total_bytes=64 * MIB), (Cause.UNKNOWN, "space_was_left")),
     ],
 )
-def test_the_free_bytes_before_the_failure_tell_full_from_failed(memory, expected):
+def test_the_free_bytes_before_the_failure_tell_a_full_disk_and_never_a_broken_one(memory, expected):
     assert rules.offline_cause(memory, THRESHOLDS, 100_000) == expected
 
 
