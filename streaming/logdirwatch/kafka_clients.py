@@ -2,7 +2,7 @@
 
 import logging
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,10 +18,12 @@ from kafka.errors import (
 
 from logdirwatch import kafka_properties
 from logdirwatch.errors import UserError
-from logdirwatch.kafka_network import Network, with_stores
+from logdirwatch.kafka_network import Network, is_final, plain, with_stores
 from logdirwatch.settings import KafkaSettings
 
 CONNECT_TIMEOUT_MS = 10_000
+READ_CONNECT_TIMEOUT_MS = 5_000
+FIRST_TRY_MS = 1_500
 POLL_TIMEOUT_MS = 500
 SEND_TIMEOUT_S = 20
 # A consumer asks for more than one answer at once; a topic that gives nothing for this long is not readable.
@@ -53,7 +55,7 @@ def admin(settings: KafkaSettings, timeout_ms: int = CONNECT_TIMEOUT_MS) -> Iter
     """
     arguments = python_arguments(settings)
     try:
-        client = _connected(KafkaAdminClient, {**arguments, "bootstrap_timeout_ms": timeout_ms})
+        client = _connected(KafkaAdminClient, arguments, _tries_ms(timeout_ms))
     except (KafkaError, OSError, ValueError) as error:
         raise unreachable(settings, error) from None
     try:
@@ -69,10 +71,11 @@ def consumer(settings: KafkaSettings, **arguments: Any) -> Iterator[KafkaConsume
 
     Raises UserError when the cluster does not answer or refuses the credentials.
     """
-    arguments = {**python_arguments(settings), "bootstrap_timeout_ms": CONNECT_TIMEOUT_MS, **arguments}
+    arguments = {**python_arguments(settings), **arguments}
+    timeout_ms = arguments.pop("bootstrap_timeout_ms", READ_CONNECT_TIMEOUT_MS)
     try:
         fixed = {"enable_auto_commit": False, "allow_auto_create_topics": False}
-        client = _connected(KafkaConsumer, {**arguments, **fixed})
+        client = _connected(KafkaConsumer, {**arguments, **fixed}, _tries_ms(timeout_ms))
     except (KafkaError, OSError, ValueError) as error:
         raise unreachable(settings, error) from None
     try:
@@ -93,7 +96,8 @@ def producer(settings: KafkaSettings, **arguments: Any) -> KafkaProducer:
     Raises KafkaError when the cluster does not answer within ``bootstrap_timeout_ms``, UserError for a property.
     """
     fixed = {"allow_auto_create_topics": False}
-    client: KafkaProducer = _connected(KafkaProducer, {**python_arguments(settings), **fixed, **arguments})
+    arguments = {**python_arguments(settings), **fixed, **arguments}
+    client: KafkaProducer = _connected(KafkaProducer, arguments, [arguments.pop("bootstrap_timeout_ms", None)])
     # It would be closed when the interpreter ends, and wait there for partitions that may never come back.
     client._unregister_cleanup()  # noqa: SLF001
     return client
@@ -201,17 +205,29 @@ def unreachable(settings: KafkaSettings, error: BaseException) -> UserError:
 
 
 def one_line(error: BaseException) -> str:
-    """Return an error as ``Type: text`` on one line that a person can read; kafka-python's codes keep theirs."""
+    """Return an error as ``Type: text`` on one line that a person can read; kafka-python's codes keep theirs.
+
+    Why a connection did not come about is said in plain words.
+    """
+    if (words := plain(error)) is not None:
+        return words
     text = " ".join(str(error).split())
     name = type(error).__name__
     line = (text if text.startswith(name) or f"] {name}" in text else f"{name}: {text}").rstrip(": ")
     return line if len(line) <= ERROR_CHARACTERS else f"{line[:ERROR_CHARACTERS]}..."
 
 
-def _connected(make: Callable[..., Any], arguments: dict[str, Any]) -> Any:
-    """Make a client, or raise why none of its connections came about.
+def _tries_ms(timeout_ms: int) -> list[int]:
+    """Return how long each try to connect may take: after a short one it is known where trying leads nowhere."""
+    rest_ms = timeout_ms - FIRST_TRY_MS
+    return [FIRST_TRY_MS, rest_ms] if rest_ms > 0 else [timeout_ms]
 
-    kafka-python leaves the thread and the connections of one that cannot connect behind.
+
+def _connected(make: Callable[..., Any], arguments: dict[str, Any], tries_ms: Sequence[int | None]) -> Any:
+    """Make a client, or raise why none of its connections came about: the failure that says most.
+
+    kafka-python tries again until its whole time is over, also where nothing listens, and leaves the thread and the
+    connections of a client that cannot connect behind.
     """
     made: list[Network] = []
 
@@ -219,15 +235,22 @@ def _connected(make: Callable[..., Any], arguments: dict[str, Any]) -> Any:
         made.append(Network(**configs))
         return made[-1]
 
-    try:
-        return make(**arguments, kafka_client=network)
-    except BaseException as error:
-        failures = [client.failure for client in made if client.failure is not None]
-        for client in made:
-            client.close()
-        if failures and isinstance(error, KafkaTimeoutError):
-            raise failures[-1] from error
-        raise
+    for number, timeout_ms in enumerate(tries_ms, 1):
+        timed = {} if timeout_ms is None else {"bootstrap_timeout_ms": timeout_ms}
+        try:
+            return make(**arguments, **timed, kafka_client=network)
+        except BaseException as error:
+            for client in made:
+                client.close()
+            failed = max((c for c in made if c.failure is not None), key=lambda c: c.worth, default=None)
+            failure = None if failed is None else failed.failure
+            if not isinstance(error, KafkaTimeoutError):
+                raise
+            if failure is not None and (number == len(tries_ms) or is_final(failure)):
+                raise failure from error
+            if number == len(tries_ms):
+                raise
+    raise AssertionError("there is a last try")
 
 
 def _partitions(settings: KafkaSettings, client: KafkaConsumer, topic: str) -> list[TopicPartition]:

@@ -26,6 +26,7 @@ _HINTS = {
     "EOF occurred in violation|Handshake failed: .*reset by peer|wrong version number|record layer failure": (
         "is there TLS at that port? See security.protocol"
     ),
+    "IllegalSaslState": "that port takes no SASL: is it a PLAINTEXT or SSL listener? See security.protocol",
     "Invalid frame length": "is there TLS, or no Kafka at all, at that port? See security.protocol",
 }
 
@@ -44,18 +45,18 @@ class _Remembering(KafkaConnectionManager):  # type: ignore[misc]
     """
 
     failure: Exception | None = None
-    _worth = 0
+    worth = 0
 
     async def _connect(self, node: Any, conn: KafkaConnection, **options: Any) -> None:
         await super()._connect(node, conn, **options)
         if not conn.init_future.failed():
-            self.failure, self._worth = None, 0
+            self.failure, self.worth = None, 0
             return
         error = conn.init_future.exception
         failure = told(conn, error)
         worth = _worth(error, failure)
-        if worth >= self._worth:
-            self.failure, self._worth = failure, worth
+        if worth >= self.worth:
+            self.failure, self.worth = failure, worth
 
 
 class Network(KafkaNetClient):  # type: ignore[misc]
@@ -70,6 +71,12 @@ class Network(KafkaNetClient):  # type: ignore[misc]
         """Why the attempts to connect failed; None when the last one did not."""
         failure: Exception | None = self._manager.failure
         return failure
+
+    @property
+    def worth(self) -> int:
+        """How much the failure says, from 0 on."""
+        worth: int = self._manager.worth
+        return worth
 
 
 def _worth(error: Exception, failure: Exception) -> int:
@@ -90,6 +97,32 @@ def told(connection: KafkaConnection, error: Exception) -> Exception:
 
 def _hint(error: Exception) -> str | None:
     return next((hint for pattern, hint in _HINTS.items() if re.search(pattern, str(error))), None)
+
+
+# What kafka-python and the system say of a connection that did not come about -> what it means.
+_PLAIN = {
+    "ECONNREFUSED": "connection refused: the broker process is probably down",
+    "DNS Resolution failure": "unknown host: DNS does not know the name",
+    "cannot be looked up": "unknown host: {} (DNS)",
+    "ENETUNREACH|EHOSTUNREACH": "no route to the host",
+    "ETIMEDOUT|Connection timed out": "no answer at that address: is the host down, or a firewall in between?",
+}
+
+
+_FINAL = "ECONNREFUSED|DNS Resolution failure"
+
+
+def plain(error: BaseException) -> str | None:
+    """Return in plain words why a connection did not come about; None where that is not known."""
+    text = " ".join(str(error).removeprefix(f"{type(error).__name__}: ").split())
+    if not isinstance(error, KafkaConnectionError | OSError):
+        return None
+    return next((words.format(text) for pattern, words in _PLAIN.items() if re.search(pattern, text)), None)
+
+
+def is_final(error: Exception) -> bool:
+    """Return whether trying again at once leads nowhere: nothing listens at the address, or nobody knows the name."""
+    return isinstance(error, KafkaConnectionError) and bool(re.search(_FINAL, str(error)))
 
 
 def _silent_refusal(connection: KafkaConnection) -> str | None:

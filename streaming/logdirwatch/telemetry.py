@@ -24,6 +24,13 @@ from logdirwatch.settings import Settings, TopicSettings
 _TOO_MANY_REPLICAS = " Set topics.replication_factor to what the telemetry cluster has brokers for"
 
 
+_PARTITION_SETTINGS = {
+    model.EVENTS: "topics.events_partitions",
+    model.METRICS: "topics.metrics_partitions",
+    model.INVENTORY: "topics.inventory_partitions",
+}
+
+
 @dataclass(frozen=True)
 class Existing:
     """A topic as Kafka has it; ``configs`` are effective values."""
@@ -35,7 +42,7 @@ class Existing:
 
 @dataclass(frozen=True)
 class Difference:
-    """One setting of an existing topic that is not as wanted, and the command that changes it."""
+    """One setting of an existing topic that is not as wanted, and what changes it: a command, or words."""
 
     text: str
     command: str
@@ -51,33 +58,51 @@ def wanted(settings: TopicSettings) -> tuple[Topic, ...]:
     return tuple(replace(topic, partitions=partitions.get(topic.name, topic.partitions)) for topic in model.TOPICS)
 
 
-def differences(topic: Topic, existing: Existing, replication_factor: int, bootstrap_servers: str) -> list[Difference]:
-    """Return what of an existing topic is not as wanted."""
+def differences(
+    topic: Topic, existing: Existing, replication_factor: int, bootstrap_servers: str, brokers: int | None = None
+) -> list[Difference]:
+    """Return what of an existing topic is not as wanted; ``brokers`` are those of its cluster, where that is known."""
     server = f"--bootstrap-server {shlex.quote(bootstrap_servers)}"
     found = []
     if existing.partitions != topic.partitions:
         found.append(_partitions(topic, existing, server))
     if existing.replication_factor != replication_factor:
         text = f"replication factor {existing.replication_factor}, wanted {replication_factor}"
-        found.append(Difference(text, f"kafka-reassign-partitions.sh {server} --execute ... names the new replicas"))
+        found.append(_replicas(text, replication_factor, server, brokers))
     changed = {key: value for key, value in topic.configs.items() if existing.configs.get(key) != value}
     if changed:
         text = ", ".join(f"{key} {existing.configs.get(key)}, wanted {value}" for key, value in changed.items())
         added = ",".join(f"{key}=[{value}]" if "," in value else f"{key}={value}" for key, value in changed.items())
+        # A shell would take the brackets of a list for a pattern.
         command = (
-            f"kafka-configs.sh {server} --alter --entity-type topics --entity-name {topic.name} --add-config {added}"
+            f"kafka-configs.sh {server} --alter --entity-type topics --entity-name {topic.name} "
+            f"--add-config {shlex.quote(added)}"
         )
         found.append(Difference(text, command))
     return found
 
 
 def _partitions(topic: Topic, existing: Existing, server: str) -> Difference:
-    text = f"{existing.partitions} partitions, wanted {topic.partitions}"
-    if existing.partitions < topic.partitions:
+    count = existing.partitions
+    text = f"{count} partition{'' if count == 1 else 's'}, wanted {topic.partitions}"
+    if count < topic.partitions:
         command = f"kafka-topics.sh {server} --alter --topic {topic.name} --partitions {topic.partitions}"
+    elif topic.name in _PARTITION_SETTINGS:
+        command = f"set {_PARTITION_SETTINGS[topic.name]} to {count}: partitions only grow"
     else:
-        command = f"kafka-topics.sh {server} --delete --topic {topic.name}, and make it again: partitions only grow"
+        command = "leave it: partitions only grow, and more than wanted do no harm"
     return Difference(text, command)
+
+
+def _replicas(text: str, wanted_replicas: int, server: str, brokers: int | None) -> Difference:
+    if brokers is not None and brokers < wanted_replicas:
+        have = f"the telemetry cluster has {brokers} broker{'' if brokers == 1 else 's'}"
+        return Difference(f"{text}; {have}", f"set topics.replication_factor to {brokers}, or add brokers")
+    return Difference(
+        text,
+        f"kafka-reassign-partitions.sh {server} --execute --reassignment-json-file replicas.json "
+        "(docs/doctor.md says what stands in replicas.json)",
+    )
 
 
 def describe(admin: KafkaAdminClient, names: Sequence[str]) -> dict[str, Existing]:

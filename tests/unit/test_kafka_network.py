@@ -6,8 +6,9 @@ import threading
 from contextlib import contextmanager, suppress
 
 import pytest
-from kafka.errors import KafkaConnectionError
+from kafka.errors import KafkaConnectionError, KafkaTimeoutError
 
+from logdirwatch import kafka_clients
 from logdirwatch.errors import UserError
 from logdirwatch.kafka_clients import admin, one_line
 from logdirwatch.kafka_network import told, with_stores
@@ -192,3 +193,75 @@ def test_a_client_that_cannot_connect_says_why(authority, tmp_path, case, said):
         settings = KafkaSettings(bootstrap_servers=servers, client=client)
         with pytest.raises(UserError, match=f"Kafka at {servers} cannot be reached: .*{said}"), admin(settings, 1_500):
             pass
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("111 ECONNREFUSED", "connection refused: the broker process is probably down"),
+        ("DNS Resolution failure", "unknown host: DNS does not know the name"),
+        (
+            "x cannot be looked up: [Errno -2] Name or service not known",
+            "unknown host: x cannot be looked up: [Errno -2] Name or service not known (DNS)",
+        ),
+        ("113 EHOSTUNREACH", "no route to the host"),
+        ("101 ENETUNREACH", "no route to the host"),
+        ("Connection timed out", "no answer at that address: is the host down, or a firewall in between?"),
+        ("something else", "KafkaConnectionError: something else"),
+    ],
+)
+def test_why_a_connection_did_not_come_about_is_said_in_plain_words(text, said):
+    assert one_line(KafkaConnectionError(text)) == said
+
+
+@pytest.fixture
+def tries(monkeypatch):
+    """How long each try to make a client was given; each fails as one that found nothing within its time."""
+    made = []
+
+    class Failing:
+        def __init__(self, failure, worth=0):
+            self.failure, self.worth = failure, worth
+
+        def close(self):
+            pass
+
+    def script(*failures):
+        left = list(failures)
+        monkeypatch.setattr(kafka_clients, "Network", lambda **_: Failing(*left.pop(0)))
+
+        def make(kafka_client, bootstrap_timeout_ms=None, **_):
+            made.append(bootstrap_timeout_ms)
+            kafka_client()
+            raise KafkaTimeoutError("no brokers")
+
+        monkeypatch.setattr(kafka_clients, "KafkaConsumer", make)
+        return made
+
+    return script
+
+
+def opened():
+    with pytest.raises(UserError) as raised, kafka_clients.consumer(KafkaSettings(bootstrap_servers="a:1")):
+        pass
+    return str(raised.value)
+
+
+@pytest.mark.parametrize("text", ["111 ECONNREFUSED", "DNS Resolution failure"])
+def test_where_nothing_listens_it_is_not_tried_for_long(tries, text):
+    made = tries((KafkaConnectionError(text),))
+    assert "Kafka at a:1 cannot be reached: " in opened()
+    assert made == [1_500]
+
+
+def test_what_only_is_slow_gets_the_rest_of_the_time(tries):
+    slow = KafkaConnectionError("Connection timed out")
+    made = tries((None,), (slow,))
+    assert "no answer at that address" in opened()
+    assert made == [1_500, 3_500]
+
+
+def test_the_failure_that_says_most_is_told_whichever_try_saw_it(tries):
+    made = tries((KafkaConnectionError("hung up; is there TLS?"), 2), (KafkaConnectionError("111 ECONNREFUSED"), 0))
+    assert "is there TLS?" in opened()
+    assert len(made) == 2

@@ -3,14 +3,25 @@
 import importlib
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperOption
 
 from logdirwatch import __version__
 from logdirwatch.cli.context import Context
 from logdirwatch.errors import UserError
 from logdirwatch.model.text import printable_lines
+
+_typed = TyperOption.display_type_rich
+
+
+def _without_flags(option: TyperOption, ctx: Any) -> str | None:
+    """Return the type of an option's value; typer's own help says ``<bool>`` of flags, which take no value."""
+    return None if option.is_flag else _typed(option, ctx)
+
+
+TyperOption.display_type_rich = _without_flags  # type: ignore[method-assign, assignment]
 
 app = typer.Typer(
     name="logdirwatch",

@@ -6,8 +6,40 @@ from typing import Any
 
 from logdirwatch.doctor.findings import Finding
 
-_REFUSED = re.compile(r"authenticat|credential|sasl", re.IGNORECASE)
-_TLS = re.compile(r"ssl|certificate|tls", re.IGNORECASE)
+_REMEDIES = (
+    (
+        r"DNS|looked up",
+        (
+            "correct the host in {}.bootstrap_servers, or let this machine's DNS or /etc/hosts know it; "
+            "getent hosts NAME tells whether it does"
+        ),
+    ),
+    (
+        r"connection refused",
+        "start the broker, or correct host and port in {}.bootstrap_servers: nothing listens at that port",
+    ),
+    (
+        r"IllegalSaslState|takes no SASL",
+        (
+            "name the port of a SASL listener in {0}.bootstrap_servers, or leave SASL out: {0}.client "
+            "security.protocol PLAINTEXT, or SSL where that port speaks TLS"
+        ),
+    ),
+    (r"SaslMechanism", "correct {}.client: sasl.mechanism must be one that the broker offers"),
+    (
+        r"authenticat|credential|sasl",
+        "correct {}.client: security.protocol, sasl.mechanism, the name and the password",
+    ),
+    (
+        r"ssl|certificate|tls",
+        "correct {}.client: security.protocol and ssl.truststore.location (PEM)",
+    ),
+)
+"""What to do by what the error says, the first that fits; ``{}`` is where the configuration names the cluster."""
+_OTHERWISE = (
+    "start it, correct {0}.bootstrap_servers, open the way from this machine, or, where the listener wants TLS or a "
+    "password, set {0}.client"
+)
 
 
 def unreachable(where: str, setting: str, error: str) -> Finding:
@@ -16,14 +48,8 @@ def unreachable(where: str, setting: str, error: str) -> Finding:
 
 
 def _remedy(setting: str, error: str) -> str:
-    if _REFUSED.search(error):
-        return f"correct {setting}.client: security.protocol, sasl.mechanism, the name and the password"
-    if _TLS.search(error):
-        return f"correct {setting}.client: security.protocol and ssl.truststore.location (PEM)"
-    return (
-        f"start it, correct {setting}.bootstrap_servers, open the way from this machine, or, where the listener wants "
-        f"TLS or a password, set {setting}.client"
-    )
+    found = (remedy for pattern, remedy in _REMEDIES if re.search(pattern, error, re.IGNORECASE))
+    return next(found, _OTHERWISE).format(setting)
 
 
 def principal(arguments: Mapping[str, Any]) -> str | None:

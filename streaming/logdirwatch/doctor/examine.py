@@ -39,7 +39,9 @@ class Examination:
             self._slots(events_partitions)
         for name in self._settings.clusters:
             self._cluster(name)
-        return Report(tuple(self._findings), self._not_checked)
+        # In the order of the checks: what decides whether another finding is to be mended at all comes before it.
+        in_order = sorted(self._findings, key=lambda found: list(CHECKS).index(found.check))
+        return Report(tuple(in_order), self._not_checked)
 
     def _slots(self, events_partitions: int) -> None:
         self._findings += here.judge_slots(self._settings.stream.master, events_partitions)
@@ -111,7 +113,7 @@ class Examination:
         self._findings += judge_cluster.judge_permissions(facts, tools, _principal(cluster))
         for why in judge_cluster.not_told(facts):
             self._leave_out("permissions", why)
-        self._findings += judge_cluster.judge_metadata_version(facts)
+        self._findings += judge_cluster.judge_metadata_version(facts, tools)
         self._findings += judge_cluster.judge_offline_replica_count(facts)
         if facts.metadata_version is None:
             self._leave_out("metadata_version", f"cluster {name} does not tell it")

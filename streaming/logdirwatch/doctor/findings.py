@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 CHECKS: Mapping[str, str] = {
     "configuration": "the file, the environment and what they name can be meant",
+    "telemetry_is_monitored": "the telemetry lies on another cluster than those that are watched",
+    "connectivity": "both clusters answer, and every broker by itself",
+    "clocks": "this machine's clock agrees with those of the clusters",
     "java": "Spark finds Java 17 or later",
     "task_slots": "Spark has a slot for every partition of logdir.events, and two more",
     "folders": "tables, checkpoints and the home folder can be written and have room",
-    "connectivity": "both clusters answer, and every broker by itself",
-    "clocks": "this machine's clock agrees with those of the clusters",
-    "telemetry_is_monitored": "the telemetry lies on another cluster than those that are watched",
     "topics": "the telemetry topics exist, with the partitions, retention and compaction that they need",
     "replication": "the telemetry topics outlive a broker, and can be written while one is away",
     "permissions": "the users of both clusters may do what is needed",
@@ -43,5 +43,15 @@ class Report(NamedTuple):
     @property
     def passed(self) -> list[str]:
         """The checks that were made and found nothing."""
-        troubled = {found.check for found in self.findings} | set(self.not_checked)
-        return [check for check in CHECKS if check not in troubled]
+        return [check for check in CHECKS if check not in self.failed and check not in self.not_checked]
+
+    @property
+    def failed(self) -> list[str]:
+        """The checks that found something."""
+        troubled = {found.check for found in self.findings}
+        return [check for check in CHECKS if check in troubled]
+
+    @property
+    def skipped(self) -> list[str]:
+        """The checks that found nothing and could not be made, at least in part."""
+        return [check for check in CHECKS if check in self.not_checked and check not in self.failed]

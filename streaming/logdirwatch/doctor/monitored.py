@@ -123,7 +123,7 @@ def _not_asked(seen: LiveCluster) -> Iterator[tuple[str, str]]:
             yield f"configs of topic {topic}", error
 
 
-def judge_metadata_version(facts: ClusterFacts) -> Iterator[Finding]:
+def judge_metadata_version(facts: ClusterFacts, tools: Tools) -> Iterator[Finding]:
     """Judge whether the finalized ``metadata.version`` can do with several log directories a broker."""
     several = [number for number, answer in facts.seen.log_dirs.items() if len(answer.log_dirs) > 1]
     if several and versions.at_least(facts.metadata_version, SEVERAL_DIRECTORIES_SINCE) is False:
@@ -132,8 +132,8 @@ def judge_metadata_version(facts: ClusterFacts) -> Iterator[Finding]:
             f"cluster {facts.name}",
             f"metadata.version is {facts.metadata_version} and {_brokers(several)} have several log directories: below "
             f"{SEVERAL_DIRECTORIES_SINCE} a failing one can make partitions unavailable for good (KAFKA-16606)",
-            "bring all brokers to 3.8 or later, then kafka-features.sh --bootstrap-server ... upgrade --metadata 3.9; "
-            "it cannot be taken back",
+            f"bring all brokers to 3.9 or later, then: {tools.call('kafka-features', 'upgrade', '--metadata', '3.9')} "
+            "(it cannot be taken back)",
         )
 
 

@@ -14,6 +14,7 @@ from logdirwatch.telemetry import Existing
 MIN_ISR = "min.insync.replicas"
 NEEDED = ("DESCRIBE", "READ", "WRITE")
 CREATE = "logdirwatch topics create"
+QUOTED_TOPIC = '"$topic"'
 
 
 @dataclass(frozen=True)
@@ -37,10 +38,14 @@ def judge_topics(settings: Settings, facts: TelemetryFacts) -> Iterator[Finding]
     if missing:
         what = "does not exist" if len(missing) == 1 else "do not exist"
         yield Finding("topics", ", ".join(missing), what, f"logdirwatch makes what is missing: {CREATE}")
+    topics_of: dict[telemetry.Difference, list[str]] = {}
     for topic in telemetry.wanted(settings.topics):
         existing = facts.existing.get(topic.name)
-        for difference in telemetry.differences(topic, existing, factor, servers) if existing else ():
-            yield Finding("topics", topic.name, difference.text, difference.command)
+        for difference in telemetry.differences(topic, existing, factor, servers, facts.brokers) if existing else ():
+            topics_of.setdefault(difference, []).append(topic.name)
+    # What several topics have in common, as a number of replicas, is one thing to mend.
+    for difference, names in topics_of.items():
+        yield Finding("topics", ", ".join(names), difference.text, difference.command)
 
 
 def _is_missing(topic: Topic, facts: TelemetryFacts) -> bool:
@@ -57,21 +62,26 @@ def judge_replication(settings: Settings, facts: TelemetryFacts) -> Iterator[Fin
             ", ".join(single),
             f"one replica on a cluster of {facts.brokers} brokers: what it holds is gone while that broker is",
             f"set topics.replication_factor to {min(3, facts.brokers)} before topics are made; "
-            "kafka-reassign-partitions.sh adds replicas to those that exist",
+            "those that exist get more with kafka-reassign-partitions.sh, see docs/doctor.md",
         )
+    blocking: dict[tuple[int, int], list[str]] = {}
     for name, existing in facts.existing.items():
         replicas, text = existing.replication_factor, existing.configs.get(MIN_ISR)
         min_isr = int(text) if text and text.isdecimal() else 1
         if min_isr >= replicas > 1 or min_isr > replicas:
-            what = "nothing can be written" if min_isr > replicas else "one broker away and nothing can be written"
-            wanted = max(1, replicas - 1)
-            yield Finding(
-                "replication",
-                name,
-                f"{MIN_ISR} {min_isr} with {replicas} replicas: {what}",
-                f"kafka-configs.sh {server} --alter --entity-type topics --entity-name {name} "
-                f"--add-config {MIN_ISR}={wanted}",
-            )
+            blocking.setdefault((min_isr, replicas), []).append(name)
+    for (min_isr, replicas), names in blocking.items():
+        what = "nothing can be written" if min_isr > replicas else "one broker away and nothing can be written"
+        of = f"{replicas} replica{'' if replicas == 1 else 's'}"
+        remedy = _min_isr_command(server, names, max(1, replicas - 1))
+        yield Finding("replication", ", ".join(names), f"{MIN_ISR} {min_isr} with {of}: {what}", remedy)
+
+
+def _min_isr_command(server: str, names: Sequence[str], min_isr: int) -> str:
+    one = f"kafka-configs.sh {server} --alter --entity-type topics --entity-name {{}} --add-config {MIN_ISR}={min_isr}"
+    if len(names) == 1:
+        return one.format(names[0])
+    return f"for topic in {' '.join(names)}; do {one.format(QUOTED_TOPIC)}; done"
 
 
 def judge_permissions(facts: TelemetryFacts, tools: Tools, principal: str | None) -> Iterator[Finding]:

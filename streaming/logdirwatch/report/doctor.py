@@ -13,9 +13,20 @@ def lines(report: Report) -> Iterator[str]:
         yield f"  do: {found.remedy}"
     for check, why in report.not_checked.items():
         yield f"not checked: {check}: {why}"
+    yield ", ".join(_summary(report))
+
+
+def _summary(report: Report) -> Iterator[str]:
+    """Yield how many checks passed, failed and were not made: together all that there are."""
+    yield f"{len(report.passed)} of {len(CHECKS)} checks passed"
     count = len(report.findings)
-    found_text = "nothing to mend" if not count else f"{count} thing{'s' if count > 1 else ''} to mend"
-    yield f"{len(report.passed)} of {len(CHECKS)} checks passed, {found_text}"
+    if count:
+        mend = f"{count} thing{'s' if count > 1 else ''} to mend"
+        yield f"{len(report.failed)} failed ({', '.join(report.failed)}: {mend})"
+    if report.skipped:
+        yield f"{len(report.skipped)} not checked, at least in part ({', '.join(report.skipped)}: see above)"
+    if not count:
+        yield "nothing to mend"
 
 
 def document(report: Report) -> dict[str, Any]:

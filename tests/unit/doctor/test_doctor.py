@@ -231,6 +231,97 @@ def test_telemetry_on_the_cluster_that_is_watched(world, found):
     assert "telemetry.bootstrap_servers" in found().remedy
 
 
+def test_what_decides_where_topics_are_made_comes_before_the_advice_to_make_them(world, monkeypatch):
+    world.cluster_id = world.telemetry_id
+    world.telemetry = replace(world.telemetry, existing={})
+    said = list(lines(world.examined(monkeypatch)))
+    assert said[0].startswith("telemetry_is_monitored: cluster prod")
+    assert next(n for n, line in enumerate(said) if "makes what is missing" in line) > 1
+
+
+def test_what_all_topics_have_in_common_is_one_thing_to_mend(world, found):
+    existing = {name: replace(topic, replication_factor=1) for name, topic in world.telemetry.existing.items()}
+    without = {name: {**topic.configs, "min.insync.replicas": "1"} for name, topic in existing.items()}
+    existing = {name: replace(topic, configs=without[name]) for name, topic in existing.items()}
+    world.telemetry = replace(world.telemetry, brokers=1, existing=existing)
+    finding = found()
+    assert finding.where == ", ".join(world.telemetry.existing)
+    assert finding.what == "replication factor 1, wanted 3; the telemetry cluster has 1 broker"
+    assert finding.remedy == "set topics.replication_factor to 1, or add brokers"
+
+
+def test_topics_that_cannot_be_written_for_one_reason_are_mended_by_one_command(world, found):
+    for name in world.telemetry.existing:
+        world.plant(name, **{"min.insync.replicas": "4"})
+    finding = found()
+    assert finding.where == ", ".join(world.telemetry.existing)
+    assert finding.remedy.startswith(f"for topic in {' '.join(world.telemetry.existing)}; do kafka-configs.sh ")
+    assert finding.remedy.endswith('--entity-name "$topic" --add-config min.insync.replicas=2; done')
+
+
+class TestTheLastLine:
+    """Passed, failed and not checked are all checks together."""
+
+    def last(self, world, monkeypatch):
+        return list(lines(world.examined(monkeypatch)))[-1]
+
+    def test_what_was_not_checked_is_counted_and_named(self, world, monkeypatch):
+        world.telemetry_error = "Kafka at telemetry:9092 cannot be reached: KafkaTimeoutError"
+        world.java_error = "no Java found"
+        assert self.last(world, monkeypatch) == (
+            "6 of 12 checks passed, 2 failed (connectivity, java: 2 things to mend), 4 not checked, at least in part "
+            "(telemetry_is_monitored, topics, replication, permissions: see above)"
+        )
+
+    def test_one_finding(self, world, monkeypatch):
+        world.java_error = "no Java found"
+        assert self.last(world, monkeypatch) == "11 of 12 checks passed, 1 failed (java: 1 thing to mend)"
+
+    def test_nothing_found_but_something_left_out(self, world, monkeypatch):
+        world.values["tables"] = {"path": "s3a://bucket/tables"}
+        assert self.last(world, monkeypatch) == (
+            "11 of 12 checks passed, 1 not checked, at least in part (folders: see above), nothing to mend"
+        )
+
+
+@pytest.mark.parametrize(
+    ("error", "remedy"),
+    [
+        ("unknown host: DNS does not know the name", "let this machine's DNS or /etc/hosts know it"),
+        ("unknown host: x cannot be looked up: [Errno -2] Name or service not known (DNS)", "DNS"),
+        ("connection refused: the broker process is probably down", "nothing listens at that port"),
+        (
+            "[Error 34] IllegalSaslStateError; that port takes no SASL: is it a PLAINTEXT or SSL listener?",
+            "prod.client security.protocol PLAINTEXT",
+        ),
+        ("[Error 33] UnsupportedSaslMechanismError: Enabled mechanisms: ['PLAIN']", "sasl.mechanism must be one"),
+        ("SaslAuthenticationFailedError", "the name and the password"),
+        ("KafkaConnectionError: certificate verify failed", "ssl.truststore.location (PEM)"),
+        ("KafkaTimeoutError: no answer", "start it, correct prod.bootstrap_servers"),
+    ],
+)
+def test_why_a_cluster_does_not_answer_decides_what_to_do(error, remedy):
+    said = unreachable("cluster prod", "prod", f"Kafka at x:1 cannot be reached: {error}").remedy
+    assert remedy in said
+    assert ("password" in said) == (remedy in ("the name and the password", "start it, correct prod.bootstrap_servers"))
+
+
+def test_no_command_leaves_something_out(world, monkeypatch):
+    """Of every finding that can be planted at once."""
+    existing = {
+        name: replace(topic, replication_factor=2, partitions=topic.partitions + 1, configs={})
+        for name, topic in world.telemetry.existing.items()
+    }
+    world.telemetry = replace(world.telemetry, existing=existing, operations={key: ["READ"] for key in existing})
+    world.metadata_version, world.cluster_id, world.java_error = "3.7-IV1", world.telemetry_id, "no Java"
+    world.kafka_versions, world.ahead_ms = {1: "4.2"}, 90_000
+    refused = LogDirsAnswer(PollStatus.UNAUTHORIZED, "ClusterAuthorizationFailedError")
+    world.live = replace(world.live, log_dirs={1: log_dirs("/d1", "/d2"), 2: refused}, broker_configs={})
+    findings = world.examined(monkeypatch).findings
+    assert len({finding.check for finding in findings}) > 6
+    assert [finding for finding in findings if "..." in finding.remedy] == []
+
+
 def test_a_topic_that_is_missing(world, found):
     existing = {name: topic for name, topic in world.telemetry.existing.items() if name != "logdir.alerts"}
     world.telemetry = replace(world.telemetry, existing=existing)
