@@ -46,6 +46,8 @@ TOPIC_KEYS = (
     "local.retention.ms",
     "local.retention.bytes",
     "remote.storage.enable",
+    "remote.copy.lag.ms",
+    "remote.copy.lag.bytes",
     "leader.replication.throttled.replicas",
     "follower.replication.throttled.replicas",
 )

@@ -170,7 +170,7 @@ def follow_event(desk: Desk, moment: Moment) -> None:
 
 
 def _lose(desk: Desk, status: BrokerStatus, reason: str, moment: Moment) -> None:
-    desk.memory.flush_ms = None
+    desk.memory.flush_ms = desk.memory.remote_copy_lag_bytes = None
     desk.set_broker(status, reason, moment)
     log_dirs.lose_sight(desk, f"broker {status}", moment)
     upkeep.lose_sight(desk, moment)

@@ -65,6 +65,7 @@ def state_record(memory: BrokerMemory, transitions: list[Transition]) -> StateRe
         maintenance_reason=None if planned is None else planned.reason,
         recovering_logs=recovery.logs_left(memory),
         flush_ms=memory.flush_ms,
+        remote_copy_lag_bytes=memory.remote_copy_lag_bytes,
         absence_alerts={str(rule): memory.alerts[rule].alert_id for rule in absence.RULES if rule in memory.alerts},
         machine=encode(memory),
     )

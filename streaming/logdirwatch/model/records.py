@@ -383,7 +383,8 @@ class StateRecord(Struct, frozen=True, kw_only=True):
     set while a maintenance runs, ``recovering_logs`` while the broker recovers its logs before it serves. ``flush_ms``
     is how long flushing a log took last (99th percentile), while the broker answers and its gauges are read.
     ``absence_alerts`` are the open alerts that the broker is away, rule and ``alert_id``; None where an older release
-    wrote the record.
+    wrote the record. ``remote_copy_lag_bytes`` is what the tiered topics that it leads have still to copy to remote
+    storage, while its gauges are read.
     """
 
     version: Version
@@ -412,6 +413,7 @@ class StateRecord(Struct, frozen=True, kw_only=True):
     recovering_logs: Long | None = None
     flush_ms: float | None = None
     absence_alerts: dict[str, str] | None = None
+    remote_copy_lag_bytes: Long | None = None
     machine: str
 
 

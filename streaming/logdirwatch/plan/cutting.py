@@ -12,8 +12,6 @@ from logdirwatch.plan.relief_vetoes import slowest_reader, unread_goes, unread_t
 from logdirwatch.plan.ways import UNLIMITED, is_copy_delayed
 from logdirwatch.report.units import human_bytes, human_ms
 
-ESTIMATE = "about "
-
 
 def cut_draft(source: Directory, cut: Cut, facts: Facts, policy: Policy, now_ms: int, *, is_moving: bool) -> Draft:
     """Return the action for one cut; ``is_moving`` where another action for the alert moves the topic's replicas."""
@@ -139,14 +137,18 @@ def cut_undo(cut: Cut, policy: Policy) -> dict[str, Any]:
 
 
 def _remote_copied(topic: Topic) -> Precondition:
-    """Return that remote storage has what goes: Kafka deletes nothing else, so the lag alone says how much goes."""
+    """Return that remote storage has what goes: Kafka deletes nothing else, so the lag only says how much goes.
+
+    A lag of 0 is no proof: the gauge stands still while copies fail (KAFKA-19995).
+    """
     text = f"what goes of {topic.name} locally is in remote storage"
     lag = topic.remote_copy_lag_bytes
     if lag is None:
         return Precondition("remote_copied", f"{text}: RemoteCopyLagBytes is not known; what waits stays", None)
     if is_copy_delayed(topic):
         return Precondition("remote_copied", f"{text}: copies are delayed by remote.copy.lag.*; what waits stays", None)
-    return Precondition("remote_copied", f"{text}: {human_bytes(lag)} wait for their copy and stay", True)
+    waits = f"{human_bytes(lag)} wait for their copy and stay (more if copies fail: the gauge stands still then)"
+    return Precondition("remote_copied", f"{text}: {waits}", True)
 
 
 def _held_back(cut: Cut) -> list[Precondition]:
@@ -186,14 +188,15 @@ def _from_to(cut: Cut) -> str:
 
 
 def _deletes(cut: Cut) -> str:
-    what = "its oldest" if cut.way.loses_data else "from the local disk only, as remote storage has it, its oldest"
-    return f"deletes {ESTIMATE}{what}" if cut.way.is_estimate else f"deletes at least {what}"
+    much = "about" if cut.way.is_estimate else "at least"
+    return f"deletes {much} its oldest" if cut.way.loses_data else f"deletes local copies only, {much} its oldest"
 
 
 def _more(cut: Cut) -> str:
+    kept = "" if cut.way.loses_data else "; remote storage has it"
     if cut.way.is_estimate:
-        return "by the rate at which it is written now; nothing younger than the limit goes"
-    return "at most one segment a replica more"
+        return f"by the rate at which it is written now; nothing younger than the limit goes{kept}"
+    return f"at most one segment a replica more{kept}"
 
 
 def _stays(cut: Cut) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
 from logdirwatch.plan.facts import Facts
@@ -18,12 +18,19 @@ _MISSING = frozenset(
 )
 
 
+def _chosen(table: Table, names: Sequence[str], there: set[str]) -> list[Column]:
+    """Return columns; one that a table of an earlier release has not got yet is null."""
+    kinds = {column.name: column.kind for column in table.columns}
+    return [F.col(name) if name in there else F.lit(None).cast(kinds[name]).alias(name) for name in names]
+
+
 def load_facts(spark: SparkSession, settings: Settings, cluster: str) -> Facts | None:
     """Return what the tables say of a cluster; None while they are missing or know no broker of it."""
     tables = Tables(spark, settings)
 
     def read(table: Table, columns: Sequence[str]) -> Iterator[Row]:
-        rows = tables.read(table).where(F.col("cluster") == cluster).select(*columns).toArrow()
+        stored = tables.read(table).where(F.col("cluster") == cluster)
+        rows = stored.select(*_chosen(table, columns, set(stored.columns))).toArrow()
         return zip_rows(rows.to_pydict())
 
     try:

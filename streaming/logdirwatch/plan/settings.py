@@ -98,7 +98,7 @@ class PlanSettings(Section):
         "where these would lose more than half of what they can give.",
     )
     fleet_cuts_last_ms: Ms = Field(
-        4 * DAY_MS,
+        2 * DAY_MS,
         description="How long directories should last after the cuts for a whole cluster that fills, the time that it "
         "takes to add room; none is emptied below target_ratio for it.",
     )

@@ -2,10 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus
 from logdirwatch.plan.facts import Broker, Directory, Facts, Layout, Partition, Replica, Topic
+from logdirwatch.plan.ways import is_tiered
 from logdirwatch.store.schemas import (
     BROKER_STATE,
     LOG_DIR_INVENTORY,
@@ -20,7 +22,8 @@ Read = Callable[[Table, Sequence[str]], Iterator[Row]]
 """Reads columns of one cluster's rows."""
 Status = TypeVar("Status", BrokerStatus, LogDirStatus, Cause)
 
-_BROKER_COLUMNS = ("broker", "status", "rack", "is_fenced", "configs", "metadata_version", "at_ms")
+_LAG = "remote_copy_lag_bytes"
+_BROKER_COLUMNS = ("broker", "status", "rack", "is_fenced", "configs", "metadata_version", _LAG, "at_ms")
 _DIRECTORY_COLUMNS = (
     "broker",
     "log_dir",
@@ -57,7 +60,9 @@ def facts_from(read: Read, cluster: str) -> Facts | None:
         cluster=cluster,
         brokers={row["broker"]: _broker(row) for row in brokers},
         directories={directory.place: directory for directory in directories},
-        layout=Layout(topics=_topics(read), replicas=tuple(map(_replica, replicas))),
+        layout=Layout(
+            topics=_topics(read, {row["broker"]: row[_LAG] for row in brokers}), replicas=tuple(map(_replica, replicas))
+        ),
         state_at_ms=max((row["at_ms"] for row in brokers if row["at_ms"] is not None), default=None),
         inventory_at_ms=max(complete, default=None),
         metadata_version=_metadata_version(brokers),
@@ -111,13 +116,13 @@ def _replica(row: Row) -> Replica:
     )
 
 
-def _topics(read: Read) -> dict[str, Topic]:
+def _topics(read: Read, lags: Mapping[int, int | None]) -> dict[str, Topic]:
     partitions: defaultdict[str, list[Partition]] = defaultdict(list)
     first: dict[str, Row] = {}
     for row in read(TOPIC_STATE, (*_PARTITION_COLUMNS, *_TOPIC_COLUMNS)):
         first.setdefault(row["topic"], row)
         partitions[row["topic"]].append(_partition(row))
-    return {name: _topic(name, first[name], found) for name, found in partitions.items()}
+    return {name: _topic(name, first[name], found, lags) for name, found in partitions.items()}
 
 
 def _partition(row: Row) -> Partition:
@@ -136,14 +141,25 @@ def _partition(row: Row) -> Partition:
     )
 
 
-def _topic(name: str, row: Row, partitions: list[Partition]) -> Topic:
-    return Topic(
+def _topic(name: str, row: Row, partitions: list[Partition], lags: Mapping[int, int | None]) -> Topic:
+    topic = Topic(
         name=name,
         partitions=tuple(sorted(partitions, key=lambda partition: partition.partition)),
         configs=dict(row["configs"] or ()),
         overridden=None if row["overridden"] is None else frozenset(row["overridden"]),
         is_internal=bool(row["is_internal"]),
     )
+    return replace(topic, remote_copy_lag_bytes=_copy_lag(topic, lags)) if is_tiered(topic) else topic
+
+
+def _copy_lag(topic: Topic, lags: Mapping[int, int | None]) -> int | None:
+    """Return the most that remote storage can lack of a topic; None while that is not known of every leader.
+
+    Leaders copy (KIP-405), and a broker tells of all its topics together: at worst all of it is this topic's.
+    """
+    known = [None if leader is None else lags.get(leader) for leader in {p.leader for p in topic.partitions}]
+    told = [lag for lag in known if lag is not None]
+    return sum(told) if told and len(told) == len(known) else None
 
 
 def _status(kind: type[Status], value: str | None, unknown: Status) -> Status:

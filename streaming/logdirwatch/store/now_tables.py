@@ -33,6 +33,7 @@ BROKER_STATE = Table(
         maintenance_by       string  Who planned that
         maintenance_reason   string  Why
         recovering_logs      bigint  Logs that it still recovers before it serves; null: none seen
+        remote_copy_lag_bytes bigint Bytes of tiered topics that it leads and has still to copy; null: not known
         configs              map<string,string>  Broker configuration as the last inventory scan read it
         configs_at_ms        bigint  Time of that scan
         record               string  The state record itself, JSON; detect can start again from it

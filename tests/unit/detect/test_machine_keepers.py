@@ -3,6 +3,8 @@
 import pytest
 
 from logdirwatch.detect.memory import decode
+from logdirwatch.detect.views import state_record
+from logdirwatch.model.vocabulary import PollStatus
 from tests.unit.detect.builders import GIB, Driver, log_dir
 
 DEAD = {"DeadThreadCount": 1.0}
@@ -90,3 +92,10 @@ def test_what_remote_storage_has_not_got_yet_is_a_cause_of_growth(lag_bytes, say
     alert = space_alert(driver)
     assert alert.evidence["remote_copy_lag_bytes"] == lag_bytes
     assert says in alert.summary if says else "remote storage" not in alert.summary
+
+
+def test_the_state_tells_what_remote_storage_has_not_got_yet_while_the_broker_tells_it():
+    driver = Driver().poll(log_dir(), metrics={"RemoteCopyLagBytes": 5.0})
+    assert state_record(driver.memory, []).remote_copy_lag_bytes == 5
+    driver.poll(status=PollStatus.TIMEOUT)
+    assert state_record(driver.memory, []).remote_copy_lag_bytes is None

@@ -95,17 +95,22 @@ def test_where_these_would_lose_more_than_half_others_give_too():
     assert set(cuts_of(*fuller, retention_topics=1)) == {"t", "u"}
 
 
+def slowly_filling():
+    """Growing by 1 KiB/s the 150 MiB that are free last 42 h."""
+    return [directory(1, "/d1", 850 * MIB, growth_bytes_per_s=1024.0), *SHORT[2:]]
+
+
 def test_a_directory_that_lasts_until_there_is_room_needs_nothing():
-    """Growing by 1 KiB/s its 150 MiB last 42 h. For 4 d it needs 188 MiB more, but 150 reach the target."""
-    slow = [directory(1, "/d1", 850 * MIB, growth_bytes_per_s=1024.0), *SHORT[2:]]
-    assert cuts_of(*slow, fleet_cuts_last_ms=3_600_000) == {}
-    assert cuts_of(*slow) == {"t": 151 * MIB}
+    assert cuts_of(*slowly_filling(), fleet_cuts_last_ms=3_600_000) == {}
 
 
 def test_a_cut_wins_the_time_until_there_is_room_and_no_more():
-    slow = [directory(1, "/d1", 850 * MIB, growth_bytes_per_s=1024.0), *SHORT[2:]]
-    # 48 h take 168.75 MiB, of which 150 are free.
-    assert cuts_of(*slow, fleet_cuts_last_ms=48 * 3_600_000) == {"t": 19 * MIB}
+    # 48 h take 168.75 MiB.
+    assert cuts_of(*slowly_filling()) == {"t": 19 * MIB}
+
+
+def test_nothing_is_emptied_below_the_target():
+    assert cuts_of(*slowly_filling(), fleet_cuts_last_ms=10 * 86_400_000) == {"t": 151 * MIB}
 
 
 def test_what_is_only_local_gives_before_what_is_lost():

@@ -108,3 +108,31 @@ def test_a_status_of_a_later_release_is_unknown():
     rows = ROWS | {LOG_DIR_STATE.name: [{"broker": 1, "log_dir": "/d1", "status": "shiny", "cause": "rust"}]}
     directory = facts_from(reader(**rows), "c").directories[1, "/d1"]
     assert (directory.status, directory.cause) == (LogDirStatus.UNKNOWN, Cause.UNKNOWN)
+
+
+def tiered(lags, **configs):
+    """Facts of a tiered topic that brokers 1 and 2 lead, which tell these lags."""
+    configs = {"remote.storage.enable": "true"} | configs
+    brokers = [{"broker": number, "status": "online", "remote_copy_lag_bytes": lag} for number, lag in lags.items()]
+    topics = [{"topic": "t", "partition": n, "leader": leader, "configs": configs} for n, leader in enumerate((1, 2))]
+    return facts_from(reader(**{BROKER_STATE.name: brokers, TOPIC_STATE.name: topics}), "c").topics["t"]
+
+
+def test_at_worst_a_topic_has_the_whole_copy_lag_of_the_brokers_that_lead_it():
+    assert tiered({1: 5, 2: 7, 3: 100}).remote_copy_lag_bytes == 12
+    assert tiered({1: 0, 2: 0}).remote_copy_lag_bytes == 0
+
+
+def test_a_lag_that_any_leader_does_not_tell_is_not_known():
+    assert tiered({1: 5, 2: None}).remote_copy_lag_bytes is None
+    assert tiered({1: 5}).remote_copy_lag_bytes is None
+
+
+def test_without_a_leader_nobody_tells():
+    topics = [{"topic": "t", "partition": 0, "leader": None, "configs": {"remote.storage.enable": "true"}}]
+    found = facts_from(reader(broker_state=[{"broker": 1, "remote_copy_lag_bytes": 5}], topic_state=topics), "c")
+    assert found.topics["t"].remote_copy_lag_bytes is None
+
+
+def test_a_topic_that_is_not_tiered_has_none():
+    assert tiered({1: 5, 2: 7}, **{"remote.storage.enable": "false"}).remote_copy_lag_bytes is None
