@@ -17,9 +17,10 @@ from logdirwatch.model.text import printable
 from logdirwatch.model.vocabulary import TAKEN_UP, AlertStatus, Rule
 from logdirwatch.plan.commands import Tools
 from logdirwatch.plan.draft import Policy
-from logdirwatch.plan.facts import Facts
+from logdirwatch.plan.facts import Directory, Facts
 from logdirwatch.plan.marks import with_marks
 from logdirwatch.plan.overlay import with_actions, with_alerts
+from logdirwatch.plan.space import alike
 from logdirwatch.plan.stored import facts_from
 from logdirwatch.report.folding import Latest, Message, latest_actions, latest_alerts
 from logdirwatch.settings import KafkaSettings, Settings, TableSettings
@@ -89,10 +90,21 @@ def _live(context: Context, source: Source, *, needs_alerts: bool) -> Found:
     for what, error in asked.unknown.items():
         typer.echo(printable(f"not known: {what}: {error}"), err=True)
     facts = live_reading.facts_of(name, asked, settings, {})
+    for directories in alike(facts):
+        typer.echo(printable(_taken_for_separate(directories)), err=True)
     alerts, actions = _told_records(context, name) if needs_alerts else ([], [])
     policy = policy_for(settings, name)
     tools = Tools(policy.tools.settings, cluster.bootstrap_servers)
     return Found(facts, alerts, actions, replace(policy, tools=tools))
+
+
+def _taken_for_separate(directories: Sequence[Directory]) -> str:
+    paths = ", ".join(directory.path for directory in directories)
+    return (
+        f"broker {directories[0].broker}: {paths} report the same size and free bytes, which proves no shared volume: "
+        "they are taken for separate disks. If they are one, keep all but one of them out in plan.log_dirs "
+        "(destination: false)"
+    )
 
 
 def _configured(settings: Settings, source: Source) -> tuple[str, KafkaSettings]:

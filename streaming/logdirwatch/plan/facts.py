@@ -47,7 +47,8 @@ class Directory:
 
     ``unaccounted_bytes`` are used and explained by no replica: deleted segments not yet gone, files not Kafka's.
     ``is_suspect``: an open alert holds something against its disk. ``is_marked``: the configuration says that no plan
-    puts anything there; Kafka knows nothing of it.
+    puts anything there; Kafka knows nothing of it. ``volume``: directories of a broker with one name share its space;
+    None where nobody told and no samples that moved together have shown it.
     """
 
     broker: int
@@ -66,6 +67,7 @@ class Directory:
     state_at_ms: int | None = None
     is_suspect: bool = False
     is_marked: bool = False
+    volume: str | None = None
 
     @property
     def place(self) -> Place:

@@ -1,7 +1,7 @@
 """How full directories get while a plan runs: copies under way and copies that may be born elsewhere are counted."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from logdirwatch.plan import births
 from logdirwatch.plan.draft import Veto
@@ -12,6 +12,8 @@ from logdirwatch.report.units import human_bytes, human_ratio
 SAME_VOLUME_BYTES = 16 << 20
 """Directories of one volume report its numbers, taken one after the other while the broker writes."""
 _SAME_VOLUME_SHARE = 1000
+_MORE_THAN_OVERHEAD = 0.1
+"""No file system takes so much of a disk for itself: ext4 keeps 5 % for root, and its tables."""
 
 
 class Space:
@@ -119,21 +121,52 @@ def in_flight_bytes(facts: Facts) -> dict[Place, int]:
 
 
 def volumes(facts: Facts, broker: int | None = None) -> dict[Place, tuple[Place, ...]]:
-    """Return for each directory, of one broker or of all, those that look like its own volume, itself included."""
+    """Return for each directory, of one broker or of all, those on its volume, itself included."""
     of = facts.directories.values() if broker is None else facts.directories_of.get(broker, ())
     return {
         directory.place: tuple(
-            other.place for other in facts.directories_of[directory.broker] if is_same_volume(directory, other)
+            other.place for other in facts.directories_of[directory.broker] if shares_volume(directory, other, facts)
         )
         for directory in of
     }
 
 
+def shares_volume(one: Directory, other: Directory, facts: Facts) -> bool:
+    """Whether two directories of a broker lie on one volume, as they are told to or as their replicas show.
+
+    Equal numbers alone prove nothing, since new disks of one kind are equal and empty. They do where the bytes that one
+    directory holds more than the other make no difference to what is free, or where the used bytes of each have room
+    for the replicas of both; a file system's own share is far less than that.
+    """
+    if not is_same_volume(one, other) or one.path == other.path or one.volume is not None:
+        return is_same_volume(one, other)
+    held = [sum(replica.size_bytes or 0 for replica in facts.replicas_in(d.place)) for d in (one, other)]
+    if sum(held) > (one.used_bytes or 0) + SAME_VOLUME_BYTES:
+        return False
+    is_hidden = abs(held[0] - held[1]) > 2 * _tolerance_bytes(one)
+    return is_hidden or min(held) > _MORE_THAN_OVERHEAD * (one.total_bytes or 0)
+
+
+def alike(facts: Facts) -> Iterator[tuple[Directory, ...]]:
+    """Yield the directories of a broker that report the same numbers and are taken for separate disks all the same."""
+    for directories in facts.directories_of.values():
+        left = sorted((d for d in directories if d.volume is None), key=lambda d: d.path)
+        while left:
+            first = left.pop(0)
+            same = [d for d in left if is_same_volume(first, d) and not shares_volume(first, d, facts)]
+            left = [d for d in left if d not in same]
+            if same:
+                yield (first, *same)
+
+
 def is_same_volume(one: Directory, other: Directory) -> bool:
-    """Whether two directories of a broker look like one volume, so that moving between them frees nothing."""
-    if one.path == other.path:
-        return True
+    """Whether two directories of a broker look like one volume: a move between them might free nothing."""
+    if one.path == other.path or one.volume is not None or other.volume is not None:
+        return one.path == other.path or one.volume == other.volume
     if None in (one.total_bytes, one.usable_bytes, other.usable_bytes) or one.total_bytes != other.total_bytes:
         return False
-    tolerance = min(SAME_VOLUME_BYTES, (one.total_bytes or 0) // _SAME_VOLUME_SHARE)
-    return abs((one.usable_bytes or 0) - (other.usable_bytes or 0)) <= tolerance
+    return abs((one.usable_bytes or 0) - (other.usable_bytes or 0)) <= _tolerance_bytes(one)
+
+
+def _tolerance_bytes(directory: Directory) -> int:
+    return min(SAME_VOLUME_BYTES, (directory.total_bytes or 0) // _SAME_VOLUME_SHARE)

@@ -38,6 +38,7 @@ _DIRECTORY_COLUMNS = (
     "is_cordoned",
     "is_metadata_dir",
     "sample_at_ms",
+    "volume",
     "at_ms",
 )
 _REPLICA_COLUMNS = ("broker", "log_dir", "topic", "partition", "size_bytes", "is_future", "inventory_at_ms")

@@ -275,6 +275,18 @@ class TestLive:
         ended = live("--live", "--mode", "balance-all", log_dirs=silent, nodes=nodes)
         assert "left out   broker 8: broker 8 is unknown" in ended.out
 
+    def test_disks_that_look_alike_are_taken_for_separate_and_that_is_said(self, live):
+        new = tuple(LogDirAnswer(f"/d{number}", 0, SIZE, SIZE, False, ()) for number in (1, 2, 3))
+        grown = {**answers().log_dirs, 8: LogDirsAnswer(PollStatus.OK, None, new)}
+        nodes = {**answers().nodes, 8: Node(8, "h", 9, None, False)}
+        ended = live("--live", "--mode", "balance-all", "--json", log_dirs=grown, nodes=nodes)
+        assert "broker 8: /d1, /d2, /d3 report the same size and free bytes" in ended.err
+        assert "keep all but one of them out in plan.log_dirs" in ended.err
+        assert ended.err.count("\n") == 1
+        told = json.loads(ended.out)
+        assert told["about"]["left_out"] == []
+        assert told["moved"]["replicas"] > 0
+
     def test_fix_takes_the_alerts_from_the_topic(self, live, telemetry):
         telemetry.topics["logdir.alerts"] = [filling(broker=7)]
         (told,) = json.loads(live("--live", "--mode", "fix", "--json").out)["alerts"]

@@ -11,7 +11,7 @@ from msgspec import Struct
 from logdirwatch.plan import vetoes
 from logdirwatch.plan.draft import Policy, Veto
 from logdirwatch.plan.facts import Directory, Facts, Partition, Place, Replica
-from logdirwatch.plan.space import SAME_VOLUME_BYTES, volumes
+from logdirwatch.plan.space import volumes
 from logdirwatch.report.units import human_ms
 
 
@@ -105,7 +105,7 @@ def _broker_out(number: int, facts: Facts) -> str | None:
 def _directories_out(
     broker: int, facts: Facts, policy: Policy, now_ms: int, emptied: Place | None
 ) -> Iterator[LeftOut]:
-    sharing = _shared_volumes(facts, broker)
+    sharing = volumes(facts, broker)
     for directory in sorted(facts.directories_of.get(broker, ()), key=lambda d: d.path):
         if directory.place == emptied:
             continue
@@ -117,7 +117,7 @@ def _directories_out(
         elif emptied in twins:
             reason = "it lies on the volume that is to be emptied"
         elif min(twins) != directory.place:
-            reason = f"it looks like one volume with {min(twins)[1]}, which counts for both"
+            reason = f"it is on one volume with {min(twins)[1]}, which counts for both"
         else:
             reason = _too_old(directory, policy, now_ms)
         if reason is not None:
@@ -131,21 +131,6 @@ def _too_old(directory: Directory, policy: Policy, now_ms: int) -> str | None:
         return f"nobody knows how old the numbers of {directory.path} are"
     age_ms = now_ms - directory.sample_at_ms
     return f"the numbers of {directory.path} are {human_ms(age_ms)} old" if age_ms > policy.facts_max_age_ms else None
-
-
-def _shared_volumes(facts: Facts, broker: int) -> dict[Place, set[Place]]:
-    """Return for each directory of a broker those on its volume: they look so, and their replicas do not deny it."""
-    sharing = volumes(facts, broker)
-    return {
-        place: {other for other in others if other == place or not _are_two(place, other, facts)}
-        for place, others in sharing.items()
-    }
-
-
-def _are_two(one: Place, other: Place, facts: Facts) -> bool:
-    """Whether two directories hold more together than one volume would have in use."""
-    held = sum(replica.size_bytes or 0 for place in (one, other) for replica in facts.replicas_in(place))
-    return held > (facts.directories[one].used_bytes or 0) + SAME_VOLUME_BYTES
 
 
 def _incomplete(partition: Partition, facts: Facts) -> Veto | None:

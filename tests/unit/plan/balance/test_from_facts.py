@@ -90,15 +90,32 @@ def test_a_partition_keeps_its_order_its_leader_and_its_racks():
         (directory(1, "/d3", 0, sample_at_ms=NOW_MS - 3_600_000), "the numbers of /d3 are 1 h old"),
         (directory(1, "/d3", 0, sample_at_ms=None), "nobody knows how old"),
         (builders.directory(1, "/d3", None, sample_at_ms=NOW_MS), "the free space of /d3 is not known"),
-        (directory(1, "/d3", 110), "it looks like one volume with /d2"),
     ],
-    ids=["cordoned", "marked", "old", "of unknown age", "of unknown space", "on a volume twice"],
+    ids=["cordoned", "marked", "old", "of unknown age", "of unknown space"],
 )
 def test_nothing_is_planned_onto_a_directory_that_may_not_or_of_which_nobody_knows(third, reason):
     found = seen(*ONE_BROKER, third)
     assert list(out(found)) == [(1, "/d3")]
     assert reason in out(found)[1, "/d3"]
     assert all(" 1/d2" in move for move in moved(planned(found)))
+
+
+def test_a_volume_counts_once():
+    on_one = [directory(1, path, 110, volume="sdb1") for path in ("/d2", "/d3")]
+    found = seen(*(part for part in ONE_BROKER if getattr(part, "path", None) != "/d2"), *on_one)
+    assert out(found) == {(1, "/d3"): "it is on one volume with /d2, which counts for both"}
+
+
+def test_the_equal_and_empty_disks_of_a_new_broker_all_get_replicas():
+    old = [directory(1, f"/d{number}", 300 + number) for number in (1, 2, 3)]
+    new = [directory(2, f"/d{number}", 0) for number in (1, 2, 3)]
+    sizes = (50,) * 6
+    topics = [topic(f"t{number}", *[(1,)] * 6) for number in (1, 2, 3)]
+    held = [one for number in (1, 2, 3) for one in placed(1, f"/d{number}", f"t{number}", *sizes)]
+    found = seen(*old, *new, *topics, *held, mode="balance-all")
+    assert out(found) == {}
+    after = used(planned(found, "balance-all").after)
+    assert min(after[2, f"/d{number}"] for number in (1, 2, 3)) >= 100 * MIB
 
 
 def test_two_disks_that_look_alike_are_two_when_they_hold_more_than_one_could_have_in_use():
