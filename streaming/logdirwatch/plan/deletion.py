@@ -94,6 +94,7 @@ def _delete_records(topic: Topic, percent: int, source: Directory, facts: Facts,
             on=on,
             time_to_full_after_ms=time_to_full_ms(source, frees),
             topic_bytes_before=facts.layout.topic_bytes(source.place, topic.name),
+            deletes_percent=percent,
             is_estimate=True,
         ),
         preconditions=(

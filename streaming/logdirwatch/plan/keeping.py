@@ -1,4 +1,4 @@
-"""What a published cut must still leave when it is carried out: what groups have to read, and what the owner keeps."""
+"""What published advice must still leave when it is carried out: what groups have to read, and what must stay."""
 
 from collections.abc import Iterator
 
@@ -6,14 +6,24 @@ from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.draft import Policy
 from logdirwatch.plan.facts import Facts, Partition, Topic
-from logdirwatch.plan.relief_vetoes import KEEPING_UP_RATIO, unread_text
-from logdirwatch.plan.ways import RETENTION_MS, unread_of
+from logdirwatch.plan.pace import fastest, wanted_ms
+from logdirwatch.plan.relief_vetoes import KEEPING_UP_RATIO, kept_for_ever, unread_text
+from logdirwatch.plan.ways import LOCAL, RETENTION_MS, effective, unread_of
+from logdirwatch.report.units import human_bytes, human_ms
+
+SURELY_LESS = 0.8
+"""Rates differ from one inventory to the next: what is this share of the history that must stay is near enough."""
+_PERCENT = 100
 
 
 def keeps_too_little(action: ActionRecord, facts: Facts, policy: Policy) -> list[str]:
-    """Return why a cut leaves too little by now; empty for other actions, and for limits that are set already."""
+    """Return why a cut or a deletion leaves too little by now; empty for others, and for limits that are set."""
     topic = facts.topics.get(str(action.target.get("topic")))
-    if action.kind is not ActionKind.LOWER_RETENTION or topic is None:
+    if topic is None:
+        return []
+    if action.kind is ActionKind.DELETE_RECORDS:
+        return list(_against_deletion(action, topic, facts, policy))
+    if action.kind is not ActionKind.LOWER_RETENTION:
         return []
     changes = (action.configs or {}).get(topic.name, {})
     limits = {key: int(change["to"]) for key, change in changes.items()}
@@ -26,16 +36,48 @@ def _is_set(now: str | None, limit: int) -> bool:
 
 
 def _against(action: ActionRecord, topic: Topic, key: str, limit: int, facts: Facts, policy: Policy) -> Iterator[str]:
-    rule, is_age = policy.limits.topic_rule(topic.name), key.endswith(RETENTION_MS)
-    of_age = policy.limits.min_retention_ms if rule.min_retention_ms is None else rule.min_retention_ms
-    least = of_age if is_age else rule.min_retention_bytes or 0
+    is_age = key.endswith(RETENTION_MS)
+    least = wanted_ms(topic, policy) if is_age else policy.limits.topic_rule(topic.name).min_retention_bytes or 0
     if limit < least:
         yield f"{key} of {topic.name} would be {limit}: the configuration asks for {least} at least"
-    if not action.data_loss or not policy.limits.spare_unread:
+    if not is_age:
+        yield from _too_short(topic, key, limit, facts, policy)
+    if not action.data_loss:
+        return
+    yield from _kept(topic, facts, policy)
+    if not policy.limits.spare_unread:
         return
     unread = _unread_by_age(action, topic, facts) if is_age else _unread_by_bytes(topic, limit, facts)
     if unread is not None:
         yield f"{key} of {topic.name} would be {limit}: {unread_text(unread, facts)}"
+
+
+def _too_short(topic: Topic, key: str, limit: int, facts: Facts, policy: Policy) -> Iterator[str]:
+    """Yield that a limit of bytes holds less history by now than must stay, as the topic is written faster."""
+    prefix = LOCAL if key.startswith(LOCAL) else ""
+    replicas = [r for partition in topic.partitions for r in facts.replicas_of(partition.key) if r.size_bytes]
+    rate, wanted = fastest(replicas, effective(topic, prefix + RETENTION_MS), facts), wanted_ms(topic, policy)
+    if rate and limit / rate * 1000 < SURELY_LESS * wanted:
+        kept = f"at {human_bytes(rate)}/s that is {human_ms(limit / rate * 1000)} of history"
+        yield f"{key} of {topic.name} would be {limit}: {kept}, {human_ms(wanted)} should stay"
+
+
+def _kept(topic: Topic, facts: Facts, policy: Policy) -> Iterator[str]:
+    replicas = [r for partition in topic.partitions for r in facts.replicas_of(partition.key)]
+    veto = kept_for_ever(topic, replicas, policy)
+    if veto is not None:
+        yield veto.reason
+
+
+def _against_deletion(action: ActionRecord, topic: Topic, facts: Facts, policy: Policy) -> Iterator[str]:
+    yield from _kept(topic, facts, policy)
+    percent = action.expected.get("deletes_percent")
+    if percent is None or not policy.limits.spare_unread:
+        return
+    cut = [p for p in topic.partitions if _surely_unread(p) > 1 - percent / _PERCENT]
+    unread = max(cut, key=lambda partition: unread_of(partition, facts), default=None)
+    if unread is not None:
+        yield f"the oldest {percent} % of {topic.name} would go: {unread_text(unread, facts)}"
 
 
 def _unread_by_bytes(topic: Topic, limit: int, facts: Facts) -> Partition | None:

@@ -6,15 +6,18 @@ from msgspec.structs import replace as changed
 
 from logdirwatch.jobs.recommend import Recommender
 from logdirwatch.model import topics
-from logdirwatch.model.vocabulary import ActionKind, AlertStatus, Decision, LogDirStatus, Rule
+from logdirwatch.model.vocabulary import ActionKind, ActionStatus, AlertStatus, Decision, LogDirStatus, Rule
 from logdirwatch.plan.book import Book
+from logdirwatch.plan.followup import follow_ups, is_follow_up, may_owe, unsettled
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.reserve import recreate_draft
+from logdirwatch.plan.restoring import is_cut, restore_draft
 from logdirwatch.plan.settings import LogDirRule, TopicRule
 from logdirwatch.plan.versions import CORDON
 from tests.unit.plan.builders import (
     MIB,
     NOW_MS,
+    action,
     alert,
     broker,
     decision,
@@ -237,6 +240,157 @@ class TestRetention:
         story.look(directory(1, "/d1", 100 * MIB), deeper, replica(1, "/d1", "t", size=30 * MIB), after=4)
         action = story.latest(ActionKind.RESTORE_RETENTION)
         assert [veto["name"] for veto in action.vetoes] == ["cut_again"]
+
+
+def lowering(change, *, undo=None, **fields):
+    """A cut of t that was carried out, as its record."""
+    values = {
+        "target": {"broker": 1, "log_dir": "/d1", "topic": "t"},
+        "status": ActionStatus.DONE,
+        "configs": {"t": {"retention.bytes": change}},
+        "expected": {"on": [{"broker": 1, "log_dir": "/d1", "bytes": 100 * MIB}]},
+        "undo": {"configs": {"t": {"retention.bytes": undo}}, "commands": ["undo"]},
+    }
+    return action(ActionKind.LOWER_RETENTION, **(values | fields))
+
+
+def limited(value):
+    return facts(directory(1, "/d1", 400 * MIB), topic("t", (1,), configs={"retention.bytes": value}))
+
+
+class TestWhatStands:
+    """Only a limit that was lowered, and still is, is given back."""
+
+    @pytest.mark.parametrize(
+        ("now", "before", "to", "stands"),
+        [
+            ("50", "-1", "50", True),
+            ("50", "100", "50", True),
+            ("49", "100", "50", True),
+            ("51", "100", "50", False),
+            ("-1", "100", "50", False),
+            ("100", "100", "50", False),
+            (None, "100", "50", False),
+            ("50", "50", "50", False),
+            ("50", "40", "50", False),
+            ("50", None, "50", True),
+            ("50", "-2", "50", True),
+        ],
+    )
+    def test_a_limit_is_compared_with_what_was_set_and_with_the_value_before(self, now, before, to, stands):
+        cut = lowering({"from": before, "to": to})
+        assert is_cut(cut, limited(now)) is stands
+        assert (restore_draft(cut, limited(now), policy()) is not None) is stands
+
+    def test_a_topic_that_is_gone_has_nothing_to_give_back(self):
+        assert not is_cut(lowering({"from": "-1", "to": "50"}), facts(directory(1)))
+
+    def test_until_a_deeper_cut_is_made_what_stands_is_the_first_one(self):
+        deeper = lowering({"from": "50", "to": "20", "was": "-1", "stands": "50"}, undo=None)
+        draft = restore_draft(deeper, limited("50"), policy())
+        assert draft.configs == {"t": {"retention.bytes": {"from": "50", "to": "-1"}}}
+        assert draft.expected["on"] == []
+        assert restore_draft(deeper, limited("20"), policy()).expected["on"] == [
+            {"broker": 1, "log_dir": "/d1", "bytes": -100 * MIB}
+        ]
+
+    @pytest.mark.parametrize(("now", "names"), [("50", []), ("49", ["cut_again"])])
+    def test_a_later_cut_is_taken_back_first(self, now, names):
+        draft = restore_draft(lowering({"from": "-1", "to": "50"}), limited(now), policy())
+        assert [veto.name for veto in draft.vetoes] == names
+
+    @pytest.mark.parametrize(
+        ("undo", "ends"),
+        [(None, "--delete-config retention.bytes"), ("100", "--add-config retention.bytes=100")],
+    )
+    def test_an_override_comes_back_and_what_was_none_goes(self, undo, ends):
+        draft = restore_draft(lowering({"from": "100", "to": "50"}, undo=undo), limited("50"), policy())
+        assert draft.commands[0].endswith(ends)
+        assert draft.undo["commands"][0].endswith("--add-config retention.bytes=50")
+
+    @pytest.mark.parametrize(
+        ("used", "names"), [(600 * MIB, []), (600 * MIB + 1, ["no_room_for_old_retention"]), (None, [])]
+    )
+    def test_what_comes_back_must_fit_below_the_target(self, used, names):
+        known = facts(directory(1, "/d1", used), topic("t", (1,), configs={"retention.bytes": "50"}))
+        draft = restore_draft(lowering({"from": "-1", "to": "50"}), known, policy())
+        assert [veto.name for veto in draft.vetoes] == names
+        assert next(p.holds for p in draft.preconditions if p.name == "room") is (None if used is None else True)
+
+
+class TestWhatWasNotCarriedOut:
+    """A way back follows only what was seen done, or what somebody said that they would do."""
+
+    def follow(self, known, *parts, is_over=True, now_ms=NOW_MS + 60 * MINUTE):
+        found = follow_ups(space_alert(), [known], facts(*parts), policy(**RESERVED), now_ms, is_over=is_over)
+        return kinds(found)
+
+    def cordon(self, **fields):
+        return action(ActionKind.CORDON_LOG_DIR, expected={"is_cordoned": True, "on": []}, **fields)
+
+    CORDONED = directory(1, "/d1", 400 * MIB, is_cordoned=True)
+
+    def test_a_cordon_that_failed_is_somebody_elses(self):
+        assert self.follow(self.cordon(status=ActionStatus.DONE), self.CORDONED) == ["uncordon_log_dir"]
+        assert self.follow(self.cordon(status=ActionStatus.FAILED), self.CORDONED) == []
+        assert self.follow(self.cordon(status=ActionStatus.EXPIRED), self.CORDONED) == []
+        accepted = {"status": ActionStatus.EXPIRED, "decision": {"decision": "accept"}}
+        assert self.follow(self.cordon(**accepted), self.CORDONED) == ["uncordon_log_dir"]
+        assert (
+            self.follow(self.cordon(status=ActionStatus.EXPIRED, decision={"decision": "reject"}), self.CORDONED) == []
+        )
+
+    def test_one_that_is_open_still_or_rejected_has_not_ended(self):
+        for status in (ActionStatus.PROPOSED, ActionStatus.ACCEPTED, ActionStatus.RUNNING, ActionStatus.REJECTED):
+            found = self.cordon(status=status, decision={"decision": "accept"}, observed={"started_at_ms": NOW_MS})
+            assert self.follow(found, self.CORDONED) == []
+
+    def test_a_directory_that_is_open_or_gone_needs_no_uncordon(self):
+        done = self.cordon(status=ActionStatus.DONE)
+        assert self.follow(done, directory(1, "/d1", 400 * MIB, is_cordoned=False)) == []
+        assert self.follow(done, directory(2)) == []
+
+    def test_a_reserve_that_was_not_given_up_is_not_made_anew(self):
+        def released(status):
+            return action(ActionKind.RELEASE_RESERVE, status=status, expected={"on": [], "frees_bytes": 40 * MIB})
+
+        room = directory(1, "/d1", 400 * MIB)
+        assert self.follow(released(ActionStatus.DONE), room) == ["recreate_reserve"]
+        assert self.follow(released(ActionStatus.FAILED), room) == []
+        assert self.follow(released(ActionStatus.DONE), directory(2)) == []
+
+    def test_a_quota_that_nobody_took_up_is_not_taken_away(self):
+        slowed = action(ActionKind.THROTTLE_PRODUCERS, status=ActionStatus.EXPIRED)
+        said = changed(slowed, decision={"decision": "accept"})
+        assert self.follow(slowed, directory(1)) == []
+        assert self.follow(said, directory(1)) == ["clear_throttles"]
+        # Done by what was seen alone, which a quota never is, it was not set either.
+        assert self.follow(changed(slowed, status=ActionStatus.DONE), directory(1)) == []
+
+    def test_while_the_alert_fires_and_the_facts_are_too_new_nothing_follows(self):
+        done = self.cordon(status=ActionStatus.DONE)
+        assert self.follow(done, self.CORDONED, is_over=False) == []
+        settling = policy().settling_ms
+        assert self.follow(done, self.CORDONED, now_ms=NOW_MS + settling - 1) == []
+        assert self.follow(done, self.CORDONED, now_ms=NOW_MS + settling) == ["uncordon_log_dir"]
+
+    @pytest.mark.parametrize("status", [ActionStatus.DONE, ActionStatus.REJECTED])
+    def test_what_was_followed_to_its_end_is_settled(self, status):
+        done = self.cordon(status=ActionStatus.DONE)
+        back = {"target": {"broker": 1, "log_dir": "/d1", "after": done.action_id}}
+        settled = action(ActionKind.UNCORDON_LOG_DIR, status=status, **back)
+        assert unsettled([done, settled]) == set()
+        assert unsettled([done, changed(settled, status=ActionStatus.EXPIRED)]) == {done.action_id}
+        assert is_follow_up(settled)
+        assert not is_follow_up(done)
+
+    @pytest.mark.parametrize(("minutes", "is_waited_for"), [(5, True), (6, True), (7, False)])
+    def test_what_was_done_shows_late(self, minutes, is_waited_for):
+        owing = [self.cordon(status=ActionStatus.DONE)]
+        now_ms = NOW_MS + minutes * MINUTE
+        assert may_owe(owing, 2 * MINUTE, now_ms, are_facts_known=True) is is_waited_for
+        assert may_owe(owing, 2 * MINUTE, now_ms, are_facts_known=False)
+        assert not may_owe([], 2 * MINUTE, now_ms, are_facts_known=False)
 
 
 def test_the_query_looks_without_news_until_what_was_cut_is_taken_back():
