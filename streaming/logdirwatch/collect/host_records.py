@@ -4,39 +4,47 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from logdirwatch.collect.log_findings import DirFailed, PartitionBad
+from logdirwatch.collect.log_failures import BrokerFailed
+from logdirwatch.collect.log_findings import DirFailed, PartitionBad, PartitionUncleanable, RemoteCopyFailed
+from logdirwatch.collect.log_news import News
 from logdirwatch.collect.log_sources import LogRead
 from logdirwatch.collect.records import Origin
 from logdirwatch.model.records import EventRecord, HostLogDir, HostRecord
 from logdirwatch.model.vocabulary import EventName
 
 
-def event_record(origin: Origin, broker: int, news: DirFailed | PartitionBad, at_ms: int) -> EventRecord:
+def event_record(origin: Origin, broker: int, news: News, at_ms: int) -> EventRecord:
     """Return the event of one finding; one of a directory names no partition, for all of them are lost with it."""
-    if isinstance(news, DirFailed):
-        return EventRecord(
-            version=1,
-            broker=broker,
-            event=EventName.LOG_DIR_FAILURE,
-            cluster=origin.cluster,
-            log_dir=news.log_dir,
-            cause=news.cause,
-            timestamp_ms=at_ms,
-            detail=news.detail,
-            collector=origin.collector,
-        )
-    return EventRecord(
+    event = EventRecord(
         version=1,
         broker=broker,
-        event=EventName.PARTITION_FAILED,
+        event=_NAMES[type(news)],
         cluster=origin.cluster,
-        log_dir=news.log_dir,
         timestamp_ms=at_ms,
         detail=news.detail,
         collector=origin.collector,
-        topic=news.topic,
-        partition=news.partition,
     )
+    match news:
+        case DirFailed():
+            return replace(event, log_dir=news.log_dir, cause=news.cause, full_by=news.full_by)
+        case BrokerFailed():
+            return replace(event, reason=news.reason)
+        case PartitionBad():
+            where = news.log_dir
+            return replace(event, log_dir=where, topic=news.topic, partition=news.partition, reason=news.reason)
+        case PartitionUncleanable():
+            return replace(event, log_dir=news.log_dir, topic=news.topic, partition=news.partition)
+        case RemoteCopyFailed():
+            return replace(event, topic=news.topic, partition=news.partition)
+
+
+_NAMES: Mapping[type, EventName] = {
+    DirFailed: EventName.LOG_DIR_FAILURE,
+    BrokerFailed: EventName.BROKER_FAILURE,
+    PartitionBad: EventName.PARTITION_FAILED,
+    PartitionUncleanable: EventName.PARTITION_UNCLEANABLE,
+    RemoteCopyFailed: EventName.REMOTE_COPY_FAILED,
+}
 
 
 def host_record(

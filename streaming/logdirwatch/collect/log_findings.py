@@ -1,4 +1,4 @@
-"""What an entry of a broker's log says about its disks. Pure: one entry in, at most one finding out.
+"""What an entry of a broker's log says about its disks. Pure: one entry in, its findings out.
 
 The wording is that of Kafka 4.3.1, whose older releases say the same:
 
@@ -8,15 +8,21 @@ The wording is that of Kafka 4.3.1, whose older releases say the same:
   InvalidRecordException with a partition: one partition is bad, its directory is not (the line that KIP-18 draws).
 - A fetcher marks a partition failed for two reasons more, each told in the line before: its directory went offline
   (KafkaStorageException), or its leader has just changed ("has an older epoch"). Neither is news of the partition.
+- ``Marking its partition (t-0) as uncleanable``: its log is compacted no more until a restart (KIP-346).
+- A coordinator that cannot read its partition serves no group or transaction of it (``GroupMetadataManager``,
+  ``TransactionStateManager``, ``CoordinatorRuntime``).
+- What recovery truncates, and an index that it builds anew, is mended by that.
 """
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from logdirwatch.collect.log_causes import cause_of, full_by
+from logdirwatch.collect.log_failures import BrokerFailed, broker_failed
 from logdirwatch.collect.log_lines import Entry
-from logdirwatch.model.vocabulary import Cause
+from logdirwatch.model.vocabulary import COORDINATOR_LOAD, Cause, FullBy
 
 UNKNOWN_OPERATION = "unknown operation"
 DETAIL_CHARACTERS = 500
@@ -35,17 +41,19 @@ class DirFailed:
     cause: Cause
     operation: str
     detail: str
+    full_by: FullBy | None = None
 
 
 @dataclass(frozen=True)
 class PartitionBad:
-    """One partition is bad; ``is_mark`` when a fetcher only says that it gave it up."""
+    """One partition is bad; ``is_mark`` when a fetcher only says that it gave it up, ``reason`` what stands still."""
 
     topic: str
     partition: int
     log_dir: str | None
     detail: str
     is_mark: bool = False
+    reason: str | None = None
 
 
 @dataclass(frozen=True)
@@ -57,22 +65,26 @@ class MarkExplained:
     detail: str | None
 
 
-Finding = Started | DirFailed | PartitionBad | MarkExplained
+@dataclass(frozen=True)
+class PartitionUncleanable:
+    """The log cleaner gave up on a partition."""
 
-# The first that is found decides: a text may name a second one as its consequence.
-_CAUSES = (
-    (Cause.FULL, re.compile(r"No space left on device|Disk quota exceeded|\bENOSPC\b|\bEDQUOT\b")),
-    (Cause.LIMIT, re.compile(r"Too many open files|Map failed|\bEMFILE\b|\bENFILE\b")),
-    (Cause.READ_ONLY, re.compile(r"Read-only file system|ReadOnlyFileSystemException|\bEROFS\b")),
-    (Cause.PERMISSION, re.compile(r"Permission denied|AccessDeniedException|Operation not permitted")),
-    (
-        Cause.FAILED,
-        re.compile(
-            r"(?:Input/output|Remote I/O) error|\bEIO\b|Not a directory|Structure needs cleaning|Bad message"
-            r"|No such device|Stale (?:NFS )?file handle|Transport endpoint is not connected|Host is down"
-        ),
-    ),
-)
+    topic: str
+    partition: int
+    log_dir: str | None
+    detail: str
+
+
+@dataclass(frozen=True)
+class RemoteCopyFailed:
+    """A segment was not copied to remote storage; its partition keeps it."""
+
+    topic: str
+    partition: int
+    detail: str
+
+
+Finding = Started | DirFailed | PartitionBad | MarkExplained | PartitionUncleanable | RemoteCopyFailed | BrokerFailed
 
 _OPERATIONS = (
     ("append", re.compile(r"appending records|Failed to append")),
@@ -103,6 +115,17 @@ _FENCED = re.compile(rf"Partition {_PARTITION} has an older epoch")
 _FETCHER = re.compile(
     rf"(?:processing data for partition|occurred during truncation for|Failed to truncate) {_PARTITION} at offset"
 )
+_UNCLEANABLE = re.compile(rf"Marking its partition \({_PARTITION}\) as uncleanable")
+_COORDINATOR = re.compile(
+    rf"(?:Error loading offsets from|Error loading transactions from transaction log|Failed to load metadata from)"
+    rf" (?:partition )?{_PARTITION}"
+)
+_REMOTE_COPY = re.compile(rf"Error occurred while copying log segments of partition: (?:[\w-]+:)?{_PARTITION}")
+_MOVED = re.compile(
+    r"NotLeader\w*Exception|NotCoordinatorException|CoordinatorNotAvailable|CoordinatorLoadInProgress|Cancell"
+    r"|KafkaStorageException|UnknownTopicOrPartition|InterruptedException|RejectedExecutionException"
+)
+_ENDS = re.compile(r"InterruptedException|ClosedByInterruptException|CancellationException")
 _BAD_RECORD = re.compile(r"\b(?:Corrupt|Invalid)RecordException\b")
 # A producer's bad batch is its own mistake: it is refused, and what is stored stays good.
 _PRODUCER = re.compile(r"processing append operation on partition")
@@ -112,26 +135,35 @@ _DIR_AT_END = re.compile(r"(?:\bdir|\bdirectory) (?P<dir>/.*?)(?: with offset .*
 _FILE = re.compile(r"\bfile (?P<file>/\S.*)$")
 
 
-def finding(entry: Entry, log_dirs: Sequence[str]) -> Finding | None:
-    """Return what ``entry`` says, None for nothing of interest.
+def findings(entry: Entry, log_dirs: Sequence[str]) -> Iterator[Finding]:
+    """Yield what ``entry`` says, nothing where it says nothing of interest.
 
     ``log_dirs`` are the broker's own directories: a path in the text that lies in one of them stands for it.
     """
     if _is_of_channel(entry):
-        return _dir_failed(entry, log_dirs)
-    if _STARTS.search(entry.message):
-        return Started()
-    return _of_fetcher(entry, log_dirs) or _bad_record(entry, log_dirs)
+        yield _dir_failed(entry, log_dirs)
+    elif _STARTS.search(entry.message):
+        yield Started()
+    elif (failed := broker_failed(entry)) is not None:
+        yield failed
+    else:
+        yield from _of_partition(entry, log_dirs)
+
+
+def _of_partition(entry: Entry, log_dirs: Sequence[str]) -> Iterator[Finding]:
+    if match := _UNCLEANABLE.search(entry.message):
+        log_dir, detail = _dir_in(entry, log_dirs), _detail(entry, f"the log cleaner gave it up: {_thrown(entry)}")
+        yield PartitionUncleanable(match["topic"], int(match["partition"]), log_dir, detail)
+    if (match := _REMOTE_COPY.search(entry.message)) and not _ENDS.search(entry.exception):
+        yield RemoteCopyFailed(match["topic"], int(match["partition"]), _detail(entry, entry.message))
+    bad = _of_fetcher(entry, log_dirs) or _of_coordinator(entry, log_dirs) or _bad_record(entry, log_dirs)
+    if bad is not None:
+        yield bad
 
 
 def _is_of_channel(entry: Entry) -> bool:
     """Tell whether an entry is of the class that takes directories offline; patterns may leave the logger out."""
     return "LogDirFailureChannel" in entry.logger or (not entry.logger and _CHANNEL.match(entry.message) is not None)
-
-
-def cause_of(text: str) -> Cause:
-    """Return the cause that an exception's text tells."""
-    return next((cause for cause, pattern in _CAUSES if pattern.search(text)), Cause.UNKNOWN)
 
 
 def operation_of(message: str) -> str:
@@ -149,9 +181,10 @@ def _dir_failed(entry: Entry, log_dirs: Sequence[str]) -> DirFailed:
     message = entry.message
     log_dir = dir_of(message, log_dirs) or _unlisted_dir(message) or dir_of(entry.exception, log_dirs)
     operation = operation_of(message)
-    return DirFailed(
-        log_dir, cause_of(entry.exception or message), operation, _detail(entry, f"{operation} failed: {message}")
-    )
+    cause = cause_of(entry.exception)
+    cause = cause_of(message) if cause is Cause.UNKNOWN else cause
+    detail = _detail(entry, f"{operation} failed: {message}")
+    return DirFailed(log_dir, cause, operation, detail, full_by(f"{entry.exception}\n{message}", cause))
 
 
 def _unlisted_dir(message: str) -> str | None:
@@ -176,26 +209,46 @@ def _of_fetcher(entry: Entry, log_dirs: Sequence[str]) -> Finding | None:
     return None
 
 
+def _of_coordinator(entry: Entry, log_dirs: Sequence[str]) -> PartitionBad | None:
+    """Return the partition that a coordinator cannot load; one that moved or went offline meanwhile is no news."""
+    match = _COORDINATOR.search(entry.message)
+    if match is None or _MOVED.search(f"{entry.message}\n{entry.exception}"):
+        return None
+    detail = _detail(entry, entry.message)
+    where = _dir_in(entry, log_dirs)
+    return PartitionBad(match["topic"], int(match["partition"]), where, detail, reason=COORDINATOR_LOAD)
+
+
 def _bad_record(entry: Entry, log_dirs: Sequence[str]) -> PartitionBad | None:
     if not _BAD_RECORD.search(f"{entry.message}\n{entry.exception}") or _PRODUCER.search(entry.message):
         return None
-    match = _ANY_PARTITION.search(entry.message)
+    match = _UNCLEANABLE.search(entry.message) or _ANY_PARTITION.search(entry.message)
     return _partition_bad(match, entry, log_dirs) if match else None
 
 
 def _partition_bad(
     match: "re.Match[str]", entry: Entry, log_dirs: Sequence[str], *, is_mark: bool = False
 ) -> PartitionBad:
+    where, detail = _dir_in(entry, log_dirs), _detail(entry, entry.message)
+    return PartitionBad(match["topic"], int(match["partition"]), where, detail, is_mark=is_mark)
+
+
+def _dir_in(entry: Entry, log_dirs: Sequence[str]) -> str | None:
+    """Return the directory of a partition: the line's own, else that of the file which its exception names."""
     replica = _DIR_IN_BRACKETS.search(entry.message)
-    log_dir = dir_of(replica["dir"] if replica else entry.message, log_dirs)
-    return PartitionBad(
-        match["topic"], int(match["partition"]), log_dir, _detail(entry, entry.message), is_mark=is_mark
-    )
+    return dir_of(replica["dir"] if replica else entry.message, log_dirs) or dir_of(entry.exception, log_dirs)
+
+
+def _thrown(entry: Entry) -> str:
+    """Return the innermost cause of an entry's exception, or its message."""
+    causes = [line.strip().removeprefix("Caused by: ") for line in entry.more if "Suppressed: " not in line]
+    named = [cause for cause in causes if re.match(r"[\w.$]+(?:Exception|Error)\b", cause)]
+    return named[-1] if named else entry.message
 
 
 def _detail(entry: Entry, text: str) -> str:
     """Return one line: what happened, the exception's first line, and when the broker wrote it."""
-    reason = f": {entry.more[0].strip()}" if entry.more else ""
+    reason = f": {entry.more[0].strip()}" if entry.more and entry.more[0].strip() not in text else ""
     return f"{text[:DETAIL_CHARACTERS]}{reason[:DETAIL_CHARACTERS]}{_when(entry)}"
 
 

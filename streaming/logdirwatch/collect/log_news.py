@@ -1,21 +1,43 @@
 """Which findings in a broker's log are news. Pure; the clock is an argument.
 
 A directory that failed stays offline until the broker restarts, so a second line about it is no news, unless it is the
-first to tell the cause. A partition may be mended and fail again within one run: it is news again after a while.
+first to tell the cause. A partition may be mended and fail again within one run: it is news again after a while. Why a
+broker ends is told once a run, by the line that says most; what follows within a minute is its consequence.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from logdirwatch.collect.log_findings import DirFailed, Finding, MarkExplained, PartitionBad, Started
+from logdirwatch.collect.log_failures import BrokerFailed
+from logdirwatch.collect.log_findings import (
+    DirFailed,
+    Finding,
+    MarkExplained,
+    PartitionBad,
+    PartitionUncleanable,
+    RemoteCopyFailed,
+    Started,
+)
+from logdirwatch.model.broker_failures import BrokerFailureReason as Reason
 from logdirwatch.model.vocabulary import Cause
 
 PARTITION_QUIET_MS = 600_000
+FAILURE_QUIET_MS = 60_000
 # A fetcher marks a partition right after it has said why; more than these never wait for that.
 MARKS_AWAITED = 10_000
 
-News = DirFailed | PartitionBad
-Partition = tuple[str, int]
+News = DirFailed | PartitionBad | PartitionUncleanable | RemoteCopyFailed | BrokerFailed
+OfPartition = PartitionBad | PartitionUncleanable | RemoteCopyFailed
+Partition = tuple[type, str, int]
+
+_BY_DIRECTORIES = {
+    Reason.NO_USABLE_DIRECTORY,
+    Reason.METADATA_DIRECTORY_FAILED,
+    Reason.ALL_DIRECTORIES_FAILED,
+    Reason.FAILURE_NOT_TOLD,
+}
+_SAYS_LITTLE = {Reason.STOPPED: 0, Reason.HEARTBEAT_LOST: 0, Reason.OTHER: 1}
+_SAYS_ENOUGH = 2
 
 
 class NewsDesk:
@@ -24,7 +46,8 @@ class NewsDesk:
     def __init__(self, told_dirs: Mapping[str, str] | None = None) -> None:
         self._told_dirs = dict(told_dirs or {})
         self._told_partitions: dict[Partition, int] = {}
-        self._explained: dict[Partition, str | None] = {}
+        self._explained: dict[tuple[str, int], str | None] = {}
+        self._told_failure: tuple[Reason, int] | None = None
 
     @property
     def told_dirs(self) -> dict[str, str]:
@@ -47,13 +70,18 @@ class NewsDesk:
         match finding:
             case Started():
                 self._told_dirs, self._told_partitions, self._explained = {}, {}, {}
+                self._told_failure = None
                 return None
             case MarkExplained():
                 self._note(finding)
                 return None
             case DirFailed():
                 return self._dir_news(finding)
+            case BrokerFailed():
+                return self._failure_news(finding, now_ms)
             case PartitionBad():
+                return self._bad_news(finding, now_ms)
+            case PartitionUncleanable() | RemoteCopyFailed():
                 return self._partition_news(finding, now_ms)
 
     def _note(self, finding: MarkExplained) -> None:
@@ -69,17 +97,33 @@ class NewsDesk:
         self._told_dirs[key] = failed.cause.value
         return failed
 
-    def _partition_news(self, bad: PartitionBad, now_ms: int) -> News | None:
+    def _bad_news(self, bad: PartitionBad, now_ms: int) -> News | None:
         partition = (bad.topic, bad.partition)
         if bad.is_mark and partition in self._explained:
             detail = self._explained.pop(partition)
             if detail is None:
                 return None
             bad = replace(bad, detail=f"{bad.detail}: {detail}")
+        return self._partition_news(bad, now_ms)
+
+    def _partition_news(self, news: OfPartition, now_ms: int) -> News | None:
+        partition = (type(news), news.topic, news.partition)
         if now_ms - self._told_partitions.get(partition, -PARTITION_QUIET_MS) < PARTITION_QUIET_MS:
             return None
         self._told_partitions = {
             known: at_ms for known, at_ms in self._told_partitions.items() if now_ms - at_ms < PARTITION_QUIET_MS
         }
         self._told_partitions[partition] = now_ms
-        return bad
+        return news
+
+    def _failure_news(self, failed: BrokerFailed, now_ms: int) -> News | None:
+        if self._told_failure is not None:
+            told, told_ms = self._told_failure
+            says_more = _SAYS_LITTLE.get(failed.reason, _SAYS_ENOUGH) > _SAYS_LITTLE.get(told, _SAYS_ENOUGH)
+            if not says_more and now_ms - told_ms < FAILURE_QUIET_MS:
+                return None
+        self._told_failure = (failed.reason, now_ms)
+        causes = [f"{path}: {cause}" for path, cause in self._told_dirs.items() if path and cause != Cause.UNKNOWN]
+        if failed.reason in _BY_DIRECTORIES and causes:
+            return replace(failed, detail=f"{failed.detail} ({', '.join(causes)})")
+        return failed

@@ -51,9 +51,7 @@ class BrokerLog:
     def findings(self) -> Iterator[Finding]:
         """Yield what the log has told since the last call."""
         for entry in self._new():
-            found = log_findings.finding(entry, self._log_dirs)
-            if found is not None:
-                yield found
+            yield from log_findings.findings(entry, self._log_dirs)
 
     def position(self) -> Position | None:
         """Return where to go on after a restart: with the first entry that is not judged yet."""
@@ -81,8 +79,8 @@ class BrokerLog:
 
     def rest(self) -> Iterator[Finding]:
         """Yield what the last entry tells, for one who does not wait for the next one."""
-        found = (log_findings.finding(entry, self._log_dirs) for entry in self._entries.end())
-        return (finding for finding in found if finding is not None)
+        for entry in self._entries.end():
+            yield from log_findings.findings(entry, self._log_dirs)
 
 
 class KernelLog:

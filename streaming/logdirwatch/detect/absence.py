@@ -123,5 +123,12 @@ def _evidence(memory: BrokerMemory) -> dict[str, Any]:
             }
             for path, log_dir in sorted(memory.log_dirs.items())
         },
+        **_said(memory),
         **maintenance.evidence(memory),
     }
+
+
+def _said(memory: BrokerMemory) -> dict[str, Any]:
+    """Return what the broker's own log says of why it is away; nothing while it said nothing."""
+    word = memory.word
+    return {} if word is None else {"log_says": word.text, "log_reason": word.reason, "log_says_ms": word.at_ms}

@@ -14,6 +14,7 @@ from logdirwatch.model.identity import alert_id
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import AlertStatus, Cause, Lane, Rule, Severity
 
+_REASONS = ("why", "log_reason", "keeps_growing")
 _COMES_BACK = frozenset({Rule.LOG_DIR_OFFLINE, Rule.BROKER_OFFLINE})
 Holder = BrokerMemory | LogDirMemory
 RECOVERED = "recovered"
@@ -223,9 +224,9 @@ def needs_renewal(alert: OpenAlert, at_ms: int) -> bool:
 def _says_more(
     alert: OpenAlert, severity: Severity, to_status: str | None, cause: Cause | None, evidence: dict[str, Any]
 ) -> bool:
-    """``why`` is the part of the evidence whose change is news; the numbers beside it change with every sample."""
+    """Tell what is news: of the evidence only the parts that are a reason, numbers beside them change all the time."""
     return (
-        evidence.get("why") != alert.evidence.get("why")
+        any(evidence.get(part) != alert.evidence.get(part) for part in _REASONS)
         or severity is not alert.severity
         or to_status != alert.to_status
         or cause is not alert.cause

@@ -1,6 +1,17 @@
 """How a broker is judged: answers, the controller's word, and silence."""
 
-from logdirwatch.detect import absence, gauges, log_dirs, maintenance, partitions, pending, recovery, rules, upkeep
+from logdirwatch.detect import (
+    absence,
+    broker_word,
+    gauges,
+    log_dirs,
+    maintenance,
+    partitions,
+    pending,
+    recovery,
+    rules,
+    upkeep,
+)
 from logdirwatch.detect.alerts import RECOVERED, RENEWED_AFTER_MS, Holder
 from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.detect.memory import BrokerMemory, CollectorView
@@ -45,6 +56,7 @@ def take_sample(desk: Desk, sample: Sample, now_ms: int) -> None:
         _lose(desk, BrokerStatus.OFFLINE, given_up, moment)
     elif record.status is PollStatus.OK:
         memory.seen_ms, memory.collector = at_ms, record.collector
+        broker_word.forget_if_over(memory, at_ms)
         log_dirs.take_samples(desk, record, moment)
         _answer(desk, moment)
         gauges.take_gauges(desk, record, moment)
@@ -120,6 +132,7 @@ def _leave(desk: Desk, moment: Moment) -> None:
         desk.remove_log_dir(path, UNREGISTERED, moment)
     desk.book.resolve_all(None, UNREGISTERED, moment.at_ms)
     pending.give_up(desk, moment.at_ms)
+    desk.memory.word = None
     desk.remove_broker(UNREGISTERED, moment)
 
 

@@ -3,7 +3,7 @@
 A LogDirFailure says that a directory stopped serving, not why: KIP-928 sends the same event for a saturated one.
 """
 
-from logdirwatch.detect import causes, offline, partitions, pending, space
+from logdirwatch.detect import broker_word, causes, offline, partitions, pending, space
 from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.detect.memory import LogDirMemory
 from logdirwatch.detect.observations import Event, effective_ms
@@ -27,6 +27,8 @@ def take_event(desk: Desk, event: Event, now_ms: int) -> None:
             _take_bare_failure(desk, identity, moment, now_ms)
         else:
             _take_failure(desk, record, record.log_dir, identity, moment)
+    elif record.event == EventName.BROKER_FAILURE:
+        broker_word.take(desk, record, moment)
     elif record.event == EventName.PARTITION_FAILED:
         _take_partition_failure(desk, record, moment)
     elif record.event == EventName.LOG_DIR_SATURATED and record.log_dir in desk.memory.log_dirs:

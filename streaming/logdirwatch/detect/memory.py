@@ -137,6 +137,14 @@ class Verdict(Struct, kw_only=True, omit_defaults=True, frozen=True):
     said: str | None = None
 
 
+class BrokerWord(Struct, kw_only=True, omit_defaults=True, frozen=True):
+    """Why a broker ended, as its own log says it; ``reason`` is one of ``BrokerFailureReason``."""
+
+    at_ms: int
+    reason: str
+    text: str
+
+
 class KernelWord(Struct, kw_only=True, omit_defaults=True, frozen=True):
     """What the kernel's log said last of the device below a directory."""
 
@@ -265,6 +273,7 @@ class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
     unregistered_polls: int = 0
     is_gone: bool = False
     flush_ms: float | None = None
+    word: BrokerWord | None = None
 
 
 CODEC = StateCodec("detect", MEMORY_VERSION, BrokerMemory)

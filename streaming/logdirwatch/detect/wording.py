@@ -136,14 +136,15 @@ def unknown(memory: BrokerMemory, path: str, reason: str) -> str:
 def broker_unknown(memory: BrokerMemory) -> str:
     """Say that a broker does not answer and the controller has not given it up."""
     waits = _waits_as_planned(memory) or "can wait until morning: no, because nobody sees its disks"
-    return f"Broker {memory.broker} is unknown ({memory.reason}); {waits}"
+    return f"Broker {memory.broker} is unknown ({memory.reason}){_log_says(memory)}; {waits}"
 
 
 def broker_unseen(memory: BrokerMemory, reason: str | None) -> str:
     """Say that nobody reports a broker any more that did not answer before."""
     before = f" ({reason})" if reason else ""
     waits = _waits_as_planned(memory) or "can wait until morning: no, because nobody sees its disks"
-    return f"Broker {memory.broker} is unknown: it did not answer{before}, and now no collector reports it; {waits}"
+    text = f"Broker {memory.broker} is unknown: it did not answer{before}, and now no collector reports it"
+    return f"{text}{_log_says(memory)}; {waits}"
 
 
 def broker_offline(memory: BrokerMemory) -> str:
@@ -153,7 +154,7 @@ def broker_offline(memory: BrokerMemory) -> str:
         key=lambda item: (item[1].last_status or LogDirStatus.UNKNOWN).rank,
         default=None,
     )
-    text = f"Broker {memory.broker} is offline ({memory.reason})"
+    text = f"Broker {memory.broker} is offline ({memory.reason}){_log_says(memory)}"
     if worst is not None and worst[1].last_status is not LogDirStatus.ONLINE:
         ratio = used_ratio(worst[1].total_bytes, worst[1].usable_bytes)
         kind = "metadata directory" if worst[1].is_metadata_dir else "directory"
@@ -166,11 +167,15 @@ def standing(memory: BrokerMemory) -> str | None:
     """Return why a broker's status is what it is, how far its recovery is, and who planned what."""
     left, planned = logs_left(memory), running(memory)
     said = [
-        memory.reason,
+        f"{memory.reason}{_log_says(memory)}" if memory.reason else None,
         f"recovers its logs, {left} left" if left else None,
         None if planned is None else _planned(planned),
     ]
     return "; ".join(text for text in said if text) or None
+
+
+def _log_says(memory: BrokerMemory) -> str:
+    return "" if memory.word is None else f"; its log says: {memory.word.text}"
 
 
 def _planned(planned: Maintenance) -> str:

@@ -182,7 +182,8 @@ class EventRecord(Struct, frozen=True, kw_only=True):
     """``logdir.events``: KIP-112's form (version, broker, event) and ours, which adds the rest.
 
     ``full_by`` says what ran out where ``cause`` is ``full`` (``space``, ``quota``, ``inodes``), ``device`` which block
-    device the line names.
+    device the line names. ``reason`` is why, where the event has one: of ``BrokerFailure`` one of
+    ``BrokerFailureReason``, of ``PartitionFailed`` ``coordinator_load``.
     """
 
     version: Version
@@ -198,6 +199,7 @@ class EventRecord(Struct, frozen=True, kw_only=True):
     partition: Count | None = None
     full_by: str | None = None
     device: str | None = None
+    reason: str | None = None
 
 
 class HostLogDir(Struct, frozen=True, kw_only=True):

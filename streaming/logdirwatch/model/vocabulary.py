@@ -120,6 +120,9 @@ class EventName(StrEnum):
     LOG_DIR_SATURATED = "LogDirSaturated"
     LOG_DIR_RECOVERED = "LogDirRecovered"
     PARTITION_FAILED = "PartitionFailed"
+    PARTITION_UNCLEANABLE = "PartitionUncleanable"
+    REMOTE_COPY_FAILED = "RemoteCopyFailed"
+    BROKER_FAILURE = "BrokerFailure"
     CANARY = "Canary"
 
 
@@ -237,6 +240,9 @@ class Decision(StrEnum):
     REJECT = "reject"
     MAINTENANCE = "maintenance"
 
+
+COORDINATOR_LOAD = "coordinator_load"
+"""Why a partition is told as failed of which no coordinator can be loaded: its groups or transactions stand still."""
 
 NO_CLUSTER = "*"
 """The cluster of alerts about logdirwatch itself: the telemetry of all clusters goes through it."""

@@ -31,13 +31,16 @@ def broker_offline(alert: AlertRecord, facts: Facts, policy: Policy, now_ms: int
         return [investigate(alert, policy)]
     broker = alert.broker
     full, sick = _full(broker, alert, facts), _sick(facts, broker)
+    is_told = bool(alert.evidence.get("log_says"))
+    looked = investigate(alert, policy)
     return [
+        *([looked] if is_told else []),
         *(draft for directory in full for draft in _room(directory, facts, policy)),
         *(_replaced(directory, facts, policy) for directory in sick),
-        start_broker(broker, facts, policy, _why(full, sick)),
+        start_broker(broker, facts, policy, _why(full, sick, is_told=is_told)),
         *_rebuilt(alert, broker, facts, policy, now_ms),
         *cancel_dead_ends(broker, None, facts, policy),
-        investigate(alert, policy),
+        *([] if is_told else [looked]),
     ]
 
 
@@ -109,9 +112,9 @@ def _sick(facts: Facts, broker: int) -> list[Directory]:
     return [d for d in facts.directories_of.get(broker, ()) if restart_vetoes.known_sick_disk([d]) is not None]
 
 
-def _why(full: list[Directory], sick: list[Directory]) -> str:
+def _why(full: list[Directory], sick: list[Directory], *, is_told: bool) -> str:
     if sick:
         return f"replace the disk under {', '.join(directory.path for directory in sick)} first"
     if full:
         return f"make room in {', '.join(directory.path for directory in full)} first, or it halts again"
-    return "see in its log why it stopped before"
+    return "mend first what its log says, as above" if is_told else "see in its log why it stopped before"

@@ -7,6 +7,7 @@ from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import CLEANER_DEAD, ActionKind, Rule
 from logdirwatch.plan.commands import LOG_DIRS, QUORUM, REASSIGN, TOPICS, Tools, note
 from logdirwatch.plan.draft import Draft, Policy, effect
+from logdirwatch.plan.remedies import remedy_of
 
 Step = Callable[[Tools, AlertRecord], str]
 
@@ -38,7 +39,22 @@ def _runbook(alert: AlertRecord) -> Runbook:
         return SLOW_BROKERS
     if alert.rule is Rule.LOG_DIR_SUSPECT and alert.evidence.get("why") == [CLEANER_DEAD]:
         return CLEANER
-    return PLANNED if alert.evidence.get("maintenance") else RUNBOOKS[alert.rule]
+    if alert.evidence.get("maintenance"):
+        return PLANNED
+    if alert.rule in {Rule.BROKER_OFFLINE, Rule.BROKER_UNKNOWN} and alert.evidence.get("log_says"):
+        return _said(alert)
+    return RUNBOOKS[alert.rule]
+
+
+def _said(alert: AlertRecord) -> Runbook:
+    """Return the way back of a broker whose own log says why it is away; its words are never a part of a command."""
+    remedy = remedy_of(alert.evidence.get("log_reason"))
+    looks = tuple(_on_host(look) for look in remedy.look)
+    return Runbook(f"{remedy.text}. Its log says: {alert.evidence['log_says']}", (*looks, _quorum, _UNAVAILABLE))
+
+
+def _on_host(look: str) -> Step:
+    return lambda _, alert: note(f"On broker {alert.broker}'s host: {look}")
 
 
 def _log_dirs(tools: Tools, alert: AlertRecord) -> str:

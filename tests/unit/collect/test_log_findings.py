@@ -2,7 +2,15 @@
 
 import pytest
 
-from logdirwatch.collect.log_findings import DirFailed, MarkExplained, PartitionBad, Started, finding
+from logdirwatch.collect.log_findings import (
+    DirFailed,
+    MarkExplained,
+    PartitionBad,
+    PartitionUncleanable,
+    RemoteCopyFailed,
+    Started,
+    findings,
+)
 from logdirwatch.collect.log_lines import Entries
 from logdirwatch.collect.log_news import PARTITION_QUIET_MS, NewsDesk
 from logdirwatch.model.vocabulary import Cause
@@ -15,7 +23,7 @@ CLEANER = "org.apache.kafka.storage.internals.log.LogCleaner"
 def findings_of(text, log_dirs=LOG_DIRS):
     cut = Entries()
     entries = [*cut.feed(text.encode()), *cut.end()]
-    return [found for entry in entries if (found := finding(entry, log_dirs)) is not None]
+    return [found for entry in entries for found in findings(entry, log_dirs)]
 
 
 def found_in(text, log_dirs=LOG_DIRS):
@@ -40,11 +48,47 @@ def told(*texts, desk=None, now_ms=0):
         ("java.io.FileNotFoundException: /d1/x.tmp (Permission denied)", Cause.PERMISSION),
         ("java.nio.file.AccessDeniedException: /d1/t-0", Cause.PERMISSION),
         ("java.io.IOException: Input/output error", Cause.FAILED),
-        ("java.io.FileNotFoundException: /d1/x.tmp (Not a directory)", Cause.FAILED),
-        ("java.io.IOException: Structure needs cleaning", Cause.FAILED),
-        ("java.io.IOException: Stale file handle", Cause.FAILED),
+        ("java.io.IOException: Remote I/O error", Cause.FAILED),
+        ("java.io.IOException: Structure needs cleaning", Cause.FILE_SYSTEM),
+        ("java.io.IOException: Bad message", Cause.FILE_SYSTEM),
+        ("java.io.IOException: Stale file handle", Cause.REMOUNT),
+        ("java.io.IOException: Stale NFS file handle", Cause.REMOUNT),
+        ("java.io.IOException: Transport endpoint is not connected", Cause.REMOUNT),
+        ("java.io.FileNotFoundException: /d1/x.tmp (No such device)", Cause.REMOUNT),
+        ("java.nio.file.FileSystemException: /d1/t-0: No such device or address", Cause.REMOUNT),
+        ("java.io.IOException: Host is down", Cause.REMOUNT),
+        ("java.io.IOException: Connection timed out", Cause.REMOUNT),
+        ("java.io.IOException: Software caused connection abort", Cause.REMOUNT),
+        ("java.io.IOException: The specified network name is no longer available", Cause.REMOUNT),
+        ("java.io.IOException: Too many open files in system", Cause.LIMIT),
+        ("java.io.IOException: Cannot allocate memory", Cause.LIMIT),
+        ("java.io.IOException: Map failed\nCaused by: java.lang.OutOfMemoryError: Map failed", Cause.LIMIT),
+        ("java.lang.OutOfMemoryError: unable to create native thread: possibly out of memory", Cause.LIMIT),
+        ("java.io.IOException: File too large", Cause.LIMIT),
+        ("java.nio.file.FileSystemException: /d1/t-0: Operation not permitted", Cause.PERMISSION),
+        ("java.io.IOException: Required key not available", Cause.PERMISSION),
+        ("java.nio.file.ReadOnlyFileSystemException", Cause.READ_ONLY),
+        ("java.io.IOException: There is not enough space on the disk", Cause.FULL),
+        ("java.io.IOException: ENOSPC", Cause.FULL),
         ("java.nio.file.NoSuchFileException: /d1/t-0/1.log", Cause.UNKNOWN),
+        ("java.nio.file.NoSuchFileException: /d1/EIO-0/1.log", Cause.UNKNOWN),
+        ("java.io.FileNotFoundException: /d1/x.tmp (Not a directory)", Cause.UNKNOWN),
+        ("java.nio.file.DirectoryNotEmptyException: /d1/t-0.1f-delete", Cause.UNKNOWN),
+        ("java.nio.file.FileSystemException: /d1/t-0.1f-delete/.nfs0001: Device or resource busy", Cause.UNKNOWN),
+        ("java.nio.file.FileSystemException: /d1/.lock: No locks available", Cause.UNKNOWN),
+        ("java.nio.file.FileSystemException: /d1/.lock: Invalid argument", Cause.UNKNOWN),
+        ("java.nio.file.FileAlreadyExistsException: /d1/t-0", Cause.UNKNOWN),
         ("java.nio.channels.ClosedChannelException", Cause.UNKNOWN),
+        ("java.nio.channels.ClosedByInterruptException", Cause.UNKNOWN),
+        ("java.nio.channels.OverlappingFileLockException", Cause.UNKNOWN),
+        ("java.lang.IllegalStateException: no", Cause.UNKNOWN),
+        ("java.io.EOFException", Cause.UNKNOWN),
+        ("java.lang.InternalError: a fault occurred in a recent unsafe memory access operation", Cause.UNKNOWN),
+        ("java.io.UncheckedIOException: java.io.IOException: Input/output error", Cause.FAILED),
+        (
+            "java.nio.file.NoSuchFileException: /d1/a\n\tSuppressed: java.nio.file.AccessDeniedException: /d1/b",
+            Cause.UNKNOWN,
+        ),
         ("", Cause.UNKNOWN),
     ],
 )
@@ -171,16 +215,111 @@ def test_a_bad_record_and_a_partition_given_up_condemn_the_partition_only(text):
     assert (found.topic, found.partition, found.log_dir) == ("t", 0, None)
 
 
-def test_the_cleaner_tells_the_directory_of_a_bad_partition():
-    text = line(
+def given_up_by_cleaner(exception):
+    text = (
         "Unexpected exception thrown when cleaning log Log(dir=/d1/a.b-c-12, topicId=x, topic=a.b-c, partition=12). "
-        "Marking its partition (a.b-c-12) as uncleanable",
-        CLEANER,
-        "WARN",
-        "org.apache.kafka.common.errors.CorruptRecordException: Found record size 0",
+        "Marking its partition (a.b-c-12) as uncleanable"
     )
-    found = found_in(text)
+    return line(text, CLEANER, "WARN", exception)
+
+
+def test_the_cleaner_tells_the_directory_of_a_bad_partition():
+    given_up, bad = findings_of(given_up_by_cleaner("org.apache.kafka.common.errors.CorruptRecordException: size 0"))
+    assert isinstance(given_up, PartitionUncleanable)
+    assert isinstance(bad, PartitionBad)
+    assert {(found.topic, found.partition, found.log_dir) for found in (given_up, bad)} == {("a.b-c", 12, "/d1")}
+
+
+def test_a_partition_that_the_cleaner_gives_up_is_not_bad_for_it():
+    exception = (
+        "org.apache.kafka.storage.internals.log.LogCleaningException: y\n\tat x.y(Z.java:1)\n"
+        "Caused by: java.lang.IllegalArgumentException: requirement failed: but offset map can fit only 393216"
+    )
+    found = found_in(given_up_by_cleaner(exception))
     assert (found.topic, found.partition, found.log_dir) == ("a.b-c", 12, "/d1")
+    assert "offset map can fit only 393216" in found.detail
+
+
+@pytest.mark.parametrize(
+    ("message", "partition"),
+    [
+        ("[GroupMetadataManager brokerId=1] Error loading offsets from __consumer_offsets-13", "__consumer_offsets-13"),
+        (
+            "[Transaction State Manager 1]: Error loading transactions from transaction log __transaction_state-4",
+            "__transaction_state-4",
+        ),
+        (
+            (
+                "[GroupCoordinator id=1] Failed to load metadata from __consumer_offsets-13 with epoch 5 due to "
+                "org.apache.kafka.common.errors.CorruptRecordException."
+            ),
+            "__consumer_offsets-13",
+        ),
+        (
+            "[ShareCoordinator id=1] Failed to load metadata from __share_group_state-2 with epoch 5 due to x.",
+            "__share_group_state-2",
+        ),
+    ],
+)
+def test_a_coordinator_that_cannot_load_its_partition_tells_it_with_its_directory(message, partition):
+    exception = (
+        f"org.apache.kafka.common.errors.CorruptRecordException: Found record size 0 in file /d1/{partition}/0.log."
+    )
+    found = found_in(line(message, "kafka.coordinator.group.GroupMetadataManager", exception=exception))
+    assert (f"{found.topic}-{found.partition}", found.log_dir, found.reason) == (partition, "/d1", "coordinator_load")
+
+
+@pytest.mark.parametrize("name", ["NotLeaderOrFollowerException", "KafkaStorageException", "NotCoordinatorException"])
+def test_a_coordinators_partition_that_went_elsewhere_is_no_news(name):
+    message = "[GroupCoordinator id=1] Failed to load metadata from __consumer_offsets-1 with epoch 5 due to x."
+    assert (
+        findings_of(line(message, "x.y.CoordinatorRuntime", exception=f"org.apache.kafka.common.errors.{name}: x"))
+        == []
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[UnifiedLog partition=orders-3, dir=/d1] Corruption found in segment 12, truncating to offset 9",
+        (
+            "[LogLoader partition=orders-3, dir=/d1] Found a corrupted index file of /d1/orders-3/0 "
+            "due to CorruptIndexException, recovering segment and rebuilding index files..."
+        ),
+        "[LogLoader partition=orders-3, dir=/d1] Error when loading producer snapshot: CorruptSnapshotException",
+    ],
+)
+def test_what_recovery_mends_is_no_failure(text):
+    assert findings_of(line(text, "org.apache.kafka.storage.internals.log.LogLoader", "WARN")) == []
+
+
+@pytest.mark.parametrize("named", ["Xc3Rr0aVQ0O2m1T0B9f0hA:orders-3", "orders-3"])
+def test_a_copy_to_remote_storage_that_fails_names_its_partition(named):
+    message = f"[RemoteLogManager=1 partition={named}] Error occurred while copying log segments of partition: {named}"
+    logger = "org.apache.kafka.server.log.remote.storage.RemoteLogManager$RLMCopyTask"
+    found = found_in(line(message, logger, exception="org.apache.kafka.RemoteStorageException: 403"))
+    assert (type(found), found.topic, found.partition) == (RemoteCopyFailed, "orders", 3)
+    assert "403" in found.detail
+    assert findings_of(line(message, logger, exception="java.lang.InterruptedException")) == []
+
+
+@pytest.mark.parametrize(
+    ("exception", "ran_out"),
+    [
+        ("java.io.IOException: No space left on device", "space"),
+        ("java.io.IOException: Disk quota exceeded", "quota"),
+        ("java.io.IOException: Input/output error", None),
+    ],
+)
+def test_what_ran_out_is_told(exception, ran_out):
+    assert found_in(failure(exception=exception)).full_by == ran_out
+
+
+def test_the_cause_may_stand_in_the_message_only():
+    assert (
+        found_in(failure("Error while x in dir /d1: (Too many open files)", "java.lang.RuntimeException")).cause
+        == "limit"
+    )
 
 
 def test_a_second_line_about_a_directory_is_no_news_until_the_broker_restarts():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from logdirwatch.collect.log_findings import finding
+from logdirwatch.collect.log_findings import findings
 from logdirwatch.collect.log_lines import Entries
 from tests.unit.collect.layouts import LAYOUTS, PREFIXES, told, translated
 from tests.unit.collect.logs import CHANNEL, NOISE, START, failure, fenced, fetcher_error, line, marked
@@ -40,7 +40,7 @@ def read(text):
 
 
 def meanings(text):
-    found = [finding(entry, LOG_DIRS) for entry in read(text)]
+    found = [one for entry in read(text) for one in findings(entry, LOG_DIRS)]
     # The detail names the time in the broker's own words, which its layout decides.
     return [
         dataclasses.replace(one, detail=str(one.detail).partition(" (in the broker's log")[0])

@@ -1,0 +1,96 @@
+"""From the exception of a directory's failure to its cause. Pure.
+
+Java words an error of the operating system as the C library does (``strerror``). What names none, a file that is not
+there, a closed channel, a lock that was lost, tells nothing of the disk: the cause stays unknown.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from logdirwatch.model.vocabulary import Cause, FullBy
+
+_QUOTA = ("[Qq]uota exceeded", "EDQUOT")
+
+# The first that is found decides: a text may name a second one as its consequence.
+_CAUSES: Mapping[Cause, Sequence[str]] = {
+    Cause.FULL: ["No space left on device", "not enough space on the disk", "ENOSPC", *_QUOTA],
+    Cause.LIMIT: [
+        "Too many open files",
+        "Map failed",
+        "Cannot allocate memory",
+        "Not enough space",
+        "File too large",
+        "Too many links",
+        "unable to create (?:new )?native thread",
+        "E[MN]FILE",
+        "ENOMEM",
+        "EFBIG",
+    ],
+    Cause.READ_ONLY: ["Read-only file system", "ReadOnlyFileSystemException", "media is write protected", "EROFS"],
+    Cause.PERMISSION: [
+        "Permission denied",
+        "AccessDeniedException",
+        "Operation not permitted",
+        "Access is denied",
+        "Required key not available",
+        "Key has (?:expired|been revoked)",
+        "EACCES",
+        "EPERM",
+    ],
+    Cause.FILE_SYSTEM: [
+        "Structure needs cleaning",
+        "Bad message",
+        "(?:disk structure|file or directory) is corrupted",
+        "Filesystem is corrupt",
+        "EUCLEAN",
+        "EBADMSG",
+        "EFSCORRUPTED",
+        "EFSBADCRC",
+    ],
+    Cause.REMOUNT: [
+        "Stale (?:NFS )?file handle",
+        "(?:Transport endpoint|Socket) is not connected",
+        "No such device",
+        "No medium found",
+        "Host is down",
+        "No route to host",
+        "Network is (?:down|unreachable)",
+        "(?:Connection|Operation) timed out",
+        "Connection (?:refused|reset)",
+        "Software caused connection abort",
+        "Cannot send after transport",
+        "network (?:path was not found|name is no longer)",
+        "device is not ready",
+        "Link has been severed",
+        "ESTALE",
+        "ENOTCONN",
+        "ENODEV",
+        "ENXIO",
+        "EHOSTDOWN",
+    ],
+    Cause.FAILED: ["(?:Input/output|Remote I/O|I/O device) error", "cyclic redundancy check", "EIO", "EREMOTEIO"],
+}
+
+
+def _any_of(patterns: Sequence[str]) -> "re.Pattern[str]":
+    """Compile alternatives; the bare name of an error is none where it is a part of a path."""
+    return re.compile("|".join(rf"(?<![\w/.-]){p}(?![\w/.-])" if p.startswith("E") else p for p in patterns))
+
+
+_TABLE = {cause: _any_of(patterns) for cause, patterns in _CAUSES.items()}
+_BY_QUOTA = _any_of(_QUOTA)
+_SUPPRESSED = re.compile(r"\s*Suppressed: ")
+
+
+def cause_of(text: str) -> Cause:
+    """Return the cause that an exception's text tells; what it suppressed came after it."""
+    lines = text.splitlines()
+    thrown = "\n".join(line for line in lines if not _SUPPRESSED.match(line))
+    return next((cause for cause, pattern in _TABLE.items() if pattern.search(thrown)), Cause.UNKNOWN)
+
+
+def full_by(text: str, cause: Cause) -> FullBy | None:
+    """Return what ran out; space and inodes have one error (ENOSPC), so the host's own look tells them apart."""
+    if cause is not Cause.FULL:
+        return None
+    return FullBy.QUOTA if _BY_QUOTA.search(text) else FullBy.SPACE

@@ -1,0 +1,228 @@
+"""Why a broker refused to start, halted or was fenced: a table of what its log says then. Pure.
+
+The wording is that of Kafka 2.4 to 4.3 (``LogManager``, ``ReplicaManager``, ``MetaPropertiesEnsemble``,
+``BrokerLifecycleManager``, ``ProcessTerminatingFaultHandler``, ``Kafka.main``) and of Java.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from logdirwatch.collect.log_lines import Entry
+from logdirwatch.model.broker_failures import WHAT
+from logdirwatch.model.broker_failures import BrokerFailureReason as Reason
+from logdirwatch.model.text import printable
+
+DETAIL_CHARACTERS = 300
+
+# What says so whatever the entry is; lines that only a broker writes that is about to end.
+_ALWAYS: Mapping[Reason, Sequence[str]] = {
+    Reason.FOREIGN_FOLDER: [r"Found directory .* is not in the form of topic-partition"],
+    Reason.NODE_ID_MISMATCH: [
+        r"Inconsistent(?:Node|Broker)IdException",
+        r"Configured (?:node|broker)\.id .* doesn't match stored",
+        r"Stored (?:node|broker) id \d+ doesn't match",
+        r"Invalid (?:node|broker)\.id in",
+    ],
+    Reason.CLUSTER_ID_MISMATCH: [
+        r"Invalid cluster\.id in",
+        r"InconsistentClusterIdException",
+        r"Cluster ID \S+ doesn't match stored",
+        r"INCONSISTENT_CLUSTER_ID",
+    ],
+    Reason.DIRECTORY_ID_MISMATCH: [
+        r"Duplicate directory ID",
+        r"Invalid res?e?rved directory ID",
+        r"InconsistentBrokerMetadataException",
+        r"[Ii]nconsistent directory[ .][Ii][Dd]",
+        r"directory\.id was not specified",
+    ],
+    Reason.NOT_FORMATTED: [
+        r"No readable meta\.properties files? found",
+        r"No `?meta\.properties`? found",
+        r"(?:node|cluster)\.id was not specified in",
+        r"is not formatted",
+        r"[Uu]nformatted (?:log )?director",
+        r"metadata log directory (?:is missing|was not specified)",
+    ],
+    Reason.TOPIC_ID_MISSING: [
+        r"does not have a topic ID",
+        r"InconsistentTopicIdException",
+        r"Tried to assign topic ID .* but log (?:for|already)",
+        r"partition\.metadata file .*(?:missing|not found|does not exist)",
+    ],
+    Reason.DUPLICATE_REPLICA: [r"Duplicate log directories (?:for|found)"],
+    Reason.DIRECTORY_LOCKED: [r"Failed to acquire lock on file \.lock"],
+    Reason.NO_USABLE_DIRECTORY: [r"none of the specified log dirs from .* can be created or validated"],
+    Reason.METADATA_DIRECTORY_FAILED: [
+        r"Shutdown broker because the metadata log dir .* has failed",
+        r"I/O error in metadata log directory",
+    ],
+    Reason.ALL_DIRECTORIES_FAILED: [
+        r"Shutdown broker because all log dirs in .* have failed",
+        r"Halting broker because dir .* is offline",
+        r"Shutdown broker because some log directory has failed",
+    ],
+    Reason.FAILURE_NOT_TOLD: [r"couldn't communicate offline log dirs?"],
+    Reason.DUPLICATE_BROKER: [
+        r"DUPLICATE_BROKER_REGISTRATION",
+        r"DuplicateBrokerRegistrationException",
+        r"broker is (?:already )?registered (?:on|with)",
+        r"NodeExistsException.*/brokers/ids",
+        r"/brokers/ids/\d+.*(?:NodeExists|owned by another)",
+    ],
+    Reason.UNSUPPORTED_VERSION: [
+        r"No MetadataVersion with",
+        r"Unsupported metadata\.version",
+        r"[Uu]nsupported feature",
+        r"unable to support feature",
+        r"Unable to register .*(?:UNSUPPORTED_VERSION|API version problem)",
+        r"Found unexpected version in .*meta\.properties",
+        r"does not support (?:feature|metadata\.version)",
+        r"[Ii]nvalid feature (?:level|version)",
+    ],
+    Reason.CONTROLLER_UNREACHABLE: [
+        r"unable to register with the controller quorum",
+        r"Received a fatal error while waiting for .*controller",
+        r"Received a fatal error while waiting for the broker to be unfenced",
+        r"Unable to register (?:the )?broker .*(?:RPC got timed out|authentication exception|returned an error)",
+        r"Timed out waiting for connection while in state",
+        r"ZooKeeperClientTimeoutException",
+    ],
+    Reason.HEARTBEAT_LOST: [
+        r"Unable to send (?:a |broker )heartbeat",
+        r"sent a heartbeat request but received error (?!NONE)",
+    ],
+    Reason.LIMIT: [r"unable to create (?:new )?native thread"],
+    Reason.OUT_OF_MEMORY: [
+        r"java\.lang\.OutOfMemoryError: (?!Map failed)",
+        r"There is insufficient memory for the Java Runtime",
+        r"os::commit_memory\(.*failed",
+        r"Could not reserve enough space for",
+    ],
+    Reason.JAVA: [
+        r"UnsupportedClassVersionError",
+        r"NoClassDefFoundError",
+        r"Unrecognized (?:VM )?option",
+        r"Could not (?:create the Java|find or load main class)",
+        r"Invalid (?:maximum|initial|minimum) heap size",
+        r"A fatal error has been detected by the Java Runtime",
+        r"Error occurred during initialization of VM",
+    ],
+    Reason.STOPPED: [r"Terminating process due to signal SIG"],
+}
+
+# A broker survives these elsewhere; here they are why it ends.
+_WHEN_FATAL: Mapping[Reason, Sequence[str]] = {
+    Reason.CANNOT_BIND: [
+        r"BindException",
+        r"Address already in use",
+        r"[Ss]ocket server failed to bind",
+        r"Cannot assign requested",
+    ],
+    Reason.TLS: [
+        r"[Kk]ey[Ss]tore",
+        r"[Tt]rust[Ss]tore",
+        r"UnrecoverableKeyException",
+        r"Certificate\w*Exception",
+        r"SslAuthenticationException",
+        r"SSLHandshakeException",
+        r"\bPEM\b",
+    ],
+    Reason.LOGIN: [
+        r"LoginException",
+        r"SaslAuthenticationException",
+        r"\bJAAS\b",
+        r"KafkaServer' entry",
+        r"AuthorizationException",
+    ],
+    Reason.DISK_FULL: [r"No space left on device", r"[Dd]isk quota exceeded"],
+    Reason.LIMIT: [r"Too many open files", r"Map failed", r"Cannot allocate memory"],
+    Reason.READ_ONLY: [r"Read-only file system", r"ReadOnlyFileSystemException"],
+    Reason.PERMISSION: [r"Permission denied", r"AccessDeniedException", r"Operation not permitted"],
+    Reason.METADATA_FAULT: [
+        r"__cluster_metadata",
+        r"raft (?:IO|client)",
+        r"[Mm]etadata(?:Loader| (?:log|image|record|loading|delta|publish))",
+        r"UnexpectedAppendOffsetException",
+        r"(?:loading|replaying|handling) .*(?:snapshot|metadata)",
+        r"quorum-state",
+        r"KafkaRaft",
+    ],
+    Reason.CONTROLLER_UNREACHABLE: [
+        r"controller quorum",
+        r"waiting for .*controller",
+        r"UnknownHostException",
+        r"Couldn't resolve server",
+        r"TimeoutException",
+    ],
+    Reason.CORRUPT_LOG: [
+        r"logs loading",
+        r"Corrupt(?:Record|Index|Snapshot)Exception",
+        r"InvalidOffsetException",
+        r"LogSegmentOffsetOverflow",
+        r"Error starting LogManager",
+    ],
+    Reason.CONFIGURATION: [
+        r"ConfigException",
+        r"Invalid value .* for configuration",
+        r"Missing required configuration",
+        r"requirement failed",
+        r"(?:FileNotFound|NoSuchFile)Exception: \S+\.properties",
+    ],
+}
+
+_FATAL = re.compile(
+    r"Exiting Kafka|[Ff]atal error|Encountered fatal fault|errors? in one of the threads during logs loading"
+    r"|There was an error in one of the threads|Shutdown broker because|Shutting down because|Halting"
+    r'|Exception in thread "main"|Unable to start|Exit(?:ing)? (?:due to|because)'
+)
+_SAID_ALWAYS = {reason: re.compile("|".join(patterns)) for reason, patterns in _ALWAYS.items()}
+_SAID_WHEN_FATAL = {reason: re.compile("|".join(patterns)) for reason, patterns in _WHEN_FATAL.items()}
+_ENDS = re.compile(
+    r"Exiting Kafka|Fatal error during|Encountered fatal fault|logs loading|Shutdown broker|Shutting down because"
+    r'|Halting|"main"'
+)
+_QUIET = frozenset({"TRACE", "DEBUG", "INFO"})
+# What brokers write of others: of clients, and a controller of the brokers that register with it.
+_OF_OTHERS = re.compile(r"\[?(?:SocketServer|KafkaApi|Processor|\w*Coordinator|QuorumController|Controller)")
+_MEMORY = (Reason.OUT_OF_MEMORY, Reason.LIMIT)
+
+
+@dataclass(frozen=True)
+class BrokerFailed:
+    """A broker ends, or is about to be taken for dead; ``detail`` is one line."""
+
+    reason: Reason
+    detail: str
+
+
+def broker_failed(entry: Entry) -> BrokerFailed | None:
+    """Return why the broker ends, None for an entry that says nothing of it."""
+    if entry.level in _QUIET:
+        is_signal = _SAID_ALWAYS[Reason.STOPPED].search(entry.message)
+        return _failed(Reason.STOPPED, entry.message) if is_signal else None
+    is_fatal = entry.level == "FATAL" or entry.logger == "java" or _FATAL.search(entry.message) is not None
+    for reason, pattern in _table(entry, is_fatal=is_fatal):
+        said = next((line for line in (entry.message, *entry.more) if pattern.search(line)), None)
+        if said is not None:
+            return _failed(reason, _with_exception(entry) if said == entry.message else said)
+    is_last_word = entry.level in {"FATAL", "ERROR", ""} and _ENDS.search(entry.message) is not None
+    return _failed(Reason.OTHER, _with_exception(entry)) if is_last_word or entry.level == "FATAL" else None
+
+
+def _table(entry: Entry, *, is_fatal: bool) -> Iterable[tuple[Reason, "re.Pattern[str]"]]:
+    if is_fatal:
+        return (*_SAID_ALWAYS.items(), *_SAID_WHEN_FATAL.items())
+    if _OF_OTHERS.match(entry.message):
+        return tuple((reason, _SAID_ALWAYS[reason]) for reason in _MEMORY)
+    return tuple(_SAID_ALWAYS.items())
+
+
+def _with_exception(entry: Entry) -> str:
+    return entry.message if not entry.more else f"{entry.message}: {entry.more[0].strip()}"
+
+
+def _failed(reason: Reason, said: str) -> BrokerFailed:
+    text = printable(" ".join(f"{WHAT[reason]}: {said}".split()))
+    return BrokerFailed(reason, text if len(text) <= DETAIL_CHARACTERS else f"{text[: DETAIL_CHARACTERS - 3]}...")

@@ -1,0 +1,73 @@
+"""Why a broker refused to start, halted or was fenced, as its own log says it."""
+
+from logdirwatch.model.vocabulary import StrEnum
+
+
+class BrokerFailureReason(StrEnum):
+    """What keeps a broker away. Each names something that a person mends before, or by, the next start."""
+
+    FOREIGN_FOLDER = "foreign_folder"
+    NODE_ID_MISMATCH = "node_id_mismatch"
+    CLUSTER_ID_MISMATCH = "cluster_id_mismatch"
+    DIRECTORY_ID_MISMATCH = "directory_id_mismatch"
+    NOT_FORMATTED = "not_formatted"
+    TOPIC_ID_MISSING = "topic_id_missing"
+    DUPLICATE_REPLICA = "duplicate_replica"
+    DIRECTORY_LOCKED = "directory_locked"
+    NO_USABLE_DIRECTORY = "no_usable_directory"
+    METADATA_DIRECTORY_FAILED = "metadata_directory_failed"
+    ALL_DIRECTORIES_FAILED = "all_directories_failed"
+    FAILURE_NOT_TOLD = "failure_not_told"
+    METADATA_FAULT = "metadata_fault"
+    CORRUPT_LOG = "corrupt_log"
+    UNSUPPORTED_VERSION = "unsupported_version"
+    DUPLICATE_BROKER = "duplicate_broker"
+    CONTROLLER_UNREACHABLE = "controller_unreachable"
+    HEARTBEAT_LOST = "heartbeat_lost"
+    CANNOT_BIND = "cannot_bind"
+    OUT_OF_MEMORY = "out_of_memory"
+    LIMIT = "limit"
+    TLS = "tls"
+    LOGIN = "login"
+    CONFIGURATION = "configuration"
+    JAVA = "java"
+    DISK_FULL = "disk_full"
+    PERMISSION = "permission"
+    READ_ONLY = "read_only"
+    STOPPED = "stopped"
+    OTHER = "other"
+
+
+WHAT = {
+    BrokerFailureReason.FOREIGN_FOLDER: "a folder in a log directory is no partition",
+    BrokerFailureReason.NODE_ID_MISMATCH: "a log directory belongs to another node.id",
+    BrokerFailureReason.CLUSTER_ID_MISMATCH: "a log directory belongs to another cluster",
+    BrokerFailureReason.DIRECTORY_ID_MISMATCH: "the directory.id of a log directory is another's or not valid",
+    BrokerFailureReason.NOT_FORMATTED: "a log directory has no meta.properties",
+    BrokerFailureReason.TOPIC_ID_MISSING: "a partition's folder has no partition.metadata, or that of another topic",
+    BrokerFailureReason.DUPLICATE_REPLICA: "one replica lies in two log directories",
+    BrokerFailureReason.DIRECTORY_LOCKED: "another process holds a log directory",
+    BrokerFailureReason.NO_USABLE_DIRECTORY: "none of its log directories can be used",
+    BrokerFailureReason.METADATA_DIRECTORY_FAILED: "the directory of its metadata log failed",
+    BrokerFailureReason.ALL_DIRECTORIES_FAILED: "all of its log directories failed",
+    BrokerFailureReason.FAILURE_NOT_TOLD: "a directory failed and no controller could be told in time",
+    BrokerFailureReason.METADATA_FAULT: "its copy of the metadata log cannot be read or replayed",
+    BrokerFailureReason.CORRUPT_LOG: "a log cannot be loaded",
+    BrokerFailureReason.UNSUPPORTED_VERSION: "its release does not support the cluster's metadata version or features",
+    BrokerFailureReason.DUPLICATE_BROKER: "another broker is registered with its id",
+    BrokerFailureReason.CONTROLLER_UNREACHABLE: "it cannot register or catch up with the controllers",
+    BrokerFailureReason.HEARTBEAT_LOST: "its heartbeats do not reach the controller in time",
+    BrokerFailureReason.CANNOT_BIND: "it cannot listen on its address",
+    BrokerFailureReason.OUT_OF_MEMORY: "it ran out of memory",
+    BrokerFailureReason.LIMIT: "it ran into a limit of its process",
+    BrokerFailureReason.TLS: "a keystore or certificate cannot be used",
+    BrokerFailureReason.LOGIN: "it could not log in or was refused",
+    BrokerFailureReason.CONFIGURATION: "its configuration is refused",
+    BrokerFailureReason.JAVA: "Java does not start it",
+    BrokerFailureReason.DISK_FULL: "a disk is full",
+    BrokerFailureReason.PERMISSION: "it may not read or write a file",
+    BrokerFailureReason.READ_ONLY: "a file system is mounted read-only",
+    BrokerFailureReason.STOPPED: "it was told to stop",
+    BrokerFailureReason.OTHER: "it stopped by an error",
+}
+"""Each reason as a part of a sentence."""

@@ -1,0 +1,153 @@
+"""What brings a broker back whose log says why it is away: what to do first, and what to look at on its host.
+
+Each remedy keeps what may be the last copy of something: folders are moved out of the way, not deleted.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from logdirwatch.model.broker_failures import BrokerFailureReason as Reason
+
+
+class Remedy(NamedTuple):
+    """What to do before the next start, and commands that change nothing, for the broker's own host."""
+
+    text: str
+    look: tuple[str, ...] = ()
+
+
+_META = "cat DIR/meta.properties, DIR being each of log.dirs and metadata.log.dir"
+_MOUNTS = "findmnt; df -h; ls -la DIR, DIR being each of log.dirs"
+_DIRECTORY = "journalctl -k; findmnt; df -h; df -i; ls -la DIR, DIR being the directory that its log names"
+_SETTINGS = "grep -v '^#' server.properties"
+
+REMEDIES: Mapping[Reason, Remedy] = {
+    Reason.FOREIGN_FOLDER: Remedy(
+        "move the folder that is no partition out of the log directory, then start it; where it is the file system's "
+        "own lost+found, let log.dirs name a folder below the mount, or remove it if it is empty",
+        ("ls -la DIR, DIR being the directory that its log names",),
+    ),
+    Reason.NODE_ID_MISMATCH: Remedy(
+        "mount this broker's own disks, or set node.id to what their meta.properties says; do not edit meta.properties "
+        "before it is clear whose data lies there",
+        (_META, _MOUNTS),
+    ),
+    Reason.CLUSTER_ID_MISMATCH: Remedy(
+        "mount the disks of this cluster: these were written in another one, or the cluster was formatted anew; format "
+        "them only if nothing on them is needed",
+        (_META, _MOUNTS),
+    ),
+    Reason.DIRECTORY_ID_MISMATCH: Remedy(
+        "see which directory was copied or mounted twice, and mount or name the right one; both cannot be in log.dirs",
+        (_META, _MOUNTS),
+    ),
+    Reason.NOT_FORMATTED: Remedy(
+        "see whether the disk is mounted at all; only a new, empty one is to be formatted, by kafka-storage.sh format "
+        "--ignore-formatted and the cluster's id, a voter's metadata directory not before a majority has the data",
+        (_MOUNTS, _META),
+    ),
+    Reason.TOPIC_ID_MISSING: Remedy(
+        "move the partition's folder that its log names out of log.dirs, once other replicas of it are in sync, and "
+        "start it: the replica is copied again",
+        ("ls -la FOLDER, FOLDER being the one that its log names",),
+    ),
+    Reason.DUPLICATE_REPLICA: Remedy(
+        "of the two folders that its log names keep the one in the directory that did not fail, move the other out of "
+        "log.dirs, and start it; with no other replica in sync keep a copy of both",
+        ("ls -la BOTH, BOTH being the two folders",),
+    ),
+    Reason.DIRECTORY_LOCKED: Remedy(
+        "find the process that holds the directory, a broker that has not ended or a second one, and end it before the "
+        "start; never remove .lock while one runs; on NFS the server may hold the lock of a host that is gone",
+        ("lsof DIR/.lock; pgrep -af kafka.Kafka",),
+    ),
+    Reason.NO_USABLE_DIRECTORY: Remedy(
+        "mend the mount, the owner or the disk of its log directories first: the lines before tell why of each",
+        (_DIRECTORY,),
+    ),
+    Reason.METADATA_DIRECTORY_FAILED: Remedy(
+        "mend the directory of its metadata log first (room, mount, disk), or it halts again", (_DIRECTORY,)
+    ),
+    Reason.ALL_DIRECTORIES_FAILED: Remedy(
+        "mend its log directories first (room, mount, limit, disk), or it halts again", (_DIRECTORY,)
+    ),
+    Reason.FAILURE_NOT_TOLD: Remedy(
+        "mend the directory that failed and the way to the controllers, then start it: it stopped by itself after "
+        "log.dir.failure.timeout.ms, so that others can lead",
+        (_DIRECTORY,),
+    ),
+    Reason.METADATA_FAULT: Remedy(
+        "copy its metadata directory aside, then see whether a majority of the controllers is in sync; with one, a "
+        "broker's __cluster_metadata-0 moved out of the way is fetched again at the start, a voter's is not to be "
+        "touched without one",
+        ("kafka-dump-log.sh --cluster-metadata-decoder --files LOG, LOG being the newest of __cluster_metadata-0",),
+    ),
+    Reason.CORRUPT_LOG: Remedy(
+        "find the partition and file in the lines around it; once other replicas are in sync move that folder out of "
+        "log.dirs and start it; with a failing disk below replace that first",
+        (_DIRECTORY,),
+    ),
+    Reason.UNSUPPORTED_VERSION: Remedy(
+        "start it with the release that it ran before, or one that supports the cluster's metadata.version; do not "
+        "downgrade the cluster's features for it",
+        ("ls -d /opt/kafka*; kafka-features.sh --bootstrap-server HOST:PORT describe",),
+    ),
+    Reason.DUPLICATE_BROKER: Remedy(
+        "stop the other process with its node.id if it is not the one that is meant; after a crash the old registration"
+        " ends with its session, so that a later start succeeds",
+        ("pgrep -af kafka.Kafka, on every host that may run it",),
+    ),
+    Reason.CONTROLLER_UNREACHABLE: Remedy(
+        "see whether the quorum has a leader, and whether this host resolves, reaches and may log in to it",
+        (_SETTINGS,),
+    ),
+    Reason.HEARTBEAT_LOST: Remedy(
+        "it runs, so do not restart it first: look for long pauses (garbage collection, a disk that hangs, a machine "
+        "that was suspended) and for the network to the controllers",
+        ("grep -i pause GC_LOG; iostat -x 5",),
+    ),
+    Reason.CANNOT_BIND: Remedy(
+        "end the process that has its port, or correct listeners where the address is not of this host, then start it",
+        ("ss -ltnp; ip addr", _SETTINGS),
+    ),
+    Reason.OUT_OF_MEMORY: Remedy(
+        "give it more memory than before, heap, direct or of its container, whichever its log names, before it starts: "
+        "the recovery of its logs needs no less",
+        ("free -m; journalctl -k | grep -i oom",),
+    ),
+    Reason.LIMIT: Remedy(
+        "raise the limit that its log names, open files, threads or maps, then start it",
+        ("cat /proc/sys/vm/max_map_count; systemctl show kafka -p LimitNOFILE,LimitNPROC,TasksMax",),
+    ),
+    Reason.TLS: Remedy(
+        "put a keystore or certificate in place that is valid and readable with its password, then start it",
+        ("keytool -list -v -keystore FILE",),
+    ),
+    Reason.LOGIN: Remedy("correct its credentials or its JAAS configuration, then start it", (_SETTINGS,)),
+    Reason.CONFIGURATION: Remedy("correct the setting that its log names, then start it", (_SETTINGS,)),
+    Reason.JAVA: Remedy(
+        "start it with the Java release and the options that its Kafka release supports", ("java -version",)
+    ),
+    Reason.DISK_FULL: Remedy("make room on the disk that its log names, or it stops again", (_DIRECTORY,)),
+    Reason.PERMISSION: Remedy(
+        "give Kafka's user back what its log names (owner, mode, SELinux label), then start it",
+        ("ls -laZ DIR, DIR being the directory that its log names",),
+    ),
+    Reason.READ_ONLY: Remedy(
+        "see in the kernel's log why the file system is read-only, mend that and mount it writable, then start it",
+        (_DIRECTORY,),
+    ),
+    Reason.STOPPED: Remedy(
+        "somebody or something stopped it in order: see who (systemd, Kubernetes, a person) and whether it is meant to "
+        "come back; then start it",
+        ("journalctl -u kafka; kubectl describe pod POD",),
+    ),
+    Reason.OTHER: Remedy(
+        "mend what its log names before it starts again, or it ends again",
+    ),
+}
+
+
+def remedy_of(reason: object) -> Remedy:
+    """Return the remedy for a reason that a record names; one that this release does not know is a general one."""
+    return REMEDIES[Reason(reason)] if reason in set(Reason) else REMEDIES[Reason.OTHER]

@@ -1,0 +1,303 @@
+"""Why a broker refused to start, halted or was fenced, as its log says it."""
+
+import pytest
+
+from logdirwatch.collect.log_failures import DETAIL_CHARACTERS, BrokerFailed
+from logdirwatch.collect.log_findings import Started, findings
+from logdirwatch.collect.log_lines import Entries
+from logdirwatch.collect.log_news import FAILURE_QUIET_MS, NewsDesk
+from tests.unit.collect.logs import NOISE, START, failure, line
+
+FATAL = "Exiting Kafka due to fatal exception"
+FAULT = "Encountered fatal fault: "
+STARTUP = "[BrokerServer id=7] Fatal error during broker startup. Prepare to shutdown"
+FOREIGN = (
+    "org.apache.kafka.common.KafkaException: Found directory /d0/lost+found, 'lost+found' is not in the form of "
+    "topic-partition or topic-partition.uniqueId-delete (if marked for deletion)."
+)
+JAVA = "org.apache.kafka.common."
+
+REASONS = [
+    ("There was an error in one of the threads during logs loading: " + FOREIGN, "", "foreign_folder"),
+    ("[KafkaServer id=7] Fatal error during KafkaServer startup. Prepare to shutdown", FOREIGN, "foreign_folder"),
+    (
+        FATAL,
+        "kafka.common.InconsistentNodeIdException: Configured node.id `7` doesn't match stored",
+        "node_id_mismatch",
+    ),
+    (
+        FATAL,
+        "kafka.common.InconsistentBrokerIdException: Configured broker.id 1 doesn't match stored",
+        "node_id_mismatch",
+    ),
+    (
+        FATAL,
+        "java.lang.RuntimeException: Stored node id 3 doesn't match previous node id 7 in /d0/x",
+        "node_id_mismatch",
+    ),
+    (
+        FATAL,
+        "java.lang.RuntimeException: Invalid cluster.id in: /d1/meta.properties. Expected k",
+        "cluster_id_mismatch",
+    ),
+    (STARTUP, "kafka.common.InconsistentClusterIdException: The Cluster ID x doesn't match", "cluster_id_mismatch"),
+    (
+        FATAL,
+        "java.lang.RuntimeException: Duplicate directory ID x found. It was the ID of /d0",
+        "directory_id_mismatch",
+    ),
+    (FATAL, "java.lang.RuntimeException: No readable meta.properties files found.", "not_formatted"),
+    (
+        FATAL,
+        f"{JAVA}KafkaException: No `meta.properties` found in /d0 (have you run `kafka-storage.sh`?)",
+        "not_formatted",
+    ),
+    (FATAL, "java.lang.RuntimeException: node.id was not specified in /d0/meta.properties", "not_formatted"),
+    (
+        FAULT + "Error starting LogManager",
+        "java.lang.RuntimeException: The log dir Log(dir=/d0/t-3) does not have a topic ID, which is not allowed",
+        "topic_id_missing",
+    ),
+    (
+        "[LogLoader partition=t-0, dir=/d0] x",
+        f"{JAVA}errors.InconsistentTopicIdException: Tried to assign topic ID",
+        "topic_id_missing",
+    ),
+    (
+        "Shutdown broker because none of the specified log dirs from /d0, /d1 can be created or validated",
+        "",
+        "no_usable_directory",
+    ),
+    (
+        FAULT + "Error starting LogManager",
+        "java.lang.IllegalStateException: Duplicate log directories for t-3 are found in both /d0/t-3 and /d1/t-3",
+        "duplicate_replica",
+    ),
+    (
+        FATAL,
+        f"{JAVA}KafkaException: Failed to acquire lock on file .lock in /d1. A Kafka instance in another process",
+        "directory_locked",
+    ),
+    ("Shutdown broker because the metadata log dir /d0 has failed", "", "metadata_directory_failed"),
+    ("Shutdown broker because all log dirs in /d0, /d1 have failed", "", "all_directories_failed"),
+    ("Halting broker because dir /d0 is offline", "", "all_directories_failed"),
+    (
+        "[BrokerLifecycleManager id=7] Shutting down because couldn't communicate offline log dirs [3u] with x",
+        "",
+        "failure_not_told",
+    ),
+    (
+        FAULT + "Unexpected error in raft IO thread",
+        "kafka.common.UnexpectedAppendOffsetException: Unexpected offset in append to __cluster_metadata-0.",
+        "metadata_fault",
+    ),
+    (FAULT + "Error loading metadata log record from offset 12", "java.lang.RuntimeException: x", "metadata_fault"),
+    (
+        FATAL,
+        f"{JAVA}errors.CorruptRecordException: Record is corrupt in file /m/__cluster_metadata-0/0.log",
+        "metadata_fault",
+    ),
+    (
+        "There was an error in one of the threads during logs loading: java.lang.NumberFormatException",
+        "",
+        "corrupt_log",
+    ),
+    (FATAL, "java.lang.IllegalArgumentException: No MetadataVersion with metadata version 11", "unsupported_version"),
+    (
+        (
+            "[BrokerLifecycleManager id=7] Unable to register broker 7 because the controller returned error "
+            "UNSUPPORTED_VERSION"
+        ),
+        "",
+        "unsupported_version",
+    ),
+    (
+        (
+            "[BrokerLifecycleManager id=7] Unable to register broker 7 because the controller returned error "
+            "DUPLICATE_BROKER_REGISTRATION"
+        ),
+        "",
+        "duplicate_broker",
+    ),
+    (
+        STARTUP,
+        "org.apache.zookeeper.KeeperException$NodeExistsException: KeeperErrorCode = NodeExists for /brokers/ids/7",
+        "duplicate_broker",
+    ),
+    (
+        "[BrokerLifecycleManager id=7] Shutting down because we were unable to register with the controller quorum.",
+        "",
+        "controller_unreachable",
+    ),
+    (
+        "[BrokerServer id=7] Received a fatal error while waiting for the controller to acknowledge x",
+        "java.util.concurrent.CancellationException",
+        "controller_unreachable",
+    ),
+    (
+        "[KafkaServer id=7] Fatal error during KafkaServer startup. Prepare to shutdown",
+        "kafka.zookeeper.ZooKeeperClientTimeoutException: Timed out waiting for connection while in state: CONNECTING",
+        "controller_unreachable",
+    ),
+    (
+        "[BrokerLifecycleManager id=7] Unable to send a heartbeat because the RPC got timed out",
+        "",
+        "heartbeat_lost",
+    ),
+    (
+        "[BrokerLifecycleManager id=7] Broker 7 sent a heartbeat request but received error STALE_BROKER_EPOCH.",
+        "",
+        "heartbeat_lost",
+    ),
+    (
+        FATAL,
+        f"{JAVA}KafkaException: Socket server failed to bind to 0.0.0.0:9092: Address already in use.",
+        "cannot_bind",
+    ),
+    (STARTUP, "java.net.BindException: Cannot assign requested address", "cannot_bind"),
+    (
+        "Uncaught exception in thread 'kafka-scheduler-1'",
+        "java.lang.OutOfMemoryError: Java heap space",
+        "out_of_memory",
+    ),
+    (
+        "[KafkaApi-7] Unexpected error handling request",
+        "java.lang.OutOfMemoryError: Direct buffer memory",
+        "out_of_memory",
+    ),
+    (STARTUP, "java.lang.OutOfMemoryError: unable to create native thread: possibly out of memory", "limit"),
+    (STARTUP, "java.io.IOException: Too many open files", "limit"),
+    (FATAL, f"{JAVA}KafkaException: Failed to load SSL keystore /etc/k.jks of type JKS", "tls"),
+    (
+        STARTUP,
+        f"{JAVA}errors.InvalidConfigurationException\nCaused by: java.security.cert.CertificateExpiredException: x",
+        "tls",
+    ),
+    (
+        FATAL,
+        (
+            "java.lang.IllegalArgumentException: Could not find a 'KafkaServer' or 'x.KafkaServer' entry in the JAAS "
+            "configuration."
+        ),
+        "login",
+    ),
+    (FATAL, f"{JAVA}config.ConfigException: Missing required configuration `process.roles`", "configuration"),
+    (FATAL, "java.lang.IllegalArgumentException: requirement failed: advertised.listeners", "configuration"),
+    (STARTUP, "java.io.IOException: No space left on device", "disk_full"),
+    (STARTUP, "java.nio.file.AccessDeniedException: /d0/meta.properties.tmp", "permission"),
+    (STARTUP, "java.io.FileNotFoundException: /d0/x (Read-only file system)", "read_only"),
+    (STARTUP, "java.lang.NullPointerException", "other"),
+]
+BARE = [
+    ('Exception in thread "main" java.lang.UnsupportedClassVersionError: kafka/Kafka has been compiled by', "java"),
+    ("Unrecognized VM option 'UseConcMarkSweepGC'", "java"),
+    ("Error: Could not find or load main class kafka.Kafka", "java"),
+    ("Terminating due to java.lang.OutOfMemoryError: Java heap space", "out_of_memory"),
+    (
+        "OpenJDK 64-Bit Server VM warning: INFO: os::commit_memory(0x0, 8, 0) failed; error='Not enough space'",
+        "out_of_memory",
+    ),
+]
+
+
+def ended(message, exception=""):
+    return line(message, "kafka.Kafka$", exception=exception)
+
+
+def findings_of(text):
+    cut = Entries()
+    entries = [*cut.feed(text.encode()), *cut.end()]
+    return [found for entry in entries for found in findings(entry, ("/d0", "/d1"))]
+
+
+def told(*texts, desk=None, now_ms=0):
+    desk = desk or NewsDesk()
+    found = findings_of("".join(texts))
+    return [news for one in found if (news := desk.news(one, now_ms)) is not None]
+
+
+@pytest.mark.parametrize(("message", "exception", "reason"), REASONS)
+def test_the_log_tells_why_a_broker_ends(message, exception, reason):
+    (found,) = findings_of(line(message, "kafka.Kafka$", exception=exception))
+    assert isinstance(found, BrokerFailed)
+    assert found.reason == reason
+    assert len(found.detail) <= DETAIL_CHARACTERS
+    assert "\n" not in found.detail
+
+
+@pytest.mark.parametrize(("text", "reason"), BARE)
+def test_java_tells_why_it_does_not_start_it(text, reason):
+    assert [found.reason for found in findings_of(f"{text}\n")] == [reason]
+
+
+def test_the_detail_is_the_line_that_says_so():
+    (found,) = findings_of(line(STARTUP, "x.y.Z", exception=f"java.lang.Exception: x\nCaused by: {FOREIGN}"))
+    assert found.detail.startswith("a folder in a log directory is no partition: Caused by: ")
+    assert "/d0/lost+found" in found.detail
+
+
+def test_a_signal_is_told_though_it_is_no_error():
+    text = line("Terminating process due to signal SIGTERM", "x.y.LoggingSignalHandler", "INFO")
+    assert [found.reason for found in findings_of(text)] == ["stopped"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        NOISE,
+        failure(),
+        line("[SocketServer listenerType=BROKER, nodeId=7] Failed authentication", "x.y", "INFO"),
+        line(
+            "[SocketServer] x", "x.Selector", exception="org.apache.kafka.common.errors.SslAuthenticationException: x"
+        ),
+        line("[GroupCoordinator 7]: fatal error of member a-1", "x.y", "INFO"),
+        line(
+            "[QuorumController id=7] registerBroker: failed",
+            "x.y",
+            "WARN",
+            "org.apache.kafka.common.errors.DuplicateBrokerRegistrationException: Another broker is registered",
+        ),
+        line("Failed to clean up x", "x.y", "WARN", "java.io.IOException: Too many open files"),
+        line("[MetadataLoader id=7] initializeNewPublishers: the loader is still catching up", "x.y", "INFO"),
+    ],
+)
+def test_what_a_running_broker_says_of_others_is_no_end_of_its_own(text):
+    assert not any(isinstance(found, BrokerFailed) for found in findings_of(text))
+
+
+def test_the_first_line_that_names_the_reason_is_told_and_its_consequences_are_not():
+    first, second = (
+        ended(FATAL, FOREIGN),
+        ended("Shutdown broker because all log dirs in /d0 have failed"),
+    )
+    assert [news.reason for news in told(first, first, second)] == ["foreign_folder"]
+
+
+@pytest.mark.parametrize("little", [ended(STARTUP, "java.lang.Exception"), ended("Unable to send a heartbeat x")])
+def test_a_line_that_says_more_follows_one_that_says_little(little):
+    assert [news.reason for news in told(little, ended(FATAL, FOREIGN))][-1] == "foreign_folder"
+
+
+def test_each_start_that_fails_is_told_again():
+    refused = ended(FATAL, FOREIGN)
+    assert len(told(START, refused, START, refused)) == 2
+
+
+def test_what_failed_before_the_present_run_is_history():
+    desk = NewsDesk()
+    found = findings_of(ended(FATAL, FOREIGN) + START)
+    assert found[-1] == Started()
+    assert desk.of_present_run(found, 0) == []
+
+
+def test_another_reason_is_news_once_the_first_is_no_longer_its_cause():
+    desk, halted = NewsDesk(), ended("Shutdown broker because the metadata log dir /d0 has failed")
+    memory = line("x", "x.y", exception="java.lang.OutOfMemoryError: Java heap space")
+    assert len(told(memory, desk=desk)) == 1
+    assert told(halted, desk=desk, now_ms=FAILURE_QUIET_MS - 1) == []
+    assert [news.reason for news in told(halted, desk=desk, now_ms=FAILURE_QUIET_MS)] == ["metadata_directory_failed"]
+
+
+def test_a_halt_for_its_directories_says_why_they_failed():
+    news = told(failure("Error in dir /d0"), ended("Shutdown broker because the metadata log dir /d0 has failed"))
+    assert news[-1].detail.endswith("has failed (/d0: full)")

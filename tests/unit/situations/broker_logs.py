@@ -1,0 +1,27 @@
+"""From the text of a broker's log to the events that its host sends, as the product reads it."""
+
+from logdirwatch.collect.host_records import event_record
+from logdirwatch.collect.log_findings import findings
+from logdirwatch.collect.log_lines import Entries
+from logdirwatch.collect.log_news import NewsDesk
+from logdirwatch.collect.records import Origin
+
+AT = "2026-03-08 16:42:33,730"
+START = f"[{AT}] INFO Registered `kafka:type=kafka.Log4jController` MBean (kafka.utils.Log4jControllerRegistration$)\n"
+LOG_DIRS = ("/d0", "/d1")
+
+
+def entry(message, exception="", logger="kafka.Kafka$", level="ERROR"):
+    """One entry in Kafka's own pattern."""
+    return f"[{AT}] {level} {message} ({logger})\n" + (f"{exception}\n\tat x.y(Z.java:1)\n" if exception else "")
+
+
+def show_log(driver, text, after_ms=1):
+    """Show a broker's machine what its log tells."""
+    cut = Entries()
+    entries = [*cut.feed(text.encode()), *cut.end()]
+    told = NewsDesk().of_present_run([found for one in entries for found in findings(one, LOG_DIRS)], 0)
+    for news in told:
+        driver.at_ms += after_ms
+        driver.show(event_record(Origin("prod", "host", 10_000), 7, news, driver.at_ms))
+    return driver

@@ -1,0 +1,269 @@
+"""What a broker's own log says: it stands in the alert, in time or afterwards, and the first action follows it."""
+
+import pytest
+
+from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, Rule
+from tests.unit.detect.builders import POLL_MS, Driver, log_dir
+from tests.unit.plan import builders as b
+from tests.unit.situations.broker_logs import START, entry, show_log
+from tests.unit.situations.table import Advice, Conclusion, check_advice, check_conclusion
+
+FATAL = "Exiting Kafka due to fatal exception"
+FAULT = "Encountered fatal fault: Error starting LogManager"
+STARTUP = "[BrokerServer id=7] Fatal error during broker startup. Prepare to shutdown"
+LONG = 7 * 60_000 // POLL_MS
+
+# What the log says, and a word of each: of the broker's alert, and of the first action.
+REASONS = {
+    "lost+found in a log directory": (
+        entry(
+            "There was an error in one of the threads during logs loading: x.KafkaException: Found "
+            "directory /d0/lost+found, 'lost+found' is not in the form of topic-partition"
+        ),
+        "/d0/lost+found",
+        "move the folder",
+    ),
+    "another node.id": (
+        entry(FATAL, "kafka.common.InconsistentNodeIdException: Configured node.id `7` doesn't match stored `1389'"),
+        "1389",
+        "node.id",
+    ),
+    "another cluster.id": (
+        entry(FATAL, "java.lang.RuntimeException: Invalid cluster.id in: /d1/meta.properties. Expected k, but read 2"),
+        "/d1/meta.properties",
+        "mount the disks of this cluster",
+    ),
+    "no meta.properties": (
+        entry(FATAL, "java.lang.RuntimeException: No readable meta.properties files found."),
+        "no meta.properties",
+        "mounted at all",
+    ),
+    "no partition.metadata": (
+        entry(FAULT, "java.lang.RuntimeException: The log dir Log(dir=/d0/orders-3) does not have a topic ID"),
+        "/d0/orders-3",
+        "partition's folder",
+    ),
+    "no usable directory": (
+        entry("Shutdown broker because none of the specified log dirs from /d0, /d1 can be created or validated"),
+        "none of its log directories",
+        "mend the mount",
+    ),
+    "one replica twice": (
+        entry(
+            FAULT, "java.lang.IllegalStateException: Duplicate log directories for t-3 are found in both /d0/t-3 and x"
+        ),
+        "t-3",
+        "of the two folders",
+    ),
+    "a lock": (
+        entry(FATAL, "org.apache.kafka.common.KafkaException: Failed to acquire lock on file .lock in /d1. A Kafka"),
+        ".lock in /d1",
+        "find the process",
+    ),
+    "the metadata directory failed": (
+        entry("Shutdown broker because the metadata log dir /d0 has failed", logger="kafka.server.ReplicaManager"),
+        "metadata log dir /d0",
+        "halts again",
+    ),
+    "all directories failed": (
+        entry("Shutdown broker because all log dirs in /d0, /d1 have failed", logger="kafka.log.LogManager"),
+        "all of its log directories",
+        "halts again",
+    ),
+    "a failure that no controller was told of": (
+        entry("[BrokerLifecycleManager id=7] Shutting down because couldn't communicate offline log dirs [3u] with x"),
+        "no controller could be told",
+        "way to the controllers",
+    ),
+    "a metadata fault": (
+        entry(
+            "Encountered fatal fault: Unexpected error in raft IO thread", "kafka.x.UnexpectedAppendOffsetException: y"
+        ),
+        "raft IO thread",
+        "copy its metadata directory aside",
+    ),
+    "a corrupt log": (
+        entry(FAULT, "org.apache.kafka.common.errors.CorruptRecordException: in file /d0/t-0/0.log"),
+        "cannot be loaded",
+        "replace that first",
+    ),
+    "an older release": (
+        entry(FATAL, "java.lang.IllegalArgumentException: No MetadataVersion with feature level 25"),
+        "feature level 25",
+        "do not downgrade",
+    ),
+    "a second broker": (
+        entry("[BrokerLifecycleManager id=7] Unable to register x: DUPLICATE_BROKER_REGISTRATION"),
+        "another broker",
+        "stop the other process",
+    ),
+    "no quorum": (
+        entry(
+            "[BrokerLifecycleManager id=7] Shutting down because we were unable to register with the controller quorum."
+        ),
+        "controller quorum",
+        "has a leader",
+    ),
+    "heartbeats that are late": (
+        entry("[BrokerLifecycleManager id=7] Unable to send a heartbeat because the RPC got timed out", level="WARN"),
+        "heartbeats",
+        "do not restart it first",
+    ),
+    "a port in use": (entry(FATAL, "java.net.BindException: Address already in use"), "listen", "end the process"),
+    "a heap that is too small": (
+        entry("Uncaught exception in x", "java.lang.OutOfMemoryError: Java heap space"),
+        "Java heap space",
+        "more memory",
+    ),
+    "too many threads": (
+        entry("Uncaught exception in x", "java.lang.OutOfMemoryError: unable to create native thread"),
+        "native thread",
+        "raise the limit",
+    ),
+    "a keystore": (
+        entry(FATAL, "x.KafkaException: Failed to load SSL keystore /k.jks of type JKS"),
+        "/k.jks",
+        "keystore",
+    ),
+    "a wrong setting": (
+        entry(FATAL, "x.config.ConfigException: Missing required configuration `a.b`"),
+        "a.b",
+        "correct",
+    ),
+    "an old Java": (
+        'Exception in thread "main" java.lang.UnsupportedClassVersionError: kafka/Kafka has been compiled by 61\n',
+        "compiled by 61",
+        "Java release",
+    ),
+    "a full disk at the start": (entry(STARTUP, "java.io.IOException: No space left on device"), "full", "make room"),
+    "a signal": (
+        entry("Terminating process due to signal SIGTERM", level="INFO"),
+        "signal SIGTERM",
+        "see who",
+    ),
+    "an error that nobody knows": (
+        entry(STARTUP, "java.lang.NullPointerException: why"),
+        "why",
+        "mend what its log names",
+    ),
+}
+
+
+def _serves(driver):
+    for _ in range(4):
+        driver.poll(log_dir("/d0", 0.5, is_metadata_dir=True), log_dir("/d1", 0.51))
+    return driver
+
+
+def _fenced(driver, polls=LONG):
+    for _ in range(polls):
+        at_ms = driver.at_ms + POLL_MS
+        driver.poll(
+            status="timeout", error="connection refused", controller_at_ms=at_ms, is_registered=True, is_fenced=True
+        )
+    return driver
+
+
+def _unanswered(driver, polls=LONG):
+    for _ in range(polls):
+        driver.poll(status="timeout", error="connection refused")
+    return driver
+
+
+def _told_before(text):
+    return lambda driver: _fenced(show_log(_serves(driver), START + text))
+
+
+def _told_after(text):
+    return lambda driver: show_log(_fenced(_serves(driver)), START + text)
+
+
+def _told_of_one_that_nobody_gave_up(text):
+    return lambda driver: show_log(_unanswered(_serves(driver)), START + text)
+
+
+def _came_back(driver):
+    _told_before(REASONS["a port in use"][0])(driver)
+    return _fenced(_serves(driver))
+
+
+CONCLUSIONS = [
+    *(
+        Conclusion(f"{name}, {when}", given(text), {rule: None}, says=("its log says: ", word))
+        for name, (text, word, _) in REASONS.items()
+        for when, given, rule in (
+            ("before the alert", _told_before, "broker_offline"),
+            ("after the alert", _told_after, "broker_offline"),
+            ("of one that does not answer", _told_of_one_that_nobody_gave_up, "broker_unknown"),
+        )
+    ),
+    Conclusion("a broker that is away once more", _came_back, {"broker_offline": None}, never_says=("listen",)),
+    Conclusion("a broker that is away and says nothing", lambda d: _fenced(_serves(d)), {"broker_offline": None},
+               never_says=("its log says",)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", CONCLUSIONS, ids=lambda row: row.name)
+def test_what_is_concluded(row):
+    check_conclusion(row)
+
+
+def _facts():
+    return b.facts(
+        b.broker(1, BrokerStatus.OFFLINE),
+        b.directory(1, "/d0", status=LogDirStatus.UNKNOWN),
+        b.directory(2, used=10 * b.MIB),
+        b.topic("t", (1, 2)),
+        b.replica(1, "/d0", "t"),
+        b.replica(2, "/d1", "t"),
+    )
+
+
+def _alert_of(text, rule=Rule.BROKER_OFFLINE):
+    def given():
+        driver = Driver()
+        (_told_after if rule is Rule.BROKER_OFFLINE else _told_of_one_that_nobody_gave_up)(text)(driver)
+        (found,) = driver.open_alerts()
+        assert found.rule == rule
+        return b.alert(rule, log_dir=None, to="offline", cause=None, evidence=found.evidence), _facts()
+
+    return given
+
+
+ADVICE = [
+    *(
+        Advice(f"{name}, {rule}", _alert_of(text, rule), first="investigate", says=(remedy, word), lossless=True)
+        for name, (text, word, remedy) in REASONS.items()
+        for rule in (Rule.BROKER_OFFLINE, Rule.BROKER_UNKNOWN)
+    ),
+    Advice(
+        "the broker is started after its remedy",
+        _alert_of(REASONS["a lock"][0]),
+        order=("investigate", "restart_broker"),
+        says=("mend first what its log says",),
+    ),
+    Advice(
+        "without a word of the log the start stands first",
+        lambda: (b.alert(Rule.BROKER_OFFLINE, log_dir=None, cause=None), _facts()),
+        order=("restart_broker", "investigate"),
+        says=("see in its log why it stopped before",),
+    ),
+]
+
+
+@pytest.mark.parametrize("row", ADVICE, ids=lambda row: row.name)
+def test_what_is_advised(row):
+    check_advice(row)
+
+
+def test_without_an_inventory_the_remedy_is_told_all_the_same():
+    alert, _ = _alert_of(REASONS["a lock"][0])()
+    (found,) = check_advice(Advice("no inventory", lambda: (alert, None), first="investigate"))
+    assert "find the process" in found.reason
+
+
+def test_the_words_of_a_log_are_no_part_of_a_command():
+    text = entry(FATAL, "java.lang.RuntimeException: No readable meta.properties files found. $(reboot)")
+    alert, facts = _alert_of(text)()
+    assert not [command for action in check_advice(Advice("x", lambda: (alert, facts))) for command in action.commands
+                if "reboot" in command]  # fmt: skip
