@@ -16,7 +16,7 @@ from logdirwatch.plan.draft import Draft, Policy, effect
 from logdirwatch.plan.facts import Directory, Facts
 from logdirwatch.plan.recommend import record
 from logdirwatch.plan.reserve import recreate_draft
-from logdirwatch.plan.restoring import is_cut, restore_draft
+from logdirwatch.plan.restoring import is_cut, restore_draft, with_returning, with_room_for
 from logdirwatch.plan.throttles import clear_draft, limits_on
 
 Follow = Callable[[ActionRecord, Facts, Policy], Draft | None]
@@ -58,14 +58,16 @@ def follow_ups(
 ) -> list[ActionRecord]:
     """Return what follows the actions of an alert now; while it fires that is only what moves left behind."""
     rules = _WHEN_OVER if is_over else _ALWAYS
-    owing = unsettled(known)
+    owing, facts = unsettled(known), with_returning(known, facts)
     drafts: list[Draft] = []
     for action in known:
         follow = rules.get(action.kind)
         if follow is None or action.action_id not in owing or now_ms < action.at_ms + policy.settling_ms:
             continue
         draft = follow(action, facts, policy)
-        drafts += [draft] if draft is not None else []
+        if draft is not None:
+            drafts.append(draft)
+            facts = with_room_for(draft, facts)
     lasting = (replace(draft, valid_ms=VALID_MS) for draft in drafts)
     return [record(draft, alert, facts.based_on, policy, now_ms) for draft in lasting]
 

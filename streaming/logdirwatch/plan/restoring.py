@@ -5,13 +5,14 @@ must be there, below the target ratio, in every directory that the cut freed.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace as _replace
 from typing import Any
 
 from msgspec.structs import replace
 
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
+from logdirwatch.model.vocabulary import ActionKind, ActionStatus, LogDirStatus
 from logdirwatch.plan.draft import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.plan.facts import Facts, Place
 from logdirwatch.plan.parts import owner_of
@@ -103,6 +104,38 @@ def restore_draft(action: ActionRecord, facts: Facts, policy: Policy) -> Draft |
         configs={topic: {key: {"from": now.get(key), "to": was(change)} for key, change in standing.items()}},
         undo={"commands": [policy.tools.set_topic_config(topic, key, now.get(key)) for key in standing]},
     )
+
+
+def with_returning(known: Iterable[ActionRecord], facts: Facts) -> Facts:
+    """Return the facts with the bytes that cuts which were taken back already will still write: they come with time."""
+    found = Counter(facts.reserved)
+    for action in known:
+        if action.kind is ActionKind.LOWER_RETENTION and _was_set(action) and not is_cut(action, facts):
+            found.update(_still_returning(action, facts))
+    return _replace(facts, reserved=dict(found))
+
+
+def with_room_for(draft: Draft, facts: Facts) -> Facts:
+    """Return the facts with what a restored retention will write: one more needs its room beside it."""
+    if draft.kind is not ActionKind.RESTORE_RETENTION or draft.vetoes:
+        return facts
+    found = Counter(facts.reserved)
+    found.update({(one["broker"], one["log_dir"]): -one["bytes"] for one in draft.expected["on"]})
+    return _replace(facts, reserved=dict(found))
+
+
+def _was_set(action: ActionRecord) -> bool:
+    return action.status is ActionStatus.DONE or bool((action.observed or {}).get("is_set"))
+
+
+def _still_returning(action: ActionRecord, facts: Facts) -> dict[Place, int]:
+    """Return what the alert's own directory lacks of what it had before the cut; of others that is not known."""
+    before, topic = action.expected.get("topic_bytes_before"), str(action.target["topic"])
+    place = action.target["broker"], action.target["log_dir"]
+    freed = sum(one["bytes"] for one in _freed(action) if (one["broker"], one["log_dir"]) == place)
+    if before is None or topic not in facts.topics:
+        return {}
+    return {place: max(0, min(freed, before - facts.layout.topic_bytes(place, topic)))}
 
 
 def _standing(action: ActionRecord, facts: Facts) -> dict[str, Mapping[str, Any]]:

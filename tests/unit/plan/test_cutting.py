@@ -51,6 +51,7 @@ class TestWays:
         assert cut.way.key == "retention.ms"
         assert cut.frees_at(HERE) >= 200 * MIB
         assert 55 * HOUR_MS < cut.new_value == cut.keeps_ms < 57 * HOUR_MS
+        assert cut.new_value % 60_000 == 0
 
     def test_without_known_rates_only_a_limit_of_bytes_is_known_to_help(self):
         (cut,) = cuts(*self.SKEWED, needed=200 * MIB).cuts

@@ -318,6 +318,61 @@ class TestWhatStands:
         assert next(p.holds for p in draft.preconditions if p.name == "room") is (None if used is None else True)
 
 
+class TestRoomForAll:
+    """What several cuts freed comes back together, and not at once."""
+
+    def cut(self, name, **fields):
+        target = {"broker": 1, "log_dir": "/d1", "topic": name}
+        return action(
+            ActionKind.LOWER_RETENTION,
+            **{
+                "target": target,
+                "action_id": name,
+                "status": ActionStatus.DONE,
+                "configs": {name: {"retention.bytes": {"from": "-1", "to": "50"}}},
+                "expected": {
+                    "on": [{"broker": 1, "log_dir": "/d1", "bytes": 100 * MIB}],
+                    "topic_bytes_before": 150 * MIB,
+                },
+                "undo": {"configs": {name: {"retention.bytes": None}}, "commands": ["undo"]},
+            }
+            | fields,
+        )
+
+    def vetoes(self, used, *, limits=("50", "50"), size=50 * MIB, cuts=None):
+        parts = [topic(name, (1,), configs={"retention.bytes": to}) for name, to in zip("ab", limits, strict=True)]
+        parts += [replica(1, "/d1", name, size=size) for name in "ab"]
+        known = cuts or [self.cut("a"), self.cut("b")]
+        now_ms = NOW_MS + 60 * MINUTE
+        found = follow_ups(
+            space_alert(), known, facts(directory(1, "/d1", used), *parts), policy(), now_ms, is_over=True
+        )
+        return [[veto["name"] for veto in one.vetoes] for one in found]
+
+    def test_one_restored_limit_needs_its_room_beside_the_other(self):
+        assert self.vetoes(500 * MIB) == [[], []]
+        assert self.vetoes(500 * MIB + 1) == [[], ["no_room_for_old_retention"]]
+        assert self.vetoes(600 * MIB + 1) == [["no_room_for_old_retention"]] * 2
+
+    def test_what_was_restored_already_and_has_not_come_back_yet_counts_too(self):
+        assert self.vetoes(500 * MIB, limits=("-1", "50")) == [[]]
+        assert self.vetoes(500 * MIB + 1, limits=("-1", "50")) == [["no_room_for_old_retention"]]
+
+    def test_as_far_as_it_has_come_back_it_counts_as_used_alone(self):
+        assert self.vetoes(550 * MIB, limits=("-1", "50"), size=100 * MIB) == [[]]
+        assert self.vetoes(600 * MIB, limits=("-1", "50"), size=150 * MIB) == [[]]
+        assert self.vetoes(600 * MIB, limits=("-1", "50"), size=200 * MIB) == [[]]
+
+    def test_a_cut_that_nobody_made_brings_nothing_back(self):
+        cuts = [self.cut("a", status=ActionStatus.EXPIRED), self.cut("b")]
+        assert self.vetoes(600 * MIB, limits=("-1", "50"), cuts=cuts) == [[]]
+
+    def test_nor_does_one_whose_bytes_before_nobody_knows_or_whose_topic_is_gone(self):
+        unknown = self.cut("a", expected={"on": [{"broker": 1, "log_dir": "/d1", "bytes": 100 * MIB}]})
+        assert self.vetoes(600 * MIB, limits=("-1", "50"), cuts=[unknown, self.cut("b")]) == [[]]
+        assert self.vetoes(600 * MIB, limits=("-1", "50"), cuts=[self.cut("c"), self.cut("b")]) == [[]]
+
+
 class TestWhatWasNotCarriedOut:
     """A way back follows only what was seen done, or what somebody said that they would do."""
 

@@ -100,6 +100,11 @@ def test_so_it_does_when_records_are_deleted(unread, holds):
     assert against(deletion(), made, spare_unread=False) == []
 
 
+def test_where_all_is_to_go_nothing_may_be_unread():
+    assert against(deletion(100), topic("t", (1,), unread={0: 0.05})) == []
+    assert len(against(deletion(100), topic("t", (1,), unread={0: 0.055}))) == 1
+
+
 def test_a_deletion_of_an_earlier_release_tells_no_share():
     assert against(action(ActionKind.DELETE_RECORDS, target={"topic": "t"}), topic("t", (1,), unread={0: 1.0})) == []
 
