@@ -68,7 +68,7 @@ def missed(verdicts):
 
 FAST = alert(BROKEN, lane="fast", revision=0, cause="unknown")
 STATEFUL = alert(BROKEN, cause="unknown")
-ACTIONS = [action("investigate")]
+ACTIONS = [action("investigate"), action("restart_broker")]
 
 
 def test_a_broken_directory_needs_both_lanes_one_identity_an_open_cause_and_an_action():
@@ -85,7 +85,8 @@ def test_a_broken_directory_needs_both_lanes_one_identity_an_open_cause_and_an_a
         ([FAST, alert(BROKEN, cause="full")], ACTIONS, 1),
         ([FAST, alert(BROKEN, cause="failed")], ACTIONS, 1),
         ([FAST, STATEFUL], [], 1),
-        ([FAST, STATEFUL], [action("investigate", "z")], 1),
+        ([FAST, STATEFUL], [action("investigate")], 1),
+        ([FAST, STATEFUL], [action("investigate", "z"), action("restart_broker", "z")], 1),
         ([alert(FILLED, lane="fast"), alert(FILLED, cause="failed")], ACTIONS, 4),
     ],
 )

@@ -18,7 +18,7 @@ from logdirwatch.model.vocabulary import (
 
 Row = dict[str, Any]
 
-BROKEN_ACTIONS = {ActionKind.INVESTIGATE}
+BROKEN_ACTIONS = {ActionKind.INVESTIGATE, ActionKind.RESTART_BROKER}
 FILLING_ACTIONS = {ActionKind.MOVE_LOG_DIR, ActionKind.LOWER_RETENTION}
 
 
@@ -87,7 +87,7 @@ def broken_verdicts(place: Place, alerts: Sequence[AlertRecord], actions: Sequen
         Verdict(f"{place}: LogDirFailure alert in lane fast", bool(fast)),
         Verdict(f"{place}: the same alert_id in lane stateful", bool(fast & stateful)),
         Verdict(f"{place}: not called full, and no disk condemned", _is_left_open(offline)),
-        Verdict(f"{place}: told what to look at", kinds_for(actions, offline) >= BROKEN_ACTIONS),
+        Verdict(f"{place}: told to look, and then to restart", kinds_for(actions, offline) >= BROKEN_ACTIONS),
     ]
 
 

@@ -15,6 +15,7 @@ from logdirwatch.plan.facts import Directory, Facts, Partition
 from logdirwatch.plan.keeping import keeps_too_little
 from logdirwatch.plan.lifecycle import standing_against
 from logdirwatch.plan.marks import with_marks
+from logdirwatch.plan.mending import REPAIR
 from logdirwatch.plan.replacing import WITHOUT_DIRECTORY
 from logdirwatch.report.units import human_ms
 from logdirwatch.report.words import some_of
@@ -129,7 +130,7 @@ def _of_restart(action: ActionRecord, facts: Facts, quorum: Quorum | None) -> It
         yield from (veto.reason for veto in restart_vetoes.against_starting(facts, broker))
         return
     keeps_disks = step == restart_vetoes.COPY_AGAIN or (
-        action.kind is ActionKind.RESTART_BROKER and step != WITHOUT_DIRECTORY
+        action.kind is ActionKind.RESTART_BROKER and step not in {WITHOUT_DIRECTORY, REPAIR}
     )
     against = restart_vetoes.against_restart if keeps_disks else restart_vetoes.against_stopping
     yield from (veto.reason for veto in against(facts, broker))

@@ -9,6 +9,7 @@ from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
 from logdirwatch.plan import leaders, restart_vetoes
 from logdirwatch.plan.commands import note
+from logdirwatch.plan.common import common_cause
 from logdirwatch.plan.copies import cancel_draft, copies_to
 from logdirwatch.plan.demoting import demote
 from logdirwatch.plan.draft import Draft, Policy, Veto, effect
@@ -31,7 +32,8 @@ def partitions_at_risk(alert: AlertRecord, facts: Facts, policy: Policy, now_ms:
     """Return what brings most partitions back, and the last resort for what nobody else can lead."""
     endangered = [p for p in _doubtful(facts) if _is_endangered(p, facts)]
     returns = brought_back_by(endangered, facts)
-    look = investigate(alert, policy, _best(returns))
+    why = [text for text in (_best(returns), common_cause((), facts)) if text is not None]
+    look = investigate(alert, policy, "; ".join(why) or None)
     looked = replace(
         look,
         expected={

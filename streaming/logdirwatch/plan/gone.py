@@ -6,10 +6,12 @@ from typing import Any
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import ActionKind, Cause, LogDirStatus, PollStatus
 from logdirwatch.plan import restart_vetoes
+from logdirwatch.plan.away import Proof
 from logdirwatch.plan.draft import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.plan.facts import Directory, Facts
 from logdirwatch.plan.losing import free_while_stopped
 from logdirwatch.plan.lost import partitions_on
+from logdirwatch.plan.mending import repair_file_system
 from logdirwatch.plan.moves import needed_bytes
 from logdirwatch.plan.rebuilding import Loss, rebuild, rebuild_later, room_elsewhere
 from logdirwatch.plan.repair import plan_rebuild, plan_repair
@@ -21,6 +23,7 @@ from logdirwatch.plan.running import cancel_dead_ends
 from logdirwatch.plan.space import Space
 from logdirwatch.report.units import human_ms
 
+NOTHING_SAID = Proof()
 FULL_DIRECTORIES = 2
 """Of how many full directories the actions are listed; the metadata directory first, with which the broker halted."""
 
@@ -37,6 +40,7 @@ def broker_offline(alert: AlertRecord, facts: Facts, policy: Policy, now_ms: int
         *([looked] if is_told else []),
         *(draft for directory in full for draft in _room(directory, facts, policy)),
         *(_replaced(directory, facts, policy) for directory in sick),
+        *(repair_file_system(directory, NOTHING_SAID, None, facts, policy) for directory in _corrupt(facts, broker)),
         start_broker(broker, facts, policy, _why(full, sick, is_told=is_told)),
         *_rebuilt(alert, broker, facts, policy, now_ms),
         *cancel_dead_ends(broker, None, facts, policy),
@@ -87,7 +91,7 @@ def _rebuilt(alert: AlertRecord, broker: int, facts: Facts, policy: Policy, now_
 def _room(directory: Directory, facts: Facts, policy: Policy) -> list[Draft]:
     """Return how room is made in a full directory of a broker that is down: it would halt again (KIP-928)."""
     needed = needed_bytes(directory, Space(facts), policy)
-    grow = [] if needed is None else [expand_disk(directory, policy, max(needed, 1))]
+    grow = [] if needed is None or needed <= 1 else [expand_disk(directory, policy, needed)]
     return [*grow, free_while_stopped(directory, facts, policy)]
 
 
@@ -110,6 +114,10 @@ def _full(broker: int, alert: AlertRecord, facts: Facts) -> list[Directory]:
 
 def _sick(facts: Facts, broker: int) -> list[Directory]:
     return [d for d in facts.directories_of.get(broker, ()) if restart_vetoes.known_sick_disk([d]) is not None]
+
+
+def _corrupt(facts: Facts, broker: int) -> list[Directory]:
+    return [d for d in facts.directories_of.get(broker, ()) if restart_vetoes.unrepaired([d]) is not None]
 
 
 def _why(full: list[Directory], sick: list[Directory], *, is_told: bool) -> str:

@@ -1,5 +1,7 @@
 """Which partitions lost a replica with a directory or a broker, and in what order they are cared for."""
 
+from collections.abc import Sequence
+
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan import leaders
 from logdirwatch.plan.facts import Facts, Partition, Place, TopicPartition
@@ -9,18 +11,26 @@ def lost_partitions(place: Place, facts: Facts) -> list[Partition]:
     """Return the partitions whose replica on the broker lies in the directory, most endangered first.
 
     Replicas newer than the last inventory are known from metadata alone: offline there and in no directory that was
-    seen. They count when only one directory of the broker is offline.
+    seen. They count when no other directory of the broker is offline.
     """
-    broker = place[0]
-    keys = {replica.key for replica in facts.replicas_in(place)} | _unseen(place, facts)
+    return lost_together([place], facts)
+
+
+def lost_together(places: Sequence[Place], facts: Facts, *, with_unseen: bool = True) -> list[Partition]:
+    """Return the same for several directories of one broker; what was never seen counts where all of them are named."""
+    if not places:
+        return []
+    broker = places[0][0]
+    keys = {replica.key for place in places for replica in facts.replicas_in(place)}
+    keys |= _unseen(places, facts) if with_unseen else set()
     assigned = (facts.partitions[key] for key in keys if key in facts.partitions)
     return sorted((p for p in assigned if broker in p.replicas), key=lambda p: urgency(p, facts, broker))
 
 
-def _unseen(place: Place, facts: Facts) -> set[TopicPartition]:
-    broker = place[0]
-    offline = [d for d in facts.directories_of.get(broker, ()) if d.status is LogDirStatus.OFFLINE]
-    if not facts.is_alive(broker) or [d.place for d in offline] != [place]:
+def _unseen(places: Sequence[Place], facts: Facts) -> set[TopicPartition]:
+    broker = places[0][0]
+    offline = {d.place for d in facts.directories_of.get(broker, ()) if d.status is LogDirStatus.OFFLINE}
+    if not facts.is_alive(broker) or offline != set(places):
         return set()
     seen = {replica.key for replica in facts.layout.replicas if replica.broker == broker}
     return {p.key for p in facts.partitions.values() if broker in p.offline_replicas} - seen

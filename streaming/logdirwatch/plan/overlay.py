@@ -10,6 +10,7 @@ from typing import Any
 
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import CLEANER_DEAD, OPEN, TAKEN_UP, ActionKind, BrokerStatus, LogDirStatus, Rule
+from logdirwatch.plan import away
 from logdirwatch.plan.assignment import ANY, Assignment, from_json
 from logdirwatch.plan.cordon import CORDONS
 from logdirwatch.plan.facts import Broker, Directory, Facts, Place
@@ -33,11 +34,13 @@ def with_alerts(facts: Facts, alerts: Iterable[AlertRecord]) -> Facts:
         elif alert.rule is Rule.LOG_DIR_SUSPECT and alert.log_dir is None and alert.broker in brokers:
             is_suspect = alert.evidence.get("why") != [CLEANER_DEAD]
             brokers[alert.broker] = replace(brokers[alert.broker], is_suspect=is_suspect)
+        elif alert.rule is Rule.LOG_DIR_OFFLINE:
+            for place in away.places_of(alert):
+                directories[place] = _offline(directories.get(place) or _unknown(place), alert)
+                brokers |= {place[0]: _degraded(brokers[place[0]])} if place[0] in brokers else {}
         elif alert.log_dir is not None:
             place = alert.broker, alert.log_dir
             directories[place] = _judged(directories.get(place) or _unknown(place), alert)
-            if directories[place].status is LogDirStatus.OFFLINE and alert.broker in brokers:
-                brokers[alert.broker] = _degraded(brokers[alert.broker])
     return replace(facts, brokers=brokers, directories=directories)
 
 
@@ -82,9 +85,14 @@ def passing_bytes(assignments: Iterable[Assignment], facts: Facts) -> Counter[Pl
     return Counter({place: most for landing in landings.values() for place, most in landing.passing_bytes().items()})
 
 
+def _offline(directory: Directory, alert: AlertRecord) -> Directory:
+    """Return a directory as its alert tells it; one that several share has the numbers of the first of them only."""
+    is_first = directory.path == next(path for _, path in away.places_of(alert))
+    measured = _measured(directory, alert) if is_first else directory
+    return replace(measured, status=LogDirStatus.OFFLINE, cause=away.cause_at(alert, directory.path))
+
+
 def _judged(directory: Directory, alert: AlertRecord) -> Directory:
-    if alert.rule is Rule.LOG_DIR_OFFLINE:
-        return replace(_measured(directory, alert), status=LogDirStatus.OFFLINE, cause=alert.cause)
     is_newer = directory.state_at_ms is None or alert.at_ms >= directory.state_at_ms
     if alert.rule is Rule.LOG_DIR_SPACE and alert.stale_since_ms is None and is_newer and alert.to_status is not None:
         return replace(_measured(directory, alert), status=LogDirStatus(alert.to_status))

@@ -1,13 +1,15 @@
 """A disk that broke: replace it, format it, start the broker; or let its directory leave ``log.dirs``."""
 
 import math
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan import leaders, restart_vetoes
+from logdirwatch.plan.away import Proof
 from logdirwatch.plan.commands import QUORUM, note
-from logdirwatch.plan.draft import Draft, Policy, Precondition
+from logdirwatch.plan.draft import Draft, Policy, Precondition, effect
 from logdirwatch.plan.endurance import good_copies
 from logdirwatch.plan.facts import Directory, Facts, Partition
 from logdirwatch.plan.leaving import Leaving, leaving
@@ -20,17 +22,50 @@ from logdirwatch.report.units import human_bytes, human_ratio
 from logdirwatch.report.words import some_of
 
 EXAMPLES = 20
-WITHOUT_DIRECTORY = "leave_log_dirs"
+WITHOUT_DIRECTORY, SAVE_DATA = "leave_log_dirs", "save_data"
 
 
-def replace_disk(directory: Directory, repair: Repair, facts: Facts, policy: Policy) -> Draft:
-    """Return the replacement of a disk: what it holds is copied again, what only it held is gone."""
+def save_data(directory: Directory, proof: Proof, facts: Facts) -> Draft | None:
+    """Return how to save what only a failed disk holds, before it is replaced; None where it holds nothing alone."""
+    broker, path = directory.broker, shlex.quote(directory.path)
+    alone = _only_there(directory, lost_partitions(directory.place, facts), facts)
+    if not alone:
+        return None
+    labels = [partition.label for partition in alone]
+    folders = " ".join(shlex.quote(f"{directory.path}/{label}") for label in labels[:EXAMPLES])
+    device = f"/dev/{proof.device}" if proof.device else "DEVICE"
+    steps = (
+        f"mount -o remount,ro {path}: nothing more is written to a dying disk",
+        f"cp -a {folders} OTHER_DISK/",
+        (
+            f"where that meets I/O errors: ddrescue {device} IMAGE MAPFILE onto another disk, mount the image "
+            "read-only, and copy from there"
+        ),
+        "once the new directory is formatted, and before the broker starts: copy the saved folders into it",
+    )
+    return Draft(
+        kind=ActionKind.INVESTIGATE,
+        target={"broker": broker, "log_dir": directory.path, "step": SAVE_DATA},
+        reason=f"save what only {directory.path} of broker {broker} holds before its disk is replaced: "
+        f"{some_of(labels)}; what is saved can be put into the new directory before the start",
+        expected=effect(saves={"count": len(labels), "examples": labels[:EXAMPLES]}),
+        commands=tuple(note(f"On broker {broker}'s host: {step}.") for step in steps),
+    )
+
+
+def replace_disk(
+    directory: Directory, repair: Repair, facts: Facts, policy: Policy, proof: Proof | None = None
+) -> Draft:
+    """Return the replacement of a disk: what it holds is copied again, what only it held is gone.
+
+    ``proof`` says which device it is and what shows that it is dying.
+    """
     broker, tools = directory.broker, policy.tools
     lost = lost_partitions(directory.place, facts)
     alone, is_running = _only_there(directory, lost, facts), facts.is_alive(broker)
     again = _copies_again(lost, facts, policy)
     least = _least_disk_bytes(directory, again["bytes"], policy)
-    text = f"replace the disk under {directory.path} of broker {broker}"
+    text = f"replace the disk{_device(proof)} under {directory.path} of broker {broker}"
     between = [
         note(f"On broker {broker}'s host: {text}, mount it empty and give it to Kafka's user."),
         *format_steps(broker, facts, policy),
@@ -39,17 +74,18 @@ def replace_disk(directory: Directory, repair: Repair, facts: Facts, policy: Pol
         kind=ActionKind.REPLACE_DISK,
         target={"broker": broker, "log_dir": directory.path},
         reason=f"{text}, format it and restart: what is still assigned there is copied again"
-        f"{_new_disk(directory, least, policy)}{_gone_with_it(alone)}{nothing_fits(repair)}",
+        f"{_new_disk(directory, least, policy)}{_gone_with_it(alone)}{nothing_fits(repair)}{_evidence(proof)}",
         expected={
             **restart_effect(broker, lost, facts, status="online"),
             "copies_again": again,
+            "device": None if proof is None else proof.device,
             "new_disk": {"least_bytes": least, "was_bytes": directory.total_bytes},
             "lost_with_it": {"count": len(alone), "examples": [p.label for p in alone[:EXAMPLES]]},
             "unfinished_copies": _unfinished_copies(directory, lost, facts),
             "leave_log_dirs": leaving(directory, lost, facts, policy).as_data(),
             **unplaced(repair),
         },
-        preconditions=_preconditions(directory, alone, facts),
+        preconditions=_preconditions(directory, alone, facts, proof),
         vetoes=restart_vetoes.against_stopping(facts, broker) if is_running else (),
         commands=(
             tools.call(QUORUM, "describe", "--replication"),
@@ -89,8 +125,22 @@ def leave_log_dirs(directory: Directory, facts: Facts, policy: Policy) -> Draft 
     )
 
 
-def _preconditions(directory: Directory, alone: Sequence[Partition], facts: Facts) -> tuple[Precondition, ...]:
-    sick = "the kernel's log or SMART confirms it; a full disk needs room, not this"
+def _device(proof: Proof | None) -> str:
+    return "" if proof is None or proof.device is None else f" {proof.device}"
+
+
+def _evidence(proof: Proof | None) -> str:
+    """Say what shows that the device is dying: nobody replaces a disk on a guess."""
+    if proof is None or not (proof.said or proof.kernel_error):
+        return ""
+    return f"; what shows it: {' and '.join(dict.fromkeys(t for t in (proof.said, proof.kernel_error) if t))}"
+
+
+def _preconditions(
+    directory: Directory, alone: Sequence[Partition], facts: Facts, proof: Proof | None
+) -> tuple[Precondition, ...]:
+    of = "" if proof is None or proof.device is None else f" for {proof.device}"
+    sick = f"the kernel's log or SMART confirms it{of}; a full disk needs room, not this"
     found = [Precondition("disk_is_broken", sick, None)]
     if directory.is_metadata_dir is not False:
         text = "a majority of the controllers has the committed metadata: the voter's own copy is lost with this disk"

@@ -11,7 +11,8 @@ from logdirwatch.plan.draft import Precondition, Veto
 from logdirwatch.plan.facts import Directory, Facts, Partition
 from logdirwatch.report.words import some_of
 
-SICK_CAUSES = frozenset({Cause.FAILED, Cause.READ_ONLY})
+SICK_CAUSES = frozenset({Cause.FAILED})
+"""What a new disk mends: a start on the old one may fail again. A read-only mount comes back with a start."""
 FREE_SPACE, COPY_AGAIN = "free_space_while_stopped", "copy_again_in_place"
 """Steps of a person, in actions that else only look, for which a broker is stopped."""
 STOPPING_STEPS = frozenset({FREE_SPACE, COPY_AGAIN})
@@ -21,7 +22,7 @@ _LOST = frozenset({LogDirStatus.OFFLINE, LogDirStatus.UNKNOWN})
 def against_starting(facts: Facts, broker: int) -> tuple[Veto, ...]:
     """Return what stands against starting a broker that is down: it takes nothing away, but disks may fail again."""
     directories = facts.directories_of.get(broker, ())
-    return _standing(known_sick_disk(directories), suspect_disk(facts, broker))
+    return _standing(known_sick_disk(directories), unrepaired(directories), suspect_disk(facts, broker))
 
 
 def against_stopping(facts: Facts, broker: int) -> tuple[Veto, ...]:
@@ -46,6 +47,15 @@ def known_sick_disk(directories: Iterable[Directory]) -> Veto | None:
     if not sick:
         return None
     return Veto("known_sick_disk", f"{', '.join(sick)} failed; restart only after the disk was replaced")
+
+
+def unrepaired(directories: Iterable[Directory]) -> Veto | None:
+    """Refuse to start a broker on a file system that reports corruption: what is written there may be lost again."""
+    paths = [d.path for d in directories if d.status in _LOST and d.cause is Cause.FILE_SYSTEM]
+    if not paths:
+        return None
+    text = f"the file system of {', '.join(paths)} reports corruption or shut itself down; repair it before the start"
+    return Veto("unrepaired_file_system", text)
 
 
 def suspect_disk(facts: Facts, broker: int) -> Veto | None:

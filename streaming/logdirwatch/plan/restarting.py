@@ -7,31 +7,34 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.model.vocabulary import ActionKind, Cause
 from logdirwatch.plan import restart_vetoes
+from logdirwatch.plan.away import Away
 from logdirwatch.plan.commands import QUORUM, TOPICS, note
 from logdirwatch.plan.draft import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.plan.endurance import endurance_of
 from logdirwatch.plan.facts import Directory, Facts, Partition
-from logdirwatch.plan.lost import lost_partitions, partitions_on
+from logdirwatch.plan.lost import partitions_on
 from logdirwatch.plan.outlook import of_restart
 from logdirwatch.report.units import human_bytes
+from logdirwatch.report.words import some_of
 
 EXAMPLES = 20
 
 
-def restart_broker(directory: Directory, facts: Facts, policy: Policy) -> Draft:
-    """Return the restart that brings a directory back, with what must be true before."""
-    broker = directory.broker
+def restart_broker(away: Away, facts: Facts, policy: Policy) -> Draft:
+    """Return the restart that brings directories back, with what must be true before."""
+    broker, directories = away.broker, away.directories
+    filled = [found for found in directories if found.cause is Cause.FULL or not away.is_several]
     return Draft(
         kind=ActionKind.RESTART_BROKER,
-        target={"broker": broker, "log_dir": directory.path},
-        reason=f"restart broker {broker}: nothing else brings {directory.path} back, freed space or a new disk alone "
-        "does not",
-        expected=restart_effect(broker, lost_partitions(directory.place, facts), facts),
+        target=away.target,
+        reason=f"restart broker {broker}: nothing else brings {some_of(away.names)} back, freed space or a new disk "
+        "alone does not",
+        expected=restart_effect(broker, away.lost(directories), facts),
         preconditions=(
-            room_for_recovery(directory),
-            deleted_since(directory),
+            *(room_for_recovery(directory) for directory in filled),
+            deleted_since(away.names),
             restart_vetoes.quorum_safe(facts, broker),
             restart_vetoes.writes_go_on(facts, broker),
         ),
@@ -161,7 +164,7 @@ def room_for_recovery(directory: Directory) -> Precondition:
     return Precondition("room_for_recovery", f"{directory.path} has room: recovery itself writes{seen}", None)
 
 
-def deleted_since(directory: Directory) -> Precondition:
+def deleted_since(paths: Sequence[str]) -> Precondition:
     """Say what becomes of topics that were deleted while their replica lay on an offline directory.
 
     The broker cannot delete it there; it finds it at its restart, renames it, and leaves it to people (KIP-112, topic
@@ -169,7 +172,7 @@ def deleted_since(directory: Directory) -> Precondition:
     """
     return Precondition(
         "strays",
-        f"topics deleted while {directory.path} was offline still lie there: they are strays once it is back, and "
+        f"topics deleted while {some_of(paths)} was offline still lie there: they are strays once it is back, and "
         "Kafka frees no byte of them",
         None,
     )

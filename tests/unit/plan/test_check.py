@@ -192,7 +192,7 @@ class TestConfigs:
 
 
 class TestRestart:
-    FULL = (offline(1, cause=Cause.FULL), directory(2), directory(3), still(topic("t", (1, 2, 3))))
+    FULL = (offline(1, cause=Cause.FULL, used=1000 * MIB), directory(2), directory(3), still(topic("t", (1, 2, 3))))
 
     def restart(self):
         return planned(ActionKind.RESTART_BROKER, alert(cause=Cause.FULL), self.FULL)

@@ -158,7 +158,7 @@ def test_nobody_is_sent_to_restart_a_broker_that_others_need(trouble):
             in_sync = leaders.live_replicas(partition, found) & set(partition.isr)
             assert in_sync != {number}, partition
         if action.kind is ActionKind.RESTART_BROKER and "step" not in action.target:
-            sick = {Cause.FAILED, Cause.READ_ONLY}
+            sick = {Cause.FAILED, Cause.FILE_SYSTEM}
             assert not any((d.cause in sick and not d.is_serving) or d.is_suspect for d in found.directories_of[number])
 
 

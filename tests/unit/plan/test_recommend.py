@@ -279,14 +279,19 @@ class TestOtherCauses:
         actions = recommended(alert(cause=Cause.LIMIT), offline(1, cause=Cause.LIMIT), *FAILED[1:])
         assert kinds(actions) == ["raise_limit", "restart_broker"]
 
-    @pytest.mark.parametrize("cause", [Cause.READ_ONLY, Cause.PERMISSION])
-    def test_a_file_system_that_refuses_is_investigated(self, cause):
+    @pytest.mark.parametrize(
+        ("cause", "first"),
+        [
+            (Cause.READ_ONLY, "investigate"),
+            (Cause.REMOUNT, "investigate"),
+            (Cause.PERMISSION, "grant_permission"),
+            (Cause.UNKNOWN, "investigate"),
+        ],
+    )
+    def test_what_a_restart_brings_back_is_looked_at_or_mended_and_restarted(self, cause, first):
         actions = recommended(alert(cause=cause), offline(1, cause=cause), *FAILED[1:])
-        assert kinds(actions) == ["investigate", "restart_broker"]
-
-    def test_while_the_cause_is_not_known_nobody_is_sent_to_replace_a_disk(self):
-        actions = recommended(alert(cause=Cause.UNKNOWN), offline(1, cause=Cause.UNKNOWN), *FAILED[1:])
-        assert kinds(actions) == ["investigate"]
+        assert kinds(actions) == [first, "restart_broker"]
+        assert [action.vetoes for action in actions] == [[], []]
 
 
 @pytest.mark.parametrize("rule", [rule for rule in Rule if rule is not Rule.HEARTBEAT])

@@ -20,13 +20,15 @@ def test_a_broker_that_nothing_speaks_against_may_be_restarted():
     assert names(directory(1), directory(2), directory(3), topic("t", (1, 2, 3), configs=MINIMUM)) == []
 
 
-@pytest.mark.parametrize("cause", [Cause.FAILED, Cause.READ_ONLY])
+@pytest.mark.parametrize(
+    ("cause", "veto"), [(Cause.FAILED, "known_sick_disk"), (Cause.FILE_SYSTEM, "unrepaired_file_system")]
+)
 @pytest.mark.parametrize("status", [LogDirStatus.OFFLINE, LogDirStatus.UNKNOWN])
-def test_not_onto_a_disk_that_failed_also_when_nobody_sees_it_any_more(cause, status):
-    assert names(directory(1, status=status, cause=cause), directory(2)) == ["known_sick_disk"]
+def test_not_onto_a_disk_that_failed_also_when_nobody_sees_it_any_more(cause, veto, status):
+    assert names(directory(1, status=status, cause=cause), directory(2)) == [veto]
 
 
-@pytest.mark.parametrize("cause", [Cause.FULL, Cause.LIMIT, None])
+@pytest.mark.parametrize("cause", sorted({*Cause} - {Cause.FAILED, Cause.FILE_SYSTEM}) + [None])
 def test_other_causes_make_no_sick_disk(cause):
     assert names(offline(1, cause=cause), directory(2)) == []
 

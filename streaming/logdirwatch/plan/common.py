@@ -1,0 +1,39 @@
+"""Directories that are offline at once, on one broker or several: disks seldom die together, what they share does."""
+
+from collections.abc import Collection
+
+from logdirwatch.model.vocabulary import LogDirStatus
+from logdirwatch.plan.facts import Directory, Facts, Place
+from logdirwatch.report.words import counted, some_of
+
+AT_ONCE_MS = 600_000
+"""How far apart the last samples before the failures may be."""
+SEVERAL = 3
+"""From how many on it is said where nobody knows when they failed."""
+
+
+def common_cause(places: Collection[Place], facts: Facts) -> str | None:
+    """Return what to say of other directories that are offline at once with these; None where there are none.
+
+    Without ``places`` all that are offline in the cluster are meant.
+    """
+    own = [facts.directories[place] for place in places if place in facts.directories]
+    others = [d for d in facts.directories.values() if d.status is LogDirStatus.OFFLINE and d.place not in places]
+    if not own:
+        own, others = others[:1], others[1:]
+    near = [other for other in others if any(_are_near(other, one) is not False for one in own)]
+    is_known = any(_are_near(other, one) for other in near for one in own)
+    count = len(own) + len(near)
+    if count < 2 or (count < SEVERAL and not is_known and len(places) < 2):
+        return None
+    brokers = sorted({directory.broker for directory in (*own, *near)})
+    shared = "controller, bus, mount, limit" if len(brokers) == 1 else "storage network, controller, power, host, rack"
+    whose = f"{'broker' if len(brokers) == 1 else 'brokers'} {some_of(brokers)}"
+    return f"{counted(count, 'directory')} of {whose} are offline at once: look for a common cause first ({shared})"
+
+
+def _are_near(one: Directory, other: Directory) -> bool | None:
+    """Tell whether two were last seen well at about the same time; None where nobody knows."""
+    if one.sample_at_ms is None or other.sample_at_ms is None:
+        return None
+    return abs(one.sample_at_ms - other.sample_at_ms) <= AT_ONCE_MS

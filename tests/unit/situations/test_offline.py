@@ -1,0 +1,382 @@
+"""Offline directories: what must be advised for each cause, and what must never be."""
+
+import pytest
+
+from logdirwatch.model.vocabulary import BrokerStatus, Cause, Lane, Rule
+from tests.unit.plan import builders as b
+from tests.unit.situations.table import Advice, check_advice
+
+ELSEWHERE = (b.directory(2, used=10 * b.MIB), b.directory(3, used=20 * b.MIB))
+DESTROYS = ("format it", "mkfs", "replace the disk")
+
+
+def _lost(cause, *parts, evidence=None, used=400 * b.MIB, copies=True, **fields):
+    """One directory of broker 1 is offline; its one replica has another copy, or none."""
+
+    def given():
+        replicas = (1, 2) if copies else (1,)
+        held = b.topic("t", replicas, isr=None if copies else {0: (1,)}, leaderless=() if copies else (0,))
+        known = b.facts(
+            b.offline(1, "/d1", cause, used=used),
+            b.directory(1, "/d2"),
+            *ELSEWHERE,
+            held,
+            *(b.replica(number, "/d1", "t") for number in replicas),
+            *parts,
+        )
+        return b.alert(cause=cause, evidence=evidence or {}, **fields), known
+
+    return given
+
+
+def _together(causes, *parts, cause=Cause.UNKNOWN, evidence=None):
+    """Several directories of broker 1 are offline in one alert; each held a replica of a topic of two."""
+    paths = [f"/d{number}" for number in range(1, len(causes) + 1)]
+
+    def given():
+        listed = {path: {"cause": str(one), "decided_by": "x"} for path, one in zip(paths, causes, strict=True)}
+        known = b.facts(
+            *(
+                b.offline(1, path, one, used=(300 + n) * b.MIB)
+                for n, (path, one) in enumerate(zip(paths, causes, strict=True))
+            ),
+            b.directory(1, "/serves"),
+            *ELSEWHERE,
+            b.topic("t", *[(1, 2)] * len(paths)),
+            *(b.replica(1, path, "t", number) for number, path in enumerate(paths)),
+            *(b.replica(2, "/d1", "t", number) for number in range(len(paths))),
+            *parts,
+        )
+        told = {"log_dirs": listed} | (evidence or {})
+        return b.alert(cause=cause, evidence=told), known
+
+    return given
+
+
+DEVICE = {"decided_by": "kernel_log", "device": "sdd", "said": "critical medium error, dev sdd, sector 31231"}
+QUOTA = {"decided_by": "broker_log", "full_by": "quota", "said": "append failed: Disk quota exceeded"}
+INODES = {"decided_by": "host_inodes", "full_by": "inodes", "used_inodes_ratio": 1.0}
+NEEDED = b.topic("u", (1, 2), isr={0: (1,)})
+AWAY = b.broker(3, BrokerStatus.OFFLINE)
+ROWS = [
+    Advice(
+        "nobody knows why: look, then restart",
+        _lost(Cause.UNKNOWN),
+        first="investigate",
+        order=("investigate", "restart_broker"),
+        ready=("restart_broker",),
+        never=("replace_disk", "reassign"),
+        says=("nothing proves that a disk broke", "ls -la -- /d1", "findmnt --target /d1", "dmesg -T", "broker's log"),
+        never_says=("mkfs", "whether it is full or failed is not known yet"),
+        lossless=True,
+    ),
+    Advice(
+        "files vanished below it",
+        _lost(Cause.UNKNOWN, evidence={"said": "delete failed: NoSuchFileException: /d1/t-0/1.log"}),
+        first="investigate",
+        ready=("restart_broker",),
+        never=("replace_disk",),
+        says=("NoSuchFileException",),
+    ),
+    Advice(
+        "nobody knows why, and the broker is needed: copies elsewhere meanwhile",
+        _lost(Cause.UNKNOWN, NEEDED),
+        first="investigate",
+        order=("investigate", "restart_broker", "reassign"),
+        ready=("reassign",),
+        never=("restart_broker", "replace_disk"),
+        vetoes={"restart_broker": ("last_in_sync_replica",)},
+        lossless=True,
+    ),
+    Advice(
+        "nobody knows why, and another broker is down",
+        _lost(Cause.UNKNOWN, AWAY),
+        first="investigate",
+        vetoes={"restart_broker": ("other_broker_down",)},
+        never=("restart_broker", "replace_disk"),
+    ),
+    Advice(
+        "the only copy lies there, and nobody knows why it is offline",
+        _lost(Cause.UNKNOWN, copies=False),
+        first="investigate",
+        ready=("restart_broker",),
+        never=("replace_disk", "elect_leaders"),
+        lossless=True,
+    ),
+    Advice(
+        "called failed by free space alone, as release 0.1.0 did",
+        _lost(Cause.FAILED, evidence={"decided_by": "space_was_left"}),
+        first="investigate",
+        ready=("restart_broker",),
+        never=("replace_disk",),
+    ),
+    Advice(
+        "the fast lane knows nothing yet",
+        _lost(Cause.UNKNOWN, lane=Lane.FAST, revision=0),
+        first="investigate",
+        never=("restart_broker", "replace_disk", "reassign"),
+    ),
+    Advice(
+        "the kernel names a dying device",
+        _lost(Cause.FAILED, evidence=DEVICE),
+        first="reassign",
+        order=("reassign", "replace_disk"),
+        never=("restart_broker",),
+        vetoes={"restart_broker": ("known_sick_disk",)},
+        says=("replace the disk sdd under /d1 of broker 1", "critical medium error, dev sdd"),
+    ),
+    Advice(
+        "the log says I/O error",
+        _lost(Cause.FAILED, evidence={"decided_by": "broker_log", "said": "append failed: Input/output error"}),
+        first="reassign",
+        order=("reassign", "replace_disk"),
+        says=("what shows it: append failed: Input/output error",),
+    ),
+    Advice(
+        "the only copy lies on a dying disk: saved before it is replaced",
+        _lost(Cause.FAILED, evidence=DEVICE, copies=False),
+        first="investigate",
+        order=("investigate", "replace_disk"),
+        says=("save what only /d1 of broker 1 holds", "ddrescue /dev/sdd", "mount -o remount,ro", "t-0"),
+    ),
+    Advice(
+        "some of it has no other copy",
+        _lost(Cause.FAILED, b.topic("solo", (1,), leaderless=(0,)), b.replica(1, "/d1", "solo"), evidence=DEVICE),
+        first="reassign",
+        order=("reassign", "investigate", "replace_disk"),
+        says=("solo-0",),
+    ),
+    Advice(
+        "a read-only mount",
+        _lost(Cause.READ_ONLY, evidence={"decided_by": "host_read_only"}),
+        first="investigate",
+        ready=("restart_broker",),
+        never=("replace_disk", "reassign"),
+        says=("check the mount of /d1", "do not format it", "delete the pod"),
+        lossless=True,
+    ),
+    Advice(
+        "a stale handle",
+        _lost(Cause.REMOUNT, evidence={"said": "look: Stale file handle"}),
+        first="investigate",
+        ready=("restart_broker",),
+        never=("replace_disk",),
+        says=("check the mount of /d1", "Stale file handle", "do not format it"),
+    ),
+    Advice(
+        "a lost mount, and the broker must not stop",
+        _lost(Cause.REMOUNT, NEEDED),
+        first="investigate",
+        vetoes={"restart_broker": ("last_in_sync_replica",)},
+        ready=("reassign",),
+        never=("replace_disk",),
+    ),
+    Advice(
+        "a corrupt file system",
+        _lost(Cause.FILE_SYSTEM, evidence={"device": "sdd1", "said": "Structure needs cleaning"}),
+        first="restart_broker",
+        order=("restart_broker", "reassign"),
+        ready=("restart_broker", "reassign"),
+        never=("replace_disk",),
+        says=("xfs_repair -n /dev/sdd1", "fsck -f /dev/sdd1", "nothing is formatted", "-L throws data away"),
+        never_says=("kafka-storage.sh format", "mkfs"),
+        lossless=True,
+    ),
+    Advice(
+        "a corrupt file system on a broker that is needed",
+        _lost(Cause.FILE_SYSTEM, NEEDED),
+        vetoes={"restart_broker": ("last_in_sync_replica",)},
+        ready=("reassign",),
+        never=("restart_broker", "replace_disk"),
+    ),
+    Advice(
+        "too many open files",
+        _lost(Cause.LIMIT, evidence={"said": "roll failed: Too many open files"}),
+        first="raise_limit",
+        order=("raise_limit", "restart_broker"),
+        ready=("restart_broker",),
+        never=("replace_disk", "reassign"),
+        says=("LimitNOFILE",),
+        never_says=("vm.max_map_count",),
+    ),
+    Advice(
+        "no memory map left",
+        _lost(Cause.LIMIT, evidence={"said": "roll failed: Map failed"}),
+        first="raise_limit",
+        says=("vm.max_map_count",),
+        never_says=("LimitNOFILE",),
+    ),
+    Advice(
+        "a file too large",
+        _lost(Cause.LIMIT, evidence={"said": "append failed: File too large"}),
+        first="raise_limit",
+        says=("LimitFSIZE",),
+    ),
+    Advice(
+        "the broker's user may not write",
+        _lost(Cause.PERMISSION, evidence={"said": "Permission denied"}),
+        first="grant_permission",
+        order=("grant_permission", "restart_broker"),
+        ready=("grant_permission", "restart_broker"),
+        never=("replace_disk",),
+        says=("namei -l /d1", "its disk is well"),
+    ),
+    Advice(
+        "a quota at 40 % use",
+        _lost(Cause.FULL, evidence=QUOTA),
+        first="raise_limit",
+        order=("raise_limit", "restart_broker"),
+        never=("expand_disk", "replace_disk"),
+        says=("raise the disk quota of /d1", "while 40.0 % of the volume's space is used", "ceph.quota.max_bytes"),
+        never_says=("by 2 B", "grow the volume", "is full"),
+    ),
+    Advice(
+        "a quota that only the log's line names",
+        _lost(Cause.FULL, evidence={"event_detail": "checkpoint failed: java.io.IOException: Disk quota exceeded"}),
+        first="raise_limit",
+        never=("expand_disk",),
+        never_says=("grow the volume",),
+    ),
+    Advice(
+        "a quota on a volume that is nearly full as well",
+        _lost(Cause.FULL, evidence=QUOTA, used=990 * b.MIB),
+        first="raise_limit",
+        never=("expand_disk",),
+    ),
+    Advice(
+        "no inodes at 40 % use",
+        _lost(Cause.FULL, evidence=INODES),
+        first="investigate",
+        order=("investigate", "restart_broker"),
+        never=("expand_disk", "replace_disk"),
+        says=("free inodes in /d1", "100.0 % of the inodes used", "df -i -- /d1"),
+        never_says=("grow the volume", "by 2 B"),
+    ),
+    Advice(
+        "no space at 40 % use, and nobody knows of what",
+        _lost(Cause.FULL, evidence={"said": "append failed: No space left on device"}),
+        first="investigate",
+        order=("investigate", "restart_broker"),
+        never=("expand_disk", "replace_disk"),
+        says=("find out what ran out in /d1", "df -i -- /d1", "lvs -a"),
+        never_says=("by 2 B",),
+    ),
+    Advice(
+        "no space left",
+        _lost(Cause.FULL, used=1000 * b.MIB, evidence={"full_by": "space"}),
+        first="expand_disk",
+        order=("expand_disk", "investigate", "restart_broker"),
+        never=("replace_disk",),
+    ),
+    Advice(
+        "two directories at once, of no known cause",
+        _together([Cause.UNKNOWN] * 2),
+        first="investigate",
+        order=("investigate", "restart_broker", "reassign"),
+        ready=("restart_broker", "reassign"),
+        never=("replace_disk",),
+        says=(
+            "2 directories of broker 1 are offline at once: look for a common cause first",
+            "(controller, bus, mount, limit)",
+            "rebuild 2 replicas lost in /d1, /d2 of broker 1",
+            "nothing else brings /d1, /d2 back",
+        ),
+        lossless=True,
+    ),
+    Advice(
+        "twelve directories at once",
+        _together([Cause.UNKNOWN] * 12),
+        first="investigate",
+        ready=("restart_broker", "reassign"),
+        never=("replace_disk",),
+        says=("12 directories of broker 1", "rebuild 8 replicas lost in /d1, /d2, /d3, /d4, /d5 and 7 more"),
+    ),
+    Advice(
+        "twelve directories at a limit: raised once, restarted once",
+        _together([Cause.LIMIT] * 12, cause=Cause.LIMIT),
+        first="raise_limit",
+        order=("raise_limit", "restart_broker"),
+        never=("replace_disk",),
+        never_says=("look for a common cause",),
+    ),
+    Advice(
+        "one of three directories has a dying disk, the others are not explained",
+        _together([Cause.FAILED, Cause.UNKNOWN, Cause.UNKNOWN]),
+        first="investigate",
+        order=("investigate", "reassign", "replace_disk"),
+        vetoes={"restart_broker": ("known_sick_disk",)},
+        says=("3 directories of broker 1 are offline at once", "rebuild 1 replica"),
+    ),
+    Advice(
+        "two directories of one full volume",
+        _together([Cause.FULL] * 2, cause=Cause.FULL),
+        first="investigate",
+        ready=("restart_broker",),
+        never=("replace_disk",),
+    ),
+    Advice(
+        "all directories with I/O errors: something before the disks",
+        _together([Cause.FAILED] * 4, cause=Cause.FAILED),
+        says=("4 directories of broker 1 are offline at once: look for a common cause first",),
+        first="reassign",
+    ),
+    Advice(
+        "disks of three brokers at once",
+        _lost(
+            Cause.FAILED,
+            b.offline(2, "/d9"),
+            b.offline(3, "/d9"),
+            evidence=DEVICE,
+        ),
+        says=("3 directories of brokers 1, 2, 3 are offline at once: look for a common cause first (storage network",),
+    ),
+    Advice(
+        "another directory that failed a day ago is no common cause",
+        _lost(
+            Cause.UNKNOWN,
+            b.offline(1, "/d1", Cause.UNKNOWN, sample_at_ms=b.NOW_MS),
+            b.offline(2, "/d9", sample_at_ms=b.NOW_MS - 86_400_000),
+        ),
+        never_says=("look for a common cause",),
+    ),
+]
+
+
+def _broker_away(cause, **fields):
+    def given():
+        unseen = b.directory(1, "/d1", 400 * b.MIB, status="unknown", cause=cause)
+        known = b.facts(b.broker(1, BrokerStatus.OFFLINE), unseen, *ELSEWHERE, b.topic("t", (1, 2)))
+        about = b.alert(Rule.BROKER_OFFLINE, log_dir=None, cause=None, **fields)
+        return about, known
+
+    return given
+
+
+AWAY_ROWS = [
+    Advice(
+        "a broker halted on a corrupt file system",
+        _broker_away(Cause.FILE_SYSTEM),
+        first="restart_broker",
+        vetoes={"restart_broker": ("unrepaired_file_system",)},
+        never=("replace_disk",),
+        says=("repair the file system of /d1",),
+    ),
+    Advice(
+        "a broker halted on a full quota",
+        _broker_away(Cause.FULL),
+        never=("expand_disk", "replace_disk"),
+        never_says=("by 2 B",),
+    ),
+    Advice(
+        "a broker halted on a read-only mount",
+        _broker_away(Cause.READ_ONLY),
+        first="restart_broker",
+        never=("replace_disk",),
+    ),
+]
+
+
+@pytest.mark.parametrize("row", [*ROWS, *AWAY_ROWS], ids=lambda row: row.name)
+def test_what_is_advised_for_an_offline_directory(row):
+    found = check_advice(row)
+    assert len({action.action_id for action in found}) == len(found)
