@@ -16,24 +16,32 @@ from logdirwatch.plan.parts import owner_of, place_target, time_to_full_ms
 from logdirwatch.report.units import human_bytes, human_ms
 
 NAMED_TOPICS = 3
-DEFAULT_NEEDS_MS = 360_000
+UNKNOWN_NEEDS_MS = 3_600_000
+"""How long what helps is taken to need where nobody knows: a bigger volume, or a person."""
+WORTH = 1.1
+"""A brake must make the directory last so many times as long, or it is not worth its harm."""
 SLACK = 1.5
 """The time that is won must outlast what it is won for."""
 
 
 def brake_drafts(source: Directory, facts: Facts, policy: Policy, reliefs: Sequence[Draft]) -> list[Draft]:
-    """Return the brake where the directory is known to grow; ``reliefs`` are what it wins time for."""
+    """Return the brake where the directory is known to grow; ``reliefs`` are what it wins time for.
+
+    None where it wins nothing: a limit above what is written now slows down nobody.
+    """
     growth, left = source.growth_bytes_per_s, time_to_full_ms(source)
     if growth is None or left is None:
         return []
-    needs = int(SLACK * min((d.expected["needs_ms"] or DEFAULT_NEEDS_MS for d in reliefs), default=DEFAULT_NEEDS_MS))
+    needs = int(SLACK * _first_relief_ms(reliefs))
     writers = top_topics(source, facts)
     top = writers[0][1] if writers else growth
     # What may still be written a second, so that the room lasts as long as that takes.
-    allowed = (source.usable_bytes or 0) * 1000 / needs
+    allowed = left * growth / needs
     quota = max(0, int(allowed - max(0.0, growth - top)))
     slowed = max(0.0, growth - top) + min(top, quota)
-    lasts = None if slowed <= 0 else int((source.usable_bytes or 0) / slowed * 1000)
+    lasts = None if slowed <= 0 else int(left * growth / slowed)
+    if lasts is not None and lasts < WORTH * left:
+        return []
     return [
         Draft(
             kind=ActionKind.THROTTLE_PRODUCERS,
@@ -55,6 +63,12 @@ def brake_drafts(source: Directory, facts: Facts, policy: Policy, reliefs: Seque
             },
         )
     ]
+
+
+def _first_relief_ms(reliefs: Sequence[Draft]) -> int:
+    """Return how long it takes until the first of the actions that free something helps."""
+    known = [d.expected["needs_ms"] for d in reliefs if not d.vetoes and (d.expected["frees_bytes"] or 0) > 0]
+    return min((needs or UNKNOWN_NEEDS_MS for needs in known), default=UNKNOWN_NEEDS_MS)
 
 
 def top_topics(source: Directory, facts: Facts) -> list[tuple[str, float]]:

@@ -39,13 +39,13 @@ def running_copies(facts: Facts) -> list[Copy]:
     return sorted(found, key=lambda copy: (-copy.remaining_bytes, copy.replica.place, copy.replica.key))
 
 
-def overflow_drafts(directory: Directory, facts: Facts, policy: Policy) -> list[Draft]:
-    """Return the end of moves that would fill a directory: of as few copies as keep it under the limit.
+def overflowing(directory: Directory, facts: Facts, policy: Policy) -> list[Copy]:
+    """Return the copies that must end lest moves that run fill a directory: as few as keep it under the limit.
 
     Plans that nobody began do not count; what was copied already is free again after the end.
     """
     limit, coming = policy.limits.destination_max_ratio, copies_to([directory.place], facts)
-    ratio = Space(replace(facts, reserved={})).ratio(directory.place) if coming else None
+    ratio = _filled_to(directory, facts) if coming else None
     if ratio is None or ratio <= 1.0 or not directory.total_bytes:
         return []
     too_much = int((ratio - limit) * directory.total_bytes) + 1
@@ -53,11 +53,40 @@ def overflow_drafts(directory: Directory, facts: Facts, policy: Policy) -> list[
     for copy in coming:
         if sum(_given_up(done) for done in chosen) < too_much:
             chosen.append(copy)
+    return chosen
+
+
+def overflow_drafts(directory: Directory, chosen: Sequence[Copy], facts: Facts, policy: Policy) -> list[Draft]:
+    """Return the end of the copies that :func:`overflowing` names."""
+    if not chosen:
+        return []
     text = (
-        f"moves that run would fill {directory.path} of broker {directory.broker} to {human_ratio(ratio)}: stop "
-        f"{len(chosen)} of {len(coming)}"
+        f"moves that run would fill {directory.path} of broker {directory.broker} to "
+        f"{human_ratio(_filled_to(directory, facts))}: stop {len(chosen)} of {len(copies_to([directory.place], facts))}"
     )
     return [cancel_draft(directory, chosen, facts, policy, text)]
+
+
+def without_copies(copies: Sequence[Copy], facts: Facts) -> Facts:
+    """Return the facts as they are once copies have ended: what they held is free, what they still need not to come.
+
+    Nothing else is planned for their partitions meanwhile.
+    """
+    ended = {(copy.replica.key, copy.replica.place) for copy in copies}
+    kept = tuple(replica for replica in facts.layout.replicas if (replica.key, replica.place) not in ended)
+    directories = dict(facts.directories)
+    for copy in copies:
+        found = directories.get(copy.destination)
+        if found is not None:
+            usable = None if found.usable_bytes is None else found.usable_bytes + copy.copied_bytes
+            incoming = None if found.incoming_bytes is None else max(0, found.incoming_bytes - copy.remaining_bytes)
+            directories[copy.destination] = replace(found, usable_bytes=usable, incoming_bytes=incoming)
+    claimed = facts.claimed | {copy.replica.key for copy in copies}
+    return replace(facts, layout=replace(facts.layout, replicas=kept), directories=directories, claimed=claimed)
+
+
+def _filled_to(directory: Directory, facts: Facts) -> float | None:
+    return Space(replace(facts, reserved={})).ratio(directory.place)
 
 
 def cancel_draft(directory: Directory, copies: Sequence[Copy], facts: Facts, policy: Policy, why: str) -> Draft:
@@ -73,7 +102,7 @@ def cancel_draft(directory: Directory, copies: Sequence[Copy], facts: Facts, pol
         expected=effect(
             frees_bytes=frees,
             on=[{"broker": directory.broker, "log_dir": directory.path, "bytes": frees}],
-            time_to_full_after_ms=time_to_full_ms(directory, frees),
+            time_to_full_after_ms=time_to_full_ms(replace(directory, incoming_bytes=0), frees),
             spares_bytes=sum(copy.remaining_bytes for copy in copies),
             copies=[_named(copy) for copy in copies],
         ),

@@ -56,7 +56,7 @@ def cordon_drafts(directory: Directory, facts: Facts, policy: Policy, why: str, 
 
 def uncordon_draft(directory: Directory, facts: Facts, policy: Policy, after: str) -> Draft:
     """Return the end of a cordon, once its directory has room; ``after`` is the action that set it."""
-    others = _others(directory, facts)
+    command, undo = let_in(directory, facts, policy)
     too_full = Veto("not_enough_room", f"{directory.path} is {directory.status}: new replicas would fill it again")
     return Draft(
         kind=ActionKind.UNCORDON_LOG_DIR,
@@ -65,9 +65,16 @@ def uncordon_draft(directory: Directory, facts: Facts, policy: Policy, after: st
         + _does_more(directory, facts),
         expected=effect(needs_ms=0, on=[], is_cordoned=False),
         vetoes=() if directory.status is LogDirStatus.ONLINE else (too_full,),
-        commands=(set_broker_list(policy.tools, directory.broker, KEY, others),),
-        undo={"commands": [set_broker_list(policy.tools, directory.broker, KEY, [*others, directory.path])]},
+        commands=(command,),
+        undo={"commands": [undo]},
     )
+
+
+def let_in(directory: Directory, facts: Facts, policy: Policy) -> tuple[str, str]:
+    """Return the command that ends a cordon, and the one that sets it again."""
+    others = _others(directory, facts)
+    command = set_broker_list(policy.tools, directory.broker, KEY, others)
+    return command, set_broker_list(policy.tools, directory.broker, KEY, [*others, directory.path])
 
 
 def cordoned(broker: int, facts: Facts) -> list[str]:

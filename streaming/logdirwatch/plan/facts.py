@@ -48,7 +48,8 @@ class Directory:
     ``unaccounted_bytes`` are used and explained by no replica: deleted segments not yet gone, files not Kafka's.
     ``is_suspect``: an open alert holds something against its disk. ``is_marked``: the configuration says that no plan
     puts anything there; Kafka knows nothing of it. ``volume``: directories of a broker with one name share its space;
-    None where nobody told and no samples that moved together have shown it.
+    None where nobody told and no samples that moved together have shown it. ``relief_bytes`` are those that steps under
+    way free there before it is full.
     """
 
     broker: int
@@ -68,6 +69,7 @@ class Directory:
     is_suspect: bool = False
     is_marked: bool = False
     volume: str | None = None
+    relief_bytes: int = 0
 
     @property
     def place(self) -> Place:
@@ -242,6 +244,7 @@ class Facts:
     that they reassign, ``cutting`` the topics whose retention is being lowered: taken up, the bytes not gone yet;
     ``cordoning`` says of directories whether they will be cordoned. ``said`` is about the alert's own actions.
     ``growth`` is how fast replicas grew between two inventories, in bytes per second; what is not in it is not known.
+    ``copied_bytes_per_s`` is by destination how fast copies were seen to come.
     """
 
     cluster: str
@@ -257,6 +260,7 @@ class Facts:
     said: Said = field(default_factory=Said)
     metadata_version: str | None = None
     growth: Mapping[tuple[Place, TopicPartition], float] = field(default_factory=dict)
+    copied_bytes_per_s: Mapping[Place, float] = field(default_factory=dict)
 
     @property
     def based_on(self) -> dict[str, int | None]:

@@ -1,49 +1,149 @@
-"""A directory that fills: what gives it room, the gentlest first, and what is left when nothing does.
+"""A directory that fills: a sequence that reaches safety before it is full, and loses least.
 
-In this order: moves of others that would overflow it are stopped; replicas go to other directories of the broker, then
-to other brokers; retention is cut; records are deleted where no retention reaches them; idle topics are named. Where
-all that does not do, the volume must grow, or the broker needs one more directory. Beside these stand what wins time
-when nothing is in time (a brake on the producers, the reserve file), and a cordon, so that nothing new is put there.
+First what loses nothing and is in time: moves of others that would overflow it are stopped, replicas go to other
+directories of the broker, then to other brokers; where these have no room, a cordoned directory is opened, or the
+volume grows. Only what is still missing when the directory is full is deleted: by retention, then records where no
+retention reaches. A remedy that comes too late counts for nothing, but what is deleted need only last until then.
+Beside these stand what wins time when nothing is in time (the reserve file, a brake on the producers), and a cordon, so
+that nothing new is put there.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
+from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.brake import brake_drafts
-from logdirwatch.plan.copies import overflow_drafts
+from logdirwatch.plan.cleaning import cleaner_drafts
+from logdirwatch.plan.copies import overflow_drafts, overflowing, without_copies
 from logdirwatch.plan.cordon import cordon_drafts
+from logdirwatch.plan.counting import URGENT, after, counted_bytes, gained, to_lose
 from logdirwatch.plan.cutting import cut_draft
 from logdirwatch.plan.deletion import candidate_drafts, delete_records_drafts
 from logdirwatch.plan.draft import Draft, Policy, Veto
 from logdirwatch.plan.facts import Directory, Facts
-from logdirwatch.plan.moves import Moves, needed_bytes, plan_moves
-from logdirwatch.plan.offload import offload_drafts, plan_offload
-from logdirwatch.plan.parts import place_target, time_to_full_ms
+from logdirwatch.plan.lossless import Ways, lossless_ways
+from logdirwatch.plan.moves import needed_bytes
+from logdirwatch.plan.parts import time_to_full_ms
 from logdirwatch.plan.reserve import release_drafts
 from logdirwatch.plan.retention import Cuts, plan_cuts
 from logdirwatch.plan.room import more_room
 from logdirwatch.plan.said import heeded
-from logdirwatch.plan.shifting import move_drafts
+from logdirwatch.plan.sequence import in_sequence
 from logdirwatch.plan.space import Space
+from logdirwatch.plan.under_way import UnderWay, watch_draft, weighed
 from logdirwatch.report.units import human_bytes
 
-URGENT = frozenset({LogDirStatus.CRITICAL, LogDirStatus.SATURATED})
+MORE_ROOM = frozenset({ActionKind.EXPAND_DISK, ActionKind.ADD_LOG_DIR})
+IN_NO_HURRY_MS = 3_600_000
+"""So long before a directory is full there is time to look first."""
 
 
-def filling_drafts(source: Directory, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:
-    """Return what helps a filling directory; empty when there is nothing to gain."""
+@dataclass(frozen=True)
+class Stand:
+    """A directory with what runs counted: copies that would overflow it ended, those that take from it on their way.
+
+    ``needed_bytes`` are those that must leave it to bring it under the target ratio.
+    """
+
+    source: Directory
+    facts: Facts
+    ended: tuple[Draft, ...]
+    running: UnderWay
+    needed_bytes: int
+
+
+def stand_of(directory: Directory, facts: Facts, policy: Policy) -> Stand:
+    """Return how a directory stands with what runs."""
+    copies = overflowing(directory, facts, policy)
+    ended = heeded(overflow_drafts(directory, copies, facts, policy), facts.said)
+    facts = without_copies(copies, facts) if ended else facts
+    source, running = weighed(facts.directories[directory.place], facts, policy)
     needed = max(0, needed_bytes(source, Space(facts), policy) or 0)
-    drafts, against = _reliefs(source, facts, policy, needed, now_ms)
-    missing = needed - gained(drafts)
-    if missing > 0:
-        drafts += heeded(_losses(source, facts, policy, missing, drafts, now_ms), facts.said)
-        missing = needed - gained(drafts)
-    if missing > 0:
-        instead = [*against, *_not_enough(drafts, needed)]
-        drafts += heeded(more_room(source, facts, policy, missing, instead), facts.said)
-    if source.status in URGENT and not _any_in_time(drafts, source):
-        drafts += [*release_drafts(source, policy), *brake_drafts(source, facts, policy, drafts)]
-    return [*drafts, *(_cordon(source, facts, policy) if needed > 0 else [])]
+    return Stand(source, facts, tuple(ended), running, needed)
+
+
+def filling_drafts(directory: Directory, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:
+    """Return what helps a filling directory; empty when there is nothing to gain."""
+    stand = stand_of(directory, facts, policy)
+    drafts = _answer(stand.source, stand.facts, policy, stand.needed_bytes, now_ms)
+    is_enough = stand.needed_bytes == 0
+    watched = [watch_draft(stand.source, stand.running, policy, is_enough=is_enough)] if stand.running.reliefs else []
+    return [*stand.ended, *(watched if is_enough else []), *drafts, *([] if is_enough else watched)]
+
+
+def _answer(source: Directory, facts: Facts, policy: Policy, needed: int, now_ms: int) -> list[Draft]:
+    """Return what gives a directory the bytes that it needs, in order."""
+    if needed <= 0:
+        return []
+    ways = lossless_ways(source, facts, policy, needed - _being_cut(source, facts, policy, needed), now_ms)
+    missing = needed - gained(ways.drafts, source)
+    gentle = [*ways.drafts, *_room(source, facts, policy, missing, ())]
+    left_ms = time_to_full_ms(source)
+    if to_lose(source, gentle, needed, policy) > 0 and source.status in URGENT and left_ms is not None:
+        gentle += heeded(release_drafts(source, policy), facts.said)
+    wanted = to_lose(source, gentle, needed, policy)
+    cuts, against = _cuts(source, facts, policy, wanted, ways, gentle, now_ms)
+    # Records are deleted no sooner than a cut takes effect, so a late cut leaves no more to be lost.
+    lost = [*cuts, *_losses(source, facts, policy, wanted - _freed(cuts), cuts, now_ms)]
+    instead = [*dict.fromkeys([*ways.against, *against]), *_not_enough([*ways.drafts, *cuts], source, needed)]
+    room = _room(source, facts, policy, missing, instead)
+    gentle = [*(draft for draft in gentle if draft.kind not in MORE_ROOM), *room]
+    drafts = [*gentle, *lost]
+    if source.status in URGENT and not any(counted_bytes(draft, source) for draft in drafts):
+        drafts += heeded(brake_drafts(source, facts, policy, drafts), facts.said)
+    looks = heeded(cleaner_drafts(source, facts, policy), facts.said)
+    ordered = in_sequence(drafts)
+    looked = [*looks, *ordered] if left_ms is None or left_ms > IN_NO_HURRY_MS else [*ordered, *looks]
+    return [*looked, *_cordon(source, facts, policy)]
+
+
+def _room(source: Directory, facts: Facts, policy: Policy, missing: int, instead: Sequence[Veto]) -> list[Draft]:
+    """Return more room where moves do not give enough in time."""
+    return heeded(more_room(source, facts, policy, missing, instead), facts.said) if missing > 0 else []
+
+
+def _being_cut(source: Directory, facts: Facts, policy: Policy, needed: int) -> int:
+    """Return what cuts free that somebody took up for this alert and that wait for their effect."""
+    if not facts.said.cutting:
+        return 0
+    cuts = plan_cuts(source, facts, policy, to_lose(source, (), needed, policy))
+    return sum(cut.frees_at(source.place) for cut in cuts.cuts if cut.topic.name in facts.said.cutting)
+
+
+def _cuts(
+    source: Directory, facts: Facts, policy: Policy, wanted: int, ways: Ways, beside: Sequence[Draft], now_ms: int
+) -> tuple[list[Draft], tuple[Veto, ...]]:
+    """Return the cuts that free ``wanted``, of topics that nothing moves as far as these do, and why not more."""
+    if wanted <= 0:
+        return [], ()
+    moved = {topic for topic, _ in ways.taken}
+    lasting = after(source, beside)
+
+    def cut(beside_moves: bool) -> tuple[list[Draft], tuple[Veto, ...]]:
+        claimed = facts.claimed | ways.taken if beside_moves else facts.claimed
+        found: Cuts = plan_cuts(lasting, replace(facts, claimed=claimed), policy, wanted)
+        drafts = [
+            cut_draft(lasting, one, facts, policy, now_ms, is_moving=one.topic.name in moved) for one in found.cuts
+        ]
+        return heeded(drafts, facts.said), found.vetoes
+
+    apart = cut(beside_moves=True)
+    if not moved or gained([*beside, *apart[0]], source) >= gained(beside, source) + wanted:
+        return apart
+    both = cut(beside_moves=False)
+    return max(apart, both, key=lambda found: gained([*beside, *found[0]], source))
+
+
+def _losses(
+    source: Directory, facts: Facts, policy: Policy, missing: int, cuts: Sequence[Draft], now_ms: int
+) -> list[Draft]:
+    """Return what is lost for good beside retention, where cuts are not enough."""
+    if missing <= 0:
+        return []
+    targets = [*(draft.target for draft in cuts), *(target for _, target in facts.said.rejected)]
+    cut = {str(target["topic"]) for target in targets if "topic" in target}
+    deletions = delete_records_drafts(source, facts, policy, missing, cut, now_ms) if source.status in URGENT else []
+    return heeded([*deletions, *candidate_drafts(source, facts, policy, now_ms)], facts.said)
 
 
 def _cordon(source: Directory, facts: Facts, policy: Policy) -> list[Draft]:
@@ -54,67 +154,11 @@ def _cordon(source: Directory, facts: Facts, policy: Policy) -> list[Draft]:
     return cordon_drafts(source, facts, policy, why, "the directory has room again")
 
 
-def gained(drafts: Sequence[Draft]) -> int:
-    """Return the bytes that the actions nothing speaks against give the directory together.
-
-    A cut of a topic that is moved frees bytes that the move frees as well. What only might be deleted does not count.
-    """
-    counted = [d for d in drafts if not d.vetoes and d.kind is not ActionKind.DELETE_TOPIC_CANDIDATE]
-    cuts = [draft for draft in counted if draft.kind is ActionKind.LOWER_RETENTION]
-    moved = {entry["topic"] for draft in counted for entry in (draft.reassignment or {"partitions": ()})["partitions"]}
-    beside = [draft for draft in cuts if draft.target["topic"] not in moved]
-    others = [draft for draft in counted if draft.kind is not ActionKind.LOWER_RETENTION]
-    return max(_freed([*others, *beside]), _freed(cuts))
+def _freed(cuts: Sequence[Draft]) -> int:
+    return sum(cut.expected["frees_bytes"] or 0 for cut in cuts if not cut.vetoes)
 
 
-def _freed(drafts: Sequence[Draft]) -> int:
-    return sum(draft.expected["frees_bytes"] or 0 for draft in drafts)
-
-
-def _reliefs(
-    source: Directory, facts: Facts, policy: Policy, needed: int, now_ms: int
-) -> tuple[list[Draft], list[Veto]]:
-    """Return moves and cuts, and why there are not more of them."""
-    moves = plan_moves(source, facts, policy) if _is_open(ActionKind.MOVE_LOG_DIR, source, facts) else Moves()
-    drafts = [*overflow_drafts(source, facts, policy), *move_drafts(source, moves, facts, policy, now_ms)]
-    cuts = plan_cuts(source, facts, policy, needed) if needed > 0 else Cuts()
-    under_way = sum(cut.frees_at(source.place) for cut in cuts.cuts if cut.topic.name in facts.said.cutting)
-    missing = needed - moves.moved_bytes - under_way
-    taken = frozenset(assignment.key for assignment in moves.assignments)
-    against = list(moves.vetoes)
-    if missing > 0 and _is_open(ActionKind.REASSIGN, source, facts):
-        offload = plan_offload(source, facts, policy, missing, taken)
-        drafts += offload_drafts(source, offload, missing, facts, policy, now_ms)
-        taken |= {assignment.key for assignment in (offload.repair.assignments if offload.repair else ())}
-        against += offload.vetoes
-    moved_topics = {topic for topic, _ in taken}
-    drafts += [
-        cut_draft(source, cut, facts, policy, now_ms, is_moving=cut.topic.name in moved_topics) for cut in cuts.cuts
-    ]
-    return heeded(drafts, facts.said), list(dict.fromkeys([*against, *cuts.vetoes]))
-
-
-def _is_open(kind: ActionKind, source: Directory, facts: Facts) -> bool:
-    return not facts.said.is_rejected(kind, place_target(source))
-
-
-def _losses(
-    source: Directory, facts: Facts, policy: Policy, missing: int, drafts: Sequence[Draft], now_ms: int
-) -> list[Draft]:
-    """Return what is lost for good, where what comes before is not enough."""
-    targets = [*(draft.target for draft in drafts), *(target for _, target in facts.said.rejected)]
-    cut = {str(target["topic"]) for target in targets if "topic" in target}
-    deletions = delete_records_drafts(source, facts, policy, missing, cut, now_ms) if source.status in URGENT else []
-    return [*deletions, *candidate_drafts(source, facts, policy, now_ms)]
-
-
-def _not_enough(drafts: Sequence[Draft], needed: int) -> list[Veto]:
-    return [
-        Veto("not_enough", f"{human_bytes(gained(drafts))} of {human_bytes(needed)} is all that helps otherwise")
-    ] * (gained(drafts) > 0)
-
-
-def _any_in_time(drafts: Sequence[Draft], source: Directory) -> bool:
-    """Tell whether something frees bytes before the directory is full; so it does where nobody knows when that is."""
-    told = (p for draft in drafts if not draft.vetoes for p in draft.preconditions if p.name == "in_time")
-    return time_to_full_ms(source) is None or any(precondition.holds for precondition in told)
+def _not_enough(drafts: Sequence[Draft], source: Directory, needed: int) -> list[Veto]:
+    found = gained(drafts, source)
+    told = f"{human_bytes(found)} of {human_bytes(needed)} is all that helps otherwise"
+    return [Veto("not_enough", told)] if found > 0 else []

@@ -2,8 +2,8 @@
 
 The planner is the one of ``recommend``. What it proposes for one alert are several ways, the gentlest first; of those
 that give a directory room as many are taken as it needs. Each step is planned as if all before it were agreed upon:
-their copies take room, their partitions are taken, their topics are being cut, and what they free where the alert is
-need not be freed again. Nothing is counted as room for a copy before it is free.
+their copies take room, their partitions are taken, their topics are being cut, and what they free where the alert is,
+before its directory is full, need not be freed again. Nothing is counted as room for a copy before it is free.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -14,18 +14,20 @@ from msgspec.structs import replace as changed
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import TAKEN_UP, ActionKind, ActionStatus, Rule
 from logdirwatch.plan.assignment import Assignment, from_json
+from logdirwatch.plan.counting import Freed, in_time_bytes, to_lose
 from logdirwatch.plan.draft import Draft, Policy, Veto
 from logdirwatch.plan.facts import Directory, Facts, Place
+from logdirwatch.plan.filling import Stand, stand_of
 from logdirwatch.plan.lifecycle import reconcile
 from logdirwatch.plan.marks import with_marks
-from logdirwatch.plan.moves import needed_bytes
 from logdirwatch.plan.overlay import with_actions, with_alerts
+from logdirwatch.plan.parts import time_to_full_ms
 from logdirwatch.plan.recommend import recommend, record
 from logdirwatch.plan.relieving import directory_of
 from logdirwatch.plan.room import more_room
 from logdirwatch.plan.runbook import investigate
 from logdirwatch.plan.said import said_to
-from logdirwatch.plan.space import Space, volumes
+from logdirwatch.plan.space import volumes
 from logdirwatch.plan.validate import violations
 
 RELIEFS = (
@@ -37,6 +39,8 @@ RELIEFS = (
     ActionKind.ADD_LOG_DIR,
 )
 """What gives a directory room: one after the other, until it is enough. The rest stands beside it."""
+LOSES = frozenset({ActionKind.LOWER_RETENTION, ActionKind.DELETE_RECORDS})
+"""What gives no more than is needed for now."""
 _NEVER_PLANNED = frozenset({ActionKind.DELETE_TOPIC_CANDIDATE})
 """Named for a person to think about, not to be done."""
 
@@ -45,8 +49,9 @@ _NEVER_PLANNED = frozenset({ActionKind.DELETE_TOPIC_CANDIDATE})
 class Remedy:
     """What one alert needs: what is under way already, and what to do, in order.
 
-    ``against`` is what stands against the other ways. ``missing_bytes`` is what its directory needs beyond all that; 0
-    where it is enough, None where the alert is not about space.
+    ``against`` is what stands against the other ways. ``missing_bytes`` is what its directory lacks beyond all of it
+    that is in time; 0 where that is enough, None where the alert is not about space. ``full_in_ms`` is how long the
+    directory lasts as things are; None where nobody knows.
     """
 
     alert: AlertRecord
@@ -54,6 +59,7 @@ class Remedy:
     actions: tuple[ActionRecord, ...]
     against: tuple[str, ...]
     missing_bytes: int | None
+    full_in_ms: int | None = None
 
 
 @dataclass(frozen=True)
@@ -103,7 +109,7 @@ class _Planner:
         # What would overflow it ends first, whatever else is done.
         ended = self._agree(a for a in planned if a.kind is ActionKind.CANCEL_MOVES and not a.vetoes)
         reliefs = [*ended, *self._reliefs(alert, directory)]
-        missing = self._missing(alert, directory)
+        missing = self._missing_at_last(alert, directory, reliefs)
         # Another order of preference undoes a move of the same partition, so it is planned after the moves.
         orders = [action for action in self._planned(alert) if action.reassignment is not None]
         beside = [*(action for action in planned if action.reassignment is None), *orders]
@@ -120,7 +126,9 @@ class _Planner:
         if not chosen and not under_way and missing != 0:
             step = investigate(alert, self._policy)
             chosen = self._agree(self._new([step], alert, self._facts_for(alert)))
-        return Remedy(alert, under_way, tuple(chosen), against, missing)
+        directory = directory_of(alert, self._seen)
+        left_ms = None if missing is None or directory is None else time_to_full_ms(directory)
+        return Remedy(alert, under_way, tuple(chosen), against, missing, left_ms)
 
     @property
     def _against(self) -> tuple[str, ...]:
@@ -169,11 +177,16 @@ class _Planner:
     def _planned(self, alert: AlertRecord) -> list[ActionRecord]:
         """Return what is proposed for an alert now, without what somebody took up or rejected."""
         own = [action for action in self._known if action.alert_id == alert.alert_id]
-        facts = replace(self._facts_for(alert), said=said_to(own, alert.severity))
+        facts = self._heeding(alert)
         planned = recommend(alert, facts, self._policy, self._now_ms)
         revised = reconcile(own, planned, facts, self._policy, self._now_ms)
         proposed = {action.action_id: action for action in revised if action.status is ActionStatus.PROPOSED}
         return [proposed[plan.action_id] for plan in planned if plan.action_id in proposed]
+
+    def _heeding(self, alert: AlertRecord) -> Facts:
+        """Return the facts for an alert, with what people said to its actions."""
+        own = [action for action in self._known if action.alert_id == alert.alert_id]
+        return replace(self._facts_for(alert), said=said_to(own, alert.severity))
 
     def _facts_for(self, alert: AlertRecord) -> Facts:
         """Return the facts with all that is agreed upon.
@@ -187,7 +200,33 @@ class _Planner:
         if alert.rule is not Rule.LOG_DIR_SPACE or directory is None:
             others = [action for action in self._agreed if action.alert_id != alert.alert_id]
             return with_actions(self._seen, others)
-        return self._relieved(self._volumes[directory.place])
+        facts = with_actions(self._seen, self._agreed)
+        freed = self._freed_in_time(alert, directory)
+        helped = {
+            place: replace(facts.directories[place], relief_bytes=freed) for place in self._volumes[directory.place]
+        }
+        return replace(facts, directories={**facts.directories, **helped})
+
+    def _freed_in_time(self, alert: AlertRecord, directory: Directory) -> int:
+        """Return what is agreed upon frees of a directory's volume before it is full.
+
+        An alert's moves come one after the other; what comes in time makes the directory last for what comes then.
+        """
+        elapsed_ms, found = 0, list[Freed]()
+        for action in self._agreed:
+            if action.reassignment is not None and self._is_seen_running(action):
+                continue
+            needs_ms = action.expected.get("needs_ms")
+            is_own_move = action.alert_id == alert.alert_id and action.reassignment is not None
+            elapsed_ms += (needs_ms or 0) if is_own_move else 0
+            at_ms = elapsed_ms if is_own_move else needs_ms
+            found.append(Freed(at_ms, _freed_in(self._volumes[directory.place], action)))
+        return in_time_bytes(directory, found)
+
+    def _is_seen_running(self, action: ActionRecord) -> bool:
+        """Tell whether a move is on its way already: the facts tell what it frees."""
+        moving = self._seen.layout.moving
+        return any(assignment.key in moving for assignment in from_json(action.reassignment or {"partitions": []}))
 
     def _relieved(self, places: Iterable[Place]) -> Facts:
         """Return the facts with what is agreed upon, and with what it takes from some directories gone from there.
@@ -203,9 +242,19 @@ class _Planner:
                 directories[place] = replace(directory, usable_bytes=usable_bytes)
         return replace(facts, directories=directories)
 
+    def _stand(self, alert: AlertRecord, directory: Directory) -> Stand:
+        facts = self._heeding(alert)
+        return stand_of(facts.directories[directory.place], facts, self._policy)
+
     def _missing(self, alert: AlertRecord, directory: Directory) -> int:
-        facts = self._facts_for(alert)
-        return max(0, needed_bytes(facts.directories[directory.place], Space(facts), self._policy) or 0)
+        return self._stand(alert, directory).needed_bytes
+
+    def _missing_at_last(self, alert: AlertRecord, directory: Directory, chosen: Sequence[ActionRecord]) -> int:
+        """Return what a directory lacks with all that is chosen; where something is deleted, to be safe for now."""
+        stand = self._stand(alert, directory)
+        if not any(action.kind in LOSES for action in chosen):
+            return stand.needed_bytes
+        return to_lose(stand.source, (), stand.needed_bytes, self._policy)
 
 
 def _is_taken_up(action: ActionRecord) -> bool:
@@ -224,6 +273,12 @@ def _beside(planned: Iterable[ActionRecord], kinds: Sequence[ActionKind]) -> Ite
 
 def _helps(action: ActionRecord) -> bool:
     return action.kind in RELIEFS and not action.vetoes and (action.expected.get("frees_bytes") or 0) > 0
+
+
+def _freed_in(places: Iterable[Place], action: ActionRecord) -> int:
+    wanted = set(places)
+    on = action.expected.get("on") or ()
+    return sum(max(0, entry["bytes"]) for entry in on if (entry["broker"], entry["log_dir"]) in wanted)
 
 
 def _given(agreed: Iterable[ActionRecord]) -> dict[Place, int]:

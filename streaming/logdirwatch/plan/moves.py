@@ -13,6 +13,7 @@ from logdirwatch.plan.draft import Policy, Veto
 from logdirwatch.plan.facts import Directory, Facts, Place, Replica
 from logdirwatch.plan.parts import delete_delay_ms, time_to_full_ms
 from logdirwatch.plan.space import Space, is_same_volume
+from logdirwatch.plan.waves import Pace
 
 
 @dataclass(frozen=True)
@@ -42,35 +43,48 @@ def plan_moves(source: Directory, facts: Facts, policy: Policy, goal_bytes: int 
     With ``goal_bytes`` that much is to leave it, whatever its ratio.
     """
     needed = needed_bytes(source, Space(facts), policy) if goal_bytes is None else goal_bytes
-    rate = log_dir_rate(source, facts, policy, max(0, needed or 0))
-    standing = tuple(veto for veto in _standing(source, facts, rate) if veto is not None)
+    standing = tuple(veto for veto in _standing(source, facts, most_log_dir_rate(source, facts, policy)) if veto)
     if standing:
         return Moves(vetoes=standing)
     if needed is None:
         return Moves(vetoes=(Veto("source_space_unknown", f"the free space of {source.path} is not known"),))
     if needed <= 0:
         return Moves(vetoes=(Veto("below_target", f"{source.path} is below the target ratio already"),))
-    return _Planner(source, facts, policy, rate).run(needed)
+    return _Planner(source, facts, policy).run(needed)
 
 
-def log_dir_rate(source: Directory, facts: Facts, policy: Policy, copied_bytes: int) -> int:
+def log_dir_rate(
+    source: Directory, facts: Facts, policy: Policy, copied_bytes: int, written_bytes_per_s: float = 0.0
+) -> int:
     """Return the rate for copies off ``source``, what the disks of its broker write anyway left to them."""
-    limits = policy.limits
     return rates.throttle(
-        limits.log_dir_throttle_bytes_per_s,
-        rates.spare_disk(limits.disk_bandwidth_bytes_per_s, facts.directories_of.get(source.broker, ())),
+        policy.limits.log_dir_throttle_bytes_per_s,
+        _spare(source, facts, policy),
         copied_bytes,
         time_to_full_ms(source),
         delete_delay_ms(source.broker, facts),
+        written_bytes_per_s,
     )
 
 
+def most_log_dir_rate(source: Directory, facts: Facts, policy: Policy) -> int:
+    """Return the highest rate that copies off ``source`` may have."""
+    return rates.ceiling(policy.limits.log_dir_throttle_bytes_per_s, _spare(source, facts, policy))
+
+
 def needed_bytes(source: Directory, space: Space, policy: Policy) -> int | None:
-    """Return the bytes that must leave a directory to bring it under the target ratio, copies under way counted."""
+    """Return the bytes that must leave a directory to bring it under the target ratio, copies under way counted.
+
+    What steps under way free in time need not be freed again.
+    """
     used = space.used_bytes(source.place)
     if used is None or source.total_bytes is None:
         return None
-    return used - int(source.total_bytes * policy.limits.target_ratio) + 1
+    return used - int(source.total_bytes * policy.limits.target_ratio) + 1 - source.relief_bytes
+
+
+def _spare(source: Directory, facts: Facts, policy: Policy) -> int | None:
+    return rates.spare_disk(policy.limits.disk_bandwidth_bytes_per_s, facts.directories_of.get(source.broker, ()))
 
 
 def _standing(source: Directory, facts: Facts, rate: int) -> list[Veto | None]:
@@ -84,8 +98,13 @@ def _standing(source: Directory, facts: Facts, rate: int) -> list[Veto | None]:
 
 
 class _Planner:
-    def __init__(self, source: Directory, facts: Facts, policy: Policy, rate: int) -> None:
-        self._source, self._facts, self._policy, self._rate = source, facts, policy, rate
+    """Chooses replicas one after the other; those that would come too late only when there are no others."""
+
+    def __init__(self, source: Directory, facts: Facts, policy: Policy) -> None:
+        self._source, self._facts, self._policy = source, facts, policy
+        self._most = most_log_dir_rate(source, facts, policy)
+        self._rate = self._most
+        self._pace = Pace.of(source, self._most, delete_delay_ms(source.broker, facts))
         self._space = Space(facts)
         self._written = 0.0
         self._refusals: Counter[Veto] = Counter()
@@ -96,8 +115,11 @@ class _Planner:
         assignments, before = [], []
         sizes: list[int] = []
         candidates = self._candidates()
+        self._rate = log_dir_rate(self._source, self._facts, self._policy, needed, self._fastest(candidates))
         while sum(sizes) < needed:
-            found = self._next(candidates, needed - sum(sizes))
+            missing = needed - sum(sizes)
+            quick = [replica for replica in candidates if self._pace.is_in_time(replica.size_bytes or 0, sum(sizes))]
+            found = self._next(quick, missing) or (None if sizes else self._next(candidates, missing))
             if found is None:
                 break
             replica, destination = found
@@ -116,8 +138,19 @@ class _Planner:
             needed_bytes=needed,
             vetoes=() if assignments else self._why_nothing(),
             sizes=tuple(sizes),
-            rate=self._rate,
+            rate=max(
+                self._rate, log_dir_rate(self._source, self._facts, self._policy, sum(sizes), self._written_meanwhile)
+            ),
         )
+
+    @property
+    def _written_meanwhile(self) -> float:
+        return self._written if self._facts.growth else self._source.growth_bytes_per_s or 0.0
+
+    def _fastest(self, candidates: list[Replica]) -> float:
+        """Return what is written to the replica that grows fastest; where nobody knows, all that is written there."""
+        known = [growth for replica in candidates if (growth := self._facts.growth_of(replica)) is not None]
+        return max(known, default=0.0) if self._facts.growth else self._source.growth_bytes_per_s or 0.0
 
     def _is_destination(self, directory: Directory) -> bool:
         if directory.path == self._source.path:
@@ -157,7 +190,7 @@ class _Planner:
     def _too_slow(self, replica: Replica) -> Veto | None:
         """Refuse a replica that is written as fast as all copies together may be: they share one limit."""
         written = self._facts.growth_of(replica)
-        return None if written is None else vetoes.slower_than_writes(self._rate, self._written + written)
+        return None if written is None else vetoes.slower_than_writes(self._most, self._written + written)
 
     def _next(self, candidates: list[Replica], needed: int) -> tuple[Replica, Directory] | None:
         """Return the smallest replica that alone suffices, else the largest, that fits somewhere."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, ActionKind
 from logdirwatch.plan import rates, vetoes
 from logdirwatch.plan.assignment import to_json
-from logdirwatch.plan.draft import Draft, Policy, Veto, effect
+from logdirwatch.plan.draft import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.plan.facts import Directory, Facts, Partition, TopicPartition
 from logdirwatch.plan.outlook import of_reassignment
 from logdirwatch.plan.parts import (
@@ -23,6 +23,7 @@ from logdirwatch.plan.parts import (
     way_back,
 )
 from logdirwatch.plan.repair import Repair, plan_rebuild
+from logdirwatch.plan.waves import Pace
 from logdirwatch.report.units import human_bytes
 
 ROUNDS = 3
@@ -44,8 +45,10 @@ def plan_offload(
 ) -> Offload:
     """Find places on other brokers for ``needed`` bytes of a directory, ``taken`` partitions left out."""
     refusals: Counter[Veto] = Counter()
-    rate = _rate(source, needed, facts, policy)
-    candidates = _candidates(source, facts, policy, taken, rate, refusals)
+    most = _most(source, facts, policy)
+    candidates = _in_time_first(source, facts, policy, _candidates(source, facts, policy, taken, most, refusals))
+    written = max((rates.written_to(partition, facts) for _, partition in candidates), default=0.0)
+    rate = _rate(source, needed, facts, policy, written)
     count, placed, repair = 0, 0, None
     for _ in range(ROUNDS):
         more = needed - placed
@@ -62,7 +65,25 @@ def plan_offload(
         refusals.update(left.veto for left in (repair.unplaced if repair is not None else ()))
         reasons = tuple(veto for veto, _ in refusals.most_common(3))
         return Offload(vetoes=reasons or (Veto("nothing_to_move", f"no replica of {source.path} may be moved"),))
-    return Offload(repair, placed, rate)
+    return Offload(repair, placed, max(rate, _rate(source, _busiest(repair), facts, policy, written)))
+
+
+def _busiest(repair: Repair) -> int:
+    """Return what the busiest broker sends and receives."""
+    return max(repair.bytes_per_broker.values(), default=0)
+
+
+def _in_time_first(
+    source: Directory, facts: Facts, policy: Policy, candidates: list[tuple[int, Partition]]
+) -> list[tuple[int, Partition]]:
+    """Return the candidates that can be copied before the directory is full; all of them where none can."""
+    pace, total = Pace.of(source, _most(source, facts, policy), _settles_ms(source, facts, policy)), 0
+    quick = []
+    for size, partition in candidates:
+        if pace.is_in_time(total + size, 0):
+            quick.append((size, partition))
+            total += size
+    return quick or candidates
 
 
 def offload_drafts(
@@ -72,8 +93,10 @@ def offload_drafts(
     if plan.repair is None:
         return []
     repair, rate = plan.repair, plan.rate
-    needs = max(repair.bytes_per_broker.values(), default=0) * 1000 // rate + policy.tools.settings.timeout_ms
-    needs += delete_delay_ms(source.broker, facts)
+    settles = _settles_ms(source, facts, policy)
+    needs = _busiest(repair) * 1000 // rate + settles
+    usual = policy.limits.replication_throttle_bytes_per_s
+    paced = rates.paced(rate, usual, _busiest(repair), time_to_full_ms(source), settles, needs)
     name = file_name(ActionKind.REASSIGN, source.place)
     brokers = {broker for assignment in (*repair.assignments, *repair.before) for broker in assignment.replicas}
     enough = "enough" if plan.freed_bytes >= needed else f"{human_bytes(needed)} are needed"
@@ -83,8 +106,8 @@ def offload_drafts(
             kind=ActionKind.REASSIGN,
             target=place_target(source),
             reason=f"move {human_bytes(plan.freed_bytes)} in {len(repair.assignments)} replicas from {source.path} of "
-            f"broker {source.broker} to other brokers ({enough}): its own directories have no room for them; no data "
-            "is lost, racks, replication factor and order of preference stay",
+            f"broker {source.broker} to other brokers ({enough}) {paced}: its own directories have no room for them; "
+            "no data is lost, racks, replication factor and order of preference stay",
             expected=effect(
                 frees_bytes=plan.freed_bytes,
                 frees_by_ms=now_ms + needs,
@@ -97,6 +120,7 @@ def offload_drafts(
             ),
             preconditions=(
                 in_time(source, needs),
+                *_sustained(plan, facts, policy),
                 nothing_runs(),
                 no_retention_cut(),
                 rates.throttle_free(brokers, (*REPLICATION_THROTTLES, LOG_DIR_THROTTLE), facts),
@@ -136,12 +160,32 @@ def _candidates(
     return [(size, partition) for size, _, partition in ranked[: policy.limits.partitions_per_reassignment]]
 
 
-def _rate(source: Directory, copied_bytes: int, facts: Facts, policy: Policy) -> int:
-    limits = policy.limits
+def _sustained(plan: Offload, facts: Facts, policy: Policy) -> tuple[Precondition, ...]:
+    limits, places = policy.limits, plan.repair.bytes_in if plan.repair else {}
+    seen, usual = rates.seen_rate(places, facts), limits.replication_throttle_bytes_per_s
+    return rates.sustained(plan.rate, usual, limits.network_bandwidth_bytes_per_s, seen)
+
+
+def _settles_ms(source: Directory, facts: Facts, policy: Policy) -> int:
+    """Return what passes beside the copying: the tool's wait for the new replicas, and the delay of the deletion."""
+    return policy.tools.settings.timeout_ms + delete_delay_ms(source.broker, facts)
+
+
+def _spare(source: Directory, facts: Facts, policy: Policy) -> int | None:
+    directories = facts.directories_of.get(source.broker, ())
+    return rates.spare_network(policy.limits.network_bandwidth_bytes_per_s, directories)
+
+
+def _most(source: Directory, facts: Facts, policy: Policy) -> int:
+    return rates.ceiling(policy.limits.replication_throttle_bytes_per_s, _spare(source, facts, policy))
+
+
+def _rate(source: Directory, copied_bytes: int, facts: Facts, policy: Policy, written_bytes_per_s: float) -> int:
     return rates.throttle(
-        limits.replication_throttle_bytes_per_s,
-        rates.spare_network(limits.network_bandwidth_bytes_per_s, facts.directories_of.get(source.broker, ())),
+        policy.limits.replication_throttle_bytes_per_s,
+        _spare(source, facts, policy),
         copied_bytes,
         time_to_full_ms(source),
-        delete_delay_ms(source.broker, facts),
+        _settles_ms(source, facts, policy),
+        written_bytes_per_s,
     )

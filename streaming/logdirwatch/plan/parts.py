@@ -27,11 +27,15 @@ def file_name(kind: ActionKind, place: Place) -> str:
 
 
 def time_to_full_ms(directory: Directory, freed_bytes: int = 0) -> int | None:
-    """Return how long the directory lasts at its present growth once ``freed_bytes`` are there."""
+    """Return how long the directory lasts at its present growth once ``freed_bytes`` are there.
+
+    What steps under way free before it is full counts for it, what copies under way still bring counts against it.
+    """
     growth = directory.growth_bytes_per_s
     if growth is None or growth <= 0 or directory.usable_bytes is None:
         return None
-    return int((directory.usable_bytes + freed_bytes) / growth * 1000)
+    lasting = directory.usable_bytes - (directory.incoming_bytes or 0) + directory.relief_bytes + freed_bytes
+    return max(0, int(lasting / growth * 1000))
 
 
 def delete_delay_ms(broker: int, facts: Facts) -> int:

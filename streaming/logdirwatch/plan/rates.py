@@ -8,11 +8,15 @@ or below the rate at which its partition is written never ends.
 from collections.abc import Iterable
 
 from logdirwatch.plan.draft import Precondition
-from logdirwatch.plan.facts import Directory, Facts, Partition, Replica
+from logdirwatch.plan.facts import Directory, Facts, Partition, Place, Replica
 from logdirwatch.report.units import human_bytes
 
 SHARE_OF_TIME_LEFT = 0.5
 """A copy is planned to end when this share of the time to full is over: growth may rise."""
+UNKNOWN_BANDWIDTH = 500_000_000
+"""The most that is planned with where nobody said what disks and network can do, in bytes per second."""
+ABOVE_WRITES = 2
+"""A copy gets at least so many times the rate of what is written to it meanwhile, where that can be had."""
 
 
 def write_rate(replica: Replica, facts: Facts) -> float | None:
@@ -51,19 +55,62 @@ def _growth(directory: Directory) -> float:
     return max(0.0, directory.growth_bytes_per_s or 0.0)
 
 
-def throttle(usual: int, spare: int | None, copied_bytes: int, left_ms: int | None, settles_ms: int) -> int:
+def throttle(
+    usual: int,
+    spare: int | None,
+    copied_bytes: int,
+    left_ms: int | None,
+    settles_ms: int,
+    written_bytes_per_s: float = 0.0,
+) -> int:
     """Return the rate of a plan that copies ``copied_bytes``, in bytes per second.
 
     The usual one, unless the directory is full before half of ``left_ms`` is over: then as much more as that needs and
-    as is spare. Nothing spare known, nothing more. ``settles_ms`` pass between the copy and the freed bytes.
+    as is spare; where nobody knows what is spare, up to :data:`UNKNOWN_BANDWIDTH`. So too where as much is written
+    meanwhile as is copied. ``settles_ms`` pass between the copy and the freed bytes.
     """
-    if spare is None:
-        return usual
-    if left_ms is None:
-        return min(usual, spare)
-    copying_ms = int(left_ms * SHARE_OF_TIME_LEFT) - settles_ms
-    wanted = spare if copying_ms <= 0 else copied_bytes * 1000 // copying_ms + 1
-    return min(max(usual, wanted), spare)
+    most = ceiling(usual, spare)
+    wanted = max(usual, int(ABOVE_WRITES * written_bytes_per_s))
+    if left_ms is not None:
+        copying_ms = int(left_ms * SHARE_OF_TIME_LEFT) - settles_ms
+        wanted = max(wanted, most if copying_ms <= 0 else copied_bytes * 1000 // copying_ms + 1)
+    return min(wanted, most)
+
+
+def ceiling(usual: int, spare: int | None) -> int:
+    """Return the highest rate that a plan may have."""
+    return max(usual, UNKNOWN_BANDWIDTH) if spare is None else spare
+
+
+def seen_rate(destinations: Iterable[Place], facts: Facts) -> float | None:
+    """Return how fast copies to all of these directories were seen to come; None where nobody saw one to each."""
+    found = [facts.copied_bytes_per_s.get(place) for place in destinations]
+    return min((rate for rate in found if rate is not None), default=None) if None not in found else None
+
+
+def sustained(rate: int, usual: int, bandwidth: int | None, seen: float | None) -> tuple[Precondition, ...]:
+    """Return what a rate above the usual one asks of the hardware; ``seen`` is what copies there reached before."""
+    if rate <= usual:
+        return ()
+    text = f"to be in time it copies at {human_bytes(rate)}/s, the usual limit is {human_bytes(usual)}/s"
+    if bandwidth is not None:
+        return (Precondition("rate_sustained", f"{text}; the configured bandwidth has that to spare", True),)
+    told = "" if seen is None else f"; copies there were seen at {human_bytes(seen)}/s"
+    must = f"{text}: its disks and network must sustain that, what they can do is not configured{told}"
+    return (Precondition("rate_sustained", must, True if seen is not None and seen >= rate else None),)
+
+
+def paced(rate: int, usual: int, copied_bytes: int, left_ms: int | None, settles_ms: int, needs_ms: int) -> str:
+    """Say how fast a plan copies; where that is too late, how fast it would have to be."""
+    told = f"at {human_bytes(rate)}/s"
+    if left_ms is None or needs_ms < left_ms:
+        more = f", which its disks must sustain: the usual limit is {human_bytes(usual)}/s"
+        return told + (more if rate > usual else "")
+    copying_ms = left_ms - settles_ms
+    if copying_ms <= 0:
+        return f"{told}, too late: no rate is in time"
+    wanted = copied_bytes * 1000 // copying_ms + 1
+    return f"{told}, too late: in time it needs more than {human_bytes(max(wanted, rate))}/s"
 
 
 def throttle_free(brokers: Iterable[int], keys: Iterable[str], facts: Facts) -> Precondition:

@@ -20,18 +20,20 @@ from logdirwatch.plan.relieving import ANSWERS, directory_of, stalled_drafts
 from logdirwatch.plan.restart_vetoes import STOPPING_STEPS
 from logdirwatch.plan.runbook import investigate
 from logdirwatch.plan.said import heeded
+from logdirwatch.plan.uninformed import WAITS, uninformed_drafts
 from logdirwatch.report.units import human_ms
 
 
 def recommend(alert: AlertRecord, facts: Facts | None, policy: Policy, now_ms: int) -> list[ActionRecord]:
     """Return the actions for an open alert, first things first, each as its first revision.
 
-    ``facts`` are those of the alert's cluster with the alerts' own evidence over them; None or old ones give the
-    runbook step alone, which says why.
+    ``facts`` are those of the alert's cluster with the alerts' own evidence over them. None give the runbook step
+    alone, which says why; old ones what does not depend on where replicas lie beside it.
     """
     why = None if alert.cluster == NO_CLUSTER else unusable(facts, policy, now_ms)
     if facts is None or why is not None:
-        drafts = [investigate(alert, policy, why)]
+        without = [] if facts is None else _uninformed(alert, facts, policy, now_ms)
+        drafts = [*without, investigate(alert, policy, f"{why}: {WAITS}" if without else why)]
     else:
         drafts = heeded(_drafts(alert, facts, policy, now_ms), facts.said)
         if all(draft.vetoes for draft in drafts):
@@ -69,6 +71,13 @@ def _drafts(alert: AlertRecord, facts: Facts, policy: Policy, now_ms: int) -> li
         return ANSWERS[alert.rule](alert, facts, policy, now_ms)
     drafts = failure_drafts(alert, directory_of(alert, facts), facts, policy, now_ms)
     return [*stalled_drafts(alert, facts, policy, now_ms), *drafts] if alert.rule is Rule.MOVE_STALLED else drafts
+
+
+def _uninformed(alert: AlertRecord, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:
+    def full() -> list[Draft]:
+        return _drafts(alert, facts, policy, now_ms)
+
+    return uninformed_drafts(alert, directory_of(alert, facts), facts, policy, now_ms, full)
 
 
 def record(draft: Draft, alert: AlertRecord, based_on: Mapping[str, Any], policy: Policy, now_ms: int) -> ActionRecord:

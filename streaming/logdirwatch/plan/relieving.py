@@ -9,11 +9,13 @@ from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import LogDirStatus, Rule
 from logdirwatch.plan import vetoes
 from logdirwatch.plan.commands import note
+from logdirwatch.plan.counting import counted_bytes
 from logdirwatch.plan.draft import Draft, Policy
 from logdirwatch.plan.facts import Directory, Facts
 from logdirwatch.plan.failing import leaders_off
 from logdirwatch.plan.filling import filling_drafts
 from logdirwatch.plan.growing import growth_by_policy, told
+from logdirwatch.plan.halting import saying_that_it_halts
 from logdirwatch.plan.moves import plan_moves
 from logdirwatch.plan.reserve import reserve_of
 from logdirwatch.plan.runbook import investigate
@@ -37,8 +39,16 @@ def space_drafts(alert: AlertRecord, facts: Facts, policy: Policy, now_ms: int) 
     if directory is None or not directory.is_serving:
         return []
     drafts = filling_drafts(directory, facts, policy, now_ms)
-    found = [*drafts, *leaders_off(directory, facts, policy, drafts), *_unexplained(alert, directory, policy)]
-    return _with_growth(found, growth_by_policy(directory, facts))
+    led = leaders_off(directory, facts, policy, drafts)
+    found = [*_led_in_place(drafts, led, directory), *_unexplained(alert, directory, policy)]
+    return _with_growth(saying_that_it_halts(found, directory, facts), growth_by_policy(directory, facts))
+
+
+def _led_in_place(drafts: list[Draft], led: list[Draft], directory: Directory) -> list[Draft]:
+    """Put the change of leaders behind what saves the directory: it frees nothing. Where nothing does it is first."""
+    saves = [n for n, draft in enumerate(drafts) if not draft.data_loss and counted_bytes(draft, directory) > 0]
+    place = saves[0] + 1 if saves else 0
+    return [*drafts[:place], *led, *drafts[place:]]
 
 
 def unaccounted_drafts(alert: AlertRecord, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:

@@ -37,7 +37,7 @@ def expand_disk(directory: Directory, policy: Policy, needed: int, instead: Sequ
         kind=ActionKind.EXPAND_DISK,
         target=place_target(directory),
         reason=f"{text}, from {human_bytes(size)} to {human_bytes(size + more)}{least}: nothing is lost and nothing is "
-        "moved" + "".join(f"; {against.reason}" for against in instead),
+        f"moved{_begin_now(directory, rule.growing_takes_ms)}" + "".join(f"; {against.reason}" for against in instead),
         expected=effect(
             frees_bytes=more,
             needs_ms=rule.growing_takes_ms,
@@ -79,6 +79,15 @@ def add_log_dir(directory: Directory, facts: Facts, policy: Policy, needed: int,
     )
 
 
+def _begin_now(directory: Directory, takes_ms: int | None) -> str:
+    left = time_to_full_ms(directory)
+    if takes_ms is None or left is None:
+        return ""
+    when = f"it takes {human_ms(takes_ms)}, and the directory is full in {human_ms(left)}"
+    verdict = ", so that is in time" if takes_ms < left else ": begin now, what comes after wins the time"
+    return f"; {when}{verdict}"
+
+
 def _at_maximum(directory: Directory, max_bytes: int | None) -> Veto | None:
     """Refuse to grow a volume that is as large as the configuration says it can be."""
     if max_bytes is None or (directory.total_bytes or 0) < max_bytes:
@@ -94,9 +103,12 @@ def _can_grow(more: int, wanted: int, max_bytes: int | None) -> Precondition:
 
 
 def _waits(directory: Directory, takes_ms: int | None) -> tuple[Precondition, ...]:
-    """Return whether a bigger volume comes in time, where it is configured how long that takes."""
-    if takes_ms is None:
-        return ()
+    """Return whether a bigger volume comes in time; nobody knows where it is not configured how long that takes."""
     left = time_to_full_ms(directory)
+    if takes_ms is None:
+        if left is None:
+            return ()
+        text = f"{directory.path} is full in {human_ms(left)}; how long a bigger volume takes is not configured"
+        return (Precondition("in_time", text, None),)
     text = f"a bigger volume takes {human_ms(takes_ms)}; {directory.path} is full in {human_ms(left)}"
     return (Precondition("in_time", text, None if left is None else left > takes_ms),)

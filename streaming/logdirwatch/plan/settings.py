@@ -63,9 +63,16 @@ class LogDirRule(Section):
 class PlanSettings(Section):
     """Limits of the planner."""
 
-    target_ratio: Ratio = Field(0.70, description="Used ratio that moves should bring a directory down to.")
+    target_ratio: Ratio = Field(
+        0.70, description="Used ratio that moves and bigger volumes should bring a directory down to."
+    )
     destination_max_ratio: Ratio = Field(
         0.85, description="No plan fills a destination above this, copies in flight counted."
+    )
+    cut_ratio: Ratio = Field(
+        0.85,
+        description="Used ratio that a retention cut brings a directory down to where nothing that loses no data is in "
+        "time: a cut buys time, the target is for moves and bigger volumes.",
     )
     min_retention_ms: Ms = Field(
         3_600_000,

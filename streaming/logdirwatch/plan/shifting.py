@@ -21,7 +21,7 @@ from logdirwatch.plan.parts import (
     time_to_full_ms,
     way_back,
 )
-from logdirwatch.plan.rates import throttle_free
+from logdirwatch.plan.rates import paced, seen_rate, sustained, throttle_free
 from logdirwatch.plan.waves import Pace, Waves, in_waves
 from logdirwatch.report.units import human_bytes, human_ms
 
@@ -55,8 +55,8 @@ def _move(source: Directory, moves: Moves, facts: Facts, policy: Policy, now_ms:
         kind=ActionKind.MOVE_LOG_DIR,
         target=place_target(source),
         reason=f"move {human_bytes(moves.moved_bytes)} in {len(moves.assignments)} replicas from {source.path} to "
-        f"{destinations} of the same broker ({enough}); no other broker is touched and no data is lost"
-        + _why_waves(source, waves, facts),
+        f"{destinations} of the same broker ({enough}) {_pace(source, moves, facts, policy, needs)}; no other broker "
+        "is touched and no data is lost" + _why_waves(source, waves, facts),
         expected=effect(
             frees_bytes=moves.moved_bytes,
             frees_by_ms=now_ms + needs,
@@ -65,9 +65,11 @@ def _move(source: Directory, moves: Moves, facts: Facts, policy: Policy, now_ms:
             time_to_full_after_ms=time_to_full_ms(source, moves.moved_bytes),
             throttle_bytes_per_s=moves.rate,
             waves=len(waves.groups),
+            in_time_bytes=waves.in_time_bytes,
         ),
         preconditions=(
             _in_time(source, waves, needs),
+            *_sustained(moves, facts, policy),
             nothing_runs(),
             no_retention_cut(),
             throttle_free([source.broker], [LOG_DIR_THROTTLE], facts),
@@ -78,12 +80,21 @@ def _move(source: Directory, moves: Moves, facts: Facts, policy: Policy, now_ms:
     )
 
 
+def _pace(source: Directory, moves: Moves, facts: Facts, policy: Policy, needs: int) -> str:
+    settles, usual = delete_delay_ms(source.broker, facts), policy.limits.log_dir_throttle_bytes_per_s
+    return paced(moves.rate, usual, moves.moved_bytes, time_to_full_ms(source), settles, needs)
+
+
+def _sustained(moves: Moves, facts: Facts, policy: Policy) -> tuple[Precondition, ...]:
+    limits = policy.limits
+    seen = seen_rate(moves.bytes_in or {}, facts)
+    return sustained(moves.rate, limits.log_dir_throttle_bytes_per_s, limits.disk_bandwidth_bytes_per_s, seen)
+
+
 def _waves(source: Directory, moves: Moves, facts: Facts) -> Waves:
     settles = delete_delay_ms(source.broker, facts)
     at_once = copies_at_once(source.broker, facts)
-    return in_waves(
-        moves.sizes, Pace(moves.rate, settles, source.usable_bytes or 0, source.growth_bytes_per_s, at_once)
-    )
+    return in_waves(moves.sizes, Pace.of(source, moves.rate, settles, at_once))
 
 
 def _why_waves(source: Directory, waves: Waves, facts: Facts) -> str:

@@ -10,6 +10,7 @@ from logdirwatch.plan import vetoes
 from logdirwatch.plan.assignment import ANY, Assignment
 from logdirwatch.plan.draft import Policy, Veto
 from logdirwatch.plan.facts import Facts, Partition
+from logdirwatch.plan.rates import ceiling
 from logdirwatch.plan.space import Landing, Space
 
 
@@ -71,7 +72,8 @@ def _of_space(assignments: Iterable[Assignment], facts: Facts, policy: Policy) -
     """
     limits, space = policy.limits, Space(facts)
     limit = limits.destination_max_ratio
-    rate = max(limits.replication_throttle_bytes_per_s, limits.network_bandwidth_bytes_per_s or 0)
+    usual = limits.replication_throttle_bytes_per_s
+    rate = max(usual, ceiling(usual, limits.network_bandwidth_bytes_per_s))
     received: defaultdict[int, list[tuple[int, str | None]]] = defaultdict(list)
     for assignment in assignments:
         partition, size = facts.partitions[assignment.key], facts.layout.size_of(assignment.key)

@@ -9,16 +9,23 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from logdirwatch.plan.facts import Directory
+from logdirwatch.plan.parts import time_to_full_ms
+
 MOST_WAVES = 6
 
 
 @dataclass(frozen=True)
 class Waves:
-    """The copies, by their number, in the order of the waves; ``is_in_time`` None where the growth is not known."""
+    """The copies, by their number, in the order of the waves; ``is_in_time`` None where the growth is not known.
+
+    ``in_time_bytes`` are those of the first waves that are in time.
+    """
 
     groups: tuple[tuple[int, ...], ...]
     needs_ms: int
     is_in_time: bool | None
+    in_time_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -32,7 +39,19 @@ class Pace:
     settles_ms: int
     usable_bytes: int
     growth_bytes_per_s: float | None
-    at_once: int
+    at_once: int = 1
+
+    @classmethod
+    def of(cls, source: Directory, bytes_per_s: int, settles_ms: int, at_once: int = 1) -> "Pace":
+        """Return the pace of copies off a directory; what other steps bring it and take from it is counted."""
+        growth, left_ms = source.growth_bytes_per_s, time_to_full_ms(source)
+        usable = 0 if growth is None or left_ms is None else int(left_ms * growth / 1000)
+        return cls(bytes_per_s, settles_ms, usable, growth, at_once)
+
+    def is_in_time(self, size_bytes: int, freed_bytes: int) -> bool:
+        """Tell whether a copy is free before the directory is full, after others one by one; so where nobody knows."""
+        full_at_ms = self.full_at_ms(freed_bytes)
+        return full_at_ms is None or self.copy_ms(freed_bytes + size_bytes) + self.settles_ms < full_at_ms
 
     def copy_ms(self, size_bytes: int) -> int:
         """Return how long copies of ``size_bytes`` together take, with what is written to them meanwhile."""
@@ -55,9 +74,9 @@ def in_waves(sizes: Sequence[int], pace: Pace) -> Waves:
     full_at_ms, most = pace.full_at_ms(0), max(pace.at_once, math.ceil(len(sizes) / MOST_WAVES))
     if full_at_ms is None or needs_ms < full_at_ms:
         parts = tuple(everything[begin : begin + most] for begin in range(0, len(sizes), most))
-        return Waves(parts, needs_ms, None if full_at_ms is None else True)
+        return Waves(parts, needs_ms, None if full_at_ms is None else True, sum(sizes))
     groups: list[tuple[int, ...]] = []
-    left, elapsed_ms, freed, is_in_time = list(everything), 0, 0, True
+    left, elapsed_ms, freed, is_in_time, in_time_bytes = list(everything), 0, 0, True, 0
     while left:
         budget_ms = (pace.full_at_ms(freed) or 0) - pace.settles_ms - elapsed_ms
         group = _first_fit(left, sizes, pace, budget_ms)[:most] if len(groups) < MOST_WAVES - 1 else ()
@@ -68,7 +87,8 @@ def in_waves(sizes: Sequence[int], pace: Pace) -> Waves:
         left = [number for number in left if number not in group]
         elapsed_ms += pace.copy_ms(_sum(group, sizes))
         freed += _sum(group, sizes)
-    return Waves(tuple(groups), elapsed_ms + pace.settles_ms, is_in_time)
+        in_time_bytes = freed if is_in_time else in_time_bytes
+    return Waves(tuple(groups), elapsed_ms + pace.settles_ms, is_in_time, in_time_bytes)
 
 
 def _first_fit(left: Sequence[int], sizes: Sequence[int], pace: Pace, budget_ms: float) -> tuple[int, ...]:

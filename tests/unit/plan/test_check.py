@@ -48,6 +48,7 @@ FILLING = [
     replica(1, "/d1", "t", size=200 * MIB),
     replica(2, "/d1", "t", size=200 * MIB),
 ]
+NO_ROOM = [*FILLING, directory(1, "/d1", 990 * MIB), directory(1, "/d2", 800 * MIB)]
 
 
 def planned(kind, an_alert=None, parts=FAILED):
@@ -62,7 +63,7 @@ def test_on_the_same_cluster_everything_still_holds():
     assert against(planned(ActionKind.REASSIGN), *FAILED) == []
     assert against(planned(ActionKind.REPLACE_DISK), *FAILED) == []
     assert against(planned(ActionKind.MOVE_LOG_DIR, space_alert(), FILLING), *FILLING) == []
-    assert against(planned(ActionKind.LOWER_RETENTION, space_alert(), FILLING), *FILLING) == []
+    assert against(planned(ActionKind.LOWER_RETENTION, space_alert(), NO_ROOM), *NO_ROOM) == []
 
 
 def test_what_only_a_person_sees_is_listed():
@@ -164,31 +165,31 @@ class TestNotNeededAnyMore:
 
 class TestConfigs:
     def test_a_retention_that_somebody_else_changed(self):
-        action = planned(ActionKind.LOWER_RETENTION, space_alert(), FILLING)
+        action = planned(ActionKind.LOWER_RETENTION, space_alert(), NO_ROOM)
         other = still(topic("t", (1, 2), configs={"retention.bytes": "77"}))
-        assert against(action, *FILLING, other) == ["retention.bytes of t is 77, not -1 as it was"]
+        assert against(action, *NO_ROOM, other) == ["retention.bytes of t is 77, not -1 as it was"]
 
     def test_a_cut_of_what_a_group_has_still_to_read(self):
-        action = planned(ActionKind.LOWER_RETENTION, space_alert(), FILLING)
+        action = planned(ActionKind.LOWER_RETENTION, space_alert(), NO_ROOM)
         unread = still(topic("t", (1, 2), unread={0: 0.85}))
-        (reason,) = against(action, *FILLING, unread)
+        (reason,) = against(action, *NO_ROOM, unread)
         assert "consumer group readers has still to read about 170 MiB of t-0" in reason
 
     def test_a_cut_by_age_of_what_a_group_has_still_to_read(self):
-        action = planned(ActionKind.LOWER_RETENTION, space_alert(), FILLING)
+        action = planned(ActionKind.LOWER_RETENTION, space_alert(), NO_ROOM)
         by_age = changed(action, configs={"t": {"retention.ms": {"from": None, "to": "604800000"}}})
-        assert against(by_age, *FILLING, still(topic("t", (1, 2), unread={0: 0.2}))) == []
-        (reason,) = against(by_age, *FILLING, still(topic("t", (1, 2), unread={0: 0.85})))
+        assert against(by_age, *NO_ROOM, still(topic("t", (1, 2), unread={0: 0.2}))) == []
+        (reason,) = against(by_age, *NO_ROOM, still(topic("t", (1, 2), unread={0: 0.85})))
         assert reason.startswith("retention.ms of t would be 604800000: consumer group readers has still to read")
 
     def test_a_cut_of_a_topic_that_is_being_moved(self):
-        action = planned(ActionKind.LOWER_RETENTION, space_alert(), FILLING)
+        action = planned(ActionKind.LOWER_RETENTION, space_alert(), NO_ROOM)
         copy = replica(1, "/d2", "t", size=MIB, is_future=True)
-        assert against(action, *FILLING, copy) == ["t-0 is being moved between directories already"]
+        assert against(action, *NO_ROOM, copy) == ["t-0 is being moved between directories already"]
 
     def test_a_topic_that_is_gone(self):
-        action = planned(ActionKind.LOWER_RETENTION, space_alert(), FILLING)
-        assert against(action, *FILLING[:3]) == ["topic t is not there any more"]
+        action = planned(ActionKind.LOWER_RETENTION, space_alert(), NO_ROOM)
+        assert against(action, *NO_ROOM[:3]) == ["topic t is not there any more"]
 
 
 class TestRestart:

@@ -26,7 +26,8 @@ def grows(*sized, place=HERE):
 
 def cut_action(*parts, growth=None, rules=(), **limits):
     found = facts(FULL, *parts, growth=growth or {})
-    actions = recommend(space_alert(), found, policy(topics=rules, **limits), NOW_MS)
+    allowed = policy(topics=rules, **({"cut_ratio": 0.7} | limits))
+    actions = recommend(space_alert(), found, allowed, NOW_MS)
     return next(action for action in actions if action.kind is ActionKind.LOWER_RETENTION)
 
 

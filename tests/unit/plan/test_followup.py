@@ -42,7 +42,8 @@ class Story:
     """
 
     def __init__(self, *parts, limits=None, **fields):
-        self.policy = policy(**(limits or {}))
+        # Cut down to the target, as moves go: here it is about what follows a cut.
+        self.policy = policy(**({"cut_ratio": 0.7} | (limits or {})))
         self.fields, self.records, self.minute = fields, [], 0
         self.book = Book(60_000)
         self.tell(topics.ALERTS, space_alert(to="saturated"))

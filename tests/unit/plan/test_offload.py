@@ -51,19 +51,26 @@ def test_what_the_broker_has_room_for_is_not_sent_away_as_well():
     assert "(enough)" in between.reason
 
 
-def test_it_comes_before_a_cut_and_the_cut_knows_of_it():
-    kinds = [str(action.kind) for action in recommended(*ALONE)]
-    assert kinds[:2] == ["reassign", "lower_retention"]
-    cut = recommended(*ALONE)[1]
+def test_where_it_is_enough_nothing_is_cut_beside_it():
+    assert [str(action.kind) for action in recommended(*ALONE)] == ["reassign"]
+
+
+def test_a_late_one_comes_after_the_cut_that_wins_its_time_and_the_cut_knows_of_it():
+    source = directory(1, "/d1", 850 * MIB, growth_bytes_per_s=0.3 * MIB)
+    actions = recommended(source, *ALONE[1:], network_bandwidth_bytes_per_s=700_000)
+    assert [str(action.kind) for action in actions] == ["expand_disk", "lower_retention", "reassign"]
+    cut, late = actions[1:]
+    assert "too late: in time it needs more than" in late.reason
     assert next(p["holds"] for p in cut.preconditions if p["name"] == "no_move") is None
+    assert late.expected["needs_ms"] < cut.expected["time_to_full_after_ms"]
 
 
 def test_while_a_directory_of_the_broker_is_unknown_other_brokers_still_take_replicas():
     from logdirwatch.model.vocabulary import LogDirStatus
 
     first, second, *_ = recommended(*ALONE, directory(1, "/d2", status=LogDirStatus.UNKNOWN))
-    assert (first.kind, [veto["name"] for veto in first.vetoes]) == (ActionKind.MOVE_LOG_DIR, ["log_dir_unknown"])
-    assert (second.kind, second.vetoes) == (ActionKind.REASSIGN, [])
+    assert (first.kind, first.vetoes) == (ActionKind.REASSIGN, [])
+    assert (second.kind, [veto["name"] for veto in second.vetoes]) == (ActionKind.MOVE_LOG_DIR, ["log_dir_unknown"])
 
 
 def test_internal_topics_stay_where_they_are():
@@ -79,7 +86,8 @@ def test_where_nothing_fits_the_reasons_are_told():
         topic("t", (1, 2), configs={"cleanup.policy": "compact"}),
         replica(1, "/d1", "t", size=200 * MIB),
     ]
-    (action,) = recommended(*parts)
+    look, action = recommended(*parts)
+    assert look.target["step"] == "cleaner"
     assert action.kind is ActionKind.EXPAND_DISK
     assert "would fill /d1 on broker 3" in action.reason
     assert "cleanup policy of t is compact" in action.reason
@@ -87,7 +95,7 @@ def test_where_nothing_fits_the_reasons_are_told():
 
 def test_with_no_broker_left_that_is_said():
     parts = [FULL, directory(2), topic("t", (1, 2), configs={"cleanup.policy": "compact"}), replica(1, "/d1", "t")]
-    (action,) = recommended(*parts)
+    _, action = recommended(*parts)
     assert "every broker that is alive holds a replica of t-0 already" in action.reason
 
 
@@ -117,9 +125,10 @@ def test_the_writes_to_all_that_leaves_stay_below_the_rate():
 
 def test_the_usual_rate_rises_when_time_is_short_and_the_network_allows_it():
     source = directory(1, "/d1", 850 * MIB, growth_bytes_per_s=1.0 * MIB)
-    slow = reassigned(recommended(source, *ALONE[1:], replication_throttle_bytes_per_s=3 * MIB))[0]
+    calm = directory(1, "/d1", 850 * MIB, growth_bytes_per_s=0.01 * MIB)
+    slow = reassigned(recommended(calm, *ALONE[1:], replication_throttle_bytes_per_s=3 * MIB))[0]
     assert slow.expected["throttle_bytes_per_s"] == 3 * MIB
     limits = {"replication_throttle_bytes_per_s": 3 * MIB, "network_bandwidth_bytes_per_s": 100 * MIB}
     quick = reassigned(recommended(source, *ALONE[1:], **limits))[0]
-    assert quick.expected["throttle_bytes_per_s"] == (150 * MIB + 1) * 1000 // 15_000 + 1
+    assert quick.expected["throttle_bytes_per_s"] == 99 * MIB, "all that is spare: half of the time is gone before"
     assert any(f"--throttle {quick.expected['throttle_bytes_per_s']} " in command for command in quick.commands)

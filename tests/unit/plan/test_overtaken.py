@@ -46,14 +46,14 @@ def later(minutes=1.0):
     return NOW_MS + int(minutes * MINUTE)
 
 
-def accepted(kind, an_alert, *parts):
-    action = of_kind(recommend(an_alert, facts(*parts), policy(), NOW_MS), kind)
+def accepted(kind, an_alert, *parts, **limits):
+    action = of_kind(recommend(an_alert, facts(*parts), policy(**limits), NOW_MS), kind)
     return changed(action, status=ActionStatus.ACCEPTED, revision=2)
 
 
-def look(known, an_alert, *parts, now_ms):
-    fresh = facts(*parts, inventory_at_ms=now_ms)
-    return reconcile(known, recommend(an_alert, fresh, policy(), now_ms), fresh, policy(), now_ms)
+def look(known, an_alert, *parts, now_ms, **limits):
+    fresh, allowed = facts(*parts, inventory_at_ms=now_ms), policy(**limits)
+    return reconcile(known, recommend(an_alert, fresh, allowed, now_ms), fresh, allowed, now_ms)
 
 
 def ends(revisions, kind):
@@ -111,7 +111,7 @@ class TestCuts:
         ]
 
     def cut(self, status=ActionStatus.PROPOSED):
-        action = accepted(ActionKind.LOWER_RETENTION, space_alert(), *self.parts(0.05))
+        action = accepted(ActionKind.LOWER_RETENTION, space_alert(), *self.parts(0.05), cut_ratio=0.7)
         return changed(action, status=status)
 
     def limit(self, action):
@@ -120,12 +120,12 @@ class TestCuts:
     def test_a_proposal_gives_way_to_one_that_leaves_what_is_unread_now(self):
         known = self.cut()
         assert self.limit(known) == 679 * MIB
-        again = of_kind(look([known], space_alert(), *self.parts(0.85), now_ms=later()), known.kind)
+        again = of_kind(look([known], space_alert(), *self.parts(0.85), now_ms=later(), cut_ratio=0.7), known.kind)
         assert (again.kind, str(again.status), self.limit(again)) == (known.kind, "proposed", 765 * MIB)
 
     def test_an_accepted_one_is_withdrawn_and_proposed_anew(self):
         known = self.cut(ActionStatus.ACCEPTED)
-        withdrawn, again, *_ = look([known], space_alert(), *self.parts(0.85), now_ms=later())
+        withdrawn, again, *_ = look([known], space_alert(), *self.parts(0.85), now_ms=later(), cut_ratio=0.7)
         ((status, why),) = ends([withdrawn], known.kind)
         assert status == "withdrawn"
         assert "retention.bytes of t would be 711983104: consumer group readers has still to read about 765 MiB" in why

@@ -6,7 +6,7 @@ import pytest
 
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.moves import plan_moves
-from logdirwatch.plan.rates import spare_disk, spare_network, throttle, throttle_free
+from logdirwatch.plan.rates import UNKNOWN_BANDWIDTH, spare_disk, spare_network, throttle, throttle_free
 from logdirwatch.plan.recommend import recommend
 from tests.unit.plan.builders import MIB, NOW_MS, broker, directory, facts, policy, replica, space_alert, topic
 
@@ -16,7 +16,9 @@ LIMIT = "replica.alter.log.dirs.io.max.bytes.per.second"
 @pytest.mark.parametrize(
     ("spare", "copied", "left_ms", "rate"),
     [
-        (None, 10_000, 1_000, 100),  # what is spare is not known: the usual rate
+        (None, 10_000, None, 100),  # when it is full is not known: the usual rate
+        (None, 10_000, 100_000, 251),  # what is spare is not known: what is in time
+        (None, 10**15, 100_000, UNKNOWN_BANDWIDTH),  # but not any rate
         (1_000, 100, None, 100),  # when it is full is not known: the usual rate
         (50, 100, None, 50),  # never more than what is spare
         (1_000, 100, 100_000, 100),  # time enough
@@ -43,8 +45,9 @@ def test_a_directory_that_is_nearly_full_is_copied_faster():
     def rate(**limits):
         return plan_moves(source, facts(*parts), policy(log_dir_throttle_bytes_per_s=MIB + 1, **limits)).rate
 
-    assert rate() == MIB + 1
-    assert rate(disk_bandwidth_bytes_per_s=100 * MIB) == (150 * MIB + 1) * 1000 // 15_000 + 1
+    assert rate() == 200 * MIB * 1000 // 15_000 + 1, "what disks can do is not known"
+    assert rate(disk_bandwidth_bytes_per_s=3 * MIB) == 2 * MIB
+    assert rate(disk_bandwidth_bytes_per_s=100 * MIB) == 200 * MIB * 1000 // 15_000 + 1
     assert rate(disk_bandwidth_bytes_per_s=9 * MIB) == 8 * MIB
 
 
@@ -62,7 +65,7 @@ class TestWrites:
     def moves(self, *rates):
         growth = {((1, "/d1"), ("t", n)): float(rate) for n, rate in enumerate(rates)}
         found = facts(*self.PARTS, growth=growth)
-        return plan_moves(self.SOURCE, found, policy(log_dir_throttle_bytes_per_s=10 * MIB))
+        return plan_moves(self.SOURCE, found, policy(disk_bandwidth_bytes_per_s=30 * MIB))
 
     def test_what_is_written_faster_than_it_is_copied_is_left_where_it_is(self):
         assert [a.label for a in self.moves(19 * MIB, MIB).assignments] == ["t-1"]
@@ -71,7 +74,7 @@ class TestWrites:
         source = directory(1, "/d1", 990 * MIB)
         growth = {((1, "/d1"), ("t", n)): 6.0 * MIB for n in (0, 1)}
         found = facts(source, *self.PARTS[1:], growth=growth)
-        moves = plan_moves(source, found, policy(log_dir_throttle_bytes_per_s=10 * MIB))
+        moves = plan_moves(source, found, policy(disk_bandwidth_bytes_per_s=10 * MIB))
         assert [a.label for a in moves.assignments] == ["t-0"]
 
     def test_when_all_are_written_faster_nothing_is_moved(self):
@@ -128,7 +131,8 @@ def test_a_move_that_is_too_slow_as_a_whole_goes_in_waves():
         topic("t", (1, 2), (1, 2)),
         *(replica(1, "/d1", "t", n, 80 * MIB) for n in (0, 1)),
     ]
-    actions = recommend(space_alert(), facts(source, *parts), policy(log_dir_throttle_bytes_per_s=2_000_000), NOW_MS)
+    slow = policy(disk_bandwidth_bytes_per_s=MIB + 2_000_000)
+    actions = recommend(space_alert(), facts(source, *parts), slow, NOW_MS)
     assert actions[0].expected["waves"] == 2
     assert "in 2 waves" in actions[0].reason
     assert next(p["holds"] for p in actions[0].preconditions if p["name"] == "in_time") is True

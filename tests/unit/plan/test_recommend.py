@@ -23,6 +23,7 @@ from tests.unit.plan.builders import (
 )
 
 SOURCE = directory(1, "/d1", 850 * MIB, growth_bytes_per_s=1.0 * MIB)
+NO_ROOM = (directory(1, "/d2", 840 * MIB), directory(2, "/d1", 850 * MIB))
 FILLING = [
     SOURCE,
     directory(1, "/d2", 100 * MIB),
@@ -54,8 +55,11 @@ def of_kind(actions, kind):
 
 
 class TestFilling:
-    def test_a_move_comes_first_then_a_cut(self):
-        assert kinds(recommended(space_alert(), *FILLING)) == ["move_log_dir", "lower_retention"]
+    def test_a_move_that_is_enough_and_in_time_leaves_nothing_to_lose(self):
+        assert kinds(recommended(space_alert(), *FILLING)) == ["move_log_dir"]
+
+    def test_without_room_a_bigger_volume_comes_before_a_cut(self):
+        assert kinds(recommended(space_alert(), *FILLING, *NO_ROOM)) == ["expand_disk", "lower_retention"]
 
     def test_a_move_says_what_it_frees_where_and_when(self):
         action = recommended(space_alert(), *FILLING)[0]
@@ -79,7 +83,7 @@ class TestFilling:
 
     def test_in_time_holds_only_when_it_is(self):
         def in_time(rate):
-            action = recommended(space_alert(), *FILLING, log_dir_throttle_bytes_per_s=rate)[0]
+            action = recommended(space_alert(), *FILLING, disk_bandwidth_bytes_per_s=MIB + rate)[-1]
             return next(p["holds"] for p in action.preconditions if p["name"] == "in_time")
 
         assert in_time(50_000_000) is True
@@ -92,7 +96,7 @@ class TestFilling:
         assert next(p["holds"] for p in action.preconditions if p["name"] == "in_time") is None
 
     def test_a_cut_loses_data_and_says_so(self):
-        found = recommended(space_alert(), *FILLING, growth=slowly(*FILLING))
+        found = recommended(space_alert(), *FILLING, *NO_ROOM, growth=slowly(*FILLING))
         action = of_kind(found, ActionKind.LOWER_RETENTION)
         assert action.data_loss
         assert action.requires_approval
@@ -110,25 +114,25 @@ class TestFilling:
         )
 
     def test_the_undo_of_a_cut_deletes_an_override_that_was_not_there(self):
-        action = of_kind(recommended(space_alert(), *FILLING), ActionKind.LOWER_RETENTION)
+        action = of_kind(recommended(space_alert(), *FILLING, *NO_ROOM), ActionKind.LOWER_RETENTION)
         assert action.undo["commands"][0].endswith("--delete-config retention.bytes")
 
     @pytest.mark.parametrize("overridden", [frozenset({"retention.bytes"}), None])
     def test_the_undo_of_a_cut_restores_an_override_and_what_nobody_knows(self, overridden):
         limited = topic("t", (1, 2), configs={"retention.bytes": str(900 * MIB)}, overridden=overridden)
-        action = of_kind(recommended(space_alert(), *FILLING, limited), ActionKind.LOWER_RETENTION)
+        action = of_kind(recommended(space_alert(), *FILLING, *NO_ROOM, limited), ActionKind.LOWER_RETENTION)
         assert action.undo["commands"][0].endswith(f"--add-config retention.bytes={900 * MIB}")
 
     def test_history_that_may_get_too_short_is_said_not_hidden(self):
         """Half of what is there stays where nobody knows how fast it is written, and nobody knows how long that is."""
-        action = of_kind(recommended(space_alert(), *FILLING), ActionKind.LOWER_RETENTION)
+        action = of_kind(recommended(space_alert(), *FILLING, *NO_ROOM), ActionKind.LOWER_RETENTION)
         assert action.configs["t"]["retention.bytes"]["to"] == str(100 * MIB)
         assert action.expected["keeps_ms_at_least"] is None
         assert next(p["holds"] for p in action.preconditions if p["name"] == "min_retention") is None
 
     def test_where_the_rate_is_known_so_is_the_history_that_stays(self):
         growth = slowly(*FILLING, rate=1.0 * MIB)
-        found = recommended(space_alert(), *FILLING, growth=growth, min_retention_ms=100_000)
+        found = recommended(space_alert(), *FILLING, *NO_ROOM, growth=growth, min_retention_ms=100_000)
         action = of_kind(found, ActionKind.LOWER_RETENTION)
         assert action.configs["t"]["retention.bytes"]["to"] == str(100 * MIB)
         assert action.expected["keeps_ms_at_least"] == 100_000
@@ -144,12 +148,12 @@ class TestFilling:
 
     def test_a_vetoed_move_is_told_with_its_reason_and_cannot_be_pasted(self):
         parts = [*FILLING, offline(1, "/d3")]
-        first, *others = recommended(space_alert(), *parts, growth=slowly(*parts))
-        assert first.kind is ActionKind.MOVE_LOG_DIR
-        assert [veto["name"] for veto in first.vetoes] == ["log_dir_offline"]
-        assert first.commands == []
-        assert first.reassignment is None
-        assert kinds(others) == ["lower_retention"]
+        *others, last = recommended(space_alert(), *parts, growth=slowly(*parts))
+        assert last.kind is ActionKind.MOVE_LOG_DIR
+        assert [veto["name"] for veto in last.vetoes] == ["log_dir_offline"]
+        assert last.commands == []
+        assert last.reassignment is None
+        assert kinds(others) == ["expand_disk", "lower_retention"]
 
     def test_bytes_that_no_replica_explains_are_looked_for(self):
         source = directory(1, "/d1", 850 * MIB, unaccounted_bytes=800 * MIB)
@@ -368,6 +372,7 @@ def test_an_unknown_directory_of_the_broker_stops_moves_only():
     parts = [*FILLING, directory(1, "/d3", status=LogDirStatus.UNKNOWN)]
     actions = recommended(space_alert(), *parts, growth=slowly(*parts))
     assert [(str(a.kind), [v["name"] for v in a.vetoes]) for a in actions] == [
-        ("move_log_dir", ["log_dir_unknown"]),
+        ("expand_disk", []),
         ("lower_retention", []),
+        ("move_log_dir", ["log_dir_unknown"]),
     ]

@@ -67,9 +67,9 @@ class TestCordon:
         actions = recommended(*self.PARTS, *parts, metadata_version=version)
         return the(ActionKind.CORDON_LOG_DIR, actions)
 
-    def test_where_the_version_allows_it_comes_after_moves_and_cuts(self):
+    def test_where_the_version_allows_it_comes_after_what_gives_room(self):
         actions = recommended(*self.PARTS, metadata_version=CORDON)
-        assert kinds(actions) == ["move_log_dir", "lower_retention", "cordon_log_dir"]
+        assert kinds(actions) == ["move_log_dir", "cordon_log_dir"]
         action = actions[-1]
         (command,) = action.commands
         assert command == (
@@ -242,7 +242,7 @@ class TestRoom:
         assert slow.expected["needs_ms"] == 6 * 3_600_000
 
     def test_a_volume_at_its_maximum_leaves_one_more_directory(self):
-        grow, add = self.grow(max_bytes=1000 * MIB)
+        add, grow = self.grow(max_bytes=1000 * MIB)
         assert (grow.kind, vetoed(grow)) == (ActionKind.EXPAND_DISK, ["volume_at_maximum"])
         assert (add.kind, vetoed(add)) == (ActionKind.ADD_LOG_DIR, [])
         assert "is as large as it can be: 1000 MiB" in add.reason
@@ -258,10 +258,10 @@ class TestRoom:
 
     def test_what_helps_only_a_part_is_followed_by_what_gives_the_rest(self):
         parts = [directory(1, "/d1", 850 * MIB), topic("t", (1,)), replica(1, "/d1", "t", size=120 * MIB)]
-        actions = recommended(*parts, growth=slowly(*parts))
-        assert kinds(actions) == ["lower_retention", "expand_disk"]
-        assert "100 MiB of 150 MiB is all that helps otherwise" in actions[1].reason
-        assert actions[1].expected["frees_bytes"] == int((50 * MIB + 1) / 0.7) + 1
+        actions = recommended(*parts, growth=slowly(*parts), limits={"cut_ratio": 0.7})
+        assert kinds(actions) == ["expand_disk", "lower_retention"], "what loses nothing is offered first"
+        assert "100 MiB of 150 MiB is all that helps otherwise" in actions[0].reason
+        assert actions[0].expected["frees_bytes"] == int((150 * MIB + 1) / 0.7) + 1
 
 
 class TestDeleteRecords:
@@ -274,7 +274,8 @@ class TestDeleteRecords:
     )
 
     def test_where_no_retention_reaches_records_are_deleted_once(self):
-        action = the(ActionKind.DELETE_RECORDS, recommended(*self.PARTS, growth=slowly(*self.PARTS)))
+        found = recommended(*self.PARTS, growth=slowly(*self.PARTS), limits={"cut_ratio": 0.7})
+        action = the(ActionKind.DELETE_RECORDS, found)
         assert action.target["topic"] == "a.b"
         # 200 MiB are needed, the cut of u gives 100; 27 % of 420 MiB are 113.4, less one segment of 10.
         assert "the oldest 27 % of the records of a.b" in action.reason

@@ -111,7 +111,8 @@ def test_inside_moves_add_up_as_well():
 
 def test_what_a_destination_grows_during_the_copy_needs_room_too():
     growing = directory(3, "/d1", 500 * MIB, growth_bytes_per_s=3.0 * MIB)
-    assert names(GOOD, extra=[growing], replication_throttle_bytes_per_s=MIB) == ["destination_would_overflow"]
+    slow = {"replication_throttle_bytes_per_s": MIB, "network_bandwidth_bytes_per_s": MIB}
+    assert names(GOOD, extra=[growing], **slow) == ["destination_would_overflow"]
     assert names(GOOD, extra=[growing]) == []
     quick = {"replication_throttle_bytes_per_s": MIB, "network_bandwidth_bytes_per_s": 100 * MIB}
     assert names(GOOD, extra=[growing], **quick) == [], "the plan may have been made with more than the usual rate"

@@ -1,0 +1,62 @@
+"""A directory that compacted topics fill: retention does not reach them, so what fills it is mostly a cleaner at rest.
+
+Kafka cleans a log once ``min.cleanable.dirty.ratio`` of it is dirty, leaves a partition alone that it could not clean,
+and has as many threads as are alive (Kafka 4.3.1 ``LogCleaner``, ``LogCleanerManager``).
+"""
+
+from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.commands import CONFIGS, note
+from logdirwatch.plan.draft import Draft, Policy, effect
+from logdirwatch.plan.facts import Directory, Facts
+from logdirwatch.plan.growing import BOTH, COMPACT, growth_by_policy, policy_of
+from logdirwatch.plan.parts import place_target
+from logdirwatch.report.units import human_bytes
+from logdirwatch.report.words import some_of
+
+STEP = "cleaner"
+MOSTLY = 0.5
+_NAMED = 3
+_METRICS = "the gauges DeadThreadCount (LogCleaner) and uncleanable-partitions-count (LogCleanerManager)"
+
+
+def cleaner_drafts(source: Directory, facts: Facts, policy: Policy) -> list[Draft]:
+    """Return the look at the cleaner, where compacted topics make most of the growth, or of the bytes; else nothing."""
+    if not _is_compacted(source, facts):
+        return []
+    sizes = {
+        name: facts.layout.topic_bytes(source.place, name)
+        for name in dict.fromkeys(replica.topic for replica in facts.replicas_in(source.place))
+        if policy_of(facts.topics.get(name)) in {COMPACT, BOTH}
+    }
+    largest = sorted(sizes, key=lambda name: (-sizes[name], name))
+    host = f"On broker {source.broker}'s host"
+    return [
+        Draft(
+            kind=ActionKind.INVESTIGATE,
+            target={**place_target(source), "step": STEP},
+            reason=f"look whether the log cleaner of broker {source.broker} works: {human_bytes(sum(sizes.values()))} "
+            f"of {source.path} are in compacted topics ({some_of(largest, _NAMED)}), which no retention limit reaches; "
+            "threads that died, partitions that it gave up, a high min.cleanable.dirty.ratio or a small "
+            "log.cleaner.dedupe.buffer.size let them grow",
+            expected=effect(),
+            commands=(
+                note(f"{host}: {_METRICS} are 0 when it works; log-cleaner.log says why they are not."),
+                _described(policy, "brokers", str(source.broker)),
+                *(_described(policy, "topics", name) for name in largest[:1]),
+            ),
+        )
+    ]
+
+
+def _described(policy: Policy, entity: str, name: str) -> str:
+    return policy.tools.call(CONFIGS, "--describe", "--all", "--entity-type", entity, f"--entity-name={name}")
+
+
+def _is_compacted(source: Directory, facts: Facts) -> bool:
+    growth = growth_by_policy(source, facts)
+    if growth is not None and sum(growth["bytes_per_s"].values()) > 0:
+        rates = growth["bytes_per_s"]
+        return bool(rates.get(COMPACT, 0.0) + rates.get(BOTH, 0.0) > MOSTLY * sum(rates.values()))
+    here = facts.replicas_in(source.place)
+    compacted = (r for r in here if policy_of(facts.topics.get(r.topic)) in {COMPACT, BOTH})
+    return sum(r.size_bytes or 0 for r in compacted) > MOSTLY * sum(r.size_bytes or 0 for r in here)

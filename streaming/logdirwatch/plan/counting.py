@@ -1,0 +1,111 @@
+"""What actions give a directory before it is full, and what it still lacks then.
+
+A remedy that comes too late is none, nor one of which nobody knows how long it takes, as a volume's growth is where it
+is not configured. Where it is not known when the directory is full, all others count.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
+from logdirwatch.plan.draft import Draft, Policy
+from logdirwatch.plan.facts import Directory
+from logdirwatch.plan.parts import time_to_full_ms
+
+URGENT = frozenset({LogDirStatus.CRITICAL, LogDirStatus.SATURATED})
+"""From here on something is given up to win time: the reserve, the producers' speed, records."""
+CUT_LASTS_MS = 1_800_000
+"""What is deleted must last so long at the present growth: for two checks of retention, and to look again meanwhile."""
+SLACK = 1.2
+"""What is deleted until a late remedy comes must last longer than that takes."""
+
+
+def counted_bytes(draft: Draft, source: Directory) -> int:
+    """Return the bytes that an action frees before the directory is full; none where something speaks against it."""
+    if draft.vetoes or draft.kind is ActionKind.DELETE_TOPIC_CANDIDATE or draft.expected["needs_ms"] is None:
+        return 0
+    frees: int = draft.expected["frees_bytes"] or draft.expected.get("then_frees_bytes") or 0
+    if time_to_full_ms(source) is None or is_in_time(draft):
+        return frees
+    return int(draft.expected.get("in_time_bytes") or 0)
+
+
+class Freed(NamedTuple):
+    """Bytes that a step frees, and when; None where nobody knows."""
+
+    at_ms: int | None
+    size_bytes: int
+
+
+def in_time_bytes(directory: Directory, steps: Iterable[Freed]) -> int:
+    """Return what steps free before a directory is full: each that is in time makes it last for the next."""
+    if time_to_full_ms(directory) is None:
+        return sum(step.size_bytes for step in steps)
+    found = 0
+    for step in sorted((step for step in steps if step.at_ms is not None), key=lambda step: step.at_ms or 0):
+        left_ms = time_to_full_ms(directory, found)
+        if left_ms is not None and (step.at_ms or 0) < left_ms:
+            found += step.size_bytes
+    return found
+
+
+def is_in_time(draft: Draft) -> bool | None:
+    """Tell whether all of an action takes effect before its directory is full; None where nobody knows."""
+    if draft.expected["needs_ms"] == 0:
+        return True
+    return next((found.holds for found in draft.preconditions if found.name == "in_time"), None)
+
+
+def gained(drafts: Sequence[Draft], source: Directory) -> int:
+    """Return the bytes that actions give the directory together before it is full.
+
+    A cut of a topic that is moved frees bytes that the move frees as well.
+    """
+    cuts = [draft for draft in drafts if draft.kind is ActionKind.LOWER_RETENTION]
+    others = [draft for draft in drafts if draft.kind is not ActionKind.LOWER_RETENTION]
+    moved = {
+        entry["topic"]
+        for draft in others
+        if not draft.vetoes
+        for entry in (draft.reassignment or {"partitions": ()})["partitions"]
+    }
+    beside = [draft for draft in cuts if draft.target["topic"] not in moved]
+    return max(_counted([*others, *beside], source), _counted(cuts, source))
+
+
+def after(source: Directory, drafts: Sequence[Draft]) -> Directory:
+    """Return a directory as it fills once actions were begun: what they free in time makes it last longer."""
+    return replace(source, relief_bytes=source.relief_bytes + gained(drafts, source))
+
+
+def to_lose(source: Directory, drafts: Sequence[Draft], needed: int, policy: Policy) -> int:
+    """Return the bytes that must be deleted although ``drafts`` are carried out; ``needed`` are those for the target.
+
+    Nothing that can be had otherwise: where a remedy comes late, as much as lasts until then; else as much as brings
+    the directory down to ``plan.cut_ratio``, and lasts for :data:`CUT_LASTS_MS`.
+    """
+    left = needed - gained(drafts, source)
+    if left <= 0:
+        return 0
+    growth = max(0.0, source.growth_bytes_per_s or 0.0)
+    lasting_bytes = growth * (time_to_full_ms(after(source, drafts)) or 0) / 1000
+    limits = policy.limits
+    above = left - 1 - int(max(0.0, limits.cut_ratio - limits.target_ratio) * (source.total_bytes or 0))
+    arrives_ms = _late_remedy_ms(drafts, above)
+    if arrives_ms is not None:
+        wanted = int(growth * arrives_ms * SLACK / 1000 - lasting_bytes)
+    else:
+        wanted = max(above, int(growth * CUT_LASTS_MS / 1000 - lasting_bytes))
+    return min(left, max(0, wanted))
+
+
+def _late_remedy_ms(drafts: Iterable[Draft], wanted: int) -> int | None:
+    """Return when the first remedy that loses nothing, gives enough, and comes too late is there."""
+    late = [draft for draft in drafts if not draft.vetoes and not draft.data_loss and is_in_time(draft) is False]
+    enough = [draft for draft in late if (draft.expected["frees_bytes"] or 0) >= wanted]
+    return min((draft.expected["needs_ms"] for draft in enough if draft.expected["needs_ms"]), default=None)
+
+
+def _counted(drafts: Iterable[Draft], source: Directory) -> int:
+    return sum(counted_bytes(draft, source) for draft in drafts)

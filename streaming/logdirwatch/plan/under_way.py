@@ -1,0 +1,137 @@
+"""Moves that run already and take bytes off a directory: what they free, and whether that is in time.
+
+Their bytes are free only when the whole copy is there and the old files are deleted. What runs in time need not be
+moved or deleted a second time; what runs too late does not count.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, ActionKind
+from logdirwatch.plan import rates
+from logdirwatch.plan.commands import REASSIGN
+from logdirwatch.plan.copies import running_copies
+from logdirwatch.plan.draft import Draft, Policy, effect
+from logdirwatch.plan.facts import Directory, Facts, Partition, Place, Replica
+from logdirwatch.plan.parts import delete_delay_ms, in_time, place_target, time_to_full_ms
+from logdirwatch.plan.running import dead_end
+from logdirwatch.plan.space import in_flight_bytes
+from logdirwatch.report.units import human_bytes, human_ms
+from logdirwatch.report.words import some_of
+
+STEP = "under_way"
+_NAMED = 3
+
+
+class Relief(NamedTuple):
+    """A replica on its way out of a directory: where to, the bytes that it frees, and those still to be copied."""
+
+    replica: Replica
+    destinations: tuple[Place, ...]
+    is_between: bool
+    remaining_bytes: int
+
+    @property
+    def frees_bytes(self) -> int:
+        """What its directory gains."""
+        return self.replica.size_bytes or 0
+
+
+class UnderWay(NamedTuple):
+    """All that runs off a directory, when it is free, at which rate, and whether that is in time."""
+
+    reliefs: tuple[Relief, ...]
+    needs_ms: int
+    bytes_per_s: int
+    is_in_time: bool
+
+    @property
+    def frees_bytes(self) -> int:
+        """What the directory gains."""
+        return sum(relief.frees_bytes for relief in self.reliefs)
+
+
+def under_way(source: Directory, facts: Facts, policy: Policy) -> UnderWay:
+    """Return what runs off a directory; all of it counts as free when the last of it is."""
+    reliefs = tuple(_reliefs(source, facts))
+    rate = min((_rate(relief, facts, policy) for relief in reliefs), default=0)
+    remaining = sum(relief.remaining_bytes for relief in reliefs)
+    needs_ms = 0 if rate <= 0 else remaining * 1000 // rate + delete_delay_ms(source.broker, facts)
+    left_ms = time_to_full_ms(source)
+    return UnderWay(reliefs, needs_ms, rate, bool(reliefs) and (left_ms is None or needs_ms < left_ms))
+
+
+def weighed(source: Directory, facts: Facts, policy: Policy) -> tuple[Directory, UnderWay]:
+    """Return a directory with what running copies bring it and take from it, and what takes from it."""
+    incoming = in_flight_bytes(facts).get(source.place, 0)
+    counted = replace(source, incoming_bytes=incoming)
+    running = under_way(counted, facts, policy)
+    relief_bytes = source.relief_bytes + (running.frees_bytes if running.is_in_time else 0)
+    return replace(counted, relief_bytes=relief_bytes), running
+
+
+def watch_draft(source: Directory, running: UnderWay, policy: Policy, *, is_enough: bool) -> Draft:
+    """Return the advice to let moves that run go on, or to make them faster where they come too late."""
+    names = some_of([f"{r.replica.topic}-{r.replica.partition}" for r in running.reliefs], _NAMED)
+    rate = human_bytes(running.bytes_per_s)
+    what = (
+        f"moves that run already ({names}) free {human_bytes(running.frees_bytes)} of {source.path} in "
+        f"{human_ms(running.needs_ms)} if they go on at {rate}/s"
+    )
+    return Draft(
+        kind=ActionKind.INVESTIGATE,
+        target={**place_target(source), "step": STEP},
+        reason=f"{what}: {_what_to_do(source, running, is_enough=is_enough)}",
+        expected=effect(frees_bytes=0, needs_ms=running.needs_ms, under_way_bytes=running.frees_bytes),
+        preconditions=(in_time(replace(source, relief_bytes=0), running.needs_ms),),
+        commands=(policy.tools.call(REASSIGN, "--list"),),
+    )
+
+
+def _what_to_do(source: Directory, running: UnderWay, *, is_enough: bool) -> str:
+    if running.is_in_time:
+        return "that is in time and enough, so watch them and start nothing else" if is_enough else "let them go on"
+    left_ms = time_to_full_ms(source) or 0
+    remaining = sum(relief.remaining_bytes for relief in running.reliefs)
+    wanted = remaining * 1000 // max(1, int(left_ms * rates.SHARE_OF_TIME_LEFT))
+    return f"too late; if a limit holds them back, {human_bytes(wanted)}/s would be in time"
+
+
+def _reliefs(source: Directory, facts: Facts) -> Iterable[Relief]:
+    coming = {(copy.replica.key, copy.replica.broker): copy for copy in running_copies(facts)}
+    for replica in facts.replicas_in(source.place):
+        partition = facts.partitions.get(replica.key)
+        copy = coming.get((replica.key, replica.broker))
+        if partition is None or not replica.size_bytes:
+            continue
+        if copy is not None and copy.replica.is_future and copy.destination != source.place:
+            yield Relief(replica, (copy.destination,), is_between=False, remaining_bytes=copy.remaining_bytes)
+        elif source.broker in (partition.removing or ()) and dead_end(partition, facts) is None:
+            yield _leaving(replica, partition, facts)
+
+
+def _leaving(replica: Replica, partition: Partition, facts: Facts) -> Relief:
+    """Return a replica that a reassignment takes away once all that it adds are in sync."""
+    size, places, remaining = facts.layout.size_of(partition.key) or 0, [], 0
+    for broker in partition.adding or ():
+        here = [other for other in facts.replicas_of(partition.key) if other.broker == broker]
+        places += [other.place for other in here]
+        remaining += max(0, size - sum(other.size_bytes or 0 for other in here))
+    return Relief(replica, tuple(places), is_between=True, remaining_bytes=remaining)
+
+
+def _rate(relief: Relief, facts: Facts, policy: Policy) -> int:
+    """Return how fast a copy comes: as it was seen, else its limit, else the usual rate."""
+    seen = rates.seen_rate(relief.destinations, facts) if relief.destinations else None
+    if seen is not None:
+        return int(seen)
+    keys: Sequence[str] = REPLICATION_THROTTLES if relief.is_between else (LOG_DIR_THROTTLE,)
+    brokers = {place[0] for place in relief.destinations}
+    configs = [facts.brokers[broker].configs for broker in brokers if broker in facts.brokers]
+    limits = [int(value) for config in configs for key in keys if (value := config.get(key)) and rates.is_limit(value)]
+    usual = policy.limits
+    return min(
+        limits,
+        default=usual.replication_throttle_bytes_per_s if relief.is_between else usual.log_dir_throttle_bytes_per_s,
+    )
