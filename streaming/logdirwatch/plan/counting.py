@@ -91,7 +91,9 @@ def to_lose(source: Directory, drafts: Sequence[Draft], needed: int, policy: Pol
     growth = max(0.0, source.growth_bytes_per_s or 0.0)
     lasting_bytes = growth * (time_to_full_ms(after(source, drafts)) or 0) / 1000
     limits = policy.limits
-    above = left - 1 - int(max(0.0, limits.cut_ratio - limits.target_ratio) * (source.total_bytes or 0))
+    spared = int(max(0.0, limits.cut_ratio - limits.target_ratio) * (source.total_bytes or 0))
+    # What is needed for the target is a byte more than what reaches it.
+    above = left - spared - 1 if spared else left
     arrives_ms = _late_remedy_ms(drafts, above)
     if arrives_ms is not None:
         wanted = int(growth * arrives_ms * SLACK / 1000 - lasting_bytes)

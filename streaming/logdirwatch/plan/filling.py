@@ -120,7 +120,7 @@ def _cuts(
     lasting = after(source, beside)
 
     def cut(beside_moves: bool) -> tuple[list[Draft], tuple[Veto, ...]]:
-        claimed = facts.claimed | ways.taken if beside_moves else facts.claimed
+        claimed = facts.claimed | ways.cut | (ways.taken if beside_moves else frozenset())
         found: Cuts = plan_cuts(lasting, replace(facts, claimed=claimed), policy, wanted)
         drafts = [
             cut_draft(lasting, one, facts, policy, now_ms, is_moving=one.topic.name in moved) for one in found.cuts
@@ -131,7 +131,7 @@ def _cuts(
     if not moved or gained([*beside, *apart[0]], source) >= gained(beside, source) + wanted:
         return apart
     both = cut(beside_moves=False)
-    return max(apart, both, key=lambda found: gained([*beside, *found[0]], source))
+    return max(apart, both, key=lambda found: (gained([*beside, *found[0]], source), bool(found[0])))
 
 
 def _losses(

@@ -1,18 +1,20 @@
 """What gives a filling directory room and loses nothing: replicas go elsewhere, closed room is opened.
 
-The broker's own directories come first, then other brokers; only where these do not give enough in time, a cordoned
-directory is opened, or a broker that is away is asked for.
+The broker's own directories come first, then other brokers, then local copies of what remote storage has; only where
+these do not give enough in time, a cordoned directory is opened, or a broker that is away is asked for.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.counting import after, gained, is_in_time
+from logdirwatch.plan.cutting import cut_draft
 from logdirwatch.plan.draft import Draft, Policy, Veto
 from logdirwatch.plan.facts import Directory, Facts, TopicPartition
 from logdirwatch.plan.moves import Moves, plan_moves
 from logdirwatch.plan.offload import Offload, offload_drafts, plan_offload
 from logdirwatch.plan.parts import place_target
+from logdirwatch.plan.retention import plan_cuts
 from logdirwatch.plan.said import heeded
 from logdirwatch.plan.shifting import move_drafts
 from logdirwatch.plan.uncordoning import bring_back_drafts, uncordon_drafts
@@ -20,11 +22,12 @@ from logdirwatch.plan.uncordoning import bring_back_drafts, uncordon_drafts
 
 @dataclass(frozen=True)
 class Ways:
-    """The actions, the partitions that they move, and why there are not more of them."""
+    """The actions, the partitions that they move or cut, and why there are not more of them."""
 
     drafts: tuple[Draft, ...] = ()
     taken: frozenset[TopicPartition] = frozenset()
     against: tuple[Veto, ...] = ()
+    cut: frozenset[TopicPartition] = frozenset()
 
 
 def lossless_ways(source: Directory, facts: Facts, policy: Policy, needed: int, now_ms: int) -> Ways:
@@ -33,11 +36,25 @@ def lossless_ways(source: Directory, facts: Facts, policy: Policy, needed: int, 
         return Ways()
     found = _moves(source, facts, policy, needed, now_ms)
     drafts = list(found.drafts)
+    local = _local_cuts(source, facts, policy, needed - gained(drafts, source), found.taken, now_ms)
+    drafts += local
+    cut = frozenset(p.key for draft in local for p in facts.topics[str(draft.target["topic"])].partitions)
     for more in (uncordon_drafts, bring_back_drafts):
         missing = needed - gained(drafts, source)
         if missing > 0:
             drafts += heeded(more(source, facts, policy, missing, now_ms), facts.said)
-    return Ways(tuple(drafts), found.taken, found.against)
+    return Ways(tuple(drafts), found.taken, found.against, cut)
+
+
+def _local_cuts(
+    source: Directory, facts: Facts, policy: Policy, missing: int, taken: frozenset[TopicPartition], now_ms: int
+) -> list[Draft]:
+    """Return the cuts of local copies of tiered topics: what goes is in remote storage (KIP-405)."""
+    if missing <= 0:
+        return []
+    cuts = plan_cuts(source, replace(facts, claimed=facts.claimed | taken), policy, missing).cuts
+    drafts = (cut_draft(source, cut, facts, policy, now_ms, is_moving=False) for cut in cuts if not cut.way.loses_data)
+    return heeded(drafts, facts.said)
 
 
 def _moves(source: Directory, facts: Facts, policy: Policy, needed: int, now_ms: int) -> Ways:

@@ -96,7 +96,9 @@ def offload_drafts(
     settles = _settles_ms(source, facts, policy)
     needs = _busiest(repair) * 1000 // rate + settles
     usual = policy.limits.replication_throttle_bytes_per_s
-    paced = rates.paced(rate, usual, _busiest(repair), time_to_full_ms(source), settles, needs)
+    left_ms = time_to_full_ms(source)
+    late_for_ms = left_ms if left_ms is not None and needs >= left_ms else None
+    paced = rates.paced(rate, usual, _busiest(repair), late_for_ms, settles)
     name = file_name(ActionKind.REASSIGN, source.place)
     brokers = {broker for assignment in (*repair.assignments, *repair.before) for broker in assignment.replicas}
     enough = "enough" if plan.freed_bytes >= needed else f"{human_bytes(needed)} are needed"

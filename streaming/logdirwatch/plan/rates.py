@@ -100,13 +100,13 @@ def sustained(rate: int, usual: int, bandwidth: int | None, seen: float | None) 
     return (Precondition("rate_sustained", must, True if seen is not None and seen >= rate else None),)
 
 
-def paced(rate: int, usual: int, copied_bytes: int, left_ms: int | None, settles_ms: int, needs_ms: int) -> str:
-    """Say how fast a plan copies; where that is too late, how fast it would have to be."""
+def paced(rate: int, usual: int, copied_bytes: int, late_for_ms: int | None, settles_ms: int) -> str:
+    """Say how fast a plan copies; where it is late for what is left, ``late_for_ms``, how fast it would have to be."""
     told = f"at {human_bytes(rate)}/s"
-    if left_ms is None or needs_ms < left_ms:
+    if late_for_ms is None:
         more = f", which its disks must sustain: the usual limit is {human_bytes(usual)}/s"
         return told + (more if rate > usual else "")
-    copying_ms = left_ms - settles_ms
+    copying_ms = late_for_ms - settles_ms
     if copying_ms <= 0:
         return f"{told}, too late: no rate is in time"
     wanted = copied_bytes * 1000 // copying_ms + 1

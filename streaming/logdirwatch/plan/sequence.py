@@ -17,10 +17,12 @@ _QUICK_KINDS = (
     ActionKind.UNCORDON_LOG_DIR,
     ActionKind.MOVE_LOG_DIR,
     ActionKind.REASSIGN,
+    ActionKind.LOWER_RETENTION,
 )
 _UNSURE_KINDS = (
     ActionKind.MOVE_LOG_DIR,
     ActionKind.REASSIGN,
+    ActionKind.LOWER_RETENTION,
     ActionKind.UNCORDON_LOG_DIR,
     ActionKind.EXPAND_DISK,
     ActionKind.ADD_LOG_DIR,
@@ -33,7 +35,9 @@ _FIXED = {
     ActionKind.CORDON_LOG_DIR: KEEPS_OUT,
     ActionKind.DELETE_TOPIC_CANDIDATE: NAMED,
 }
-_BEGIN_AT_ONCE = frozenset({ActionKind.EXPAND_DISK, ActionKind.UNCORDON_LOG_DIR, ActionKind.ADD_LOG_DIR})
+_BEGIN_AT_ONCE = frozenset(
+    {ActionKind.EXPAND_DISK, ActionKind.UNCORDON_LOG_DIR, ActionKind.ADD_LOG_DIR, ActionKind.LOWER_RETENTION}
+)
 
 
 def in_sequence(drafts: Iterable[Draft]) -> list[Draft]:
@@ -46,7 +50,7 @@ def _rank(draft: Draft) -> tuple[int, int]:
         return VETOED, 0
     if draft.kind in _FIXED:
         return _FIXED[draft.kind], 0
-    if draft.data_loss or draft.kind is ActionKind.LOWER_RETENTION:
+    if draft.data_loss:
         return LOSS, 0
     return _of_lossless(draft)
 

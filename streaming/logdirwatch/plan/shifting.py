@@ -55,7 +55,7 @@ def _move(source: Directory, moves: Moves, facts: Facts, policy: Policy, now_ms:
         kind=ActionKind.MOVE_LOG_DIR,
         target=place_target(source),
         reason=f"move {human_bytes(moves.moved_bytes)} in {len(moves.assignments)} replicas from {source.path} to "
-        f"{destinations} of the same broker ({enough}) {_pace(source, moves, facts, policy, needs)}; no other broker "
+        f"{destinations} of the same broker ({enough}) {_pace(source, moves, waves, facts, policy)}; no other broker "
         "is touched and no data is lost" + _why_waves(source, waves, facts),
         expected=effect(
             frees_bytes=moves.moved_bytes,
@@ -80,9 +80,10 @@ def _move(source: Directory, moves: Moves, facts: Facts, policy: Policy, now_ms:
     )
 
 
-def _pace(source: Directory, moves: Moves, facts: Facts, policy: Policy, needs: int) -> str:
+def _pace(source: Directory, moves: Moves, waves: Waves, facts: Facts, policy: Policy) -> str:
     settles, usual = delete_delay_ms(source.broker, facts), policy.limits.log_dir_throttle_bytes_per_s
-    return paced(moves.rate, usual, moves.moved_bytes, time_to_full_ms(source), settles, needs)
+    left_ms = time_to_full_ms(source) if waves.is_in_time is False else None
+    return paced(moves.rate, usual, moves.moved_bytes, left_ms, settles)
 
 
 def _sustained(moves: Moves, facts: Facts, policy: Policy) -> tuple[Precondition, ...]:

@@ -21,9 +21,11 @@ from tests.unit.plan.builders import (
     offline,
     policy,
     replica,
+    slowly,
     space_alert,
     topic,
 )
+from tests.unit.plan.failures import of_kind
 
 
 def filling(path, *, name=None, severity=Severity.WARNING, number=1, **fields):
@@ -35,8 +37,8 @@ def placed(number, path, name, *sizes):
     return [replica(number, path, name, partition, size * MIB) for partition, size in enumerate(sizes)]
 
 
-def planned(alerts, *parts, known=(), **limits):
-    return fix(alerts, known, facts(*parts), policy(**limits), NOW_MS)
+def planned(alerts, *parts, known=(), growth=None, **limits):
+    return fix(alerts, known, facts(*parts, growth=growth or {}), policy(**limits), NOW_MS)
 
 
 def told(plan):
@@ -98,10 +100,11 @@ def test_history_is_cut_only_as_far_as_moves_do_not_suffice():
     assert told(enough)["/d1"][0] == "move_log_dir"
     assert "lower_retention" not in told(enough)["/d1"]
     assert enough.remedies[0].missing_bytes == 0
-    parts[1] = directory(1, "/d2", 100 * MIB, is_cordoned=True)
-    cut = planned([filling("/d1")], *parts)
-    assert told(cut)["/d1"][0] == "lower_retention"
-    assert cut.remedies[0].missing_bytes == 0
+    parts[0] = directory(1, "/d1", 900 * MIB, growth_bytes_per_s=0.1 * MIB)
+    parts[1] = directory(1, "/d2", 840 * MIB)
+    cut = planned([filling("/d1")], *parts, growth=slowly(*parts))
+    assert told(cut)["/d1"][:2] == ["expand_disk", "lower_retention"]
+    assert cut.remedies[0].missing_bytes == 0, "it is safe until the volume has grown"
 
 
 def test_what_the_configuration_marks_takes_nothing_and_the_plan_says_so():
@@ -121,8 +124,8 @@ def test_what_the_configuration_marks_takes_nothing_and_the_plan_says_so():
 def test_what_one_alert_cuts_is_not_moved_for_another_and_helps_it_too():
     """Nothing can be moved on broker 1, so t is cut: on broker 2, too, which needs no move any more."""
     parts = [
-        directory(1, "/d1", 800 * MIB),
-        directory(2, "/d1", 800 * MIB),
+        directory(1, "/d1", 900 * MIB, growth_bytes_per_s=0.1 * MIB),
+        directory(2, "/d1", 740 * MIB),
         directory(2, "/d2", 100 * MIB),
         topic("t", (1, 2)),
         *placed(1, "/d1", "t", 400),
@@ -131,7 +134,7 @@ def test_what_one_alert_cuts_is_not_moved_for_another_and_helps_it_too():
     quiet = filling("/d1", name="two", number=2)
     assert moved(planned([quiet], *parts)) == ["t-0 2/d2"]
     plan = planned([filling("/d1", name="one", severity=Severity.PAGE), quiet], *parts)
-    assert told(plan)["one"][0] == "lower_retention"
+    assert told(plan)["one"][:2] == ["expand_disk", "lower_retention"]
     assert moved(plan) == []
     assert [remedy.missing_bytes for remedy in plan.remedies] == [0, 0]
 
@@ -301,16 +304,17 @@ def test_where_another_alerts_copies_take_the_only_way_there_is_more_room_to_ask
         *placed(3, "/d2", "c", 1, 1),
     ]
     plan = planned([filling("/d1", name="first"), filling("/d1", name="second", number=2)], *parts)
-    assert told(plan) == {"first": ["reassign"], "second": ["expand_disk"]}
+    assert told(plan) == {"first": ["reassign", "investigate"], "second": ["expand_disk", "investigate"]}
     assert plan.remedies[1].missing_bytes == 0
-    assert "the free space of /d2 on broker 3 is not known" in plan.actions[1].reason
+    assert "the free space of /d2 on broker 3 is not known" in of_kind(plan.actions, ActionKind.EXPAND_DISK).reason
 
 
 def test_after_a_rejected_cut_there_is_more_room_to_ask_for():
-    parts = [directory(1, "/d1", 870 * MIB), topic("t", (1,)), *placed(1, "/d1", "t", 800)]
-    (proposed,) = planned([filling("/d1")], *parts).actions
-    assert proposed.kind is ActionKind.LOWER_RETENTION
-    rejected = changed(proposed, status=ActionStatus.REJECTED)
+    parts = [directory(1, "/d1", 870 * MIB, growth_bytes_per_s=0.1 * MIB), topic("t", (1,))]
+    parts += placed(1, "/d1", "t", 800)
+    grow, cut = planned([filling("/d1")], *parts).actions
+    assert (grow.kind, cut.kind) == (ActionKind.EXPAND_DISK, ActionKind.LOWER_RETENTION)
+    rejected = changed(cut, status=ActionStatus.REJECTED)
     assert told(planned([filling("/d1")], *parts, known=[rejected])) == {"/d1": ["expand_disk"]}
 
 

@@ -81,7 +81,7 @@ def test_internal_topics_stay_where_they_are():
 def test_where_nothing_fits_the_reasons_are_told():
     full = [directory(number, "/d1", 800 * MIB) for number in (2, 3)]
     parts = [
-        FULL,
+        directory(1, "/d1", 900 * MIB),
         *full,
         topic("t", (1, 2), configs={"cleanup.policy": "compact"}),
         replica(1, "/d1", "t", size=200 * MIB),

@@ -356,7 +356,7 @@ class TestDeleteRecords:
 class TestCandidates:
     def candidates(self, *parts, **limits):
         limits = {"idle_topic_min_bytes": 100 * MIB} | limits
-        actions = recommended(directory(1, "/d1", 850 * MIB), *parts, limits=limits)
+        actions = recommended(directory(1, "/d1", 990 * MIB), *parts, limits=limits)
         return [action for action in actions if action.kind is ActionKind.DELETE_TOPIC_CANDIDATE]
 
     def test_idle_and_large_topics_are_named_and_nothing_deletes_them(self):
