@@ -29,6 +29,7 @@ EXPLAINED = [
     (words.LogDirStatus, "statuses", "Log directories"),
     (words.Cause, "statuses", "Why is it offline?"),
     (words.FullBy, "statuses", "Why is it offline?"),
+    (words.KernelTrouble, "statuses", "Suspect"),
     (words.BrokerStatus, "statuses", "Brokers"),
     (words.PollStatus, "statuses", "Brokers"),
     (words.ReplicaStatus, "statuses", "Replicas and partitions"),

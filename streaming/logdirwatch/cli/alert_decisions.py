@@ -1,4 +1,4 @@
-"""``logdirwatch alerts ack|silence|unack|unsilence|decisions``: what people say of alerts."""
+"""``logdirwatch alerts ack|silence|healthy|unack|unsilence|decisions``: what people say of alerts."""
 
 from typing import Annotated
 
@@ -18,7 +18,7 @@ from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule, Severity
 from logdirwatch.report.alerts import find
 from logdirwatch.report.folding import LatestAlerts, latest_alerts
 from logdirwatch.report.handling import about, sayings, sayings_view
-from logdirwatch.report.words import named, short_id, utc
+from logdirwatch.report.words import named, place, short_id, utc
 
 SETTING = "decisions.longest_ms"
 
@@ -31,6 +31,7 @@ def register(commands: typer.Typer) -> None:
     commands.command("ack")(ack)
     commands.command("unack")(unack)
     commands.command("silence")(silence)
+    commands.command("healthy")(healthy)
     commands.command("unsilence")(unsilence)
     commands.command("decisions")(decisions)
 
@@ -118,6 +119,34 @@ def decisions(
         terminal.print(sayings_view(found, at_ms, terminal.width))
     else:
         typer.echo("No alert is acknowledged or silenced.")
+
+
+def healthy(ctx: typer.Context, identity: AlertId, by: By, reason: Reason) -> None:
+    """Say that a suspect disk is good: it was replaced, repaired or tested.
+
+    What the kernel said before is held against its directory no longer, and log_dir_suspect ends unless something else
+    speaks against it. No probe that passes can say so: it reads 4 KiB, not the sector that could not be read.
+    """
+    alert = _firing(_alerts(ctx), identity)
+    if alert.broker is None:
+        raise UserError(f"alert {alert.alert_id} names no broker: there is no disk to speak of")
+    signed = deciding.signed(by, reason)
+    spoken_of = f"{alert.cluster}/{alert.broker}/{alert.log_dir or '*'}"
+    at_ms = deciding.decided_at_ms(deciding.decided(ctx.obj), Decision.HEALTHY, spoken_of)
+    record = DecisionRecord(
+        version=1,
+        id=spoken_of,
+        decision=Decision.HEALTHY,
+        by=signed.by,
+        reason=signed.reason,
+        at_ms=at_ms,
+        cluster=alert.cluster,
+        broker=alert.broker,
+        log_dir=alert.log_dir,
+    )
+    deciding.send(telemetry(ctx.obj), [record])
+    where = place(alert.cluster, alert.broker, alert.log_dir)
+    typer.echo(printable(f"healthy: {where}, by {record.by}: {record.reason}"))
 
 
 def _silence_all(

@@ -1,43 +1,98 @@
-"""Which block devices lie below a directory, from what Linux tells: the mount table and the tree of devices."""
+"""Under which names the kernel speaks of what lies below a directory: from the mount table and the tree of devices."""
 
 import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 MOUNTS = Path("/proc/self/mountinfo")
 DEVICES = Path("/sys/dev/block")
 _OCTAL = re.compile(r"\\([0-7]{3})")
+_WAYPOINT = re.compile(
+    r"ata\d+|nvme\d+|session\d+|rport-\d+:\d+-\d+|\d+:\d+:\d+:\d+"
+    r"|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]|[0-9a-f]{8}-[0-9a-f-]{27}"
+)
+"""The parts of a disk's place in the tree by which the kernel names ports, controllers, sessions and SCSI addresses."""
+_SERVER = re.compile(r"//(?P<share>[^/]+)/|\[?(?P<export>[^/\[\]]+?)\]?:/")
+
+
+class Mount(NamedTuple):
+    """One line of the mount table, see proc(5)."""
+
+    point: str
+    number: str
+    source: str
 
 
 def devices_below(
     numbers: Mapping[str, str | None], mounts: Path = MOUNTS, devices: Path = DEVICES
 ) -> dict[str, frozenset[str]]:
-    """Return the names of the devices below each directory; none for what is not on a block device.
+    """Return the names of all that lies below each directory.
 
     ``numbers`` are the directories with their device as ``major:minor``; where that is None the mount table tells. A
-    partition (sdb1) brings its disk (sdb), a logical or mirrored volume (dm-0, md0) those that it is made of. Asks
-    nothing of the directories themselves, whose disk may be dead. Raises OSError when the mount table cannot be read.
+    partition (sdb1) brings its disk (sdb), a logical, mirrored or multipath volume (dm-0, md0) those that it is made
+    of; each of them its number (8:16), its mapped name, and what it hangs on (ata3, 2:0:0:0, session1, nvme0). What is
+    mounted from a server brings the server. Asks nothing of the directories themselves, whose disk may be dead. Raises
+    OSError when the mount table cannot be read.
     """
     table = list(_mounts(mounts.read_text(encoding="utf-8", errors="replace")))
-    return {path: frozenset(_names(devices / (number or _number(path, table)))) for path, number in numbers.items()}
+    return {path: frozenset(_names_below(path, number, table, devices)) for path, number in numbers.items()}
 
 
-def _mounts(text: str) -> Iterator[tuple[str, str]]:
-    """Yield (mount point, major:minor), see proc(5)."""
+def _mounts(text: str) -> Iterator[Mount]:
     for line in text.splitlines():
-        fields = line.split()
-        if len(fields) > 4:
-            yield _OCTAL.sub(lambda code: chr(int(code[1], 8)), fields[4]), fields[2]
+        fields, _, behind = line.partition(" - ")
+        known, source = fields.split(), behind.split()
+        if len(known) > 4 and len(source) > 1:
+            yield Mount(_plain(known[4]), known[2], _plain(source[1]))
 
 
-def _number(path: str, table: list[tuple[str, str]]) -> str:
-    """Return the device number of the deepest mount above ``path``; of two mounts on one point the later one hides."""
-    found, deepest = "none", -1
-    for point, number in table:
-        if len(point) >= deepest and os.path.commonpath([point, path]) == point:
-            found, deepest = number, len(point)
-    return found
+def _plain(text: str) -> str:
+    return _OCTAL.sub(lambda code: chr(int(code[1], 8)), text)
+
+
+def _names_below(path: str, number: str | None, table: list[Mount], devices: Path) -> Iterator[str]:
+    mount = _mount_of(path, number, table)
+    number = number or (mount.number if mount else None)
+    if number is not None:
+        yield from _names(devices / number)
+    if mount is not None:
+        yield from _names_of_source(mount.source, devices.parent.parent)
+
+
+def _mount_of(path: str, number: str | None, table: list[Mount]) -> Mount | None:
+    """Return the mount of a device, else the deepest one above ``path``; of two on one point the later one hides.
+
+    A number that no mount has is that of a subvolume (btrfs): its path tells, a device of its own would be known.
+    """
+    if number is not None:
+        known = [mount for mount in table if mount.number == number]
+        if known or not number.startswith("0:"):
+            return known[-1] if known else None
+    above = [mount for mount in table if os.path.commonpath([mount.point, path]) == mount.point]
+    return max(reversed(above), key=lambda mount: len(mount.point), default=None)
+
+
+def _names_of_source(source: str, sys: Path) -> Iterator[str]:
+    """Yield what a mount's source names: a device by its file, a server and its export, a pool."""
+    if source.startswith("/dev/"):
+        name = Path(os.path.realpath(source)).name
+        yield from (Path(source).name, name)
+        for device in {name, *_of_one_file_system(name, sys / "fs" / "btrfs")}:
+            yield from _names(sys / "class" / "block" / device)
+        return
+    server = _SERVER.match(source)
+    if server:
+        yield from (source, server["share"] or server["export"])
+    elif "/" in source:
+        yield source.partition("/")[0]
+
+
+def _of_one_file_system(device: str, file_systems: Path) -> Iterator[str]:
+    """Yield the devices of the btrfs that ``device`` is a part of; the kernel names any of them."""
+    for home in file_systems.glob(f"*/devices/{device}"):
+        yield from (other.name for other in home.parent.iterdir())
 
 
 def _names(device: Path) -> Iterator[str]:
@@ -45,8 +100,19 @@ def _names(device: Path) -> Iterator[str]:
         return
     home = device.resolve()
     yield home.name
+    yield from (text for text in (_text(home / "dev"), _text(home / "dm" / "name")) if text)
+    yield from (part for part in home.parts if _WAYPOINT.fullmatch(part))
     if (home / "partition").exists():
-        yield home.parent.name
+        yield from _names(home.parent)
+    if home.parent.name.startswith("nvme-subsys"):
+        yield from (other.name for other in home.parent.iterdir() if _WAYPOINT.fullmatch(other.name))
     slaves = home / "slaves"
     for slave in slaves.iterdir() if slaves.is_dir() else ():
         yield from _names(slave)
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""

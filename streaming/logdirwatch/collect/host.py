@@ -28,7 +28,7 @@ READ_MS = 250
 READS_PER_SAVE = 4
 LOCK_S = 1.0
 # A storm of errors between two looks; the latest few of them are all that a record holds.
-KERNEL_ERRORS_KEPT = 1_000
+KERNEL_NEWS_KEPT = 1_000
 
 
 class HostWatch:
@@ -60,7 +60,7 @@ class HostWatch:
         self._clock = clock
         self._record_clock = RisingClock(clock)
         self._event_clock = RisingClock(clock)
-        self._kernel_errors: SimpleQueue[KernelError] = SimpleQueue()
+        self._kernel_news: SimpleQueue[KernelError] = SimpleQueue()
         self._reads = 0
         self._is_event_out = False
         self._reading = threading.Lock()
@@ -84,13 +84,13 @@ class HostWatch:
     async def look(self) -> HostRecord:
         """Look at every directory once, publish the record and return it."""
         seen = await self._eyes.prober.round()
-        log_dirs, errors = self._eyes.placed(seen, self._taken_errors())
+        log_dirs, unplaced = self._eyes.placed(seen, self._taken_news())
         record = host_records.host_record(
             self._origin,
             self._broker,
             socket.gethostname(),
             log_dirs,
-            errors,
+            unplaced,
             self._record_clock(),
             self._eyes.log_read,
         )
@@ -107,8 +107,8 @@ class HostWatch:
         with self._reading:
             self._read_broker_log()
             if self._eyes.kernel_log is not None:
-                for error in self._eyes.kernel_log.errors():
-                    self._kernel_errors.put(error)
+                for news in self._eyes.kernel_log.news():
+                    self._kernel_news.put(news)
             self._reads += 1
             if self._reads % READS_PER_SAVE == 1:
                 self._save()
@@ -126,9 +126,9 @@ class HostWatch:
         self._is_event_out = False
         self._state_file.save(TailState(self._eyes.positions(), self._desk.told_dirs))
 
-    def _taken_errors(self) -> list[KernelError]:
-        taken = [self._kernel_errors.get() for _ in range(self._kernel_errors.qsize())]
-        return taken[-KERNEL_ERRORS_KEPT:]
+    def _taken_news(self) -> list[KernelError]:
+        taken = [self._kernel_news.get() for _ in range(self._kernel_news.qsize())]
+        return taken[-KERNEL_NEWS_KEPT:]
 
     def _tell_not_understood(self, lines: int) -> None:
         """Say once that the log has lines in which a failure would not be seen."""
@@ -139,9 +139,14 @@ class HostWatch:
             self._is_layout_told = True
 
     def _tell_unproven(self, log_dirs: Sequence[HostLogDir]) -> None:
-        """Say once of each directory that it is not probed although it should be."""
+        """Say once of each directory that it cannot be looked at, or is not probed although it should be."""
         for log_dir in log_dirs:
-            is_unproven = self._is_probing and log_dir.probe_ms is None and log_dir.probe_error is None
+            is_unproven = log_dir.config_error is not None or (
+                self._is_probing and log_dir.probe_ms is None and log_dir.probe_error is None
+            )
             if is_unproven and log_dir.path not in self._told_unproven:
-                log.warning("not probed: less is free than the reserve, or this user may not write", path=log_dir.path)
+                what = "not probed: less is free than the reserve, or this user may not write"
+                if log_dir.config_error is not None:
+                    what = f"wrong configuration: log directory {log_dir.path} {log_dir.config_error}"
+                log.warning(what, path=log_dir.path)
             (self._told_unproven.add if is_unproven else self._told_unproven.discard)(log_dir.path)

@@ -92,19 +92,19 @@ class HostEyes:
         return None if self.broker_log is None else self.broker_log.read
 
     def placed(
-        self, log_dirs: Sequence[HostLogDir], errors: Sequence[KernelError]
-    ) -> tuple[list[HostLogDir], list[str]]:
-        """Return the directories with the kernel's errors of their disks, and the errors of no known directory."""
+        self, log_dirs: Sequence[HostLogDir], news: Sequence[KernelError]
+    ) -> tuple[list[HostLogDir], list[KernelError]]:
+        """Return the directories with the kernel's news of their disks, and the troubles of no known directory."""
         for log_dir in log_dirs:
             if log_dir.volume is not None:
                 self._numbers[log_dir.path] = log_dir.volume.removeprefix("dev ")
-        if not errors:
+        if not news:
             return list(log_dirs), []
         try:
             devices = block_devices.devices_below(self._numbers)
         except OSError:
             devices = {}
-        by_dir, unplaced = placed(errors, devices)
+        by_dir, unplaced = placed(news, devices)
         return host_records.with_kernel_errors(log_dirs, by_dir), unplaced
 
     def close(self) -> None:

@@ -23,8 +23,8 @@ async def look_once(settings: HostSettings, eyes: HostEyes, at_ms: int) -> tuple
     """Return what the directories look like, and what the log tells of the broker's present run."""
     origin = Origin(settings.cluster, settings.name, settings.interval_ms)
     news = NewsDesk().of_present_run(_findings(eyes.broker_log) if eyes.broker_log else (), at_ms)
-    errors = list(eyes.kernel_log.errors()) if eyes.kernel_log else []
-    log_dirs, unplaced = eyes.placed(await eyes.prober.round(), errors)
+    kernel = list(eyes.kernel_log.news()) if eyes.kernel_log else []
+    log_dirs, unplaced = eyes.placed(await eyes.prober.round(), kernel)
     events = [host_records.event_record(origin, settings.broker, one, at_ms) for one in news]
     host, read = socket.gethostname(), eyes.log_read
     record = host_records.host_record(origin, settings.broker, host, log_dirs, unplaced, at_ms, read)

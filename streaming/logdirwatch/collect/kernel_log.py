@@ -1,69 +1,153 @@
-"""Lines of the kernel's log that tell of failing disks and file systems. Pure: one line in, at most one error out."""
+"""Lines of the kernel's log that tell of failing disks, lost paths and file systems. Pure.
+
+What is no evidence says nothing: a line that fits no pattern, or one of those that are known to be benign.
+"""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
+
+from logdirwatch.collect import kernel_devices, kernel_file_systems
+from logdirwatch.model.records import KernelNews
+from logdirwatch.model.vocabulary import KernelTrouble
 
 ERRORS_KEPT = 20
 ERROR_CHARACTERS = 200
 
-_DEVICE = r"(?P<device>[\w!-]+)"
-# Block layer, buffer cache, SCSI, NVMe, ext4 with its journal, XFS, btrfs; the first that matches names the device.
-_PATTERNS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rf"\b(?:I/O|critical \w+(?: \w+)?) error, dev {_DEVICE}",
-        rf"Buffer I/O error on dev(?:ice)? {_DEVICE}",
-        r"\[(?P<device>sd\w+)\].*Sense Key : (?:Medium|Hardware) Error",
-        r"\bnvme (?P<device>nvme\d+): (?:I/O .*timeout|controller is down|Removing after probe failure)",
-        rf"EXT[234]-fs error \(device {_DEVICE}\)",
-        rf"EXT[234]-fs (?:warning )?\((?:device )?{_DEVICE}\):.*(?:Remounting filesystem read-only|I/O error)",
-        r"JBD2: .*IO error.* on (?P<device>\w+)(?:-\d+)?",
-        r"Aborting journal on device (?P<device>[\w!]+)(?:-\d+)?",
-        rf"XFS \({_DEVICE}\):.*(?:I/O error|[Cc]orruption|[Ss]hut(?:ting)? down)",
-        rf"BTRFS:? (?:error|critical) \(device {_DEVICE}",
-        r"Disk failure on (?P<device>\w+), disabling device",
+_BENIGN = [re.compile(pattern, re.IGNORECASE) for pattern in (*kernel_file_systems.BENIGN, *kernel_devices.BENIGN)]
+_TROUBLES = [
+    (trouble, re.compile(pattern, re.IGNORECASE))
+    for trouble, pattern in chain(
+        kernel_devices.BLOCK,
+        kernel_devices.SCSI,
+        kernel_devices.ATA,
+        kernel_devices.NVME,
+        kernel_devices.VOLUMES,
+        kernel_devices.PATHS,
+        kernel_file_systems.EXT,
+        kernel_file_systems.XFS,
+        kernel_file_systems.BTRFS,
+        kernel_file_systems.OTHERS,
+        kernel_file_systems.SERVERS,
+        kernel_file_systems.HANGS,
     )
+]
+_ENDS = [
+    (troubles, re.compile(pattern, re.IGNORECASE))
+    for troubles, pattern in (*kernel_devices.ENDS, *kernel_file_systems.ENDS)
+]
+
+_DATE = (
+    r"(?:\w{3} +\d+ \d\d:\d\d:\d\d(?:\.\d+)?(?: \d{4})?"  # syslog
+    r"|\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4}"  # dmesg -T
+    r"|\d{10}\.\d+"  # journalctl -o short-unix
+    r"|(?:\w{3} )?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*(?: (?:UTC|GMT|[A-Z]{2,3}T)(?=\s))?)"  # ISO 8601
 )
-_NAMELESS = re.compile(r"Remounting filesystem read-only|\bI/O error\b")
-_PREFIX = re.compile(r"^(?:<\d+>|\d+,\d+,\d+,[^;]*;)?\s*(?:.*?\bkernel: )?\s*(?:\[\s*\d+\.\d+\]\s*)?")
+_TAG = r"(?:\w+\.\w+\s+)?(?:kernel(?:\[\d+\])?(?::| - - (?:-|\[[^\]]*\]))|(?=(?:multipathd?|iscsid|smartd)\b))\s*"
+_PREFIX = re.compile(
+    rf"\s*(?:<\d+>(?:1 )?|\d+,\d+,\d+,[^;]*;)?\s*(?:[a-z]+ *:[a-z]+ *: )?(?:\[?{_DATE}\]?\s+)?(?:\[\s*[\d.]+\s*\]\s*)?"
+    rf"(?:(?:[\w.-]+\s+)?{_TAG})?(?:\[\s*[\d.]+\s*\]\s*)?(?:\[\s*[TC]\d+\]\s*)?",
+    re.IGNORECASE,
+)
+"""Priority (``<3>``, or what /dev/kmsg writes), date or time since the start, host, and the tag of who wrote it."""
 
 
 @dataclass(frozen=True)
 class KernelError:
-    """One error, and the device that it names, None where it names none."""
+    """A trouble, and the device that the line names, None where it names none; ``is_over`` says that it has ended."""
 
     device: str | None
     text: str
+    trouble: KernelTrouble = KernelTrouble.DEVICE_ERROR
+    is_over: bool = False
+
+    @property
+    def heals(self) -> bool:
+        """Whether it ends without anybody's doing."""
+        return self.trouble.heals
+
+    @property
+    def news(self) -> KernelNews:
+        """What a record of the host says of it."""
+        return KernelNews(trouble=str(self.trouble), device=self.device, text=self.text, is_over=self.is_over)
 
 
 def kernel_error(line: str) -> KernelError | None:
-    """Return the error that ``line`` tells of, None for anything else."""
-    text = _PREFIX.sub("", line, count=1)[:ERROR_CHARACTERS].strip()
-    for pattern in _PATTERNS:
-        if match := pattern.search(line):
-            return KernelError(match["device"], text)
-    return KernelError(None, text) if _NAMELESS.search(line) else None
+    """Return the trouble that ``line`` tells of, None for anything else."""
+    text = _message(line)
+    if any(pattern.match(text) for pattern in _BENIGN):
+        return None
+    for trouble, pattern in _TROUBLES:
+        if match := pattern.match(text):
+            return KernelError(_device(match), text[:ERROR_CHARACTERS], trouble)
+    return None
+
+
+def kernel_news(line: str) -> list[KernelError]:
+    """Return the trouble that ``line`` tells of, or those that it says are over."""
+    error = kernel_error(line)
+    if error is not None:
+        return [error]
+    text = _message(line)
+    for troubles, pattern in _ENDS:
+        if match := pattern.match(text):
+            device = _device(match)
+            return [KernelError(device, text[:ERROR_CHARACTERS], trouble, is_over=True) for trouble in troubles]
+    return []
+
+
+def _message(line: str) -> str:
+    """Return what the kernel wrote; the message of another program does not begin as the kernel's do."""
+    prefix = _PREFIX.match(line)
+    return line[prefix.end() if prefix else 0 :].strip()
+
+
+def _device(match: re.Match[str]) -> str | None:
+    named = {key: value for key, value in match.groupdict().items() if value is not None and key != "task"}
+    name = named.get("device") or next(iter(named.values()), None)
+    if name is not None and (connection := re.fullmatch(r"connection(\d+):\d+", name, re.IGNORECASE)):
+        return f"session{connection[1]}"  # what Linux calls its parent, see iscsi_conn_setup
+    return f"session{name}" if "connection" in named else name
 
 
 def is_below(device: str, names: frozenset[str]) -> bool:
-    """Tell whether an error of ``device`` is one of a directory on the devices ``names``.
+    """Tell whether a trouble of ``device`` is one of a directory on the devices ``names``.
 
-    A controller (nvme0) stands for its disks (nvme0n1).
+    A controller (nvme0) stands for its disks (nvme0n1), a port (ata3) for what hangs on it (ata3.00).
     """
-    return device in names or any(re.fullmatch(rf"{re.escape(device)}n\d+", name) for name in names)
+    if device in names or device.partition(".")[0] in names:
+        return True
+    path = re.fullmatch(r"(nvme\d+)c\d+(n\d+)", device)
+    if path:
+        return f"{path[1]}{path[2]}" in names
+    return any(re.fullmatch(rf"{re.escape(device)}n\d+", name) for name in names)
 
 
-def placed(errors: Sequence[KernelError], devices: Mapping[str, frozenset[str]]) -> tuple[dict[str, str], list[str]]:
-    """Return the last error of each directory, and those of no known directory, bounded, the latest kept.
+Placed = dict[str, list[KernelError]]
 
-    ``devices`` are the names of the block devices below each directory.
+
+def placed(
+    errors: Iterable[KernelError | None], devices: Mapping[str, frozenset[str]]
+) -> tuple[Placed, list[KernelError]]:
+    """Return the last news of each trouble and device by directory, and the troubles of no known directory.
+
+    Both are bounded, the latest kept. ``devices`` are the names of the block devices below each directory. None among
+    ``errors`` stands for a line that told of nothing.
     """
-    by_dir: dict[str, str] = {}
-    unplaced: dict[str, None] = {}
+    by_dir: dict[str, dict[tuple[KernelTrouble, str | None], KernelError]] = {}
+    unplaced: dict[str, KernelError] = {}
     for error in errors:
+        if error is None:
+            continue
         below = [path for path, names in devices.items() if error.device is not None and is_below(error.device, names)]
-        by_dir.update(dict.fromkeys(below, error.text))
-        if not below:
-            unplaced[error.text] = None
-    return by_dir, list(unplaced)[-ERRORS_KEPT:]
+        for path in below:
+            known = by_dir.setdefault(path, {})
+            known.pop((error.trouble, error.device), None)
+            known[error.trouble, error.device] = error
+        if not below and not error.is_over:
+            unplaced[error.text] = error
+    return (
+        {path: list(known.values())[-ERRORS_KEPT:] for path, known in by_dir.items()},
+        list(unplaced.values())[-ERRORS_KEPT:],
+    )

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from logdirwatch.collect import log_findings
-from logdirwatch.collect.kernel_log import KernelError, kernel_error
+from logdirwatch.collect.kernel_log import KernelError, kernel_news
 from logdirwatch.collect.log_findings import Finding
 from logdirwatch.collect.log_lines import ENTRY_LINES, Entries, Entry, Lines
 from logdirwatch.collect.logtail import END_OF_FILE, Piece, Position
@@ -84,19 +84,17 @@ class BrokerLog:
 
 
 class KernelLog:
-    """The errors of disks and file systems in the kernel's log."""
+    """What the kernel's log tells of disks and file systems."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
         self._lines = Lines()
 
-    def errors(self) -> Iterator[KernelError]:
-        """Yield what the log has told since the last call."""
+    def news(self) -> Iterator[KernelError]:
+        """Yield the troubles that the log has told of since the last call, and those that are over."""
         for piece in self._source.read():
             for text, _ in self._lines.end() if piece is END_OF_FILE else self._lines.feed(piece):
-                error = kernel_error(text)
-                if error is not None:
-                    yield error
+                yield from kernel_news(text)
 
     def position(self) -> Position | None:
         """Return where to go on after a restart."""

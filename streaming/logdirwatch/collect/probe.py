@@ -15,6 +15,8 @@ from pathlib import Path
 from logdirwatch.collect.changes import ReserveOf
 from logdirwatch.model.records import HostLogDir
 
+MISSING = "does not exist on this host: is watch-host running in another mount namespace, a container or beside one?"
+REFUSED = "must not be looked at by this user: run watch-host as the broker's own"
 PROBE_BYTES = 4_096
 PROBE_FILE = ".logdirwatch-probe"
 
@@ -53,6 +55,10 @@ def look(path: str, rules: ProbeRules, timer_s: Callable[[], float] = time.monot
     try:
         found, root = Path(path).stat(), Path("/").stat()
         space = os.statvfs(path)
+    except FileNotFoundError:
+        return HostLogDir(path=path, config_error=MISSING)
+    except PermissionError:
+        return HostLogDir(path=path, config_error=REFUSED)
     except OSError as error:
         return HostLogDir(path=path, probe_error=_reason("look", error))
     total_bytes, usable_bytes = space.f_blocks * space.f_frsize, space.f_bavail * space.f_frsize

@@ -230,5 +230,6 @@ def _says_more(
         or severity is not alert.severity
         or to_status != alert.to_status
         or cause is not alert.cause
+        or evidence.get("device") != alert.evidence.get("device")
         or alert.stale_since_ms is not None
     )

@@ -2,13 +2,15 @@
 
 import statistics
 
-from logdirwatch.detect import changes, host_words, offline, suspicions
+from logdirwatch.detect import changes, host_words, kernel, offline, suspicions
 from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.detect.memory import LogDirMemory
 from logdirwatch.detect.observations import HostView, effective_ms
 from logdirwatch.model.records import HostLogDir, HostRecord
 from logdirwatch.model.vocabulary import LogDirStatus
 
+CONFIG_ERRORS = frozenset({"look: No such file or directory", "look: Permission denied"})
+"""What older host sources said of a path that they could not look at at all, of which Kafka's own word is enough."""
 OTHERS_MIN = 2
 """With a single other disk nobody knows which of the two is the odd one."""
 
@@ -22,13 +24,15 @@ def take_host_view(desk: Desk, view: HostView) -> None:
     for seen in record.log_dirs:
         log_dir = memory.log_dirs.get(seen.path)
         if log_dir is not None and (log_dir.host_ms is None or at_ms > log_dir.host_ms):
-            _take(desk, seen, log_dir, record, moment)
+            _take(desk, kernel.in_present_form(seen), log_dir, record, moment)
+    kernel.judge_broker(desk, record, moment)
 
 
 def _take(desk: Desk, seen: HostLogDir, log_dir: LogDirMemory, record: HostRecord, moment: Moment) -> None:
     log_dir.host_ms, log_dir.host_interval_ms = moment.at_ms, record.interval_ms
     log_dir.used_inodes_ratio = host_words.used_inodes_ratio(seen)
     host_words.note(log_dir, seen, moment.at_ms)
+    kernel.note(log_dir, seen, moment.at_ms)
     if log_dir.status is LogDirStatus.OFFLINE:
         _explain(desk, seen.path, log_dir, moment)
         return
@@ -40,6 +44,13 @@ def _take(desk: Desk, seen: HostLogDir, log_dir: LogDirMemory, record: HostRecor
         suspicions.suspect(desk, seen.path, suspicions.READ_ONLY, "its file system is mounted read-only", moment)
     elif seen.is_read_only is False:
         suspicions.clear(desk, seen.path, suspicions.READ_ONLY, moment)
+    _judge_probe(desk, seen, log_dir, moment)
+    kernel.judge(desk, seen, log_dir, moment)
+
+
+def _judge_probe(desk: Desk, seen: HostLogDir, log_dir: LogDirMemory, moment: Moment) -> None:
+    if seen.config_error is not None or seen.probe_error in CONFIG_ERRORS:
+        return  # nothing was looked at, so nothing is known: neither good nor bad
     if seen.probe_error is not None:
         suspicions.suspect(desk, seen.path, suspicions.PROBE, f"the probe failed: {seen.probe_error}", moment)
     elif seen.probe_ms is not None:

@@ -5,8 +5,6 @@ from logdirwatch.detect.memory import HostWord, KernelWord, LogDirMemory, Verdic
 from logdirwatch.model.records import HostLogDir
 from logdirwatch.model.vocabulary import Cause, FullBy
 
-KERNEL = "kernel: "
-"""How the kernel's word begins in the error of a probe, as release 0.1.0 sends it."""
 PATH_LOST = "host_path_lost"
 
 # As glibc words them; the first that is found decides.
@@ -17,6 +15,7 @@ _PATH_LOST = (
     "No such file or directory",
     "No such device",
     "Host is down",
+    "does not exist on this host",
     "Not a directory",
     "not a directory",
 )
@@ -55,7 +54,7 @@ def _is_lesser(known: KernelWord | None, word: KernelWord) -> bool:
 
 def _look(log_dir: LogDirMemory, seen: HostLogDir) -> Verdict | None:
     """Return what a look finds, the reason before what follows from it: a lost mount is not writable either."""
-    error = (seen.probe_error or "").partition(KERNEL)[0]
+    error = seen.probe_error or seen.config_error or ""
     if _is_path_lost(log_dir, seen, error):
         return Verdict(cause=Cause.REMOUNT, decided_by=PATH_LOST, said=error or "the path lies on the root volume now")
     if seen.is_read_only:

@@ -19,7 +19,7 @@ A broker: ``online`` (answers), ``degraded`` (answers, a directory is offline), 
 ``unknown`` (no answer). A maintenance changes no status: it says how loudly the broker's absence is told.
 """
 
-from logdirwatch.detect import brokers, events, host, maintenance, pending
+from logdirwatch.detect import brokers, events, host, kernel, maintenance, pending
 from logdirwatch.detect.desk import Desk, Moment, Outcome
 from logdirwatch.detect.memory import BrokerMemory
 from logdirwatch.detect.observations import Decided, HostView, Observation, Sample
@@ -32,6 +32,7 @@ def advance(memory: BrokerMemory, observation: Observation, now_ms: int, setting
     desk = Desk(memory, settings)
     if isinstance(observation, Decided):
         brokers.take_decision(desk, observation)
+        kernel.take_word(desk, observation)
         return desk.outcome()
     if _is_replay(memory, observation.origin):
         return desk.outcome()

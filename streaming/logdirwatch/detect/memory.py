@@ -95,6 +95,15 @@ class Change(Struct, kw_only=True):
     volume: str | None
 
 
+class Trouble(Struct, kw_only=True, omit_defaults=True):
+    """What the kernel said last of one kind of trouble (``KernelTrouble``) of one device."""
+
+    kind: str
+    text: str
+    at_ms: int
+    device: str | None = None
+
+
 class Maintenance(Struct, kw_only=True, omit_defaults=True):
     """What a person last said of a broker: it may be away until then."""
 
@@ -208,6 +217,7 @@ class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
     host_interval_ms: int = 0
     event_detail: str | None = None
     probe: Pace = field(default_factory=Pace)
+    troubles: dict[str, Trouble] = field(default_factory=dict)
     suspicions: dict[str, str] = field(default_factory=dict)
     ended: dict[Rule, list[int]] = field(default_factory=dict)
     proposals: dict[str, list[LogDirStatus]] = field(default_factory=dict)
@@ -258,6 +268,7 @@ class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
     pending: list[PendingEvent] = field(default_factory=list)
     ended: dict[Rule, list[int]] = field(default_factory=dict)
     flush: Pace = field(default_factory=Pace)
+    troubles: dict[str, Trouble] = field(default_factory=dict)
     suspicions: dict[str, str] = field(default_factory=dict)
     queued_since_ms: int | None = None
     miscounts: int = 0

@@ -135,6 +135,16 @@ class DetectSettings(Section):
     )
     slow_min_ms: float = Field(100.0, ge=0, description="A flush or probe shorter than this is never suspect.")
     slow_samples: int = Field(3, ge=1, description="Slow samples in a row before a disk is suspect.")
+    kernel_hold_ms: Ms = Field(
+        21 * DAY_MS,
+        description="How long a trouble in the kernel's log that does not heal by itself (an unreadable sector, a "
+        "corrupt file system) must not be seen again before it is held against a disk no longer.",
+    )
+    kernel_calm_ms: Ms = Field(
+        2 * HOUR_MS,
+        description="How long one that heals by itself (a lost path, a silent server, a task that hangs) must not be "
+        "seen again, while probes pass, before it is held against a disk no longer.",
+    )
     lagging_ratio: Ratio = Field(
         0.1,
         description="Share of a directory's replicas that must be out of sync for the directory to be suspect, while "

@@ -3,12 +3,14 @@
 Kafka leaves slow and sick disks undetected (KIP-112), and its reads for consumers never mark a directory.
 """
 
+from collections.abc import Iterable, Mapping
+
 from logdirwatch.detect import evidence, wording
-from logdirwatch.detect.alerts import RECOVERED
+from logdirwatch.detect.alerts import RECOVERED, Holder
 from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.detect.memory import Pace
 from logdirwatch.detect.settings import DetectSettings
-from logdirwatch.model.vocabulary import CLEANER_DEAD, Rule, Severity
+from logdirwatch.model.vocabulary import KernelTrouble, Rule, Severity
 
 ERROR_CODE = "error_code"
 PROBE = "probe"
@@ -24,17 +26,23 @@ LEARNED = 0.05
 
 def suspect(desk: Desk, path: str | None, kind: str, text: str, moment: Moment, *, before: str | None = None) -> None:
     """Hold something against a directory, or the broker (None)."""
+    hold(desk, path, {kind: text}, moment, before=before)
+
+
+def hold(desk: Desk, path: str | None, texts: Mapping[str, str], moment: Moment, *, before: str | None = None) -> None:
+    """Hold several things against a directory, or the broker (None), by kind."""
     holder = desk.book.holder(path)
-    holder.suspicions[kind] = text
+    holder.suspicions.update(texts)
     status = str(holder.status)
     log_dir = None if path is None else desk.memory.log_dirs[path]
     desk.book.raise_alert(
         Rule.LOG_DIR_SUSPECT,
         path,
-        severity=Severity.WARNING,
+        severity=_severity(holder.suspicions),
         transition=(before or status, status),
         evidence={
             "why": sorted(holder.suspicions),
+            "device": devices_of(holder),
             **holder.suspicions,
             **(evidence.last_sample(log_dir) if log_dir else {}),
         },
@@ -42,20 +50,31 @@ def suspect(desk: Desk, path: str | None, kind: str, text: str, moment: Moment, 
         summary=wording.suspect(
             desk.memory,
             path,
-            [holder.suspicions[kind] for kind in sorted(holder.suspicions)],
-            is_of_a_disk=set(holder.suspicions) != {CLEANER_DEAD},
+            {kind: holder.suspicions[kind] for kind in sorted(holder.suspicions)},
         ),
         at_ms=moment.at_ms,
         origin=moment.origin,
     )
 
 
-def clear(desk: Desk, path: str | None, kind: str, moment: Moment) -> None:
+def _severity(kinds: Iterable[str]) -> Severity:
+    """Return how loud it is: what the kernel says may be worse than what was measured."""
+    told = [KernelTrouble(kind).severity for kind in kinds if kind in set(KernelTrouble)]
+    return max([Severity.WARNING, *told], key=lambda severity: severity.rank)
+
+
+def devices_of(holder: Holder) -> str | None:
+    """Return the devices of which the kernel spoke, None when it named none."""
+    named = {trouble.device for trouble in holder.troubles.values() if trouble.device}
+    return ", ".join(sorted(named)) or None
+
+
+def clear(desk: Desk, path: str | None, kind: str, moment: Moment, *, reason: str = RECOVERED) -> None:
     """Hold one thing against it no longer; with the last one the alert ends."""
     holder = desk.book.holder(path)
     holder.suspicions.pop(kind, None)
     if not holder.suspicions:
-        desk.book.resolve(Rule.LOG_DIR_SUSPECT, path, RECOVERED, moment.at_ms, to_status=str(holder.status))
+        desk.book.resolve(Rule.LOG_DIR_SUSPECT, path, reason, moment.at_ms, to_status=str(holder.status))
 
 
 def is_told(desk: Desk, path: str | None, kind: str) -> bool:

@@ -1,6 +1,6 @@
 """The sentences of alerts: what happened, how bad, and whether it can wait until morning."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from logdirwatch.detect import hints, offline_wording
 from logdirwatch.detect.maintenance import running
@@ -8,7 +8,7 @@ from logdirwatch.detect.memory import BrokerMemory, Change, LogDirMemory, Mainte
 from logdirwatch.detect.recovery import logs_left
 from logdirwatch.detect.rules import used_ratio
 from logdirwatch.model.records import PartitionHealth
-from logdirwatch.model.vocabulary import LogDirStatus, Rule
+from logdirwatch.model.vocabulary import CLEANER_DEAD, KernelTrouble, LogDirStatus, Rule
 from logdirwatch.report.words import some_of, utc
 
 _MIB = 1 << 20
@@ -73,14 +73,23 @@ def merged(memory: BrokerMemory) -> str:
     return f"Broker {memory.broker} reported LogDirFailure for a log directory whose alert is open already"
 
 
-def suspect(memory: BrokerMemory, path: str | None, suspicions: list[str], *, is_of_a_disk: bool = True) -> str:
-    """Say what is held against a directory or broker that Kafka calls healthy."""
-    waits = (
-        "no, because a disk that behaves like this may be failing"
-        if is_of_a_disk
-        else "yes, while its directories have room, because no disk is in doubt"
-    )
-    return f"{_place(memory, path)} is suspect: {'; '.join(suspicions)}; can wait until morning: {waits}"
+_PATH_KINDS = {str(trouble) for trouble in KernelTrouble if trouble.heals}
+
+
+def suspect(memory: BrokerMemory, path: str | None, suspicions: Mapping[str, str]) -> str:
+    """Say what is held against a directory or broker that Kafka calls healthy, by kind."""
+    kinds, texts = set(suspicions), "; ".join(suspicions.values())
+    return f"{_place(memory, path)} is suspect: {texts}; can wait until morning: {_waits_for_disk(kinds)}"
+
+
+def _waits_for_disk(kinds: set[str]) -> str:
+    if kinds == {CLEANER_DEAD}:
+        return "yes, while its directories have room, because no disk is in doubt"
+    if kinds == {KernelTrouble.POOL_FULL}:
+        return "no, because writes wait or fail until the pool has room"
+    if kinds <= _PATH_KINDS:
+        return "no, because clients may wait for it; no disk is in doubt, look at the way to it first"
+    return "no, because a disk that behaves like this may be failing"
 
 
 def changed(memory: BrokerMemory, path: str, change: Change, total_bytes: int | None) -> str:

@@ -202,6 +202,15 @@ class EventRecord(Struct, frozen=True, kw_only=True):
     reason: str | None = None
 
 
+class KernelNews(Struct, frozen=True, kw_only=True):
+    """A line of the kernel's log: the trouble (``KernelTrouble``) that it tells of, or that this is over."""
+
+    trouble: str
+    text: str
+    device: str | None = None
+    is_over: bool = False
+
+
 class HostLogDir(Struct, frozen=True, kw_only=True):
     """One log directory as the host sees it, and the probe: 4 KiB written, synced, read back and compared.
 
@@ -211,8 +220,9 @@ class HostLogDir(Struct, frozen=True, kw_only=True):
 
     ``kernel_error`` is a line of the kernel's log about the block device ``device`` that the directory lies on, and
     ``kernel_cause`` the cause of a failure that it is evidence of: ``failed`` for an I/O error of the device,
-    ``file_system``, ``read_only``, ``remount``, ``full``. ``full_by`` says what ran out where the look or the probe
-    says so (``space``, ``quota``, ``inodes``).
+    ``file_system``, ``read_only``, ``remount``, ``full``; both are of the worst of ``kernel``, which has all that was
+    read since the last record. ``full_by`` says what ran out where the look or the probe says so (``space``, ``quota``,
+    ``inodes``). ``config_error``: why the source cannot look there at all, which says nothing of the directory.
     """
 
     path: Name
@@ -230,6 +240,8 @@ class HostLogDir(Struct, frozen=True, kw_only=True):
     kernel_error: str | None = None
     kernel_cause: str | None = None
     full_by: str | None = None
+    kernel: list[KernelNews] = []
+    config_error: str | None = None
 
 
 class HostRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="host"):
@@ -238,6 +250,7 @@ class HostRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="host"
     ``collector`` is the host source's own name, never that of a collector that polls. ``log_entries`` are
     what was read of the broker's log since the source started, ``log_lines_not_understood`` its lines in which a
     failure would not have been seen; both are ``None`` when no log is read.
+    ``kernel`` are those of the errors that concern the broker whatever directory they are of: tasks that hang.
     """
 
     version: Version
@@ -251,6 +264,7 @@ class HostRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="host"
     errors: list[str] = []
     log_entries: Count | None = None
     log_lines_not_understood: Count | None = None
+    kernel: list[KernelNews] = []
 
 
 class Placement(Struct, frozen=True, kw_only=True):
@@ -496,8 +510,9 @@ class DecisionRecord(Struct, frozen=True, kw_only=True):
 
     Of one decision about one ``id`` that of the highest ``at_ms`` holds; what ends at its ``at_ms`` ends what was said
     before. ``id`` is that of the alert or action; of a maintenance it is ``cluster/broker``, and ``cluster`` and
-    ``broker`` are required. ``severity`` is the loudest that an acknowledgement or silence covers (null: all), counted
-    from the alert's ``revision`` on. An acceptance or rejection names the action's ``revision``, and in
+    ``broker`` are required; so they are of the word that the disk of ``log_dir`` is healthy (null: of no directory in
+    particular). ``severity`` is the loudest that an acknowledgement or silence covers (null: all), counted from the
+    alert's ``revision`` on. An acceptance or rejection names the action's ``revision``, and in
     ``content_hash`` what that revision would do: an acceptance holds for nothing else.
     """
 
@@ -514,6 +529,7 @@ class DecisionRecord(Struct, frozen=True, kw_only=True):
     severity: Severity | None = None
     revision: Revision | None = None
     matching: AlertPattern | None = None
+    log_dir: Name | None = None
     content_hash: Name | None = None
 
 

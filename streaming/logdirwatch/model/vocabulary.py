@@ -103,6 +103,54 @@ class FullBy(StrEnum):
     INODES = "inodes"
 
 
+class KernelTrouble(StrEnum):
+    """What the kernel's log says of a disk, a path to one, or a file system."""
+
+    MEDIUM_ERROR = "medium_error"
+    DEVICE_ERROR = "device_error"
+    COMMAND_FAILED = "command_failed"
+    PATH_LOST = "path_lost"
+    SERVER_NOT_RESPONDING = "server_not_responding"
+    HUNG = "hung"
+    FILE_SYSTEM_ERROR = "file_system_error"
+    REMOUNTED_READ_ONLY = "remounted_read_only"
+    POOL_FULL = "pool_full"
+
+    @property
+    def heals(self) -> bool:
+        """Whether it ends without anybody's doing: a path comes back, a server answers, a command is tried again."""
+        return self in _HEALING
+
+    @property
+    def severity(self) -> "Severity":
+        """How loudly it is told: critical where the next write may fail."""
+        return Severity.WARNING if self.heals or self is KernelTrouble.MEDIUM_ERROR else Severity.CRITICAL
+
+    @property
+    def cause(self) -> Cause | None:
+        """The cause of a directory's failure that it is evidence of; None where it explains none."""
+        return _CAUSES.get(self)
+
+
+_HEALING = frozenset(
+    {
+        KernelTrouble.COMMAND_FAILED,
+        KernelTrouble.PATH_LOST,
+        KernelTrouble.SERVER_NOT_RESPONDING,
+        KernelTrouble.HUNG,
+    }
+)
+_CAUSES = {
+    KernelTrouble.MEDIUM_ERROR: Cause.FAILED,
+    KernelTrouble.DEVICE_ERROR: Cause.FAILED,
+    KernelTrouble.PATH_LOST: Cause.REMOUNT,
+    KernelTrouble.SERVER_NOT_RESPONDING: Cause.REMOUNT,
+    KernelTrouble.FILE_SYSTEM_ERROR: Cause.FILE_SYSTEM,
+    KernelTrouble.REMOUNTED_READ_ONLY: Cause.READ_ONLY,
+    KernelTrouble.POOL_FULL: Cause.FULL,
+}
+
+
 class PollStatus(StrEnum):
     """How a broker answered a poll."""
 
@@ -239,6 +287,7 @@ class Decision(StrEnum):
     ACCEPT = "accept"
     REJECT = "reject"
     MAINTENANCE = "maintenance"
+    HEALTHY = "healthy"
 
 
 COORDINATOR_LOAD = "coordinator_load"

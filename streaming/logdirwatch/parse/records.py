@@ -162,10 +162,11 @@ def _state(value: bytes, _: Arrival) -> StateRecord:
 
 def _decision(value: bytes, _: Arrival) -> DecisionRecord:
     record = _DECISION.decode(value)
-    if record.decision is Decision.MAINTENANCE:
+    if record.decision in {Decision.MAINTENANCE, Decision.HEALTHY}:
         missing = [name for name in ("cluster", "broker") if getattr(record, name) is None]
         if missing:
-            raise ValueError(f"a maintenance names its {' and '.join(missing)} - at `$.{missing[0]}`")
+            what = "a maintenance" if record.decision is Decision.MAINTENANCE else "the word that a disk is healthy"
+            raise ValueError(f"{what} names its {' and '.join(missing)} - at `$.{missing[0]}`")
     return record
 
 

@@ -51,8 +51,9 @@ def _volume(log_dir: HostLogDir) -> Text:
 
 
 def _probe(log_dir: HostLogDir) -> Text:
-    if log_dir.probe_error is not None:
-        return Text(log_dir.probe_error, style="bold red")
+    bad = [log_dir.config_error, log_dir.probe_error, log_dir.kernel_error and f"kernel: {log_dir.kernel_error}"]
+    if any(bad):
+        return Text("; ".join(text for text in bad if text), style="bold red")
     if log_dir.probe_ms is None:
         return Text("not probed", style="yellow")
     return Text(f"passed in {human_ms(max(1.0, log_dir.probe_ms))}", style="green")

@@ -175,3 +175,23 @@ def test_alerts_are_shown_though_nobody_knows_what_was_said_of_them(run, firing,
     ended = run("alerts", "--json")
     assert (ended.exit_code, len(ended.out.splitlines())) == (0, 2)
     assert "who acknowledged or silenced alerts is not known: topic logdir.decisions does not exist" in ended.err
+
+
+def test_the_word_that_a_disk_is_good_names_its_directory(run, firing):
+    ended = run("alerts", "healthy", "x", "--by", "ada", "--reason", "disk replaced")
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert ended.out == "healthy: prod broker 7 /data/d1, by ada: disk replaced\n"
+    ((topic, key, _),), (record,) = firing.sent, firing.decided
+    assert (topic, key) == ("logdir.decisions", b"prod/7//data/d1")
+    assert (record.decision, record.cluster, record.broker, record.log_dir) == (Decision.HEALTHY, "prod", 7, "/data/d1")
+    assert (record.at_ms, record.until_ms) == (NOW_MS, None)
+    run("alerts", "healthy", "x", "--by", "ada", "--reason", "and again")
+    assert firing.decided[-1].at_ms == NOW_MS + 1, "later than what was said before"
+    assert run("alerts", "decisions").out == "No alert is acknowledged or silenced.\n"
+
+
+def test_of_an_alert_without_a_broker_there_is_no_disk_to_speak_of(run, firing):
+    firing.topics["logdir.alerts"].append(alert("z1", broker=None, log_dir=None))
+    ended = run("alerts", "healthy", "z1", *BY_ADA)
+    assert (ended.exit_code, firing.sent) == (1, [])
+    assert "names no broker" in ended.err

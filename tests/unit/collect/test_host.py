@@ -13,6 +13,7 @@ from logdirwatch.collect.host_eyes import HostEyes, kernel_source
 from logdirwatch.collect.host_once import look_once
 from logdirwatch.collect.host_settings import HostSettings
 from logdirwatch.collect.log_sources import QUIET_LOOKS, KernelRing
+from logdirwatch.collect.probe import MISSING
 from logdirwatch.collect.tail_state import StateFile, TailState
 from logdirwatch.errors import UserError
 from logdirwatch.model import topics
@@ -239,9 +240,10 @@ def test_an_error_of_the_kernel_is_told_with_its_directory_or_without_one_and_on
     machine.kernel.write_text("blk_update_request: I/O error, dev sdb, sector 1\nI/O error, dev sdq, sector 2\n")
     machine.read()
     record = machine.look()
-    assert [log_dir.probe_error for log_dir in record.log_dirs] == [
-        "kernel: blk_update_request: I/O error, dev sdb, sector 1"
+    assert [(log_dir.kernel_error, log_dir.kernel_cause, log_dir.device) for log_dir in record.log_dirs] == [
+        ("blk_update_request: I/O error, dev sdb, sector 1", "failed", "sdb")
     ] * 2
+    assert [log_dir.probe_error for log_dir in record.log_dirs] == [None] * 2
     assert record.errors == ["I/O error, dev sdq, sector 2"]
     assert machine.look().errors == []
 
@@ -256,8 +258,8 @@ def test_an_error_of_the_kernel_stands_beside_that_of_the_probe(machine, monkeyp
     machine.start()
     machine.kernel.write_text("I/O error, dev sdb, sector 1\n")
     machine.read()
-    assert {log_dir.probe_error for log_dir in machine.look().log_dirs} == {
-        "probe: x; kernel: I/O error, dev sdb, sector 1"
+    assert {(log_dir.probe_error, log_dir.kernel_error) for log_dir in machine.look().log_dirs} == {
+        ("probe: x", "I/O error, dev sdb, sector 1")
     }
     assert set(numbers[0].values()) == {"8:17"}
 
@@ -269,6 +271,18 @@ def test_a_directory_that_is_not_probed_is_said_once(machine):
         machine.look()
         machine.look()
     assert [entry["path"] for entry in logged] == list(machine.dirs)
+
+
+@pytest.mark.parametrize("is_probing", [True, False])
+def test_a_path_of_another_mount_namespace_is_said_once_as_a_fault_of_the_configuration(machine, is_probing):
+    machine.settings = machine.settings.model_copy(update={"probe": is_probing})
+    machine.look_at = lambda path: HostLogDir(path=path, config_error=MISSING)
+    machine.start()
+    with structlog.testing.capture_logs() as logged:
+        machine.look()
+        machine.look()
+    assert [entry["event"].split(":")[0] for entry in logged] == ["wrong configuration"] * 2
+    assert f"log directory {machine.dirs[0]} does not exist on this host: is watch-host" in logged[0]["event"]
 
 
 def test_it_runs_until_it_is_stopped_though_a_directory_hangs(machine, monkeypatch):

@@ -3,7 +3,11 @@
 import pytest
 
 from logdirwatch.collect.block_devices import devices_below
-from logdirwatch.collect.kernel_log import ERROR_CHARACTERS, ERRORS_KEPT, KernelError, is_below, kernel_error, placed
+from logdirwatch.collect.host_records import host_record, with_kernel_errors
+from logdirwatch.collect.kernel_log import ERRORS_KEPT, KernelError, is_below, kernel_error, kernel_news, placed
+from logdirwatch.collect.records import Origin
+from logdirwatch.model.records import HostLogDir, KernelNews
+from logdirwatch.model.vocabulary import KernelTrouble
 
 MOUNTS = """\
 22 1 8:2 / / rw,relatime shared:1 - ext4 /dev/sda2 rw
@@ -12,49 +16,6 @@ MOUNTS = """\
 32 22 0:45 / /data/three rw - nfs4 server:/x rw
 33 22 259:1 / /data/four rw - xfs /dev/nvme0n1p1 rw
 """
-
-
-@pytest.mark.parametrize(
-    ("line", "device"),
-    [
-        ("Mar  1 16:22:07 b1 kernel: [123.456789] blk_update_request: I/O error, dev sdb, sector 2048", "sdb"),
-        ("6,1234,5678,-;I/O error, dev nvme0n1, sector 8 op 0x1:(WRITE) flags 0x800 phys_seg 1", "nvme0n1"),
-        ("kernel: blk_update_request: critical medium error, dev sdb, sector 2048", "sdb"),
-        ("Buffer I/O error on dev sdb1, logical block 3, lost async page write", "sdb1"),
-        ("sd 2:0:0:0: [sdb] tag#0 Sense Key : Medium Error [current]", "sdb"),
-        ("nvme nvme0: I/O 123 QID 5 timeout, aborting", "nvme0"),
-        ("EXT4-fs error (device sdb1): ext4_find_entry:1463: inode #2: comm java: reading directory", "sdb1"),
-        ("EXT4-fs (sdb1): Remounting filesystem read-only", "sdb1"),
-        ("EXT4-fs warning (device dm-0): ext4_end_bio:343: I/O error 10 writing to inode 12", "dm-0"),
-        ("JBD2: Detected IO errors while flushing file data on sdb1-8", "sdb1"),
-        ("Aborting journal on device sdb1-8.", "sdb1"),
-        ('XFS (sdb1): metadata I/O error in "xfs_trans_read_buf_map" at daddr 0x2 len 1 error 5', "sdb1"),
-        ("XFS (dm-1): Corruption of in-memory data detected.  Shutting down filesystem", "dm-1"),
-        ("XFS (sdb1): Filesystem has been shut down due to log error (0x2).", "sdb1"),
-        ("BTRFS error (device sdb1): bdev /dev/sdb1 errs: wr 1, rd 0, flush 0, corrupt 0, gen 0", "sdb1"),
-        ("md/raid1:md0: Disk failure on sdc1, disabling device.", "sdc1"),
-        ("Remounting filesystem read-only", None),
-    ],
-)
-def test_lines_of_failing_disks_name_their_device(line, device):
-    found = kernel_error(line)
-    assert found.device == device
-    assert "kernel:" not in found.text
-    assert found.text in line
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "",
-        "usb 1-1: new high-speed USB device number 2 using xhci_hcd",
-        "EXT4-fs (sdb1): mounted filesystem with ordered data mode",
-        "XFS (sdb1): Mounting V5 Filesystem",
-        "BTRFS info (device sdb1): disk space caching is enabled",
-    ],
-)
-def test_other_lines_mean_nothing(line):
-    assert kernel_error(line) is None
 
 
 @pytest.fixture
@@ -84,8 +45,8 @@ def test_a_directory_lies_on_its_partition_its_disk_and_what_its_volume_is_made_
     below = devices_below(dict.fromkeys(paths), *system)
     assert below == {
         "/data/one/kafka": {"sdb1", "sdb"},
-        "/data/two b/kafka": {"dm-0", "sdc1", "sdc"},
-        "/data/three": frozenset(),
+        "/data/two b/kafka": {"dm-0", "vg-two", "sdc1", "sdc"},
+        "/data/three": {"server", "server:/x"},
         "/data/four/x": {"nvme0n1p1", "nvme0n1"},
         "/data/oneself": {"sda2", "sda"},
         "/": {"sda2", "sda"},
@@ -108,18 +69,185 @@ def test_a_controller_stands_for_its_disks_only():
     assert not is_below("sd", frozenset({"sdb"}))
 
 
+def test_a_path_of_a_multipath_disk_and_what_hangs_on_a_port_are_below_it():
+    assert is_below("nvme0c3n1", frozenset({"nvme0n1"}))
+    assert not is_below("nvme0c3n1", frozenset({"nvme3n1"}))
+    assert is_below("ata7.00", frozenset({"ata7"}))
+    assert not is_below("ata7.00", frozenset({"ata70"}))
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """Linux's view of a host: SATA, iSCSI by two paths, LVM on a thin pool, NVMe by two controllers, btrfs of two."""
+    sys = tmp_path / "sys"
+
+    def disk(place, number, slaves=(), mapped=None, is_partition=False):
+        home = sys / "devices" / place
+        home.mkdir(parents=True)
+        (home / "dev").write_text(f"{number}\n")
+        if is_partition:
+            (home / "partition").write_text("1\n")
+        if mapped:
+            (home / "dm").mkdir()
+            (home / "dm" / "name").write_text(f"{mapped}\n")
+        if slaves:
+            (home / "slaves").mkdir()
+        for slave in slaves:
+            (home / "slaves" / slave.rpartition("/")[2]).symlink_to(sys / "devices" / slave)
+        for folder, name in (("dev/block", number), ("class/block", home.name)):
+            (sys / folder).mkdir(parents=True, exist_ok=True)
+            (sys / folder / name).symlink_to(home)
+
+    sata = "pci0000:00/0000:00:1f.2/ata7/host6/target6:0:0/6:0:0:0/block/sdq"
+    disk(sata, "65:0")
+    disk(f"{sata}/sdq2", "65:2", is_partition=True)
+    paths = [f"platform/host{n}/session{n}/target{n}:0:0/{n}:0:0:0/block/sd{name}" for n, name in ((4, "d"), (5, "e"))]
+    disk(paths[0], "8:48")
+    disk(paths[1], "8:64")
+    disk("virtual/block/dm-2", "253:2", slaves=paths, mapped="mpathk")
+    disk("virtual/block/dm-4", "253:4", slaves=["virtual/block/dm-2"], mapped="vg-pool-tpool")
+    disk("virtual/block/dm-5", "253:5", slaves=["virtual/block/dm-4"], mapped="vg-kafka")
+    disk("virtual/nvme-subsystem/nvme-subsys0/nvme0n1", "259:0")
+    for controller in ("nvme1", "nvme2"):
+        (sys / "devices/virtual/nvme-subsystem/nvme-subsys0" / controller).mkdir()
+    for name, number in (("sdx", "65:112"), ("sdy", "65:128")):
+        disk(f"virtual/block/{name}", number)
+        (sys / "fs/btrfs/1c9e/devices").mkdir(parents=True, exist_ok=True)
+        (sys / f"fs/btrfs/1c9e/devices/{name}").symlink_to(sys / f"class/block/{name}")
+    mounts = tmp_path / "mountinfo"
+    mounts.write_text(
+        "30 22 65:2 / /data/sata rw - xfs /dev/sdq2 rw\n"
+        "31 22 253:5 / /data/thin rw shared:7 master:2 - xfs /dev/mapper/vg-kafka rw\n"
+        "32 22 259:0 / /data/nvme rw - ext4 /dev/nvme0n1 rw\n"
+        "33 22 0:61 / /data/btrfs rw - btrfs /dev/sdx rw\n"
+        "34 22 0:62 / /data/nfs rw - nfs4 filer3.example.org:/vol/kafka rw\n"
+        "35 22 0:63 / /data/cifs rw - cifs //filer4/kafka rw\n"
+        "36 22 0:64 / /data/zfs rw - zfs tank/kafka rw\n"
+        "37 22 0:65 / /data/nfs6 rw - nfs4 [fd00::7]:/vol rw\n"
+    )
+    return mounts, sys / "dev/block"
+
+
+DIRS = ("sata", "thin", "nvme", "btrfs", "nfs", "cifs", "zfs", "nfs6")
+
+
+@pytest.mark.parametrize(
+    ("line", "place"),
+    [
+        ("critical medium error, dev sdq, sector 7", "sata"),
+        ("XFS (sdq2): log I/O error -5", "sata"),
+        ("ata7.00: failed command: READ FPDMA QUEUED", "sata"),
+        ("ata7: COMRESET failed (errno=-16)", "sata"),
+        ("sd 6:0:0:0: rejecting I/O to offline device", "sata"),
+        ("XFS (dm-5): Corruption detected. Unmount and run xfs_repair", "thin"),
+        ("device-mapper: thin: 253:4: switching pool to out-of-data-space (queue IO) mode", "thin"),
+        ("device-mapper: multipath: 253:2: Failing path 8:64.", "thin"),
+        ("multipathd[771]: mpathk: remaining active paths: 0", "thin"),
+        ("Buffer I/O error on dev dm-2, logical block 61, lost async page write", "thin"),
+        (" connection5:0: detected conn error (1020)", "thin"),
+        ("I/O error, dev sde, sector 7", "thin"),
+        ("INFO: task kworker/u16:3+flush-253:5:991 blocked for more than 122 seconds.", "thin"),
+        ("nvme nvme2: I/O 331 QID 9 timeout, aborting", "nvme"),
+        ("block nvme0n1: no usable path - requeuing I/O", "nvme"),
+        ("nvme0c2n1: Read(0x2) @ LBA 9, 8 blocks, Unrecovered Read Error (sct 0x2 / sc 0x81)", "nvme"),
+        ("BTRFS error (device sdx): bdev /dev/sdy errs: wr 1, rd 0, flush 0, corrupt 0, gen 0", "btrfs"),
+        ("BTRFS critical (device sdx state EA): corrupt leaf", "btrfs"),
+        ("nfs: server filer3.example.org not responding, still trying", "nfs"),
+        ("nfs: server fd00::7 not responding, still trying", "nfs6"),
+        ("CIFS: VFS: \\\\filer4 has not responded in 180 seconds. Reconnecting...", "cifs"),
+        ("WARNING: Pool 'tank' has encountered an uncorrectable I/O failure and has been suspended.", "zfs"),
+        ("I/O error, dev sdf, sector 7", None),
+        ("nfs: server filer9 not responding, still trying", None),
+    ],
+)
+def test_a_line_reaches_the_directory_that_it_concerns(tree, line, place):
+    devices = devices_below({f"/data/{name}": None for name in DIRS}, *tree)
+    by_dir, unplaced = placed([kernel_error(line)], devices)
+    assert list(by_dir) == ([f"/data/{place}"] if place else [])
+    assert bool(unplaced) == (place is None)
+
+
+def test_a_number_that_the_look_told_finds_its_mount_and_that_of_a_subvolume_its_path(tree):
+    told = devices_below({"/elsewhere": "253:5", "/data/btrfs/kafka": "0:99", "/x": "0:62", "/y": "7:7"}, *tree)
+    assert {"dm-5", "dm-4", "sdd", "vg-kafka", "8:48", "session4", "4:0:0:0"} <= told["/elsewhere"]
+    assert {"sdx", "sdy"} <= told["/data/btrfs/kafka"]
+    assert told["/x"] == {"filer3.example.org", "filer3.example.org:/vol/kafka"}
+    assert told["/y"] == frozenset()
+
+
+def error(device, text, trouble=KernelTrouble.DEVICE_ERROR, **fields):
+    return KernelError(device, text, trouble, **fields)
+
+
 def test_errors_go_to_the_directories_on_the_device_and_the_rest_is_kept_bounded():
     devices = {"/a": frozenset({"sdb1", "sdb"}), "/b": frozenset({"sdb2", "sdb"}), "/c": frozenset({"sdc"})}
-    errors = [
-        KernelError("sdb", "disk"),
-        KernelError("sdb2", "part"),
-        KernelError(None, "nobody"),
-        KernelError("sdz", "z"),
+    errors = [error("sdb", "disk"), error("sdb2", "part"), error(None, "nobody"), error("sdz", "z"), None]
+    by_dir, unplaced = placed(errors, devices)
+    assert {path: [one.text for one in news] for path, news in by_dir.items()} == {
+        "/a": ["disk"],
+        "/b": ["disk", "part"],
+    }
+    assert [one.text for one in unplaced] == ["nobody", "z"]
+    many = [error(None, str(number)) for number in range(50)] + [error(None, "49")]
+    assert [one.text for one in placed(many, devices)[1]] == [str(number) for number in range(50 - ERRORS_KEPT, 50)]
+    of_one = [error(f"sdc{number}", str(number)) for number in range(50)]
+    by_dir, _ = placed(of_one, {"/c": frozenset(f"sdc{number}" for number in range(50))})
+    assert [one.text for one in by_dir["/c"]] == [str(number) for number in range(50 - ERRORS_KEPT, 50)]
+
+
+def test_of_each_trouble_and_device_the_last_news_holds():
+    lines = [
+        "nfs: server nas1 not responding, still trying",
+        "device-mapper: multipath: 253:2: Failing path 8:16.",
+        "device-mapper: multipath: 253:2: Failing path 8:32.",
+        "nfs: server nas1 OK",
+        "device-mapper: multipath: 253:2: Reinstating path 8:16.",
+        "nfs: server nas9 OK",
     ]
-    assert placed(errors, devices) == ({"/a": "disk", "/b": "part"}, ["nobody", "z"])
-    many = [KernelError(None, str(number)) for number in range(50)] + [KernelError(None, "49")]
-    assert placed(many, devices)[1] == [str(number) for number in range(50 - ERRORS_KEPT, 50)]
+    news = [one for line in lines for one in kernel_news(line)]
+    by_dir, unplaced = placed(news, {"/a": frozenset({"nas1", "8:16", "8:32"})})
+    assert [(one.device, one.is_over) for one in by_dir["/a"]] == [("8:32", False), ("nas1", True), ("8:16", True)]
+    assert unplaced == [], "that it is over is no trouble of a place nobody knows"
 
 
-def test_a_long_line_is_cut():
-    assert len(kernel_error("I/O error, dev sdb, " + "x" * 1_000).text) == ERROR_CHARACTERS
+def test_a_record_names_the_worst_of_what_the_kernel_said_and_has_it_all():
+    news = [
+        error("sdb", "gone", KernelTrouble.PATH_LOST),
+        error("sdc", "bad", KernelTrouble.MEDIUM_ERROR),
+        error("dm-1", "shut", KernelTrouble.FILE_SYSTEM_ERROR),
+        error("dm-2", "shut too", KernelTrouble.FILE_SYSTEM_ERROR),
+        error("sdd", "back", KernelTrouble.PATH_LOST, is_over=True),
+    ]
+    (told, other) = with_kernel_errors([HostLogDir(path="/a", probe_error="x"), HostLogDir(path="/b")], {"/a": news})
+    assert (told.device, told.kernel_error, told.kernel_cause) == ("dm-2", "shut too", "file_system")
+    assert told.probe_error == "x"
+    assert told.kernel[0] == KernelNews(trouble="path_lost", text="gone", device="sdb")
+    assert [one.is_over for one in told.kernel] == [False] * 4 + [True]
+    assert other == HostLogDir(path="/b")
+
+
+@pytest.mark.parametrize(
+    ("news", "expected"),
+    [
+        ([error("sdd", "back", KernelTrouble.PATH_LOST, is_over=True)], (None, None, None)),
+        ([error("sdd", "slow", KernelTrouble.COMMAND_FAILED)], ("sdd", "slow", None)),
+        (
+            [error("sdd", "bad", KernelTrouble.MEDIUM_ERROR), error("sdd", "gone", KernelTrouble.PATH_LOST)],
+            ("sdd", "bad", "failed"),
+        ),
+    ],
+)
+def test_what_heals_stands_behind_what_does_not(news, expected):
+    (told,) = with_kernel_errors([HostLogDir(path="/a")], {"/a": news})
+    assert (told.device, told.kernel_error, told.kernel_cause) == expected
+
+
+def test_only_hung_tasks_of_no_device_concern_the_broker_as_a_whole():
+    unplaced = [
+        error(None, "java hangs", KernelTrouble.HUNG),
+        error("sdz", "jbd2 hangs", KernelTrouble.HUNG),
+        error(None, "read-only", KernelTrouble.REMOUNTED_READ_ONLY),
+    ]
+    record = host_record(Origin("prod", "host", 10_000), 7, "b7", [], unplaced, 1)
+    assert record.errors == ["java hangs", "jbd2 hangs", "read-only"]
+    assert [one.text for one in record.kernel] == ["java hangs"]

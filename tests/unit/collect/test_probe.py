@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from logdirwatch.collect.probe import PROBE_BYTES, PROBE_FILE, ProbeRules, look, probe, read_back
+from logdirwatch.collect.probe import MISSING, PROBE_BYTES, PROBE_FILE, REFUSED, ProbeRules, look, probe, read_back
 from logdirwatch.collect.prober import Prober
 from logdirwatch.model.records import HostLogDir
 
@@ -70,8 +70,24 @@ class TestReserveFile:
 
 def test_a_missing_directory_is_said_and_never_made(tmp_path):
     seen = look(str(tmp_path / "gone"), RULES)
-    assert seen == HostLogDir(path=str(tmp_path / "gone"), probe_error="look: No such file or directory")
+    assert seen == HostLogDir(path=str(tmp_path / "gone"), config_error=MISSING)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_directory_that_this_user_may_not_look_at_is_a_fault_of_the_configuration(tmp_path, monkeypatch):
+    def refused(path):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "statvfs", refused)
+    assert look(str(tmp_path), RULES) == HostLogDir(path=str(tmp_path), config_error=REFUSED)
+
+
+def test_a_stale_mount_is_no_fault_of_the_configuration(tmp_path, monkeypatch):
+    def stale(path):
+        raise OSError(errno.ESTALE, "Stale file handle")
+
+    monkeypatch.setattr(os, "statvfs", stale)
+    assert look(str(tmp_path), RULES) == HostLogDir(path=str(tmp_path), probe_error="look: Stale file handle")
 
 
 def test_a_file_in_the_directorys_place_is_said(tmp_path):

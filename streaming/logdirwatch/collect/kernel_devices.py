@@ -1,0 +1,168 @@
+"""What the kernel says of disks, of the paths to them, and of the volumes made of them: patterns by subsystem.
+
+Every pattern is compared with the beginning of a message, in any case. The device that it names stands in the group
+``device`` or, where several spellings are possible, in another one; :mod:`block_devices` knows the same names. Of
+several patterns that fit the first one holds.
+"""
+
+from logdirwatch.model.vocabulary import KernelTrouble
+
+MEDIUM = KernelTrouble.MEDIUM_ERROR
+DEVICE = KernelTrouble.DEVICE_ERROR
+FAILED = KernelTrouble.COMMAND_FAILED
+PATH = KernelTrouble.PATH_LOST
+READ_ONLY = KernelTrouble.REMOUNTED_READ_ONLY
+FILE_SYSTEM = KernelTrouble.FILE_SYSTEM_ERROR
+POOL = KernelTrouble.POOL_FULL
+
+NAME = r"(?P<device>[\w!-]+)"
+_NUMBER = r"(?P<device>\d+:\d+)"
+_PCI = r"(?P<device>[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f])"
+_REQUEST = r"(?:(?:blk_update_request|print_req_error|end_request|blk_print_req_error): )?"
+_UNUSED = r"(?:DISCARD|SECURE_ERASE|WRITE_ZEROES|ZONE_\w+)"
+_SD = r"(?:sd|scsi) (?P<address>\d+:\d+:\d+:\d+):? (?:\[(?P<device>\w+)\] )?.*?"
+_SENSE = rf"{_SD}Sense Key : "
+_ADD_SENSE = rf"{_SD}Add\. Sense: "
+_RESULT = rf"{_SD}Result: hostbyte="
+_ATA = r"(?P<device>ata\d+(?:\.\d+)?): "
+_NVME = r"nvme (?P<device>nvme\d+(?:c\d+)?(?:n\d+)?): "
+_NVME_COMMAND = r"(?P<device>nvme\d+(?:c\d+)?n\d+): .*\(sct "
+_MD = r"(?:md/)?raid\d*:?(?:md\w+)?: "
+_MD_DEVICE = r"(?:md/)?raid\d*:?(?P<device>md\w+): "
+_DM = r"device-mapper: "
+_MULTIPATHD = r"multipathd?\[?.*?: (?P<device>[\w!:-]+): "
+_SMARTD = r"smartd\[?.*Device: /dev/(?P<device>\w+)\b.*"
+_QLA = r"qla2xxx \[(?P<device>[0-9a-f:.]+)\]-\w+:\d+: "
+
+# No evidence, though a pattern below would fit: discards, unsupported commands, interrupts that were lost, drives
+# without a disk in them, what was read from the other half of a mirror.
+BENIGN = (
+    r"nvme nvme\d+: .*timeout, completion polled",
+    rf"{_REQUEST}[\w /]+ error, dev [\w!-]+, sector \d+ op 0x[0-9a-f]+:\({_UNUSED}",
+    rf"{_REQUEST}(?:operation not supported|nonblocking retry|dm internal retry|kernel resource|device resource) error",
+    rf"{_REQUEST}(?:(?:Buffer )?I/O|critical \w+) error,? (?:on )?dev(?:ice)? (?:fd|sr|scd|ram)\d",
+    r"nvme\w+: (?:Dataset Management|Write Zeroes|Copy|Identify|Get Log Page|Get Features|Compare)\b",
+    r"ata\d+(?:\.\d+)?: failed command: (?:DATA SET MANAGEMENT|SEND FPDMA|READ LOG|SMART|IDENTIFY|SET FEATURES|PACKET)",
+    rf"{_SENSE}(?:Recovered Error|No Sense|Unit Attention|Illegal Request)",
+    rf"{_RESULT}(?:DID_OK|0x00|DID_SOFT_ERROR|DID_REQUEUE|DID_IMM_RETRY)",
+)
+
+BLOCK = (
+    (MEDIUM, rf"{_REQUEST}critical medium error, dev {NAME}"),
+    (POOL, rf"{_REQUEST}critical space allocation error, dev {NAME}"),
+    (PATH, rf"{_REQUEST}(?:recoverable transport|critical nexus|reservation conflict) error, dev {NAME}"),
+    (FAILED, rf"{_REQUEST}(?:timeout|duration limit exceeded) error, dev {NAME}"),
+    (DEVICE, rf"{_REQUEST}(?:I/O|critical target|protection|device offline) error, dev {NAME}"),
+    (DEVICE, rf"Buffer I/O error on dev(?:ice)? {NAME}"),
+    (DEVICE, rf"lost page write due to I/O error on {NAME}"),
+    (DEVICE, rf"{NAME}: detected capacity change from [1-9]\d* to 0\b"),
+    (DEVICE, r"(?P<device>mmcblk\d\w*): (?:error -\d+|timed out)"),
+    (DEVICE, rf"bcache: .*?\(\) {NAME}: IO error"),
+    (DEVICE, r"rbd: (?P<device>rbd\d+): (?:read|write|result).*-\d+"),
+    (PATH, r"block (?P<device>nbd\d+): (?:Receive control failed|Connection timed out|shutting down|Dead conn)"),
+    (DEVICE, r"drbd (?:\S+ )?(?P<device>drbd\d+): (?:Local IO failed|disk\( \w+ -> Failed \))"),
+)
+
+SCSI = (
+    (MEDIUM, rf"{_SENSE}(?:0x3\b|Medium Error)"),
+    (DEVICE, rf"{_SENSE}(?:0x4\b|Hardware Error)"),
+    (PATH, rf"{_SENSE}(?:0x2\b|0xb\b|Not Ready|Aborted Command)"),
+    (POOL, rf"{_ADD_SENSE}Space allocation failed write protect"),
+    (POOL, rf"{_SD}.*thin provisioning soft threshold"),
+    (MEDIUM, rf"{_ADD_SENSE}(?:Unrecovered read error|Write error|Record not found|ID CRC or ECC error|Read retries)"),
+    (MEDIUM, rf"{_ADD_SENSE}(?:Medium format corrupted|Peripheral device write fault|Address mark not found)"),
+    (DEVICE, rf"{_ADD_SENSE}(?:Internal target failure|Logical unit failure|Mechanical positioning|Write protected)"),
+    (DEVICE, rf"{_ADD_SENSE}(?:Failure prediction threshold exceeded|Hardware|.*impending failure)"),
+    (MEDIUM, rf"{_RESULT}DID_MEDIUM_ERROR"),
+    (POOL, rf"{_RESULT}DID_ALLOC_FAILURE"),
+    (PATH, rf"{_RESULT}(?:DID_NO_CONNECT|DID_BUS_BUSY|DID_TRANSPORT_|DID_NEXUS|0x0[12ef]\b)"),
+    (FAILED, rf"{_RESULT}(?:DID_TIME_OUT|DID_ABORT|DID_RESET|0x0[358]\b)"),
+    (DEVICE, rf"{_RESULT}(?:DID_BAD_TARGET|DID_ERROR|DID_TARGET_FAILURE|0x0[47]\b)"),
+    (DEVICE, rf"{_SD}(?:rejecting I/O to (?:offline|dead) device|Device offlined)"),
+    (FAILED, rf"{_SD}(?:timing out command|attempting (?:task )?abort|task abort: FAILED)"),
+    (READ_ONLY, rf"{_SD}Write Protect is on"),
+    (FAILED, r"hv_storvsc (?P<device>[0-9a-f-]{36}): tag#\d+ cmd 0x\w+ status: scsi 0x(?!0\b)\w+"),
+    (DEVICE, rf"megaraid_sas {_PCI}: .*(?:FW in FAULT state|Adapter is dead|controller is not (?:responding|ready))"),
+    (DEVICE, rf"hpsa {_PCI}: .*lockup"),
+    (MEDIUM, rf"{_SMARTD}\b[1-9]\d* (?:Currently unreadable|Offline uncorrectable)"),
+    (DEVICE, rf"{_SMARTD}FAILED SMART"),
+)
+
+ATA = (
+    (MEDIUM, rf"{_ATA}error: \{{ (?:\w+ )*(?:UNC|IDNF|AMNF)\b"),
+    (PATH, rf"{_ATA}error: \{{ (?:\w+ )*ICRC\b"),
+    (FAILED, rf"{_ATA}(?:error: \{{ |failed command: |exception Emask |qc timeout|NCQ disabled)"),
+    (FAILED, rf"{_ATA}(?:failed to IDENTIFY|revalidation failed|failed to set xfermode|limiting SATA link speed)"),
+    (PATH, rf"{_ATA}(?:link is slow to respond|COMRESET failed|device not ready|SRST failed)"),
+    (DEVICE, rf"{_ATA}(?:disabled\b|disable device|disabling|reset failed, giving up|EH pending after)"),
+)
+
+NVME = (
+    (MEDIUM, rf"{_NVME_COMMAND}0x2 / sc 0x8[0-47]\)"),
+    (FAILED, rf"{_NVME_COMMAND}0x(?:0 / sc 0x(?:7|8|82)|3 / sc 0x71)\)"),
+    (PATH, rf"{_NVME_COMMAND}0x3 / sc 0x\w+\)"),
+    (POOL, rf"{_NVME_COMMAND}0x0 / sc 0x81\)"),
+    (READ_ONLY, rf"{_NVME_COMMAND}0x0 / sc 0x20\)"),
+    (DEVICE, rf"{_NVME_COMMAND}0x\w+ / sc 0x\w+\)"),
+    (PATH, rf"{_NVME}(?:starting error recovery|reconnecting in|failed to connect|connect error|keep.alive timeout)"),
+    (PATH, rf"{_NVME}(?:failed nvme_keep_alive|removing controller after|reconnect.* failed|failed reconnect)"),
+    (PATH, r"block (?P<device>nvme\w+): no (?:usable|available) path"),
+    (DEVICE, rf"{_NVME}(?:Device not ready; aborting|Removing after probe failure|Disabling (?:device )?after reset)"),
+    (DEVICE, rf"{_NVME}(?:Identify Controller failed|Could not set queue count|failed to mark controller)"),
+    (DEVICE, rf"nvme {_PCI}: .*Unable to change power state"),
+    (FAILED, rf"{_NVME}(?:I/O|Admin Cmd|.*QID \d+).* timeout"),
+    (FAILED, rf"{_NVME}(?:controller is down|frozen state error|resetting controller due to|Abort command failed)"),
+    (FAILED, rf"nvme {_PCI}: (?:AER: )?PCIe Bus Error: severity=Uncorrect"),
+)
+
+VOLUMES = (
+    (DEVICE, rf"{_MD}Disk failure on {NAME}"),
+    (MEDIUM, rf"{_MD}{NAME}: unrecoverable I/O (?:read )?error"),
+    (MEDIUM, rf"{_MD}(?:.*read error not correct(?:able|ed)[^(]*\(.* on |too many read errors on ){NAME}"),
+    (DEVICE, rf"{_MD_DEVICE}(?:not enough operational|Cannot continue|failed to run)"),
+    (DEVICE, rf"{_MD_DEVICE}.*\bactive with (\d+) out of (?!\2\b)\d+"),
+    (DEVICE, rf"md: kicking (?:non-fresh|faulty) {NAME} from array"),
+    (DEVICE, r"md: super_written gets error"),
+    (PATH, rf"{_DM}multipath: (?:\d+:\d+: )?Failing path {_NUMBER}"),
+    (PATH, rf"{_DM}multipath: {_NUMBER}: .*(?:no (?:usable|valid) path|all paths failed)"),
+    (PATH, rf"{_MULTIPATHD}(?:mark as failed|.*path (?:is )?(?:down|offline))"),
+    (PATH, r"multipathd?\[?.*checker failed path (?P<device>\d+:\d+) in map"),
+    (PATH, rf"{_MULTIPATHD}(?:remaining active paths: 0|Entering recovery mode|Disable queueing)"),
+    (POOL, rf"{_DM}thin: {_NUMBER}: (?:switching pool to out-of-data-space|no free (?:\w+ )?space available)"),
+    (POOL, rf"{_DM}thin: {_NUMBER}: metadata operation .* failed: error = -28"),
+    (READ_ONLY, rf"{_DM}(?:thin|cache): {_NUMBER}: (?:switching \w+ to (?:read-only|fail)|unable to service pool)"),
+    (FILE_SYSTEM, rf"{_DM}(?:thin|cache): {_NUMBER}: (?:.*failed: error = -|aborting current metadata)"),
+    (POOL, rf"{_DM}space map (?:metadata|disk|common): unable to allocate"),
+    (FILE_SYSTEM, rf"{_DM}(?:thin metadata|btree|block manager|array): .*(?:fail|invalid|corrupt)"),
+    (MEDIUM, rf"{_DM}crypt: (?:{NAME}: )?INTEGRITY AEAD ERROR"),
+    (MEDIUM, rf"{_DM}integrity: (?:{NAME}: )?(?:Integrity )?Checksum failed"),
+    (DEVICE, rf"{_DM}integrity: (?:{NAME}: )?(?:Error on |failed)"),
+    (MEDIUM, rf"{_DM}verity: {_NUMBER}: .*corrupted"),
+    (POOL, rf"{_DM}snapshots?: Invalidating snapshot: Unable to allocate"),
+    (DEVICE, rf"{_DM}snapshots?: Invalidating snapshot: Error"),
+    (DEVICE, rf"{_DM}raid\d?: .*(?:has failed|failed to read|mirror devices? (?:has|have) failed)"),
+    (POOL, r"(?:device-mapper: vdo|kvdo)\S*.*(?:out of space|no space left)"),
+    (READ_ONLY, r"(?:device-mapper: vdo|kvdo)\S*.*entering read-only mode"),
+)
+
+PATHS = (
+    (PATH, r"(?:iscsi: )?(?P<device>connection\d+:\d+): (?:detected conn error|ping timeout|.*time(?:d )?out)"),
+    (PATH, r"(?:iscsi: )?(?P<device>session\d+): .*(?:timed out|logged out)"),
+    (PATH, r"iscsid\[?.*Kernel reported iSCSI connection (?P<connection>\d+):\d+ error"),
+    (PATH, r"(?P<device>rport-\d+:\d+-\d+): blocked FC remote port time out"),
+    (PATH, rf"lpfc {_PCI}: .*Link Down Event"),
+    (PATH, rf"{_QLA}(?:LOOP DOWN|Cable is unplugged)"),
+    (PATH, r"(?:lib)?ceph: (?:osd|mon|mds)\d+ .*(?:socket (?:closed|error)|session lost|hung)"),
+)
+
+# What says that a trouble of the same device is over.
+ENDS = (
+    ((PATH,), rf"{_DM}multipath: (?:\d+:\d+: )?Reinstating path {_NUMBER}"),
+    ((PATH,), rf"{_MULTIPATHD}(?:reinstated|.*path is up|remaining active paths: [1-9]|Recovered to normal mode)"),
+    ((PATH, FAILED), rf"{_NVME}Successfully reconnected"),
+    ((PATH,), r"iscsid\[?.*(?P<device>connection\d+:\d+) is operational"),
+    ((PATH,), rf"lpfc {_PCI}: .*Link Up Event"),
+    ((PATH,), rf"{_QLA}LOOP UP"),
+    ((PATH,), rf"{_ATA}SATA link up"),
+    ((POOL, READ_ONLY), rf"{_DM}thin: {_NUMBER}: switching pool to write mode"),
+)

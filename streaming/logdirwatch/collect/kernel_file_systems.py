@@ -1,0 +1,81 @@
+"""What the kernel says of file systems, of servers of files, and of tasks that hang: patterns by subsystem.
+
+They are read as those of :mod:`kernel_devices`.
+"""
+
+from logdirwatch.collect.kernel_devices import NAME
+from logdirwatch.model.vocabulary import KernelTrouble
+
+FILE_SYSTEM = KernelTrouble.FILE_SYSTEM_ERROR
+DEVICE = KernelTrouble.DEVICE_ERROR
+READ_ONLY = KernelTrouble.REMOUNTED_READ_ONLY
+SERVER = KernelTrouble.SERVER_NOT_RESPONDING
+HUNG = KernelTrouble.HUNG
+
+_EXT = rf"EXT[234]-fs \({NAME}\): "
+_JOURNAL = r"(?P<device>dm-\d+|[\w!]+)"
+_XFS = rf"XFS \({NAME}\): "
+_BTRFS = r"BTRFS:? \w+ \(device (?P<device>[\w!-]+)"
+_BTRFS_DEVICE = r"(?:/dev/)?(?:mapper/)?(?P<device>[\w!-]+)"
+_SERVER = r"(?:server |\\\\)(?P<device>[^\s\\]+)"
+_RPC = rf"(?:nfs4?|lockd|rpc\w*): {_SERVER}"
+
+BENIGN = (
+    r"XFS \([\w!-]+\): .*(?:Mounting|Ending|Starting recovery|Unmounting|Quotacheck|deadlock|EXPERIMENTAL)",
+    r"BTRFS:? info \(device (?!.*forced readonly)",
+)
+
+EXT = (
+    (READ_ONLY, rf"{_EXT}Remounting filesystem read-only"),
+    (FILE_SYSTEM, rf"EXT[234]-fs error \(device {NAME}\)"),
+    (DEVICE, rf"EXT[234]-fs warning \(device {NAME}\): .*I/O error"),
+    (DEVICE, rf"{_EXT}.*(?:unable to|can't) read superblock"),
+    (FILE_SYSTEM, rf"{_EXT}(?:Delayed block allocation failed|This should not happen|.*data loss|.*I/O error)"),
+    (FILE_SYSTEM, rf"{_EXT}(?:warning: mounting fs with errors|error count since last fsck: [1-9]|shut down)"),
+    (DEVICE, rf"JBD2: Detected IO errors while flushing file data on {_JOURNAL}"),
+    (FILE_SYSTEM, rf"JBD2: .*(?:I/?O error|Error -?\d+ detected) .*\b(?:on|for) {_JOURNAL}"),
+    (FILE_SYSTEM, r"(?:JBD2: )?(?:.*journal.* I/O error|.*aborted journal|recovery failed)"),
+    (FILE_SYSTEM, rf"Aborting journal on device {_JOURNAL}"),
+    (READ_ONLY, r"Remounting filesystem read-only"),
+)
+
+XFS = (
+    (
+        FILE_SYSTEM,
+        rf"{_XFS}.*(?:I/O error|internal error|CRC error|corrupt|shut(?:ting)? down|force_shutdown|xfs_repair)",
+    ),
+    (
+        FILE_SYSTEM,
+        rf"{_XFS}.*(?:error -\d+|un?mount the filesystem|xfs_repair|validate failed|writeback error|async write)",
+    ),
+    (FILE_SYSTEM, r"xfs_force_shutdown\((?P<device>[\w!-]+),"),
+    (FILE_SYSTEM, r'Filesystem "(?P<device>[\w!-]+)": (?:XFS internal error|Corruption|.*shutting down)'),
+)
+
+BTRFS = (
+    (READ_ONLY, rf"{_BTRFS}.*forced readonly"),
+    (DEVICE, rf"BTRFS:? error \(device .*bdev {_BTRFS_DEVICE} errs:"),
+    (DEVICE, rf"BTRFS:? \w+ \(device .*lost page write due to I/?O error on {_BTRFS_DEVICE}"),
+    (FILE_SYSTEM, rf"BTRFS:? (?:error|critical|emergency|alert) \(device {NAME}"),
+    (FILE_SYSTEM, rf"BTRFS:? warning \(device {NAME}.*(?:csum|checksum|aborted transaction|IO fail)"),
+)
+
+OTHERS = (
+    (DEVICE, r"WARNING: Pool '(?P<device>[^']+)' has encountered an uncorrectable I/O failure"),
+    (FILE_SYSTEM, rf"{NAME}: rw=\d+, (?:want|sector)=\d+, .*limit=\d+"),
+)
+
+SERVERS = (
+    (SERVER, rf"{_RPC} not responding"),
+    (SERVER, r"NFS: .*(?:failed on NFSv4 )?server (?P<device>\S+) .*(?:error|not responding)"),
+    (SERVER, rf"CIFS: (?:VFS: )?(?:.*)?{_SERVER} has not responded"),
+)
+
+HANGS = (
+    (HUNG, r"INFO: task jbd2/(?P<device>[\w!-]+?)-\d+:\d+ blocked "),
+    (HUNG, r"INFO: task (?:xfs[\w-]*/(?P<volume>[\w!-]+)|(?P<array>md\d\w*)_\w+):\d+ blocked "),
+    (HUNG, r"INFO: task kworker\S*flush-(?P<number>\d+:\d+)\S*:\d+ blocked "),
+    (HUNG, r"INFO: task (?P<task>.+?):\d+ blocked (?:in I/O wait )?for more than"),
+)
+
+ENDS = (((SERVER,), rf"{_RPC} OK\b"),)

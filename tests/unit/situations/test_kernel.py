@@ -1,0 +1,259 @@
+"""What the kernel says of disks, paths and file systems: what is concluded of it, and what is advised."""
+
+from dataclasses import replace
+
+import pytest
+
+from logdirwatch.collect.host_records import with_kernel_errors
+from logdirwatch.collect.kernel_log import kernel_news, placed
+from logdirwatch.model.records import DecisionRecord
+from logdirwatch.model.vocabulary import Decision, Rule
+from tests.unit.detect.builders import POLL_MS, host_dir, log_dir
+from tests.unit.plan import builders as b
+from tests.unit.situations.table import Advice, Conclusion, check_advice, check_conclusion
+
+HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
+BELOW = frozenset({"sdd", "sdd1", "ata3", "2:0:0:0", "session1", "dm-4", "253:4", "8:16", "8:32", "nas1", "nvme3n1"})
+MEDIUM = "blk_update_request: critical medium error, dev sdd, sector 31231 op 0x0:(READ) flags 0x80700"
+THIN = "device-mapper: thin: 253:4: switching pool to out-of-data-space (queue IO) mode"
+FAILING_PATH = "device-mapper: multipath: 253:2: Failing path 8:16."
+SUSPECT = {"log_dir_suspect": None}
+
+
+def look(*lines, **fields):
+    """A look at /d1 whose probe passed, with what the kernel said."""
+    by_dir, _ = placed([news for line in lines for news in kernel_news(line)], {"/d1": BELOW})
+    well = {"volume": "dev 8:49", "is_root_volume": False, "is_read_only": False, "probe_ms": 1.0}
+    return with_kernel_errors([host_dir("/d1", **well | fields)], by_dir)
+
+
+def shown(*looks, quiet_ms=0, every_ms=10 * 60_000):
+    """Return what drives a machine through looks, then through time in which nothing more is said."""
+
+    def drive(driver):
+        driver.poll(log_dir("/d1", 0.4), log_dir("/d2", 0.41))
+        for seen in looks:
+            driver.poll(log_dir("/d1", 0.4), log_dir("/d2", 0.41)).host(*seen)
+        for _ in range(quiet_ms // every_ms):
+            driver.at_ms += every_ms - POLL_MS - 1
+            driver.poll(log_dir("/d1", 0.4), log_dir("/d2", 0.41)).host(*look())
+
+    return drive
+
+
+def said_good(driver):
+    shown(look(MEDIUM))(driver)
+    driver.at_ms += 1
+    driver.show(
+        DecisionRecord(
+            version=1,
+            id="prod/7//d1",
+            decision=Decision.HEALTHY,
+            by="ada",
+            reason="tested",
+            at_ms=driver.at_ms,
+            cluster="prod",
+            broker=7,
+            log_dir="/d1",
+        )
+    )
+    driver.host(*look())
+
+
+def suspect_of(name, *lines, severity="warning", says=()):
+    return Conclusion(name, shown(look(*lines)), SUSPECT, {"log_dir_suspect": severity}, says=says)
+
+
+def nothing_of(name, *lines):
+    return Conclusion(name, shown(look(*lines)), {})
+
+
+CONCLUSIONS = [
+    Conclusion("an unreadable sector and a quiet day", shown(look(MEDIUM), quiet_ms=DAY_MS), SUSPECT, says=("sdd",)),
+    Conclusion(
+        "an unreadable sector hit every 25 minutes does not flap",
+        shown(*[look(MEDIUM), look(), look(), look()] * 6),
+        SUSPECT,
+        never_says=("resolved", "flapping"),
+    ),
+    Conclusion("an unreadable sector, and three weeks", shown(look(MEDIUM), quiet_ms=22 * DAY_MS, every_ms=DAY_MS), {}),
+    Conclusion("an unreadable sector, and somebody says that the disk is good", said_good, {}),
+    suspect_of("a failing sense key", "sd 2:0:0:0: [sdd] tag#1 Sense Key : Medium Error [current] ", says=("sdd",)),
+    suspect_of("a disk taken offline", "sd 2:0:0:0: rejecting I/O to offline device", severity="critical"),
+    suspect_of(
+        "an NVMe controller that stays away",
+        "nvme nvme3: Device not ready; aborting reset, CSTS=0x1",
+        severity="critical",
+    ),
+    suspect_of("an NVMe command that timed out", "nvme nvme3: I/O 331 QID 9 timeout, aborting"),
+    suspect_of("XFS shut down", "XFS (dm-4): I/O Error Detected. Shutting down filesystem", severity="critical"),
+    suspect_of("ext4 loses data", "EXT4-fs (dm-4): This should not happen!! Data will be lost", severity="critical"),
+    suspect_of("a full thin pool", THIN, severity="critical", says=("until the pool has room",)),
+    suspect_of("a lost path", FAILING_PATH, says=("8:16", "look at the way to it first")),
+    suspect_of("an iSCSI session in trouble", " connection1:0: detected conn error (1022)", says=("session1",)),
+    suspect_of("a silent NFS server", "nfs: server nas1 not responding, still trying", says=("nas1",)),
+    suspect_of("a SATA link that is slow to respond", "ata3: link is slow to respond, please be patient (ready=0)"),
+    Conclusion(
+        "a path that is back", shown(look(FAILING_PATH), look(FAILING_PATH.replace("Failing", "Reinstating"))), {}
+    ),
+    Conclusion(
+        "a server that answers again",
+        shown(look("nfs: server nas1 not responding, still trying"), look("nfs: server nas1 OK")),
+        {},
+    ),
+    Conclusion(
+        "a pool that was extended", shown(look(THIN), look(THIN.replace("out-of-data-space (queue IO)", "write"))), {}
+    ),
+    Conclusion("a full pool and a probe that passes", shown(look(THIN), quiet_ms=DAY_MS), SUSPECT),
+    Conclusion("a lost path and an hour", shown(look(FAILING_PATH), quiet_ms=HOUR_MS), SUSPECT),
+    Conclusion("a lost path and a quiet morning", shown(look(FAILING_PATH), quiet_ms=3 * HOUR_MS), {}),
+    nothing_of("completion polled", "nvme nvme3: I/O 978 QID 3 timeout, completion polled"),
+    nothing_of("mounted", "XFS (dm-4): Ending clean mount"),
+    nothing_of("recovered cleanly", "EXT4-fs (dm-4): recovery complete"),
+    nothing_of("a link that came up", "ata3: SATA link up 6.0 Gbps (SStatus 133 SControl 300)", "ata3: EH complete"),
+    nothing_of(
+        "a discard that the disk does not know", "blk_update_request: I/O error, dev sdd, sector 0 op 0x3:(DISCARD)"
+    ),
+    nothing_of("a disk attached", "sd 2:0:0:0: [sdd] Attached SCSI disk"),
+    nothing_of("a sector that a mirror corrected", "md/raid1:md0: read error corrected (8 sectors at 4096 on sdd1)"),
+    nothing_of("another disk of the host", "I/O error, dev sdz, sector 7"),
+    Conclusion(
+        "the paths of another mount namespace",
+        shown([host_dir("/d1", config_error="does not exist on this host")]),
+        {},
+    ),
+]
+
+
+def facing(why, device="sdd", **fields):
+    """A suspect directory that follows only; another broker leads, a third has room."""
+
+    def given():
+        about = b.alert(
+            Rule.LOG_DIR_SUSPECT, log_dir="/d1", to="online", cause=None, evidence={"why": why, "device": device}
+        )
+        return about, b.facts(
+            replace(b.directory(1, "/d1", 400 * b.MIB), is_suspect=True),
+            b.directory(1, "/d2", 410 * b.MIB),
+            b.directory(2, "/d1", used=10 * b.MIB),
+            b.directory(3, used=20 * b.MIB),
+            b.topic("t", fields.get("replicas", (2, 1))),
+            b.replica(1, "/d1", "t"),
+            b.replica(2, "/d1", "t"),
+        )
+
+    return given
+
+
+ALL_MOVES = ("reassign", "move_log_dir", "replace_disk")
+ADVICE = [
+    Advice(
+        "an unreadable sector", facing(["medium_error"]), first="reassign", says=("disk sdd", "plan to replace sdd")
+    ),
+    Advice("a failed device", facing(["device_error"], "nvme3"), first="reassign", says=("plan to replace nvme3",)),
+    Advice(
+        "an unreadable sector where the directory leads",
+        facing(["medium_error"], replicas=(1, 2)),
+        first="demote_leaders",
+        says=("plan to replace sdd", "logdirwatch alerts healthy"),
+    ),
+    Advice("a lost path", facing(["path_lost"], "8:16"), first="investigate", never=ALL_MOVES, says=("multipath -ll",)),
+    Advice(
+        "I/O errors beside a lost path are of the path",
+        facing(["device_error", "path_lost"], "8:16, sdd"),
+        first="investigate",
+        never=ALL_MOVES,
+        never_says=("replace",),
+    ),
+    Advice(
+        "an unreadable sector beside a lost path is of the disk",
+        facing(["medium_error", "path_lost"]),
+        first="reassign",
+        says=("plan to replace sdd",),
+    ),
+    Advice(
+        "a silent server",
+        facing(["server_not_responding"], "nas1"),
+        first="investigate",
+        never=ALL_MOVES,
+        says=("nas1",),
+    ),
+    Advice(
+        "a silent server, and the probe hangs",
+        facing(["probe", "server_not_responding"], "nas1"),
+        first="investigate",
+        never=ALL_MOVES,
+    ),
+    Advice(
+        "commands that time out",
+        facing(["command_failed"], "nvme3"),
+        first="investigate",
+        never=ALL_MOVES,
+        says=("the controller",),
+    ),
+    Advice(
+        "commands that time out until the device is gone",
+        facing(["command_failed", "device_error"], "nvme3"),
+        first="reassign",
+    ),
+    Advice(
+        "a task that hangs on a volume",
+        facing(["hung"], "dm-4"),
+        first="investigate",
+        never=ALL_MOVES,
+        says=("iostat -x",),
+    ),
+    Advice(
+        "a lost path where the directory leads",
+        facing(["path_lost"], replicas=(1, 2)),
+        first="investigate",
+        order=("investigate", "demote_leaders"),
+        never=ALL_MOVES,
+    ),
+    Advice(
+        "a full pool",
+        facing(["pool_full"], "253:4"),
+        first="investigate",
+        never=ALL_MOVES,
+        says=("extend the thin pool 253:4", "lvextend"),
+    ),
+    Advice(
+        "a full pool that makes writes fail",
+        facing(["pool_full", "probe"], "253:4"),
+        first="investigate",
+        never=ALL_MOVES,
+        says=("lvextend",),
+    ),
+    Advice(
+        "a damaged file system",
+        facing(["file_system_error"], "dm-4"),
+        first="investigate",
+        never=ALL_MOVES,
+        says=("xfs_repair -n", "dm-4"),
+    ),
+    Advice(
+        "a file system that a failed device damaged",
+        facing(["device_error", "file_system_error", "remounted_read_only"]),
+        first="reassign",
+        says=("plan to replace sdd",),
+    ),
+    Advice(
+        "mounted read-only by the kernel",
+        facing(["read_only", "remounted_read_only"], "dm-4"),
+        first="investigate",
+        never=ALL_MOVES,
+    ),
+    Advice("a slow disk", facing(["slow_probe"], None), first="investigate", never=ALL_MOVES, never_says=("replace",)),
+    Advice("a failing probe as before", facing(["probe"], None), first="reassign", never_says=("plan to replace",)),
+]
+
+
+@pytest.mark.parametrize("row", CONCLUSIONS, ids=lambda row: row.name)
+def test_what_is_concluded(row):
+    check_conclusion(row)
+
+
+@pytest.mark.parametrize("row", ADVICE, ids=lambda row: row.name)
+def test_what_is_advised(row):
+    check_advice(row)
