@@ -18,8 +18,7 @@ def cut_draft(source: Directory, cut: Cut, facts: Facts, policy: Policy, now_ms:
     topic, frees = cut.topic.name, cut.frees_at(source.place)
     needs, before = effective_after_ms(cut.topic, facts), facts.layout.topic_bytes(source.place, topic)
     elsewhere = sum(cut.frees.values()) - frees
-    growth = source.growth_bytes_per_s
-    wins = int(frees / growth * 1000) if growth is not None and growth > 0 else None
+    wins = _wins_ms(source, frees)
     return Draft(
         kind=ActionKind.LOWER_RETENTION,
         target={**place_target(source), "topic": topic},
@@ -51,18 +50,21 @@ def fleet_cut_draft(cut: Cut, useful_bytes: int, facts: Facts, policy: Policy, n
     """Return the action for a cut that is made for many directories; ``useful_bytes`` are those that need them."""
     topic, everywhere = cut.topic.name, sum(cut.frees.values())
     needs, before = effective_after_ms(cut.topic, facts), sum(facts.layout.topic_bytes(p, topic) for p in cut.frees)
+    won = [_wins_ms(facts.directories[place], freed) for place, freed in cut.frees.items()]
+    wins = min((time_ms for time_ms in won if time_ms is not None), default=None)
     return Draft(
         kind=ActionKind.LOWER_RETENTION,
         target={"broker": None, "log_dir": None, "topic": topic},
         reason=f"lower {cut.way.key} of {topic} {_from_to(cut)}: {_deletes(cut)} {human_bytes(everywhere)} in "
         f"{len(cut.frees)} directories, {human_bytes(useful_bytes)} of them where they are needed; {_more(cut)}; "
-        f"{_stays(cut)}",
+        f"{_stays(cut)}{_wins(wins, 'each', ' at least')}",
         expected=cut_effect(
             cut,
             policy,
             frees_bytes=useful_bytes,
             frees_by_ms=now_ms + needs,
             needs_ms=needs,
+            wins_ms=wins,
             topic_bytes_before=before,
             keeps_bytes=before - everywhere,
         ),
@@ -139,7 +141,7 @@ def cut_undo(cut: Cut, policy: Policy) -> dict[str, Any]:
 def _remote_copied(topic: Topic) -> Precondition:
     """Return that remote storage has what goes: Kafka deletes nothing else, so the lag only says how much goes.
 
-    A lag of 0 is no proof: the gauge stands still while copies fail (KAFKA-19995).
+    A lag of 0 is no proof before Kafka 4.3: the gauge may stand still while copies fail (KAFKA-19995).
     """
     text = f"what goes of {topic.name} locally is in remote storage"
     lag = topic.remote_copy_lag_bytes
@@ -147,7 +149,7 @@ def _remote_copied(topic: Topic) -> Precondition:
         return Precondition("remote_copied", f"{text}: RemoteCopyLagBytes is not known; what waits stays", None)
     if is_copy_delayed(topic):
         return Precondition("remote_copied", f"{text}: copies are delayed by remote.copy.lag.*; what waits stays", None)
-    waits = f"{human_bytes(lag)} wait for their copy and stay (more if copies fail: the gauge stands still then)"
+    waits = f"{human_bytes(lag)} wait for their copy and stay; before Kafka 4.3 it may be more, if copies fail"
     return Precondition("remote_copied", f"{text}: {waits}", True)
 
 
@@ -208,8 +210,14 @@ def _stays(cut: Cut) -> str:
     return f"every partition keeps at least {human_ms(cut.keeps_ms)}"
 
 
-def _wins(wins_ms: int | None) -> str:
-    return "" if wins_ms is None else f"; the directory is full {human_ms(wins_ms)} later"
+def _wins_ms(directory: Directory, freed_bytes: int) -> int | None:
+    """Return how much later a directory is full."""
+    growth = directory.growth_bytes_per_s
+    return int(freed_bytes / growth * 1000) if growth is not None and growth > 0 else None
+
+
+def _wins(wins_ms: int | None, which: str = "the directory", at_least: str = "") -> str:
+    return "" if wins_ms is None else f"; {which} is full {human_ms(wins_ms)} later{at_least}"
 
 
 def _limit(value: str | None, *, is_age: bool) -> str:

@@ -109,6 +109,15 @@ def test_a_cut_wins_the_time_until_there_is_room_and_no_more():
     assert cuts_of(*slowly_filling()) == {"t": 19 * MIB}
 
 
+def test_a_cut_says_what_it_wins_where_it_wins_least():
+    growing = [directory(number, "/d1", 850 * MIB, growth_bytes_per_s=number * 1024.0) for number in (1, 2)]
+    cut, *_ = recommended(*growing, directory(3, "/d1", 100 * MIB), *SHORT[3:])
+    freed = cut.expected["on"][1]["bytes"]
+    assert cut.expected["wins_ms"] == int(freed / 2048 * 1000)
+    assert "each is full" in cut.reason
+    assert recommended(*SHORT)[0].expected["wins_ms"] is None
+
+
 def test_nothing_is_emptied_below_the_target():
     assert cuts_of(*slowly_filling(), fleet_cuts_last_ms=10 * 86_400_000) == {"t": 151 * MIB}
 
