@@ -305,8 +305,9 @@ LOG_DIR_THROTTLE = "replica.alter.log.dirs.io.max.bytes.per.second"
 REPLICATION_THROTTLES = (LEADER_THROTTLE, FOLLOWER_THROTTLE)
 """Kafka's limits of moves between brokers, and between the directories of one broker."""
 
+THROTTLED_LEADERS = "leader.replication.throttled.replicas"
 THROTTLED_FOLLOWERS = "follower.replication.throttled.replicas"
-THROTTLED_REPLICAS = ("leader.replication.throttled.replicas", THROTTLED_FOLLOWERS)
+THROTTLED_REPLICAS = (THROTTLED_LEADERS, THROTTLED_FOLLOWERS)
 """A topic's lists of the replicas that the limits between brokers hold for."""
 
 COPY_THREADS = "num.replica.alter.log.dirs.threads"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from logdirwatch.model.text import printable
+from logdirwatch.plan.limits import Limits, of_plan
 from logdirwatch.plan.settings import ToolSettings
 
 REASSIGN = "kafka-reassign-partitions"
@@ -68,17 +69,65 @@ class Tools:
         """Return the configured command that starts a broker, if there is one."""
         return _filled(self.settings.start_command, broker)
 
-    def reassign(self, plan: Mapping[str, Any], name: str, *, log_dir_rate: int | None, rate: int | None) -> list[str]:
-        """Return the commands that carry a reassignment out and clear its throttles at the end.
+    def reassign(
+        self,
+        plan: Mapping[str, Any],
+        name: str,
+        *,
+        log_dir_rate: int | None = None,
+        rate: int | None = None,
+        limits: Limits | None = None,
+    ) -> list[str]:
+        """Return the commands that limit a reassignment, carry it out, and take these limits away at its end.
 
-        ``name`` is the file's, in the working directory; rates in bytes per second, None for no throttle.
+        ``name`` is the file's, in the working directory. ``limits`` are those to set; where it is None they follow from
+        the rates, in bytes per second, None for no limit, and from what the plan names. Limits of others stay as they
+        are; those between directories hold back new replicas that were born in the wrong one.
         """
-        arguments = ["--execute", "--timeout", str(self.settings.timeout_ms)]
-        if log_dir_rate is not None:
-            arguments += ["--replica-alter-log-dirs-throttle", str(log_dir_rate)]
-        if rate is not None:
-            arguments += ["--throttle", str(rate)]
-        return [write_file(name, reassignment_lines(plan)), self._on_plan(name, *arguments), *self._until_done(name)]
+        limits = of_plan(plan, log_dir_rate=log_dir_rate, rate=rate) if limits is None else limits
+        return [
+            write_file(name, reassignment_lines(plan)),
+            *self.set_limits(limits),
+            self._on_plan(name, "--execute", "--timeout", str(self.settings.timeout_ms)),
+            *self._until_done(name),
+            *self.clear_limits(limits),
+        ]
+
+    def set_limits(self, limits: Limits) -> list[str]:
+        """Return the command that sets limits where none is set: what others set is named and stays."""
+        change = self._alter_limit("--add-config", '"$key=[$value]"')
+        return self._of_limits(
+            limits, f'*" $key="*) echo "$name: $key is set by somebody else and stays as it is" ;;\n*) {change} ;;'
+        )
+
+    def clear_limits(self, limits: Limits) -> list[str]:
+        """Return the command that takes limits away that still have the value given here; any other one stays."""
+        change = self._alter_limit("--delete-config", '"$key"')
+        return self._of_limits(limits, f'*" $key=$value "*) {change} ;;')
+
+    def _of_limits(self, limits: Limits, cases: str) -> list[str]:
+        """Return a loop over limits that looks at each before it acts; the spaces are those of ``ConfigCommand``."""
+        if not limits:
+            return []
+        look = self._config_of("--describe")
+        lines = (
+            "while read -r entity name limit; do",
+            'key="${limit%%=*}" value="${limit#*=}"',
+            f'found=$({look}) && case "$found" in',
+            cases,
+            "esac",
+            f"done <<'{_HEREDOC_END}'",
+            *map(str, limits),
+            _HEREDOC_END,
+        )
+        return ["\n".join(lines)]
+
+    def _alter_limit(self, option: str, what: str) -> str:
+        return self._config_of("--alter", f"{option} {what}")
+
+    def _config_of(self, action: str, change: str = "") -> str:
+        entity = '--entity-type "$entity" --entity-name="$name"'
+        return " ".join(filter(None, [self.call(CONFIGS, action), entity, change, "< /dev/null"]))
 
     def elect(self, partitions: Sequence[tuple[str, int]], name: str, *, unclean: bool = False) -> list[str]:
         """Return the commands that elect leaders: the preferred replicas, or, unclean, whoever is there."""
@@ -116,7 +165,7 @@ class Tools:
 
     def cancel(self, name: str) -> str:
         """Return the command that stops a reassignment that still runs, and its moves between directories."""
-        return self._on_plan(name, "--cancel")
+        return self._on_plan(name, "--cancel", "--preserve-throttles")
 
     def set_topic_config(self, topic: str, key: str, value: str | None) -> str:
         """Return the command that overrides a topic's configuration value, or deletes the override (None)."""
@@ -125,8 +174,8 @@ class Tools:
         return self.call(CONFIGS, "--alter", "--entity-type", "topics", f"--entity-name={topic}", *change)
 
     def _until_done(self, name: str) -> list[str]:
-        """Wait, then verify once more: only the verify that finds nothing in progress clears the throttles."""
-        verify = self._on_plan(name, "--verify")
+        """Wait, then show how it ended; without the option the tool clears the limits of all brokers, whoever's."""
+        verify = self._on_plan(name, "--verify", "--preserve-throttles")
         return [f"while {verify} | grep {shlex.quote(IN_PROGRESS)}; do sleep {POLL_S}; done", verify]
 
     def _on_plan(self, name: str, *arguments: str) -> str:

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Sequence
 
-from logdirwatch.plan.commands import CONFIGS, REASSIGN, Tools, note
+from logdirwatch.plan.commands import CONFIGS, Tools, note
 
 HOST_END = "LOGDIRWATCH_END"
 
@@ -23,18 +23,6 @@ def set_broker_value(tools: Tools, broker: int, key: str, value: int) -> str:
     return tools.call(CONFIGS, "--alter", *entity, "--add-config", f"{key}={value}")
 
 
-def delete_broker_keys(tools: Tools, broker: int, keys: Sequence[str]) -> str:
-    """Return the command that takes keys away that are set on a broker; the tool refuses one that is not."""
-    entity = ("--entity-type", "brokers", f"--entity-name={broker}")
-    return tools.call(CONFIGS, "--alter", *entity, "--delete-config", ",".join(keys))
-
-
-def delete_topic_keys(tools: Tools, topic: str, keys: Sequence[str]) -> str:
-    """Return the command that takes keys away that are set on a topic."""
-    entity = ("--entity-type", "topics", f"--entity-name={topic}")
-    return tools.call(CONFIGS, "--alter", *entity, "--delete-config", ",".join(keys))
-
-
 def client_quota(tools: Tools, bytes_per_s: int | None) -> str:
     """Return the template that limits one producer on every broker, or takes its limit away (None).
 
@@ -50,12 +38,6 @@ def client_quota(tools: Tools, bytes_per_s: int | None) -> str:
 def describe_quotas(tools: Tools) -> str:
     """Return the command that lists the quotas that clients have."""
     return tools.call(CONFIGS, "--describe", "--entity-type", "clients")
-
-
-def cancel(tools: Tools, name: str, *, keeps_throttles: bool) -> str:
-    """Return the command that stops the moves that a file names; others may still need the throttles."""
-    options = ["--preserve-throttles"] if keeps_throttles else []
-    return tools.call(REASSIGN, "--cancel", *options, "--reassignment-json-file", "/dev/stdin", stdin=name)
 
 
 def on_host(tools: Tools, broker: int, *commands: Sequence[str]) -> list[str]:

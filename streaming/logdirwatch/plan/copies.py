@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
 from logdirwatch.plan.assignment import ANY, Assignment
-from logdirwatch.plan.cancelling import cancel_commands
+from logdirwatch.plan.cancelling import LIMITS_STAY, cancel_commands
 from logdirwatch.plan.draft import Draft, Policy, Precondition, effect
 from logdirwatch.plan.facts import Directory, Facts, Partition, Place, Replica
 from logdirwatch.plan.parts import file_name, place_target, time_to_full_ms
@@ -92,8 +92,6 @@ def _filled_to(directory: Directory, facts: Facts) -> float | None:
 def cancel_draft(directory: Directory, copies: Sequence[Copy], facts: Facts, policy: Policy, why: str) -> Draft:
     """Return the end of running copies; the replicas go on serving where they were."""
     name = file_name(ActionKind.CANCEL_MOVES, directory.place)
-    named = {copy.replica.key for copy in copies}
-    others = {copy.replica.key for copy in running_copies(facts)} - named
     frees = sum(copy.copied_bytes for copy in copies if copy.destination == directory.place)
     return Draft(
         kind=ActionKind.CANCEL_MOVES,
@@ -110,8 +108,8 @@ def cancel_draft(directory: Directory, copies: Sequence[Copy], facts: Facts, pol
             Precondition("nobody_needs_it", "whoever began the moves agrees that they end", None),
             Precondition("still_running", "they still run; the tool says so of what has ended", None),
         ),
-        commands=cancel_commands(_as_they_move(copies, facts), name, facts, policy, others_run=bool(others)),
-        undo={"text": "begin the moves anew, from the start"},
+        commands=cancel_commands(_as_they_move(copies, facts), name, policy),
+        undo={"text": f"begin the moves anew, from the start; {LIMITS_STAY}"},
     )
 
 

@@ -9,15 +9,15 @@ from dataclasses import replace
 
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import OPEN, ActionKind, ActionStatus, Decision
-from logdirwatch.plan.assignment import from_json
 from logdirwatch.plan.config_commands import client_quota
 from logdirwatch.plan.cordon import uncordon_draft
 from logdirwatch.plan.draft import Draft, Policy, effect
 from logdirwatch.plan.facts import Directory, Facts
+from logdirwatch.plan.limits import from_data
 from logdirwatch.plan.recommend import record
 from logdirwatch.plan.reserve import recreate_draft
 from logdirwatch.plan.restoring import is_cut, restore_draft, with_returning, with_room_for
-from logdirwatch.plan.throttles import clear_draft, limits_on
+from logdirwatch.plan.throttles import SETS_LIMITS, clear_draft, still_ours
 
 Follow = Callable[[ActionRecord, Facts, Policy], Draft | None]
 
@@ -114,14 +114,14 @@ def _unthrottled(action: ActionRecord, facts: Facts, policy: Policy) -> Draft | 
 
 
 def _cleared(action: ActionRecord, facts: Facts, policy: Policy) -> Draft | None:
-    """Return the end of limits that a plan set and its last ``--verify`` did not take away."""
-    if action.reassignment is None or not _was_begun(action):
+    """Return the end of limits that a plan set and its last command did not take away: of those with its own values.
+
+    A plan of 0.1.0 did not say what it sets: ``throttle_left`` names what it left behind.
+    """
+    if SETS_LIMITS not in action.expected or not _was_begun(action):
         return None
-    plans = (*from_json(action.reassignment), *from_json(action.undo["reassignment"]))
-    brokers = {broker for assignment in plans for broker in assignment.replicas}
-    topics = [facts.topics[name] for name in sorted({a.topic for a in plans}) if name in facts.topics]
     target = {"broker": action.target["broker"], "log_dir": action.target["log_dir"], "after": action.action_id}
-    return clear_draft(limits_on(brokers, topics, facts), facts, policy, target)
+    return clear_draft(still_ours(from_data(action.expected[SETS_LIMITS]), facts), facts, policy, target)
 
 
 _ALWAYS: Mapping[ActionKind, Follow] = {

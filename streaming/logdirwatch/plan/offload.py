@@ -22,7 +22,9 @@ from logdirwatch.plan.parts import (
     time_to_full_ms,
     way_back,
 )
+from logdirwatch.plan.rebuilding import born_elsewhere, limits_of_repair
 from logdirwatch.plan.repair import Repair, plan_rebuild
+from logdirwatch.plan.throttles import unset
 from logdirwatch.plan.waves import Pace
 from logdirwatch.report.units import human_bytes
 
@@ -100,7 +102,8 @@ def offload_drafts(
     late_for_ms = left_ms if left_ms is not None and needs >= left_ms else None
     paced = rates.paced(rate, usual, _busiest(repair), late_for_ms, settles)
     name = file_name(ActionKind.REASSIGN, source.place)
-    brokers = {broker for assignment in (*repair.assignments, *repair.before) for broker in assignment.replicas}
+    wanted = limits_of_repair(repair, rate, facts)
+    limits = unset(wanted, facts)
     enough = "enough" if plan.freed_bytes >= needed else f"{human_bytes(needed)} are needed"
     taken = [{"broker": b, "log_dir": path, "bytes": -size} for (b, path), size in sorted(repair.bytes_in.items())]
     return [
@@ -117,6 +120,7 @@ def offload_drafts(
                 on=[{"broker": source.broker, "log_dir": source.path, "bytes": plan.freed_bytes}, *taken],
                 time_to_full_after_ms=time_to_full_ms(source, plan.freed_bytes),
                 throttle_bytes_per_s=rate,
+                sets_limits=limits.as_data(),
                 copies_bytes=repair.copied_bytes,
                 leadership=of_reassignment(repair.assignments, facts),
             ),
@@ -125,11 +129,12 @@ def offload_drafts(
                 *_sustained(plan, facts, policy),
                 nothing_runs(),
                 no_retention_cut(),
-                rates.throttle_free(brokers, (*REPLICATION_THROTTLES, LOG_DIR_THROTTLE), facts),
+                rates.throttle_free(wanted.brokers, (*REPLICATION_THROTTLES, LOG_DIR_THROTTLE), facts),
+                *born_elsewhere(repair, facts),
             ),
-            commands=tuple(policy.tools.reassign(to_json(repair.assignments), name, log_dir_rate=rate, rate=rate)),
+            commands=tuple(policy.tools.reassign(to_json(repair.assignments), name, limits=limits)),
             reassignment=to_json(repair.assignments),
-            undo=way_back(to_json(repair.before), name, policy, rate=rate, log_dir_rate=rate),
+            undo=way_back(to_json(repair.before), name, policy, limits, rate=rate),
         )
     ]
 

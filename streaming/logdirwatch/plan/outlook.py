@@ -74,7 +74,8 @@ def outlook(paths: Iterable[tuple[str, Path]]) -> dict[str, Any]:
     """Return the counts of every step, and some of the partitions: those that lose their leader first.
 
     ``leaderless`` and ``under_min_isr`` count partitions, the latter those whose minimum is known; ``led_anew`` those
-    with another leader than in the step before.
+    with another leader than in the step before. ``becomes_leaderless`` and ``falls_under_min_isr`` are what a later
+    step takes from partitions that have it now.
     """
     listed = list(paths)
     names = list(listed[0][1]) if listed else []
@@ -85,7 +86,7 @@ def outlook(paths: Iterable[tuple[str, Path]]) -> dict[str, Any]:
         "steps": [
             {
                 "step": name,
-                "leaderless": _count(columns[name], lambda found: found.leader is None),
+                "leaderless": _count(columns[name], _is_leaderless),
                 "under_min_isr": _count(columns[name], _is_under_min_isr),
                 "led_anew": sum(
                     new.leader is not None and new.leader != old.leader
@@ -95,7 +96,32 @@ def outlook(paths: Iterable[tuple[str, Path]]) -> dict[str, Any]:
             for name in names
         ],
         "examples": [_example(label, path) for label, path in sorted(listed, key=_harm)[:EXAMPLES]],
+        **_harmed("becomes_leaderless", listed, _is_leaderless),
+        **_harmed("falls_under_min_isr", listed, _lacks_in_sync),
     }
+
+
+def _harmed(key: str, listed: Iterable[tuple[str, Path]], is_so: Callable[[Standing], bool]) -> dict[str, Any]:
+    """Return the partitions for which something becomes so that is not so now, and the first such step; else nothing.
+
+    By partition, since counts hide one that is hurt behind another that is mended.
+    """
+    found = []
+    for label, path in listed:
+        now, *later = path.items()
+        if not is_so(now[1]):
+            found += [(label, step) for step, standing in later if is_so(standing)][:1]
+    if not found:
+        return {}
+    return {key: {"partitions": len(found), "step": found[0][1], "examples": [label for label, _ in found[:EXAMPLES]]}}
+
+
+def _is_leaderless(found: Standing) -> bool:
+    return found.leader is None
+
+
+def _lacks_in_sync(found: Standing) -> bool:
+    return found.leader is not None and _is_under_min_isr(found)
 
 
 def _copied(partition: Partition, target: tuple[int, ...], facts: Facts) -> Path:

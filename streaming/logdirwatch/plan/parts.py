@@ -7,6 +7,7 @@ from logdirwatch.model.identity import identity
 from logdirwatch.model.vocabulary import COPY_THREADS, ActionKind
 from logdirwatch.plan.draft import Policy, Precondition
 from logdirwatch.plan.facts import Directory, Facts, Place
+from logdirwatch.plan.limits import Limits
 from logdirwatch.report.units import human_ms
 
 DELETE_DELAY_MS = 60_000
@@ -70,12 +71,23 @@ def no_retention_cut() -> Precondition:
     return Precondition("no_retention_cut", "no retention cut of a moved topic is waiting for its effect", None)
 
 
-def way_back(before: Mapping[str, Any], name: str, policy: Policy, **rates: int | None) -> dict[str, Any]:
-    """Return the undo of a reassignment: stop it while it runs, or put the replicas back where they were."""
-    throttles = {"log_dir_rate": None, "rate": None, **rates}
+def way_back(
+    before: Mapping[str, Any],
+    name: str,
+    policy: Policy,
+    limits: Limits,
+    *,
+    rate: int | None = None,
+    log_dir_rate: int | None = None,
+) -> dict[str, Any]:
+    """Return the undo of a reassignment: stop it while it runs, or put the replicas back where they were.
+
+    ``limits`` are those that the reassignment set; they end with it.
+    """
+    tools = policy.tools
     return {
-        "while_running": [policy.tools.cancel(name)],
-        "commands": policy.tools.reassign(before, f"undo-{name}", **throttles),
+        "while_running": [tools.cancel(name), *tools.clear_limits(limits)],
+        "commands": tools.reassign(before, f"undo-{name}", rate=rate, log_dir_rate=log_dir_rate),
         "reassignment": before,
     }
 

@@ -5,7 +5,7 @@
 or below the rate at which its partition is written never ends.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from logdirwatch.plan.draft import Precondition
 from logdirwatch.plan.facts import Directory, Facts, Partition, Place, Replica
@@ -114,19 +114,30 @@ def paced(rate: int, usual: int, copied_bytes: int, late_for_ms: int | None, set
 
 
 def throttle_free(brokers: Iterable[int], keys: Iterable[str], facts: Facts) -> Precondition:
-    """Whether no limit is set already: the plan would replace it and take it away at its end."""
-    keys = tuple(keys)
-    found, is_known = [], True
+    """Say whether a limit is set already on the brokers that a plan limits: the plan leaves it, and runs under it."""
+    named, wanted = sorted(set(brokers)), frozenset(keys)
+    where = f"broker {', '.join(map(str, named))}"
+    found = [f"{key}={human_bytes(limit)}/s on broker {broker}" for broker, key, limit in foreign(named, wanted, facts)]
+    if found:
+        text = f"somebody else limits {where}: {', '.join(found)}; that stays, and these copies run under it"
+        return Precondition("throttle_free", text, holds=False)
+    is_known = all(broker in facts.brokers and facts.brokers[broker].configs for broker in named)
+    text = f"no limit of other moves is set on {where}; this plan sets its own, and takes away only these"
+    return Precondition("throttle_free", text, True if is_known else None)
+
+
+def under_others(rate: int, brokers: Iterable[int], keys: Iterable[str], facts: Facts) -> int:
+    """Return the rate at which copies run that are planned at ``rate``: a lower limit of somebody else stays."""
+    return min([rate, *(limit for _, _, limit in foreign(brokers, frozenset(keys), facts))])
+
+
+def foreign(brokers: Iterable[int], keys: frozenset[str], facts: Facts) -> Iterator[tuple[int, str, int]]:
+    """Yield the limits that are set on brokers already: broker, key, and bytes per second."""
     for broker in sorted(set(brokers)):
         configs = facts.brokers[broker].configs if broker in facts.brokers else {}
-        is_known = is_known and bool(configs)
-        found += [
-            f"{key}={human_bytes(int(value))}/s" for key in keys if (value := configs.get(key)) and is_limit(value)
-        ]
-    text = "no limit of other moves is set; this plan sets its own and takes it away at its end"
-    if found:
-        return Precondition("throttle_free", f"{text}: {', '.join(dict.fromkeys(found))} is set now", False)
-    return Precondition("throttle_free", text, True if is_known else None)
+        for key in sorted(keys):
+            if (value := configs.get(key)) is not None and is_limit(value):
+                yield broker, key, int(value)
 
 
 def is_limit(value: str) -> bool:

@@ -1,6 +1,6 @@
 """Lost replicas to other brokers, as an action; and what is said of those that fit nowhere."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, ActionKind
@@ -9,11 +9,13 @@ from logdirwatch.plan.deletion import candidate_drafts_in
 from logdirwatch.plan.draft import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.plan.endurance import endurance_of
 from logdirwatch.plan.facts import Facts, Place
+from logdirwatch.plan.limits import Limits
 from logdirwatch.plan.outlook import of_reassignment
+from logdirwatch.plan.overlay import passing_bytes
 from logdirwatch.plan.parts import file_name, nothing_runs, way_back
-from logdirwatch.plan.rates import throttle_free
+from logdirwatch.plan.rates import foreign, throttle_free, under_others
 from logdirwatch.plan.repair import Repair
-from logdirwatch.plan.throttles import limit_arrivals
+from logdirwatch.plan.throttles import limits_of_copies, unset
 from logdirwatch.report.units import human_bytes
 
 EXAMPLES = 20
@@ -44,16 +46,17 @@ def rebuild(
 ) -> Draft:
     """Return the reassignment of a repair; ``place`` names its file, with an empty path for a whole broker."""
     rate = policy.limits.replication_throttle_bytes_per_s
-    needs = max(repair.bytes_per_broker.values(), default=0) * 1000 // rate + policy.tools.settings.timeout_ms
+    wanted = limits_of_repair(repair, rate, facts)
+    limits, reached = unset(wanted, facts), under_others(rate, wanted.brokers, REPLICATION_THROTTLES, facts)
+    needs = max(repair.bytes_per_broker.values(), default=0) * 1000 // reached + policy.tools.settings.timeout_ms
     plan, name = to_json(repair.assignments), file_name(ActionKind.REASSIGN, place)
     lost = [facts.partitions[assignment.key] for assignment in repair.assignments]
-    away = {broker for old in repair.before for broker in old.replicas if not facts.is_alive(broker)}
     return Draft(
         kind=ActionKind.REASSIGN,
         target=target,
         reason=f"rebuild {len(repair.assignments)} replicas {loss.what} on other brokers "
         f"({human_bytes(repair.copied_bytes)} to copy); racks, replication factor and order of preference stay"
-        f"{_limited_at(away)}{_left_out(repair)}",
+        f"{_left_out(repair)}",
         expected=effect(
             frees_bytes=0,
             frees_by_ms=now_ms + needs,
@@ -61,6 +64,7 @@ def rebuild(
             on=[{"broker": b, "log_dir": path, "bytes": -size} for (b, path), size in sorted(repair.bytes_in.items())],
             rebuilds=len(repair.assignments),
             copies_bytes=repair.copied_bytes,
+            sets_limits=limits.as_data(),
             leadership=of_reassignment(repair.assignments, facts),
             endurance=endurance_of(lost, facts),
             **unplaced(repair),
@@ -68,15 +72,37 @@ def rebuild(
         preconditions=(
             nothing_runs(),
             Precondition("strays", loss.stray, None),
-            throttle_free(repair.bytes_per_broker, (*REPLICATION_THROTTLES, LOG_DIR_THROTTLE), facts),
+            throttle_free(wanted.brokers, (*REPLICATION_THROTTLES, LOG_DIR_THROTTLE), facts),
+            *born_elsewhere(repair, facts),
         ),
-        commands=(
-            *(limit_arrivals(repair.arriving, rate, policy.tools) if away else ()),
-            *policy.tools.reassign(plan, name, log_dir_rate=rate, rate=None if away else rate),
-        ),
+        commands=tuple(policy.tools.reassign(plan, name, limits=limits)),
         reassignment=plan,
-        undo={**way_back(to_json(repair.before), name, policy, rate=rate), "text": loss.undo},
+        undo={**way_back(to_json(repair.before), name, policy, limits, rate=rate), "text": loss.undo},
     )
+
+
+def limits_of_repair(repair: Repair, rate: int, facts: Facts) -> Limits:
+    """Return the limits of a repair: of its new replicas, and of the leaders that they are copied from."""
+    arriving = [(facts.partitions[key], broker) for key, broker in repair.arriving]
+    return limits_of_copies(arriving, rate, facts)
+
+
+def born_elsewhere(repair: Repair, facts: Facts) -> tuple[Precondition, ...]:
+    """Say where new replicas may be born that the plan does not mean for there: they take their full size until moved.
+
+    Kafka's tool assigns first and places after, so nothing must slow down their way to the right directory.
+    """
+    passing = passing_bytes(repair.assignments, facts)
+    if not passing:
+        return ()
+    places = sorted(passing.items())[:EXAMPLES]
+    told = ", ".join(f"{human_bytes(size)} in {path} of broker {broker}" for (broker, path), size in places)
+    text = (
+        f"Kafka may make new replicas in other directories first (at most {told}; that much room is counted there) and "
+        "then copies them to the planned one: no other move inside these brokers runs meanwhile, and none is limited"
+    )
+    limited = foreign({broker for broker, _ in passing}, frozenset({LOG_DIR_THROTTLE}), facts)
+    return (Precondition("born_elsewhere", text, False if any(limited) else None),)
 
 
 def rebuild_later(target: Mapping[str, Any], loss: Loss, repair: Repair, facts: Facts, veto: Veto) -> Draft:
@@ -133,13 +159,6 @@ def nothing_fits(repair: Repair) -> str:
         f"; none of its {len(repair.unplaced) + repair.later} replicas can be rebuilt elsewhere ({_reasons(repair)}). "
         f"What would make it possible: {'; '.join(remedies(repair))}"
     )
-
-
-def _limited_at(away: Collection[int]) -> str:
-    if not away:
-        return ""
-    named = ", ".join(map(str, sorted(away)))
-    return f"; the copies are limited where they arrive only: broker {named} is away and takes no limit"
 
 
 def _left_out(repair: Repair) -> str:

@@ -16,6 +16,7 @@ from logdirwatch.plan.content import content_hash
 from logdirwatch.plan.draft import Draft, Policy
 from logdirwatch.plan.facts import Facts
 from logdirwatch.plan.failing import failure_drafts
+from logdirwatch.plan.predictions import heeding_predictions
 from logdirwatch.plan.relieving import ANSWERS, directory_of, stalled_drafts
 from logdirwatch.plan.restart_vetoes import STOPPING_STEPS
 from logdirwatch.plan.runbook import investigate
@@ -35,7 +36,8 @@ def recommend(alert: AlertRecord, facts: Facts | None, policy: Policy, now_ms: i
         without = [] if facts is None else _uninformed(alert, facts, policy, now_ms)
         drafts = [*without, investigate(alert, policy, f"{why}: {WAITS}" if without else why)]
     else:
-        drafts = heeded(_drafts(alert, facts, policy, now_ms), facts.said)
+        planned = map(heeding_predictions, _drafts(alert, facts, policy, now_ms))
+        drafts = heeded(planned, facts.said)
         if all(draft.vetoes for draft in drafts):
             drafts.append(investigate(alert, policy))
     based_on = {"state_at_ms": None, "inventory_at_ms": None} if facts is None else facts.based_on
@@ -81,7 +83,8 @@ def _uninformed(alert: AlertRecord, facts: Facts, policy: Policy, now_ms: int) -
 
 
 def record(draft: Draft, alert: AlertRecord, based_on: Mapping[str, Any], policy: Policy, now_ms: int) -> ActionRecord:
-    """Return a draft as the first revision of its action."""
+    """Return a draft as the first revision of its action, with what its own prediction says against it."""
+    draft = heeding_predictions(draft)
     action = ActionRecord(
         version=1,
         action_id=action_id(alert.alert_id, draft.kind, draft.target),

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan import leaders
 from logdirwatch.plan.assignment import ANY, Assignment, to_json
-from logdirwatch.plan.cancelling import cancel_commands
+from logdirwatch.plan.cancelling import LIMITS_STAY, cancel_commands
 from logdirwatch.plan.draft import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.plan.facts import Facts, Partition
 from logdirwatch.plan.outlook import of_cancelling
@@ -80,11 +80,11 @@ def cancel_moves(
             examples=[_described(partition) for partition in wave[:EXAMPLES]],
         ),
         preconditions=(Precondition("not_wanted", "whoever began these moves agrees, or is not to be found", None),),
-        commands=cancel_commands(targets, name, facts, policy, others_run=_others_run(wave, facts)),
+        commands=cancel_commands(targets, name, policy),
         undo={
             "reassignment": plan,
-            "commands": policy.tools.reassign(plan, name, log_dir_rate=None, rate=_rate(policy)),
-            "text": "begins them again, once their destination is back",
+            "commands": policy.tools.reassign(plan, name, rate=policy.limits.replication_throttle_bytes_per_s),
+            "text": f"begins them again, once their destination is back; {LIMITS_STAY}",
         },
     )
 
@@ -96,11 +96,6 @@ def _target(partition: Partition) -> Assignment:
     return Assignment(partition.topic, partition.partition, target, (ANY,) * len(target))
 
 
-def _others_run(partitions: Sequence[Partition], facts: Facts) -> bool:
-    """Tell whether other moves run that may need the throttles: the tool clears them unless it is told not to."""
-    return bool(facts.layout.moving - {partition.key for partition in partitions})
-
-
 def _described(partition: Partition) -> Mapping[str, Any]:
     adding, removing = list(partition.adding or ()), list(partition.removing or ())
     return {"partition": partition.label, "adding": adding, "removing": removing}
@@ -110,7 +105,3 @@ def _on_dead_disks(partition: Partition, facts: Facts) -> set[int]:
     """Return the living brokers whose replica of the partition is offline: its disk is (``KRaftMetadataCache``)."""
     live = leaders.live_replicas(partition, facts)
     return {broker for broker in partition.replicas if facts.is_alive(broker) and broker not in live}
-
-
-def _rate(policy: Policy) -> int:
-    return policy.limits.replication_throttle_bytes_per_s

@@ -8,6 +8,7 @@ from logdirwatch.plan.assignment import Assignment, to_json
 from logdirwatch.plan.commands import reassignment_lines, write_file
 from logdirwatch.plan.draft import Draft, Policy, Precondition, effect
 from logdirwatch.plan.facts import Directory, Facts, Place
+from logdirwatch.plan.limits import Limits, within_brokers
 from logdirwatch.plan.moves import Moves
 from logdirwatch.plan.parts import (
     HINDERING,
@@ -22,6 +23,7 @@ from logdirwatch.plan.parts import (
     way_back,
 )
 from logdirwatch.plan.rates import paced, seen_rate, sustained, throttle_free
+from logdirwatch.plan.throttles import unset
 from logdirwatch.plan.waves import Pace, Waves, in_waves
 from logdirwatch.report.units import human_bytes, human_ms
 
@@ -49,6 +51,7 @@ def _move(source: Directory, moves: Moves, facts: Facts, policy: Policy, now_ms:
     waves = _waves(source, moves, facts)
     needs = waves.needs_ms + _shared_bytes(source.broker, facts) * 1000 // moves.rate
     name = file_name(ActionKind.MOVE_LOG_DIR, source.place)
+    limits = unset(within_brokers([source.broker], moves.rate), facts)
     destinations = ", ".join(path for _, path in sorted(moves.bytes_in or {}))
     enough = "enough" if moves.moved_bytes >= moves.needed_bytes else f"{human_bytes(moves.needed_bytes)} are needed"
     return Draft(
@@ -66,6 +69,7 @@ def _move(source: Directory, moves: Moves, facts: Facts, policy: Policy, now_ms:
             throttle_bytes_per_s=moves.rate,
             waves=len(waves.groups),
             in_time_bytes=waves.in_time_bytes,
+            sets_limits=limits.as_data(),
         ),
         preconditions=(
             _in_time(source, waves, needs),
@@ -74,9 +78,9 @@ def _move(source: Directory, moves: Moves, facts: Facts, policy: Policy, now_ms:
             no_retention_cut(),
             throttle_free([source.broker], [LOG_DIR_THROTTLE], facts),
         ),
-        commands=tuple(_commands(moves, waves, name, policy)),
+        commands=tuple(_commands(moves, waves, limits, name, policy)),
         reassignment=to_json(moves.assignments),
-        undo=way_back(to_json(moves.before), name, policy, log_dir_rate=moves.rate),
+        undo=way_back(to_json(moves.before), name, policy, limits, log_dir_rate=moves.rate),
     )
 
 
@@ -107,15 +111,16 @@ def _why_waves(source: Directory, waves: Waves, facts: Facts) -> str:
     )
 
 
-def _commands(moves: Moves, waves: Waves, name: str, policy: Policy) -> list[str]:
+def _commands(moves: Moves, waves: Waves, limits: Limits, name: str, policy: Policy) -> list[str]:
     """Return the commands; of several waves each ends before the next begins, and the whole plan is there to cancel."""
+    tools = policy.tools
     if len(waves.groups) == 1:
-        return policy.tools.reassign(to_json(moves.assignments), name, log_dir_rate=moves.rate, rate=None)
-    commands = [write_file(name, reassignment_lines(to_json(moves.assignments)))]
+        return tools.reassign(to_json(moves.assignments), name, limits=limits)
+    commands = [write_file(name, reassignment_lines(to_json(moves.assignments))), *tools.set_limits(limits)]
     for number, group in enumerate(waves.groups, start=1):
         wave: list[Assignment] = [moves.assignments[index] for index in group]
-        commands += policy.tools.reassign(to_json(wave), f"wave-{number}-{name}", log_dir_rate=moves.rate, rate=None)
-    return commands
+        commands += tools.reassign(to_json(wave), f"wave-{number}-{name}")
+    return [*commands, *tools.clear_limits(limits)]
 
 
 def _shared_bytes(broker: int, facts: Facts) -> int:

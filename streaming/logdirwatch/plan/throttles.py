@@ -1,40 +1,28 @@
-"""Limits of moves that stayed behind: they hold back replicas that fell behind, and the next move.
+"""Limits that are set: those that hold back replicas and moves, and those that belong to somebody else.
 
-``kafka-reassign-partitions`` takes them away only in a ``--verify`` that finds everything done (KIP-73).
+A limit without a move holds back replicas that fell behind, and the next move (KIP-73). Whose it is nobody can tell but
+by its value: what an action set it takes away itself, everything else is a matter of whoever set it.
 """
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from logdirwatch.model.vocabulary import (
-    FOLLOWER_THROTTLE,
     LOG_DIR_THROTTLE,
     REPLICATION_THROTTLES,
-    THROTTLED_FOLLOWERS,
     THROTTLED_REPLICAS,
     ActionKind,
 )
-from logdirwatch.plan.commands import Tools
-from logdirwatch.plan.config_commands import delete_broker_keys, delete_topic_keys, set_broker_value
-from logdirwatch.plan.draft import Draft, Policy, Veto, effect
-from logdirwatch.plan.facts import Facts, Topic, TopicPartition
+from logdirwatch.plan import leaders
+from logdirwatch.plan.config_commands import set_broker_value
+from logdirwatch.plan.draft import Draft, Policy, Precondition, Veto, effect
+from logdirwatch.plan.facts import Facts, Partition, Topic
+from logdirwatch.plan.limits import Limit, Limits, of_copies
 from logdirwatch.plan.rates import is_limit
 
+SETS_LIMITS = "sets_limits"
+"""In ``expected`` of a plan that sets limits: which, with their values."""
 _EXAMPLES = 5
-
-
-@dataclass(frozen=True)
-class Limits:
-    """The limits found: rates by broker and key, and the topics' lists of throttled replicas by topic and key."""
-
-    brokers: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
-    topics: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-
-    def __bool__(self) -> bool:
-        """Whether there is any."""
-        return bool(self.brokers or self.topics)
 
 
 def limits_on(brokers: Iterable[int], topics: Iterable[Topic], facts: Facts) -> Limits:
@@ -63,59 +51,64 @@ def clear_draft(
     rates = {broker: found for broker, found in rates.items() if found}
     if not rates and not limits.topics:
         return None
-    tools = policy.tools
-    set_again = [set_broker_value(tools, b, key, rate) for b, found in rates.items() for key, rate in found.items()]
+    found = Limits(rates, limits.topics)
     return Draft(
         kind=ActionKind.CLEAR_THROTTLES,
         target=target,
         reason=f"take away {_said(rates, limits.topics)}: the move that needed it is over, and what falls behind "
         "catches up slowly under it",
         expected=effect(needs_ms=0, clears=_clears(rates, limits.topics)),
+        preconditions=() if "after" in target else (agreed(_said(rates, limits.topics)),),
         vetoes=_still_needed(rates, limits.topics, facts),
-        commands=tuple(clear_commands(Limits(rates, limits.topics), tools)),
-        undo={"commands": set_again, "text": "the lists of replicas come back with the next move that needs them"},
+        commands=tuple(policy.tools.clear_limits(found)),
+        undo={"commands": policy.tools.set_limits(found)},
     )
 
 
-def clear_commands(limits: Limits, tools: Tools) -> list[str]:
-    """Return the commands that take limits away."""
-    return [
-        *(delete_broker_keys(tools, broker, sorted(found)) for broker, found in limits.brokers.items()),
-        *(delete_topic_keys(tools, topic, sorted(found)) for topic, found in sorted(limits.topics.items())),
-    ]
+def unset(limits: Limits, facts: Facts) -> Limits:
+    """Return the limits that a plan may set: those for which nobody set one, as the last inventory read them."""
+    return limits.only(limit for limit in limits if _in_force(limit, facts) is None)
 
 
-def limit_arrivals(arriving: Collection[tuple[TopicPartition, int]], rate: int, tools: Tools) -> list[str]:
-    """Return the commands that limit copies, by partition and broker, where they arrive and nowhere else (KIP-73).
+def still_ours(limits: Limits, facts: Facts) -> Limits:
+    """Return the limits that still have the value that a plan gave them."""
+    return limits.only(limit for limit in limits if _in_force(limit, facts) == limit.value)
 
-    The tool's ``--throttle`` is set where they come from too, and fails when one of these brokers is away: only a
-    broker itself changes its configuration (Kafka 4.3.1 ``KafkaAdminClient``, KAFKA-13392). Its ``--verify`` clears
-    both alike.
-    """
-    listed: defaultdict[str, list[str]] = defaultdict(list)
-    for (topic, partition), broker in sorted(arriving):
-        listed[topic].append(f"{partition}:{broker}")
-    return [
-        *(set_broker_value(tools, broker, FOLLOWER_THROTTLE, rate) for broker in sorted({b for _, b in arriving})),
-        *(
-            tools.set_topic_config(topic, THROTTLED_FOLLOWERS, f"[{','.join(found)}]")
-            for topic, found in listed.items()
-        ),
-    ]
+
+def limits_of_copies(arriving: Collection[tuple[Partition, int]], rate: int, facts: Facts) -> Limits:
+    """Return the limits for new replicas, each a partition and its new broker: where they arrive, and at its leader."""
+    ends = [(partition.topic, partition.partition, broker) for partition, broker in arriving]
+    leading = ((partition, leaders.standing_now(partition, facts).leader) for partition, _ in arriving)
+    return of_copies(ends, [(p.topic, p.partition, leader) for p, leader in leading if leader is not None], rate)
+
+
+def _in_force(limit: Limit, facts: Facts) -> str | None:
+    """Return the value that an entity has; None where nothing is set, or nobody knows."""
+    if limit.entity == "topics":
+        topic = facts.topics.get(limit.name)
+        return None if topic is None else _lists(topic).get(limit.key)
+    broker = facts.brokers.get(int(limit.name))
+    rate = None if broker is None else _rates(broker.configs).get(limit.key)
+    return None if rate is None else str(rate)
 
 
 def raise_draft(broker: int, key: str, limit: int, wanted: int, policy: Policy) -> Draft:
     """Return a higher limit for moves that this one never lets end; it goes with the move that needs it."""
-    tools = policy.tools
     return Draft(
         kind=ActionKind.CLEAR_THROTTLES,
         target={"broker": broker, "log_dir": None, "step": f"raise {key}"},
         reason=f"raise {key} of broker {broker} from {limit} to {wanted} bytes/s: under the limit the running moves "
         "never end, as more is written to what they copy",
         expected=effect(needs_ms=0, throttle_bytes_per_s=wanted, raises={"broker": broker, "key": key}),
-        commands=(set_broker_value(tools, broker, key, wanted),),
-        undo={"commands": [set_broker_value(tools, broker, key, limit)]},
+        preconditions=(agreed(f"{key}={limit} of broker {broker}"),),
+        commands=(set_broker_value(policy.tools, broker, key, wanted),),
+        undo={"commands": [set_broker_value(policy.tools, broker, key, limit)]},
     )
+
+
+def agreed(limits: str) -> Precondition:
+    """Ask for the word of whoever set limits: that they are in the way makes them nobody's less."""
+    return Precondition("throttle_agreed", f"whoever set {limits} agrees, or is not to be found", None)
 
 
 def are_cleared(clears: Mapping[str, Any], facts: Facts) -> bool:

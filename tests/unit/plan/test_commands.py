@@ -50,9 +50,8 @@ def test_a_hostile_topic_name_stays_one_argument(shell, name):
 @pytest.mark.parametrize("path", ARGUMENTS)
 def test_a_hostile_path_reaches_the_tool_as_it_is(shell, path):
     plan = to_json([Assignment("t", 0, (1, 2), (path, "any")), Assignment("t", 1, (2, 1), ("any", path))])
-    arguments = shell(*shell.tools().reassign(plan, "plan.json", log_dir_rate=5, rate=7))
+    shell(*shell.tools().reassign(plan, "plan.json", log_dir_rate=5, rate=7))
     assert shell.stdin() == plan
-    assert arguments[-3:] == ["--verify", "--reassignment-json-file", "/dev/stdin"]
 
 
 @pytest.mark.parametrize("text", ARGUMENTS)
@@ -86,17 +85,23 @@ def test_the_connection_is_quoted_as_well(shell):
     ]
 
 
-def test_execute_carries_both_throttles_and_the_timeout():
-    tools = Tools(ToolSettings(timeout_ms=1234), "kafka:9092")
-    write, execute, wait, verify = tools.reassign(to_json([]), "plan.json", log_dir_rate=5, rate=7)
+def test_limits_of_both_kinds_are_set_by_name_and_the_tool_is_told_the_timeout():
+    tools, plan = Tools(ToolSettings(timeout_ms=1234), "kafka:9092"), to_json([Assignment("t", 0, (1,), ("/d1",))])
+    write, limit, execute, wait, verify, clear = tools.reassign(plan, "plan.json", log_dir_rate=5, rate=7)
     assert write.startswith("cat > plan.json <<'LOGDIRWATCH_END'\n")
+    for command in (limit, clear):
+        assert command.splitlines()[-4:-1] == [
+            "brokers 1 follower.replication.throttled.rate=7",
+            "brokers 1 replica.alter.log.dirs.io.max.bytes.per.second=5",
+            "topics t follower.replication.throttled.replicas=0:1",
+        ]
     assert execute == (
         "kafka-reassign-partitions.sh --bootstrap-server kafka:9092 --execute --timeout 1234 "
-        "--replica-alter-log-dirs-throttle 5 --throttle 7 --reassignment-json-file /dev/stdin < plan.json"
+        "--reassignment-json-file /dev/stdin < plan.json"
     )
     assert wait.startswith("while kafka-reassign-partitions.sh ")
     assert "grep 'is still in progress'" in wait
-    assert verify.endswith("--verify --reassignment-json-file /dev/stdin < plan.json")
+    assert verify.endswith("--verify --preserve-throttles --reassignment-json-file /dev/stdin < plan.json")
 
 
 def test_an_unknown_address_is_asked_for_and_not_made_up():
@@ -110,7 +115,7 @@ def test_a_prefix_may_be_a_whole_command_line():
     tools = Tools(ToolSettings(prefix="kubectl exec -i kafka-0 -- bin/", bootstrap_servers="localhost:9092"), "x:1")
     assert tools.cancel("plan.json") == (
         "kubectl exec -i kafka-0 -- bin/kafka-reassign-partitions.sh --bootstrap-server localhost:9092 --cancel "
-        "--reassignment-json-file /dev/stdin < plan.json"
+        "--preserve-throttles --reassignment-json-file /dev/stdin < plan.json"
     )
 
 

@@ -2,10 +2,10 @@
 
 import json
 
-from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, Cause
+from logdirwatch.model.vocabulary import ActionKind, Cause
 from logdirwatch.plan.copies import running_copies
 from logdirwatch.plan.recommend import recommend
-from tests.unit.plan.builders import MIB, NOW_MS, broker, directory, facts, offline, policy, replica, space_alert, topic
+from tests.unit.plan.builders import MIB, NOW_MS, directory, facts, offline, policy, replica, space_alert, topic
 
 
 def recommended(*parts):
@@ -48,12 +48,12 @@ class TestWithinABroker:
         assert plan_in(action)["partitions"] == [
             {"topic": "t", "partition": 0, "replicas": [1, 2], "log_dirs": ["/d1", "any"]}
         ]
-        assert "--cancel --reassignment-json-file" in action.commands[1]
 
-    def test_throttles_that_other_moves_still_need_are_kept(self):
-        other = [topic("u", (1,)), replica(1, "/d1", "u", size=5 * MIB), replica(1, "/d2", "u", size=1, is_future=True)]
-        action, *_ = recommended(*WITHIN, *other)
+    def test_limits_stay_as_nobody_can_tell_whose_they_are(self):
+        action, *_ = recommended(*WITHIN)
+        assert len(action.commands) == 2
         assert "--cancel --preserve-throttles" in action.commands[1]
+        assert "limits that were set for them stay" in action.undo["text"]
 
     def test_no_more_are_stopped_than_it_takes(self):
         more = [
@@ -94,11 +94,6 @@ class TestBetweenBrokers:
         assert action.kind is ActionKind.CANCEL_MOVES
         assert plan_in(action)["partitions"][0]["log_dirs"] == ["any", "any", "any"]
         assert action.expected["copies"][0]["remaining_bytes"] == 280 * MIB
-
-    def test_limits_of_brokers_are_left_to_the_tool_only_where_all_answer(self):
-        assert "--preserve-throttles" not in recommended(*self.ARRIVING)[0].commands[1]
-        leaving = broker(3, BrokerStatus.OFFLINE)
-        assert "--preserve-throttles" in recommended(*self.ARRIVING, leaving)[0].commands[1]
 
     def test_a_replica_that_only_fell_behind_is_no_move(self):
         behind = topic("t", (2, 3, 1), isr={0: (2, 3)})

@@ -131,4 +131,5 @@ def test_the_usual_rate_rises_when_time_is_short_and_the_network_allows_it():
     limits = {"replication_throttle_bytes_per_s": 3 * MIB, "network_bandwidth_bytes_per_s": 100 * MIB}
     quick = reassigned(recommended(source, *ALONE[1:], **limits))[0]
     assert quick.expected["throttle_bytes_per_s"] == 99 * MIB, "all that is spare: half of the time is gone before"
-    assert any(f"--throttle {quick.expected['throttle_bytes_per_s']} " in command for command in quick.commands)
+    limit = f"follower.replication.throttled.rate={quick.expected['throttle_bytes_per_s']}"
+    assert any(limit in command for command in quick.commands)

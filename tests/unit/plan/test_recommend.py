@@ -182,9 +182,9 @@ class TestFailed:
         assert action.undo["reassignment"]["partitions"][0]["replicas"] == [1, 2]
 
     def test_the_copy_is_throttled_and_given_time_to_find_its_directory(self):
-        execute = next(c for c in recommended(alert(), *FAILED)[0].commands if "--execute" in c)
-        assert "--throttle 50000000" in execute
-        assert "--replica-alter-log-dirs-throttle 50000000" in execute
+        _write, limit, execute, *_ = recommended(alert(), *FAILED)[0].commands
+        assert "follower.replication.throttled.rate=50000000" in limit
+        assert "replica.alter.log.dirs" not in limit, "it would keep the copy where it was born"
         assert "--timeout 60000" in execute
 
     def test_the_old_copies_are_named_as_strays_that_come_back_with_the_disk(self):

@@ -19,6 +19,10 @@ def recommended(an_alert, *parts):
     return recommend(an_alert, facts(*parts), policy(), NOW_MS)
 
 
+def limits_in(command):
+    return [line for line in command.splitlines() if line.startswith(("brokers ", "topics "))]
+
+
 THROTTLED = broker(1, **{LEADER: "1000", FOLLOWER: "1000", WITHIN: "2000"})
 
 
@@ -27,14 +31,17 @@ class TestLeft:
         (action,) = recommended(left(LEADER, FOLLOWER), THROTTLED, directory(1))
         assert action.kind is ActionKind.CLEAR_THROTTLES
         (command,) = action.commands
-        assert command == (
-            "kafka-configs.sh --bootstrap-server kafka:9092 --alter --entity-type brokers --entity-name=1 "
-            f"--delete-config {FOLLOWER},{LEADER}"
-        )
-        assert {command.rsplit(" ", 1)[1] for command in action.undo["commands"]} == {
-            f"{LEADER}=1000",
-            f"{FOLLOWER}=1000",
-        }
+        (again,) = action.undo["commands"]
+        assert "--delete-config" in command
+        assert "--add-config" in again
+        for told in (command, again):
+            assert limits_in(told) == [f"brokers 1 {FOLLOWER}=1000", f"brokers 1 {LEADER}=1000"]
+
+    def test_whoever_set_it_is_asked(self):
+        (action,) = recommended(left(LEADER), THROTTLED, directory(1))
+        (asked,) = action.preconditions
+        assert (asked["name"], asked["holds"]) == ("throttle_agreed", None)
+        assert LEADER in asked["text"]
 
     def test_what_it_does_not_name_is_meant_to_stay(self):
         (action,) = recommended(left(WITHIN), THROTTLED, directory(1))
@@ -48,10 +55,7 @@ class TestLeft:
             topic("free", (1, 2), configs={LISTED: ""}),
         ]
         (action,) = recommended(left(listed=2), broker(1), directory(1), *parts)
-        assert [command.split("--entity-name=")[1] for command in action.commands] == [
-            f"all --delete-config {LISTED}",
-            f"t --delete-config {LISTED}",
-        ]
+        assert limits_in(action.commands[0]) == [f"topics all {LISTED}=*", f"topics t {LISTED}=0:1,0:2"]
 
     def test_while_a_move_needs_it_it_stays(self):
         moving = [topic("t", (1, 2), reassigned=(0,))]

@@ -246,11 +246,14 @@ def test_a_wave_for_a_real_cluster_has_commands_that_set_and_clear_its_throttles
     threads = broker(1, **{"num.replica.alter.log.dirs.threads": "4"})
     plan = planned(seen(threads, *ONE_BROKER, mode="evacuate:1:/d1"), "evacuate:1:/d1")
     (wave,) = steps(plan, policy().tools)["waves"]
-    write, execute, wait, verify = wave["commands"]
+    write, limit, execute, wait, verify, clear = wave["commands"]
     assert '"log_dirs":["/d2"]' in write
     assert "--execute" in execute
-    assert "--replica-alter-log-dirs-throttle 50000000" in execute
-    assert "--throttle" not in execute.replace("--replica-alter-log-dirs-throttle", "")
-    assert "--verify" in wait
-    assert "--verify" in verify
+    assert "throttle" not in execute
+    for command in (limit, clear):
+        assert "brokers 1 replica.alter.log.dirs.io.max.bytes.per.second=50000000" in command.splitlines()
+    assert "--add-config" in limit
+    assert "--delete-config" in clear
+    for command in (wait, verify):
+        assert "--verify --preserve-throttles" in command
     assert "commands" not in steps(plan)["waves"][0]

@@ -1,0 +1,122 @@
+"""The limits that a plan sets for its own moves, and which of them somebody else has set already (KIP-73).
+
+``kafka-reassign-partitions --throttle`` writes over whatever limits the brokers and topics have, and a ``--verify``
+without ``--preserve-throttles`` takes the limits of every broker of the cluster away (Kafka 4.3.1
+``ReassignPartitionsCommand.clearAllThrottles``). So limits are set by name and only where none is, and go by name and
+value.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from logdirwatch.model.vocabulary import (
+    FOLLOWER_THROTTLE,
+    LEADER_THROTTLE,
+    LOG_DIR_THROTTLE,
+    THROTTLED_FOLLOWERS,
+    THROTTLED_LEADERS,
+)
+
+_ANY = "any"
+"""KIP-113's word for a directory that the broker chooses; ``assignment.ANY``, whose module builds on commands."""
+
+
+class Limit(NamedTuple):
+    """One configuration value: of which kind of entity, which one, its key, and its value as Kafka shows it."""
+
+    entity: str
+    name: str
+    key: str
+    value: str
+
+    def __str__(self) -> str:
+        return f"{self.entity} {self.name} {self.key}={self.value}"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits: rates by broker and key, and the topics' lists of throttled replicas by topic and key."""
+
+    brokers: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
+    topics: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        """Whether there is any."""
+        return bool(self.brokers or self.topics)
+
+    def __iter__(self) -> Iterator[Limit]:
+        """Yield one after the other, those of brokers first."""
+        for broker, rates in sorted(self.brokers.items()):
+            yield from (Limit("brokers", str(broker), key, str(rate)) for key, rate in sorted(rates.items()))
+        for topic, lists in sorted(self.topics.items()):
+            yield from (Limit("topics", topic, key, value) for key, value in sorted(lists.items()))
+
+    def only(self, wanted: Iterable[Limit]) -> "Limits":
+        """Return those that are among ``wanted``."""
+        kept = set(wanted)
+        brokers: defaultdict[int, dict[str, int]] = defaultdict(dict)
+        topics: defaultdict[str, dict[str, str]] = defaultdict(dict)
+        for limit in self:
+            if limit in kept and limit.entity == "brokers":
+                brokers[int(limit.name)][limit.key] = int(limit.value)
+            elif limit in kept:
+                topics[limit.name][limit.key] = limit.value
+        return Limits(dict(brokers), dict(topics))
+
+    def as_data(self) -> dict[str, Any]:
+        """Return them as an action carries them."""
+        return {
+            "brokers": {str(broker): dict(rates) for broker, rates in self.brokers.items()},
+            "topics": {topic: dict(lists) for topic, lists in self.topics.items()},
+        }
+
+
+def from_data(data: Mapping[str, Any]) -> Limits:
+    """Read what :meth:`Limits.as_data` wrote."""
+    return Limits({int(broker): rates for broker, rates in data["brokers"].items()}, data["topics"])
+
+
+def within_brokers(brokers: Iterable[int], rate: int) -> Limits:
+    """Return the limit of copies between the directories of brokers."""
+    return Limits({broker: {LOG_DIR_THROTTLE: rate} for broker in brokers})
+
+
+def of_copies(arriving: Iterable[tuple[str, int, int]], sending: Iterable[tuple[str, int, int]], rate: int) -> Limits:
+    """Return the limits of copies between brokers, each end as topic, partition and broker.
+
+    Where a broker is away, name it not: only a broker itself changes its configuration (Kafka 4.3.1
+    ``KafkaAdminClient``, KAFKA-13392). Directories are not limited: a new replica that was born in the wrong one would
+    stay there for as long.
+    """
+    brokers: defaultdict[int, dict[str, int]] = defaultdict(dict)
+    listed: defaultdict[str, defaultdict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    ends = ((arriving, FOLLOWER_THROTTLE, THROTTLED_FOLLOWERS), (sending, LEADER_THROTTLE, THROTTLED_LEADERS))
+    for replicas, of_broker, of_topic in ends:
+        for topic, partition, broker in sorted(set(replicas)):
+            brokers[broker][of_broker] = rate
+            listed[topic][of_topic].append(f"{partition}:{broker}")
+    topics = {topic: {key: ",".join(found) for key, found in lists.items()} for topic, lists in listed.items()}
+    return Limits(dict(brokers), topics)
+
+
+def of_plan(plan: Mapping[str, Any], *, log_dir_rate: int | None, rate: int | None) -> Limits:
+    """Return the limits for a reassignment in Kafka's form, where nothing else is known of it.
+
+    Whatever it names may arrive; a replica that is in sync is not held back by a list that names it (KIP-73).
+    """
+    entries = plan["partitions"]
+    within = {
+        broker
+        for entry in entries
+        for broker, path in zip(entry["replicas"], entry.get("log_dirs") or (), strict=False)
+        if path != _ANY and log_dir_rate is not None
+    }
+    arriving = [(entry["topic"], entry["partition"], broker) for entry in entries for broker in entry["replicas"]]
+    between = Limits() if rate is None else of_copies(arriving, (), rate)
+    brokers: defaultdict[int, dict[str, int]] = defaultdict(dict)
+    for found in (within_brokers(within, log_dir_rate or 0), between):
+        for broker, rates in found.brokers.items():
+            brokers[broker] |= rates
+    return Limits(dict(brokers), between.topics)
