@@ -37,7 +37,7 @@ JUDGED = {
     "flapping_times": 10**6,
     "imbalance_after_ms": NEVER_MS,
     "state_refresh_ms": 0,
-    "thresholds": {"filling_within_ms": 0, "critical_within_ms": 0},
+    "thresholds": {"filling_within_ms": 0, "critical_within_ms": 0, "page_within_ms": 0},
 }
 OTHERS_EACH = 5
 WATCHED = "quiet"

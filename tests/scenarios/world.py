@@ -52,7 +52,7 @@ QUICK: dict[str, Any] = {
         # A dozen scenarios hurt the same brokers within an hour, which is no flapping.
         "flapping_times": 1_000,
         "changed_hold_ms": 5_000,
-        "thresholds": {"filling_within_ms": 0, "critical_within_ms": 0},
+        "thresholds": {"filling_within_ms": 0, "critical_within_ms": 0, "page_within_ms": 0},
         # A machine busy with restarts lets queries lag, which is none of the scenarios' business.
         "pipeline": {"lag_ms": 600_000},
     },

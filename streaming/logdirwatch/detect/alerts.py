@@ -227,6 +227,7 @@ def _says_more(
     """Tell what is news: of the evidence only the parts that are a reason, numbers beside them change all the time."""
     return (
         any(evidence.get(part) != alert.evidence.get(part) for part in _REASONS)
+        or evidence.get("can_wait") != alert.evidence.get("can_wait", evidence.get("can_wait"))
         or severity is not alert.severity
         or to_status != alert.to_status
         or cause is not alert.cause

@@ -25,7 +25,7 @@ def note_capacity(log_dir: LogDirMemory, sample: LogDirSample, moment: Moment) -
     known, now = log_dir.total_bytes, sample.total_bytes
     if not known or not now or _is_same_size(known, now):
         return
-    log_dir.peaks, log_dir.full_at_ms, log_dir.forecast_confidence = Peaks(), None, None
+    log_dir.peaks, log_dir.rise, log_dir.full_at_ms, log_dir.forecast_confidence = Peaks(), None, None, None
     if log_dir.change is None or log_dir.change.why == RESERVE:
         log_dir.change = Change(why=CAPACITY, at_ms=moment.at_ms, total_bytes=known, volume=log_dir.volume)
 

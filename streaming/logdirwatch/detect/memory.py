@@ -86,6 +86,22 @@ class Pace(Struct, kw_only=True, omit_defaults=True):
     slow_samples: int = 0
 
 
+class Rise(Struct, kw_only=True, omit_defaults=True):
+    """How a directory's own use rose lately: from where, what takes the place of that later, and the last sample.
+
+    ``steps`` counts samples that were higher than the one before, up to a few; ``risen_ms`` is when the last one was.
+    """
+
+    from_ms: int
+    from_bytes: int
+    next_ms: int
+    next_bytes: int
+    last_ms: int
+    last_bytes: int
+    risen_ms: int = 0
+    steps: int = 0
+
+
 class Change(Struct, kw_only=True):
     """Another size or volume than a directory had: since when, and what it had."""
 
@@ -192,6 +208,7 @@ class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
     usable_bytes: int | None = None
     growth_bytes_per_s: float | None = None
     peaks: Peaks = field(default_factory=Peaks)
+    rise: Rise | None = None
     forecast_at_ms: int | None = None
     full_at_ms: int | None = None
     forecast_confidence: float | None = None

@@ -70,7 +70,7 @@ def tell(desk: Desk, path: str, before: str | None, moment: Moment, identity: st
         cause=causes.common([causes.shown(desk.memory.log_dirs[other]) for other in away]),
         evidence=evidence.of_offline(desk, carrier, away),
         affected=evidence.affected_in(desk, [desk.memory.log_dirs[other] for other in away]),
-        summary=wording.offline(desk.memory, away),
+        summary=wording.offline(desk.memory, away, severity),
         at_ms=moment.at_ms,
         origin=moment.origin,
         identity=identity,

@@ -45,6 +45,11 @@ class Thresholds(Section):
     critical_within_ms: Ms = Field(
         DAY_MS, description="Time to full, by the forecast, from which a log directory is critical; 0: never."
     )
+    page_within_ms: Ms = Field(
+        HOUR_MS,
+        description="Time to full from which the alert of a filling log directory is a page, whatever its level: the "
+        "time that somebody needs to wake up and act; 0: never.",
+    )
     reserve_bytes: int = Field(
         40 * MIB, ge=0, description="Free bytes below which a directory counts as full (KIP-928's reserve)."
     )

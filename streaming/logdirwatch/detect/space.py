@@ -1,6 +1,17 @@
 """How a directory that can be written is judged: its level by room and forecast, and what else its numbers show."""
 
-from logdirwatch.detect import changes, evidence, forecast, offline, placement, rules, suspicions, volumes, wording
+from logdirwatch.detect import (
+    changes,
+    evidence,
+    forecast,
+    offline,
+    placement,
+    rules,
+    suspicions,
+    urgency,
+    volumes,
+    wording,
+)
 from logdirwatch.detect.alerts import RECOVERED
 from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.detect.memory import LogDirMemory
@@ -18,6 +29,7 @@ def take_good_sample(desk: Desk, sample: LogDirSample, collector: str, moment: M
     changes.note_capacity(log_dir, sample, moment)
     _grow(log_dir, sample, moment.at_ms, starts_anew=decides_alone)
     _remember_numbers(log_dir, sample, moment.at_ms, starts_anew=decides_alone)
+    urgency.note(log_dir, moment.at_ms)
     _forecast(desk, sample, log_dir, moment.at_ms)
     wanted = _wanted_level(desk, sample.path, log_dir, collector, moment.at_ms, decides_alone=decides_alone)
     set_level(desk, sample.path, log_dir, wanted, moment)
@@ -82,14 +94,17 @@ def _tell_space(desk: Desk, path: str, log_dir: LogDirMemory, before: str | None
     _, decided_by = rules.judged_level(desk.thresholds(path), _room(log_dir, moment.at_ms), on_the_way_back=True)
     halts, next_dirs = rules.halts_broker(desk.memory, path), placement.next_log_dirs(desk.memory.log_dirs)
     takes_new = None if next_dirs is None else path in next_dirs
+    severity, can_wait = _urgency(desk, path, log_dir)
     desk.book.raise_alert(
         Rule.LOG_DIR_SPACE,
         path,
-        severity=rules.SPACE_SEVERITY[wanted],
+        severity=severity,
         transition=(before, wanted),
         evidence={
             **evidence.last_sample(log_dir),
             "decided_by": decided_by,
+            "time_to_full_ms": urgency.time_left_ms(log_dir),
+            "can_wait": can_wait,
             "shares_volume_with": sharing,
             "halts_broker": halts,
             "takes_new_replicas": takes_new,
@@ -98,10 +113,18 @@ def _tell_space(desk: Desk, path: str, log_dir: LogDirMemory, before: str | None
             "remote_copy_lag_bytes": desk.memory.remote_copy_lag_bytes,
         },
         affected=evidence.affected(desk, log_dir),
-        summary=wording.space(desk.memory, path, log_dir, decided_by, halts, takes_new=takes_new),
+        summary=wording.space(desk.memory, path, log_dir, decided_by, halts, takes_new=takes_new, severity=severity),
         at_ms=moment.at_ms,
         origin=moment.origin,
     )
+
+
+def _urgency(desk: Desk, path: str, log_dir: LogDirMemory) -> tuple[Severity, bool]:
+    """Return how loud the alert of a filling directory is, and whether it can wait until morning."""
+    told, left_ms = log_dir.alerts.get(Rule.LOG_DIR_SPACE), urgency.time_left_ms(log_dir)
+    severity = urgency.severity(desk.thresholds(path), log_dir.status, left_ms, None if told is None else told.severity)
+    can_wait, _ = urgency.waits(log_dir, severity)
+    return severity, can_wait
 
 
 def _speaker(desk: Desk, path: str, log_dir: LogDirMemory, sharing: list[str]) -> str | None:

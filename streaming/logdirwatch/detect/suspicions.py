@@ -35,10 +35,11 @@ def hold(desk: Desk, path: str | None, texts: Mapping[str, str], moment: Moment,
     holder.suspicions.update(texts)
     status = str(holder.status)
     log_dir = None if path is None else desk.memory.log_dirs[path]
+    severity = _severity(holder.suspicions)
     desk.book.raise_alert(
         Rule.LOG_DIR_SUSPECT,
         path,
-        severity=_severity(holder.suspicions),
+        severity=severity,
         transition=(before or status, status),
         evidence={
             "why": sorted(holder.suspicions),
@@ -51,6 +52,7 @@ def hold(desk: Desk, path: str | None, texts: Mapping[str, str], moment: Moment,
             desk.memory,
             path,
             {kind: holder.suspicions[kind] for kind in sorted(holder.suspicions)},
+            severity,
         ),
         at_ms=moment.at_ms,
         origin=moment.origin,

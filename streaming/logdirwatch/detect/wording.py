@@ -2,18 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 
-from logdirwatch.detect import hints, offline_wording
+from logdirwatch.detect import hints, offline_wording, urgency
 from logdirwatch.detect.maintenance import running
 from logdirwatch.detect.memory import BrokerMemory, Change, LogDirMemory, Maintenance
 from logdirwatch.detect.recovery import logs_left
 from logdirwatch.detect.rules import used_ratio
 from logdirwatch.model.records import PartitionHealth
-from logdirwatch.model.vocabulary import CLEANER_DEAD, KernelTrouble, LogDirStatus, Rule
+from logdirwatch.model.vocabulary import CLEANER_DEAD, KernelTrouble, LogDirStatus, Rule, Severity
 from logdirwatch.report.words import some_of, utc
 
 _MIB = 1 << 20
 _GIB = 1 << 30
-NIGHT_S = 12 * 3600
 
 
 def size(value: int | float | None) -> str:
@@ -39,6 +38,7 @@ def space(
     halts: str | None,
     *,
     takes_new: bool | None = None,
+    severity: Severity = Severity.WARNING,
 ) -> str:
     """Say how full a directory is, what made it so bad, what goes on filling it, and how long it has left."""
     ratio = used_ratio(log_dir.total_bytes, log_dir.usable_bytes)
@@ -46,20 +46,24 @@ def space(
     text = f"Broker {memory.broker} {path} is {log_dir.status}: {percent} of {size(log_dir.total_bytes)} used"
     if decided_by in _ASKED_BY:
         text += f", {_ASKED_BY[decided_by]}"
-    left_s = _seconds_left(log_dir)
-    if left_s is not None:
-        text += f", full in about {_duration(left_s)}"
+    left_ms = urgency.time_left_ms(log_dir)
+    if left_ms is not None:
+        text += f", full in about {_duration(left_ms / 1000)}"
     if halts is not None:
         text += f"; the whole broker halts with it: it is {_HALTS[halts]}"
     text += "".join(f"; {cause}" for cause in hints.growth(memory, log_dir, takes_new=takes_new))
-    return f"{text}; {_waits_for_space(log_dir, left_s)}"
+    can_wait, why = urgency.waits(log_dir, severity)
+    return f"{text}; can wait until morning: {'yes' if can_wait else 'no'}, because {why}"
 
 
-def offline(memory: BrokerMemory, away: Sequence[str]) -> str:
+def offline(memory: BrokerMemory, away: Sequence[str], severity: Severity = Severity.CRITICAL) -> str:
     """Say which directories went offline, why, and what hangs on them."""
+    waits = _waits_for_partitions(memory.partitions)
+    if severity is Severity.PAGE and ": yes" in waits:
+        waits = "can wait until morning: no, because partitions had no leader or too few in-sync replicas meanwhile"
     return (
         f"{offline_wording.place_and_cause(memory, away)}; {offline_wording.replicas_there(memory, away)}"
-        f"{_hurt(memory)}; {_waits_for_partitions(memory.partitions)}"
+        f"{_hurt(memory)}; {waits}"
     )
 
 
@@ -76,20 +80,24 @@ def merged(memory: BrokerMemory) -> str:
 _PATH_KINDS = {str(trouble) for trouble in KernelTrouble if trouble.heals}
 
 
-def suspect(memory: BrokerMemory, path: str | None, suspicions: Mapping[str, str]) -> str:
+def suspect(
+    memory: BrokerMemory, path: str | None, suspicions: Mapping[str, str], severity: Severity = Severity.WARNING
+) -> str:
     """Say what is held against a directory or broker that Kafka calls healthy, by kind."""
     kinds, texts = set(suspicions), "; ".join(suspicions.values())
-    return f"{_place(memory, path)} is suspect: {texts}; can wait until morning: {_waits_for_disk(kinds)}"
+    return f"{_place(memory, path)} is suspect: {texts}; can wait until morning: {_waits_for_disk(kinds, severity)}"
 
 
-def _waits_for_disk(kinds: set[str]) -> str:
-    if kinds == {CLEANER_DEAD}:
-        return "yes, while its directories have room, because no disk is in doubt"
+def _waits_for_disk(kinds: set[str], severity: Severity) -> str:
     if kinds == {KernelTrouble.POOL_FULL}:
         return "no, because writes wait or fail until the pool has room"
+    if severity.rank >= Severity.CRITICAL.rank:
+        return "no, because a disk that behaves like this may be failing"
+    if kinds == {CLEANER_DEAD}:
+        return "yes, while its directories have room, because no disk is in doubt"
     if kinds <= _PATH_KINDS:
-        return "no, because clients may wait for it; no disk is in doubt, look at the way to it first"
-    return "no, because a disk that behaves like this may be failing"
+        return "yes, because Kafka still serves from it and no disk is in doubt; look at the way to it first"
+    return "yes, because Kafka still serves from it; but a disk that behaves like this may be failing"
 
 
 def changed(memory: BrokerMemory, path: str, change: Change, total_bytes: int | None) -> str:
@@ -122,7 +130,7 @@ def placement_reports_stuck(memory: BrokerMemory, queued: int) -> str:
     """Say that the controller does not know in which directories replicas lie."""
     return (
         f"Broker {memory.broker} cannot tell the controller where {queued} replicas lie; "
-        "can wait until morning: no, because these would not fail over when their directory fails"
+        "can wait until morning: yes, because they still serve; but they would not fail over if their directory failed"
     )
 
 
@@ -217,33 +225,12 @@ def _place(memory: BrokerMemory, path: str | None) -> str:
     return f"Broker {memory.broker} {path}" if path else f"Broker {memory.broker}"
 
 
-def _seconds_left(log_dir: LogDirMemory) -> float | None:
-    """Return the time left by the forecast, or before there is one at the growth of the last minutes."""
-    if log_dir.full_at_ms is not None and log_dir.sample_at_ms is not None:
-        return max(0, log_dir.full_at_ms - log_dir.sample_at_ms) / 1000
-    if not log_dir.growth_bytes_per_s or log_dir.growth_bytes_per_s <= 0 or log_dir.usable_bytes is None:
-        return None
-    return log_dir.usable_bytes / log_dir.growth_bytes_per_s
-
-
 def _duration(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.0f} s"
     if seconds < 7200:
         return f"{seconds / 60:.0f} min"
     return f"{seconds / 3600:.0f} h" if seconds < 72 * 3600 else f"{seconds / 86400:.0f} days"
-
-
-def _waits_for_space(log_dir: LogDirMemory, left_s: float | None) -> str:
-    if log_dir.status is LogDirStatus.SATURATED:
-        return "can wait until morning: no, because the next write may take the directory offline"
-    if log_dir.growth_bytes_per_s is None:
-        return "can wait until morning: no, because its growth is not known yet"
-    if left_s is None:
-        return "can wait until morning: yes, because it does not grow"
-    if left_s < NIGHT_S:
-        return "can wait until morning: no, because it will be full before"
-    return "can wait until morning: yes, because space is left at its present growth"
 
 
 def _waits_for_partitions(partitions: PartitionHealth | None) -> str:

@@ -24,7 +24,8 @@ def judge(desk: Desk, moment: Moment) -> None:
         desk.book.resolve(Rule.FLEET_SPACE, None, "recovered", moment.at_ms)
     elif verdict:
         figures = (sums.filling_brokers, sums.above_bytes - sums.room_bytes)
-        claim = Claim(Severity.WARNING, LogDirStatus.FILLING, figures)
+        severity = Severity.CRITICAL if sums.urgent_brokers else Severity.WARNING
+        claim = Claim(severity, LogDirStatus.FILLING, figures)
         desk.book.fire(Rule.FLEET_SPACE, None, claim, lambda: _details(desk, moment.at_ms), *moment)
 
 
@@ -41,7 +42,9 @@ def _details(desk: Desk, at_ms: int) -> Details:
         "examples": [f"{disk.broker}:{disk.paths[0]}" for disk in filling[: rules.EXAMPLES]],
     }
     urgent = sum(1 for disk in filling if disk.is_urgent)
-    return Details(evidence, affected, wording.fleet_space(desk.memory.cluster, evidence, urgent, at_ms))
+    can_wait = not desk.tally.sums.urgent_brokers
+    summary = wording.fleet_space(desk.memory.cluster, evidence, urgent, at_ms, can_wait=can_wait)
+    return Details(evidence, affected, summary)
 
 
 def _evidence(desk: Desk, disks: list[Disk], filling: list[Disk]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from logdirwatch.detect.settings import DetectSettings, Thresholds
+from logdirwatch.detect.urgency import NIGHT_MS
 from logdirwatch.fleet.disks import Disk, disks
 from logdirwatch.fleet.memory import BrokerDigest, FleetMemory
 from logdirwatch.model.records import PartitionHealth
@@ -14,6 +15,7 @@ class Sums(NamedTuple):
     Partitions under or at their minimum of in-sync replicas count at each broker that has a replica of them, so their
     sums are too high; leaderless ones and sole replicas count once. ``slow_flushes`` are brokers whose flushes take so
     long that they may stand out; ``untold_brokers`` are not seen to answer, and ``detect`` has no alert of that;
+    ``urgent_brokers`` have a filling disk that is critical or will be full before the morning.
     ``away_brokers`` are not seen to answer, told or not.
     """
 
@@ -29,10 +31,16 @@ class Sums(NamedTuple):
     internal_leaderless: int = 0
     slow_flushes: int = 0
     untold_brokers: int = 0
+    urgent_brokers: int = 0
     away_brokers: int = 0
 
 
 NOTHING = Sums()
+
+
+def _is_urgent(disk: Disk, at_ms: int) -> bool:
+    is_soon = disk.full_at_ms is not None and disk.full_at_ms - at_ms < NIGHT_MS
+    return disk.is_filling and (disk.is_urgent or is_soon)
 
 
 class Tally:
@@ -80,6 +88,7 @@ class Tally:
             internal_leaderless=health.internal_leaderless,
             slow_flushes=int((digest.flush_ms or 0.0) >= self._detect.slow_min_ms),
             untold_brokers=int(digest.is_untold),
+            urgent_brokers=int(any(_is_urgent(disk, digest.at_ms) for disk in known)),
             away_brokers=int(digest.is_silent or not digest.is_answering),
         )
 

@@ -3,7 +3,6 @@
 from typing import Any
 
 from logdirwatch.detect import hints
-from logdirwatch.detect.wording import NIGHT_S
 from logdirwatch.report.units import human_bytes, human_ms, human_ratio
 from logdirwatch.report.words import some_of
 
@@ -26,13 +25,14 @@ def partitions_at_risk(cluster: str, kind: str, affected: dict[str, Any]) -> str
     return f"Cluster {cluster}: {', '.join(told)}{example}{hurt}; {_WAITS}: {_RISK_WAITS[kind]}"
 
 
-def fleet_space(cluster: str, evidence: dict[str, Any], urgent: int, at_ms: int) -> str:
+def fleet_space(cluster: str, evidence: dict[str, Any], urgent: int, at_ms: int, *, can_wait: bool) -> str:
     """Say that many disks fill together, by how much, and whether what is lost could be rebuilt."""
+    waits = _waits_for_space(evidence, urgent, at_ms, can_wait=can_wait)
     return (
         f"Cluster {cluster}: {evidence['filling_brokers']} of {evidence['brokers']} brokers have disks that are "
         f"filling or soon will be, {human_bytes(evidence['above_bytes'])} too much, and the others take "
         f"{human_bytes(evidence['room_bytes'])} of it: moving data only moves the problem; "
-        f"{_could_be_rebuilt(evidence['if_lost'])}; {_WAITS}: {_waits_for_space(evidence, urgent, at_ms)}"
+        f"{_could_be_rebuilt(evidence['if_lost'])}; {_WAITS}: {waits}"
     )
 
 
@@ -137,10 +137,10 @@ def _could_be_rebuilt(if_lost: dict[str, Any]) -> str:
     return "whether a lost broker could be rebuilt is not known"
 
 
-def _waits_for_space(evidence: dict[str, Any], urgent: int, at_ms: int) -> str:
+def _waits_for_space(evidence: dict[str, Any], urgent: int, at_ms: int, *, can_wait: bool) -> str:
     first_ms = evidence["first_full_at_ms"]
     if urgent:
         return f"no, because {'1 disk is' if urgent == 1 else f'{urgent} disks are'} critical or worse already"
-    if first_ms is not None and first_ms - at_ms < NIGHT_S * 1000:
+    if first_ms is not None and not can_wait:
         return f"no, because the first will be full in {human_ms(max(0, first_ms - at_ms))}"
     return "yes, because none of them is critical yet; but more room takes days to get"

@@ -315,8 +315,8 @@ def test_a_task_that_hangs_is_not_over_while_one_disk_was_not_written():
 
 def test_a_summary_says_what_can_wait():
     waits = {
-        MEDIUM: "no, because a disk that behaves like this may be failing",
-        PATH: "no, because clients may wait for it; no disk is in doubt",
+        MEDIUM: "yes, because Kafka still serves from it; but a disk that behaves like this may be failing",
+        PATH: "yes, because Kafka still serves from it and no disk is in doubt",
         "device-mapper: thin: 253:4: no free data space available.": "no, because writes wait or fail until the pool",
     }
     for line, words in waits.items():

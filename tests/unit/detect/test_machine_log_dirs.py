@@ -28,10 +28,10 @@ def test_filling_goes_through_every_level_in_one_alert():
     assert driver.path_of() == ["online", "filling", "critical", "saturated"]
     assert driver.said() == [
         ("log_dir_space", "firing", "warning"),
-        ("log_dir_space", "firing", "critical"),
-        ("log_dir_space", "firing", "page"),
-    ]
-    assert [alert.revision for alert in driver.alerts] == [1, 2, 3]
+        *[("log_dir_space", "firing", "page")] * 3,
+    ], "so fast that nobody may wait for the last level"
+    assert [alert.to_status for alert in driver.alerts] == ["filling", "filling", "critical", "saturated"]
+    assert [alert.revision for alert in driver.alerts] == [1, 2, 3, 4]
     assert len({alert.alert_id for alert in driver.alerts}) == 1
 
 
@@ -275,9 +275,15 @@ def test_log_dir_saturated_needs_no_second_sample():
 
 
 def test_the_summary_says_whether_it_can_wait():
-    driver = Driver().polls(0.5, 0.8, 0.8)
+    driver = Driver().polls(0.5, 0.6, 0.7, 0.8, 0.85)
+    assert "full in about 9 s" in driver.alerts[-1].summary
     assert "can wait until morning: no, because it will be full before" in driver.alerts[-1].summary
+    driver = Driver().polls(0.5, 0.8, 0.8)
+    assert "full in" not in driver.alerts[-1].summary, "one copied file is no forecast"
+    assert "yes, because nothing says that it will be full before" in driver.alerts[-1].summary
     driver = Driver().polls(0.8)
+    assert "yes, because space is left, and it gets louder if it grows fast" in driver.alerts[-1].summary
+    driver = Driver().polls(0.9)
     assert "no, because its growth is not known yet" in driver.alerts[-1].summary
 
 

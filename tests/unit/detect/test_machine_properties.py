@@ -105,6 +105,17 @@ def test_revisions_rise_by_one_and_nothing_follows_a_resolve(history):
         seen[alert.alert_id] = (alert.revision, alert.status)
 
 
+@given(histories)
+@settings(max_examples=300)
+def test_what_can_wait_is_no_page_and_what_cannot_is_no_warning(history):
+    _, alerts, _ = play([[observation] for observation in observations(history)], IMPATIENT)
+    for alert in alerts:
+        if alert.status == "firing" and alert.severity in {"info", "warning"}:
+            assert "can wait until morning: no" not in alert.summary, alert
+        if alert.status == "firing" and alert.severity == "page":
+            assert "can wait until morning: yes" not in alert.summary, alert
+
+
 @given(histories, st.lists(st.sampled_from([0, 20_000, 60_000, 600_000]), min_size=25, max_size=25))
 @settings(max_examples=300)
 def test_no_alert_ends_by_the_passing_of_time_alone(history, pauses):

@@ -116,6 +116,49 @@ def _one_of_two_collectors_dies(driver):
         driver.poll(status="timeout", collector="b")
 
 
+def _grows(start, per_poll, polls):
+    """A directory of 1000 GiB that fills by so much a poll (5 s)."""
+    return lambda driver: driver.polls(*(start + per_poll * poll for poll in range(polls)))
+
+
+def _sawtooth(driver):
+    """Retention frees every few minutes what producers write meanwhile."""
+    for _ in range(6):
+        driver.polls(*(0.76 + 0.0005 * poll for poll in range(60)))
+
+
+def _burst_that_is_over(driver):
+    driver.polls(*(0.6 + 0.02 * poll for poll in range(10)))
+    driver.polls(*[0.78] * 20)
+
+
+def _one_copied_file(driver):
+    driver.polls(0.5, 0.5, 0.8, 0.8, 0.8)
+
+
+def _forecast_shortens(driver):
+    driver.polls(*(0.76 + 0.00001 * poll for poll in range(60)))
+    driver.polls(*(0.77 + 0.005 * poll for poll in range(15)))
+
+
+SPACE = {"log_dir_space": None}
+NO, YES = "can wait until morning: no", "can wait until morning: yes"
+
+SEVERITIES = [
+    Conclusion("full in a minute", _grows(0.6, 0.02, 12), SPACE, {"log_dir_space": "page"}, says=(NO, "full in")),
+    Conclusion("full in minutes", _grows(0.5, 0.005, 56), SPACE, {"log_dir_space": "page"}, says=(NO,)),
+    Conclusion("full in half an hour", _grows(0.4, 0.0005, 720), SPACE, {"log_dir_space": "page"}, says=(NO,)),
+    Conclusion("full in hours, as far as is seen", _grows(0.76, 0.0001, 100), SPACE, {"log_dir_space": "warning"}),
+    Conclusion("a sawtooth", _sawtooth, SPACE, {"log_dir_space": "warning"}, says=(YES,), never_says=("full in",)),
+    Conclusion("a burst that is over", _burst_that_is_over, SPACE, {"log_dir_space": "warning"}, says=(YES,)),
+    Conclusion("one copied file", _one_copied_file, SPACE, {"log_dir_space": "warning"}, says=(YES,)),
+    Conclusion("it fills faster later", _forecast_shortens, SPACE, {"log_dir_space": "page"}, says=(NO, "full in")),
+    Conclusion("at rest", lambda d: d.polls(*[0.8] * 9), SPACE, {"log_dir_space": "warning"}, says=(YES,)),
+    Conclusion("at rest, critical", lambda d: d.polls(*[0.9] * 9), SPACE, {"log_dir_space": "critical"}, says=(YES,)),
+    Conclusion("seen for the first time", lambda d: d.polls(0.9), SPACE, {"log_dir_space": "critical"}, says=(NO,)),
+    Conclusion("saturated at rest", lambda d: d.polls(*[0.97] * 9), SPACE, {"log_dir_space": "page"}, says=(NO,)),
+]
+
 UNKNOWN = {"broker_unknown": None}
 CRITICAL = {"broker_unknown": "critical"}
 BLIND = ("did not answer (timeout", "now no collector reports it")
@@ -159,7 +202,7 @@ HANDED_ON = [
 ]
 
 
-@pytest.mark.parametrize("row", CONCLUSIONS, ids=lambda row: row.name)
+@pytest.mark.parametrize("row", [*CONCLUSIONS, *SEVERITIES], ids=lambda row: row.name)
 def test_what_is_concluded(row):
     check_conclusion(row)
 
