@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from logdirwatch.model.identity import identity
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import NO_CLUSTER, ActionKind, ActionStatus, Rule
+from logdirwatch.plan.agreement import agreed
 from logdirwatch.plan.content import content_hash
 from logdirwatch.plan.draft import Draft, Policy
 from logdirwatch.plan.facts import Facts
@@ -41,7 +42,9 @@ def recommend(alert: AlertRecord, facts: Facts | None, policy: Policy, now_ms: i
         if all(draft.vetoes for draft in drafts):
             drafts.append(investigate(alert, policy))
     based_on = {"state_at_ms": None, "inventory_at_ms": None} if facts is None else facts.based_on
-    found = (record(draft, alert, based_on, policy, now_ms) for draft in drafts)
+    found = [record(draft, alert, based_on, policy, now_ms) for draft in drafts]
+    # What can be done comes first, and with it what takes away the reason against the rest.
+    found.sort(key=lambda action: bool(action.vetoes))
     return [replace(action, position=number) for number, action in enumerate(found)]
 
 
@@ -97,7 +100,7 @@ def record(draft: Draft, alert: AlertRecord, based_on: Mapping[str, Any], policy
         target=dict(draft.target),
         reason=draft.reason,
         expected=dict(draft.expected),
-        preconditions=[precondition._asdict() for precondition in draft.preconditions],
+        preconditions=[precondition._asdict() for precondition in agreed(draft)],
         vetoes=[veto._asdict() for veto in draft.vetoes],
         data_loss=draft.data_loss,
         requires_approval=draft.kind is not ActionKind.INVESTIGATE or draft.target.get("step") in STOPPING_STEPS,

@@ -94,8 +94,11 @@ def last_in_sync_replica(facts: Facts, broker: int) -> Veto | None:
 
 def min_isr_lost(facts: Facts, broker: int) -> Veto | None:
     """Refuse to stop who is needed for the minimum of in-sync replicas, where waiting for others helps."""
-    held = [(p, len(in_sync), leaders.min_isr(p, facts)) for p, in_sync in _in_sync_on(facts, broker)]
-    short = [p.label for p, in_sync, needed in held if needed == in_sync and needed < len(p.replicas)]
+    short = [
+        partition.label
+        for partition, left, needed in _stopped_writes(facts, broker)
+        if left is not None and needed == left + 1 and needed < len(partition.replicas)
+    ]
     if not short:
         return None
     return Veto("min_isr_lost", f"without broker {broker} too few replicas of {some_of(short)} are in sync for writes")
@@ -127,13 +130,13 @@ def quorum_safe(facts: Facts, broker: int) -> Precondition:
 
 
 def writes_go_on(facts: Facts, broker: int) -> Precondition:
-    """Say whether partitions need every one of their replicas for writes, so that any restart stops them."""
-    text = f"no partition of broker {broker} needs all of its replicas for writes"
-    held = [(partition, leaders.min_isr(partition, facts)) for partition, _ in _in_sync_on(facts, broker)]
-    strict = [partition.label for partition, needed in held if needed == len(partition.replicas)]
-    if strict:
-        return Precondition("writes_go_on", f"{text}: not so for {some_of(strict)}", holds=False)
-    return Precondition("writes_go_on", text, None if any(needed is None for _, needed in held) else True)
+    """Say whether every partition of a broker takes writes while it is away: what the vetoes judge by, too."""
+    text = f"every partition of broker {broker} takes writes while it is away"
+    stopped = [partition.label for partition, _, _ in _stopped_writes(facts, broker)]
+    if stopped:
+        return Precondition("writes_go_on", f"{text}: not so for {some_of(stopped)}", holds=False)
+    is_known = all(leaders.min_isr(partition, facts) is not None for partition, _ in _in_sync_on(facts, broker))
+    return Precondition("writes_go_on", text, holds=True if is_known else None)
 
 
 def voters(facts: Facts) -> frozenset[int]:
@@ -142,6 +145,24 @@ def voters(facts: Facts) -> frozenset[int]:
     named = next((value for value in listed if value), "")
     ids = (word.partition("@")[0] for word in _words(named))
     return frozenset(int(number) for number in ids if number.isdigit())
+
+
+def _stopped_writes(facts: Facts, broker: int) -> Iterable[tuple[Partition, int | None, int | None]]:
+    """Yield the partitions that take no writes without a broker, with how many are in sync then, and are needed.
+
+    By the replicas that are alive and in sync (None: this broker is not), or by the prediction, which knows the ELR.
+    """
+    in_sync_on = {partition.key: in_sync for partition, in_sync in _in_sync_on(facts, broker)}
+    for partition in facts.partitions.values():
+        live, needed = leaders.live_replicas(partition, facts), leaders.min_isr(partition, facts)
+        if broker not in live:
+            continue
+        in_sync = in_sync_on.get(partition.key)
+        left = None if in_sync is None else len(in_sync) - 1
+        then = leaders.without(leaders.standing_now(partition, facts), broker, live, has_elr=facts.layout.uses_elr)
+        is_short = left is not None and (left == 0 or (needed is not None and left < needed))
+        if is_short or then.leader is None or (needed is not None and len(then.isr) < needed):
+            yield partition, left, needed
 
 
 def _in_sync_on(facts: Facts, broker: int) -> Iterable[tuple[Partition, set[int]]]:

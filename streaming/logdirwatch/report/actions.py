@@ -1,6 +1,7 @@
 """The action list and one action in full: what to do, why, what it brings, how to undo it."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -10,22 +11,32 @@ from rich.text import Text
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.text import printable, printable_lines
-from logdirwatch.model.vocabulary import OPEN, ActionStatus, Severity
+from logdirwatch.model.vocabulary import OPEN, ActionStatus, Rule, Severity
 from logdirwatch.report.layout import sentences
 from logdirwatch.report.outlook import outlook_lines
 from logdirwatch.report.units import human_ago, human_bytes, human_ms
 from logdirwatch.report.words import colour, named, place, short_id, utc
 
+_BROKER_AWAY = (Rule.BROKER_OFFLINE, Rule.BROKER_UNKNOWN)
+_ENDED_BY = {
+    "other_broker_down": _BROKER_AWAY,
+    "broker_not_alive": _BROKER_AWAY,
+    "log_dir_offline": (Rule.LOG_DIR_OFFLINE,),
+    "log_dir_unknown": (Rule.LOG_DIR_UNKNOWN, Rule.LOG_DIR_SUSPECT, *_BROKER_AWAY),
+}
+"""By veto the rules of alerts with whose end it goes."""
 _MARK = {True: "[ok]", False: "[NO]", None: "[check]"}
 
 
 def listed(actions: Iterable[ActionRecord], *, everything: bool) -> list[ActionRecord]:
-    """Return the actions to show: those of the loudest alert first, closed ones last and only if asked for.
+    """Return the actions to show: what may be done now first, loudest alert first; closed ones last, if asked for.
 
-    Those of one alert stay together, in the order in which they are advised.
+    What takes away the reason against a louder alert's actions is as loud as that alert, and stands before its own. Of
+    one alert those that may be done keep the order in which they are advised, and so do those that must not.
     """
     shown = [a for a in actions if everything or a.status in OPEN]
-    return sorted(shown, key=_rank)
+    blocked = [a for a in shown if _is_blocked(a)]
+    return sorted(shown, key=lambda action: _rank(action, _unblocks(action, blocked)))
 
 
 def find(actions: Iterable[ActionRecord], identity: str) -> ActionRecord:
@@ -172,11 +183,35 @@ def _where(action: ActionRecord, between: str = " ") -> str:
     return f"{where}{between}topic {printable(str(topic))}" if topic else where
 
 
-def _rank(action: ActionRecord) -> tuple[bool, int, int, str, bool, int, int, str]:
+def _rank(action: ActionRecord, unblocks: int) -> tuple[bool, bool, int, bool, int, str, int, int, str]:
     opened_at_ms = action.alert.get("opened_at_ms") or 0
-    among = (action.alert_id, bool(action.vetoes), 0 if action.position is None else action.position)
-    rest = (action.at_ms, action.action_id)
-    return action.status not in OPEN, -_loudness(action), opened_at_ms, *among, *rest
+    among = (action.alert_id, 0 if action.position is None else action.position)
+    loudness, is_way_in = max(_loudness(action), unblocks), unblocks >= 0
+    rest = (not is_way_in, opened_at_ms, *among, action.at_ms, action.action_id)
+    return action.status not in OPEN, _is_blocked(action), -loudness, *rest
+
+
+def _is_blocked(action: ActionRecord) -> bool:
+    return bool(action.vetoes) and action.status in OPEN
+
+
+def _unblocks(action: ActionRecord, blocked: Iterable[ActionRecord]) -> int:
+    """Return how loud the loudest alert is whose actions wait for what this one is about; -1 for none."""
+    if action.vetoes or action.status not in OPEN:
+        return -1
+    return max((_loudness(other) for other in blocked if _waits_for(other, action)), default=-1)
+
+
+def _waits_for(blocked: ActionRecord, action: ActionRecord) -> bool:
+    """Tell whether a veto of one action ends with what the other's alert is about: a broker, or a directory, away."""
+    rule, broker = action.alert.get("rule"), action.alert.get("broker")
+    if blocked.cluster != action.cluster or blocked.alert_id == action.alert_id or broker is None:
+        return False
+    for veto in blocked.vetoes:
+        rules, said = _ENDED_BY.get(str(veto.get("name")), ()), str(veto.get("reason", ""))
+        if rule in rules and re.search(rf"broker [\d, ]*\b{broker}\b", said):
+            return True
+    return False
 
 
 def _loudness(action: ActionRecord) -> int:

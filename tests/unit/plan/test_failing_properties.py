@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, Cause, LogDirStatus, Rule
 from logdirwatch.plan import leaders
+from logdirwatch.plan.agreement import DENIED_BY
 from logdirwatch.plan.assignment import from_json
 from logdirwatch.plan.overlay import with_alerts
 from logdirwatch.plan.recommend import recommend
@@ -160,6 +161,41 @@ def test_nobody_is_sent_to_restart_a_broker_that_others_need(trouble):
         if action.kind is ActionKind.RESTART_BROKER and "step" not in action.target:
             sick = {Cause.FAILED, Cause.FILE_SYSTEM}
             assert not any((d.cause in sick and not d.is_serving) or d.is_suspect for d in found.directories_of[number])
+
+
+@given(trouble=troubles())
+@settings(max_examples=300, deadline=None)
+def test_what_may_be_done_stands_before_what_must_not(trouble):
+    about, found = trouble
+    actions = recommend(about, found, policy(), NOW_MS)
+    assert [action.position for action in actions] == list(range(len(actions)))
+    blocked = [bool(action.vetoes) for action in actions]
+    assert blocked == sorted(blocked)
+
+
+@given(trouble=troubles())
+@settings(max_examples=300, deadline=None)
+def test_no_action_calls_well_what_one_of_its_vetoes_denies(trouble):
+    about, found = trouble
+    for action in recommend(about, found, policy(), NOW_MS):
+        vetoed = {veto["name"] for veto in action.vetoes}
+        well = {item["name"] for item in action.preconditions if item["holds"]}
+        assert not [name for name in well if vetoed & DENIED_BY.get(name, set())]
+
+
+@given(trouble=troubles())
+@settings(max_examples=300, deadline=None)
+def test_writes_that_are_said_to_go_on_go_on_in_the_prediction_too(trouble):
+    about, found = trouble
+    for action in recommend(about, found, policy(), NOW_MS):
+        well = {item["name"] for item in action.preconditions if item["holds"]}
+        if "writes_go_on" not in well:
+            continue
+        steps = {step["step"]: step for step in action.expected["leadership"]["steps"]}
+        now, stopped = steps.get("now"), steps.get("stopped")
+        if now is not None and stopped is not None:
+            assert stopped["leaderless"] <= now["leaderless"]
+            assert stopped["under_min_isr"] <= now["under_min_isr"]
 
 
 @given(trouble=troubles())

@@ -58,7 +58,7 @@ class TestImbalance:
         assert "its own alert says what to move" in action.reason
 
     def test_while_a_directory_is_offline_nothing_moves(self):
-        action, look = recommended(UNEQUAL, *PARTS, offline(1, "/d4"))
+        look, action = recommended(UNEQUAL, *PARTS, offline(1, "/d4"))
         assert [veto["name"] for veto in action.vetoes] == ["log_dir_offline"]
         assert look.kind is ActionKind.INVESTIGATE
 

@@ -59,14 +59,14 @@ class TestLeft:
 
     def test_while_a_move_needs_it_it_stays(self):
         moving = [topic("t", (1, 2), reassigned=(0,))]
-        (vetoed, other) = recommended(left(LEADER), THROTTLED, directory(1), *moving)
+        (other, vetoed) = recommended(left(LEADER), THROTTLED, directory(1), *moving)
         assert [veto["name"] for veto in vetoed.vetoes] == ["move_needs_throttle"]
         assert other.kind is ActionKind.INVESTIGATE
 
     def test_a_copy_within_the_broker_needs_only_its_own_limit(self):
         copy = [topic("t", (1,)), replica(1, "/d1", "t", is_future=True)]
         assert recommended(left(LEADER), THROTTLED, directory(1), *copy)[0].vetoes == []
-        assert recommended(left(WITHIN), THROTTLED, directory(1), *copy)[0].vetoes != []
+        assert recommended(left(WITHIN), THROTTLED, directory(1), *copy)[-1].vetoes != []
 
     def test_what_is_gone_already_is_left_to_be_looked_at(self):
         (action,) = recommended(left(LEADER), broker(1, **{"log.dirs": "/d1"}), directory(1))

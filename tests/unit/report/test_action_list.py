@@ -38,6 +38,61 @@ def test_what_must_not_be_done_stands_after_what_may_and_says_so():
     assert effect(action(status=ActionStatus.DONE, vetoes=vetoed.vetoes)) == ["frees 3 GiB", "in 10 min"]
 
 
+def of(name, severity, rule, broker, *vetoes, **fields):
+    told = {"severity": severity, "rule": rule, "broker": broker, "opened_at_ms": NOW_MS}
+    against = [{"name": name, "reason": reason} for name, reason in vetoes]
+    return action(name, alert_id=f"alert-{rule}-{broker}", alert=told, vetoes=against, **fields)
+
+
+DOWN = ("other_broker_down", "broker 2 is not known to be alive")
+
+
+class TestWhatCanBeDoneStandsFirst:
+    def order(self, *actions):
+        return [found.action_id for found in listed(actions, everything=False)]
+
+    def test_vetoed_actions_of_the_loudest_alert_stand_behind_what_may_be_done_of_any(self):
+        blocked = [of(f"v{n}", "page", "log_dir_offline", 1, DOWN, position=n) for n in range(8)]
+        look = of("look", "critical", "broker_unknown", 2)
+        quiet = of("quiet", "info", "log_dir_imbalance", 3)
+        assert self.order(*blocked, quiet, look) == ["look", "quiet", *(f"v{n}" for n in range(8))]
+
+    @pytest.mark.parametrize(
+        ("veto", "rule"),
+        [
+            (DOWN, "broker_unknown"),
+            (DOWN, "broker_offline"),
+            (("other_broker_down", "broker 5, 2 and 3 more is not known to be alive"), "broker_offline"),
+            (("broker_not_alive", "broker 2 is not known to be alive; Kafka's tool refuses"), "broker_unknown"),
+            (("log_dir_offline", "/d3 of broker 2 is offline; Kafka refuses moves"), "log_dir_offline"),
+            (("log_dir_unknown", "the state of /d3 on broker 2 is not known"), "log_dir_unknown"),
+        ],
+    )
+    def test_what_ends_a_veto_stands_before_all_that_is_less_loud_than_what_it_blocks(self, veto, rule):
+        blocked = of("blocked", "page", "partitions_at_risk", 1, veto)
+        way_in = of("way in", "warning", rule, 2)
+        own = of("own", "page", "log_dir_space", 1)
+        critical = of("critical", "critical", "log_dir_space", 4)
+        assert self.order(blocked, critical, own, way_in) == ["way in", "own", "critical", "blocked"]
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            of("other", "warning", "broker_unknown", 22),
+            of("other", "warning", "log_dir_space", 2),
+            of("other", "warning", "broker_unknown", 2, cluster="test"),
+        ],
+        ids=["another broker", "another rule", "another cluster"],
+    )
+    def test_what_ends_no_veto_is_as_loud_as_its_own_alert(self, other):
+        blocked, critical = of("blocked", "page", "log_dir_offline", 1, DOWN), of("critical", "critical", "x", 4)
+        assert self.order(blocked, other, critical) == ["critical", "other", "blocked"]
+
+    def test_of_one_alert_both_parts_keep_the_order_in_which_they_are_advised(self):
+        actions = [of(f"a{n}", "page", "log_dir_space", 1, *([DOWN] if n % 2 else []), position=n) for n in range(6)]
+        assert self.order(*reversed(actions)) == ["a0", "a2", "a4", "a1", "a3", "a5"]
+
+
 def test_an_action_is_found_by_the_beginning_of_its_id():
     assert find([action("abc"), action("abd")], "abc").action_id == "abc"
 

@@ -82,7 +82,7 @@ ROWS = [
         "nobody knows why, and the broker is needed: copies elsewhere meanwhile",
         _lost(Cause.UNKNOWN, NEEDED),
         first="investigate",
-        order=("investigate", "restart_broker", "reassign"),
+        order=("investigate", "reassign", "restart_broker"),
         ready=("reassign",),
         never=("restart_broker", "replace_disk"),
         vetoes={"restart_broker": ("last_in_sync_replica",)},

@@ -1,0 +1,31 @@
+"""What must hold and what speaks against an action never contradict each other: a veto denies its precondition."""
+
+from collections.abc import Iterable, Mapping
+
+from logdirwatch.plan.draft import Draft, Precondition
+
+DENIED_BY: Mapping[str, frozenset[str]] = {
+    "writes_go_on": frozenset({"min_isr_lost", "last_in_sync_replica", "leaderless_after", "under_min_isr_after"}),
+    "quorum_safe": frozenset({"quorum_unsafe"}),
+    "room_for_recovery": frozenset({"no_room_for_recovery"}),
+    "no_move": frozenset({"partition_moving", "move_waits"}),
+    "no_retention_cut": frozenset({"retention_waits"}),
+    "min_retention": frozenset({"min_retention", "owner_minimum"}),
+    "consumers_done": frozenset({"consumers_unread"}),
+    "remote_copied": frozenset({"remote_copy_lags"}),
+    "high_watermark_moves": frozenset({"high_watermark_stands"}),
+    "volume_can_grow": frozenset({"volume_at_maximum"}),
+    "metadata_version": frozenset({"cordon_not_enforced"}),
+    "danger_over": frozenset({"not_over"}),
+    "cannot_come_back": frozenset({"may_come_back"}),
+}
+"""By precondition the vetoes that say its opposite."""
+
+
+def agreed(draft: Draft) -> Iterable[Precondition]:
+    """Return what must hold of a draft; what one of its vetoes denies does not."""
+    named = {veto.name for veto in draft.vetoes}
+    return (
+        precondition._replace(holds=False) if named & DENIED_BY.get(precondition.name, frozenset()) else precondition
+        for precondition in draft.preconditions
+    )
