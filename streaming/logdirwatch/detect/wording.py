@@ -96,7 +96,7 @@ def _waits_for_disk(kinds: set[str], severity: Severity) -> str:
     if kinds == {CLEANER_DEAD}:
         return "yes, while its directories have room, because no disk is in doubt"
     if kinds <= _PATH_KINDS:
-        return "yes, because Kafka still serves from it and no disk is in doubt; look at the way to it first"
+        return "yes, because Kafka still serves from it and no disk is in doubt, look at the way to it first"
     return "yes, because Kafka still serves from it; but a disk that behaves like this may be failing"
 
 
