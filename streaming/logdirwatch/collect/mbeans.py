@@ -57,6 +57,13 @@ _METRICS = (
     _Metric("LogDirectoryCordoned", "kafka.log", "LogManager", "LogDirectoryCordoned", is_per_directory=True),
     _Metric("remainingLogsToRecover", "kafka.log", "LogManager", "remainingLogsToRecover", is_per_directory=True),
     _Metric("UncleanableBytes", "kafka.log", "LogCleanerManager", "uncleanable-bytes", is_per_directory=True),
+    _Metric(
+        "UncleanablePartitionsCount",
+        "kafka.log",
+        "LogCleanerManager",
+        "uncleanable-partitions-count",
+        is_per_directory=True,
+    ),
     _Metric("DeadThreadCount", "kafka.log", "LogCleaner", "DeadThreadCount"),
     _Metric("LogFlushTimeMs:p50", *_FLUSH, _percentile(50)),
     _Metric("LogFlushTimeMs:p99", *_FLUSH, _percentile(99)),
@@ -75,6 +82,8 @@ _METRICS = (
     _Metric("BytesInTotal", "kafka.server", "BrokerTopicMetrics", "BytesIn", ("total",)),
     # Of all topics together; that of each is left out as everything about single topics.
     _Metric("RemoteCopyLagBytes", "kafka.server", "BrokerTopicMetrics", "RemoteCopyLagBytes"),
+    _Metric("RemoteCopyErrorsTotal", "kafka.server", "BrokerTopicMetrics", "RemoteCopyErrorsPerSec", _COUNT),
+    _Metric("RemoteCopyErrorsTotal", "kafka.server", "BrokerTopicMetrics", "RemoteCopyErrors", ("total",)),
     _Metric("linux-disk-write-bytes", "kafka.server", "KafkaServer", "linux-disk-write-bytes"),
 )
 

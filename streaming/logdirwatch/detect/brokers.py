@@ -9,7 +9,9 @@ from logdirwatch.detect import (
     partitions,
     pending,
     recovery,
+    remote_copies,
     rules,
+    uncleanable,
     upkeep,
 )
 from logdirwatch.detect.alerts import RECOVERED, RENEWED_AFTER_MS, Holder
@@ -60,6 +62,8 @@ def take_sample(desk: Desk, sample: Sample, now_ms: int) -> None:
         log_dirs.take_samples(desk, record, moment)
         _answer(desk, moment)
         gauges.take_gauges(desk, record, moment)
+        uncleanable.judge(desk, moment)
+        remote_copies.end_if_silent(desk, moment)
         upkeep.judge(desk, record, moment)
         partitions.forget_old(desk, moment)
     elif not _another_answers(memory, record.collector):

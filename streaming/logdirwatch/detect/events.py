@@ -3,7 +3,7 @@
 A LogDirFailure says that a directory stopped serving, not why: KIP-928 sends the same event for a saturated one.
 """
 
-from logdirwatch.detect import broker_word, causes, offline, partitions, pending, space
+from logdirwatch.detect import broker_word, causes, offline, partitions, pending, remote_copies, space, uncleanable
 from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.detect.memory import LogDirMemory
 from logdirwatch.detect.observations import Event, effective_ms
@@ -29,6 +29,10 @@ def take_event(desk: Desk, event: Event, now_ms: int) -> None:
             _take_failure(desk, record, record.log_dir, identity, moment)
     elif record.event == EventName.BROKER_FAILURE:
         broker_word.take(desk, record, moment)
+    elif record.event == EventName.PARTITION_UNCLEANABLE:
+        uncleanable.take_event(desk, record, moment)
+    elif record.event == EventName.REMOTE_COPY_FAILED:
+        remote_copies.take_event(desk, record, moment)
     elif record.event == EventName.PARTITION_FAILED:
         _take_partition_failure(desk, record, moment)
     elif record.event == EventName.LOG_DIR_SATURATED and record.log_dir in desk.memory.log_dirs:
@@ -80,8 +84,7 @@ def _weigh(desk: Desk, path: str, record: EventRecord) -> bool:
 def _take_partition_failure(desk: Desk, record: EventRecord, moment: Moment) -> None:
     """One partition is bad, not its directory (KIP-18's distinction)."""
     if record.topic is not None and record.partition is not None:
-        desk.memory.failed_partitions[f"{record.topic}-{record.partition}"] = moment.at_ms
-        partitions.tell_failed(desk, moment, record.detail)
+        partitions.take(desk, f"{record.topic}-{record.partition}", record, moment)
 
 
 def _take_bare_failure(desk: Desk, identity: str, moment: Moment, now_ms: int) -> None:

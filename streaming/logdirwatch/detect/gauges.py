@@ -1,6 +1,6 @@
 """What the broker's own gauges add: slow flushes, a dead log cleaner, reports to the controller that wait."""
 
-from logdirwatch.detect import evidence, hints, suspicions, wording
+from logdirwatch.detect import evidence, hints, remote_copies, suspicions, uncleanable, wording
 from logdirwatch.detect.alerts import RECOVERED
 from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.model.records import MetricsRecord
@@ -11,8 +11,6 @@ OFFLINE_COUNT = "OfflineLogDirectoryCount"
 MISCOUNTS = 3
 QUEUED = "QueuedReplicaToDirAssignments"
 DEAD_CLEANERS = "DeadThreadCount"
-UNCLEANABLE = "UncleanableBytes:"
-REMOTE_LAG = "RemoteCopyLagBytes"
 
 
 def take_gauges(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
@@ -33,19 +31,16 @@ def take_gauges(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
         _compare_count(desk, record, int(counted), moment)
     if gauges:
         _take_cleaner(desk, record, moment)
-        lag = gauges.get(REMOTE_LAG)
-        desk.memory.remote_copy_lag_bytes = None if lag is None else int(lag)
+        uncleanable.note_gauges(desk, record, moment.at_ms - int(age_ms or 0))
+        remote_copies.take_gauges(desk, record, moment)
 
 
 def _take_cleaner(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
-    """Note dead threads of the cleaner, which stay dead, and what it gave up on (Kafka 4.3 ``LogCleaner``, KIP-346).
+    """Note dead threads of the cleaner, which stay dead (Kafka 4.3 ``LogCleaner``).
 
     Nothing but compaction ever makes a compacted topic smaller, so its directories grow without end.
     """
     memory = desk.memory
-    for path, log_dir in memory.log_dirs.items():
-        uncleanable = record.metrics.get(UNCLEANABLE + path)
-        log_dir.uncleanable_bytes = None if uncleanable is None else int(uncleanable)
     dead = record.metrics.get(DEAD_CLEANERS)
     memory.dead_cleaner_threads = None if dead is None else int(dead)
     if memory.dead_cleaner_threads == 0:

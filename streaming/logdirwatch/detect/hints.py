@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from logdirwatch.detect.memory import BrokerMemory, LogDirMemory
+from logdirwatch.detect.memory import BrokerMemory, LogDirMemory, RemoteCopies
 from logdirwatch.report.units import human_bytes
-from logdirwatch.report.words import some_of
+from logdirwatch.report.words import some_of, utc
 
 _NAMED = 3
 _LAG_MATTERS_RATIO = 0.01
@@ -15,13 +15,41 @@ def growth(memory: BrokerMemory, log_dir: LogDirMemory, *, takes_new: bool | Non
     """Yield what goes on filling a directory whatever its producers do."""
     if memory.dead_cleaner_threads:
         yield dead_cleaner(memory.dead_cleaner_threads, "the broker's")
-    if log_dir.uncleanable_bytes:
-        yield f"its log cleaner gave up on partitions with {human_bytes(log_dir.uncleanable_bytes)} to clean"
+    if (given_up := uncleanable(log_dir)) is not None:
+        yield given_up
+    if memory.remote_copies is not None:
+        yield remote_copies(memory.remote_copies)
     if (lag_bytes := memory.remote_copy_lag_bytes) and lag_bytes >= _LAG_MATTERS_RATIO * _used_bytes(memory):
         yield f"{human_bytes(lag_bytes)} on this broker wait for their copy in remote storage, and stay until then"
     if takes_new and len(memory.log_dirs) > 1:
         cordon = ": cordon it" if log_dir.is_cordoned is not None else ""
         yield f"Kafka may put the broker's next new replica here{cordon}"
+
+
+def kinds_of_growth(memory: BrokerMemory, log_dir: LogDirMemory) -> list[str]:
+    """Return what goes on filling a directory, by name: news for an alert that is open, also when it ends."""
+    found = {
+        "dead_cleaner": bool(memory.dead_cleaner_threads),
+        "remote_copies": memory.remote_copies is not None,
+        "uncleanable": uncleanable(log_dir) is not None,
+    }
+    return [kind for kind, holds in found.items() if holds]
+
+
+def uncleanable(log_dir: LogDirMemory) -> str | None:
+    """Say that partitions of a directory are compacted no more, None while all of them are."""
+    named, counted = sorted(log_dir.uncleanable), log_dir.uncleanable_count
+    if not named and not counted and not log_dir.uncleanable_bytes:
+        return None
+    which = some_of(named, _NAMED) if named else "partitions" if counted is None else f"{counted} partitions"
+    much = f" with {human_bytes(log_dir.uncleanable_bytes)} to clean" if log_dir.uncleanable_bytes else ""
+    return f"its log cleaner gave up on {which}{much}"
+
+
+def remote_copies(found: RemoteCopies) -> str:
+    """Say that what should be copied away stays."""
+    why = f" ({found.text})" if found.text else ""
+    return f"copies to remote storage fail since {utc(found.since_ms)}, and what they should take away stays{why}"
 
 
 def _used_bytes(memory: BrokerMemory) -> int:

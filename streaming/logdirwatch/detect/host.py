@@ -2,7 +2,7 @@
 
 import statistics
 
-from logdirwatch.detect import changes, host_words, kernel, offline, suspicions
+from logdirwatch.detect import changes, host_words, kernel, offline, remote_copies, suspicions
 from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.detect.memory import LogDirMemory
 from logdirwatch.detect.observations import HostView, effective_ms
@@ -21,6 +21,8 @@ def take_host_view(desk: Desk, view: HostView) -> None:
     at_ms, corrected = effective_ms(record.timestamp_ms, view.origin.kafka_timestamp_ms, desk.settings.clock_skew_ms)
     memory.corrected_clocks += corrected
     moment = Moment(at_ms, str(view.origin))
+    if record.log_entries is not None:
+        remote_copies.note_log_read(memory, at_ms)
     for seen in record.log_dirs:
         log_dir = memory.log_dirs.get(seen.path)
         if log_dir is not None and (log_dir.host_ms is None or at_ms > log_dir.host_ms):

@@ -162,6 +162,15 @@ class Verdict(Struct, kw_only=True, omit_defaults=True, frozen=True):
     said: str | None = None
 
 
+class RemoteCopies(Struct, kw_only=True, omit_defaults=True, frozen=True):
+    """Copies to remote storage that fail: since when, when the last one did, and what waited when it began."""
+
+    since_ms: int
+    failed_ms: int
+    text: str | None = None
+    lag_bytes: int | None = None
+
+
 class BrokerWord(Struct, kw_only=True, omit_defaults=True, frozen=True):
     """Why a broker ended, as its own log says it; ``reason`` is one of ``BrokerFailureReason``."""
 
@@ -230,6 +239,9 @@ class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
     unaccounted_since_ms: int | None = None
     used_inodes_ratio: float | None = None
     uncleanable_bytes: int | None = None
+    uncleanable_count: int | None = None
+    uncleanable: dict[str, int] = field(default_factory=dict)
+    uncleanable_detail: str | None = None
     host_ms: int | None = None
     host_interval_ms: int = 0
     event_detail: str | None = None
@@ -302,6 +314,13 @@ class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
     is_gone: bool = False
     flush_ms: float | None = None
     word: BrokerWord | None = None
+    failed_in: dict[str, str] = field(default_factory=dict)
+    coordinators: dict[str, int] = field(default_factory=dict)
+    uncleanable: dict[str, int] = field(default_factory=dict)
+    uncleanable_detail: str | None = None
+    remote_copies: RemoteCopies | None = None
+    remote_copy_errors: int | None = None
+    log_read_ms: int | None = None
 
 
 CODEC = StateCodec("detect", MEMORY_VERSION, BrokerMemory)

@@ -2,21 +2,42 @@
 
 from logdirwatch.detect import evidence, wording
 from logdirwatch.detect.desk import Desk, Moment
-from logdirwatch.model.vocabulary import Rule, Severity
+from logdirwatch.model.records import EventRecord
+from logdirwatch.model.vocabulary import COORDINATOR_LOAD, Rule, Severity
 
 EXAMPLES = 20
+COORDINATED = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
+"""Without a partition of these no coordinator serves the groups or transactions that belong to it."""
+
+
+def take(desk: Desk, label: str, record: EventRecord, moment: Moment) -> None:
+    """Note a partition that is called bad, where it lies, and whether its coordinator stands still."""
+    memory = desk.memory
+    memory.failed_partitions[label] = moment.at_ms
+    if record.log_dir is not None:
+        memory.failed_in[label] = record.log_dir
+    if record.reason == COORDINATOR_LOAD or record.topic in COORDINATED:
+        memory.coordinators[label] = moment.at_ms
+    tell_failed(desk, moment, record.detail)
 
 
 def tell_failed(desk: Desk, moment: Moment, detail: str | None) -> None:
     """Open the broker's alert of failed partitions, or add to it."""
     memory = desk.memory
-    failed = sorted(memory.failed_partitions)
+    failed = sorted(memory.failed_partitions, key=lambda label: (label not in memory.coordinators, label))
+    stopped = sorted(memory.coordinators)
     desk.book.raise_alert(
         Rule.PARTITION_FAILED,
         None,
-        severity=Severity.WARNING,
+        severity=Severity.CRITICAL if stopped else Severity.WARNING,
         transition=(memory.status, memory.status),
-        evidence={"why": failed[:EXAMPLES], "partitions": len(failed), "detail": detail},
+        evidence={
+            "why": failed[:EXAMPLES],
+            "partitions": len(failed),
+            "coordinators": stopped[:EXAMPLES] or None,
+            "log_dirs": {label: memory.failed_in[label] for label in failed[:EXAMPLES] if label in memory.failed_in},
+            "detail": detail,
+        },
         affected=evidence.affected_by_broker(desk),
         summary=wording.partitions_failed(memory, failed),
         at_ms=moment.at_ms,
@@ -41,5 +62,7 @@ def forget_old(desk: Desk, moment: Moment) -> None:
     if not any(seen_ms < oldest_ms for seen_ms in memory.failed_partitions.values()):
         return
     memory.failed_partitions = {name: seen for name, seen in memory.failed_partitions.items() if seen >= oldest_ms}
+    memory.failed_in = {label: path for label, path in memory.failed_in.items() if label in memory.failed_partitions}
+    memory.coordinators = {label: at for label, at in memory.coordinators.items() if label in memory.failed_partitions}
     if not memory.failed_partitions:
         desk.book.resolve(Rule.PARTITION_FAILED, None, "not seen again", moment.at_ms, to_status=memory.status)

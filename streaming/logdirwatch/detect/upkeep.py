@@ -12,6 +12,7 @@ RULES = (
     Rule.PLACEMENT_REPORTS_STUCK,
     Rule.LOG_DIR_SUSPECT,
     Rule.PARTITION_FAILED,
+    Rule.UNCLEANABLE_PARTITIONS,
 )
 """The rules about a broker, but those of its absence."""
 

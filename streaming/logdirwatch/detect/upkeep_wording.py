@@ -2,8 +2,10 @@
 
 from typing import Any
 
-from logdirwatch.detect.memory import BrokerMemory
+from logdirwatch.detect import hints
+from logdirwatch.detect.memory import BrokerMemory, LogDirMemory
 from logdirwatch.detect.wording import size
+from logdirwatch.report.words import some_of
 
 _WAITS = "can wait until morning"
 _NAMED = 3
@@ -18,6 +20,17 @@ def unequal(memory: BrokerMemory, found: dict[str, Any]) -> str:
         f"{size(found['move_bytes'])} would have to move for all to be equally full; "
         f"{_WAITS}: yes, because space is left; a directory that runs out of it has an alert of its own"
     )
+
+
+def uncleanable(
+    memory: BrokerMemory, path: str | None, log_dir: LogDirMemory | None, named: list[str], *, fills: bool
+) -> str:
+    """Say on which partitions the log cleaner gave up, and what comes of it."""
+    given_up = None if log_dir is None else hints.uncleanable(log_dir)
+    what = given_up or f"its log cleaner gave up on {some_of(named, _NAMED)}"
+    where = f"Broker {memory.broker} {path}" if path else f"Broker {memory.broker}"
+    waits = "no, because the directory fills" if fills else "yes, while the directory has room"
+    return f"{where}: {what}; they are compacted no more and only grow until the broker restarts; {_WAITS}: {waits}"
 
 
 def moves_held_up(memory: BrokerMemory, found: dict[str, dict[str, Any]], at_ms: int) -> str:

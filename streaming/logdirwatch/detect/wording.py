@@ -8,7 +8,7 @@ from logdirwatch.detect.memory import BrokerMemory, Change, LogDirMemory, Mainte
 from logdirwatch.detect.recovery import logs_left
 from logdirwatch.detect.rules import used_ratio
 from logdirwatch.model.records import PartitionHealth
-from logdirwatch.model.vocabulary import CLEANER_DEAD, KernelTrouble, LogDirStatus, Rule, Severity
+from logdirwatch.model.vocabulary import NOT_OF_A_DISK, KernelTrouble, LogDirStatus, Rule, Severity
 from logdirwatch.report.words import some_of, utc
 
 _MIB = 1 << 20
@@ -93,7 +93,7 @@ def _waits_for_disk(kinds: set[str], severity: Severity) -> str:
         return "no, because writes wait or fail until the pool has room"
     if severity.rank >= Severity.CRITICAL.rank:
         return "no, because a disk that behaves like this may be failing"
-    if kinds == {CLEANER_DEAD}:
+    if kinds <= NOT_OF_A_DISK:
         return "yes, while its directories have room, because no disk is in doubt"
     if kinds <= _PATH_KINDS:
         return "yes, because Kafka still serves from it and no disk is in doubt, look at the way to it first"
@@ -135,10 +135,15 @@ def placement_reports_stuck(memory: BrokerMemory, queued: int) -> str:
 
 
 def partitions_failed(memory: BrokerMemory, failed: list[str]) -> str:
-    """Say which partitions the broker's log calls bad."""
+    """Say which partitions the broker's log calls bad and where they lie, first those of which a coordinator hangs."""
+    named = [f"{label} in {memory.failed_in[label]}" if label in memory.failed_in else label for label in failed]
+    waits = "yes, while other replicas are in sync"
+    if memory.coordinators:
+        stopped = some_of(sorted(memory.coordinators), 3)
+        waits = f"no, because groups or transactions that belong to {stopped} may stand still"
     return (
-        f"Broker {memory.broker} calls partitions bad, not their directory: {some_of(failed, 3)}; "
-        "can wait until morning: yes, while other replicas are in sync"
+        f"Broker {memory.broker} calls partitions bad, not their directory: {some_of(named, 3)}; "
+        f"can wait until morning: {waits}"
     )
 
 

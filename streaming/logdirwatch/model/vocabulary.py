@@ -200,6 +200,7 @@ class Rule(StrEnum):
     BROKER_OFFLINE = "broker_offline"
     BROKER_UNKNOWN = "broker_unknown"
     PARTITION_FAILED = "partition_failed"
+    UNCLEANABLE_PARTITIONS = "uncleanable_partitions"
     PARTITIONS_AT_RISK = "partitions_at_risk"
     FLEET_SPACE = "fleet_space"
     UNACCOUNTED_BYTES = "unaccounted_bytes"
@@ -317,6 +318,8 @@ Each partition belongs to one of the threads, so that some may idle while copies
 ``AbstractFetcherManager.getFetcherId``).
 """
 CLEANER_DEAD = "cleaner_dead"
+REMOTE_COPY_FAILS = "remote_copy_fails"
+NOT_OF_A_DISK = frozenset({CLEANER_DEAD, REMOTE_COPY_FAILS})
 """What log_dir_suspect holds against a broker of which no disk is in doubt."""
 
 SCRAPE_AGE_MS = "scrape_age_ms"

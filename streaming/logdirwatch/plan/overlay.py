@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from logdirwatch.model.records import ActionRecord, AlertRecord
-from logdirwatch.model.vocabulary import CLEANER_DEAD, OPEN, TAKEN_UP, ActionKind, BrokerStatus, LogDirStatus, Rule
+from logdirwatch.model.vocabulary import NOT_OF_A_DISK, OPEN, TAKEN_UP, ActionKind, BrokerStatus, LogDirStatus, Rule
 from logdirwatch.plan import away
 from logdirwatch.plan.assignment import ANY, Assignment, from_json
 from logdirwatch.plan.cordon import CORDONS
@@ -32,7 +32,7 @@ def with_alerts(facts: Facts, alerts: Iterable[AlertRecord]) -> Facts:
         elif alert.rule in _BROKER_RULES and alert.broker in brokers:
             brokers[alert.broker] = replace(brokers[alert.broker], status=_BROKER_RULES[alert.rule])
         elif alert.rule is Rule.LOG_DIR_SUSPECT and alert.log_dir is None and alert.broker in brokers:
-            is_suspect = alert.evidence.get("why") != [CLEANER_DEAD]
+            is_suspect = not set(alert.evidence.get("why") or ("",)) <= NOT_OF_A_DISK
             brokers[alert.broker] = replace(brokers[alert.broker], is_suspect=is_suspect)
         elif alert.rule is Rule.LOG_DIR_OFFLINE:
             for place in away.places_of(alert):

@@ -22,6 +22,7 @@ from logdirwatch.plan.runbook import investigate
 from logdirwatch.plan.scarcity import fleet_drafts
 from logdirwatch.plan.shifting import move_drafts
 from logdirwatch.plan.throttles import clear_draft, limits_on, raise_draft, topics_throttled_on
+from logdirwatch.plan.uncleanable import uncleanable_drafts
 from logdirwatch.report.units import human_bytes
 
 Answer = Callable[[AlertRecord, Facts, Policy, int], list[Draft]]
@@ -127,6 +128,7 @@ ANSWERS: Mapping[Rule, Answer] = {
     Rule.UNACCOUNTED_BYTES: unaccounted_drafts,
     Rule.LOG_DIR_IMBALANCE: imbalance_drafts,
     Rule.THROTTLE_LEFT: throttle_drafts,
+    Rule.UNCLEANABLE_PARTITIONS: uncleanable_drafts,
 }
 
 

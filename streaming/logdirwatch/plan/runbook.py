@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.model.vocabulary import CLEANER_DEAD, ActionKind, Rule
+from logdirwatch.model.vocabulary import CLEANER_DEAD, REMOTE_COPY_FAILS, ActionKind, Rule
 from logdirwatch.plan.commands import LOG_DIRS, QUORUM, REASSIGN, TOPICS, Tools, note
 from logdirwatch.plan.draft import Draft, Policy, effect
 from logdirwatch.plan.remedies import remedy_of
@@ -37,8 +37,8 @@ def _runbook(alert: AlertRecord) -> Runbook:
         return ROLLING_RESTART
     if alert.rule is Rule.LOG_DIR_SUSPECT and alert.broker is None:
         return SLOW_BROKERS
-    if alert.rule is Rule.LOG_DIR_SUSPECT and alert.evidence.get("why") == [CLEANER_DEAD]:
-        return CLEANER
+    if alert.rule is Rule.LOG_DIR_SUSPECT and (found := _OF_NO_DISK.get(tuple(alert.evidence.get("why") or ()))):
+        return found
     if alert.evidence.get("maintenance"):
         return PLANNED
     if alert.rule in {Rule.BROKER_OFFLINE, Rule.BROKER_UNKNOWN} and alert.evidence.get("log_says"):
@@ -108,10 +108,18 @@ CLEANER = Runbook(
     "and without a restart: all of its threads are started anew",
     (_log_dirs,),
 )
+REMOTE_COPIES = Runbook(
+    "find out why copies to remote storage fail: the exception that evidence names, the storage itself, its "
+    "credentials and the way there; until they succeed no local segment is freed: watch the room, and lower no "
+    "retention for it",
+    (_log_dirs,),
+)
 PLANNED = Runbook(
     "the broker is away as planned; when it is back: logdirwatch maintenance end; restart no other broker meanwhile",
     (_UNDER_REPLICATED, _UNDER_MIN_ISR),
 )
+
+_OF_NO_DISK = {(CLEANER_DEAD,): CLEANER, (REMOTE_COPY_FAILS,): REMOTE_COPIES}
 
 RUNBOOKS: Mapping[Rule, Runbook] = {
     Rule.LOG_DIR_SPACE: Runbook(
@@ -149,6 +157,10 @@ RUNBOOKS: Mapping[Rule, Runbook] = {
     Rule.PARTITION_FAILED: Runbook(
         "look at the one partition that failed: its disk may be well; a restart of the broker or a new copy mends it",
         (_UNDER_REPLICATED,),
+    ),
+    Rule.UNCLEANABLE_PARTITIONS: Runbook(
+        "partitions that the log cleaner gave up on grow until their broker restarts: mend what it met first",
+        (_UNDER_REPLICATED, _log_dirs),
     ),
     Rule.PARTITIONS_AT_RISK: Runbook(
         "see which partitions have no leader or too few in-sync replicas; restart no broker that holds the last copy",

@@ -43,6 +43,8 @@ kafka_server_BrokerTopicMetrics_Count{name="BytesInPerSec",} 1.25E10
 kafka_server_BrokerTopicMetrics_OneMinuteRate{name="BytesInPerSec",} 1000.0
 kafka_server_BrokerTopicMetrics_Value{name="RemoteCopyLagBytes",topic="orders",} 512.0
 kafka_server_BrokerTopicMetrics_Value{name="RemoteCopyLagBytes",} 2048.0
+kafka_server_BrokerTopicMetrics_Count{name="RemoteCopyErrorsPerSec",topic="orders",} 3.0
+kafka_server_BrokerTopicMetrics_Count{name="RemoteCopyErrorsPerSec",} 8.0
 kafka_server_KafkaServer_Value{name="linux-disk-write-bytes",} 9.87654321E11
 kafka_cluster_Partition_Value{name="UnderMinIsr",topic="orders",partition="0",} 1.0
 jvm_memory_bytes_used{area="heap",} 1.0E8
@@ -57,6 +59,7 @@ kafka_log_logmanager_logdirectoryoffline{logDirectory="\"/data/d2\""} 1.0
 kafka_log_logmanager_logdirectorycordoned{logDirectory="\"/data/d1\""} 1.0
 kafka_log_logmanager_remaininglogstorecover{dir="\"/data/d1\""} 7.0
 kafka_log_logcleanermanager_uncleanable_bytes{logDirectory="\"/data/d1\""} 4096.0
+kafka_log_logcleanermanager_uncleanable_partitions_count{logDirectory="\"/data/d1\""} 2.0
 kafka_log_logcleaner_deadthreadcount 0.0
 # TYPE kafka_log_logflushstats_logflushrateandtimems_count counter
 kafka_log_logflushstats_logflushrateandtimems_count 321.0
@@ -73,6 +76,7 @@ kafka_server_brokertopicmetrics_bytesin_total{topic="orders"} 1.0E9
 kafka_server_brokertopicmetrics_bytesin_total 1.25E10
 kafka_server_brokertopicmetrics_remotecopylagbytes{topic="orders"} 512.0
 kafka_server_brokertopicmetrics_remotecopylagbytes 2048.0
+kafka_server_brokertopicmetrics_remotecopyerrors_total 8.0
 kafka_server_kafkaserver_linux_disk_write_bytes 9.87654321E11
 kafka_log_log_size{topic="orders",partition="0"} 5.0
 """
@@ -86,6 +90,7 @@ kafka_log_LogManager_LogDirectoryOffline{env="prod",logdirectory="/data/d2"} 1 1
 kafka_log_LogManager_LogDirectoryCordoned_Value{env="prod",log_directory="/data/d1"} 1
 kafka_log_LogManager_remainingLogsToRecover{env="prod",directory="/data/d1"} 7
 kafka_log_LogCleanerManager_uncleanable_bytes{env="prod",logdirectory="/data/d1"} 4096
+kafka_log_LogCleanerManager_uncleanable_partitions_count_value{env="prod",logdirectory="/data/d1"} 2
 kafka_log_LogCleaner_DeadThreadCount{env="prod"} 0
 # TYPE kafka_log_LogFlushStats_LogFlushRateAndTimeMs_count counter
 kafka_log_LogFlushStats_LogFlushRateAndTimeMs_count_total{env="prod"} 321 # {trace_id="a b"} 1 1700000000.1
@@ -103,6 +108,7 @@ org_apache_kafka_server_AssignmentsManager_QueuedReplicaToDirAssignments{env="pr
 kafka_server_BrokerTopicMetrics_BytesInPerSec_Count{env="prod"} 1.25e+10
 kafka_server_BrokerTopicMetrics_RemoteCopyLagBytes{env="prod",topic="orders"} 512
 kafka_server_BrokerTopicMetrics_RemoteCopyLagBytes{env="prod"} 2048
+kafka_server_BrokerTopicMetrics_RemoteCopyErrorsPerSec_Count{env="prod"} 8
 kafka_server_Value{type="KafkaServer",name="linux-disk-write-bytes"} 987654321000
 # EOF
 """
@@ -115,6 +121,7 @@ EXPECTED = {
     "LogDirectoryCordoned:/data/d1": 1.0,
     "remainingLogsToRecover:/data/d1": 7.0,
     "UncleanableBytes:/data/d1": 4096.0,
+    "UncleanablePartitionsCount:/data/d1": 2.0,
     "DeadThreadCount": 0.0,
     "LogFlushCount": 321.0,
     "LogFlushTimeMs:mean": 2.5,
@@ -129,6 +136,7 @@ EXPECTED = {
     "QueuedReplicaToDirAssignments": 2.0,
     "BytesInTotal": 1.25e10,
     "RemoteCopyLagBytes": 2048.0,
+    "RemoteCopyErrorsTotal": 8.0,
     "linux-disk-write-bytes": 9.87654321e11,
 }
 # Strimzi's rules have no line for these two.
@@ -253,6 +261,7 @@ kafka.log<type=LogManager, name=LogDirectoryOffline, logDirectory="/data/d2"><>V
 kafka.log<type=LogManager, name=LogDirectoryCordoned, logDirectory="/data/d1"><>Value
 kafka.log<type=LogManager, name=remainingLogsToRecover, dir="/data/d1"><>Value
 kafka.log<type=LogCleanerManager, name=uncleanable-bytes, logDirectory="/data/d1"><>Value
+kafka.log<type=LogCleanerManager, name=uncleanable-partitions-count, logDirectory="/data/d1"><>Value
 kafka.log<type=LogCleaner, name=DeadThreadCount><>Value
 kafka.log<type=LogFlushStats, name=LogFlushRateAndTimeMs><>Count
 kafka.log<type=LogFlushStats, name=LogFlushRateAndTimeMs><>Mean
@@ -269,6 +278,7 @@ kafka.server<type=ReplicaManager, name=ReassigningPartitions><>Value
 kafka.server<type=BrokerTopicMetrics, name=BytesInPerSec><>Count
 kafka.server<type=BrokerTopicMetrics, name=BytesInPerSec><>OneMinuteRate
 kafka.server<type=BrokerTopicMetrics, name=RemoteCopyLagBytes><>Value
+kafka.server<type=BrokerTopicMetrics, name=RemoteCopyErrorsPerSec><>Count
 kafka.server<type=KafkaServer, name=linux-disk-write-bytes><>Value
 org.apache.kafka.server<type=AssignmentsManager, name=QueuedReplicaToDirAssignments><>Value
 """

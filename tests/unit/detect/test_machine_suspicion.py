@@ -13,6 +13,20 @@ def suspected(driver):
     return [(a.log_dir, a.evidence["why"]) for a in driver.open_alerts() if a.rule == "log_dir_suspect"]
 
 
+def test_a_partition_without_which_a_coordinator_stands_still_is_critical_and_told_first():
+    driver = Driver().polls(0.5)
+    driver.event("PartitionFailed", "/d1", topic="a", partition=0, detail="CorruptRecordException")
+    driver.event(
+        "PartitionFailed", "/d1", topic="__consumer_offsets", partition=13, detail="x", reason="coordinator_load"
+    )
+    (alert,) = driver.open_alerts()
+    assert (alert.severity, alert.evidence["why"]) == ("critical", ["__consumer_offsets-13", "a-0"])
+    assert alert.evidence["coordinators"] == ["__consumer_offsets-13"]
+    assert alert.evidence["log_dirs"] == {"__consumer_offsets-13": "/d1", "a-0": "/d1"}
+    assert "__consumer_offsets-13 in /d1" in alert.summary
+    assert "can wait until morning: no, because groups or transactions" in alert.summary
+
+
 def test_a_code_that_is_not_56_is_said_once_however_often_it_comes():
     driver = Driver().polls(0.5)
     for _ in range(5):

@@ -203,6 +203,95 @@ CONCLUSIONS = [
 ]  # fmt: skip
 
 
+CORRUPT = "org.apache.kafka.common.errors.CorruptRecordException: Found record size 0 in file /d0/{}/0.log."
+CLEANER = (
+    "Unexpected exception thrown when cleaning log Log(dir=/d0/{0}, topic=t, partition=3). Marking its partition "
+    "({0}) as uncleanable"
+)
+COPY = "[RemoteLogManager=7 partition=x:orders-3] Error occurred while copying log segments of partition: x:orders-3"
+GAUGES = {"UncleanablePartitionsCount:/d0": 2.0, "UncleanableBytes:/d0": 2.0**40}
+
+
+def _says(text, polls=2, **fields):
+    def given(driver):
+        show_log(_serves(driver), text)
+        for _ in range(polls):
+            driver.poll(log_dir("/d0", 0.5, is_metadata_dir=True), log_dir("/d1", 0.51), **fields)
+
+    return given
+
+
+def _fills_and_says(text, again_ms=None):
+    def given(driver):
+        for _ in range(3):
+            driver.poll(log_dir("/d0", 0.8, is_metadata_dir=True), log_dir("/d1", 0.51))
+        show_log(driver, text)
+        if again_ms:
+            show_log(driver, text, again_ms)
+        for _ in range(2):
+            driver.poll(log_dir("/d0", 0.8, is_metadata_dir=True), log_dir("/d1", 0.51))
+
+    return given
+
+
+def _of_coordinator(message, partition):
+    return _says(entry(message, CORRUPT.format(partition), "x.y.CoordinatorRuntime"))
+
+
+UNCLEANABLE = entry(CLEANER.format("__consumer_offsets-20"), "x.LogCleaningException: y", "x.y.LogCleaner", "WARN")
+CONCLUSIONS += [
+    Conclusion("the cleaner gives up", _says(UNCLEANABLE), {"uncleanable_partitions": None},
+               severity={"uncleanable_partitions": "warning"}, says=("__consumer_offsets-20", "/d0")),
+    Conclusion("the gauges count what the cleaner gave up", _says("", metrics=GAUGES), {"uncleanable_partitions": None},
+               says=("2 partitions with 1 TiB",)),
+    Conclusion("the line and the gauges are one alert", _says(UNCLEANABLE, metrics=GAUGES),
+               {"uncleanable_partitions": None}),
+    Conclusion("the cleaner gives up while the directory fills", _fills_and_says(UNCLEANABLE),
+               {"uncleanable_partitions": None, "log_dir_space": None}, severity={"uncleanable_partitions": "critical"},
+               says=("can wait until morning: no, because the directory fills",)),
+    Conclusion("the cleaner meets a corrupt record",
+               _says(entry(CLEANER.format("t-3"), CORRUPT.format("t-3"), "x.y.LogCleaner", "WARN")),
+               {"uncleanable_partitions": None, "partition_failed": None}, says=("t-3 in /d0",)),
+    Conclusion("a group coordinator cannot load, old wording",
+               _of_coordinator("[GroupMetadataManager brokerId=1] Error loading offsets from __consumer_offsets-13",
+                               "__consumer_offsets-13"),
+               {"partition_failed": None}, severity={"partition_failed": "critical"},
+               says=("__consumer_offsets-13 in /d0", "stand still")),
+    Conclusion("a group coordinator cannot load, new wording",
+               _of_coordinator("[GroupCoordinator id=1] Failed to load metadata from __consumer_offsets-13 with epoch "
+                               "5 due to x.", "__consumer_offsets-13"),
+               {"partition_failed": None}, severity={"partition_failed": "critical"}),
+    Conclusion("a transaction coordinator cannot load",
+               _of_coordinator("[Transaction State Manager 1]: Error loading transactions from transaction log "
+                               "__transaction_state-4", "__transaction_state-4"),
+               {"partition_failed": None}, severity={"partition_failed": "critical"}),
+    Conclusion("a consumer meets a corrupt record",
+               _says(entry("[ReplicaManager broker=1] Error processing fetch from consumer on partition t-3: x",
+                           CORRUPT.format("t-3"), "kafka.server.ReplicaManager")),
+               {"partition_failed": None}, severity={"partition_failed": "warning"}, says=("t-3 in /d0",)),
+    Conclusion("a follower meets a corrupt record",
+               _says(entry("[ReplicaFetcher replicaId=1, leaderId=2, fetcherId=0] Found invalid messages during fetch "
+                           "for partition t-3 offset 12", CORRUPT.format("t-3"), "kafka.server.ReplicaFetcherThread")),
+               {"partition_failed": None}),
+    Conclusion("recovery truncates a log",
+               _says(entry("[UnifiedLog partition=t-3, dir=/d0] Corruption found in segment 12, truncating to offset 9",
+                           "", "x.y.LogLoader", "WARN")), {}),
+    Conclusion("recovery builds an index anew",
+               _says(entry("[LogLoader partition=t-3, dir=/d0] Found a corrupted index file due to CorruptIndexExc",
+                           "", "x.y.LogLoader", "WARN")), {}),
+    Conclusion("a producer sends a bad batch",
+               _says(entry("[ReplicaManager broker=1] Error processing append operation on partition t-3",
+                           "x.InvalidRecordException: One or more records", "kafka.server.ReplicaManager")), {}),
+    Conclusion("a copy to remote storage fails once", _says(entry(COPY, "x.RemoteStorageException", "x.y.Rlm")), {}),
+    Conclusion("copies to remote storage fail while a directory fills",
+               _fills_and_says(entry(COPY, "x.RemoteStorageException: 403", "x.y.Rlm")), {"log_dir_space": None},
+               says=("copies to remote storage fail", "403")),
+    Conclusion("copies to remote storage go on failing",
+               _fills_and_says(entry(COPY, "x.RemoteStorageException: 403", "x.y.Rlm"), again_ms=600_000),
+               {"log_dir_space": None, "log_dir_suspect": None}, severity={"log_dir_suspect": "warning"}),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize("row", CONCLUSIONS, ids=lambda row: row.name)
 def test_what_is_concluded(row):
     check_conclusion(row)
@@ -249,6 +338,36 @@ ADVICE = [
         says=("see in its log why it stopped before",),
     ),
 ]
+
+
+def _uncleanable(detail, why=("t-0",)):
+    def given():
+        evidence = {"why": list(why), "detail": detail}
+        return b.alert(Rule.UNCLEANABLE_PARTITIONS, log_dir="/d0", to="online", cause=None, evidence=evidence), b.facts(
+            b.directory(1, "/d0"),
+            b.directory(2, "/d0", used=10 * b.MIB),
+            b.topic("t", (1, 2)),
+            b.replica(1, "/d0", "t"),
+            b.replica(2, "/d0", "t"),
+        )
+
+    return given
+
+
+ADVICE += [
+    Advice("the cleaner's buffer is too small",
+           _uncleanable("IllegalArgumentException: requirement failed: but offset map can fit only 393216"),
+           first="investigate", says=("log.cleaner.dedupe.buffer.size", "restart"), lossless=True),
+    Advice("the cleaner meets a corrupt record", _uncleanable("CorruptRecordException: Found record size 0"),
+           first="investigate", order=("investigate", "demote_leaders"), says=("copied again",), lossless=True),
+    Advice("the cleaner meets a batch of a producer that it does not understand",
+           _uncleanable("IllegalStateException: batch with producerId 4012 has invalid next offset"),
+           order=("investigate", "demote_leaders"), says=("copied again", "newer release may help"), lossless=True),
+    Advice("the cleaner had no room", _uncleanable("IOException: No space left on device"),
+           first="investigate", never=("demote_leaders",), says=("room for two segments",), lossless=True),
+    Advice("only the gauge tells of it", _uncleanable(None, ()),
+           first="investigate", says=("find out in log-cleaner.log",), lossless=True),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("row", ADVICE, ids=lambda row: row.name)
