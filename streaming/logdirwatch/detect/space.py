@@ -189,14 +189,17 @@ def _is_told_by_another(desk: Desk, path: str, moment: Moment) -> bool:
 def _tell_unaccounted(desk: Desk, path: str, log_dir: LogDirMemory, moment: Moment) -> None:
     """Bytes that no replica explains: files that are not Kafka's, stray or deleted replicas that stay."""
     settings, total_bytes = desk.settings, log_dir.total_bytes or 0
-    unaccounted = volumes.unaccounted_bytes(desk.memory, path)
     at_least = settings.unaccounted_ratio * total_bytes
+    if _explains_itself(log_dir, at_least) and Rule.UNACCOUNTED_BYTES not in log_dir.alerts:
+        log_dir.unaccounted_since_ms = None
+        return
+    unaccounted = volumes.unaccounted_bytes(desk.memory, path)
     if unaccounted is None or unaccounted < at_least:
         log_dir.unaccounted_since_ms = None
         if log_dir.alerts and unaccounted is not None:
             desk.book.resolve(Rule.UNACCOUNTED_BYTES, path, RECOVERED, moment.at_ms, to_status=log_dir.status)
         return
-    if Rule.UNACCOUNTED_BYTES not in log_dir.alerts and path not in volumes.sharing(desk.memory, path)[:1]:
+    if Rule.UNACCOUNTED_BYTES not in log_dir.alerts and path != volumes.first_serving(desk.memory, path):
         log_dir.unaccounted_since_ms = None
         return
     if _is_told_by_another(desk, path, moment):
@@ -215,3 +218,10 @@ def _tell_unaccounted(desk: Desk, path: str, log_dir: LogDirMemory, moment: Mome
         at_ms=moment.at_ms,
         origin=moment.origin,
     )
+
+
+def _explains_itself(log_dir: LogDirMemory, at_least: float) -> bool:
+    """Tell whether a directory's own replicas explain enough; mostly they do, and no other one need be looked at."""
+    if log_dir.replica_bytes is None or log_dir.total_bytes is None or log_dir.usable_bytes is None:
+        return False
+    return log_dir.total_bytes - log_dir.usable_bytes - log_dir.replica_bytes < at_least

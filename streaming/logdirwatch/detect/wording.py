@@ -121,7 +121,8 @@ def unaccounted(memory: BrokerMemory, path: str, unaccounted_bytes: int, total_b
     """Say how much of a volume no replica explains."""
     return (
         f"{_place(memory, path)}: {size(unaccounted_bytes)} ({unaccounted_bytes / total_bytes:.0%} of the volume) are "
-        "explained by no replica: files that are not Kafka's, or stray and deleted replicas that stay; "
+        "explained by no replica: files that are not Kafka's, stray and deleted replicas that stay, deleted files "
+        "still open, or blocks that the file system gave in advance; "
         "can wait until morning: yes, because nothing fails by it, but no retention frees them"
     )
 

@@ -172,7 +172,8 @@ RUNBOOKS: Mapping[Rule, Runbook] = {
         (_all_log_dirs,),
     ),
     Rule.UNACCOUNTED_BYTES: Runbook(
-        "find the bytes that no replica explains: du on the directory, -stray and -delete folders, files not Kafka's",
+        "find the bytes that no replica explains: -stray and -delete folders, files not Kafka's, deleted files still "
+        "open, blocks given in advance (du beside du --apparent-size); a restart of the broker frees the last two",
         (_log_dirs,),
     ),
     Rule.MOVE_STALLED: Runbook(

@@ -82,6 +82,17 @@ def test_a_disk_that_became_slow_is_suspect_against_its_own_past():
     assert suspected(driver) == []
 
 
+def test_slow_probes_count_only_in_a_row():
+    driver = Driver().polls(0.5)
+    for _ in range(LEARNING):
+        driver.host(host_dir(probe_ms=4.0))
+    for took_ms in (900.0, 900.0, 5.0, 900.0, 900.0, 5.0, 900.0, 900.0):
+        driver.host(host_dir(probe_ms=took_ms))
+    assert suspected(driver) == []
+    driver.host(host_dir(probe_ms=900.0))
+    assert suspected(driver) == [("/d1", ["slow_probe"])]
+
+
 def test_a_disk_that_was_never_quick_is_not_suspect_and_neither_is_one_nobody_knows_yet():
     driver = Driver().polls(0.5)
     for _ in range(2 * LEARNING):

@@ -2,7 +2,7 @@ import pytest
 
 from logdirwatch.detect import rules
 from logdirwatch.detect.forecast import Grown
-from logdirwatch.detect.memory import LogDirMemory
+from logdirwatch.detect.memory import BrokerMemory, LogDirMemory
 from logdirwatch.detect.settings import GIB, MIB, TIB, Thresholds
 from logdirwatch.model.records import PartitionHealth
 from logdirwatch.model.vocabulary import Cause, LogDirStatus, Severity
@@ -132,6 +132,32 @@ def test_an_offline_directory_pages_only_when_partitions_hang_on_it():
     assert rules.offline_severity(PartitionHealth(at_min_isr=3)) is Severity.CRITICAL
     assert rules.offline_severity(PartitionHealth(leaderless=1)) is Severity.PAGE
     assert rules.offline_severity(PartitionHealth(under_min_isr=1)) is Severity.PAGE
+
+
+def broker_of(**statuses):
+    return BrokerMemory(
+        cluster="c", broker=1, log_dirs={f"/{path}": LogDirMemory(status=status) for path, status in statuses.items()}
+    )
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        ({"b": LogDirStatus.OFFLINE, "c": LogDirStatus.OFFLINE}, "last_dir"),
+        ({"b": LogDirStatus.OFFLINE, "c": ONLINE}, None),
+        ({"b": SATURATED, "c": LogDirStatus.OFFLINE}, None),
+        ({"b": LogDirStatus.UNKNOWN}, None),
+        ({}, "last_dir"),
+    ],
+)
+def test_a_broker_halts_with_a_directory_when_every_other_one_is_offline(others, expected):
+    assert rules.halts_broker(broker_of(a=SATURATED, **others), "/a") == expected
+
+
+def test_a_broker_halts_with_its_metadata_directory_whatever_the_others_are():
+    memory = broker_of(a=SATURATED, b=ONLINE)
+    memory.log_dirs["/a"].is_metadata_dir = True
+    assert (rules.halts_broker(memory, "/a"), rules.halts_broker(memory, "/b")) == ("metadata_dir", None)
 
 
 def test_capacity_that_nobody_reported_gives_no_ratio():

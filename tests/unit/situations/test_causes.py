@@ -161,6 +161,19 @@ def _half_an_hour_apart(driver: Driver) -> None:
     _offline(driver, D1, D2)
 
 
+def _idle_on_one_volume(*shares, alike=True):
+    def given(driver: Driver) -> None:
+        for _ in range(12 * 60):
+            driver.poll(
+                *(
+                    log_dir(path, 0.6 if alike else 0.6 + 0.01 * number, replica_bytes=round(share * (1_000 << 30)))
+                    for number, (path, share) in enumerate(zip(PATHS, shares, strict=False))
+                )
+            )
+
+    return given
+
+
 OFFLINE = "log_dir_offline"
 COMMON = "look for a common cause (controller, bus, mount, limit)"
 CONCLUSIONS = [
@@ -304,6 +317,25 @@ CONCLUSIONS = [
         _all_at_once(used=0.99999, limit=3),
         {OFFLINE: "full"},
         says=("no space left",),
+    ),
+    Conclusion(
+        "two idle directories of one volume",
+        _idle_on_one_volume(0.4, 0.19),
+        {},
+    ),
+    Conclusion("three idle directories of one volume", _idle_on_one_volume(0.2, 0.2, 0.2), {}),
+    Conclusion("one directory with bytes that nobody explains", _idle_on_one_volume(0.4), {"unaccounted_bytes": None}),
+    Conclusion(
+        "two directories alike, with bytes that neither explains",
+        _idle_on_one_volume(0.1, 0.1),
+        {"unaccounted_bytes": None},
+    ),
+    Conclusion(
+        "two directories of different use explain nothing of each other",
+        _idle_on_one_volume(0.6, 0.2, alike=False),
+        {"unaccounted_bytes": None},
+        says=("Broker 7 /d2",),
+        never_says=("Broker 7 /d1",),
     ),
     Conclusion(
         "offline at first sight: nobody knows whether they went together",
