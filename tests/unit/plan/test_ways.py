@@ -146,3 +146,15 @@ def test_unread_bytes_are_those_of_the_worst_partition_rounded_up():
     known = facts(directory(1), made, replica(1, "/d1", "t", 0, 1001), replica(1, "/d1", "t", 1, 100))
     assert unread_bytes(known.topics["t"], known) == 101
     assert unread_bytes(topic("t"), known) == 0
+
+
+def test_without_a_limit_of_age_the_oldest_partition_bounds_it():
+    made = topic("t", (1,), (1,), configs={"retention.ms": "-1"})
+    parts = two(360 * MIB, 36 * MIB)
+    assert ways(made, *parts, rate=MIB / 360)["retention.ms"].highest == 36 * HOUR_MS
+
+
+def test_where_no_whole_unit_lies_between_the_bounds_any_limit_will_do():
+    small = topic("t", (1,), configs={"segment.bytes": "1500000"})
+    way = ways(small, replica(1, "/d1", "t", size=2_700_000))["retention.bytes"]
+    assert (way.lowest, way.highest, way.unit) == (1_500_000, 2_700_000, 1)
