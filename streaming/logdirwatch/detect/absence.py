@@ -39,6 +39,7 @@ def go_on_unseen(desk: Desk, moment: Moment) -> None:
     """
     alert = desk.memory.alerts.get(Rule.BROKER_UNKNOWN)
     if alert is not None:
+        alert.calm_since_ms = None
         alert.summary = wording.broker_unseen(desk.memory, alert.evidence.get("reason"))
         desk.book.mark_stale(None, moment.at_ms, only={Rule.BROKER_UNKNOWN})
 

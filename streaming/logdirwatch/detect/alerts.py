@@ -66,9 +66,9 @@ class AlertBook:
                 to_status=transition[1],
             )
             holder.alerts[rule] = alert
-        alert.calm_since_ms = None
+        was_held, alert.calm_since_ms = "flapping" in alert.evidence, None
         if alert.revision:
-            if not _says_more(alert, severity, transition[1], cause, evidence):
+            if not was_held and not _says_more(alert, severity, transition[1], cause, evidence):
                 return alert
             alert.from_status, alert.to_status = transition
         alert.severity, alert.cause, alert.stale_since_ms = severity, cause, None
@@ -136,7 +136,8 @@ class AlertBook:
             return False
         if "flapping" not in alert.evidence:
             alert.evidence = {**alert.evidence, "flapping": len(ended)}
-            alert.summary = wording.flapping(alert.summary, len(ended), settings.flapping_hold_ms)
+            until_ms = alert.calm_since_ms + settings.flapping_hold_ms
+            alert.summary = wording.held(self._memory, path, rule, len(ended), (alert.calm_since_ms, until_ms))
             self._write(rule, path, alert, AlertStatus.FIRING, at_ms)
         return at_ms - alert.calm_since_ms < settings.flapping_hold_ms
 

@@ -210,9 +210,14 @@ def _waits_as_planned(memory: BrokerMemory) -> str | None:
     return None if planned is None else f"can wait until morning: yes, because it is planned: {_planned(planned)}"
 
 
-def flapping(summary: str, times: int, hold_ms: int) -> str:
-    """Say that an alert comes and goes, and until when it is held open."""
-    return f"{summary}; flapping: ended {times} times within an hour, held open until calm for {hold_ms // 60_000} min"
+def held(memory: BrokerMemory, path: str | None, rule: Rule, times: int, calm: tuple[int, int]) -> str:
+    """Say that an alert that comes and goes is held open though nothing is wrong now; since when, and until when."""
+    since_ms, until_ms = calm
+    what = "answers again" if rule in {Rule.BROKER_OFFLINE, Rule.BROKER_UNKNOWN} else f"has no {rule} any more"
+    return (
+        f"{_place(memory, path)} {what} since {utc(since_ms)}; flapping: ended {times} times within an hour, held open "
+        f"until {utc(until_ms)}"
+    )
 
 
 def resolved(memory: BrokerMemory, path: str | None, reason: str, rule: Rule) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from logdirwatch.detect.alerts import needs_renewal, next_revision
+from logdirwatch.detect.settings import HOUR_MS, DetectSettings
 from logdirwatch.fleet import wording
 from logdirwatch.fleet.memory import FleetAlert, FleetMemory, alert_key
 from logdirwatch.fleet.rules import NEWS_AT_ONCE, NEWS_LATER, moved
@@ -34,8 +35,9 @@ class Details(NamedTuple):
 class FleetBook:
     """The alerts of one cluster; ``records`` gathers what must be written."""
 
-    def __init__(self, memory: FleetMemory, update_interval_ms: int) -> None:
+    def __init__(self, memory: FleetMemory, update_interval_ms: int, detect: DetectSettings) -> None:
         self._memory = memory
+        self._flapping_times, self._flapping_hold_ms = detect.flapping_times, detect.flapping_hold_ms
         self._update_interval_ms = update_interval_ms
         self.records: list[AlertRecord] = []
 
@@ -46,7 +48,8 @@ class FleetBook:
     def lasting(self, rule: Rule, at_ms: int, *, is_wrong: bool, after_ms: int, hold_ms: int) -> bool | None:
         """Return True when the cluster's alert must fire, False when it must end, None while nothing is decided.
 
-        What is wrong must last for ``after_ms`` before it counts, and be over for ``hold_ms`` before it is forgotten.
+        What is wrong must last for ``after_ms`` before it counts, and be over for ``hold_ms`` before it is forgotten;
+        for longer where it comes and goes, and then the alert says so.
         """
         alert = self.get(rule)
         if is_wrong:
@@ -60,7 +63,26 @@ class FleetBook:
         if alert is None:
             return None
         alert.calm_since_ms = at_ms if alert.calm_since_ms is None else alert.calm_since_ms
-        return False if at_ms - alert.calm_since_ms >= hold_ms else None
+        if at_ms - alert.calm_since_ms < hold_ms or self._is_held(rule, alert, alert.calm_since_ms, at_ms):
+            return None
+        self._memory.ended[rule] = [*self._ended(rule, at_ms), at_ms]
+        return False
+
+    def _ended(self, rule: Rule, at_ms: int) -> list[int]:
+        """Return when alerts of a rule ended within the last hour, as many as matter."""
+        recent = [ended_ms for ended_ms in self._memory.ended.get(rule, []) if at_ms - ended_ms < HOUR_MS]
+        return recent[1 - self._flapping_times :]
+
+    def _is_held(self, rule: Rule, alert: FleetAlert, calm_since_ms: int, at_ms: int) -> bool:
+        """Tell whether an alert that comes and goes stays open for now; says so once."""
+        times, until_ms = len(self._ended(rule, calm_since_ms)) + 1, calm_since_ms + self._flapping_hold_ms
+        if times < self._flapping_times or at_ms >= until_ms:
+            return False
+        if "flapping" not in alert.evidence:
+            alert.evidence = {**alert.evidence, "flapping": times}
+            alert.summary = wording.held(self._memory.cluster, rule, times, calm_since_ms, until_ms)
+            self._write(alert, AlertStatus.FIRING, at_ms)
+        return True
 
     def fire(
         self, rule: Rule, broker: int | None, claim: Claim, details: Callable[[], Details], at_ms: int, origin: str
@@ -130,6 +152,7 @@ class FleetBook:
             claim.severity is not alert.severity
             or claim.to_status != alert.to_status
             or alert.stale_since_ms is not None
+            or "flapping" in alert.evidence
             or moved(alert.figures, claim.figures, NEWS_LATER if is_due else NEWS_AT_ONCE)
         )
 

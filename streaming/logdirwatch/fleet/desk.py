@@ -17,7 +17,7 @@ class Desk:
         self.settings = settings
         self.detect = detect
         self.tally = Tally(memory, detect)
-        self.book = FleetBook(memory, settings.update_interval_ms)
+        self.book = FleetBook(memory, settings.update_interval_ms, detect)
 
     @property
     def healths(self) -> list[PartitionHealth]:

@@ -16,7 +16,7 @@ class FleetSettings(Section):
         10_000, description="How long partitions must be in danger before partitions_at_risk fires."
     )
     risk_hold_ms: Ms = Field(
-        30_000, description="How long no partition must be in danger before partitions_at_risk ends."
+        120_000, description="How long no partition must be in danger before partitions_at_risk ends."
     )
     space_brokers_ratio: Ratio = Field(
         0.25, description="Share of a cluster's brokers with a filling directory from which fleet_space may fire."

@@ -4,7 +4,7 @@ from typing import Any
 
 from logdirwatch.detect import hints
 from logdirwatch.report.units import human_bytes, human_ms, human_ratio
-from logdirwatch.report.words import some_of
+from logdirwatch.report.words import some_of, utc
 
 _NAMED = 3
 _LISTED = 8
@@ -95,6 +95,14 @@ def slow_brokers(cluster: str, broker: int, flush_ms: float, others_ms: float, m
         f"Cluster {cluster}: broker {broker} takes {flush_ms:.0f} ms to flush a log (p99), the others "
         f"{others_ms:.0f} ms{more}: a disk there is slow or sick; "
         f"{_WAITS}: yes, because all of them serve; but who waits for it waits long"
+    )
+
+
+def held(cluster: str, rule: str, times: int, since_ms: int, until_ms: int) -> str:
+    """Say that an alert that comes and goes is held open though nothing is wrong now; since when, and until when."""
+    return (
+        f"Cluster {cluster}: no {rule} any more since {utc(since_ms)}; flapping: ended {times} times within an hour, held "
+        f"open until {utc(until_ms)}"
     )
 
 

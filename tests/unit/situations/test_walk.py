@@ -141,6 +141,36 @@ def _forecast_shortens(driver):
     driver.polls(*(0.77 + 0.005 * poll for poll in range(15)))
 
 
+def _answers_between_failures(driver):
+    """Three times away within the hour, and back each time."""
+    driver.polls(0.5)
+    for _ in range(3):
+        _fails(driver)
+        driver.polls(0.5)
+
+
+def _fails_while_held_open(driver):
+    _answers_between_failures(driver)
+    _fails(driver)
+
+
+HELD = [
+    Conclusion(
+        "an alert is held open while its broker answers",
+        _answers_between_failures,
+        {"broker_unknown": None},
+        says=("Broker 7 answers again since", "held open until"),
+        never_says=("Broker 7 is unknown",),
+    ),
+    Conclusion(
+        "the broker of an alert that is held open fails again",
+        _fails_while_held_open,
+        {"broker_unknown": None},
+        says=("Broker 7 is unknown",),
+        never_says=("answers again",),
+    ),
+]
+
 SPACE = {"log_dir_space": None}
 NO, YES = "can wait until morning: no", "can wait until morning: yes"
 
@@ -202,7 +232,7 @@ HANDED_ON = [
 ]
 
 
-@pytest.mark.parametrize("row", [*CONCLUSIONS, *SEVERITIES], ids=lambda row: row.name)
+@pytest.mark.parametrize("row", [*CONCLUSIONS, *SEVERITIES, *HELD], ids=lambda row: row.name)
 def test_what_is_concluded(row):
     check_conclusion(row)
 
