@@ -11,7 +11,7 @@ from logdirwatch.collect import block_devices, host_records, server_properties
 from logdirwatch.collect.changes import ReserveOf
 from logdirwatch.collect.host_settings import HostSettings
 from logdirwatch.collect.kernel_log import KernelError, placed
-from logdirwatch.collect.log_sources import BrokerLog, KernelLog, KernelRing, LogRead, Source
+from logdirwatch.collect.log_sources import BrokerLog, BrokerLogs, KernelLog, KernelRing, LogRead, Source
 from logdirwatch.collect.logtail import Position, Tail
 from logdirwatch.collect.probe import PROBE_FILE, ProbeRules, ReserveFileOf, look, no_reserve_file
 from logdirwatch.collect.prober import Look, Prober
@@ -20,6 +20,10 @@ from logdirwatch.errors import UserError
 from logdirwatch.model.records import HostLogDir
 
 log = structlog.get_logger(__name__)
+
+
+BESIDE = ("log-cleaner.log", "controller.log")
+"""What Kafka's own log4j configuration writes elsewhere: what the cleaner gives up, and the controller's faults."""
 
 
 def log_dirs_of(settings: HostSettings) -> tuple[str, ...]:
@@ -53,6 +57,13 @@ def kernel_source(path: str, position: Position | None, back_bytes: int = 0) -> 
     return Tail(Path(path), position, back_bytes)
 
 
+def other_logs_of(server_log: str, named: Sequence[str] | None) -> list[str]:
+    """Return the other logs of a broker: those that are named, else those that Kafka's own layout puts beside it."""
+    beside = [str(Path(server_log).with_name(name)) for name in BESIDE]
+    found = [path for path in beside if Path(path).is_file()] if named is None else named
+    return [path for path in found if path != server_log]
+
+
 class HostEyes:
     """What looks and reads for one broker; nothing here publishes or remembers beyond the process."""
 
@@ -69,11 +80,13 @@ class HostEyes:
     ) -> None:
         rules = ProbeRules(settings.probe, reserve_of, probe_file, reserve_file_of)
         self.prober = Prober(log_dirs, look_at or partial(look, rules=rules), settings.probe_timeout_ms)
-        self.broker_log: BrokerLog | None = None
+        self.broker_log: BrokerLogs | None = None
         self.kernel_log: KernelLog | None = None
         if settings.server_log is not None:
-            tail = Tail(Path(settings.server_log), state.positions.get(settings.server_log), back_bytes)
-            self.broker_log = BrokerLog(tail, log_dirs)
+            paths = (settings.server_log, *other_logs_of(settings.server_log, settings.other_logs))
+            tails = {path: Tail(Path(path), state.positions.get(path), back_bytes) for path in paths}
+            logs = {path: BrokerLog(tail, log_dirs) for path, tail in tails.items()}
+            self.broker_log = BrokerLogs(logs.pop(settings.server_log), logs)
         if settings.kernel_log is not None:
             position = state.positions.get(settings.kernel_log)
             self.kernel_log = KernelLog(kernel_source(settings.kernel_log, position, back_bytes))
@@ -82,9 +95,10 @@ class HostEyes:
 
     def positions(self) -> dict[str, Position]:
         """Return how far each log was read."""
-        logs = ((self._settings.server_log, self.broker_log), (self._settings.kernel_log, self.kernel_log))
-        read = {path: followed.position() for path, followed in logs if path is not None and followed is not None}
-        return {path: position for path, position in read.items() if position is not None}
+        main, kernel = self._settings.server_log, self._settings.kernel_log
+        found = {} if self.broker_log is None or main is None else self.broker_log.positions(main)
+        position = None if self.kernel_log is None else self.kernel_log.position()
+        return found if position is None or kernel is None else {**found, kernel: position}
 
     @property
     def log_read(self) -> LogRead | None:

@@ -8,7 +8,7 @@ from logdirwatch.collect.host_eyes import HostEyes
 from logdirwatch.collect.host_settings import HostSettings
 from logdirwatch.collect.log_findings import Finding
 from logdirwatch.collect.log_news import NewsDesk
-from logdirwatch.collect.log_sources import BrokerLog
+from logdirwatch.collect.log_sources import BrokerLogs
 from logdirwatch.collect.logtail import LOOKS_BEFORE_TOLD
 from logdirwatch.collect.records import Origin
 from logdirwatch.model.records import EventRecord, HostRecord
@@ -31,7 +31,7 @@ async def look_once(settings: HostSettings, eyes: HostEyes, at_ms: int) -> tuple
     return record, events
 
 
-def _findings(broker_log: BrokerLog) -> Iterator[Finding]:
+def _findings(broker_log: BrokerLogs) -> Iterator[Finding]:
     for _ in range(LOOKS_BEFORE_TOLD):  # so that a log that cannot be read is said
         yield from broker_log.findings()
     yield from broker_log.rest()

@@ -22,6 +22,10 @@ class HostSettings(Section):
     )
     log_dirs: tuple[str, ...] = Field((), description="The log directories, absolute, instead of properties_file.")
     server_log: str | None = Field(None, description="The broker's server.log; null: no log is read.")
+    other_logs: tuple[str, ...] | None = Field(
+        None,
+        description="Other logs of the broker; null: log-cleaner.log and controller.log beside server_log, if there.",
+    )
     kernel_log: str | None = Field(
         None, description="The kernel's log: a file such as /var/log/kern.log, or /dev/kmsg; null: none is read."
     )

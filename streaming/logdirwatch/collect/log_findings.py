@@ -17,7 +17,7 @@ The wording is that of Kafka 4.3.1, whose older releases say the same:
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from logdirwatch.collect.log_causes import cause_of, full_by
 from logdirwatch.collect.log_failures import BrokerFailed, broker_failed
@@ -30,7 +30,9 @@ DETAIL_CHARACTERS = 500
 
 @dataclass(frozen=True)
 class Started:
-    """A broker begins another run: what was offline is tried again."""
+    """A broker begins another run, ``at`` in its own words: what was offline is tried again."""
+
+    at: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,7 @@ def findings(entry: Entry, log_dirs: Sequence[str]) -> Iterator[Finding]:
     if _is_of_channel(entry):
         yield _dir_failed(entry, log_dirs)
     elif _STARTS.search(entry.message):
-        yield Started()
+        yield Started(entry.at)
     elif (failed := broker_failed(entry)) is not None:
         yield failed
     else:

@@ -1,12 +1,13 @@
 """The logs that the host source reads, as findings: the broker's own, and the kernel's."""
 
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from logdirwatch.collect import log_findings
 from logdirwatch.collect.kernel_log import KernelError, kernel_news
-from logdirwatch.collect.log_findings import Finding
+from logdirwatch.collect.log_findings import Finding, Started
 from logdirwatch.collect.log_lines import ENTRY_LINES, Entries, Entry, Lines
 from logdirwatch.collect.logtail import END_OF_FILE, Piece, Position
 
@@ -40,7 +41,7 @@ class LogRead(NamedTuple):
 
 
 class BrokerLog:
-    """The findings in a broker's log."""
+    """The findings in one log of a broker."""
 
     def __init__(self, source: Source, log_dirs: Sequence[str]) -> None:
         self._source = source
@@ -48,10 +49,10 @@ class BrokerLog:
         self._entries = Entries()
         self._quiet_looks = 0
 
-    def findings(self) -> Iterator[Finding]:
-        """Yield what the log has told since the last call."""
+    def findings(self, since: str = "") -> Iterator[Finding]:
+        """Yield what the log has told since the last call, of entries that are not older than ``since``."""
         for entry in self._new():
-            yield from log_findings.findings(entry, self._log_dirs)
+            yield from self._told(entry, since)
 
     def position(self) -> Position | None:
         """Return where to go on after a restart: with the first entry that is not judged yet."""
@@ -77,10 +78,67 @@ class BrokerLog:
         if self._quiet_looks == QUIET_LOOKS:
             yield from self._entries.flush()
 
-    def rest(self) -> Iterator[Finding]:
+    def rest(self, since: str = "") -> Iterator[Finding]:
         """Yield what the last entry tells, for one who does not wait for the next one."""
         for entry in self._entries.end():
-            yield from log_findings.findings(entry, self._log_dirs)
+            yield from self._told(entry, since)
+
+    def _told(self, entry: Entry, since: str) -> Iterator[Finding]:
+        is_older = _ISO.match(since) and _ISO.match(entry.at) and entry.at < since
+        return iter(()) if is_older else log_findings.findings(entry, self._log_dirs)
+
+
+class BrokerLogs:
+    """A broker's main log, which alone tells when a run began, and its others beside it.
+
+    What the others told of an earlier run is left out where both write their dates alike.
+    """
+
+    def __init__(self, main: BrokerLog, others: Mapping[str, BrokerLog]) -> None:
+        self._main = main
+        self._others = dict(others)
+        self._started_at = ""
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield what the logs have told since the last call."""
+        yield from self._noting_starts(self._main.findings())
+        for log in self._others.values():
+            yield from _without_starts(log.findings(self._started_at))
+
+    def rest(self) -> Iterator[Finding]:
+        """Yield what their last entries tell, for one who does not wait for the next ones."""
+        yield from self._noting_starts(self._main.rest())
+        for log in self._others.values():
+            yield from _without_starts(log.rest(self._started_at))
+
+    def positions(self, main: str) -> dict[str, Position]:
+        """Return how far each log was read, by its path; ``main`` is that of the main one."""
+        found = {path: log.position() for path, log in ((main, self._main), *self._others.items())}
+        return {path: position for path, position in found.items() if position is not None}
+
+    @property
+    def read(self) -> LogRead:
+        """How much was read of all of them."""
+        parts = [log.read for log in (self._main, *self._others.values())]
+        return LogRead(sum(part.entries for part in parts), sum(part.lines_not_understood for part in parts))
+
+    def close(self) -> None:
+        """Close the logs."""
+        for log in (self._main, *self._others.values()):
+            log.close()
+
+    def _noting_starts(self, findings: Iterator[Finding]) -> Iterator[Finding]:
+        for found in findings:
+            if isinstance(found, Started):
+                self._started_at = found.at
+            yield found
+
+
+def _without_starts(findings: Iterator[Finding]) -> Iterator[Finding]:
+    return (found for found in findings if not isinstance(found, Started))
+
+
+_ISO = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 
 
 class KernelLog:

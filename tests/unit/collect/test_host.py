@@ -9,7 +9,7 @@ import structlog
 
 from logdirwatch.collect import host, log_sources
 from logdirwatch.collect.host import HostWatch
-from logdirwatch.collect.host_eyes import HostEyes, kernel_source
+from logdirwatch.collect.host_eyes import HostEyes, kernel_source, other_logs_of
 from logdirwatch.collect.host_once import look_once
 from logdirwatch.collect.host_settings import HostSettings
 from logdirwatch.collect.log_sources import QUIET_LOOKS, KernelRing
@@ -335,6 +335,48 @@ def test_a_look_says_how_much_of_the_log_was_understood(machine, text, back_byte
     machine.eyes = HostEyes(machine.settings, machine.dirs, reserve_of, TailState(), back_bytes=back_bytes)
     record, _ = asyncio.run(look_once(machine.settings, machine.eyes, T0))
     assert (record.log_entries, record.log_lines_not_understood) == read
+
+
+CLEANER = (
+    "[{}] WARN Unexpected exception thrown when cleaning log Log(dir={}/t-0, topic=t). Marking its partition (t-0) as "
+    "uncleanable (org.apache.kafka.storage.internals.log.LogCleaner)\n"
+)
+
+
+def test_the_cleaners_own_log_beside_the_main_one_is_read_too(machine):
+    beside = machine.log.with_name("log-cleaner.log")
+    beside.write_text("")
+    machine.start()
+    beside.write_text(START + CLEANER.format("2026-03-01 16:22:09,000", machine.dirs[0]) + NOISE)
+    machine.read()
+    assert [(e.event, e.topic, e.log_dir) for e in machine.records] == [("PartitionUncleanable", "t", machine.dirs[0])]
+    machine.watch.end()
+    machine.start()
+    machine.read()
+    assert len(machine.records) == 1, "a restart of ours repeats nothing"
+    assert {str(machine.log), str(beside)} <= set(machine.eyes.positions())
+
+
+def test_what_another_log_told_of_an_earlier_run_is_history(machine):
+    machine.log.write_text(START)
+    beside = machine.log.with_name("log-cleaner.log")
+    before, after = ("2026-02-01 10:00:00,000", "2026-03-01 17:00:00,000")
+    for at, told in ((before, []), (after, ["PartitionUncleanable"])):
+        beside.write_text(CLEANER.format(at, machine.dirs[0]))
+        machine.eyes = HostEyes(machine.settings, machine.dirs, reserve_of, TailState(), back_bytes=1 << 20)
+        record, events = asyncio.run(look_once(machine.settings, machine.eyes, T0))
+        assert [event.event for event in events] == told
+        assert record.log_entries == 2
+        machine.eyes.close()
+
+
+def test_other_logs_may_be_named_instead(tmp_path):
+    for name in ("server.log", "log-cleaner.log", "controller.log"):
+        (tmp_path / name).write_text("")
+    main = str(tmp_path / "server.log")
+    assert other_logs_of(main, None) == [str(tmp_path / "log-cleaner.log"), str(tmp_path / "controller.log")]
+    assert other_logs_of(main, ("/x/kafkaServer.out", main)) == ["/x/kafkaServer.out"]
+    assert other_logs_of(main, ()) == []
 
 
 def test_lines_that_are_not_understood_are_said_once(machine):
