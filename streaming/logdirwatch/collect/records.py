@@ -112,6 +112,7 @@ def _sample(broker: BrokerFacts, cluster: ClusterFacts, log_dir: LogDirAnswer) -
         incoming_bytes=known.incoming_bytes,
         outgoing_bytes=known.outgoing_bytes,
         out_of_sync_count=known.out_of_sync_count,
+        strays=None if known.strays is None else dict(known.strays),
     )
 
 

@@ -12,6 +12,9 @@ from logdirwatch.model.records import Placement
 Partition = tuple[str, int]
 Place = tuple[int, str]
 
+STRAYS = 20
+"""How many strays of a directory are named."""
+
 
 @dataclass(frozen=True)
 class DirUsage:
@@ -20,7 +23,8 @@ class DirUsage:
     ``replica_bytes`` counts current and future replicas, ``future_bytes`` the future ones alone. ``incoming_bytes`` is
     what running moves have still to copy here, ``outgoing_bytes`` the size of what they will take away, both None when
     the reassignments could not be listed. ``out_of_sync_count`` are current replicas that lag behind their leaders,
-    None when the topics could not be listed. Everything is None before the first scan.
+    None when the topics could not be listed. ``strays`` are replicas that lie here though the metadata does not assign
+    them to this broker, the largest ones by name with their bytes. Everything is None before the first scan.
     """
 
     replica_count: int | None = None
@@ -29,6 +33,7 @@ class DirUsage:
     incoming_bytes: int | None = None
     outgoing_bytes: int | None = None
     out_of_sync_count: int | None = None
+    strays: Mapping[str, int] | None = None
 
 
 def usages(
@@ -48,13 +53,16 @@ def usages(
     }
     incoming, outgoing = _moves(replicas, reassignments or {})
     is_known = reassignments is not None
+    topics = None if topics is None else tuple(topics)
     behind = None if topics is None else _behind(topics, reassignments or {})
+    assigned = None if topics is None else _assigned(topics, reassignments or {})
     return {
         place: _usage(
             placements,
             incoming[place] if is_known else None,
             outgoing[place] if is_known else None,
             None if behind is None else _lagging(place[0], placements, behind),
+            None if assigned is None else _strays(place[0], placements, assigned),
         )
         for place, placements in replicas.items()
     }
@@ -75,6 +83,36 @@ def _behind(
     return found
 
 
+def _assigned(
+    topics: Iterable[Topic], reassignments: Mapping[Partition, Reassignment]
+) -> dict[Partition, frozenset[int]]:
+    """Return the brokers that each partition is assigned to, those that a reassignment adds included."""
+    found: dict[Partition, frozenset[int]] = {}
+    for topic in topics:
+        for partition in topic.partitions:
+            key = topic.name, partition.partition
+            adding = reassignments[key].adding if key in reassignments else ()
+            found[key] = frozenset((*partition.replicas, *(partition.adding or ()), *adding))
+    return found
+
+
+def _strays(
+    broker: int, placements: Iterable[Placement], assigned: Mapping[Partition, frozenset[int]]
+) -> dict[str, int]:
+    """Return what lies on a broker that the metadata does not assign to it: of a cancelled move, or a deleted topic.
+
+    Where no topic could be listed at all, nothing is known of any of them.
+    """
+    if not assigned:
+        return {}
+    found = [
+        (placement.size_bytes or 0, f"{placement.topic}-{placement.partition}")
+        for placement in placements
+        if broker not in assigned.get((placement.topic, placement.partition), ())
+    ]
+    return {label: size for size, label in sorted(found, key=lambda one: (-one[0], one[1]))[:STRAYS]}
+
+
 def _lagging(broker: int, placements: Iterable[Placement], behind: Mapping[Partition, frozenset[int]]) -> int:
     if not behind:
         return 0
@@ -85,7 +123,11 @@ def _lagging(broker: int, placements: Iterable[Placement], behind: Mapping[Parti
 
 
 def _usage(
-    placements: Iterable[Placement], incoming: int | None, outgoing: int | None, out_of_sync_count: int | None
+    placements: Iterable[Placement],
+    incoming: int | None,
+    outgoing: int | None,
+    out_of_sync_count: int | None,
+    strays: Mapping[str, int] | None,
 ) -> DirUsage:
     placements = tuple(placements)
     return DirUsage(
@@ -95,6 +137,7 @@ def _usage(
         incoming_bytes=incoming,
         outgoing_bytes=outgoing,
         out_of_sync_count=out_of_sync_count,
+        strays=strays,
     )
 
 

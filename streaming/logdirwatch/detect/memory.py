@@ -226,6 +226,7 @@ class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
     future_bytes: int | None = None
     incoming_bytes: int | None = None
     outgoing_bytes: int | None = None
+    strays: dict[str, int] | None = None
     proof_ms: int | None = None
     is_cordoned: bool | None = None
     is_metadata_dir: bool | None = None

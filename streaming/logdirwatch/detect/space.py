@@ -111,6 +111,7 @@ def _tell_space(desk: Desk, path: str, log_dir: LogDirMemory, before: str | None
             "takes_new_replicas": takes_new,
             "dead_cleaner_threads": desk.memory.dead_cleaner_threads,
             "uncleanable_bytes": log_dir.uncleanable_bytes,
+            "strays": log_dir.strays,
             "remote_copy_lag_bytes": desk.memory.remote_copy_lag_bytes,
             "keeps_growing": hints.kinds_of_growth(desk.memory, log_dir) or None,
         },
@@ -163,6 +164,7 @@ def _remember_numbers(log_dir: LogDirMemory, sample: LogDirSample, at_ms: int, *
     log_dir.replica_count, log_dir.replica_bytes = sample.replica_count, sample.replica_bytes
     log_dir.future_bytes = sample.future_bytes
     log_dir.incoming_bytes, log_dir.outgoing_bytes = sample.incoming_bytes, sample.outgoing_bytes
+    log_dir.strays = sample.strays or None
     log_dir.is_cordoned = sample.is_cordoned
 
 

@@ -103,4 +103,5 @@ def _view(memory: BrokerMemory, path: str, log_dir: LogDirMemory) -> LogDirView:
         volume=log_dir.volume,
         is_cordoned=log_dir.is_cordoned,
         is_metadata_dir=log_dir.is_metadata_dir,
+        strays=log_dir.strays,
     )

@@ -39,7 +39,8 @@ class LogDirSample(Struct, frozen=True, kw_only=True):
     """One log directory as DescribeLogDirs reported it; Kafka's -1 is ``None``.
 
     What is counted of its replicas is of the last inventory scan; ``out_of_sync_count`` are those that are not among
-    the in-sync replicas of a partition that has a leader, what a reassignment is still adding left out.
+    the in-sync replicas of a partition that has a leader, what a reassignment is still adding left out. ``strays`` are
+    replicas that lie there though the metadata does not assign them to the broker: the largest, by name, with bytes.
     """
 
     path: Name
@@ -54,6 +55,7 @@ class LogDirSample(Struct, frozen=True, kw_only=True):
     incoming_bytes: Bytes | None = None
     outgoing_bytes: Bytes | None = None
     out_of_sync_count: Count | None = None
+    strays: dict[str, Bytes] | None = None
 
 
 class PartitionHealth(Struct, frozen=True, kw_only=True):
@@ -374,6 +376,7 @@ class LogDirView(Struct, frozen=True, kw_only=True):
     volume: str | None = None
     is_cordoned: bool | None = None
     is_metadata_dir: bool | None = None
+    strays: dict[str, Long] | None = None
 
 
 class Transition(Struct, frozen=True, kw_only=True):

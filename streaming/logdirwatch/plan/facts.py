@@ -49,7 +49,8 @@ class Directory:
     ``is_suspect``: an open alert holds something against its disk. ``is_marked``: the configuration says that no plan
     puts anything there; Kafka knows nothing of it. ``volume``: directories of a broker with one name share its space;
     None where nobody told and no samples that moved together have shown it. ``relief_bytes`` are those that steps under
-    way free there before it is full.
+    way free there before it is full. ``strays`` are replicas that it reported and that the metadata does not assign to
+    its broker, by name with their bytes.
     """
 
     broker: int
@@ -70,6 +71,7 @@ class Directory:
     is_marked: bool = False
     volume: str | None = None
     relief_bytes: int = 0
+    strays: Mapping[str, int] | None = None
 
     @property
     def place(self) -> Place:
@@ -194,31 +196,48 @@ class Layout:
         return any(partition.elr or partition.last_known_elr for partition in self.partitions.values())
 
     @cached_property
+    def assigned(self) -> tuple[Replica, ...]:
+        """The replicas that count: those that the metadata assigns to their broker, strays left out."""
+        return tuple(replica for replica in self.replicas if self._is_assigned(replica))
+
+    @cached_property
+    def strays_in(self) -> dict[Place, tuple[Replica, ...]]:
+        """Every directory's strays: a broker lists them, and the metadata does not assign them to it (KAFKA-13972)."""
+        return _grouped((replica.place, replica) for replica in self.replicas if not self._is_assigned(replica))
+
+    def _is_assigned(self, replica: Replica) -> bool:
+        """Tell whether the metadata assigns a replica to its broker; where no topic is known nobody can tell."""
+        partition = self.partitions.get(replica.key)
+        if partition is None:
+            return not self.topics
+        return replica.broker in partition.replicas or replica.broker in (partition.adding or ())
+
+    @cached_property
     def replicas_in(self) -> dict[Place, tuple[Replica, ...]]:
         """Every directory's replicas, copies in progress (future ones) left out."""
-        return _grouped((replica.place, replica) for replica in self.replicas if not replica.is_future)
+        return _grouped((replica.place, replica) for replica in self.assigned if not replica.is_future)
 
     @cached_property
     def replicas_of(self) -> dict[TopicPartition, tuple[Replica, ...]]:
         """Every partition's replicas, copies in progress left out."""
-        return _grouped((replica.key, replica) for replica in self.replicas if not replica.is_future)
+        return _grouped((replica.key, replica) for replica in self.assigned if not replica.is_future)
 
     @cached_property
     def copies_of(self) -> dict[TopicPartition, tuple[Replica, ...]]:
         """Every partition's copies in progress between directories of one broker."""
-        return _grouped((replica.key, replica) for replica in self.replicas if replica.is_future)
+        return _grouped((replica.key, replica) for replica in self.assigned if replica.is_future)
 
     @cached_property
     def moving(self) -> frozenset[TopicPartition]:
         """Partitions with a replica on its way to another directory of its broker, or to another broker."""
         reassigned = {key for key, partition in self.partitions.items() if partition.is_reassigned}
-        return frozenset(reassigned | {replica.key for replica in self.replicas if replica.is_future})
+        return frozenset(reassigned | {replica.key for replica in self.assigned if replica.is_future})
 
     @cached_property
     def catching_up(self) -> tuple[tuple[Place, int], ...]:
         """Where copies run, with the bytes that they have still to write: future replicas, and those out of sync."""
         found = []
-        for replica in self.replicas:
+        for replica in self.assigned:
             partition = self.partitions.get(replica.key)
             if replica.is_future or (partition is not None and replica.broker not in partition.isr):
                 missing = (self.size_of(replica.key) or 0) - (replica.size_bytes or 0)
@@ -294,6 +313,14 @@ class Facts:
         """Whether every directory of a broker serves; a broker without known directories is not known to."""
         directories = self.directories_of.get(broker, ())
         return bool(directories) and all(directory.is_serving for directory in directories)
+
+    def strays_in(self, place: Place) -> dict[str, int]:
+        """Return the strays of a directory by name with their bytes: those listed here, else those that it reported."""
+        listed = self.layout.strays_in.get(place, ())
+        if listed:
+            return {f"{replica.topic}-{replica.partition}": replica.size_bytes or 0 for replica in listed}
+        directory = self.directories.get(place)
+        return {} if directory is None else dict(directory.strays or ())
 
     def replicas_in(self, place: Place) -> tuple[Replica, ...]:
         """Return a directory's replicas, copies in progress left out."""

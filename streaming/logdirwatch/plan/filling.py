@@ -30,6 +30,7 @@ from logdirwatch.plan.room import more_room
 from logdirwatch.plan.said import heeded
 from logdirwatch.plan.sequence import in_sequence
 from logdirwatch.plan.space import Space
+from logdirwatch.plan.strays import stray_bytes, stray_drafts
 from logdirwatch.plan.under_way import UnderWay, watch_draft, weighed
 from logdirwatch.report.units import human_bytes
 
@@ -42,7 +43,7 @@ IN_NO_HURRY_MS = 3_600_000
 class Stand:
     """A directory with what runs counted: copies that would overflow it ended, those that take from it on their way.
 
-    ``needed_bytes`` are those that must leave it to bring it under the target ratio.
+    ``needed_bytes`` are those that must leave it to bring it under the target ratio; what strays take goes with these.
     """
 
     source: Directory
@@ -58,7 +59,7 @@ def stand_of(directory: Directory, facts: Facts, policy: Policy) -> Stand:
     ended = heeded(overflow_drafts(directory, copies, facts, policy), facts.said)
     facts = without_copies(copies, facts) if ended else facts
     source, running = weighed(facts.directories[directory.place], facts, policy)
-    needed = max(0, needed_bytes(source, Space(facts), policy) or 0)
+    needed = max(0, (needed_bytes(source, Space(facts), policy) or 0) - stray_bytes(source, facts))
     return Stand(source, facts, tuple(ended), running, needed)
 
 
@@ -68,7 +69,8 @@ def filling_drafts(directory: Directory, facts: Facts, policy: Policy, now_ms: i
     drafts = _answer(stand.source, stand.facts, policy, stand.needed_bytes, now_ms)
     is_enough = stand.needed_bytes == 0
     watched = [watch_draft(stand.source, stand.running, policy, is_enough=is_enough)] if stand.running.reliefs else []
-    return [*stand.ended, *(watched if is_enough else []), *drafts, *([] if is_enough else watched)]
+    strays = stray_drafts(stand.source, stand.facts, policy)
+    return [*strays, *stand.ended, *(watched if is_enough else []), *drafts, *([] if is_enough else watched)]
 
 
 def _answer(source: Directory, facts: Facts, policy: Policy, needed: int, now_ms: int) -> list[Draft]:

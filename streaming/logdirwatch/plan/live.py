@@ -21,7 +21,7 @@ def live_facts(cluster: str, seen: LiveCluster, thresholds_of: ThresholdsOf, cau
     ``causes`` are why directories went offline, as an action knew it: the brokers do not say.
     """
     answers = {number: answer.log_dirs for number, answer in seen.log_dirs.items() if answer.status is PollStatus.OK}
-    used = usages(answers, seen.reassignments)
+    used = usages(answers, seen.reassignments, seen.topics)
     directories = [
         _directory(seen, number, answer, used, thresholds_of, causes)
         for number, listed in answers.items()
@@ -79,6 +79,7 @@ def _directory(
         is_metadata_dir=None if metadata is None else is_same_dir(metadata, answer.path),
         sample_at_ms=seen.at_ms,
         state_at_ms=seen.at_ms,
+        strays=known.strays,
     )
 
 

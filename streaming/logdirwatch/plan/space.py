@@ -102,7 +102,8 @@ class Landing:
 
 def log_count(facts: Facts, directory: Directory) -> int:
     """Return how many logs Kafka counts in a directory when it looks for the one with the fewest."""
-    return max(directory.replica_count or 0, len(facts.replicas_in(directory.place)))
+    listed = len(facts.replicas_in(directory.place)) + len(facts.strays_in(directory.place))
+    return max(directory.replica_count or 0, listed)
 
 
 def in_flight_bytes(facts: Facts) -> dict[Place, int]:
@@ -140,7 +141,10 @@ def shares_volume(one: Directory, other: Directory, facts: Facts) -> bool:
     """
     if not is_same_volume(one, other) or one.path == other.path or one.volume is not None:
         return is_same_volume(one, other)
-    held = [sum(replica.size_bytes or 0 for replica in facts.replicas_in(d.place)) for d in (one, other)]
+    held = [
+        sum(replica.size_bytes or 0 for replica in facts.replicas_in(d.place)) + sum(facts.strays_in(d.place).values())
+        for d in (one, other)
+    ]
     if sum(held) > (one.used_bytes or 0) + SAME_VOLUME_BYTES:
         return False
     is_hidden = abs(held[0] - held[1]) > 2 * _tolerance_bytes(one)

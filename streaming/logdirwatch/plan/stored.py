@@ -39,6 +39,7 @@ _DIRECTORY_COLUMNS = (
     "is_metadata_dir",
     "sample_at_ms",
     "volume",
+    "strays",
     "at_ms",
 )
 _REPLICA_COLUMNS = ("broker", "log_dir", "topic", "partition", "size_bytes", "is_future", "inventory_at_ms")
@@ -94,13 +95,14 @@ def _broker(row: Row) -> Broker:
 
 
 def _directory(row: Row) -> Directory:
-    numbers = {name: row[name] for name in _DIRECTORY_COLUMNS[4:-1]}
+    numbers = {name: row[name] for name in _DIRECTORY_COLUMNS[4:-2]}
     return Directory(
         broker=row["broker"],
         path=row["log_dir"],
         status=_status(LogDirStatus, row["status"], LogDirStatus.UNKNOWN),
         cause=None if row["cause"] is None else _status(Cause, row["cause"], Cause.UNKNOWN),
         state_at_ms=row["at_ms"],
+        strays=dict(row["strays"] or ()),
         **numbers,
     )
 

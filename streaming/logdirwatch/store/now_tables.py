@@ -76,6 +76,7 @@ LOG_DIR_STATE = Table(
         volume              string  Name of the file system that it shares with other directories; null when not known
         is_cordoned         boolean Whether Kafka places no new replicas in it (KIP-1066)
         is_metadata_dir     boolean Whether the metadata log lies in it: its failure halts the broker
+        strays              map<string,bigint>  Replicas that lie there unassigned, by name with their bytes
     """)
     + SOURCE,
     key=("cluster", "broker", "log_dir"),

@@ -107,3 +107,32 @@ def test_the_metadata_log_is_where_kafka_looks_for_it(configs, expected):
 )
 def test_a_configured_folder_is_found_under_its_reported_name(configured, reported, same):
     assert is_same_dir(configured, reported) is same
+
+
+class TestStrays:
+    """What a broker lists and the metadata does not assign to it (KAFKA-13972)."""
+
+    LISTED = (topic("t", partition(0, replicas=[2, 3]), partition(1, replicas=[1, 2])),)
+
+    def strays(self, *placements, topics=LISTED, moves=None):
+        return usages({1: [log_dir("/d1", replicas=placements)]}, moves, topics)[1, "/d1"].strays
+
+    def test_they_are_named_with_their_bytes_the_largest_first(self):
+        found = self.strays(
+            placement(size=100),
+            placement(partition=1, size=7),
+            placement("gone", size=300),
+            placement("gone", 1, size=1),
+        )
+        assert list(found.items()) == [("gone-0", 300), ("t-0", 100), ("gone-1", 1)]
+
+    def test_what_a_reassignment_adds_is_none(self):
+        moves = {("t", 0): Reassignment(adding=(1,), removing=(2,))}
+        assert self.strays(placement(), moves=moves) == {}
+
+    def test_nobody_knows_where_the_topics_could_not_be_listed(self):
+        assert self.strays(placement(), topics=None) is None
+        assert self.strays(placement(), topics=()) == {}, "a cluster that lists no topic at all says nothing of any"
+
+    def test_only_so_many_are_named(self):
+        assert len(self.strays(*(placement("gone", number) for number in range(30)))) == 20

@@ -92,8 +92,8 @@ def _refuse_staying(mode: Mode, kept: list[_Chosen], facts: Facts) -> None:
     """Refuse an evacuation that would leave something behind."""
     reasons = [one.veto.reason for one in kept if one.veto is not None]
     place = mode.evacuated
-    strays = [r for r in facts.replicas_in(place) if r.key not in facts.partitions] if place is not None else []
-    reasons += [f"{r.topic}-{r.partition} is there, and the cluster's metadata does not know it" for r in strays]
+    strays = facts.strays_in(place) if place is not None else {}
+    reasons += [f"{label} is there, and the cluster's metadata does not know it" for label in strays]
     if reasons:
         more = f" (and {len(reasons) - 1} partitions more stay there)" if len(reasons) > 1 else ""
         raise UserError(f"plan: {mode}: {reasons[0]}{more}")

@@ -1,0 +1,84 @@
+"""Strays: replicas that lie on a broker though the metadata does not assign them to it.
+
+A cancelled or ended reassignment leaves one for a moment, and by KAFKA-13972 for good; so does a topic that was deleted
+meanwhile. Nothing moves or cuts them: no reassignment knows them, and retention of the assigned replicas frees nothing
+of theirs. They go when the broker deletes them, or after a restart, which renames their folders to ``-stray`` (Kafka
+4.3.1 ``LogManager.loadLog``), by hand.
+"""
+
+from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.commands import LOG_DIRS, REASSIGN, TOPICS, note
+from logdirwatch.plan.draft import Draft, Policy, Precondition, effect
+from logdirwatch.plan.endurance import good_copies
+from logdirwatch.plan.facts import Directory, Facts, Partition
+from logdirwatch.plan.parts import place_target
+from logdirwatch.report.units import human_bytes
+from logdirwatch.report.words import some_of
+
+STEP = "strays"
+_NAMED = 3
+
+
+def stray_bytes(directory: Directory, facts: Facts) -> int:
+    """Return the bytes of a directory that strays take: they need not be moved or cut, they go with the strays."""
+    return sum(facts.strays_in(directory.place).values())
+
+
+def stray_drafts(directory: Directory, facts: Facts, policy: Policy) -> list[Draft]:
+    """Return the look at the strays of a directory, and how they go; empty where there is none with a byte."""
+    found = {label: size for label, size in facts.strays_in(directory.place).items() if size}
+    if not found:
+        return []
+    tools, broker, path = policy.tools, directory.broker, directory.path
+    labels = sorted(found, key=lambda label: (-found[label], label))
+    told = some_of([f"{label}, {human_bytes(found[label])}, {_whose(label, facts)}" for label in labels], _NAMED)
+    frees = sum(found.values())
+    return [
+        Draft(
+            kind=ActionKind.INVESTIGATE,
+            target={**place_target(directory), "step": STEP},
+            reason=f"stray copies in {path} of broker {broker} ({told}): {human_bytes(frees)} that no move and no "
+            "retention frees. Kafka deletes what a move has just left within minutes; what stays is nobody's, and goes "
+            "after a check",
+            expected=effect(
+                frees_bytes=frees, on=[{"broker": broker, "log_dir": path, "bytes": frees}], strays=dict(found)
+            ),
+            preconditions=(_copies_elsewhere(labels, facts),),
+            commands=(
+                tools.call(REASSIGN, "--list"),
+                tools.call(LOG_DIRS, "--describe", "--broker-list", str(broker)),
+                *(tools.call(TOPICS, "--describe", "--topic", name) for name in _topics(labels, facts)[:_NAMED]),
+                note(
+                    f"Still listed in {path} after some minutes, and no move of them runs: restart broker {broker}, "
+                    "which renames their folders to -stray, and remove these. Never remove one that it still lists."
+                ),
+            ),
+            undo={"text": "a removed copy cannot be brought back; the assigned replicas are not touched"},
+        )
+    ]
+
+
+def _whose(label: str, facts: Facts) -> str:
+    partition = _partition(label, facts)
+    if partition is None:
+        return "of a topic that the metadata does not know"
+    return f"assigned to broker {', '.join(map(str, partition.replicas))}"
+
+
+def _copies_elsewhere(labels: list[str], facts: Facts) -> Precondition:
+    """Say whether the assigned replicas are well: a stray may be the last copy of what these lost."""
+    text = "each of them has its assigned replicas in sync on other brokers"
+    known = [partition for label in labels if (partition := _partition(label, facts)) is not None]
+    bad = [partition.label for partition in known if not good_copies(partition, facts)]
+    if bad:
+        return Precondition("copies_elsewhere", f"{text}: not so for {some_of(bad)}, keep the stray", holds=False)
+    return Precondition("copies_elsewhere", text, True if len(known) == len(labels) else None)
+
+
+def _partition(label: str, facts: Facts) -> Partition | None:
+    topic, _, number = label.rpartition("-")
+    return facts.partitions.get((topic, int(number))) if number.isdigit() else None
+
+
+def _topics(labels: list[str], facts: Facts) -> list[str]:
+    return list(dict.fromkeys(name for label in labels if (name := label.rpartition("-")[0]) in facts.topics))
