@@ -93,6 +93,47 @@ def test_slow_probes_count_only_in_a_row():
     assert suspected(driver) == [("/d1", ["slow_probe"])]
 
 
+@pytest.mark.parametrize(("took_ms", "is_slow"), [(99.0, False), (100.0, True), (101.0, True)])
+def test_what_is_quick_is_never_slow_and_the_shortest_slow_one_is(took_ms, is_slow):
+    driver = Driver().polls(0.5)
+    for _ in range(LEARNING):
+        driver.host(host_dir(probe_ms=2.0))
+    for _ in range(3):
+        driver.host(host_dir(probe_ms=took_ms))
+    assert bool(suspected(driver)) is is_slow
+
+
+@pytest.mark.parametrize(("took_ms", "is_slow"), [(1_000.0, False), (1_001.0, True)])
+def test_slow_is_more_than_five_times_the_usual(took_ms, is_slow):
+    driver = Driver().polls(0.5)
+    for _ in range(LEARNING):
+        driver.host(host_dir(probe_ms=200.0))
+    for _ in range(3):
+        driver.host(host_dir(probe_ms=took_ms))
+    assert bool(suspected(driver)) is is_slow
+
+
+def test_nothing_is_slow_before_enough_was_learned():
+    driver = Driver().polls(0.5)
+    for _ in range(LEARNING - 1):
+        driver.host(host_dir(probe_ms=2.0))
+    driver.host(host_dir(probe_ms=2_000.0))
+    assert driver.memory.log_dirs["/d1"].probe.slow_samples == 0
+    driver.host(host_dir(probe_ms=2_000.0))
+    assert driver.memory.log_dirs["/d1"].probe.slow_samples == 1
+
+
+def test_the_usual_time_is_learned_at_a_twentieth_a_sample_once_it_is_known():
+    driver = Driver().polls(0.5)
+    for probe_ms in (10.0, 20.0, 30.0):
+        driver.host(host_dir(probe_ms=probe_ms))
+    assert driver.memory.log_dirs["/d1"].probe.usual_ms == pytest.approx(20.0)
+    for _ in range(LEARNING):
+        driver.host(host_dir(probe_ms=20.0))
+    driver.host(host_dir(probe_ms=40.0))
+    assert driver.memory.log_dirs["/d1"].probe.usual_ms == pytest.approx(21.0)
+
+
 def test_a_disk_that_was_never_quick_is_not_suspect_and_neither_is_one_nobody_knows_yet():
     driver = Driver().polls(0.5)
     for _ in range(2 * LEARNING):

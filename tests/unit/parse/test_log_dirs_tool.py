@@ -56,13 +56,31 @@ def test_minus_one_is_unknown_and_a_future_replica_is_told() -> None:
     assert record.replicas == [Placement(topic="orders-eu", partition=12, is_future=True)]
 
 
+def test_the_highest_partition_and_broker_are_kept_and_what_is_not_said_of_a_replica_is_its_default() -> None:
+    short = {"partition": "t-2147483647", "size": 5, "offsetLag": 0}
+    (record,) = listing(printed(answer(short), broker=2**31 - 1)).replicas
+    assert record.replicas == [Placement(topic="t", partition=2**31 - 1, size_bytes=5, offset_lag=0, is_future=False)]
+    assert (record.version, record.broker) == (1, 2**31 - 1)
+    bare = {"topic": "t", "partition": 0, "size": 1, "offset_lag": 0}
+    (record,) = listing(proposed(partitions=[bare]), key=b"prod/2147483647").replicas
+    assert (record.broker, record.replicas[0].is_future) == (2**31 - 1, False)
+    assert isinstance(read(json.dumps(proposed()), b"prod/2147483648"), Rejected)
+
+
+def test_json_that_is_none_is_no_listing() -> None:
+    assert isinstance(read(PROSE + FIRST.replace(": 5", ": NaN")), Rejected)
+    assert isinstance(read(FIRST.replace(": 5", ": NaN") + FIRST), Accepted)
+
+
 def test_a_directory_with_an_error_keeps_its_last_placements() -> None:
     failed = answer(error="org.apache.kafka.common.errors.KafkaStorageException")
     assert listing(printed(failed, answer())).replicas[0].replicas == []
     assert len(listing(printed(failed, answer())).replicas) == 1
 
 
-@pytest.mark.parametrize("name", ["orders", "orders-", "-1", "orders-x", "orders-٣", "orders-99999999999"])
+@pytest.mark.parametrize(
+    "name", ["orders", "orders-", "-1", "orders-x", "orders-٣", "orders-99999999999", "orders-2147483648", "orders-+1"]
+)
 def test_a_partition_without_topic_or_number_is_refused(name: str) -> None:
     result = read(json.dumps(printed(answer(partition(name)))))
     assert isinstance(result, Rejected)
