@@ -33,8 +33,8 @@ def take_host_view(desk: Desk, view: HostView) -> None:
 def _take(desk: Desk, seen: HostLogDir, log_dir: LogDirMemory, record: HostRecord, moment: Moment) -> None:
     log_dir.host_ms, log_dir.host_interval_ms = moment.at_ms, record.interval_ms
     log_dir.used_inodes_ratio = host_words.used_inodes_ratio(seen)
-    host_words.note(log_dir, seen, moment.at_ms)
     kernel.note(log_dir, seen, moment.at_ms)
+    host_words.note(log_dir, seen, moment.at_ms)
     if log_dir.status is LogDirStatus.OFFLINE:
         _explain(desk, seen.path, log_dir, moment)
         return

@@ -1,12 +1,13 @@
 """What the host says that would explain a failure: the kernel's word on a device, and what a look finds wrong."""
 
 from logdirwatch.detect import causes
-from logdirwatch.detect.memory import HostWord, KernelWord, LogDirMemory, Verdict
+from logdirwatch.detect.memory import HostWord, KernelWord, LogDirMemory, Trouble, Verdict
 from logdirwatch.model.records import HostLogDir
-from logdirwatch.model.vocabulary import Cause, FullBy
+from logdirwatch.model.vocabulary import Cause, FullBy, KernelTrouble
 
 PATH_LOST = "host_path_lost"
 
+_LOST_WAY = frozenset({KernelTrouble.PATH_LOST, KernelTrouble.SERVER_NOT_RESPONDING})
 # As glibc words them; the first that is found decides.
 _PATH_LOST = (
     "Stale file handle",
@@ -32,10 +33,25 @@ _BY_PROBE = (
 def note(log_dir: LogDirMemory, seen: HostLogDir, at_ms: int) -> None:
     """Take one look: the kernel's word is kept, what the look itself finds holds until the next one."""
     word = _kernel_word(seen, at_ms)
-    if word is not None and not _is_lesser(log_dir.kernel, word):
+    lost = None if word is None else lost_way(log_dir, at_ms)
+    if lost is not None:
+        log_dir.kernel = KernelWord(at_ms=at_ms, cause=Cause.REMOUNT, text=lost.text, device=lost.device)
+    elif word is not None and not _is_lesser(log_dir.kernel, word):
         log_dir.kernel = word
     verdict = _look(log_dir, seen)
     log_dir.host_word = None if verdict is None else HostWord(at_ms=at_ms, verdict=verdict)
+
+
+def lost_way(log_dir: LogDirMemory, at_ms: int) -> Trouble | None:
+    """Return what the kernel said of a path or server that is lost since not long ago, which explains other errors.
+
+    Without its path every disk answers with I/O errors, and the file system on it shuts down; an unreadable sector is
+    the disk's own all the same.
+    """
+    near = [trouble for trouble in log_dir.troubles.values() if at_ms - trouble.at_ms <= causes.KERNEL_NEAR_MS]
+    if any(trouble.kind == KernelTrouble.MEDIUM_ERROR for trouble in near):
+        return None
+    return next((trouble for trouble in reversed(near) if trouble.kind in _LOST_WAY), None)
 
 
 def _kernel_word(seen: HostLogDir, at_ms: int) -> KernelWord | None:

@@ -344,3 +344,38 @@ def test_nor_does_it_end_what_was_seen_before():
     driver = Driver().polls(0.4).host(good(probe_ms=None, probe_error="probe: Input/output error"))
     driver.host(host_dir("/d1", config_error="does not exist on this host"))
     assert why(driver) == ["probe"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "cause", "device"),
+    [
+        ([" connection1:0: detected conn error (1022)", "I/O error, dev sdd, sector 7"], "remount", "session1"),
+        (["I/O error, dev sdd, sector 7", PATH], "remount", "8:16"),
+        ([SERVER, "XFS (dm-4): I/O Error Detected. Shutting down filesystem"], "remount", "nas1"),
+        ([PATH, MEDIUM], "failed", "sdd"),
+        ([PATH, PATH_BACK, "I/O error, dev sdd, sector 7"], "failed", "sdd"),
+        (["XFS (dm-4): Corruption detected. Unmount and run xfs_repair"], "file_system", "dm-4"),
+        (
+            ["nvme nvme3: I/O 331 QID 9 timeout, aborting", "nvme nvme3: Device not ready; aborting reset"],
+            "failed",
+            "nvme3",
+        ),
+        (["EXT4-fs (dm-4): Remounting filesystem read-only"], "read_only", "dm-4"),
+        (["device-mapper: thin: 253:4: no free data space available."], "full", "253:4"),
+    ],
+)
+def test_a_failure_is_explained_by_what_lies_behind_it(lines, cause, device):
+    for looks in ([lines], [[line] for line in lines]):
+        driver = Driver().polls(0.4, 0.4).host(good())
+        for told in looks:
+            driver.host(*said(*told))
+        driver.poll(log_dir(error_code=56))
+        (alert,) = driver.open_alerts()
+        assert (alert.rule, alert.cause) == ("log_dir_offline", cause)
+        assert alert.evidence["device"] == device
+
+
+def test_a_path_that_was_lost_hours_ago_explains_no_error_of_now():
+    driver = quiet(watched(PATH), 70 * MINUTE_MS)
+    driver.host(*said("I/O error, dev sdd, sector 7")).poll(log_dir(error_code=56))
+    assert driver.open_alerts()[0].cause == "failed"
