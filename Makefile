@@ -6,6 +6,7 @@
 PYTHON ?=
 ARGS ?=
 KILLS ?= 10
+MUTANTS ?= 200
 DAYS ?= 30
 SEED ?=
 VENV := .venv
@@ -18,7 +19,7 @@ CODE := streaming dashboards tests conf docs/hooks $(wildcard bench/*.py)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help setup java demo test test-unit test-spark test-kafka test-long test-trust test-scenarios test-cluster test-sql test-browser chaos soak dashboards lint audit format bench docs lock clean ci
+.PHONY: help setup java demo test test-unit test-spark test-kafka test-long test-trust test-scenarios test-cluster test-sql test-browser chaos mutate soak dashboards lint audit format bench docs lock clean ci
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -75,6 +76,9 @@ test-browser: $(STAMP) ## the console in a real Chromium, as a person uses it (L
 
 chaos: java $(STAMP) ## the stream killed again and again over a known history (KILLS=200 SEED=7)
 	$(BIN)/python -m tests.chaos --kills $(KILLS) $(if $(SEED),--seed $(SEED)) $(ARGS)
+
+mutate: $(STAMP) ## plant defects in the judgement, count those that no unit test catches (MUTANTS=200 SEED=1 ONLY=plan/vetoes.py)
+	$(BIN)/python -m tests.mutation --mutants $(MUTANTS) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only '$(ONLY)') $(ARGS)
 
 soak: java $(STAMP) ## a month of a small fleet through the stream: what grows, what is left (DAYS=30)
 	$(BIN)/python bench/bench_soak.py --days $(DAYS) $(ARGS)
