@@ -158,3 +158,14 @@ def test_where_no_whole_unit_lies_between_the_bounds_any_limit_will_do():
     small = topic("t", (1,), configs={"segment.bytes": "1500000"})
     way = ways(small, replica(1, "/d1", "t", size=2_700_000))["retention.bytes"]
     assert (way.lowest, way.highest, way.unit) == (1_500_000, 2_700_000, 1)
+
+
+def test_under_a_limit_of_age_the_partition_that_keeps_least_may_hold_the_whole_lag():
+    made = topic("t", (1,), (1,), configs=TIERED | AGED, remote_copy_lag_bytes=50 * MIB)
+    way = ways(made, *two(360 * MIB, 36 * MIB), rate=10.0)["local.retention.ms"]
+    assert way.freed(two(360 * MIB, 36 * MIB), 25 * HOUR_MS) == (360 - 90 - 10 + 36 - 10 - 10 - 40) * MIB
+
+
+def test_a_limit_of_nothing_is_not_raised():
+    none = topic("t", (1,), configs={"retention.bytes": "0", "retention.ms": "0"})
+    assert ways(none, replica(1, "/d1", "t", size=400 * MIB)) == {}
