@@ -9,6 +9,7 @@ from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, AlertStatus, Decision, LogDirStatus, Rule
 from logdirwatch.plan.book import Book
 from logdirwatch.plan.followup import follow_ups, is_follow_up, may_owe, unsettled
+from logdirwatch.plan.limits import within_brokers
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.reserve import recreate_draft
 from logdirwatch.plan.restoring import is_cut, restore_draft
@@ -422,6 +423,16 @@ class TestWhatWasNotCarriedOut:
         assert self.follow(said, directory(1)) == ["clear_throttles"]
         # Done by what was seen alone, which a quota never is, it was not set either.
         assert self.follow(changed(slowed, status=ActionStatus.DONE), directory(1)) == []
+
+    def test_limits_of_a_plan_that_never_began_are_somebody_elses(self):
+        sets = {"on": [], "sets_limits": within_brokers([1], 50_000_000).as_data()}
+        begun = action(ActionKind.MOVE_LOG_DIR, status=ActionStatus.FAILED, expected=sets)
+        limited = [broker(1, **{RATE: "50000000"}), directory(1)]
+        assert self.follow(begun, *limited, is_over=False) == ["clear_throttles"]
+        accepted = changed(begun, status=ActionStatus.EXPIRED, decision={"decision": "accept"})
+        assert self.follow(accepted, *limited, is_over=False) == []
+        of_before = changed(begun, expected={"on": []})
+        assert self.follow(of_before, *limited, is_over=False) == []
 
     def test_while_the_alert_fires_and_the_facts_are_too_new_nothing_follows(self):
         done = self.cordon(status=ActionStatus.DONE)
