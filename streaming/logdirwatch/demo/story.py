@@ -1,5 +1,6 @@
 """The story of the demo: set up, break one directory, fill another, look, restore."""
 
+import os
 import random
 import time
 from collections.abc import Callable
@@ -10,7 +11,7 @@ import requests
 
 from logdirwatch import settings as configuration
 from logdirwatch import telemetry
-from logdirwatch.demo import judgement, tables
+from logdirwatch.demo import judgement, patience, tables
 from logdirwatch.demo.judgement import Place, Verdict
 from logdirwatch.demo.load import Load
 from logdirwatch.demo.services import Service
@@ -84,6 +85,7 @@ class Story:
         self._stack = stack
         self.report = Report()
         self._services: list[Service] = []
+        self._said_busy: str | None = None
 
     def set_up(self) -> None:
         """Start both clusters, the load, the collector and the stream, and wait until every broker is watched."""
@@ -120,8 +122,17 @@ class Story:
                 return
 
     def _await_start(self, complaint: str, condition: Callable[[], object]) -> None:
-        if not self._watch.wait_for(lambda: bool(condition()), START_DEADLINE_S, self.check_services):
-            raise UserError(f"demo: {complaint} after {START_DEADLINE_S:g} s; {self._services[-1].tail()}")
+        deadline_s = self._patient(START_DEADLINE_S)
+        if not self._watch.wait_for(lambda: bool(condition()), deadline_s, self.check_services):
+            raise UserError(f"demo: {complaint} after {deadline_s:g} s; {self._services[-1].tail()}")
+
+    def _patient(self, deadline_s: float) -> float:
+        """Return a deadline that fits how busy this machine is now; say so when it is."""
+        load, processors = os.getloadavg()[0], os.cpu_count() or 1
+        if (line := patience.said(load, processors, deadline_s)) is not None and line != self._said_busy:
+            self._said_busy = line
+            self._tell(line)
+        return deadline_s * patience.stretch(load, processors)
 
     def _start_service(self, name: str, *arguments: str) -> None:
         log_file = self._cluster.folder / "logs" / f"{name}.log"
@@ -228,7 +239,7 @@ class Story:
         return all(verdict.holds for verdict in verdicts)
 
     def _wait(self, look: Callable[[], list[Verdict]]) -> list[Verdict]:
-        self._watch.wait_for(lambda: self._all(look()), self._deadline_s, self.check_services)
+        self._watch.wait_for(lambda: self._all(look()), self._patient(self._deadline_s), self.check_services)
         return look()
 
     def _tell_alert(self, seen: Seen[AlertRecord]) -> None:

@@ -87,7 +87,8 @@ class FleetMemory(Struct, kw_only=True, omit_defaults=True):
     that were taken away; ``pending`` since when a rule's condition holds that has not fired yet; ``regather_ms`` until
     when the alert of a silent cluster waits to see who comes back; ``turns`` how often silence went from being told of
     brokers to being told of the cluster, or back: the same silence is then told by another alert; ``restarts`` from
-    when until when brokers were away that came back in time. ``ended`` says when alerts of the cluster ended of late. ``judged_until_ms`` is set where the checkpoint was lost:
+    when until when brokers were away that came back in time. ``ended`` says when alerts of the cluster ended of late.
+    ``judged_until_ms`` is set where the checkpoint was lost:
     what the records up to then say has been judged, and is told.
     """
 

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from logdirwatch.errors import UserError
-from logdirwatch.jobs import fast_lane
+from logdirwatch.jobs import busy, fast_lane
 from logdirwatch.jobs.session import silence
 from logdirwatch.settings import Settings
 
@@ -24,6 +24,7 @@ log = structlog.get_logger(__name__)
 Start = Callable[[SparkSession, Settings], StreamingQuery]
 
 FIRST_BACKOFF_MS = 1_000
+BUSY_BACKOFF_MS = 1_000
 HEALTHY_AFTER_S = 60.0
 LOOK_S = 0.2
 # Kafka and the tables are read while a query starts, and may be away just then.
@@ -76,6 +77,8 @@ class Runner:
             signal.signal(number, lambda *_: self.stop_requested.set())
 
     def _start(self, supervised: Supervised) -> None:
+        if self.stop_requested.is_set():
+            return
         try:
             supervised.query = supervised.start(self.spark, self.settings)
         except CANNOT_START as error:
@@ -96,33 +99,53 @@ class Runner:
             self._failed(supervised, error)
 
     def _failed(self, supervised: Supervised, error: Exception | None) -> None:
-        backoff_ms = min(FIRST_BACKOFF_MS << supervised.failures, self.settings.stream.restart_backoff_max_ms)
-        supervised.failures += 1
         supervised.failed += 1
+        if busy.is_busy(error):
+            # The query itself is well, and each attempt may be the one that is in time.
+            backoff_ms, text = min(BUSY_BACKOFF_MS, self.settings.stream.restart_backoff_max_ms), busy.line()
+        else:
+            backoff_ms = min(FIRST_BACKOFF_MS << supervised.failures, self.settings.stream.restart_backoff_max_ms)
+            text = _first_line(error)
+            supervised.failures += 1
         supervised.retry_at_s = time.monotonic() + backoff_ms / 1000
-        log.error("query.failed", query=supervised.name, retry_in_ms=backoff_ms, error=_first_line(error))
+        log.error("query.failed", query=supervised.name, retry_in_ms=backoff_ms, error=text)
 
     def _stop(self, queries: list[Supervised]) -> None:
         """Stop each query between two of its batches; one that takes too long is cut, and done anew by the next start.
 
-        A real-time batch never ends by itself, so it is not waited for.
+        A real-time batch never ends by itself, so it is not waited for. On a busy machine one batch follows the other
+        without a pause: the batch that ran when the stop was asked for is waited for, the next one is cut as it begins.
+        Stopping takes a moment each, so all that are ready are stopped at once.
         """
         deadline_s = time.monotonic() + self.settings.stream.stop_timeout_ms / 1000
         running = {supervised.name: supervised.query for supervised in queries if supervised.query is not None}
-        while running:
-            is_overdue = time.monotonic() >= deadline_s
-            if is_overdue:
-                silence(self.spark)
-            for name, query in list(running.items()):
-                if is_overdue or name == fast_lane.NAME or not _is_in_batch(query):
-                    query.stop()
-                    del running[name]
-                    log.info("query.stopped", query=name)
-            time.sleep(LOOK_S / 10)
+        begun = {name: _last_batch(query) for name, query in running.items()}
+        with ThreadPoolExecutor(max(1, len(running))) as pool:
+            while running:
+                is_overdue = time.monotonic() >= deadline_s
+                if is_overdue:
+                    silence(self.spark)
+                for name, query in list(running.items()):
+                    if is_overdue or name == fast_lane.NAME or not _is_in_batch(query, begun[name]):
+                        del running[name]
+                        pool.submit(_stop_one, name, query)
+                time.sleep(LOOK_S / 10)
 
 
-def _is_in_batch(query: StreamingQuery) -> bool:
-    return query.isActive and bool(query.status["isTriggerActive"])
+def _stop_one(name: str, query: StreamingQuery) -> None:
+    query.stop()
+    log.info("query.stopped", query=name)
+
+
+def _is_in_batch(query: StreamingQuery, begun: int | None) -> bool:
+    """Tell whether the batch still runs that ran when ``begun`` was the last one to have ended."""
+    return query.isActive and bool(query.status["isTriggerActive"]) and _last_batch(query) == begun
+
+
+def _last_batch(query: StreamingQuery) -> int | None:
+    """Return the number of the last batch that ended, None before the first."""
+    last = query.lastProgress
+    return None if last is None else int(last["batchId"])
 
 
 def _first_line(error: BaseException | None) -> str:

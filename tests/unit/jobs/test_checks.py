@@ -3,7 +3,7 @@
 import pytest
 
 from logdirwatch.errors import UserError
-from logdirwatch.jobs.checks import check_permissions
+from logdirwatch.jobs.checks import check_permissions, check_slots, check_topics, local_slots, needed_slots
 
 NEEDED = {"READ": {"logdir.metrics", "logdir.events"}, "WRITE": {"logdir.alerts"}}
 
@@ -24,3 +24,36 @@ def test_every_missing_permission_is_named_at_once():
 )
 def test_what_is_there_or_not_known_is_no_reason_to_refuse(allowed):
     check_permissions(allowed, NEEDED)
+
+
+@pytest.mark.parametrize(("partitions", "others", "needed"), [(3, True, 5), (3, False, 3), (1, True, 3), (6, True, 8)])
+def test_one_slot_an_events_partition_and_two_for_the_others_are_enough_and_one_less_is_refused(
+    partitions, others, needed
+):
+    assert needed_slots(partitions, others=others) == needed
+    check_slots(needed, partitions, others=others)
+    with pytest.raises(UserError, match=f"{needed - 1} task slots are too few: .* give Spark at least {needed},"):
+        check_slots(needed - 1, partitions, others=others)
+
+
+@pytest.mark.parametrize(
+    ("master", "slots"),
+    [
+        ("local", 1),
+        ("local[1]", 1),
+        ("local[8]", 8),
+        ("local[8,4]", 8),
+        ("local[8, 4]", 8),
+        ("local[*]", None),
+        ("local[*,4]", None),
+        ("spark://host:7077", None),
+    ],
+)
+def test_a_local_master_tells_its_slots(master, slots):
+    assert local_slots(master) == slots
+
+
+def test_a_missing_topic_is_named():
+    check_topics(["a", "b"], ["a"])
+    with pytest.raises(UserError, match="lacks b, c; make them with: logdirwatch topics create"):
+        check_topics(["a"], ["c", "b", "a"])

@@ -1,0 +1,21 @@
+"""The demo waits longer on a busy machine, within bounds, and says so."""
+
+import pytest
+
+from logdirwatch.demo.patience import LONGEST, said, stretch
+
+
+@pytest.mark.parametrize(
+    ("load", "processors", "by"),
+    [(0.0, 2, 1.0), (4.0, 2, 1.0), (8.0, 2, 2.0), (20.0, 2, 5.0), (200.0, 2, LONGEST), (20.0, 16, 1.0), (3.0, 0, 1.5)],
+)
+def test_deadlines_stretch_with_what_wants_to_run(load, processors, by):
+    assert stretch(load, processors) == by
+
+
+def test_a_busy_machine_is_said_in_one_line_and_an_idle_one_is_not():
+    assert said(1.0, 2, 180) is None
+    line = said(20.0, 2, 180)
+    assert "20 processes want 2 processors" in line
+    assert "waiting up to 900 s instead of 180 s" in line
+    assert "\n" not in line
