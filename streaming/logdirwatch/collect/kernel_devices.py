@@ -80,10 +80,11 @@ SCSI = (
     (DEVICE, rf"{_RESULT}(?:DID_BAD_TARGET|DID_ERROR|DID_TARGET_FAILURE|0x0[47]\b)"),
     (DEVICE, rf"{_SD}(?:rejecting I/O to (?:offline|dead) device|Device offlined)"),
     (FAILED, rf"{_SD}(?:timing out command|attempting (?:task )?abort|task abort: FAILED)"),
-    (READ_ONLY, rf"{_SD}Write Protect is on"),
+    (READ_ONLY, rf"{_SD}(?:Write Protect is on|Sense Key : (?:0x7\b|Data Protect))"),
     (FAILED, r"hv_storvsc (?P<device>[0-9a-f-]{36}): tag#\d+ cmd 0x\w+ status: scsi 0x(?!0\b)\w+"),
     (DEVICE, rf"megaraid_sas {_PCI}: .*(?:FW in FAULT state|Adapter is dead|controller is not (?:responding|ready))"),
     (DEVICE, rf"hpsa {_PCI}: .*lockup"),
+    (DEVICE, r"mpt\dsas\w*: .*(?:non-operational|fault_state)"),
     (MEDIUM, rf"{_SMARTD}\b[1-9]\d* (?:Currently unreadable|Offline uncorrectable)"),
     (DEVICE, rf"{_SMARTD}FAILED SMART"),
 )
@@ -110,7 +111,7 @@ NVME = (
     (DEVICE, rf"{_NVME}(?:Device not ready; aborting|Removing after probe failure|Disabling (?:device )?after reset)"),
     (DEVICE, rf"{_NVME}(?:Identify Controller failed|Could not set queue count|failed to mark controller)"),
     (DEVICE, rf"nvme {_PCI}: .*Unable to change power state"),
-    (FAILED, rf"{_NVME}(?:I/O|Admin Cmd|.*QID \d+).* timeout"),
+    (FAILED, rf"{_NVME}(?:(?:I/O|Admin Cmd|.*QID \d+).* timeout|queue \d+: timeout)"),
     (FAILED, rf"{_NVME}(?:controller is down|frozen state error|resetting controller due to|Abort command failed)"),
     (FAILED, rf"nvme {_PCI}: (?:AER: )?PCIe Bus Error: severity=Uncorrect"),
 )
@@ -146,7 +147,7 @@ VOLUMES = (
 )
 
 PATHS = (
-    (PATH, r"(?:iscsi: )?(?P<device>connection\d+:\d+): (?:detected conn error|ping timeout|.*time(?:d )?out)"),
+    (PATH, r"(?:iscsi: )?(?P<device>connection\d+:\d+): (?:detected conn error|.*time(?:d )?out|.*not queued)"),
     (PATH, r"(?:iscsi: )?(?P<device>session\d+): .*(?:timed out|logged out)"),
     (PATH, r"iscsid\[?.*Kernel reported iSCSI connection (?P<connection>\d+):\d+ error"),
     (PATH, r"(?P<device>rport-\d+:\d+-\d+): blocked FC remote port time out"),

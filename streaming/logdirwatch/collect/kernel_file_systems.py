@@ -31,10 +31,11 @@ EXT = (
     (DEVICE, rf"EXT[234]-fs warning \(device {NAME}\): .*I/O error"),
     (DEVICE, rf"{_EXT}.*(?:unable to|can't) read superblock"),
     (FILE_SYSTEM, rf"{_EXT}(?:Delayed block allocation failed|This should not happen|.*data loss|.*I/O error)"),
+    (FILE_SYSTEM, rf"{_EXT}.*(?:corrupted|Checksum for group|bad geometry|(?:initial|last) error at)"),
     (FILE_SYSTEM, rf"{_EXT}(?:warning: mounting fs with errors|error count since last fsck: [1-9]|shut down)"),
     (DEVICE, rf"JBD2: Detected IO errors while flushing file data on {_JOURNAL}"),
     (FILE_SYSTEM, rf"JBD2: .*(?:I/?O error|Error -?\d+ detected) .*\b(?:on|for) {_JOURNAL}"),
-    (FILE_SYSTEM, r"(?:JBD2: )?(?:.*journal.* I/O error|.*aborted journal|recovery failed)"),
+    (FILE_SYSTEM, r"(?:JBD2: )?(?:.*journal.* I/O error|.*aborted journal|recovery failed|no valid journal)"),
     (FILE_SYSTEM, rf"Aborting journal on device {_JOURNAL}"),
     (READ_ONLY, r"Remounting filesystem read-only"),
 )
@@ -48,6 +49,7 @@ XFS = (
         FILE_SYSTEM,
         rf"{_XFS}.*(?:error -\d+|un?mount the filesystem|xfs_repair|validate failed|writeback error|async write)",
     ),
+    (FILE_SYSTEM, rf"{_XFS}(?:page discard|log mount failed|failed to locate log tail|empty log check failed)"),
     (FILE_SYSTEM, r"xfs_force_shutdown\((?P<device>[\w!-]+),"),
     (FILE_SYSTEM, r'Filesystem "(?P<device>[\w!-]+)": (?:XFS internal error|Corruption|.*shutting down)'),
 )
@@ -58,6 +60,7 @@ BTRFS = (
     (DEVICE, rf"BTRFS:? \w+ \(device .*lost page write due to I/?O error on {_BTRFS_DEVICE}"),
     (FILE_SYSTEM, rf"BTRFS:? (?:error|critical|emergency|alert) \(device {NAME}"),
     (FILE_SYSTEM, rf"BTRFS:? warning \(device {NAME}.*(?:csum|checksum|aborted transaction|IO fail)"),
+    (FILE_SYSTEM, r"BTRFS:? Transaction aborted"),
 )
 
 OTHERS = (
@@ -68,7 +71,8 @@ OTHERS = (
 SERVERS = (
     (SERVER, rf"{_RPC} not responding"),
     (SERVER, r"NFS: .*(?:failed on NFSv4 )?server (?P<device>\S+) .*(?:error|not responding)"),
-    (SERVER, rf"CIFS: (?:VFS: )?(?:.*)?{_SERVER} has not responded"),
+    (SERVER, rf"CIFS:? (?:VFS: )?.*{_SERVER} has not responded"),
+    (SERVER, r"(?:nfs: RPC call returned error|RPC: sendmsg returned (?:unrecognized )?error)"),
 )
 
 HANGS = (

@@ -379,3 +379,26 @@ def test_a_path_that_was_lost_hours_ago_explains_no_error_of_now():
     driver = quiet(watched(PATH), 70 * MINUTE_MS)
     driver.host(*said("I/O error, dev sdd, sector 7")).poll(log_dir(error_code=56))
     assert driver.open_alerts()[0].cause == "failed"
+
+
+@pytest.mark.parametrize(
+    ("line", "ms", "is_over"),
+    [
+        (MEDIUM, 21 * DAY_MS - 1, False),
+        (MEDIUM, 21 * DAY_MS, True),
+        (PATH, 2 * HOUR_MS - 1, False),
+        (PATH, 2 * HOUR_MS, True),
+    ],
+)
+def test_an_end_comes_when_it_is_due_and_not_before(line, ms, is_over):
+    driver = watched(line)
+    driver.host(good()).host(good(), after_ms=ms - 1)
+    assert (why(driver) == []) is is_over
+
+
+def test_a_mount_that_was_never_seen_to_be_read_only_is_writable_only_later():
+    driver = watched("EXT4-fs (dm-4): Remounting filesystem read-only", is_read_only=None)
+    driver.host(good(is_read_only=None))
+    assert why(driver) == ["remounted_read_only"], "nobody can tell"
+    driver.host(good(is_read_only=False))
+    assert why(driver) == []
