@@ -5,6 +5,7 @@ Sources: KIP-405, KIP-928, KIP-1066; Kafka 4.3.1's ``UnifiedLog``, ``Partition``
 
 from collections.abc import Iterable
 
+from logdirwatch.detect.settings import DAY_MS
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.draft import Policy, Veto
 from logdirwatch.plan.facts import Directory, Facts, Partition, Replica, Topic
@@ -13,7 +14,6 @@ from logdirwatch.plan.ways import (
     LOCAL,
     RETENTION_BYTES,
     RETENTION_MS,
-    UNLIMITED,
     effective,
     freed_bytes,
     history_bytes,
@@ -26,6 +26,8 @@ from logdirwatch.report.words import some_of
 
 KEEPING_UP_RATIO = 0.05
 """What the collector tells of a group that keeps up: its smallest step."""
+FOR_EVER_MS = 100 * 365 * DAY_MS
+FOR_EVER_BYTES = 1 << 60
 _NAMED = 3
 
 
@@ -45,7 +47,7 @@ def kept_for_ever(topic: Topic, here: Iterable[Replica], policy: Policy) -> Veto
     A broker's default without a limit is nobody's purpose; where nobody knows whose it is, it may be one. Compacted
     topics keep the newest record of a key for ever, whatever these limits are.
     """
-    no_limit = topic.configs.get(RETENTION_MS) == UNLIMITED and topic.configs.get(RETENTION_BYTES) == UNLIMITED
+    no_limit = _is_beyond(topic, RETENTION_MS, FOR_EVER_MS) and _is_beyond(topic, RETENTION_BYTES, FOR_EVER_BYTES)
     if not no_limit or (topic.overridden is not None and RETENTION_MS not in topic.overridden):
         return None
     if "delete" not in (topic.configs.get("cleanup.policy") or "delete").split(","):
@@ -53,7 +55,16 @@ def kept_for_ever(topic: Topic, here: Iterable[Replica], policy: Policy) -> Veto
     size = human_bytes(sum(replica.size_bytes or 0 for replica in here))
     purpose = "on purpose" if topic.overridden is not None else "perhaps on purpose"
     whom = policy.limits.topic_rule(topic.name).owner or "its owner"
-    return Veto("kept_for_ever", f"{topic.name} keeps {size} for ever {purpose} (its retention.ms is -1): ask {whom}")
+    return Veto(
+        "kept_for_ever",
+        f"{topic.name} keeps {size} for ever {purpose} (its retention.ms is {topic.configs[RETENTION_MS]}): ask {whom}",
+    )
+
+
+def _is_beyond(topic: Topic, key: str, most: int) -> bool:
+    """Whether a limit is none: switched off, or so large that nothing ever reaches it, as ``Long.MAX_VALUE``."""
+    value = topic.configs.get(key)
+    return value is not None and (int(value) < 0 or int(value) >= most)
 
 
 def owner_minimum(topic: Topic, policy: Policy) -> Veto | None:

@@ -567,6 +567,7 @@ class TestQuota:
         action = story.latest(ActionKind.CLEAR_THROTTLES)
         assert action.target["after"] == story.latest(ActionKind.THROTTLE_PRODUCERS).action_id
         assert action.commands[0].endswith("--delete-config producer_byte_rate")
+        assert action.expected["needs_ms"] == 0
 
     def test_what_nobody_took_up_leaves_nothing_to_undo(self):
         story = Story(*self.SLOWED)

@@ -133,11 +133,14 @@ KEPT = [
     ("both limits taken off on the topic", FOR_EVER, LEDGER_SET),
     ("only the limit of age", FOR_EVER, frozenset({"retention.ms"})),
     ("nobody knows who took them off", FOR_EVER, None),
+    ("the largest number there is", {"retention.ms": str(2**63 - 1), "retention.bytes": "-1"}, LEDGER_SET),
+    ("a hundred years", {"retention.ms": str(100 * 365 * DAY_MS), "retention.bytes": str(2**63 - 1)}, LEDGER_SET),
     ("compacted and deleted, kept for ever", FOR_EVER | {"cleanup.policy": "compact,delete"}, LEDGER_SET),
 ]
 NOT_KEPT = [
     ("the broker's default", FOR_EVER, frozenset()),
     ("only the limit of bytes, whose default it is", FOR_EVER | {"retention.ms": "604800000"}, LEDGER_SET),
+    ("ten years", FOR_EVER | {"retention.ms": str(10 * 365 * DAY_MS)}, LEDGER_SET),
     ("a limit of bytes instead", FOR_EVER | {"retention.bytes": str(3 * TIB)}, LEDGER_SET),
 ]
 
