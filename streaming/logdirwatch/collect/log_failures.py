@@ -41,13 +41,12 @@ _ALWAYS: Mapping[Reason, Sequence[str]] = {
         r"No readable meta\.properties files? found",
         r"No `?meta\.properties`? found",
         r"(?:node|cluster)\.id was not specified in",
-        r"is not formatted",
+        r"(?:[Dd]irectory|[Dd]ir|[Ss]torage) .*is not formatted",
         r"[Uu]nformatted (?:log )?director",
         r"metadata log directory (?:is missing|was not specified)",
     ],
     Reason.TOPIC_ID_MISSING: [
         r"does not have a topic ID",
-        r"InconsistentTopicIdException",
         r"Tried to assign topic ID .* but log (?:for|already)",
         r"partition\.metadata file .*(?:missing|not found|does not exist)",
     ],
@@ -74,12 +73,8 @@ _ALWAYS: Mapping[Reason, Sequence[str]] = {
     Reason.UNSUPPORTED_VERSION: [
         r"No MetadataVersion with",
         r"Unsupported metadata\.version",
-        r"[Uu]nsupported feature",
-        r"unable to support feature",
         r"Unable to register .*(?:UNSUPPORTED_VERSION|API version problem)",
         r"Found unexpected version in .*meta\.properties",
-        r"does not support (?:feature|metadata\.version)",
-        r"[Ii]nvalid feature (?:level|version)",
     ],
     Reason.CONTROLLER_UNREACHABLE: [
         r"unable to register with the controller quorum",
@@ -100,6 +95,11 @@ _ALWAYS: Mapping[Reason, Sequence[str]] = {
         r"os::commit_memory\(.*failed",
         r"Could not reserve enough space for",
     ],
+    Reason.STOPPED: [r"Terminating process due to signal SIG"],
+}
+
+# A broker survives these elsewhere; here they are why it ends.
+_WHEN_FATAL: Mapping[Reason, Sequence[str]] = {
     Reason.JAVA: [
         r"UnsupportedClassVersionError",
         r"NoClassDefFoundError",
@@ -109,14 +109,17 @@ _ALWAYS: Mapping[Reason, Sequence[str]] = {
         r"A fatal error has been detected by the Java Runtime",
         r"Error occurred during initialization of VM",
     ],
-    Reason.STOPPED: [r"Terminating process due to signal SIG"],
-}
-
-# A broker survives these elsewhere; here they are why it ends.
-_WHEN_FATAL: Mapping[Reason, Sequence[str]] = {
+    Reason.TOPIC_ID_MISSING: [r"InconsistentTopicIdException"],
+    Reason.UNSUPPORTED_VERSION: [
+        r"[Uu]nsupported feature",
+        r"unable to support feature",
+        r"does not support (?:feature|metadata\.version)",
+        r"[Ii]nvalid feature (?:level|version)",
+    ],
     Reason.CANNOT_BIND: [
         r"BindException",
         r"Address already in use",
+        r"Port already in use",
         r"[Ss]ocket server failed to bind",
         r"Cannot assign requested",
     ],
@@ -185,7 +188,10 @@ _ENDS = re.compile(
 )
 _QUIET = frozenset({"TRACE", "DEBUG", "INFO"})
 # What brokers write of others: of clients, and a controller of the brokers that register with it.
-_OF_OTHERS = re.compile(r"\[?(?:SocketServer|KafkaApi|Processor|\w*Coordinator|QuorumController|Controller)")
+_OF_OTHERS = re.compile(
+    r"\[?(?:SocketServer|KafkaApi|Processor|\w*Coordinator|QuorumController|ControllerApis|Controller (?:id|\d)"
+    r"|Producer|Consumer|AdminClient|ReplicaFetcher|Selector)"
+)
 _MEMORY = (Reason.OUT_OF_MEMORY, Reason.LIMIT)
 
 
@@ -202,13 +208,22 @@ def broker_failed(entry: Entry) -> BrokerFailed | None:
     if entry.level in _QUIET:
         is_signal = _SAID_ALWAYS[Reason.STOPPED].search(entry.message)
         return _failed(Reason.STOPPED, entry.message) if is_signal else None
-    is_fatal = entry.level == "FATAL" or entry.logger == "java" or _FATAL.search(entry.message) is not None
+    is_fatal = _is_fatal(entry)
     for reason, pattern in _table(entry, is_fatal=is_fatal):
         said = next((line for line in (entry.message, *entry.more) if pattern.search(line)), None)
         if said is not None:
             return _failed(reason, _with_exception(entry) if said == entry.message else said)
     is_last_word = entry.level in {"FATAL", "ERROR", ""} and _ENDS.search(entry.message) is not None
     return _failed(Reason.OTHER, _with_exception(entry)) if is_last_word or entry.level == "FATAL" else None
+
+
+def _is_fatal(entry: Entry) -> bool:
+    """Tell whether an entry is one of an end: what only one thread or a client met is none."""
+    if entry.level == "FATAL":
+        return True
+    if entry.logger == "java":
+        return not entry.message.startswith("Exception in thread") or '"main"' in entry.message
+    return _FATAL.search(entry.message) is not None and not _OF_OTHERS.match(entry.message)
 
 
 def _table(entry: Entry, *, is_fatal: bool) -> Iterable[tuple[Reason, "re.Pattern[str]"]]:

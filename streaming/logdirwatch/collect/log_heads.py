@@ -11,6 +11,7 @@ from dataclasses import dataclass
 _TIME = r"\d\d:\d\d:\d\d(?:[.,:]\d{1,9})?"
 _ZONE = r"(?: ?(?:Z|[+-]\d\d:?\d\d|UTC|GMT|[A-Z]{1,4}[DS]?T)\b)?"
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)[a-z]*\.?"
+LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|SEVERE|CRITICAL|FATAL)"
 _DATES = (
     rf"\d{{4}}[-/.]\d\d[-/.]\d\d[ T_]+{_TIME}",
     rf"\d{{1,2}}[-/. ]{_MONTH}[-/. ]\d{{2,4}}[ :T]+{_TIME}",
@@ -20,9 +21,10 @@ _DATES = (
     r"1\d{12}(?!\d)",
     r"1\d{9}(?:\.\d{1,9})?(?!\d)",
     _TIME,
+    # Milliseconds since the start, as log4j's TTCCLayout has them.
+    rf"\d{{1,12}}(?= +\[[^\]]{{0,100}}\] +{LEVEL}\b)",
 )
 DATE = rf"(?:{'|'.join(_DATES)}){_ZONE}(?: \d{{4}}(?= ))?"
-LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|SEVERE|CRITICAL|FATAL)"
 
 _AT = re.compile(rf"[\[(<]?(?P<at>{DATE})[\])>]?[ \t|,;:-]*")
 # A thread, a host or a process may stand before the level; a date in brackets is the entry's own, behind a prefix.
@@ -32,6 +34,7 @@ _BEFORE = (
 _LEVEL = re.compile(
     rf"{_BEFORE}(?:[\[(<]?(?P<level>{LEVEL})\b[\])>]?|[\[(<](?P<small>{LEVEL.lower()})[\])>])[ \t|:,;-]*"
 )
+_SMALL = re.compile(rf"(?P<level>{LEVEL.lower()})[ \t|:-]+")
 _LEVEL_FIRST = re.compile(rf"[\[(<]?(?P<level>{LEVEL})[\])>]?[ \t:-]+(?![ \t]*\|)")
 
 # Named by a package, or a class of several words: no word of a sentence looks like it.
@@ -66,6 +69,8 @@ _OF_JAVA = re.compile(
     r"|(?:Terminating|Aborting) due to java\.lang\.|Invalid (?:maximum|initial|minimum) heap"
     r"|Could not (?:create|reserve)|library initialization failed)"
 )
+# So have the lines of its garbage collector and of logging libraries; they tell of no failure.
+_OF_LIBRARIES = re.compile(r"\[\d+[.,]\d+s\]\[|SLF4J[:(]|log4j:WARN|Picked up \w+:")
 
 
 @dataclass(frozen=True)
@@ -85,6 +90,8 @@ def head_of(text: str) -> Head | None:
         return _dated(dated["at"], text[dated.end() :])
     if (levelled := _LEVEL_FIRST.match(text)) is not None:
         return _undated(levelled["level"], text[levelled.end() :])
+    if _OF_LIBRARIES.match(text):
+        return Head("", "INFO", "", text.strip())
     return Head("", "ERROR", "java", text.strip()) if _OF_JAVA.match(text) else None
 
 
@@ -96,7 +103,8 @@ def _dated(at: str, rest: str) -> Head | None:
         # Behind a date that a container runtime wrote the entry's own follows its level.
         own = _AT.match(rest)
         return _head(at, level, rest) if own is None else _head(own["at"], level, rest[own.end() :])
-    found = _head(at, "", rest)
+    small = _SMALL.match(rest)
+    found = _head(at, "", rest) if small is None else _head(at, small["level"].upper(), rest[small.end() :])
     return found if found.logger else None
 
 

@@ -33,17 +33,29 @@ _CLASSES, _WORDS = ("name", "class", "type", "exception_class", "className"), ("
 _TYPES, _SAID = ("error.type", "error.name"), ("error.message",)
 _NESTED = ("jsonPayload", "fields", "structured", "data", "parsed")
 _LEVEL = re.compile(LEVEL, re.IGNORECASE)
+# time=... level=error logger=... msg="..." (logfmt).
+_PAIR = re.compile(r'([\w.@]{1,60})=("(?:[^"\\]|\\.)*"|[^\s"]*)')
+_PAIRS_FIRST = re.compile(r"(?:time|ts|timestamp|level|lvl|logger|severity)=\S")
+_ESCAPED = {"n": "\n", "t": "\t"}
 _FRAME = re.compile(r"\s+at |\s*\.\.\. \d+ more")
 DEPTH = 4
 
 
-def read_json(text: str) -> Head | str | None:
+def read_object(text: str) -> Head | str | None:
     """Return the entry that an object is, the line of text that it wraps, or None when it is neither."""
+    if _PAIRS_FIRST.match(text):
+        return _read({name: _unquoted(value) for name, value in _PAIR.findall(text)})
+    if not text.startswith("{"):
+        return None
     try:
         found = msgspec.json.decode(text)
     except (msgspec.MsgspecError, RecursionError):
         return None
     return _read(_opened(found)) if isinstance(found, dict) else None
+
+
+def _unquoted(text: str) -> str:
+    return re.sub(r"\\(.)", lambda found: _ESCAPED.get(found[1], found[1]), text[1:-1]) if text[:1] == '"' else text
 
 
 def _opened(found: Mapping[str, Any]) -> dict[str, Any]:

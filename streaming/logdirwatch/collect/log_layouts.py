@@ -7,7 +7,7 @@ prefix is learnt from a line whose date and level stand behind it.
 import re
 
 from logdirwatch.collect.log_heads import Head, head_of
-from logdirwatch.collect.log_json import read_json
+from logdirwatch.collect.log_json import read_object
 from logdirwatch.collect.log_prefixes import cleaned, shape_of, unknown_prefix, without_prefix
 
 NESTED = 5
@@ -26,7 +26,7 @@ class Layout:
         """
         text, vague = cleaned(line), None
         for _ in range(NESTED):
-            found = read_json(text) if text.startswith("{") else None
+            found = read_object(text)
             head = found if isinstance(found, Head) else head_of(text)
             if head is not None and head.level:
                 return head

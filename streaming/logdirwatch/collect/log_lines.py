@@ -17,6 +17,9 @@ LINE_BYTES = 65_536
 # An exception, its causes and what a message holds beside; frames are not kept.
 ENTRY_LINES = 50
 
+# What log4j2's JsonLayout writes of one event unless it is told to be compact.
+OBJECT_LINES = 2_000
+_OBJECT_ENDS = frozenset({"}", "},"})
 _FRAME = re.compile(r"\s+(?:at |\.\.\. \d+ more)")
 
 
@@ -79,6 +82,7 @@ class Entries:
         self._open: Head | None = None
         self._more: list[str] = []
         self._below = 0
+        self._object: list[str] = []
         self._open_bytes = 0
         self.understood_lines = 0
         """Lines that began an entry, so far."""
@@ -109,17 +113,44 @@ class Entries:
         """Yield what is left at the end of a file."""
         for text, size in self._lines.end():
             yield from self._take(text, size)
+        self.not_understood_lines += len(self._object)
+        self._object = []
         yield from self.flush()
 
     def _take(self, text: str, size: int) -> Iterator[Entry]:
         read = self._layout.read(text)
+        if isinstance(read, str) and (self._object or read.rstrip() == "{"):
+            yield from self._take_part(read, size)
+            return
         if isinstance(read, Head):
-            yield from self.flush()
-            self._open = read
-            self.understood_lines += 1
+            yield from self._begin(read)
         else:
             self._go_on(read)
         self._open_bytes += size if self._open is not None else 0
+
+    def _begin(self, head: Head) -> Iterator[Entry]:
+        yield from self.flush()
+        self._open = head
+        self.understood_lines += 1
+
+    def _take_part(self, text: str, size: int) -> Iterator[Entry]:
+        """Take one line of a JSON object that was written over several."""
+        if not self._object:
+            yield from self.flush()
+        self._object.append(text)
+        self._open_bytes += size
+        if text.rstrip() not in _OBJECT_ENDS and len(self._object) < OBJECT_LINES:
+            return
+        lines, held_bytes = self._object, self._open_bytes
+        self._object = []
+        read = self._layout.read("".join(lines).rstrip(","))
+        if isinstance(read, Head):
+            yield from self._begin(read)
+            self._open_bytes = held_bytes
+        else:
+            self._open_bytes = 0
+            self.not_understood_lines += len(lines)
+            self.lines_before_first += 0 if self.understood_lines else len(lines)
 
     def _go_on(self, text: str) -> None:
         """Take a line that begins no entry; a long value is indented, so what is not belongs to nothing any more."""

@@ -63,7 +63,7 @@ LOG_DIR_SAMPLES = Table(
         probe_ms            double  Host: how long writing, syncing and reading 4 KiB took
         probe_error         string  Host: why that failed
         is_reserve_there    boolean Host: whether the reserve file that is configured takes its space
-        event               string  Event: LogDirFailure, LogDirReset, LogDirSaturated, LogDirRecovered, PartitionFailed
+        event               string  Event: its name, such as LogDirFailure, PartitionFailed or BrokerFailure
         cause               string  Event: cause that its sender names
         detail              string  Event: what its sender adds
         topic               string  Event: topic of a failed partition

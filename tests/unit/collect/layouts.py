@@ -65,6 +65,8 @@ PATTERNS = {
     "the logger in brackets behind": "[2026-03-08 16:42:33,730] {p} {m} [{c}]",
     "a context behind": "[2026-03-08 16:42:33,730] {p} {m} ({c}) {{node=7}}",
     "a host before the level": "2026-03-08 16:42:33,730 broker7 {p} {m} ({c})",
+    "milliseconds since the start": "81234 [{t}] {p} {c} - {m}",
+    "the level in small letters, bare": "2026-03-08 16:42:33,730 {l} {c}: {m}",
     "no logger": "[2026-03-08 16:42:33,730] {p} {m}",
 }
 
@@ -178,7 +180,21 @@ def _gcp_payload(level, logger, message, exception):
     )
 
 
+def _logfmt(level, logger, message, exception):
+    def quoted(text):
+        return json.dumps(text, ensure_ascii=False)
+
+    stack = f" stack_trace={quoted(_stack(exception))}" if exception else ""
+    return [f"time={ISO} level={level.lower()} logger={logger} msg={quoted(message)}{stack}"]
+
+
+def _pretty(*said):
+    return json.dumps(json.loads(_log4j_object(*said)[0]), indent=2).splitlines()
+
+
 OBJECTS = {
+    "log4j2's JsonLayout over several lines": _pretty,
+    "logfmt": _logfmt,
     "ECS": _ecs,
     "ECS, nested": _ecs_nested,
     "Logstash": _logstash,

@@ -59,7 +59,7 @@ REASONS = [
         "topic_id_missing",
     ),
     (
-        "[LogLoader partition=t-0, dir=/d0] x",
+        "There was an error in one of the threads during logs loading: x",
         f"{JAVA}errors.InconsistentTopicIdException: Tried to assign topic ID",
         "topic_id_missing",
     ),
@@ -192,6 +192,10 @@ BARE = [
     ('Exception in thread "main" java.lang.UnsupportedClassVersionError: kafka/Kafka has been compiled by', "java"),
     ("Unrecognized VM option 'UseConcMarkSweepGC'", "java"),
     ("Error: Could not find or load main class kafka.Kafka", "java"),
+    (
+        "Error: Exception thrown by the agent : java.rmi.server.ExportException: Port already in use: 9999",
+        "cannot_bind",
+    ),
     ("Terminating due to java.lang.OutOfMemoryError: Java heap space", "out_of_memory"),
     (
         "OpenJDK 64-Bit Server VM warning: INFO: os::commit_memory(0x0, 8, 0) failed; error='Not enough space'",
@@ -251,6 +255,13 @@ def test_a_signal_is_told_though_it_is_no_error():
             "[SocketServer] x", "x.Selector", exception="org.apache.kafka.common.errors.SslAuthenticationException: x"
         ),
         line("[GroupCoordinator 7]: fatal error of member a-1", "x.y", "INFO"),
+        line("[ReplicaFetcher replicaId=1] Error", "x.y", exception=f"{JAVA}errors.InconsistentTopicIdException: x"),
+        line(
+            "[Producer clientId=a] got a fatal error", "x.y", exception=f"{JAVA}errors.TopicAuthorizationException: x"
+        ),
+        line("Unexpected error in plugin", "x.y", exception="java.lang.NoClassDefFoundError: x"),
+        'Exception in thread "jmx" java.net.BindException: Address already in use\n',
+        "OpenJDK 64-Bit Server VM warning: Option UseConcMarkSweepGC was deprecated in version 9.0\n",
         line(
             "[QuorumController id=7] registerBroker: failed",
             "x.y",

@@ -96,6 +96,10 @@ def test_a_prefix_that_nobody_knows_is_learnt_from_the_line_whose_date_stands_be
         (NOISE + "a word\n" * 60, 10),
         (NOISE + "\tconfig = value\n" * 500, 0),
         ('{"some": "object"}\n', 1),
+        ('{\n  "some": "object"\n}\n', 3),
+        ('{\n  "some":\n', 2),
+        (NOISE + '{\n  "message": "m",\n  "level": "INFO"\n}\n', 0),
+        ("[0.004s][info][gc] Using G1\nSLF4J: x\nlog4j:WARN y\nPicked up JAVA_TOOL_OPTIONS: z\n", 0),
         ("", 0),
     ],
 )

@@ -2,14 +2,17 @@
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from logdirwatch.collect.log_lines import ENTRY_LINES, LINE_BYTES, Entries, Entry
+from tests.unit.collect.layouts import translated
 from tests.unit.collect.logs import AT, FRAMES, NOISE, START, failure, line, marked
 
 EXCEPTION = "java.io.IOException: No space left on device"
 LOG = START + NOISE + failure() + NOISE + marked("töpic-3") + failure("Error while flushing log for t-0 in dir /d1 x")
+OBJECTS = translated(LOG, "log4j2's JsonLayout over several lines")
 
 
 def entries_of(*pieces):
@@ -50,10 +53,10 @@ def test_any_cut_of_the_text_gives_the_same_entries(cuts):
     assert len(entries_of(data)) == 6
 
 
-@given(st.lists(st.integers(0, len(LOG.encode()))))
-def test_what_is_held_back_is_exactly_what_a_restart_must_read_again(cuts):
-    data = LOG.encode()
-    for cut in cuts:
+@pytest.mark.parametrize("data", [LOG.encode(), OBJECTS.encode()], ids=["lines", "objects over several lines"])
+@given(cuts=st.lists(st.integers(0, len(OBJECTS.encode()))))
+def test_what_is_held_back_is_exactly_what_a_restart_must_read_again(data, cuts):
+    for cut in (cut % len(data) for cut in cuts):
         before = Entries()
         found = list(before.feed(data[:cut]))
         assert found + entries_of(data[cut - before.held_bytes :]) == entries_of(data)

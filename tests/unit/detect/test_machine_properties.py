@@ -17,7 +17,16 @@ SETTINGS = DetectSettings()
 IMPATIENT = DetectSettings(broker_offline_grace_ms=POLL_MS, failure_polls=1)
 ABOUT_BROKERS = {"broker_offline", "broker_unknown"}
 PATHS = ("/d1", "/d2")
-EVENTS = ("LogDirFailure", "LogDirSaturated", "LogDirRecovered", "LogDirReset", "PartitionFailed")
+EVENTS = (
+    "LogDirFailure",
+    "LogDirSaturated",
+    "LogDirRecovered",
+    "LogDirReset",
+    "PartitionFailed",
+    "PartitionUncleanable",
+    "RemoteCopyFailed",
+    "BrokerFailure",
+)
 
 directory = st.one_of(
     st.builds(log_dir, st.sampled_from(PATHS), st.sampled_from([0.1, 0.72, 0.76, 0.86, 0.96, 0.99999])),
@@ -49,6 +58,8 @@ GAUGES = (
     {"DeadThreadCount": 1.0, f"UncleanableBytes:{PATHS[0]}": 7.0, "RemoteCopyLagBytes": 9e12},
     {"DeadThreadCount": 0.0, "OfflineLogDirectoryCount": 1.0},
     {"scrape_ok": 0.0},
+    {f"UncleanablePartitionsCount:{path}": 0.0 for path in PATHS} | {"RemoteCopyErrorsTotal": 1.0},
+    {f"UncleanablePartitionsCount:{PATHS[0]}": 2.0, "RemoteCopyErrorsTotal": 3.0},
     {"DeadThreadCount": 2.0},
 )
 SOURCES = {"event": "logdir.events", "decision": "logdir.decisions"}
