@@ -24,6 +24,7 @@ from logdirwatch.plan.overlay import with_actions, with_alerts
 from logdirwatch.plan.recommend import recommend, unusable
 from logdirwatch.plan.restoring import remembered
 from logdirwatch.plan.said import said_to
+from logdirwatch.plan.seen_rates import with_rates
 
 Record = AlertRecord | ActionRecord | DecisionRecord
 
@@ -83,10 +84,10 @@ class Book:
         the open alerts, the oldest first, each knowing what the others' actions will do.
         """
         revisions = self._decide(now_ms)
-        firing = self._firing()
+        firing, known = self._firing(), self._known()
         seen = {
-            cluster: with_marks(with_alerts(known, firing), policy_of(cluster).limits)
-            for cluster, known in facts.items()
+            cluster: with_marks(with_rates(with_alerts(found, firing), known, firing), policy_of(cluster).limits)
+            for cluster, found in facts.items()
         }
         revisions += self._close(seen, policy_of, now_ms)
         for alert in sorted(firing, key=lambda alert: (alert.opened_at_ms, alert.alert_id)):
@@ -181,6 +182,9 @@ class Book:
 
     def _others(self, alert: AlertRecord) -> Iterable[ActionRecord]:
         return (action for action in self._open_actions() if action.alert_id != alert.alert_id)
+
+    def _known(self) -> list[ActionRecord]:
+        return [action for actions in self._actions.values() for action in actions.values()]
 
     def _open_actions(self) -> list[ActionRecord]:
         return [a for actions in self._actions.values() for a in actions.values() if a.status in OPEN]

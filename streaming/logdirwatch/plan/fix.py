@@ -14,10 +14,11 @@ from msgspec.structs import replace as changed
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import TAKEN_UP, ActionKind, ActionStatus, Rule
 from logdirwatch.plan.assignment import Assignment, from_json
-from logdirwatch.plan.counting import Freed, in_time_bytes, to_lose
+from logdirwatch.plan.counting import to_lose
 from logdirwatch.plan.draft import Draft, Policy, Veto
 from logdirwatch.plan.facts import Directory, Facts, Place
 from logdirwatch.plan.filling import Stand, stand_of
+from logdirwatch.plan.fix_relief import freed_in_time, given
 from logdirwatch.plan.lifecycle import reconcile
 from logdirwatch.plan.marks import with_marks
 from logdirwatch.plan.overlay import with_actions, with_alerts
@@ -27,6 +28,7 @@ from logdirwatch.plan.relieving import directory_of
 from logdirwatch.plan.room import more_room
 from logdirwatch.plan.runbook import investigate
 from logdirwatch.plan.said import said_to
+from logdirwatch.plan.seen_rates import with_rates
 from logdirwatch.plan.space import volumes
 from logdirwatch.plan.validate import violations
 
@@ -82,7 +84,7 @@ def fix(alerts: Iterable[AlertRecord], known: Sequence[ActionRecord], facts: Fac
     again, and what was only proposed is planned anew.
     """
     firing = sorted(alerts, key=_urgency)
-    seen = with_marks(with_alerts(facts, firing), policy.limits)
+    seen = with_marks(with_rates(with_alerts(facts, firing), known, firing), policy.limits)
     planner = _Planner(known, seen, policy, now_ms)
     return Fix(seen, tuple(planner.remedy(alert) for alert in firing))
 
@@ -127,7 +129,8 @@ class _Planner:
             step = investigate(alert, self._policy)
             chosen = self._agree(self._new([step], alert, self._facts_for(alert)))
         directory = directory_of(alert, self._seen)
-        left_ms = None if missing is None or directory is None else time_to_full_ms(directory)
+        stand = None if missing is None or directory is None else stand_of(directory, self._seen, self._policy)
+        left_ms = None if stand is None else time_to_full_ms(stand.source)
         return Remedy(alert, under_way, tuple(chosen), against, missing, left_ms)
 
     @property
@@ -201,42 +204,22 @@ class _Planner:
             others = [action for action in self._agreed if action.alert_id != alert.alert_id]
             return with_actions(self._seen, others)
         facts = with_actions(self._seen, self._agreed)
-        freed = self._freed_in_time(alert, directory)
+        as_it_is = stand_of(directory, self._seen, self._policy).source
+        freed = freed_in_time(alert, as_it_is, self._volumes[directory.place], self._agreed, self._seen)
         helped = {
             place: replace(facts.directories[place], relief_bytes=freed) for place in self._volumes[directory.place]
         }
         return replace(facts, directories={**facts.directories, **helped})
-
-    def _freed_in_time(self, alert: AlertRecord, directory: Directory) -> int:
-        """Return what is agreed upon frees of a directory's volume before it is full.
-
-        An alert's moves come one after the other; what comes in time makes the directory last for what comes then.
-        """
-        elapsed_ms, found = 0, list[Freed]()
-        for action in self._agreed:
-            if action.reassignment is not None and self._is_seen_running(action):
-                continue
-            needs_ms = action.expected.get("needs_ms")
-            is_own_move = action.alert_id == alert.alert_id and action.reassignment is not None
-            elapsed_ms += (needs_ms or 0) if is_own_move else 0
-            at_ms = elapsed_ms if is_own_move else needs_ms
-            found.append(Freed(at_ms, _freed_in(self._volumes[directory.place], action)))
-        return in_time_bytes(directory, found)
-
-    def _is_seen_running(self, action: ActionRecord) -> bool:
-        """Tell whether a move is on its way already: the facts tell what it frees."""
-        moving = self._seen.layout.moving
-        return any(assignment.key in moving for assignment in from_json(action.reassignment or {"partitions": []}))
 
     def _relieved(self, places: Iterable[Place]) -> Facts:
         """Return the facts with what is agreed upon, and with what it takes from some directories gone from there.
 
         Directories of one volume go on looking alike: bytes that leave one are gone from all.
         """
-        facts, given = with_actions(self._seen, self._agreed), _given(self._agreed)
+        facts, freed_at = with_actions(self._seen, self._agreed), given(self._agreed)
         directories = dict(facts.directories)
         for place in places:
-            directory, freed = directories[place], sum(given.get(other, 0) for other in self._volumes[place])
+            directory, freed = directories[place], sum(freed_at.get(other, 0) for other in self._volumes[place])
             if freed and directory.usable_bytes is not None:
                 usable_bytes = min(directory.usable_bytes + freed, directory.total_bytes or 0)
                 directories[place] = replace(directory, usable_bytes=usable_bytes)
@@ -273,22 +256,3 @@ def _beside(planned: Iterable[ActionRecord], kinds: Sequence[ActionKind]) -> Ite
 
 def _helps(action: ActionRecord) -> bool:
     return action.kind in RELIEFS and not action.vetoes and (action.expected.get("frees_bytes") or 0) > 0
-
-
-def _freed_in(places: Iterable[Place], action: ActionRecord) -> int:
-    wanted = set(places)
-    on = action.expected.get("on") or ()
-    return sum(max(0, entry["bytes"]) for entry in on if (entry["broker"], entry["log_dir"]) in wanted)
-
-
-def _given(agreed: Iterable[ActionRecord]) -> dict[Place, int]:
-    """Return what directories lose by what is agreed upon; copies that end do not come any more."""
-    given: dict[Place, int] = {}
-    for action in agreed:
-        for entry in action.expected.get("on") or ():
-            place = entry["broker"], entry["log_dir"]
-            given[place] = given.get(place, 0) + max(0, entry["bytes"])
-        if action.kind is ActionKind.CANCEL_MOVES and "spares_bytes" in action.expected:
-            place = action.target["broker"], action.target["log_dir"]
-            given[place] = given.get(place, 0) + action.expected["spares_bytes"]
-    return given

@@ -29,7 +29,7 @@ from logdirwatch.plan.revisions import done, next_revision
 from logdirwatch.plan.said import is_rejected, moved_topics
 from logdirwatch.plan.validate import violations
 
-# A plan is written anew when it would free this much more than the published one.
+# A plan is written anew when it would free this much more than the published one, or must copy so much faster by now.
 _BETTER_BY = 1.25
 _ABOUT_PARTITIONS = frozenset(
     {ActionKind.REASSIGN, ActionKind.DEMOTE_LEADERS, ActionKind.ELECT_LEADERS, ActionKind.CANCEL_MOVES}
@@ -177,12 +177,20 @@ def _is_current(old: ActionRecord, plan: ActionRecord, facts: Facts, policy: Pol
 
 
 def _covers(old: ActionRecord, plan: ActionRecord) -> bool:
+    if not _is_fast_enough(old, plan):
+        return False
     if plan.kind in _ABOUT_PARTITIONS:
         return _partitions(plan) <= _partitions(old)
     if plan.kind in CORDONS:
         return plan.commands == old.commands
     better: int = plan.expected.get("frees_bytes") or 0
     return better <= _BETTER_BY * (old.expected.get("frees_bytes") or 0)
+
+
+def _is_fast_enough(old: ActionRecord, plan: ActionRecord) -> bool:
+    """Tell whether the rate of before is about the one that is in time by now; without one nothing is limited."""
+    before, now = old.expected.get("throttle_bytes_per_s"), plan.expected.get("throttle_bytes_per_s")
+    return before is None or now is None or now <= _BETTER_BY * before
 
 
 def _superseded(

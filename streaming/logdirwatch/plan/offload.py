@@ -100,18 +100,19 @@ def offload_drafts(
     usual = policy.limits.replication_throttle_bytes_per_s
     left_ms = time_to_full_ms(source)
     late_for_ms = left_ms if left_ms is not None and needs >= left_ms else None
+    is_enough = plan.freed_bytes >= needed and late_for_ms is None
+    enough = "enough" if is_enough else f"{human_bytes(needed)} are needed"
     paced = rates.paced(rate, usual, _busiest(repair), late_for_ms, settles)
     name = file_name(ActionKind.REASSIGN, source.place)
     wanted = limits_of_repair(repair, rate, facts)
     limits = unset(wanted, facts)
-    enough = "enough" if plan.freed_bytes >= needed else f"{human_bytes(needed)} are needed"
     taken = [{"broker": b, "log_dir": path, "bytes": -size} for (b, path), size in sorted(repair.bytes_in.items())]
     return [
         Draft(
             kind=ActionKind.REASSIGN,
             target=place_target(source),
             reason=f"move {human_bytes(plan.freed_bytes)} in {len(repair.assignments)} replicas from {source.path} of "
-            f"broker {source.broker} to other brokers ({enough}) {paced}: its own directories have no room for them; "
+            f"broker {source.broker} to other brokers ({enough}) {paced}; its own directories have no room for them; "
             "no data is lost, racks, replication factor and order of preference stay",
             expected=effect(
                 frees_bytes=plan.freed_bytes,

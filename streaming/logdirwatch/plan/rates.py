@@ -104,7 +104,7 @@ def paced(rate: int, usual: int, copied_bytes: int, late_for_ms: int | None, set
     """Say how fast a plan copies; where it is late for what is left, ``late_for_ms``, how fast it would have to be."""
     told = f"at {human_bytes(rate)}/s"
     if late_for_ms is None:
-        more = f", which its disks must sustain: the usual limit is {human_bytes(usual)}/s"
+        more = f", which its disks must sustain (the usual limit is {human_bytes(usual)}/s)"
         return told + (more if rate > usual else "")
     copying_ms = late_for_ms - settles_ms
     if copying_ms <= 0:

@@ -35,7 +35,7 @@ def recommend(alert: AlertRecord, facts: Facts | None, policy: Policy, now_ms: i
     why = None if alert.cluster == NO_CLUSTER else unusable(facts, policy, now_ms)
     if facts is None or why is not None:
         without = [] if facts is None else _uninformed(alert, facts, policy, now_ms)
-        drafts = [*without, investigate(alert, policy, f"{why}: {WAITS}" if without else why)]
+        drafts = [*without, investigate(alert, policy, _what_waits(facts, policy, now_ms) if without else why)]
     else:
         planned = map(heeding_predictions, _drafts(alert, facts, policy, now_ms))
         drafts = heeded(planned, facts.said)
@@ -76,6 +76,10 @@ def _drafts(alert: AlertRecord, facts: Facts, policy: Policy, now_ms: int) -> li
         return ANSWERS[alert.rule](alert, facts, policy, now_ms)
     drafts = failure_drafts(alert, directory_of(alert, facts), facts, policy, now_ms)
     return [*stalled_drafts(alert, facts, policy, now_ms), *drafts] if alert.rule is Rule.MOVE_STALLED else drafts
+
+
+def _what_waits(facts: Facts | None, policy: Policy, now_ms: int) -> str:
+    return f"{too_old(facts, policy, now_ms)}: {WAITS}"
 
 
 def _uninformed(alert: AlertRecord, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:

@@ -53,7 +53,8 @@ def _move(source: Directory, moves: Moves, facts: Facts, policy: Policy, now_ms:
     name = file_name(ActionKind.MOVE_LOG_DIR, source.place)
     limits = unset(within_brokers([source.broker], moves.rate), facts)
     destinations = ", ".join(path for _, path in sorted(moves.bytes_in or {}))
-    enough = "enough" if moves.moved_bytes >= moves.needed_bytes else f"{human_bytes(moves.needed_bytes)} are needed"
+    is_enough = moves.moved_bytes >= moves.needed_bytes and waves.is_in_time is not False
+    enough = "enough" if is_enough else f"{human_bytes(moves.needed_bytes)} are needed"
     return Draft(
         kind=ActionKind.MOVE_LOG_DIR,
         target=place_target(source),

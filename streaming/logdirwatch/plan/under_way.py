@@ -39,10 +39,13 @@ class Relief(NamedTuple):
 
 
 class UnderWay(NamedTuple):
-    """All that runs off a directory, when it is free, at which rate, and whether that is in time."""
+    """All that runs off a directory, when it is free, at which rate, and whether that is in time.
+
+    ``needs_ms`` None where nothing is copied any more.
+    """
 
     reliefs: tuple[Relief, ...]
-    needs_ms: int
+    needs_ms: int | None
     bytes_per_s: int
     is_in_time: bool
 
@@ -57,9 +60,11 @@ def under_way(source: Directory, facts: Facts, policy: Policy) -> UnderWay:
     reliefs = tuple(_reliefs(source, facts))
     rate = min((_rate(relief, facts, policy) for relief in reliefs), default=0)
     remaining = sum(relief.remaining_bytes for relief in reliefs)
-    needs_ms = 0 if rate <= 0 else remaining * 1000 // rate + delete_delay_ms(source.broker, facts)
+    if rate <= 0:
+        return UnderWay(reliefs, None, 0, is_in_time=False)
+    needs_ms = remaining * 1000 // rate + delete_delay_ms(source.broker, facts)
     left_ms = time_to_full_ms(source)
-    return UnderWay(reliefs, needs_ms, rate, bool(reliefs) and (left_ms is None or needs_ms < left_ms))
+    return UnderWay(reliefs, needs_ms, rate, left_ms is None or needs_ms < left_ms)
 
 
 def weighed(source: Directory, facts: Facts, policy: Policy) -> tuple[Directory, UnderWay]:
@@ -74,17 +79,18 @@ def weighed(source: Directory, facts: Facts, policy: Policy) -> tuple[Directory,
 def watch_draft(source: Directory, running: UnderWay, policy: Policy, *, is_enough: bool) -> Draft:
     """Return the advice to let moves that run go on, or to make them faster where they come too late."""
     names = some_of([f"{r.replica.topic}-{r.replica.partition}" for r in running.reliefs], _NAMED)
-    rate = human_bytes(running.bytes_per_s)
-    what = (
-        f"moves that run already ({names}) free {human_bytes(running.frees_bytes)} of {source.path} in "
-        f"{human_ms(running.needs_ms)} if they go on at {rate}/s"
-    )
+    pace = "if they go on, but they stand still"
+    if running.needs_ms is not None:
+        pace = f"in {human_ms(running.needs_ms)} if they go on at {human_bytes(running.bytes_per_s)}/s"
+    what = f"moves that run already ({names}) free {human_bytes(running.frees_bytes)} of {source.path} {pace}"
     return Draft(
         kind=ActionKind.INVESTIGATE,
         target={**place_target(source), "step": STEP},
         reason=f"{what}: {_what_to_do(source, running, is_enough=is_enough)}",
         expected=effect(frees_bytes=0, needs_ms=running.needs_ms, under_way_bytes=running.frees_bytes),
-        preconditions=(in_time(replace(source, relief_bytes=0), running.needs_ms),),
+        preconditions=(
+            () if running.needs_ms is None else (in_time(replace(source, relief_bytes=0), running.needs_ms),)
+        ),
         commands=(policy.tools.call(REASSIGN, "--list"),),
     )
 
@@ -92,7 +98,9 @@ def watch_draft(source: Directory, running: UnderWay, policy: Policy, *, is_enou
 def _what_to_do(source: Directory, running: UnderWay, *, is_enough: bool) -> str:
     if running.is_in_time:
         return "that is in time and enough, so watch them and start nothing else" if is_enough else "let them go on"
-    left_ms = time_to_full_ms(source) or 0
+    left_ms = time_to_full_ms(source)
+    if left_ms is None:
+        return "find out what holds them back"
     remaining = sum(relief.remaining_bytes for relief in running.reliefs)
     wanted = remaining * 1000 // max(1, int(left_ms * rates.SHARE_OF_TIME_LEFT))
     return f"too late; if a limit holds them back, {human_bytes(wanted)}/s would be in time"

@@ -10,7 +10,7 @@ from rich.text import Text
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.fix import Fix, Remedy
 from logdirwatch.report import actions as report
-from logdirwatch.report.units import human_ago, human_bytes
+from logdirwatch.report.units import human_ago, human_bytes, human_ms
 from logdirwatch.report.words import place, short_id
 
 
@@ -44,6 +44,7 @@ def as_data(plan: Fix) -> dict[str, Any]:
                 "under_way": [action.action_id for action in remedy.under_way],
                 "actions": [msgspec.to_builtins(action) for action in remedy.actions],
                 "missing_bytes": remedy.missing_bytes,
+                "full_in_ms": remedy.full_in_ms,
                 "against": list(remedy.against),
             }
             for remedy in plan.remedies
@@ -69,7 +70,10 @@ def _gaps(remedy: Remedy) -> Iterator[str]:
     if remedy.missing_bytes:
         missing = human_bytes(remedy.missing_bytes)
         room = f"{missing} more on its volume, or on other disks and brokers"
-        yield f"{_where(remedy)}: {missing} fit nowhere{why}; what would make it possible: {room}"
+        lacks = f"{missing} fit nowhere"
+        if remedy.full_in_ms is not None:
+            lacks = f"it is full in {human_ms(remedy.full_in_ms)}, and {missing} are missing with all that is in time"
+        yield f"{_where(remedy)}: {lacks}{why}; what would make it possible: {room}"
     elif not remedy.under_way and all(action.kind is ActionKind.INVESTIGATE for action in remedy.actions):
         yield f"{_where(remedy)}: nothing but a person can help{why}"
 

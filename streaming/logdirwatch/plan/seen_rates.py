@@ -1,0 +1,42 @@
+"""How fast copies were seen to come: by moves that were carried out, and by those that are told to be held up now."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from logdirwatch.model.records import ActionRecord, AlertRecord
+from logdirwatch.model.vocabulary import ActionStatus, Rule
+from logdirwatch.plan.assignment import from_json
+from logdirwatch.plan.facts import Facts, Place
+
+
+def with_rates(facts: Facts, actions: Iterable[ActionRecord], alerts: Iterable[AlertRecord]) -> Facts:
+    """Return the facts with the fastest copy that came to each directory; what runs now counts before what ran."""
+    found: dict[Place, float] = {}
+    for action in actions:
+        if action.cluster == facts.cluster and action.status is ActionStatus.DONE:
+            for place, rate in _carried_out(action):
+                found[place] = max(rate, found.get(place, 0.0))
+    for alert in alerts:
+        if alert.cluster == facts.cluster and alert.rule is Rule.MOVE_STALLED and alert.broker is not None:
+            found.update(_held_up(alert, alert.broker))
+    return replace(facts, copied_bytes_per_s=found)
+
+
+def _carried_out(action: ActionRecord) -> Iterable[tuple[Place, float]]:
+    """Yield where a move's copies came to, and how fast all of them came together: they shared one limit."""
+    observed = action.observed or {}
+    took_ms, copied = observed.get("took_ms"), observed.get("copies_bytes")
+    if not took_ms or not copied or action.reassignment is None:
+        return
+    for assignment in from_json(action.reassignment):
+        yield from ((place, copied * 1000 / took_ms) for place in assignment.chosen)
+
+
+def _held_up(alert: AlertRecord, broker: int) -> dict[Place, float]:
+    """Return how fast the moves come that an alert names; 0 for those of which nothing is copied any more."""
+    moves = alert.evidence.get("moves") or {}
+    return {
+        (broker, path): max(0.0, move.get("bytes_per_s") or 0.0)
+        for path, move in moves.items()
+        if move.get("bytes_per_s") is not None or move.get("verdict") == "stands_still"
+    }
