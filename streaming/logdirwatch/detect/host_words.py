@@ -54,6 +54,12 @@ def lost_way(log_dir: LogDirMemory, at_ms: int) -> Trouble | None:
     return next((trouble for trouble in reversed(near) if trouble.kind in _LOST_WAY), None)
 
 
+def forget(log_dir: LogDirMemory, until_ms: int) -> None:
+    """Let the kernel's word up to a moment explain no failure any more: somebody says that the disk is good."""
+    if log_dir.kernel is not None and log_dir.kernel.at_ms <= until_ms:
+        log_dir.kernel = None
+
+
 def _kernel_word(seen: HostLogDir, at_ms: int) -> KernelWord | None:
     if seen.kernel_error is None:
         return None

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from logdirwatch.collect.host_records import with_kernel_errors
 from logdirwatch.collect.kernel_log import kernel_error
 from logdirwatch.decisions import dated
-from logdirwatch.detect import suspicions
+from logdirwatch.detect import host_words, suspicions
 from logdirwatch.detect.alerts import RECOVERED
 from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.detect.memory import LogDirMemory, Trouble
@@ -118,5 +118,7 @@ def take_word(desk: Desk, decided: Decided) -> None:
     holder: Any = desk.book.holder(path)
     holder.troubles = {key: trouble for key, trouble in holder.troubles.items() if trouble.at_ms > record.at_ms}
     still = {trouble.kind for trouble in holder.troubles.values()}
+    if path is not None:
+        host_words.forget(desk.memory.log_dirs[path], record.at_ms)
     at_ms = max(desk.memory.newest_ms, record.at_ms)
     _clear(desk, path, still, Moment(at_ms, str(decided.origin)), f"{record.by} says that it is good: {record.reason}")

@@ -66,8 +66,9 @@ def _take_offline(desk: Desk, gone: list[str], moment: Moment) -> None:
     for number, path in enumerate(failing):
         offline.join(desk.memory, path, failing[:number])
     meant, before = pending.meant_by(desk, failing), {path: _confirm(desk, path, moment) for path in gone}
-    for path in gone:
+    for path in {offline.carrier_of(desk.memory, path): path for path in reversed(gone)}.values():
         offline.tell(desk, path, before[path], moment, meant)
+    for path in gone:
         offline.end_lesser(desk, path, moment)
     pending.settle(desk, failing, moment)
 

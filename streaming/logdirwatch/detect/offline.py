@@ -26,7 +26,7 @@ _LESSER_RULES = (
 
 def alert_of(memory: BrokerMemory, path: str) -> OpenAlert | None:
     """Return the open alert that tells of an offline directory: its own, or that of its carrier."""
-    return memory.log_dirs[_carrier(memory, path)].alerts.get(Rule.LOG_DIR_OFFLINE)
+    return memory.log_dirs[carrier_of(memory, path)].alerts.get(Rule.LOG_DIR_OFFLINE)
 
 
 def join(memory: BrokerMemory, path: str, peers: Iterable[str] = ()) -> None:
@@ -43,7 +43,7 @@ def join(memory: BrokerMemory, path: str, peers: Iterable[str] = ()) -> None:
         for other, known in sorted(memory.log_dirs.items())
         if other != path and _are_at_once(known, log_dir) and (other in ready or _is_told(memory, other))
     ]
-    log_dir.carrier = _carrier(memory, others[0]) if others else None
+    log_dir.carrier = carrier_of(memory, others[0]) if others else None
 
 
 def judge(desk: Desk, path: str) -> bool:
@@ -57,7 +57,7 @@ def judge(desk: Desk, path: str) -> bool:
 
 def tell(desk: Desk, path: str, before: str | None, moment: Moment, identity: str | None = None) -> None:
     """Open or update the alert that tells of an offline directory; its alerts of lesser states end."""
-    carrier = _carrier(desk.memory, path)
+    carrier = carrier_of(desk.memory, path)
     open_alert = desk.memory.log_dirs[carrier].alerts.get(Rule.LOG_DIR_OFFLINE)
     away = away_with(desk.memory, carrier)
     severity = rules.offline_severity(desk.memory.partitions)
@@ -144,7 +144,8 @@ def away_with(memory: BrokerMemory, carrier: str) -> list[str]:
     return away or [carrier]
 
 
-def _carrier(memory: BrokerMemory, path: str) -> str:
+def carrier_of(memory: BrokerMemory, path: str) -> str:
+    """Return the directory whose alert tells of an offline one: itself where no other does."""
     carrier = memory.log_dirs[path].carrier
     return path if carrier is None or carrier not in memory.log_dirs else carrier
 

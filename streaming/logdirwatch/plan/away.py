@@ -74,7 +74,7 @@ def away_of(alert: AlertRecord, facts: Facts) -> Away | None:
     if any(found.cause is not facts.directories[found.place].cause for found in directories):
         facts = replace(facts, directories={**facts.directories, **{found.place: found for found in directories}})
     proofs = {found.path: proof_of(listed.get(found.path) or alert.evidence) for found in known}
-    return Away(broker, {"broker": broker, "log_dir": alert.log_dir}, directories, proofs, facts)
+    return Away(broker, {"broker": broker, "log_dir": known[0].path}, directories, proofs, facts)
 
 
 def places_of(alert: AlertRecord) -> list[Place]:

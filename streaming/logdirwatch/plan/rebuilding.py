@@ -17,6 +17,7 @@ from logdirwatch.plan.rates import foreign, throttle_free, under_others
 from logdirwatch.plan.repair import Repair
 from logdirwatch.plan.throttles import limits_of_copies, unset
 from logdirwatch.report.units import human_bytes
+from logdirwatch.report.words import counted
 
 EXAMPLES = 20
 DEFAULT_REMEDY = "what stands against it gone"
@@ -24,7 +25,7 @@ REMEDIES = {
     "no_live_source": "the data itself, which only the lost copies hold: try to save this disk before it goes",
     "no_broker_left": "one broker more than the replication factor",
     "nothing_fits": "room on another broker: topics deleted, retention cut, a disk more or a bigger volume",
-    "broker_not_alive": "the brokers that are away back again",
+    "broker_not_alive": "bring the brokers back that are away",
     "partition_moving": "the end of the moves that run, or their cancelling",
     "partition_claimed": "the other reassignment done",
     "slower_than_writes": "a higher plan.replication_throttle_bytes_per_s, or fewer writes",
@@ -54,7 +55,7 @@ def rebuild(
     return Draft(
         kind=ActionKind.REASSIGN,
         target=target,
-        reason=f"rebuild {len(repair.assignments)} replicas {loss.what} on other brokers "
+        reason=f"rebuild {counted(len(repair.assignments), 'replica')} {loss.what} on other brokers "
         f"({human_bytes(repair.copied_bytes)} to copy); racks, replication factor and order of preference stay"
         f"{_left_out(repair)}",
         expected=effect(
@@ -111,7 +112,7 @@ def rebuild_later(target: Mapping[str, Any], loss: Loss, repair: Repair, facts: 
     return Draft(
         kind=ActionKind.REASSIGN,
         target=target,
-        reason=f"rebuild {len(repair.assignments)} replicas {loss.what} on other brokers "
+        reason=f"rebuild {counted(len(repair.assignments), 'replica')} {loss.what} on other brokers "
         f"({human_bytes(repair.copied_bytes)} to copy), but not yet{_left_out(repair)}",
         expected=effect(
             rebuilds=len(repair.assignments),

@@ -402,3 +402,29 @@ def test_a_mount_that_was_never_seen_to_be_read_only_is_writable_only_later():
     assert why(driver) == ["remounted_read_only"], "nobody can tell"
     driver.host(good(is_read_only=False))
     assert why(driver) == []
+
+
+def fails(driver):
+    return driver.poll(log_dir(error_code=56))
+
+
+@pytest.mark.parametrize(
+    ("line", "cause", "device"),
+    [
+        (MEDIUM, "failed", "sdd"),
+        ("XFS (dm-4): Corruption detected. Unmount and run xfs_repair", "file_system", "dm-4"),
+        (PATH, "remount", "8:16"),
+    ],
+)
+def test_what_the_kernel_said_a_moment_before_explains_why_a_directory_fails(line, cause, device):
+    alert = fails(watched(line)).alerts[-2]
+    assert (alert.rule, alert.cause, alert.evidence["decided_by"]) == ("log_dir_offline", cause, "kernel_log")
+    assert (alert.evidence["device"], alert.evidence["kernel_error"]) == (device, alert.evidence["said"])
+
+
+def test_what_it_said_before_a_person_called_the_disk_good_explains_nothing():
+    assert fails(healthy(watched(MEDIUM))).cause() == "unknown"
+
+
+def test_what_it_said_hours_before_explains_nothing_though_it_is_still_held_against_the_disk():
+    assert fails(quiet(watched(MEDIUM), 3 * HOUR_MS)).cause() == "unknown"
