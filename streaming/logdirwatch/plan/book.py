@@ -33,7 +33,6 @@ _TYPES: dict[str, type[Record]] = {
     topics.ACTIONS: ActionRecord,
     topics.DECISIONS: DecisionRecord,
 }
-_FAST_SUFFIX = "/fast"
 
 
 class Book:
@@ -212,8 +211,8 @@ class Book:
         return True
 
     def _forget(self, topic: str, key: str) -> bool:
-        """Take a tombstone in: what it names is long over."""
-        if topic == topics.ALERTS and not key.endswith(_FAST_SUFFIX):
+        """Take a tombstone in: what it names is long over; the fast lane's keys name nothing that is held."""
+        if topic == topics.ALERTS:
             self._alerts.pop(key, None)
             self._over.pop(key, None)
         return False

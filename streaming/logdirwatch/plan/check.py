@@ -9,13 +9,14 @@ from typing import Any
 from logdirwatch.collect.answers import Quorum
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import OPEN, ActionKind, ActionStatus, BrokerStatus, Rule
-from logdirwatch.plan import leaders, restart_vetoes, vetoes
+from logdirwatch.plan import leaders, predictions, restart_vetoes, vetoes
 from logdirwatch.plan.draft import Policy
 from logdirwatch.plan.facts import Directory, Facts, Partition
 from logdirwatch.plan.keeping import keeps_too_little
 from logdirwatch.plan.lifecycle import standing_against
 from logdirwatch.plan.marks import with_marks
 from logdirwatch.plan.mending import REPAIR
+from logdirwatch.plan.outlook import of_cancelling
 from logdirwatch.plan.replacing import WITHOUT_DIRECTORY
 from logdirwatch.report.units import human_ms
 from logdirwatch.report.words import some_of
@@ -118,8 +119,10 @@ def _of_leaders(action: ActionRecord, facts: Facts) -> Iterator[str]:
 def _of_cancelling(action: ActionRecord, facts: Facts) -> Iterator[str]:
     if action.kind is not ActionKind.CANCEL_MOVES or "cancels" not in action.expected:
         return
-    if not any(partition.is_reassigned for partition in _named(action.expected["cancels"], facts)):
+    running = [partition for partition in _named(action.expected["cancels"], facts) if partition.is_reassigned]
+    if not running:
         yield "none of its moves runs any more"
+    yield from (veto.reason for veto in predictions.against({"leadership": of_cancelling(running, facts)}))
 
 
 def _of_restart(action: ActionRecord, facts: Facts, quorum: Quorum | None) -> Iterator[str]:

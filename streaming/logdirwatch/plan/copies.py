@@ -6,14 +6,16 @@ and not yet in sync.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
 from logdirwatch.plan.assignment import ANY, Assignment
 from logdirwatch.plan.cancelling import LIMITS_STAY, cancel_commands
 from logdirwatch.plan.draft import Draft, Policy, Precondition, effect
 from logdirwatch.plan.facts import Directory, Facts, Partition, Place, Replica
+from logdirwatch.plan.outlook import of_cancelling
 from logdirwatch.plan.parts import file_name, place_target, time_to_full_ms
+from logdirwatch.plan.running import drops_last_copy
 from logdirwatch.plan.space import Space
 from logdirwatch.report.units import human_ratio
 
@@ -51,7 +53,8 @@ def overflowing(directory: Directory, facts: Facts, policy: Policy) -> list[Copy
     too_much = int((ratio - limit) * directory.total_bytes) + 1
     chosen: list[Copy] = []
     for copy in coming:
-        if sum(_given_up(done) for done in chosen) < too_much:
+        is_harmless = not drops_last_copy(facts.partitions[copy.replica.key], facts)
+        if is_harmless and sum(_given_up(done) for done in chosen) < too_much:
             chosen.append(copy)
     return chosen
 
@@ -103,6 +106,7 @@ def cancel_draft(directory: Directory, copies: Sequence[Copy], facts: Facts, pol
             time_to_full_after_ms=time_to_full_ms(replace(directory, incoming_bytes=0), frees),
             spares_bytes=sum(copy.remaining_bytes for copy in copies),
             copies=[_named(copy) for copy in copies],
+            **_outlook(copies, facts),
         ),
         preconditions=(
             Precondition("nobody_needs_it", "whoever began the moves agrees that they end", None),
@@ -111,6 +115,13 @@ def cancel_draft(directory: Directory, copies: Sequence[Copy], facts: Facts, pol
         commands=cancel_commands(_as_they_move(copies, facts), name, policy),
         undo={"text": f"begin the moves anew, from the start; {LIMITS_STAY}"},
     )
+
+
+def _outlook(copies: Sequence[Copy], facts: Facts) -> dict[str, Any]:
+    """Return who leads once reassignments have ended; nothing where only copies within brokers end."""
+    partitions = [facts.partitions[key] for key in dict.fromkeys(copy.replica.key for copy in copies)]
+    reassigned = [partition for partition in partitions if partition.is_reassigned]
+    return {"leadership": of_cancelling(reassigned, facts)} if reassigned else {}
 
 
 def copies_to(places: Iterable[Place], facts: Facts) -> list[Copy]:

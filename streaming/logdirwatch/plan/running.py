@@ -16,6 +16,7 @@ from logdirwatch.plan.draft import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.plan.facts import Facts, Partition
 from logdirwatch.plan.outlook import of_cancelling
 from logdirwatch.plan.parts import file_name
+from logdirwatch.report.words import some_of
 
 EXAMPLES = 20
 
@@ -65,20 +66,26 @@ def why_hopeless(found: Sequence[DeadEnd]) -> str:
 def cancel_moves(
     broker: int, path: str | None, partitions: Sequence[Partition], facts: Facts, policy: Policy, why: str
 ) -> Draft:
-    """Return the action that takes running reassignments back; their partitions can then be moved otherwise."""
-    wave = partitions[: policy.limits.partitions_per_reassignment]
+    """Return the action that takes running reassignments back; their partitions can then be moved otherwise.
+
+    Those whose only good copies are what the move adds come in none with others: cancelling drops these copies.
+    """
+    harmless = [partition for partition in partitions if not drops_last_copy(partition, facts)]
+    wave = (harmless or partitions)[: policy.limits.partitions_per_reassignment]
+    kept = [partition for partition in partitions if partition not in harmless]
     targets = [_target(partition) for partition in wave]
     plan, name = to_json(targets), file_name(ActionKind.CANCEL_MOVES, (broker, path or ""))
     return Draft(
         kind=ActionKind.CANCEL_MOVES,
         target={"broker": broker, "log_dir": path},
-        reason=f"{why}: cancel them; each partition keeps the replicas that it had",
+        reason=f"{why}: cancel them; each partition keeps the replicas that it had{_kept(kept, facts)}",
         expected=effect(
             cancels=plan,
             later=len(partitions) - len(wave),
             leadership=of_cancelling(wave, facts),
             examples=[_described(partition) for partition in wave[:EXAMPLES]],
         ),
+        data_loss=not harmless,
         preconditions=(Precondition("not_wanted", "whoever began these moves agrees, or is not to be found", None),),
         commands=cancel_commands(targets, name, policy),
         undo={
@@ -87,6 +94,24 @@ def cancel_moves(
             "text": f"begins them again, once their destination is back; {LIMITS_STAY}",
         },
     )
+
+
+def drops_last_copy(partition: Partition, facts: Facts) -> bool:
+    """Tell whether a partition is in sync only where its reassignment adds it: cancelling takes these replicas away.
+
+    Kafka refuses that, or, where unclean elections are allowed, loses what only they have (KAFKA-14424).
+    """
+    in_sync = leaders.live_replicas(partition, facts) & set(partition.isr)
+    return bool(in_sync) and in_sync <= set(partition.adding or ())
+
+
+def _kept(partitions: Sequence[Partition], facts: Facts) -> str:
+    if not partitions:
+        return ""
+    old = {b for p in partitions for b in p.replicas if b not in (p.adding or ()) and not facts.is_alive(b)}
+    back = f"; bring broker {some_of(sorted(old))} back first" if old else ""
+    named = some_of([partition.label for partition in partitions], 3)
+    return f". Not so {named}: only what the move adds is in sync, and cancelling drops it{back}"
 
 
 def _target(partition: Partition) -> Assignment:

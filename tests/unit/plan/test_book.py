@@ -254,8 +254,9 @@ def test_a_tombstone_ends_what_was_left_open():
     told = Told()
     told.take(alert())
     told.revise()
-    told.book.take(topics.ALERTS, b"alert/fast", None, -1)
-    assert told.revise() == []
+    for name, key in ((topics.ALERTS, b"alert/fast"), (topics.ACTIONS, b"alert"), (topics.DECISIONS, b"alert")):
+        assert not told.book.take(name, key, None, -1)
+        assert told.revise() == []
     told.book.take(topics.ALERTS, b"alert", None, -1)
     assert {status for _, status, _ in told.revise()} == {"withdrawn"}
 
