@@ -87,38 +87,47 @@ class Tools:
         limits = of_plan(plan, log_dir_rate=log_dir_rate, rate=rate) if limits is None else limits
         return [
             write_file(name, reassignment_lines(plan)),
-            *self.set_limits(limits),
+            *self.set_limits(limits, name),
             self._on_plan(name, "--execute", "--timeout", str(self.settings.timeout_ms)),
             *self._until_done(name),
-            *self.clear_limits(limits),
+            *self.clear_limits(limits, name),
         ]
 
-    def set_limits(self, limits: Limits) -> list[str]:
-        """Return the command that sets limits where none is set: what others set is named and stays."""
+    def set_limits(self, limits: Limits, name: str | None = None) -> list[str]:
+        """Return the command that sets limits where none is set; what others set is named and stays.
+
+        What it sets is noted beside the file ``name`` of a plan, whose end takes away that and nothing else: somebody
+        else may have set the very same value.
+        """
+        noted = None if name is None else _noted(name)
         change = self._alter_limit("--add-config", '"$key=[$value]"')
-        return self._of_limits(
-            limits, f'*" $key="*) echo "$name: $key is set by somebody else and stays as it is" ;;\n*) {change} ;;'
-        )
+        done = "" if noted is None else f' && echo "$entity $name $limit" >> {noted}'
+        cases = f'*" $key="*) echo "$name: $key is set by somebody else and stays as it is" ;;\n*) {change}{done} ;;'
+        told = (f"done <<'{_HEREDOC_END}'", *map(str, limits), _HEREDOC_END)
+        return self._of_limits(limits, cases, () if noted is None else (f": > {noted}",), told)
 
-    def clear_limits(self, limits: Limits) -> list[str]:
-        """Return the command that takes limits away that still have the value given here; any other one stays."""
+    def clear_limits(self, limits: Limits, name: str | None = None) -> list[str]:
+        """Return the command that takes limits away that still have the value given here; any other one stays.
+
+        With the ``name`` of a plan only those that its beginning noted.
+        """
         change = self._alter_limit("--delete-config", '"$key"')
-        return self._of_limits(limits, f'*" $key=$value "*) {change} ;;')
+        told = (f"done <<'{_HEREDOC_END}'", *map(str, limits), _HEREDOC_END)
+        noted = told if name is None else (f"done < {_noted(name)}",)
+        return self._of_limits(limits, f'*" $key=$value "*) {change} ;;', (), noted)
 
-    def _of_limits(self, limits: Limits, cases: str) -> list[str]:
+    def _of_limits(self, limits: Limits, cases: str, before: Sequence[str], told: Sequence[str]) -> list[str]:
         """Return a loop over limits that looks at each before it acts; the spaces are those of ``ConfigCommand``."""
         if not limits:
             return []
-        look = self._config_of("--describe")
         lines = (
+            *before,
             "while read -r entity name limit; do",
             'key="${limit%%=*}" value="${limit#*=}"',
-            f'found=$({look}) && case "$found" in',
+            f'found=$({self._config_of("--describe")}) && case "$found" in',
             cases,
             "esac",
-            f"done <<'{_HEREDOC_END}'",
-            *map(str, limits),
-            _HEREDOC_END,
+            *told,
         )
         return ["\n".join(lines)]
 
@@ -220,6 +229,11 @@ def partition_lines(entries: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the field ``partitions`` of a JSON object, one entry a line."""
     lines = [json.dumps(entry, separators=(",", ":")) for entry in entries]
     return ['"partitions":[', *(f"{line}," for line in lines[:-1]), *lines[-1:], "]"]
+
+
+def _noted(name: str) -> str:
+    """Return the file beside a plan's in which its commands note the limits that they set."""
+    return shlex.quote(f"{name.removesuffix('.json')}.limits")
 
 
 def _filled(template: str | None, broker: int) -> list[str]:

@@ -7,6 +7,7 @@ are deleted. Moves inside a broker are refused while any of its directories is o
 from collections import Counter
 from dataclasses import dataclass
 
+from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE
 from logdirwatch.plan import rates, vetoes
 from logdirwatch.plan.assignment import ANY, Assignment
 from logdirwatch.plan.draft import Policy, Veto
@@ -57,7 +58,7 @@ def log_dir_rate(
     source: Directory, facts: Facts, policy: Policy, copied_bytes: int, written_bytes_per_s: float = 0.0
 ) -> int:
     """Return the rate for copies off ``source``, what the disks of its broker write anyway left to them."""
-    return rates.throttle(
+    wanted = rates.throttle(
         policy.limits.log_dir_throttle_bytes_per_s,
         _spare(source, facts, policy),
         copied_bytes,
@@ -65,11 +66,13 @@ def log_dir_rate(
         delete_delay_ms(source.broker, facts),
         written_bytes_per_s,
     )
+    return rates.under_others(wanted, [source.broker], [LOG_DIR_THROTTLE], facts)
 
 
 def most_log_dir_rate(source: Directory, facts: Facts, policy: Policy) -> int:
-    """Return the highest rate that copies off ``source`` may have."""
-    return rates.ceiling(policy.limits.log_dir_throttle_bytes_per_s, _spare(source, facts, policy))
+    """Return the highest rate that copies off ``source`` may have; a limit that somebody set stays."""
+    most = rates.ceiling(policy.limits.log_dir_throttle_bytes_per_s, _spare(source, facts, policy))
+    return rates.under_others(most, [source.broker], [LOG_DIR_THROTTLE], facts)
 
 
 def needed_bytes(source: Directory, space: Space, policy: Policy) -> int | None:

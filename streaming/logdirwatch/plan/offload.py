@@ -22,7 +22,7 @@ from logdirwatch.plan.parts import (
     time_to_full_ms,
     way_back,
 )
-from logdirwatch.plan.rebuilding import born_elsewhere, limits_of_repair
+from logdirwatch.plan.rebuilding import back_of, born_elsewhere, limits_of_repair
 from logdirwatch.plan.repair import Repair, plan_rebuild
 from logdirwatch.plan.throttles import unset
 from logdirwatch.plan.waves import Pace
@@ -94,7 +94,11 @@ def offload_drafts(
     """Return the action for planned moves to other brokers; nothing where none was found."""
     if plan.repair is None:
         return []
-    repair, rate = plan.repair, plan.rate
+    repair = plan.repair
+    wanted = limits_of_repair(repair, plan.rate, facts)
+    limits, rate = unset(wanted, facts), rates.under_others(plan.rate, wanted.brokers, REPLICATION_THROTTLES, facts)
+    written = max((rates.written_to(facts.partitions[one.key], facts) for one in repair.assignments), default=0.0)
+    too_slow = vetoes.slower_than_writes(rate, written)
     settles = _settles_ms(source, facts, policy)
     needs = _busiest(repair) * 1000 // rate + settles
     usual = policy.limits.replication_throttle_bytes_per_s
@@ -104,8 +108,6 @@ def offload_drafts(
     enough = "enough" if is_enough else f"{human_bytes(needed)} are needed"
     paced = rates.paced(rate, usual, _busiest(repair), late_for_ms, settles)
     name = file_name(ActionKind.REASSIGN, source.place)
-    wanted = limits_of_repair(repair, rate, facts)
-    limits = unset(wanted, facts)
     taken = [{"broker": b, "log_dir": path, "bytes": -size} for (b, path), size in sorted(repair.bytes_in.items())]
     return [
         Draft(
@@ -133,9 +135,10 @@ def offload_drafts(
                 rates.throttle_free(wanted.brokers, (*REPLICATION_THROTTLES, LOG_DIR_THROTTLE), facts),
                 *born_elsewhere(repair, facts),
             ),
+            vetoes=() if too_slow is None else (too_slow,),
             commands=tuple(policy.tools.reassign(to_json(repair.assignments), name, limits=limits)),
             reassignment=to_json(repair.assignments),
-            undo=way_back(to_json(repair.before), name, policy, limits, rate=rate),
+            undo=way_back(to_json(repair.before), name, policy, limits, back_of(repair, rate, facts)),
         )
     ]
 

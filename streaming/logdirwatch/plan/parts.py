@@ -76,18 +76,16 @@ def way_back(
     name: str,
     policy: Policy,
     limits: Limits,
-    *,
-    rate: int | None = None,
-    log_dir_rate: int | None = None,
+    back: Limits,
 ) -> dict[str, Any]:
     """Return the undo of a reassignment: stop it while it runs, or put the replicas back where they were.
 
-    ``limits`` are those that the reassignment set; they end with it.
+    ``limits`` are those that the reassignment set; they end with it. ``back`` are those of the way back.
     """
     tools = policy.tools
     return {
-        "while_running": [tools.cancel(name), *tools.clear_limits(limits)],
-        "commands": tools.reassign(before, f"undo-{name}", rate=rate, log_dir_rate=log_dir_rate),
+        "while_running": [tools.cancel(name), *tools.clear_limits(limits, name)],
+        "commands": tools.reassign(before, f"undo-{name}", limits=back),
         "reassignment": before,
     }
 

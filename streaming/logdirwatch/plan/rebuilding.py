@@ -9,7 +9,7 @@ from logdirwatch.plan.deletion import candidate_drafts_in
 from logdirwatch.plan.draft import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.plan.endurance import endurance_of
 from logdirwatch.plan.facts import Facts, Place
-from logdirwatch.plan.limits import Limits
+from logdirwatch.plan.limits import Limits, of_plan
 from logdirwatch.plan.outlook import of_reassignment
 from logdirwatch.plan.overlay import passing_bytes
 from logdirwatch.plan.parts import file_name, nothing_runs, way_back
@@ -78,7 +78,10 @@ def rebuild(
         ),
         commands=tuple(policy.tools.reassign(plan, name, limits=limits)),
         reassignment=plan,
-        undo={**way_back(to_json(repair.before), name, policy, limits, rate=rate), "text": loss.undo},
+        undo={
+            **way_back(to_json(repair.before), name, policy, limits, back_of(repair, rate, facts)),
+            "text": loss.undo,
+        },
     )
 
 
@@ -86,6 +89,13 @@ def limits_of_repair(repair: Repair, rate: int, facts: Facts) -> Limits:
     """Return the limits of a repair: of its new replicas, and of the leaders that they are copied from."""
     arriving = [(facts.partitions[key], broker) for key, broker in repair.arriving]
     return limits_of_copies(arriving, rate, facts)
+
+
+def back_of(repair: Repair, rate: int, facts: Facts) -> Limits:
+    """Return the limits of the way back, where none is set; a broker that is away takes none."""
+    wanted = of_plan(to_json(repair.before), log_dir_rate=None, rate=rate)
+    living = {broker: rates for broker, rates in wanted.brokers.items() if facts.is_alive(broker)}
+    return unset(Limits(living, wanted.topics), facts)
 
 
 def born_elsewhere(repair: Repair, facts: Facts) -> tuple[Precondition, ...]:

@@ -14,8 +14,10 @@ from logdirwatch.plan.assignment import ANY, Assignment, to_json
 from logdirwatch.plan.cancelling import LIMITS_STAY, cancel_commands
 from logdirwatch.plan.draft import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.plan.facts import Facts, Partition
+from logdirwatch.plan.limits import of_plan
 from logdirwatch.plan.outlook import of_cancelling
 from logdirwatch.plan.parts import file_name
+from logdirwatch.plan.throttles import unset
 from logdirwatch.report.words import some_of
 
 EXAMPLES = 20
@@ -75,6 +77,7 @@ def cancel_moves(
     kept = [partition for partition in partitions if partition not in harmless]
     targets = [_target(partition) for partition in wave]
     plan, name = to_json(targets), file_name(ActionKind.CANCEL_MOVES, (broker, path or ""))
+    again = of_plan(plan, log_dir_rate=None, rate=policy.limits.replication_throttle_bytes_per_s)
     return Draft(
         kind=ActionKind.CANCEL_MOVES,
         target={"broker": broker, "log_dir": path},
@@ -90,7 +93,7 @@ def cancel_moves(
         commands=cancel_commands(targets, name, policy),
         undo={
             "reassignment": plan,
-            "commands": policy.tools.reassign(plan, name, rate=policy.limits.replication_throttle_bytes_per_s),
+            "commands": policy.tools.reassign(plan, name, limits=unset(again, facts)),
             "text": f"begins them again, once their destination is back; {LIMITS_STAY}",
         },
     )

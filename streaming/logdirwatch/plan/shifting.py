@@ -81,7 +81,7 @@ def _move(source: Directory, moves: Moves, facts: Facts, policy: Policy, now_ms:
         ),
         commands=tuple(_commands(moves, waves, limits, name, policy)),
         reassignment=to_json(moves.assignments),
-        undo=way_back(to_json(moves.before), name, policy, limits, log_dir_rate=moves.rate),
+        undo=way_back(to_json(moves.before), name, policy, limits, back=limits),
     )
 
 
@@ -117,11 +117,11 @@ def _commands(moves: Moves, waves: Waves, limits: Limits, name: str, policy: Pol
     tools = policy.tools
     if len(waves.groups) == 1:
         return tools.reassign(to_json(moves.assignments), name, limits=limits)
-    commands = [write_file(name, reassignment_lines(to_json(moves.assignments))), *tools.set_limits(limits)]
+    commands = [write_file(name, reassignment_lines(to_json(moves.assignments))), *tools.set_limits(limits, name)]
     for number, group in enumerate(waves.groups, start=1):
         wave: list[Assignment] = [moves.assignments[index] for index in group]
         commands += tools.reassign(to_json(wave), f"wave-{number}-{name}")
-    return [*commands, *tools.clear_limits(limits)]
+    return [*commands, *tools.clear_limits(limits, name)]
 
 
 def _shared_bytes(broker: int, facts: Facts) -> int:

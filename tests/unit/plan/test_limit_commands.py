@@ -122,7 +122,7 @@ class TestForeignLimits:
         assert action.vetoes == []
         assert paste(action.commands, FOREIGN) == FOREIGN
         if "while_running" in action.undo:
-            assert paste([*action.commands[:1], *action.undo["while_running"]], FOREIGN) == FOREIGN
+            assert paste([*action.commands[:2], *action.undo["while_running"]], FOREIGN) == FOREIGN
         assert paste(action.undo.get("commands", ()), FOREIGN) == FOREIGN
 
     def test_nothing_of_its_own_is_left(self, situation, paste):
@@ -151,10 +151,18 @@ class TestOwnLimits:
         }
 
     def test_one_that_somebody_changed_meanwhile_stays_changed(self, paste):
-        *_, clear = action_of(ActionKind.MOVE_LOG_DIR, paste).commands
-        assert paste([clear], {"brokers 1": {WITHIN: "5"}}) == {"brokers 1": {WITHIN: "5"}}
-        assert paste([clear], {"brokers 1": {WITHIN: "500000000"}}) == {"brokers 1": {WITHIN: "500000000"}}
+        write, limit, *_, clear = action_of(ActionKind.MOVE_LOG_DIR, paste).commands
+        for changed_to in ("5", "500000000"):
+            paste([write, limit], {})
+            assert paste([clear], {"brokers 1": {WITHIN: changed_to}}) == {"brokers 1": {WITHIN: changed_to}}
         assert paste([clear], {"brokers 1": {WITHIN: "50000000"}}) == {}
+
+    def test_the_very_same_value_of_somebody_else_stays(self, paste):
+        theirs = {"brokers 1": {WITHIN: "50000000"}}
+        action = action_of(ActionKind.MOVE_LOG_DIR, paste)
+        assert paste(action.commands, theirs) == theirs
+        assert paste([*action.commands[:2], *action.undo["while_running"]], theirs) == theirs
+        assert paste(action.undo["commands"], theirs) == theirs
 
     def test_one_that_is_there_is_named_and_left(self, paste):
         commands = action_of(ActionKind.MOVE_LOG_DIR, paste).commands
@@ -193,3 +201,49 @@ def test_what_a_plan_names_is_limited_where_nothing_else_is_known_of_it():
         {1: {FOLLOWER: 7, WITHIN: 5}, 2: {FOLLOWER: 7}}, {"t": {FOLLOWED: "0:1,0:2"}}
     )
     assert not of_plan(plan, log_dir_rate=None, rate=None)
+
+
+class TestUnderTheLimitOfSomebodyElse:
+    def move(self, **limits):
+        return action_of(ActionKind.MOVE_LOG_DIR, FakePaste, broker(1, **{"log.dirs": "/d1"} | limits))
+
+    def test_a_move_is_planned_at_the_lower_one_and_says_so(self):
+        free, slow = self.move(), self.move(**{WITHIN: "5000000"})
+        assert slow.expected["needs_ms"] - 60_000 > 9 * (free.expected["needs_ms"] - 60_000)
+        assert slow.expected["throttle_bytes_per_s"] == 5_000_000
+        assert slow.expected["sets_limits"] == {"brokers": {}, "topics": {}}
+        (said,) = [p for p in slow.preconditions if p["name"] == "throttle_free"]
+        assert (said["holds"], free_of(free)) == (False, True)
+        assert f"{WITHIN}=4.8 MiB/s on broker 1; that stays, and these copies run under it" in said["text"]
+
+    def test_a_higher_one_changes_nothing_of_the_plan(self):
+        assert self.move(**{WITHIN: "900000000"}).expected["needs_ms"] == self.move().expected["needs_ms"]
+
+    def test_one_below_the_writes_stands_against_the_move(self):
+        parts = [changed(move()[0], growth_bytes_per_s=6e6), *move()[1:], broker(1, **{WITHIN: "5000000"})]
+        found = recommend(space_alert("critical"), facts(*parts), policy(), NOW_MS)
+        (hindered,) = [action for action in found if action.kind is ActionKind.MOVE_LOG_DIR]
+        assert "slower_than_writes" in [veto["name"] for veto in hindered.vetoes]
+        assert hindered.commands == []
+
+    def test_a_move_to_another_broker_too(self):
+        free = action_of(ActionKind.REASSIGN, FakePaste)
+        slow = action_of(ActionKind.REASSIGN, FakePaste, broker(3, **{FOLLOWER: "5000000"}))
+        assert slow.expected["needs_ms"] > free.expected["needs_ms"]
+        assert slow.expected["sets_limits"]["brokers"] == {"1": {LEADER: 50_000_000}}
+        assert free_of(slow) is False
+
+    def test_where_newborns_would_be_held_back_it_says_so(self):
+        two = [directory(3, "/d2", 30 * MIB), broker(3, **{WITHIN: "1500000"})]
+        action = action_of(ActionKind.REASSIGN, FakePaste, *two)
+        (born,) = [p for p in action.preconditions if p["name"] == "born_elsewhere"]
+        assert born["holds"] is False
+        assert "300 MiB in /d2 of broker 3" in born["text"]
+
+
+class FakePaste:
+    policy = policy()
+
+
+def free_of(action):
+    return next(p["holds"] for p in action.preconditions if p["name"] == "throttle_free")
