@@ -114,8 +114,11 @@ class HostEyes:
                 self._numbers[log_dir.path] = log_dir.volume.removeprefix("dev ")
         if not news:
             return list(log_dirs), []
+        # What was never seen lies on no mount of this namespace: the table would name the disk of the root directory.
+        elsewhere = {log_dir.path for log_dir in log_dirs if log_dir.config_error is not None}
+        numbers = {path: number for path, number in self._numbers.items() if number or path not in elsewhere}
         try:
-            devices = block_devices.devices_below(self._numbers)
+            devices = block_devices.devices_below(numbers)
         except OSError:
             devices = {}
         by_dir, unplaced = placed(news, devices)

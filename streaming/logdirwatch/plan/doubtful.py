@@ -19,6 +19,7 @@ from logdirwatch.plan.rebuilding import Loss, rebuild, remedies
 from logdirwatch.plan.repair import plan_repair
 from logdirwatch.plan.runbook import investigate
 from logdirwatch.report.units import human_bytes
+from logdirwatch.report.words import short_id
 
 DISK = frozenset({"error_code", "probe", "read_only", KernelTrouble.MEDIUM_ERROR, KernelTrouble.DEVICE_ERROR})
 """What of ``evidence.why`` says that a disk fails; the rest says that it is slow, or that it is not the disk."""
@@ -52,10 +53,10 @@ def suspect(alert: AlertRecord, directory: Directory, facts: Facts, policy: Poli
     if _is_the_way(kinds):
         return [_look_at_way(look, kinds, device), *demoted, *cordon]
     if kinds & {KernelTrouble.FILE_SYSTEM_ERROR, KernelTrouble.REMOUNTED_READ_ONLY} and not kinds & CERTAIN:
-        return [*demoted, _repair(look, device, directory), *cordon]
+        return [*demoted, _repair(look, alert, device, directory), *cordon]
     is_given_up = bool(kinds & DISK) and not demoted
     rebuilt, unplaced = _rebuilt(alert, directory, facts, policy, now_ms) if is_given_up else ([], None)
-    why = "; ".join(text for text in (unplaced, _replacement(device, kinds)) if text) or None
+    why = "; ".join(text for text in (unplaced, _replacement(alert, device, kinds)) if text) or None
     return [*demoted, *rebuilt, *cordon, _look(alert, directory, facts, policy, why)]
 
 
@@ -89,7 +90,7 @@ def _extend_pool(look: Draft, device: str, directory: Directory) -> Draft:
     )
 
 
-def _repair(look: Draft, device: str, directory: Directory) -> Draft:
+def _repair(look: Draft, alert: AlertRecord, device: str, directory: Directory) -> Draft:
     text = (
         "stop the broker while its partitions are in sync elsewhere, unmount, see what xfs_repair -n or fsck -n says "
         f"of {device}, repair it, mount it, start the broker"
@@ -97,17 +98,21 @@ def _repair(look: Draft, device: str, directory: Directory) -> Draft:
     return replace(
         look,
         reason=f"the file system of {directory.path} is damaged, nothing condemns its disk: {text}; what is lost there "
-        "is copied from the replicas in sync",
+        f"is copied from the replicas in sync; then {_healthy(alert)}",
         commands=(*look.commands, note(f"On broker {directory.broker}'s host: {text}.")),
     )
 
 
-def _replacement(device: str, kinds: frozenset[str]) -> str | None:
+def _healthy(alert: AlertRecord) -> str:
+    return f"logdirwatch alerts healthy {short_id(alert.alert_id)}"
+
+
+def _replacement(alert: AlertRecord, device: str, kinds: frozenset[str]) -> str | None:
     if not kinds & CERTAIN:
         return None
     return (
         f"plan to replace {device}, whose state smartctl -x tells: a probe that passes does not prove that all of it "
-        "can be read; once it is replaced or known to be good: logdirwatch alerts healthy"
+        f"can be read; once it is replaced or known to be good: {_healthy(alert)}"
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.model.vocabulary import CLEANER_DEAD, REMOTE_COPY_FAILS, ActionKind, Rule
+from logdirwatch.model.vocabulary import CLEANER_DEAD, REMOTE_COPY_FAILS, ActionKind, KernelTrouble, Rule
 from logdirwatch.plan.commands import LOG_DIRS, QUORUM, REASSIGN, TOPICS, Tools, note
 from logdirwatch.plan.draft import Draft, Policy, effect
 from logdirwatch.plan.remedies import remedy_of
@@ -114,12 +114,21 @@ REMOTE_COPIES = Runbook(
     "retention for it",
     (_log_dirs,),
 )
+HANGING = Runbook(
+    "find out what the hanging tasks wait for, and of which disk or server: cat /proc/PID/stack, iostat -x 5, the "
+    "kernel's log before it; a task that waits for a disk cannot be killed, and a restart of the broker would hang too",
+    (_UNDER_REPLICATED,),
+)
 PLANNED = Runbook(
     "the broker is away as planned; when it is back: logdirwatch maintenance end; restart no other broker meanwhile",
     (_UNDER_REPLICATED, _UNDER_MIN_ISR),
 )
 
-_OF_NO_DISK = {(CLEANER_DEAD,): CLEANER, (REMOTE_COPY_FAILS,): REMOTE_COPIES}
+_OF_NO_DISK: Mapping[tuple[str, ...], Runbook] = {
+    (CLEANER_DEAD,): CLEANER,
+    (REMOTE_COPY_FAILS,): REMOTE_COPIES,
+    (KernelTrouble.HUNG,): HANGING,
+}
 
 RUNBOOKS: Mapping[Rule, Runbook] = {
     Rule.LOG_DIR_SPACE: Runbook(

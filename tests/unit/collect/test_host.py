@@ -72,6 +72,10 @@ class Host:
         with self.log.open("a") as file:
             file.writelines(lines)
 
+    def write_kernel(self, line):
+        with self.kernel.open("a") as file:
+            file.write(line)
+
     def read(self, times=1):
         for _ in range(times):
             self.watch.read_logs()
@@ -283,6 +287,26 @@ def test_a_path_of_another_mount_namespace_is_said_once_as_a_fault_of_the_config
         machine.look()
     assert [entry["event"].split(":")[0] for entry in logged] == ["wrong configuration"] * 2
     assert f"log directory {machine.dirs[0]} does not exist on this host: is watch-host" in logged[0]["event"]
+
+
+def test_no_error_of_a_disk_is_laid_upon_a_path_of_another_mount_namespace(machine, monkeypatch):
+    monkeypatch.setattr(
+        "logdirwatch.collect.block_devices.devices_below", lambda asked: dict.fromkeys(asked, frozenset({"sda"}))
+    )
+    fields = {"config_error": MISSING}
+    machine.look_at = lambda path: HostLogDir(path=path, **fields)
+    machine.start()
+    machine.kernel.write_text("I/O error, dev sda, sector 1\n")
+    machine.read()
+    record = machine.look()
+    assert [log_dir.kernel_error for log_dir in record.log_dirs] == [None, None]
+    assert record.errors == ["I/O error, dev sda, sector 1"]
+    fields = {"volume": "dev 8:1"}
+    machine.look()
+    fields = {"config_error": MISSING}
+    machine.write_kernel("I/O error, dev sda, sector 2\n")
+    machine.read()
+    assert [bool(log_dir.kernel_error) for log_dir in machine.look().log_dirs] == [True, True], "it was seen before"
 
 
 def test_it_runs_until_it_is_stopped_though_a_directory_hangs(machine, monkeypatch):

@@ -146,6 +146,12 @@ def facing(why, device="sdd", **fields):
     return given
 
 
+def hanging():
+    evidence = {"why": ["hung"], "device": None}
+    about = b.alert(Rule.LOG_DIR_SUSPECT, log_dir=None, to="online", cause=None, evidence=evidence)
+    return about, b.facts(b.directory(1, "/d1"), b.directory(2, "/d1"), b.topic("t", (2, 1)), b.replica(1, "/d1", "t"))
+
+
 ALL_MOVES = ("reassign", "move_log_dir", "replace_disk")
 ADVICE = [
     Advice(
@@ -204,6 +210,7 @@ ADVICE = [
         never=ALL_MOVES,
         says=("iostat -x",),
     ),
+    Advice("a task of the broker that hangs", hanging, first="investigate", never=ALL_MOVES, says=("/proc/PID/stack",)),
     Advice(
         "a lost path where the directory leads",
         facing(["path_lost"], replicas=(1, 2)),
