@@ -284,6 +284,11 @@ class TestWhatStands:
         assert is_cut(cut, limited(now)) is stands
         assert (restore_draft(cut, limited(now), policy()) is not None) is stands
 
+    @pytest.mark.parametrize(("before", "said"), [("-1", "unlimited"), ("100", "100"), (None, "an unknown value")])
+    def test_the_old_limit_is_said(self, before, said):
+        draft = restore_draft(lowering({"from": before, "to": "50"}), limited("50"), policy())
+        assert f"give t its old retention back, retention.bytes {said} as before" in draft.reason
+
     def test_a_topic_that_is_gone_has_nothing_to_give_back(self):
         assert not is_cut(lowering({"from": "-1", "to": "50"}), facts(directory(1)))
 
@@ -355,6 +360,11 @@ class TestRoomForAll:
         assert self.vetoes(500 * MIB) == [[], []]
         assert self.vetoes(500 * MIB + 1) == [[], ["no_room_for_old_retention"]]
         assert self.vetoes(600 * MIB + 1) == [["no_room_for_old_retention"]] * 2
+
+    def test_one_that_has_to_wait_takes_no_room_from_the_others(self):
+        large = {"on": [{"broker": 1, "log_dir": "/d1", "bytes": 300 * MIB}], "topic_bytes_before": 350 * MIB}
+        cuts = [self.cut("a", expected=large), self.cut("b")]
+        assert self.vetoes(500 * MIB, cuts=cuts) == [["no_room_for_old_retention"], []]
 
     def test_what_was_restored_already_and_has_not_come_back_yet_counts_too(self):
         assert self.vetoes(500 * MIB, limits=("-1", "50")) == [[]]
