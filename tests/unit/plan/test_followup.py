@@ -1,5 +1,7 @@
 """What follows an action that was carried out: the way back once the danger is over, and limits that stayed behind."""
 
+from dataclasses import replace
+
 import msgspec
 import pytest
 from msgspec.structs import replace as changed
@@ -323,6 +325,21 @@ class TestWhatStands:
         draft = restore_draft(lowering({"from": "-1", "to": "50"}), known, policy())
         assert [veto.name for veto in draft.vetoes] == names
         assert next(p.holds for p in draft.preconditions if p.name == "room") is (None if used is None else True)
+
+    def test_the_room_of_every_directory_must_be_known(self):
+        paths = ("/d1", "/d2", "/gone")
+        freed = {"on": [{"broker": 1, "log_dir": path, "bytes": 100 * MIB} for path in paths]}
+        cut = lowering({"from": "-1", "to": "50"}, expected=freed)
+        t = topic("t", (1,), configs={"retention.bytes": "50"})
+
+        def room(*second):
+            draft = restore_draft(cut, facts(directory(1, "/d1", 400 * MIB), *second, t), policy())
+            assert draft.vetoes == ()
+            return next(p.holds for p in draft.preconditions if p.name == "room")
+
+        assert room(directory(1, "/d2", 400 * MIB)) is True
+        assert room(directory(1, "/d2", None)) is None
+        assert room(replace(directory(1, "/d2", 400 * MIB), total_bytes=None)) is None
 
 
 class TestRoomForAll:
