@@ -177,3 +177,36 @@ def test_a_topic_that_waits_for_a_retention_cut_is_not_moved():
 def test_the_way_back_names_the_directory_it_came_from():
     moves = plan(directory(1, "/d2"), OTHER_BROKER, *sized("t", 200 * MIB))
     assert [a.log_dirs for a in moves.before] == [("/d1", "any")]
+
+
+def test_what_another_action_reassigns_is_left_to_it():
+    parts = [FULL, directory(1, "/d2"), OTHER_BROKER, *sized("t", 200 * MIB, 190 * MIB)]
+    assert moved(plan_moves(FULL, facts(*parts), policy())) == {"t-1": "/d2"}
+    claimed = facts(*parts, claimed=frozenset({("t", 1)}))
+    assert moved(plan_moves(FULL, claimed, policy())) == {"t-0": "/d2"}
+    both = facts(*parts, claimed=frozenset({("t", 0), ("t", 1)}))
+    assert vetoed(plan_moves(FULL, both, policy())) == ["partition_claimed"] * 2
+
+
+def test_copies_on_their_way_to_a_destination_take_their_room_there():
+    on_its_way = [
+        topic("u", (1,)),
+        replica(1, "/d3", "u", size=400 * MIB),
+        replica(1, "/d2", "u", size=50 * MIB, is_future=True),
+    ]
+    parts = [FULL, directory(1, "/d2", 440 * MIB), OTHER_BROKER, *sized("t", 200 * MIB)]
+    assert moved(plan_moves(FULL, facts(*parts), policy())) == {"t-0": "/d2"}
+    full = facts(*parts, directory(1, "/d3", 845 * MIB), *on_its_way)
+    assert vetoed(plan_moves(FULL, full, policy())) == ["destination_would_overflow"] * 2
+    counted = facts(*parts[:1], directory(1, "/d2", 440 * MIB, incoming_bytes=350 * MIB), *parts[2:])
+    assert vetoed(plan_moves(FULL, counted, policy())) == ["destination_would_overflow"]
+
+
+def test_one_that_is_too_late_moves_only_where_no_other_is_in_time():
+    source = replace(FULL, growth_bytes_per_s=1.0 * MIB)
+    slow = policy(disk_bandwidth_bytes_per_s=4 * MIB)
+    late, quick = 400 * MIB, 90 * MIB
+    both = facts(source, directory(1, "/d2"), OTHER_BROKER, *sized("t", late, quick))
+    assert moved(plan_moves(source, both, slow)) == {"t-1": "/d2"}
+    alone = facts(source, directory(1, "/d2"), OTHER_BROKER, *sized("t", late))
+    assert moved(plan_moves(source, alone, slow)) == {"t-0": "/d2"}

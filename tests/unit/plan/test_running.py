@@ -141,3 +141,11 @@ def test_a_copy_between_directories_has_ended_with_either_of_them_and_hinders_no
     assert ("reassign" in kinds(found)) == (dead == "/d1"), "only the replica itself is lost with /d1"
     if dead == "/d1":
         assert of_kind(found, ActionKind.REASSIGN).expected["unplaced"] == []
+
+
+def test_a_copy_that_is_only_being_added_is_nothing_to_copy_from():
+    """It is in sync, but goes with the cancelling: the brokers that the partition had are all away."""
+    added = moving(topic("t", (3, 4, 1, 2), isr={0: (3, 1)}), adding=(3, 4), removing=(1,))
+    assert why(*FOUR, added) == []
+    away = [broker(1, BrokerStatus.OFFLINE)]
+    assert why(*away, *FOUR, added) == [("t-0", "no_live_source")]
