@@ -2,7 +2,7 @@
 SELECT
   k.cluster,
   CASE WHEN k.is_fresh THEN COALESCE(a.severity, 'none') ELSE 'unknown' END AS severity,
-  :now_ms - k.at_ms AS state_age_ms,
+  CASE WHEN k.at_ms - :now_ms <= 60000 THEN :now_ms - k.at_ms END AS state_age_ms,
   b.brokers,
   b.troubled_brokers,
   d.log_dirs,

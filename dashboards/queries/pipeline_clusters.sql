@@ -1,9 +1,9 @@
 -- How old each cluster's newest state and inventory are in the tables; of directories that are gone nothing counts.
 SELECT
   k.cluster,
-  :now_ms - k.at_ms AS state_age_ms,
-  :now_ms - s.inventory_at_ms AS inventory_age_ms,
-  :now_ms - d.inventory_at_ms AS oldest_listing_age_ms,
+  CASE WHEN k.at_ms - :now_ms <= 60000 THEN :now_ms - k.at_ms END AS state_age_ms,
+  CASE WHEN s.inventory_at_ms - :now_ms <= 60000 THEN :now_ms - s.inventory_at_ms END AS inventory_age_ms,
+  CASE WHEN d.inventory_at_ms - :now_ms <= 60000 THEN :now_ms - d.inventory_at_ms END AS oldest_listing_age_ms,
   place(k.cluster, NULL, NULL) AS place
 FROM known AS k
 LEFT JOIN scans AS s ON s.cluster = k.cluster

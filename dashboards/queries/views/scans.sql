@@ -2,7 +2,7 @@
 SELECT
   cluster,
   MAX(inventory_at_ms) AS inventory_at_ms,
-  :now_ms - MAX(inventory_at_ms) <= :inventory_patience_ms AS is_fresh
+  :now_ms - MAX(inventory_at_ms) BETWEEN -60000 AND :inventory_patience_ms AS is_fresh
 FROM log_dir_inventory
 WHERE broker IS NULL AND scoped(cluster)
 GROUP BY cluster

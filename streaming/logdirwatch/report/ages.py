@@ -16,8 +16,8 @@ class Line(NamedTuple):
 
 def lines(status: ClusterStatus, now_ms: int) -> Iterator[Line]:
     """Yield how old the data, the inventory, the heartbeats and the fast lane's last proof are."""
-    yield _data(status)
-    yield from _inventory(status)
+    yield _data(status, now_ms)
+    yield from _inventory(status, now_ms)
     yield _heartbeats(status.heartbeats, now_ms)
     yield from _fast_lane(status, now_ms)
 
@@ -27,14 +27,21 @@ def loud(status: ClusterStatus, now_ms: int) -> list[str]:
     return [line.text for line in lines(status, now_ms) if line.is_loud]
 
 
-def _data(status: ClusterStatus) -> Line:
+def _data(status: ClusterStatus, now_ms: int) -> Line:
+    if status.data_age_ms is None and status.data_at_ms is not None:
+        late = human_ms(status.data_at_ms - now_ms)
+        return Line(f"NOBODY KNOWS HOW OLD THE DATA IS: the clock here is {late} behind it. Set the clocks right", True)
     age = "never written" if status.data_age_ms is None else f"{human_ms(status.data_age_ms)} old"
     if status.is_stale:
         return Line(f"THE DATA IS STALE: {age}. What follows is the past. Does logdirwatch stream run?", True)
     return Line(f"data       {age}")
 
 
-def _inventory(status: ClusterStatus) -> Iterator[Line]:
+def _inventory(status: ClusterStatus, now_ms: int) -> Iterator[Line]:
+    if status.inventory_age_ms is None and status.inventory_at_ms is not None:
+        late = human_ms(status.inventory_at_ms - now_ms)
+        yield Line(f"NOBODY KNOWS HOW OLD THE INVENTORY IS: the clock here is {late} behind it", True)
+        return
     if status.inventory_age_ms is None:
         yield Line("inventory  none stored yet: replicas and partitions are not known")
         return

@@ -11,6 +11,7 @@ from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import PIPELINE_RULES, AlertStatus, Lane, ReplicaCause, Rule, Severity
 from logdirwatch.report.folding import is_heartbeat
 from logdirwatch.report.handling import Handled, Planned
+from logdirwatch.report.units import age_ms
 
 HEARTBEATS_MISSED = 3
 EXAMPLES = 10
@@ -226,10 +227,10 @@ def _heartbeat(beat: AlertRecord, now_ms: int, skew_ms: int) -> Heartbeat:
     interval_ms = int(beat.evidence.get("interval_ms", 0))
     # The record's own time never goes back, also when the collector's clock was set back.
     at_ms = beat.opened_at_ms
-    age_ms = max(0, now_ms - at_ms) if at_ms - now_ms <= skew_ms else None
+    age = age_ms(at_ms, now_ms, skew_ms)
     return Heartbeat(
         collector=str(beat.evidence.get("collector", "")),
         at_ms=at_ms,
-        age_ms=age_ms,
-        is_stale=age_ms is None or age_ms > HEARTBEATS_MISSED * interval_ms,
+        age_ms=age,
+        is_stale=age is None or age > HEARTBEATS_MISSED * interval_ms,
     )

@@ -44,8 +44,12 @@ def partitions_title(status: ClusterStatus) -> str:
 def _title(what: str, count: str | None, status: ClusterStatus, *, is_now: bool) -> str:
     if count is None:
         return f"{what}: not known"
-    told, ago = "none" if count == "0" else count, f"{human_ms(status.inventory_age_ms)} ago"
+    told, ago = "none" if count == "0" else count, _ago(status.inventory_age_ms)
     return f"{what}: {told}, as of {ago}" if is_now else f"{what}: not known since {ago}; then: {told}"
+
+
+def _ago(age_ms: int | None) -> str:
+    return "an unknown time" if age_ms is None else f"{human_ms(age_ms)} ago"
 
 
 def one_liners(status: ClusterStatus) -> list[tuple[str, bool]]:

@@ -12,6 +12,7 @@ from logdirwatch.report import cluster as view
 from logdirwatch.report import present
 from logdirwatch.report.cluster import Broker, ClusterStatus, Heartbeat
 from logdirwatch.report.handling import Handling, handled
+from logdirwatch.report.units import age_ms
 from logdirwatch.settings import Settings
 from logdirwatch.store.schemas import BROKER_STATE, LOG_DIR_INVENTORY, LOG_DIR_STATE, REPLICA_STATE, TOPIC_STATE
 
@@ -153,8 +154,9 @@ def _status(snapshot: Snapshot, name: str, now_ms: int, patience: Patience) -> C
     data_at_ms = max((broker.at_ms for broker in known), default=None)
     inventory_at_ms = max(scans.values(), default=None)
     beats = None if heard is None else view.heartbeats(heard, now_ms, patience.skew_ms)
-    is_old, is_silent = is_stale(data_at_ms, now_ms, patience.state_ms), has_stopped(beats)
-    is_old_inventory = is_stale(inventory_at_ms, now_ms, patience.inventory_ms)
+    data_age_ms, inventory_age_ms = (age_ms(at, now_ms, patience.skew_ms) for at in (data_at_ms, inventory_at_ms))
+    is_old, is_silent = is_stale(data_age_ms, patience.state_ms), has_stopped(beats)
+    is_old_inventory = is_stale(inventory_age_ms, patience.inventory_ms)
     brokers = _now(known, alerts, now_ms, is_old=is_old, is_silent=is_silent)
     is_past = is_old or is_silent
     lost = present.losses(alerts, inventory_at_ms)
@@ -165,14 +167,15 @@ def _status(snapshot: Snapshot, name: str, now_ms: int, patience: Patience) -> C
     return ClusterStatus(
         cluster=name,
         data_at_ms=data_at_ms,
-        data_age_ms=age(data_at_ms, now_ms),
+        data_age_ms=data_age_ms,
         is_stale=is_old,
         inventory_at_ms=inventory_at_ms,
-        inventory_age_ms=age(inventory_at_ms, now_ms),
+        inventory_age_ms=inventory_age_ms,
         is_inventory_stale=is_old_inventory,
         heartbeats=beats,
         fast_lane_proof_ms=proof_ms,
-        is_fast_lane_stale=heard is not None and is_stale(proof_ms, now_ms, patience.proof_ms),
+        is_fast_lane_stale=heard is not None
+        and is_stale(age_ms(proof_ms, now_ms, patience.skew_ms), patience.proof_ms),
         open_alerts=None if alerts is None else view.open_alerts(alerts),
         pipeline_alerts=None if snapshot.alerts is None else view.pipeline_alerts(snapshot.alerts),
         handled_alerts=None if alerts is None or handling is None else handled(alerts, handling, now_ms),
@@ -211,14 +214,9 @@ def _known_by(scan_ms: int | None, rows: list[Row] | None, read: Callable[[list[
     return None if scan_ms is None or rows is None else read(rows)
 
 
-def age(at_ms: int | None, now_ms: int) -> int | None:
-    """Return how long ago ``at_ms`` was, None when nobody knows."""
-    return None if at_ms is None else max(0, now_ms - at_ms)
-
-
-def is_stale(at_ms: int | None, now_ms: int, patience_ms: int) -> bool:
-    """Return whether ``at_ms`` is longer ago than patience lasts, or not known."""
-    return at_ms is None or now_ms - at_ms > patience_ms
+def is_stale(age: int | None, patience_ms: int) -> bool:
+    """Return whether something is older than patience lasts, or of an age that nobody knows."""
+    return age is None or age > patience_ms
 
 
 def _of(rows: Iterable[Row] | None, name: str) -> list[Row] | None:

@@ -37,9 +37,31 @@ def written_ms(text: str) -> int | None:
     return sum(int(count) * _WRITTEN_MS[unit] for count, unit in parts)
 
 
+CLOCK_TOLERANCE_MS = 60_000
+"""How far a time may lie ahead of the clock that looks at it: clocks of hosts differ a little."""
+
+
+def age_ms(at_ms: int | None, now_ms: int, tolerance_ms: int = CLOCK_TOLERANCE_MS) -> int | None:
+    """Return how long ago ``at_ms`` was; None where nobody knows.
+
+    A time that lies ahead says that the clock is behind, as one that was set back: nothing is fresh by that.
+    """
+    if at_ms is None or at_ms - now_ms > tolerance_ms:
+        return None
+    return max(0, now_ms - at_ms)
+
+
 def human_ago(at_ms: int | None, now_ms: int) -> str:
     """Return how long ago ``at_ms`` was, seen from ``now_ms``."""
-    return "never" if at_ms is None else f"{human_ms(max(0, now_ms - at_ms))} ago"
+    if at_ms is None:
+        return "never"
+    age = age_ms(at_ms, now_ms)
+    return behind(at_ms, now_ms) if age is None else f"{human_ms(age)} ago"
+
+
+def behind(at_ms: int, now_ms: int) -> str:
+    """Say that nobody knows how long ago a time was that lies ahead."""
+    return f"an unknown time ago (this clock is {human_ms(at_ms - now_ms)} behind)"
 
 
 def human_ratio(ratio: float | None) -> str:

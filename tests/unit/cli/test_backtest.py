@@ -71,7 +71,7 @@ def fired(result):
 
 def test_what_the_present_settings_would_have_fired_and_when(backtest):
     (alert,) = fired(backtest(rising(), "--json"))
-    assert (alert["rule"], alert["severity"], alert["log_dir"]) == ("log_dir_space", "warning", "/d1")
+    assert (alert["rule"], alert["severity"], alert["log_dir"]) == ("log_dir_space", "page", "/d1")
     assert alert["opened_at_ms"] == T0 + 10 * POLL_MS, "0.75 at poll 9, and once more"
     assert alert["ended_at_ms"] is None
 
@@ -81,7 +81,7 @@ def test_other_settings_fire_sooner_and_are_compared_with_the_present_ones(backt
     assert alert["opened_at_ms"] == T0 + 4 * POLL_MS
     shown = backtest([], "--set", "filling_ratio=0.78").output
     assert "Nothing would have fired." in shown
-    assert "With --set: 0 alerts (none). As configured: 1 (1 warning)." in shown
+    assert "With --set: 0 alerts (none). As configured: 1 (1 page)." in shown
 
 
 def test_every_broker_and_the_events_between_the_polls_are_replayed(backtest):

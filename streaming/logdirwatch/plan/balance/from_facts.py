@@ -64,8 +64,10 @@ class _Chosen(NamedTuple):
 
 def _refuse_unsafe(facts: Facts, mode: Mode, policy: Policy, now_ms: int) -> None:
     reason = too_old(facts, policy, now_ms)
-    if reason is None and facts.state_at_ms is not None and now_ms - facts.state_at_ms > policy.facts_max_age_ms:
-        reason = f"the newest state of a broker is {human_ms(now_ms - facts.state_at_ms)} old"
+    age_ms = 0 if facts.state_at_ms is None else now_ms - facts.state_at_ms
+    if reason is None and abs(age_ms) > policy.facts_max_age_ms:
+        told = "old" if age_ms > 0 else "ahead of the clock"
+        reason = f"the newest state of a broker is {human_ms(abs(age_ms))} {told}"
     if reason is not None:
         raise UserError(f"plan: {reason}: do logdirwatch collect and stream run? --live asks the brokers themselves")
     if any(partition.adding is None for partition in facts.partitions.values()):

@@ -130,6 +130,8 @@ def _too_old(directory: Directory, policy: Policy, now_ms: int) -> str | None:
     if directory.sample_at_ms is None:
         return f"nobody knows how old the numbers of {directory.path} are"
     age_ms = now_ms - directory.sample_at_ms
+    if age_ms < -policy.facts_max_age_ms:
+        return f"the numbers of {directory.path} are {human_ms(-age_ms)} ahead of the clock"
     return f"the numbers of {directory.path} are {human_ms(age_ms)} old" if age_ms > policy.facts_max_age_ms else None
 
 
