@@ -29,7 +29,7 @@ def event_record(origin: Origin, broker: int, news: News, at_ms: int) -> EventRe
         case DirFailed():
             return replace(event, log_dir=news.log_dir, cause=news.cause, full_by=news.full_by)
         case BrokerFailed():
-            return replace(event, reason=news.reason)
+            return replace(event, log_dir=news.log_dir, reason=news.reason)
         case PartitionBad():
             where = news.log_dir
             return replace(event, log_dir=where, topic=news.topic, partition=news.partition, reason=news.reason)

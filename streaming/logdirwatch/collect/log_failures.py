@@ -23,6 +23,7 @@ _ALWAYS: Mapping[Reason, Sequence[str]] = {
         r"Configured (?:node|broker)\.id .* doesn't match stored",
         r"Stored (?:node|broker) id \d+ doesn't match",
         r"Invalid (?:node|broker)\.id in",
+        r"InconsistentBrokerMetadataException",
     ],
     Reason.CLUSTER_ID_MISMATCH: [
         r"Invalid cluster\.id in",
@@ -33,7 +34,6 @@ _ALWAYS: Mapping[Reason, Sequence[str]] = {
     Reason.DIRECTORY_ID_MISMATCH: [
         r"Duplicate directory ID",
         r"Invalid res?e?rved directory ID",
-        r"InconsistentBrokerMetadataException",
         r"[Ii]nconsistent directory[ .][Ii][Dd]",
         r"directory\.id was not specified",
     ],
@@ -197,10 +197,11 @@ _MEMORY = (Reason.OUT_OF_MEMORY, Reason.LIMIT)
 
 @dataclass(frozen=True)
 class BrokerFailed:
-    """A broker ends, or is about to be taken for dead; ``detail`` is one line."""
+    """A broker ends, or is about to be taken for dead; ``detail`` is one line, ``log_dir`` what it names if any."""
 
     reason: Reason
     detail: str
+    log_dir: str | None = None
 
 
 def broker_failed(entry: Entry) -> BrokerFailed | None:

@@ -17,7 +17,7 @@ The wording is that of Kafka 4.3.1, whose older releases say the same:
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from logdirwatch.collect.log_causes import cause_of, full_by
 from logdirwatch.collect.log_failures import BrokerFailed, broker_failed
@@ -147,7 +147,7 @@ def findings(entry: Entry, log_dirs: Sequence[str]) -> Iterator[Finding]:
     elif _STARTS.search(entry.message):
         yield Started(entry.at)
     elif (failed := broker_failed(entry)) is not None:
-        yield failed
+        yield replace(failed, log_dir=_dir_in(entry, log_dirs))
     else:
         yield from _of_partition(entry, log_dirs)
 

@@ -40,7 +40,7 @@ _LEVEL_FIRST = re.compile(rf"[\[(<]?(?P<level>{LEVEL})[\])>]?[ \t:-]+(?![ \t]*\|
 # Named by a package, or a class of several words: no word of a sentence looks like it.
 _LOGGER = (
     r"(?!\S{0,200}(?:Exception|Error)\b)"
-    r"(?:[A-Za-z_]\w{0,60}(?:\.[\w$]{1,60}){1,12}|[A-Z]\w{0,60}?[a-z]\w{0,60}?[A-Z]\w{0,60})\$?(?::\d+)?"
+    r"(?:[A-Za-z_][\w$]{0,60}(?:\.[\w$]{1,60}){1,12}|[A-Z]\w{0,60}?[a-z]\w{0,60}?[A-Z][\w$]{0,60})\$?(?::\d+)?"
 )
 _THREAD = r"[\[(][^\])=]{0,100}[\])]"
 _THREADS = rf"(?:{_THREAD}[ \t:-]+|[\w.-]{{1,100}} \| ){{0,3}}"
@@ -121,9 +121,16 @@ def _head(at: str, level: str, rest: str) -> Head:
     rest = rest.rstrip()
     cut = max(0, len(rest) - _BACK_CHARACTERS)
     if behind := _BEHIND.search(rest, cut):
-        return Head(at, level, behind["round"] or behind["square"], rest[: behind.start()].rstrip())
+        return head(at, level, behind["round"] or behind["square"], rest[: behind.start()].rstrip())
     found = next((match for pattern in _IN_FRONT if (match := pattern.match(rest, 0, _FRONT_CHARACTERS))), None)
     logger, message = (found["logger"], rest[found.end() :]) if found else ("", rest)
-    if inline := _INLINE.search(message):
-        return Head(at, level, logger, message[: inline.start()], (message[inline.start("exception") :],))
-    return Head(at, level, logger, message)
+    return head(at, level, logger, message)
+
+
+def head(at: str, level: str, logger: str, message: str, more: tuple[str, ...] = ()) -> Head:
+    """Return the beginning of an entry; an exception that stands on the line itself goes below it."""
+    if (inline := _INLINE.search(message)) is None:
+        return Head(at, level, logger, message, more)
+    thrown = message[inline.start("exception") :]
+    below = more if thrown in more else (thrown, *more)
+    return Head(at, level, logger, message[: inline.start()], below)

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from logdirwatch.collect.log_heads import LEVEL, Head, head_of
+from logdirwatch.collect.log_heads import LEVEL, Head, head, head_of
 from logdirwatch.collect.log_prefixes import cleaned
 
 _MESSAGES = (
@@ -81,7 +81,7 @@ def _read(fields: Mapping[str, Any]) -> Head | str | None:
         return replace(wrapped, more=(*wrapped.more, *more))
     if not logger and (not _LEVEL.fullmatch(level) or _FRAME.match(message)):
         return message.rstrip("\n")
-    return Head(_first(fields, _TIMES) or "", level, logger, first, more)
+    return head(_first(fields, _TIMES) or "", level, logger, first, more)
 
 
 def _first(fields: Mapping[str, Any], names: tuple[str, ...]) -> str | None:

@@ -30,6 +30,52 @@ FINDINGS = {
         exception="org.apache.kafka.common.errors.CorruptRecordException: Record size is less than 14",
     ),
 }
+FINDINGS |= {
+    "a refused start": line(
+        "Exiting Kafka due to fatal exception",
+        "kafka.Kafka$",
+        exception="java.lang.RuntimeException: No readable meta.properties files found.",
+    ),
+    "a foreign folder": line(
+        "There was an error in one of the threads during logs loading: org.apache.kafka.common.KafkaException: Found "
+        "directory /d1/lost+found, 'lost+found' is not in the form of topic-partition or x.",
+        "kafka.log.LogManager",
+    ),
+    "a halt": line("Shutdown broker because the metadata log dir /d1 has failed", "kafka.log.LogManager", "FATAL"),
+    "a fault": line(
+        "Encountered fatal fault: Unexpected error in raft IO thread",
+        "org.apache.kafka.server.fault.ProcessTerminatingFaultHandler",
+        exception="kafka.common.UnexpectedAppendOffsetException: Unexpected offset in append to __cluster_metadata-0.",
+    ),
+    "a signal": line("Terminating process due to signal SIGTERM", "x.y.LoggingSignalHandler", "INFO"),
+    "a heartbeat": line(
+        "[BrokerLifecycleManager id=7] Unable to send a heartbeat because the RPC got timed out",
+        "kafka.server.BrokerLifecycleManager",
+        "WARN",
+    ),
+    "memory": line(
+        "Uncaught exception in scheduled task 'flush-log'",
+        "org.apache.kafka.server.util.KafkaScheduler",
+        exception="java.lang.OutOfMemoryError: Java heap space",
+    ),
+    "the cleaner": line(
+        "Unexpected exception thrown when cleaning log Log(dir=/d1/t-0, topic=t, partition=0). "
+        "Marking its partition (t-0) as uncleanable",
+        "org.apache.kafka.storage.internals.log.LogCleaner",
+        "WARN",
+        "org.apache.kafka.storage.internals.log.LogCleaningException: y\nCaused by: java.lang.IllegalStateException: z",
+    ),
+    "a coordinator": line(
+        "[GroupCoordinator id=1] Failed to load metadata from __consumer_offsets-13 with epoch 5 due to x.",
+        "org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime",
+        exception="org.apache.kafka.common.errors.CorruptRecordException: in /d10/__consumer_offsets-13/0.log.",
+    ),
+    "a remote copy": line(
+        "[RemoteLogManager=1 partition=X:orders-3] Error occurred while copying log segments of partition: X:orders-3",
+        "org.apache.kafka.server.log.remote.storage.RemoteLogManager$RLMCopyTask",
+        exception="org.apache.kafka.server.log.remote.storage.RemoteStorageException: 403",
+    ),
+}
 
 
 def read(text):
