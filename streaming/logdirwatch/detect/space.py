@@ -104,6 +104,7 @@ def _tell_space(desk: Desk, path: str, log_dir: LogDirMemory, before: str | None
         evidence={
             **evidence.last_sample(log_dir),
             "decided_by": decided_by,
+            "used_inodes_ratio": log_dir.used_inodes_ratio,
             "time_to_full_ms": urgency.time_left_ms(log_dir),
             "can_wait": can_wait,
             "shares_volume_with": sharing,

@@ -46,6 +46,8 @@ def space(
     text = f"Broker {memory.broker} {path} is {log_dir.status}: {percent} of {size(log_dir.total_bytes)} used"
     if decided_by in _ASKED_BY:
         text += f", {_ASKED_BY[decided_by]}"
+    if decided_by == "inodes" and log_dir.used_inodes_ratio is not None:
+        text += f" ({log_dir.used_inodes_ratio:.0%} of them used)"
     left_ms = urgency.time_left_ms(log_dir)
     if left_ms is not None:
         text += f", full in about {_duration(left_ms / 1000)}"

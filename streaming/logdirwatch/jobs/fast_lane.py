@@ -34,7 +34,7 @@ _SURROGATE_PAIR = r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _SURROGATE = r"\\u[dD][89a-fA-F]"
 _MAX_INT = 2**31 - 1
 _MAX_MS = 2**53
-_NULLABLE_STRINGS = ("cluster", "log_dir", "cause", "detail", "collector")
+_NULLABLE_STRINGS = ("cluster", "log_dir", "cause", "detail", "collector", "full_by", "device", "reason")
 
 
 def identity(*parts: Column) -> Column:

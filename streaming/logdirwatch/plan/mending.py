@@ -64,8 +64,10 @@ def raise_quota(directory: Directory, proof: Proof) -> Draft:
 def free_inodes(directory: Directory, proof: Proof) -> Draft:
     """Return the way back from a file system without inodes: a bigger volume may not bring any."""
     path = shlex.quote(directory.path)
-    ratio = proof.used_inodes_ratio
+    ratio, is_serving = proof.used_inodes_ratio, directory.is_serving
     used = "" if ratio is None else f" ({human_ratio(ratio)} of the inodes used)"
+    left = "few are left" if is_serving else "none are left"
+    after = "without inodes no segment can be made" if is_serving else "freed inodes alone do not bring it back"
     steps = (
         f"df -i -- {path}; du --inodes -x --max-depth=2 -- {path} | sort -n | tail -20",
         "remove small files that are not Kafka's; never single files of a replica, each segment has several",
@@ -77,8 +79,8 @@ def free_inodes(directory: Directory, proof: Proof) -> Draft:
     return Draft(
         kind=ActionKind.INVESTIGATE,
         target={**_target(directory), "step": INODES},
-        reason=f"free inodes in {directory.path} of broker {directory.broker}: none are left{used}{_used(directory)}; "
-        f"freed inodes alone do not bring it back{_line(proof)}",
+        reason=f"free inodes in {directory.path} of broker {directory.broker}: {left}{used}{_used(directory)}; "
+        f"{after}{_line(proof)}",
         expected=effect(full_by=str(FullBy.INODES)),
         commands=tuple(note(f"On broker {directory.broker}'s host: {step}.") for step in steps),
     )

@@ -8,6 +8,7 @@ from typing import Any
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import LogDirStatus, Rule
 from logdirwatch.plan import vetoes
+from logdirwatch.plan.away import proof_of
 from logdirwatch.plan.commands import note
 from logdirwatch.plan.counting import counted_bytes
 from logdirwatch.plan.draft import Draft, Policy
@@ -16,6 +17,7 @@ from logdirwatch.plan.failing import leaders_off
 from logdirwatch.plan.filling import filling_drafts
 from logdirwatch.plan.growing import growth_by_policy, told
 from logdirwatch.plan.halting import saying_that_it_halts
+from logdirwatch.plan.mending import free_inodes
 from logdirwatch.plan.moves import plan_moves
 from logdirwatch.plan.reserve import reserve_of
 from logdirwatch.plan.runbook import investigate
@@ -27,6 +29,8 @@ from logdirwatch.report.units import human_bytes
 
 Answer = Callable[[AlertRecord, Facts, Policy, int], list[Draft]]
 
+BY_INODES = "inodes"
+"""What the evidence of log_dir_space says when inodes run out, not space."""
 LISTS = "throttled_replicas"
 """How the alert's evidence calls the topics' lists."""
 
@@ -39,7 +43,7 @@ def space_drafts(alert: AlertRecord, facts: Facts, policy: Policy, now_ms: int) 
     directory = directory_of(alert, facts)
     if directory is None or not directory.is_serving:
         return []
-    drafts = filling_drafts(directory, facts, policy, now_ms)
+    drafts = [*_by_inodes(alert, directory), *filling_drafts(directory, facts, policy, now_ms)]
     led = leaders_off(directory, facts, policy, drafts)
     found = [*_led_in_place(drafts, led, directory), *_unexplained(alert, directory, policy)]
     return _with_growth(saying_that_it_halts(found, directory, facts), growth_by_policy(directory, facts))
@@ -50,6 +54,11 @@ def _led_in_place(drafts: list[Draft], led: list[Draft], directory: Directory) -
     saves = [n for n, draft in enumerate(drafts) if not draft.data_loss and counted_bytes(draft, directory) > 0]
     place = saves[0] + 1 if saves else 0
     return [*drafts[:place], *led, *drafts[place:]]
+
+
+def _by_inodes(alert: AlertRecord, directory: Directory) -> list[Draft]:
+    """Return how inodes are freed where they run out, whatever space is left: no byte that is freed helps alone."""
+    return [free_inodes(directory, proof_of(alert.evidence))] if alert.evidence.get("decided_by") == BY_INODES else []
 
 
 def unaccounted_drafts(alert: AlertRecord, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:

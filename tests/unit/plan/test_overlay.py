@@ -93,3 +93,24 @@ def test_only_a_cut_that_was_taken_up_keeps_moves_away():
     accepted = action(ActionKind.LOWER_RETENTION, target=target, status=ActionStatus.ACCEPTED)
     assert with_actions(facts(directory(1)), [proposed]).cutting == frozenset()
     assert with_actions(facts(directory(1)), [accepted]).cutting == {"t"}
+
+
+def test_directories_that_share_an_alert_are_offline_each_with_its_own_cause():
+    listed = {"/d2": {"cause": "limit", "decided_by": "broker_log"}, "/d3": {"cause": "unknown", "decided_by": "event"}}
+    shared = alert(
+        log_dir="/d1", cause=Cause.LIMIT, evidence={"log_dirs": listed, "sample_at_ms": 9, "usable_bytes": 1}
+    )
+    after = seen(shared, *(directory(1, path) for path in ("/d1", "/d2", "/d3", "/d4")), directory(2))
+    told = {path: (found.status, found.cause) for (number, path), found in after.directories.items() if number == 1}
+    assert told == {
+        "/d1": ("online", None),
+        "/d2": ("offline", Cause.LIMIT),
+        "/d3": ("offline", Cause.UNKNOWN),
+        "/d4": ("online", None),
+    }
+    assert [after.directories[1, path].usable_bytes == 1 for path in ("/d1", "/d2", "/d3")] == [False, True, False]
+
+
+def test_a_disk_that_free_space_alone_called_failed_is_not_believed_to_be():
+    old = alert(cause=Cause.FAILED, evidence={"decided_by": "space_was_left"})
+    assert seen(old, directory(1), directory(2)).directories[1, "/d1"].cause is Cause.UNKNOWN

@@ -342,6 +342,18 @@ ROWS = [
 ]
 
 
+def _runs_out_of_inodes():
+    known = b.facts(
+        b.directory(1, "/d1", 400 * b.MIB, status="saturated"),
+        b.directory(1, "/d2"),
+        *ELSEWHERE,
+        b.topic("t", (2, 1)),
+        b.replica(1, "/d1", "t"),
+        b.replica(2, "/d1", "t"),
+    )
+    return b.space_alert("saturated", evidence={"decided_by": "inodes", "used_inodes_ratio": 0.97}), known
+
+
 def _broker_away(cause, **fields):
     def given():
         unseen = b.directory(1, "/d1", 400 * b.MIB, status="unknown", cause=cause)
@@ -353,6 +365,15 @@ def _broker_away(cause, **fields):
 
 
 AWAY_ROWS = [
+    Advice(
+        "inodes run out at 40 % use",
+        _runs_out_of_inodes,
+        first="investigate",
+        never=("expand_disk", "lower_retention", "delete_records"),
+        says=("free inodes in /d1", "few are left (97.0 % of the inodes used)", "df -i -- /d1"),
+        never_says=("grow the volume",),
+        lossless=True,
+    ),
     Advice(
         "a broker halted on a corrupt file system",
         _broker_away(Cause.FILE_SYSTEM),
