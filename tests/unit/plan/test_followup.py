@@ -14,7 +14,7 @@ from logdirwatch.plan.followup import follow_ups, is_follow_up, may_owe, unsettl
 from logdirwatch.plan.limits import within_brokers
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.reserve import recreate_draft
-from logdirwatch.plan.restoring import is_cut, restore_draft
+from logdirwatch.plan.restoring import is_cut, remembered, restore_draft
 from logdirwatch.plan.settings import LogDirRule, TopicRule
 from logdirwatch.plan.versions import CORDON
 from tests.unit.plan.builders import (
@@ -279,6 +279,7 @@ class TestWhatStands:
             ("50", "40", "50", False),
             ("50", None, "50", True),
             ("50", "-2", "50", True),
+            ("0", "100", "0", True),
         ],
     )
     def test_a_limit_is_compared_with_what_was_set_and_with_the_value_before(self, now, before, to, stands):
@@ -325,6 +326,42 @@ class TestWhatStands:
         draft = restore_draft(lowering({"from": "-1", "to": "50"}), known, policy())
         assert [veto.name for veto in draft.vetoes] == names
         assert next(p.holds for p in draft.preconditions if p.name == "room") is (None if used is None else True)
+
+    def test_where_nothing_was_freed_nothing_comes_back(self):
+        freed = {"on": [{"broker": 1, "log_dir": "/d2", "bytes": 0}]}
+        filling = directory(1, "/d2", 900 * MIB, status=LogDirStatus.FILLING)
+        known = facts(directory(1), filling, topic("t", (1,), configs={"retention.bytes": "50"}))
+        assert restore_draft(lowering({"from": "-1", "to": "50"}, expected=freed), known, policy()).vetoes == ()
+
+    def test_a_deeper_cut_of_the_same_limit_is_undone_by_what_undid_the_first(self):
+        first = lowering({"from": "-1", "to": "50"}, observed={"is_set": True})
+        deeper = lowering({"from": "50", "to": "20"}, undo="50", status=ActionStatus.PROPOSED)
+        both = remembered(first, deeper)
+        assert both.configs == {"t": {"retention.bytes": {"from": "50", "to": "20", "was": "-1", "stands": "50"}}}
+        assert both.undo["configs"] == {"t": {"retention.bytes": None}}
+        assert both.undo["commands"] == ["undo"]
+        assert both.expected["freed_before"] == [{"broker": 1, "log_dir": "/d1", "bytes": 100 * MIB}]
+        assert both.observed == {"is_set": True}
+
+    def test_a_deeper_cut_of_the_other_limit_is_undone_with_the_first(self):
+        first = lowering({"from": "-1", "to": "50"}, observed={"is_set": True})
+        by_age = changed(
+            lowering({}),
+            configs={"t": {"retention.ms": {"from": "9", "to": "5"}}},
+            undo={"configs": {"t": {"retention.ms": "9"}}, "commands": ["and age"]},
+        )
+        both = remembered(first, by_age)
+        assert both.undo == {
+            "configs": {"t": {"retention.ms": "9", "retention.bytes": None}},
+            "commands": ["undo", "and age"],
+        }
+        assert list(both.configs["t"]) == ["retention.bytes", "retention.ms"]
+        assert "was" not in both.configs["t"]["retention.ms"]
+
+    def test_what_was_never_set_is_not_remembered(self):
+        deeper = lowering({"from": "50", "to": "20"}, undo="50", status=ActionStatus.PROPOSED)
+        for old in (None, lowering({"from": "-1", "to": "50"}), lowering({"from": "-1", "to": "50"}, observed={})):
+            assert remembered(old, deeper) is deeper
 
     def test_the_room_of_every_directory_must_be_known(self):
         paths = ("/d1", "/d2", "/gone")
