@@ -1,0 +1,370 @@
+"""Situations in which advice must not harm: the last copy, limits of others, strays, and what was accepted."""
+
+from dataclasses import dataclass, field
+
+import pytest
+from msgspec.structs import replace as changed
+
+from logdirwatch.model.vocabulary import ActionKind, ActionStatus, BrokerStatus, LogDirStatus, Rule, Severity
+from logdirwatch.plan.content import content_hash
+from logdirwatch.plan.lifecycle import decide
+from tests.unit.plan import builders as b
+from tests.unit.plan.failures import moving, partition_of
+from tests.unit.situations.table import Advice, check_advice
+
+LEADER, FOLLOWER = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
+WITHIN = "replica.alter.log.dirs.io.max.bytes.per.second"
+LED, FOLLOWED = "leader.replication.throttled.replicas", "follower.replication.throttled.replicas"
+TOOLS_OWN = (" --throttle ", "--replica-alter-log-dirs-throttle", "--verify --reassignment", "--cancel --reassignment")
+"""What Kafka's tool does to limits whoever set them."""
+
+
+def down(*numbers):
+    return [b.broker(number, BrokerStatus.OFFLINE) for number in numbers]
+
+
+def unseen(*numbers):
+    return [b.directory(number, status=LogDirStatus.UNKNOWN) for number in numbers]
+
+
+def copies(name, *numbers, size=100 * b.MIB):
+    return [b.replica(number, "/d1", name, size=size) for number in numbers]
+
+
+def _orders(isr, *, adding=(3, 4), lost=(4, 1, 2), **fields):
+    made = moving(b.topic("orders", (3, 4, 1, 2), isr={0: isr}), adding=adding, removing=(1, 2))
+    return partition_of(made, offline_replicas=lost, **fields)
+
+
+DISK_OF_4 = [b.directory(3), b.offline(4), b.directory(4, "/d2")]
+
+
+def _old_replicas_dead(about=None, isr=(3,)):
+    about = about or b.alert(number=4)
+    return about, b.facts(*down(1, 2), *unseen(1, 2), *DISK_OF_4, _orders(isr), *copies("orders", 1, 2, 3))
+
+
+def _stalled():
+    told = {"/d1": {"verdict": "stands_still", "remaining_bytes": 9, "throttle": None}}
+    return _old_replicas_dead(b.alert(Rule.MOVE_STALLED, number=4, log_dir=None, to=None, evidence={"moves": told}))
+
+
+def _new_broker_gone():
+    about = b.alert(Rule.BROKER_OFFLINE, number=4, log_dir=None, cause=None, opened_at_ms=b.NOW_MS - 3_600_000)
+    dead = [*down(1, 2, 4), *unseen(1, 2, 4), b.directory(3)]
+    return about, b.facts(*dead, _orders((3,)), *copies("orders", 1, 2, 3))
+
+
+def _old_replicas_well():
+    alive = [b.directory(1), b.directory(2), *DISK_OF_4]
+    return b.alert(number=4), b.facts(*alive, _orders((1, 2, 3), lost=(4,)), *copies("orders", 1, 2, 3))
+
+
+def _one_old_replica_well():
+    alive = [*down(1), *unseen(1), b.directory(2), *DISK_OF_4]
+    return b.alert(number=4), b.facts(*alive, _orders((2, 3), lost=(4, 1)), *copies("orders", 1, 2, 3))
+
+
+def _old_replica_lags():
+    alive = [b.directory(1), b.directory(2), *DISK_OF_4]
+    return b.alert(number=4), b.facts(*alive, _orders((3,), lost=(4,)), *copies("orders", 1, 2, 3))
+
+
+def _strict_restart():
+    made = b.topic("pay", (1, 2), configs={"min.insync.replicas": "2"})
+    places = [b.replica(1, "/d2", "pay"), b.replica(2, "/d1", "pay")]
+    return b.alert(cause=None), b.facts(b.offline(1, cause=None), b.directory(1, "/d2"), b.directory(2), made, *places)
+
+
+def _sole_restart():
+    alone = [b.topic("one", (1,)), b.replica(1, "/d2", "one")]
+    return b.alert(cause=None), b.facts(b.offline(1, cause=None), b.directory(1, "/d2"), b.directory(2), *alone)
+
+
+CANCELS = [
+    Advice(
+        "a move cannot end and its old replicas are down",
+        _old_replicas_dead,
+        vetoes={"cancel_moves": ("leaderless_after",)},
+        never=("cancel_moves",),
+        says=("bring broker 1, 2 back first",),
+    ),
+    Advice(
+        "a stalled one of that kind", _stalled, vetoes={"cancel_moves": ("leaderless_after",)}, never=("cancel_moves",)
+    ),
+    Advice(
+        "its new broker is gone as well",
+        _new_broker_gone,
+        never=("cancel_moves",),
+        vetoes={"cancel_moves": ("leaderless_after",)},
+    ),
+    Advice(
+        "its old replicas live and lag",
+        _old_replica_lags,
+        never=("cancel_moves",),
+        vetoes={"cancel_moves": ("leaderless_after",)},
+    ),
+    Advice(
+        "its old replicas are well",
+        _old_replicas_well,
+        first="cancel_moves",
+        ready=("cancel_moves",),
+        never_says=TOOLS_OWN,
+    ),
+    Advice("one of its old replicas is well", _one_old_replica_well, ready=("cancel_moves",)),
+    Advice(
+        "a restart stops the writes of a topic that needs every replica",
+        _strict_restart,
+        vetoes={"restart_broker": ("under_min_isr_after",)},
+    ),
+    Advice(
+        "a restart takes the only replica of a topic away",
+        _sole_restart,
+        vetoes={"restart_broker": ("last_in_sync_replica",)},
+    ),
+]
+
+
+def _filling(*brokers, topic=None, at=900, beside=50):
+    made = topic or b.topic("t", (1, 2))
+    disks = [b.directory(1, "/d1", at * b.MIB), *([b.directory(1, "/d2", beside * b.MIB)] if beside else [])]
+    rest = [b.directory(2, "/d1", 880 * b.MIB), b.directory(3, "/d1", 20 * b.MIB)]
+    places = [b.replica(1, "/d1", "t", size=300 * b.MIB), b.replica(2, "/d1", "t", size=300 * b.MIB)]
+    return b.space_alert("critical"), b.facts(*brokers, *disks, *rest, made, *places)
+
+
+def _elsewhere_limited():
+    return _filling(b.broker(2, **{LEADER: "1", FOLLOWER: "1", WITHIN: "1"}), b.broker(3, **{WITHIN: "1"}))
+
+
+def _own_broker_limited():
+    return _filling(b.broker(1, **{WITHIN: "20000000"}))
+
+
+def _limited_below_writes():
+    about, found = _filling(b.broker(1, **{WITHIN: "1000000"}))
+    full = dict(found.directories)
+    full[1, "/d1"] = b.directory(1, "/d1", 900 * b.MIB, growth_bytes_per_s=2e6)
+    return about, b.facts(*found.brokers.values(), *full.values(), *found.topics.values(), *found.layout.replicas)
+
+
+def _destination_limited():
+    return _filling(b.broker(3, **{FOLLOWER: "7000000"}), beside=None)
+
+
+def _listed_by_others():
+    return _filling(topic=b.topic("t", (1, 2), configs={FOLLOWED: "*", LED: "0:9"}), beside=None)
+
+
+def _repair_beside_limits():
+    parts = [
+        b.offline(1),
+        b.directory(2, used=10 * b.MIB),
+        b.directory(3, used=20 * b.MIB),
+        b.topic("t", (1, 2), isr={0: (2,)}),
+    ]
+    limited = [b.broker(2, **{LEADER: "5000000"}), b.broker(3, **{WITHIN: "1500000"})]
+    return b.alert(), b.facts(*limited, *parts, *copies("t", 1, 2))
+
+
+def _move_left_a_limit():
+    evidence = {"throttles": {WITHIN: 5}, "throttled_replicas": 0}
+    about = b.alert(Rule.THROTTLE_LEFT, log_dir=None, cause=None, to=None, evidence=evidence)
+    return about, b.facts(b.broker(1, **{WITHIN: "5", LEADER: "9"}), b.directory(1))
+
+
+LIMITS = [
+    Advice(
+        "somebody limits other brokers",
+        _elsewhere_limited,
+        first="move_log_dir",
+        never_says=(*TOOLS_OWN, "brokers 2", "brokers 3"),
+        says=(f"brokers 1 {WITHIN}=", "--verify --preserve-throttles"),
+    ),
+    Advice(
+        "somebody limits this broker",
+        _own_broker_limited,
+        ready=("move_log_dir",),
+        never_says=(*TOOLS_OWN, f"brokers 1 {WITHIN}"),
+    ),
+    Advice(
+        "somebody limits this broker below what is written",
+        _limited_below_writes,
+        never=("move_log_dir",),
+        vetoes={"move_log_dir": ("slower_than_writes",)},
+    ),
+    Advice(
+        "somebody limits where copies arrive",
+        _destination_limited,
+        ready=("reassign",),
+        never_says=(*TOOLS_OWN, f"brokers 3 {FOLLOWER}"),
+        says=(f"brokers 1 {LEADER}",),
+    ),
+    Advice(
+        "somebody lists the topic's replicas",
+        _listed_by_others,
+        ready=("reassign",),
+        never_says=(*TOOLS_OWN, "topics t "),
+        says=(f"brokers 3 {FOLLOWER}",),
+    ),
+    Advice(
+        "a repair beside others' limits",
+        _repair_beside_limits,
+        first="reassign",
+        never_says=(*TOOLS_OWN, f"brokers 2 {LEADER}", WITHIN),
+        says=(f"brokers 3 {FOLLOWER}",),
+    ),
+    Advice(
+        "new replicas are not limited within their broker",
+        lambda: _filling(beside=None),
+        ready=("reassign",),
+        never_says=(WITHIN,),
+    ),
+    Advice(
+        "a limit that stayed behind is named with its value",
+        _move_left_a_limit,
+        first="clear_throttles",
+        says=(f"brokers 1 {WITHIN}=5",),
+        never_says=(LEADER,),
+    ),
+]
+
+
+def _stray(*more, at=900, size=600, name="t", number=0, path="/d1", growth=1e5):
+    disks = [b.directory(1, "/d1", at * b.MIB, growth_bytes_per_s=growth), b.directory(1, "/d2", 100 * b.MIB)]
+    rest = [
+        b.directory(2, "/d1", 700 * b.MIB),
+        b.directory(3, "/d1", 710 * b.MIB),
+        b.topic("t", (2, 3)),
+        b.topic("u", (1, 2)),
+    ]
+    places = [*copies("t", 2, 3, size=600 * b.MIB), *copies("u", 1, 2, size=200 * b.MIB)]
+    lost = b.replica(1, path, name, number, size=size * b.MIB)
+    return b.space_alert("critical", severity=Severity.CRITICAL), b.facts(*disks, *rest, *more, *places, lost)
+
+
+def _reported_stray():
+    """As the tables have it: the directory's own report, no row of the replica."""
+    disk = b.directory(1, "/d1", 900 * b.MIB, strays={"t-0": 600 * b.MIB})
+    rest = [b.directory(2), b.topic("t", (2,)), b.topic("u", (1, 2)), *copies("u", 1, 2, size=200 * b.MIB)]
+    return b.space_alert("critical"), b.facts(disk, rest[0], *rest[1:])
+
+
+def _arriving():
+    made = moving(b.topic("t", (1, 2, 3), isr={0: (2, 3)}), adding=(1,), removing=(3,))
+    disks = [b.directory(1, "/d1", 900 * b.MIB), b.directory(2), b.directory(3)]
+    return b.space_alert("critical"), b.facts(*disks, made, *copies("t", 1, 2, 3, size=200 * b.MIB))
+
+
+NOTHING_ON_IT = ("move_log_dir", "reassign", "lower_retention", "delete_records", "expand_disk")
+STRAYS = [
+    Advice(
+        "a stray of an assigned partition fills a directory",
+        _stray,
+        first="investigate",
+        never=NOTHING_ON_IT,
+        says=("t-0, 600 MiB, assigned to broker 2, 3",),
+    ),
+    Advice(
+        "a replica of a topic that is gone fills it",
+        lambda: _stray(name="gone"),
+        first="investigate",
+        never=NOTHING_ON_IT,
+        says=("gone-0, 600 MiB, of a topic that the metadata does not know",),
+    ),
+    Advice(
+        "a partition that its topic has no more",
+        lambda: _stray(number=7),
+        first="investigate",
+        never=NOTHING_ON_IT,
+        says=("t-7, 600 MiB",),
+    ),
+    Advice(
+        "a topic whose name ends in a number",
+        lambda: _stray(name="a-1"),
+        first="investigate",
+        never=NOTHING_ON_IT,
+        says=("a-1-0, 600 MiB",),
+    ),
+    Advice(
+        "tables that keep no row of it name it as well",
+        _reported_stray,
+        first="investigate",
+        never=NOTHING_ON_IT,
+        says=("t-0, 600 MiB",),
+    ),
+    Advice(
+        "a stray that is not enough",
+        lambda: _stray(size=50),
+        first="investigate",
+        ready=("move_log_dir",),
+        says=("t-0, 50 MiB",),
+    ),
+    Advice(
+        "a stray in another directory explains nothing here",
+        lambda: _stray(path="/d2", size=50),
+        first="move_log_dir",
+        never_says=("stray",),
+    ),
+    Advice("what a reassignment brings is no stray", _arriving, never_says=("stray",)),
+]
+
+
+@pytest.mark.parametrize("row", [*CANCELS, *LIMITS, *STRAYS], ids=lambda row: row.name)
+def test_what_is_advised(row):
+    check_advice(row)
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """What somebody saw and accepted, what the action says now, and what becomes of it."""
+
+    name: str
+    seen: dict
+    now: dict
+    then: str
+    word: dict = field(default_factory=dict)
+
+
+CUT = {"configs": {"t": {"retention.bytes": {"from": "-1", "to": "1000"}}}}
+DEEPER = {"configs": {"t": {"retention.bytes": {"from": "-1", "to": "10"}}}}
+MOVE = {"commands": ["execute"], "reassignment": {"version": 1, "partitions": []}}
+ACCEPTANCES = [
+    Acceptance("the same cut, renewed", CUT, CUT, "accepted"),
+    Acceptance("a deeper cut than was seen", CUT, DEEPER, "proposed"),
+    Acceptance("a deeper cut, the word without a hash", CUT, DEEPER, "proposed", {"content_hash": None}),
+    Acceptance("the same cut, the word without a hash", CUT, CUT, "proposed", {"content_hash": None}),
+    Acceptance(
+        "the same cut, the word for this revision without a hash",
+        CUT,
+        CUT,
+        "accepted",
+        {"content_hash": None, "revision": 4},
+    ),
+    Acceptance("a word of 0.1.0 for a later revision", CUT, CUT, "proposed", {"content_hash": None, "revision": None}),
+    Acceptance("another plan of moves", MOVE, MOVE | {"reassignment": {"version": 1, "partitions": [1]}}, "proposed"),
+    Acceptance("other commands", MOVE, MOVE | {"commands": ["execute", "more"]}, "proposed"),
+    Acceptance("it would now lose data", MOVE, MOVE | {"data_loss": True}, "proposed"),
+    Acceptance(
+        "other words, numbers and time",
+        MOVE,
+        MOVE | {"reason": "r", "expected": {"frees_bytes": 1}, "at_ms": b.NOW_MS + 9},
+        "accepted",
+    ),
+    Acceptance(
+        "its commands went with a veto",
+        MOVE,
+        MOVE | {"commands": [], "vetoes": [{"name": "v", "reason": "r"}]},
+        "proposed",
+    ),
+]
+
+
+@pytest.mark.parametrize("row", ACCEPTANCES, ids=lambda row: row.name)
+def test_what_is_accepted(row):
+    seen = b.action(ActionKind.LOWER_RETENTION, revision=3, **row.seen)
+    now = changed(seen, revision=4, **row.now)
+    said = b.decision(at_ms=b.NOW_MS + 10, **({"revision": 3, "content_hash": content_hash(seen)} | row.word))
+    decided = decide(now, said, b.NOW_MS + 20)
+    assert str(decided.status) == row.then
+    assert ("which said something else" in decided.status_reason) is (decided.status is ActionStatus.PROPOSED)
