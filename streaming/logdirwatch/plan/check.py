@@ -10,6 +10,7 @@ from logdirwatch.collect.answers import Quorum
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import OPEN, ActionKind, ActionStatus, BrokerStatus, Rule
 from logdirwatch.plan import leaders, predictions, restart_vetoes, vetoes
+from logdirwatch.plan.commands import ADDITIONAL
 from logdirwatch.plan.draft import Policy
 from logdirwatch.plan.facts import Directory, Facts, Partition
 from logdirwatch.plan.keeping import keeps_too_little
@@ -78,7 +79,7 @@ def _of_reassignment(action: ActionRecord, facts: Facts, policy: Policy) -> Iter
     yield from standing_against(action, facts, policy)
     own = {(entry["topic"], entry["partition"]) for entry in action.reassignment["partitions"]}
     others = sorted(p.label for p in facts.partitions.values() if p.is_reassigned and p.key not in own)
-    if others:
+    if others and not any(ADDITIONAL in command for command in action.commands):
         yield f"another reassignment runs ({some_of(others, 3)}); Kafka's tool refuses a second one"
     if any(partition.adding is None for partition in facts.partitions.values()):
         yield "whether a reassignment runs cannot be asked"

@@ -26,6 +26,7 @@ ACLS = "kafka-acls"
 
 # What Kafka 4.3.1's ReassignPartitionsCommand prints for a partition or replica that is on its way.
 IN_PROGRESS = "is still in progress"
+ADDITIONAL = "--additional"
 POLL_S = 10
 _NOTE = "# "
 _HEREDOC_END = "LOGDIRWATCH_END"
@@ -77,18 +78,22 @@ class Tools:
         log_dir_rate: int | None = None,
         rate: int | None = None,
         limits: Limits | None = None,
+        beside: bool = False,
     ) -> list[str]:
         """Return the commands that limit a reassignment, carry it out, and take these limits away at its end.
 
         ``name`` is the file's, in the working directory. ``limits`` are those to set; where it is None they follow from
         the rates, in bytes per second, None for no limit, and from what the plan names. Limits of others stay as they
-        are; those between directories hold back new replicas that were born in the wrong one.
+        are; those between directories hold back new replicas that were born in the wrong one. ``beside``: others run,
+        and the tool refuses to begin without being told that it knows (Kafka 4.3.1 ``ReassignPartitionsCommand``).
         """
         limits = of_plan(plan, log_dir_rate=log_dir_rate, rate=rate) if limits is None else limits
         return [
             write_file(name, reassignment_lines(plan)),
             *self.set_limits(limits, name),
-            self._on_plan(name, "--execute", "--timeout", str(self.settings.timeout_ms)),
+            self._on_plan(
+                name, "--execute", *([ADDITIONAL] if beside else []), "--timeout", str(self.settings.timeout_ms)
+            ),
             *self._until_done(name),
             *self.clear_limits(limits, name),
         ]

@@ -17,6 +17,7 @@ from logdirwatch.plan.draft import Draft, Policy, Precondition, effect
 from logdirwatch.plan.endurance import good_copies
 from logdirwatch.plan.facts import Directory, Facts, Partition, TopicPartition
 from logdirwatch.plan.outlook import of_demotion
+from logdirwatch.plan.parts import nothing_runs, others_run
 
 _FULL = frozenset({LogDirStatus.CRITICAL, LogDirStatus.SATURATED})
 
@@ -57,10 +58,10 @@ def demote(
             expected=effect(frees_bytes=0, demotes=len(after), leadership=of_demotion(after, facts)),
             preconditions=(
                 Precondition("room_for_leaders", "the new leaders' brokers can serve more clients", None),
-                Precondition("no_reassignment_runs", "no other reassignment is running; the tool refuses it", None),
+                nothing_runs(facts),
             ),
             commands=(
-                *tools.reassign(to_json(after), name, log_dir_rate=None, rate=None),
+                *tools.reassign(to_json(after), name, beside=bool(others_run(facts))),
                 *tools.elect(keys, f"elect-{name}"),
             ),
             reassignment=to_json(after),

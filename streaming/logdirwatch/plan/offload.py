@@ -18,6 +18,7 @@ from logdirwatch.plan.parts import (
     in_time,
     no_retention_cut,
     nothing_runs,
+    others_run,
     place_target,
     time_to_full_ms,
     way_back,
@@ -130,13 +131,15 @@ def offload_drafts(
             preconditions=(
                 in_time(source, needs),
                 *_sustained(plan, facts, policy),
-                nothing_runs(),
+                nothing_runs(facts),
                 no_retention_cut(),
                 rates.throttle_free(wanted.brokers, (*REPLICATION_THROTTLES, LOG_DIR_THROTTLE), facts),
                 *born_elsewhere(repair, facts),
             ),
             vetoes=() if too_slow is None else (too_slow,),
-            commands=tuple(policy.tools.reassign(to_json(repair.assignments), name, limits=limits)),
+            commands=tuple(
+                policy.tools.reassign(to_json(repair.assignments), name, limits=limits, beside=bool(others_run(facts)))
+            ),
             reassignment=to_json(repair.assignments),
             undo=way_back(to_json(repair.before), name, policy, limits, back_of(repair, rate, facts)),
         )

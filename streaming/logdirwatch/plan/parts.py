@@ -5,14 +5,17 @@ from typing import Any
 
 from logdirwatch.model.identity import identity
 from logdirwatch.model.vocabulary import COPY_THREADS, ActionKind
+from logdirwatch.plan.commands import ADDITIONAL
 from logdirwatch.plan.draft import Policy, Precondition
 from logdirwatch.plan.facts import Directory, Facts, Place
 from logdirwatch.plan.limits import Limits
 from logdirwatch.report.units import human_ms
+from logdirwatch.report.words import some_of
 
 DELETE_DELAY_MS = 60_000
 """Kafka's default of ``log.segment.delete.delay.ms`` (``ServerLogConfigs``), used where nobody could read the value."""
 
+_NAMED = 3
 HINDERING = frozenset({"log_dir_offline", "log_dir_unknown", "slower_than_writes", "retention_waits"})
 """The vetoes of a move that are worth saying, as a move is what people try first."""
 
@@ -61,8 +64,17 @@ def in_time(source: Directory, needs_ms: int) -> Precondition:
     return Precondition("in_time", text, None if left is None else left > needs_ms)
 
 
-def nothing_runs() -> Precondition:
-    """Kafka's tool refuses a second reassignment."""
+def others_run(facts: Facts) -> list[str]:
+    """Return the partitions that are seen to be reassigned: Kafka's tool begins another one only when it is told so."""
+    return sorted(partition.label for partition in facts.partitions.values() if partition.is_reassigned)
+
+
+def nothing_runs(facts: Facts) -> Precondition:
+    """Kafka's tool refuses a second reassignment that is not said to be in addition."""
+    running = others_run(facts)
+    if running:
+        text = f"{some_of(running, _NAMED)} is being reassigned: this is carried out in addition ({ADDITIONAL})"
+        return Precondition("no_reassignment_runs", text, True)
     return Precondition("no_reassignment_runs", "no other reassignment is running; the tool refuses otherwise", None)
 
 

@@ -12,7 +12,7 @@ from logdirwatch.plan.facts import Facts, Place
 from logdirwatch.plan.limits import Limits, of_plan
 from logdirwatch.plan.outlook import of_reassignment
 from logdirwatch.plan.overlay import passing_bytes
-from logdirwatch.plan.parts import file_name, nothing_runs, way_back
+from logdirwatch.plan.parts import file_name, nothing_runs, others_run, way_back
 from logdirwatch.plan.rates import foreign, throttle_free, under_others
 from logdirwatch.plan.repair import Repair
 from logdirwatch.plan.throttles import limits_of_copies, unset
@@ -71,12 +71,12 @@ def rebuild(
             **unplaced(repair),
         ),
         preconditions=(
-            nothing_runs(),
+            nothing_runs(facts),
             Precondition("strays", loss.stray, None),
             throttle_free(wanted.brokers, (*REPLICATION_THROTTLES, LOG_DIR_THROTTLE), facts),
             *born_elsewhere(repair, facts),
         ),
-        commands=tuple(policy.tools.reassign(plan, name, limits=limits)),
+        commands=tuple(policy.tools.reassign(plan, name, limits=limits, beside=bool(others_run(facts)))),
         reassignment=plan,
         undo={
             **way_back(to_json(repair.before), name, policy, limits, back_of(repair, rate, facts)),

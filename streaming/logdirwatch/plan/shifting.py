@@ -18,6 +18,7 @@ from logdirwatch.plan.parts import (
     in_time,
     no_retention_cut,
     nothing_runs,
+    others_run,
     place_target,
     time_to_full_ms,
     way_back,
@@ -75,11 +76,11 @@ def _move(source: Directory, moves: Moves, facts: Facts, policy: Policy, now_ms:
         preconditions=(
             _in_time(source, waves, needs),
             *_sustained(moves, facts, policy),
-            nothing_runs(),
+            nothing_runs(facts),
             no_retention_cut(),
             throttle_free([source.broker], [LOG_DIR_THROTTLE], facts),
         ),
-        commands=tuple(_commands(moves, waves, limits, name, policy)),
+        commands=tuple(_commands(moves, waves, limits, name, policy, beside=bool(others_run(facts)))),
         reassignment=to_json(moves.assignments),
         undo=way_back(to_json(moves.before), name, policy, limits, back=limits),
     )
@@ -112,15 +113,15 @@ def _why_waves(source: Directory, waves: Waves, facts: Facts) -> str:
     )
 
 
-def _commands(moves: Moves, waves: Waves, limits: Limits, name: str, policy: Policy) -> list[str]:
+def _commands(moves: Moves, waves: Waves, limits: Limits, name: str, policy: Policy, *, beside: bool) -> list[str]:
     """Return the commands; of several waves each ends before the next begins, and the whole plan is there to cancel."""
     tools = policy.tools
     if len(waves.groups) == 1:
-        return tools.reassign(to_json(moves.assignments), name, limits=limits)
+        return tools.reassign(to_json(moves.assignments), name, limits=limits, beside=beside)
     commands = [write_file(name, reassignment_lines(to_json(moves.assignments))), *tools.set_limits(limits, name)]
     for number, group in enumerate(waves.groups, start=1):
         wave: list[Assignment] = [moves.assignments[index] for index in group]
-        commands += tools.reassign(to_json(wave), f"wave-{number}-{name}")
+        commands += tools.reassign(to_json(wave), f"wave-{number}-{name}", beside=beside)
     return [*commands, *tools.clear_limits(limits, name)]
 
 

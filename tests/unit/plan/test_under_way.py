@@ -2,14 +2,29 @@
 
 import pytest
 
-from logdirwatch.model.vocabulary import ActionStatus, BrokerStatus, Rule
+from logdirwatch.model.vocabulary import ActionKind, ActionStatus, BrokerStatus, Rule
+from logdirwatch.plan.check import Quorum, reasons_against
 from logdirwatch.plan.copies import copies_to, without_copies
+from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.seen_rates import with_rates
 from logdirwatch.plan.under_way import under_way, weighed
-from tests.unit.plan.builders import MIB, action, alert, broker, directory, facts, policy, replica, topic
-from tests.unit.plan.failures import moving
+from tests.unit.plan.builders import (
+    MIB,
+    NOW_MS,
+    action,
+    alert,
+    broker,
+    directory,
+    facts,
+    policy,
+    replica,
+    space_alert,
+    topic,
+)
+from tests.unit.plan.failures import holds, moving
 
 SOURCE = directory(1, "/d1", 850 * MIB, growth_bytes_per_s=1.0 * MIB)
+QUORUM = Quorum(leader=1, caught_up={1: True, 2: True, 3: True})
 LIMIT = "follower.replication.throttled.rate"
 RUNS = moving(topic("t", (1, 2, 3), isr={0: (1, 2)}), adding=(3,), removing=(1,))
 PARTS = (
@@ -106,3 +121,16 @@ class TestSeenRates:
         }
         held = alert(Rule.MOVE_STALLED, log_dir=None, evidence={"moves": moves})
         assert self.rates(alerts=[held]) == {(1, "/d2"): 7.0, (1, "/d3"): 0.0}
+
+
+def test_a_move_beside_a_reassignment_that_runs_says_so_to_the_tool_and_still_passes_the_check():
+    """The tool refuses to begin a second one without being told (Kafka 4.3.1 ``ReassignPartitionsCommand``)."""
+    slow = broker(3, **{LIMIT: "1000"})
+    known = facts(*PARTS, slow, directory(1, "/d2"), topic("u", (1,)), replica(1, "/d1", "u", size=170 * MIB))
+    first = recommend(space_alert(), known, policy(), NOW_MS)[0]
+    assert first.kind is ActionKind.MOVE_LOG_DIR
+    assert any("--execute --additional " in command for command in first.commands)
+    assert holds(first, "no_reassignment_runs") is True
+    assert "Kafka's tool refuses a second one" not in str(reasons_against(first, known, QUORUM, policy(), NOW_MS))
+    alone = facts(*PARTS[:3], directory(1, "/d2"), topic("u", (1,)), replica(1, "/d1", "u", size=170 * MIB))
+    assert not any("--additional" in line for line in recommend(space_alert(), alone, policy(), NOW_MS)[0].commands)
