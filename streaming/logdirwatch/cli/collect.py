@@ -83,11 +83,14 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def publisher_of(settings: Settings) -> Publisher:
-    """Return a publisher to the telemetry cluster, not started; UserError names a client property that is wrong."""
+def publisher_of(settings: Settings, target: str = "telemetry cluster") -> Publisher:
+    """Return a publisher to the telemetry cluster, not started; UserError names a client property that is wrong.
+
+    ``target`` is what it writes to, in the words of its lines.
+    """
     kafka_clients.python_arguments(settings.telemetry)  # a wrong property is said now, not at the first record
     return Publisher(
-        lambda: Channel(settings.telemetry), settings.collect.buffer_records, settings.collect.backoff_max_ms
+        lambda: Channel(settings.telemetry), settings.collect.buffer_records, settings.collect.backoff_max_ms, target
     )
 
 

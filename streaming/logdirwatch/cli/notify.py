@@ -11,6 +11,7 @@ from logdirwatch.cli.collect import DRAIN_S, publisher_of
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading import now_ms
 from logdirwatch.errors import UserError
+from logdirwatch.model import topics
 from logdirwatch.settings import Settings
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def _run(settings: Settings, ways: dict[str, dict[str, "Sender"]]) -> None:
     from logdirwatch.notify.service import Notifier  # noqa: PLC0415
 
     stop = stopping.on_signals()
-    publisher = publisher_of(settings)
+    publisher = publisher_of(settings, f"topic {topics.NOTIFICATIONS}")
     publisher.start()
     log.info("notifying", receivers=sorted(name for of_receiver in ways.values() for name in of_receiver))
     Notifier(settings, ways, publisher, now_ms).run(stop)

@@ -16,7 +16,6 @@ from logdirwatch.kafka_clients import one_line
 log = structlog.get_logger(__name__)
 
 BATCH_RECORDS = 500
-_BACK = {"telemetry cluster away": "it is back", "no partitions to write to": "there are some"}
 
 
 class Sender(Protocol):
@@ -36,10 +35,14 @@ class Publisher:
     alone does not take stands aside, and is tried again when there is nothing else to send.
     """
 
-    def __init__(self, connect: Callable[[], Sender], capacity: int, backoff_max_ms: int) -> None:
+    def __init__(
+        self, connect: Callable[[], Sender], capacity: int, backoff_max_ms: int, target: str = "telemetry cluster"
+    ) -> None:
+        """``target`` is what the lines call away or back: all that this publisher writes to."""
         self.sent: Counter[str] = Counter()
         self.refused = 0
         self._connect = connect
+        self._target = target
         self._buffer = Buffer(capacity)
         self._backoff = Backoff(backoff_max_ms)
         self._aside = Backoff(backoff_max_ms)
@@ -170,8 +173,9 @@ class Publisher:
 
     def _went_away(self, error: str | None) -> None:
         if not self._backoff.is_away:
-            what = "no partitions to write to" if (error or "").startswith(NO_PARTITIONS) else "telemetry cluster away"
-            log.warning(f"{what}: records are kept until {_BACK[what]}", error=error)
+            is_gone = (error or "").startswith(NO_PARTITIONS)
+            what = "no partitions to write to" if is_gone else f"{self._target} away"
+            log.warning(f"{what}: records are kept until {'there are some' if is_gone else 'it is back'}", error=error)
         self._has_told_aside = False
         pause_s = self._backoff.failed() / 1000
         with self._changed:
@@ -184,7 +188,7 @@ class Publisher:
             self._told_dropped = self._buffer.dropped
         loss = f"{dropped} of the oldest had to be dropped" if dropped else "none was dropped"
         if self._backoff.is_away:
-            log.warning(f"telemetry cluster back: {kept} records were kept, {loss}", kept=kept, dropped=dropped)
+            log.warning(f"{self._target} back: {kept} records were kept, {loss}", kept=kept, dropped=dropped)
         elif dropped:
             log.warning(f"buffer too small: {kept} records were kept, {loss}", kept=kept, dropped=dropped)
         self._backoff.worked()

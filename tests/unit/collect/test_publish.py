@@ -113,6 +113,20 @@ def test_what_came_while_the_cluster_was_away_arrives_and_two_lines_say_so(publi
     assert "3 records were kept, none was dropped" in second
 
 
+def test_a_publisher_calls_what_it_writes_to_by_its_name(telemetry, logged):
+    publisher = Publisher(telemetry.connect, 5, 1, "topic logdir.notifications")
+    publisher.start()
+    telemetry.is_away = True
+    publisher.put([metric(1)])
+    away(logged)
+    telemetry.is_away = False
+    arrived(telemetry, 1)
+    publisher.stop(DEADLINE_S)
+    first, second = (line["event"] for line in logged)
+    assert first == "topic logdir.notifications away: records are kept until it is back"
+    assert second.startswith("topic logdir.notifications back: 1 records were kept")
+
+
 def test_a_full_buffer_drops_the_oldest_and_says_how_many(publish, telemetry, logged):
     telemetry.is_away = True
     publish.put([event(0)])

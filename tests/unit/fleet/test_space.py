@@ -4,6 +4,7 @@ import pytest
 
 from logdirwatch.detect.settings import DetectSettings, ThresholdRule, Thresholds
 from logdirwatch.fleet import rules
+from logdirwatch.fleet.desk import Desk
 from logdirwatch.fleet.disks import disks
 from logdirwatch.fleet.intake import digest
 from logdirwatch.fleet.settings import FleetSettings
@@ -70,6 +71,58 @@ def test_two_directories_on_one_volume_count_once():
     first, second = disks_of(*shared, filling("/c", volume="sdb"))
     assert (first.paths, first.above_bytes, first.replica_bytes) == (("/a", "/b"), 50 * GB, 3)
     assert second.paths == ("/c",)
+
+
+@pytest.mark.parametrize("count", [2, 3, 12])
+@pytest.mark.parametrize(
+    ("make", "figures"),
+    [
+        (lambda path: filling(path, 0.8, volume="v", replica_bytes=GB), ("above_bytes", "rebuild_bytes")),
+        (lambda path: log_dir(path, 0.5, volume="v", replica_bytes=GB), ("room_bytes", "rebuild_bytes")),
+        (
+            lambda path: filling(path, 0.5, volume="v", replica_bytes=GB, full_at_ms=T0 + HOUR_MS),
+            ("above_bytes", "rebuild_bytes", "used_ratio", "full_at_ms"),
+        ),
+    ],
+    ids=["above", "room", "forecast"],
+)
+def test_the_bytes_of_a_volume_are_there_once_however_many_directories_lie_on_it(count, make, figures):
+    (alone,) = disks_of(make("/a"))
+    (shared,) = disks_of(*(make(f"/{number:02}") for number in range(count)))
+    for figure in figures:
+        assert getattr(shared, figure) == getattr(alone, figure) != 0, figure
+    assert shared.replica_bytes == count * GB, "of replicas there is one set in each directory"
+
+
+def test_a_cluster_on_shared_volumes_is_as_short_of_space_as_it_really_is():
+    def fired(volume):
+        driver = Driver()
+        for broker in (1, 2, 3):
+            used = 0.8 if broker < 3 else 0.65
+            dirs = [(filling if broker < 3 else log_dir)(f"/d{n}", used, volume=volume(broker, n)) for n in (1, 2)]
+            driver.show(broker, *dirs)
+        return driver
+
+    shared = fired(lambda broker, n: f"v{broker}").memory
+    assert shared.alerts == {}, "0.1 TB too much in all, 0.1 TB of room"
+    sums = Desk(shared, FleetSettings(), DetectSettings()).tally.sums
+    assert (sums.above_bytes, sums.room_bytes) == (TB // 10, TB // 10)
+
+
+@pytest.mark.parametrize(
+    ("disk", "severity", "waits"),
+    [
+        (filling(), "warning", "yes, because none of them is critical yet"),
+        (filling(full_at_ms=T0 + 13 * HOUR_MS), "warning", "yes, because none of them is critical yet"),
+        (filling(full_at_ms=T0 + 2 * HOUR_MS), "critical", "no, because the first will be full in 2 h"),
+        (log_dir(used=0.9, status="critical"), "critical", "no, because 2 disks are critical or worse already"),
+    ],
+)
+def test_how_loud_it_is_agrees_with_whether_it_can_wait(disk, severity, waits):
+    driver = Driver().show(1, disk).show(2, disk)
+    last = driver.alerts[-1]
+    assert (last.rule, last.severity) == ("fleet_space", severity)
+    assert f"can wait until morning: {waits}" in last.summary
 
 
 def test_a_volume_that_one_of_its_directories_calls_filling_has_no_room():

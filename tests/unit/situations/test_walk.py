@@ -2,8 +2,10 @@
 
 import pytest
 
+from logdirwatch.detect import views
 from logdirwatch.model.records import PartitionHealth
-from tests.unit.detect.builders import POLL_MS, Driver, host_dir, log_dir, metrics
+from tests.unit.detect.builders import POLL_MS, T0, Driver, host_dir, log_dir, metrics
+from tests.unit.fleet.builders import Driver as FleetDriver
 from tests.unit.situations.table import Conclusion, check_conclusion
 
 HOUR_MS = 3_600_000
@@ -251,3 +253,33 @@ def test_what_nobody_sees_says_since_when():
         driver = Driver()
         given(driver)
         assert all(alert.stale_since_ms is not None for alert in driver.open_alerts()), given
+
+
+def test_the_watcher_goes_blind_while_a_broker_is_away_and_nobody_is_told_that_all_is_well():
+    """``detect`` and ``fleet`` together: broker 7 does not answer, then the collector dies, and both come back."""
+    detect, fleet, told = Driver().polls(0.5), FleetDriver(now_ms=T0, at_ms=T0), []
+    others = (1, 2, 3)
+    for broker in others:
+        fleet.show(broker)
+
+    def hand_over():
+        fleet.now_ms = max(fleet.now_ms, detect.at_ms)
+        fleet.take(views.state_record(detect.memory, []))
+        told.extend(alert for alert in [*detect.alerts, *fleet.alerts] if alert not in told)
+
+    _fails(detect)
+    hand_over()
+    _blind(detect)
+    hand_over()
+    fleet.silent(*others).wait(60_000)
+    hand_over()
+    assert [str(alert.status) for alert in told if alert.status == "resolved"] == []
+    (of_broker,), (of_cluster,) = detect.open_alerts(), [a for a in fleet.alerts if a.status == "firing"]
+    assert (of_broker.rule, of_broker.stale_since_ms is None) == ("broker_unknown", False)
+    assert (of_cluster.broker, of_cluster.evidence["away_before"]) == (None, [7])
+    detect.polls(0.5)
+    for broker in others:
+        fleet.show(broker, after_ms=60_000)
+    hand_over()
+    ended = {(alert.broker, alert.reason) for alert in told if alert.status == "resolved"}
+    assert ended == {(7, "recovered"), (None, "recovered")}
