@@ -186,7 +186,7 @@ class ClusterPoller:
         """Write a timeout where the limit is longer than a round; one that answered last has a round more."""
         self._waiting[broker] += 1
         if self._waiting[broker] > 1 or self.is_silent(broker):
-            self._last[broker] = LogDirsAnswer(PollStatus.TIMEOUT, "no answer since an earlier round, still waiting")
+            self._last[broker] = LogDirsAnswer(PollStatus.TIMEOUT, "no answer to an earlier poll yet")
             self.publish([self._record(broker, self._last[broker], self.stamp(broker), waits=False)])
 
     async def _publish_answer(self, broker: int, answer: LogDirsAnswer) -> None:

@@ -162,6 +162,8 @@ def _is_current(view: CollectorView, said_ms: int, now_ms: int) -> bool:
 
 
 def _failure(record: MetricsRecord) -> str:
+    if record.error and record.status is PollStatus.ERROR:
+        return record.error
     return f"{record.status}: {record.error}" if record.error else str(record.status)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from logdirwatch.detect.memory import BrokerMemory, LogDirMemory, RemoteCopies
 from logdirwatch.report.units import human_bytes
-from logdirwatch.report.words import some_of, utc
+from logdirwatch.report.words import counted, some_of, utc
 
 _NAMED = 3
 _LAG_MATTERS_RATIO = 0.01
@@ -74,5 +74,4 @@ def catching_up(memory: BrokerMemory) -> str:
     left = None if memory.partitions is None else memory.partitions.out_of_sync
     if not left:
         return ""
-    count = "1 of its broker's replicas is" if left == 1 else f"{left} of its broker's replicas are"
-    return f"; {count} not in sync yet, restart no other broker before"
+    return f". {counted(left, 'replica')} still catching up: do not restart another broker yet"

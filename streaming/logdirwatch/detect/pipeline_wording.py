@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from logdirwatch.report.words import some_of
+from logdirwatch.detect.wording import ended
+from logdirwatch.report.words import counted, some_of
 
 _WAITS = "can wait until morning"
 _NAMED = 3
@@ -21,13 +22,14 @@ _ALERTS_LATE = frozenset({"detect", "fleet", "fast_lane"})
 def lagging(query: str, evidence: dict[str, Any]) -> str:
     """Say how far a query is behind, and what comes late by it."""
     rows = evidence["behind_rows"]
-    unread = "an unknown number of records" if rows is None else f"{rows} records"
+    unread = "" if rows is None else f": {counted(rows, 'record waits', 'records wait')}"
     if not evidence["is_active"]:
-        text = f"does not run, and has not for {_minutes(evidence['lag_ms'])}: {unread} wait"
+        text = f"does not run, and has not for {_minutes(evidence['lag_ms'])}{unread}"
     elif evidence["away_ms"]:
-        text = f"was away, like all of the stream, for {_minutes(evidence['away_ms'])}: {unread} are left to read"
+        left = "" if rows is None else f": {counted(rows, 'record is', 'records are')} left to read"
+        text = f"was away, like all of the stream, for {_minutes(evidence['away_ms'])}{left}"
     else:
-        text = f"is {_minutes(evidence['lag_ms'])} behind: {unread} wait"
+        text = f"is {_minutes(evidence['lag_ms'])} behind{unread}"
     return f"logdirwatch's query {query} {text}; {_LATE.get(query, 'what it writes comes late')}; {_late(query)}"
 
 
@@ -66,7 +68,7 @@ def data_quality(failed: Mapping[str, Sequence[str]]) -> str:
 
 def resolved(query: str, reason: str) -> str:
     """Say that an alert is over and why."""
-    return f"logdirwatch's query {query}: resolved, {reason}"
+    return f"logdirwatch's query {query}: {ended(reason)}"
 
 
 def _late(query: str) -> str:

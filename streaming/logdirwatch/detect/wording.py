@@ -8,7 +8,8 @@ from logdirwatch.detect.memory import BrokerMemory, Change, LogDirMemory, Mainte
 from logdirwatch.detect.recovery import logs_left
 from logdirwatch.detect.rules import used_ratio
 from logdirwatch.model.records import PartitionHealth
-from logdirwatch.model.vocabulary import NOT_OF_A_DISK, KernelTrouble, LogDirStatus, Rule, Severity
+from logdirwatch.model.vocabulary import NOT_OF_A_DISK, KernelTrouble, LogDirStatus, PollStatus, Rule, Severity
+from logdirwatch.report.units import human_ms
 from logdirwatch.report.words import some_of, utc
 
 _MIB = 1 << 20
@@ -160,8 +161,17 @@ def unknown(memory: BrokerMemory, path: str, reason: str) -> str:
 
 def broker_unknown(memory: BrokerMemory) -> str:
     """Say that a broker does not answer and the controller has not given it up."""
-    waits = _waits_as_planned(memory) or "can wait until morning: no, because nobody sees its disks"
-    return f"Broker {memory.broker} is unknown ({memory.reason}){_log_says(memory)}; {waits}"
+    kind, _, detail = (memory.reason or "").partition(": ")
+    if kind == PollStatus.UNAUTHORIZED:
+        text, why = "refuses to tell of its disks", detail
+    else:
+        for_ms = None if memory.seen_ms is None else memory.newest_ms - memory.seen_ms
+        text = "does not answer" if for_ms is None else f"has not answered for {human_ms(for_ms)}"
+        why = "" if kind == PollStatus.TIMEOUT else memory.reason or ""
+    planned = _waits_as_planned(memory)
+    act = ". Act now." if planned is None else f"; {planned}"
+    said = f" ({why})" if why else ""
+    return f"Broker {memory.broker} {text}{said}{_log_says(memory)}; its disks are not visible{act}"
 
 
 def broker_unseen(memory: BrokerMemory, reason: str | None) -> str:
@@ -222,11 +232,16 @@ def held(memory: BrokerMemory, path: str | None, rule: Rule, times: int, calm: t
     )
 
 
+def ended(reason: str) -> str:
+    """Say why an alert is over; that what it told of is well again needs no more words."""
+    return reason if reason == "recovered" else f"resolved, {reason}"
+
+
 def resolved(memory: BrokerMemory, path: str | None, reason: str, rule: Rule) -> str:
     """Say that an alert is over and why; one of a directory that is offline now names the alert that goes on."""
     if path is not None and reason == "offline" and rule is not Rule.LOG_DIR_OFFLINE:
         return f"{_place(memory, path)}: {offline_wording.closed(memory, path, rule)}"
-    return f"{_place(memory, path)}: resolved, {reason}"
+    return f"{_place(memory, path)}: {ended(reason)}"
 
 
 def _hurt(memory: BrokerMemory) -> str:

@@ -11,7 +11,7 @@ from logdirwatch.doctor.findings import Finding
 from logdirwatch.model.vocabulary import PollStatus
 from logdirwatch.plan import versions
 from logdirwatch.plan.commands import Tools
-from logdirwatch.report.words import some_of
+from logdirwatch.report.words import counted, some_of
 
 SEVERAL_DIRECTORIES_SINCE = "3.7-IV2"
 """KAFKA-16606: below it, several log directories can lead to indefinite unavailability (Kafka's docs/upgrade.html)."""
@@ -90,14 +90,15 @@ def _topics(facts: ClusterFacts, tools: Tools, principal: str | None) -> Iterato
         yield Finding(
             "permissions",
             f"cluster {facts.name}",
-            f"{who} lacks the ACL Describe on {len(hidden)} topics that lie on the disks, such as {hidden[0]}",
+            f"{who} lacks the ACL Describe on {counted(len(hidden), 'topic that lies', 'topics that lie')} on the "
+            f"disks, such as {hidden[0]}",
             tools.allow(["Describe", "DescribeConfigs"], ["--topic", "*"], principal),
         )
     if untold := sorted(name for name, error in seen.topic_configs.failed.items() if "AuthorizationFailed" in error):
         yield Finding(
             "permissions",
             f"cluster {facts.name}",
-            f"{who} lacks the ACL DescribeConfigs on {len(untold)} topics, such as {untold[0]}",
+            f"{who} lacks the ACL DescribeConfigs on {counted(len(untold), 'topic')}, such as {untold[0]}",
             tools.allow(["DescribeConfigs"], ["--topic", "*"], principal),
         )
 

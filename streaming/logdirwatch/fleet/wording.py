@@ -3,6 +3,7 @@
 from typing import Any
 
 from logdirwatch.detect import hints
+from logdirwatch.detect.wording import ended
 from logdirwatch.report.units import human_bytes, human_ms, human_ratio
 from logdirwatch.report.words import some_of, utc
 
@@ -108,7 +109,7 @@ def held(cluster: str, rule: str, times: int, since_ms: int, until_ms: int) -> s
 
 def resolved(cluster: str, broker: int | None, reason: str) -> str:
     """Say that an alert is over and why."""
-    return f"{f'Cluster {cluster}' if broker is None else f'Broker {broker}'}: resolved, {reason}"
+    return f"{f'Cluster {cluster}' if broker is None else f'Broker {broker}'}: {ended(reason)}"
 
 
 def _leaderless(affected: dict[str, Any]) -> str:

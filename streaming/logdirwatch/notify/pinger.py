@@ -1,4 +1,4 @@
-"""Asks an outside URL while all is well: when notify itself is gone, who listens there cries."""
+"""Asks an outside URL while all is well: when notify itself is gone, who listens there alerts."""
 
 from concurrent.futures import Future, ThreadPoolExecutor
 

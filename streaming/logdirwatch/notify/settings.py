@@ -1,4 +1,4 @@
-"""Who is told of which alerts, how they are grouped, and when the dead man's switch cries."""
+"""Who is told of which alerts, how they are grouped, and when the dead man's switch alerts."""
 
 from pathlib import Path
 from typing import Literal
@@ -74,7 +74,7 @@ class SwitchSettings(Section):
     )
     ping_url: SecretStr | None = Field(
         None,
-        description="URL that is asked while all that is listened for comes: it cries when notify itself is gone.",
+        description="URL that is asked while all that is listened for comes: it alerts when notify itself is gone.",
     )
     ping_interval_ms: int = Field(60_000, ge=1_000, description="Time between two such requests.")
 

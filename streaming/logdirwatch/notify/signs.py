@@ -37,7 +37,7 @@ class _Heard:
 
 
 class Watch:
-    """Listens for one kind of sign, and cries when it is missing."""
+    """Listens for one kind of sign, and alerts when it is missing."""
 
     def __init__(self, kind: Kind, clusters: Iterable[str], now_ms: int) -> None:
         self._kind = kind

@@ -1,18 +1,28 @@
 """A message in words: a title of one line and a text. Pure."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from logdirwatch.decisions import Standing
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.text import printable
-from logdirwatch.model.vocabulary import Severity
+from logdirwatch.model.vocabulary import Rule, Severity
 from logdirwatch.notify.groups import Message, Reason
 from logdirwatch.notify.routing import host_of
 from logdirwatch.report.handling import marks
 from logdirwatch.report.units import human_ago
-from logdirwatch.report.words import change, place, short_id
+from logdirwatch.report.words import change, counted, place, short_id, some_of
 
+EXAMPLES = 2
+"""Partitions that a title names."""
+_COUNTED: Mapping[Rule, tuple[str, str]] = {
+    Rule.LOG_DIR_OFFLINE: ("disk offline", "disks offline"),
+    Rule.LOG_DIR_UNKNOWN: ("disk unknown", "disks unknown"),
+    Rule.LOG_DIR_SUSPECT: ("disk suspect", "disks suspect"),
+    Rule.LOG_DIR_SPACE: ("disk filling up", "disks filling up"),
+    Rule.BROKER_OFFLINE: ("broker offline", "brokers offline"),
+    Rule.BROKER_UNKNOWN: ("broker not answering", "brokers not answering"),
+}
 LISTED = 10
 """Alerts that a message lists; the rest is counted."""
 SUMMARY_CHARACTERS = 400
@@ -45,8 +55,25 @@ def _title(message: Message) -> str:
     again = " (still)" if message.reason is Reason.REPEAT else ""
     if len(alerts) == 1:
         return f"{word}{again} {alerts[0].rule}: {_place(alerts[0])}"
-    rules = sorted({str(alert.rule) for alert in alerts})
-    return f"{word}{again} {len(alerts)} alerts: {_common_place(alerts)}: {', '.join(rules)}"
+    return f"{word}{again} {len(alerts)} alerts: {_common_place(alerts)}: {'; '.join(headlines(alerts))}"
+
+
+def headlines(alerts: Iterable[AlertRecord]) -> list[str]:
+    """Return what alerts are about, a few words a rule, the loudest first and what has no leader before all."""
+    by_rule: dict[Rule, list[AlertRecord]] = {}
+    for alert in sorted(alerts, key=lambda alert: (-alert.severity.rank, alert.rule is not Rule.PARTITIONS_AT_RISK)):
+        by_rule.setdefault(alert.rule, []).append(alert)
+    return [_headline(rule, found) for rule, found in by_rule.items()]
+
+
+def _headline(rule: Rule, alerts: Sequence[AlertRecord]) -> str:
+    if rule is Rule.PARTITIONS_AT_RISK:
+        kinds = list(dict.fromkeys((alert.to_status or str(rule)).replace("_", " ") for alert in alerts))
+        names = [name for alert in alerts for name in alert.affected.get("examples") or ()]
+        return f"{', '.join(kinds)}: {some_of(names, EXAMPLES)}" if names else ", ".join(kinds)
+    if rule in _COUNTED:
+        return counted(len(alerts), *_COUNTED[rule])
+    return str(rule) if len(alerts) == 1 else f"{len(alerts)} {rule}"
 
 
 def _firing(message: Message) -> Iterator[str]:

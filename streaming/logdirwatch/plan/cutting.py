@@ -11,6 +11,7 @@ from logdirwatch.plan.parts import in_time, owner_of, place_target, time_to_full
 from logdirwatch.plan.relief_vetoes import slowest_reader, unread_goes, unread_text
 from logdirwatch.plan.ways import UNLIMITED, is_copy_delayed
 from logdirwatch.report.units import human_bytes, human_ms
+from logdirwatch.report.words import counted
 
 
 def cut_draft(source: Directory, cut: Cut, facts: Facts, policy: Policy, now_ms: int, *, is_moving: bool) -> Draft:
@@ -56,7 +57,8 @@ def fleet_cut_draft(cut: Cut, useful_bytes: int, facts: Facts, policy: Policy, n
         kind=ActionKind.LOWER_RETENTION,
         target={"broker": None, "log_dir": None, "topic": topic},
         reason=f"lower {cut.way.key} of {topic} {_from_to(cut)}: {_deletes(cut)} {human_bytes(everywhere)} in "
-        f"{len(cut.frees)} directories, {human_bytes(useful_bytes)} of them where they are needed; {_more(cut)}; "
+        f"{counted(len(cut.frees), 'directory')}, {human_bytes(useful_bytes)} of them where they are needed; "
+        f"{_more(cut)}; "
         f"{_stays(cut)}{_wins(wins, 'each', ' at least')}",
         expected=cut_effect(
             cut,

@@ -18,6 +18,7 @@ from logdirwatch.plan.endurance import good_copies
 from logdirwatch.plan.facts import Directory, Facts, Partition, TopicPartition
 from logdirwatch.plan.outlook import of_demotion
 from logdirwatch.plan.parts import nothing_runs, others_run
+from logdirwatch.report.words import counted
 
 _FULL = frozenset({LogDirStatus.CRITICAL, LogDirStatus.SATURATED})
 
@@ -53,8 +54,8 @@ def demote(
         Draft(
             kind=ActionKind.DEMOTE_LEADERS,
             target={"broker": broker, "log_dir": path},
-            reason=f"let others lead {len(after)} partitions that broker {broker} leads{_where(path)}: {why}; no data "
-            "moves",
+            reason=f"let others lead {counted(len(after), 'partition')} that broker {broker} leads{_where(path)}: "
+            f"{why}; no data moves",
             expected=effect(frees_bytes=0, demotes=len(after), leadership=of_demotion(after, facts)),
             preconditions=(
                 Precondition("room_for_leaders", "the new leaders' brokers can serve more clients", None),

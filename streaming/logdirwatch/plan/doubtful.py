@@ -19,7 +19,7 @@ from logdirwatch.plan.rebuilding import Loss, rebuild, remedies
 from logdirwatch.plan.repair import plan_repair
 from logdirwatch.plan.runbook import investigate
 from logdirwatch.report.units import human_bytes
-from logdirwatch.report.words import short_id
+from logdirwatch.report.words import counted, short_id
 
 DISK = frozenset({"error_code", "probe", "read_only", KernelTrouble.MEDIUM_ERROR, KernelTrouble.DEVICE_ERROR})
 """What of ``evidence.why`` says that a disk fails; the rest says that it is slow, or that it is not the disk."""
@@ -126,10 +126,12 @@ def unreported(alert: AlertRecord, directory: Directory, facts: Facts, policy: P
     elif configured:
         why = "it is in log.dirs still: see whether it is mounted, and what the broker's log says"
     elif found.fits:
-        why = f"it left log.dirs: its {found.replicas} replicas are made anew in the broker's other directories"
+        made = counted(found.replicas, "replica is made", "replicas are made")
+        why = f"it left log.dirs: its {made} anew in the broker's other directories"
     else:
         short = "an unknown number of bytes" if found.missing_bytes is None else human_bytes(found.missing_bytes)
-        why = f"it left log.dirs, and the broker's other directories lack {short} for its {found.replicas} replicas"
+        replicas = counted(found.replicas, "replica")
+        why = f"it left log.dirs, and the broker's other directories lack {short} for its {replicas}"
     look = _look(alert, directory, facts, policy, why)
     return [replace(look, expected={**look.expected, "in_log_dirs": configured, "leave_log_dirs": found.as_data()})]
 
@@ -141,7 +143,7 @@ def _rebuilt(
     repair = plan_repair(directory.place, facts, policy)
     if not repair.assignments:
         helps = "; ".join(remedies(repair))
-        return [], f"nothing can be moved off it now; what would make it possible: {helps}" if helps else None
+        return [], f"nothing can be moved off it now; would help: {helps}" if helps else None
     device = alert.evidence.get("device")
     disk = f" (disk {device})" if device else ""
     loss = Loss(

@@ -13,6 +13,7 @@ from logdirwatch.plan import leaders
 from logdirwatch.plan.draft import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.plan.facts import Facts, Partition
 from logdirwatch.plan.outlook import of_election
+from logdirwatch.report.words import counted
 
 EXAMPLES = 20
 
@@ -28,8 +29,8 @@ def give_back(target: Mapping[str, Any], facts: Facts, policy: Policy) -> list[D
         Draft(
             kind=ActionKind.ELECT_LEADERS,
             target={**target, "election": "preferred"},
-            reason=f"give leadership of {len(wave)} partitions back to their preferred replicas, which are in sync "
-            "again: after failures leaders gather on the brokers that were left",
+            reason=f"give leadership of {counted(len(wave), 'partition')} back to their preferred replicas, "
+            "which are in sync again: after failures leaders gather on the brokers that were left",
             expected=effect(
                 elections=len(wave),
                 election=election_json(wave),
@@ -59,7 +60,8 @@ def elect_unclean(target: Mapping[str, Any], facts: Facts, policy: Policy, veto:
         Draft(
             kind=ActionKind.ELECT_LEADERS,
             target={**target, "election": "unclean"},
-            reason=f"{len(wave)} partitions have no leader, and only replicas that were not in sync are left; electing "
+            reason=f"{counted(len(wave), 'partition has', 'partitions have')} no leader, "
+            "and only replicas that were not in sync are left; electing "
             f"these loses what only brokers {lost} had: bring those back instead if that is possible at all",
             expected=effect(
                 elections=len(wave),

@@ -28,6 +28,7 @@ from logdirwatch.plan.repair import Repair, plan_rebuild
 from logdirwatch.plan.throttles import unset
 from logdirwatch.plan.waves import Pace
 from logdirwatch.report.units import human_bytes
+from logdirwatch.report.words import counted
 
 ROUNDS = 3
 """How often replicas are added for those that found no place."""
@@ -114,9 +115,10 @@ def offload_drafts(
         Draft(
             kind=ActionKind.REASSIGN,
             target=place_target(source),
-            reason=f"move {human_bytes(plan.freed_bytes)} in {len(repair.assignments)} replicas from {source.path} of "
-            f"broker {source.broker} to other brokers ({enough}) {paced}; its own directories have no room for them; "
-            "no data is lost, racks, replication factor and order of preference stay",
+            reason=f"move {human_bytes(plan.freed_bytes)} in {counted(len(repair.assignments), 'replica')} from "
+            f"{source.path} of broker {source.broker} to other brokers ({enough}) {paced}; "
+            "its own directories have no room for them; no data is lost, racks, replication factor and order of "
+            "preference stay",
             expected=effect(
                 frees_bytes=plan.freed_bytes,
                 frees_by_ms=now_ms + needs,

@@ -1,5 +1,6 @@
 """Lost replicas to other brokers, as an action; and what is said of those that fit nowhere."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -20,12 +21,13 @@ from logdirwatch.report.units import human_bytes
 from logdirwatch.report.words import counted
 
 EXAMPLES = 20
+_AWAY = re.compile(r"broker (\d+) ")
 DEFAULT_REMEDY = "what stands against it gone"
 REMEDIES = {
     "no_live_source": "the data itself, which only the lost copies hold: try to save this disk before it goes",
     "no_broker_left": "one broker more than the replication factor",
     "nothing_fits": "room on another broker: topics deleted, retention cut, a disk more or a bigger volume",
-    "broker_not_alive": "bring the brokers back that are away",
+    "broker_not_alive": "bring back the brokers that are away",
     "partition_moving": "the end of the moves that run, or their cancelling",
     "partition_claimed": "the other reassignment done",
     "slower_than_writes": "a higher plan.replication_throttle_bytes_per_s, or fewer writes",
@@ -159,17 +161,19 @@ def room_elsewhere(
 def remedies(repair: Repair) -> list[str]:
     """Return what would make possible what cannot be done now."""
     names = sorted({left.veto.name for left in repair.unplaced})
-    return list(dict.fromkeys(REMEDIES.get(name, DEFAULT_REMEDY) for name in names))
+    away = {int(found[1]) for left in repair.unplaced if (found := _AWAY.match(left.veto.reason))}
+    told = {"broker_not_alive": [f"bring broker {broker} back" for broker in sorted(away)]}
+    listed = (told.get(name) or [REMEDIES.get(name, DEFAULT_REMEDY)] for name in names)
+    return list(dict.fromkeys(remedy for remedies in listed for remedy in remedies))
 
 
 def nothing_fits(repair: Repair) -> str:
     """Say that no replica can be rebuilt, why, and what would make it possible; empty where some can."""
     if repair.assignments or not repair.unplaced:
         return ""
-    return (
-        f"; none of its {len(repair.unplaced) + repair.later} replicas can be rebuilt elsewhere ({_reasons(repair)}). "
-        f"What would make it possible: {'; '.join(remedies(repair))}"
-    )
+    count = len(repair.unplaced) + repair.later
+    none = "its only replica cannot" if count == 1 else f"none of its {count} replicas can"
+    return f"; {none} be rebuilt elsewhere ({_reasons(repair)}). Would help: {'; '.join(remedies(repair))}"
 
 
 def _left_out(repair: Repair) -> str:

@@ -19,7 +19,7 @@ from logdirwatch.plan.repair import Repair
 from logdirwatch.plan.reserve import reserve_of
 from logdirwatch.plan.restarting import format_steps, rejoin_steps, restart_effect, restart_steps
 from logdirwatch.report.units import human_bytes, human_ratio
-from logdirwatch.report.words import some_of
+from logdirwatch.report.words import counted, some_of
 
 EXAMPLES = 20
 WITHOUT_DIRECTORY, SAVE_DATA = "leave_log_dirs", "save_data"
@@ -204,4 +204,4 @@ def _unfinished_copies(directory: Directory, lost: Sequence[Partition], facts: F
 
 
 def _held(found: Leaving) -> str:
-    return f"its {found.replicas} replicas ({human_bytes(found.needs_bytes or 0)})"
+    return f"its {counted(found.replicas, 'replica')} ({human_bytes(found.needs_bytes or 0)})"

@@ -13,6 +13,7 @@ from logdirwatch.plan.draft import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.plan.facts import Directory
 from logdirwatch.plan.parts import place_target, time_to_full_ms
 from logdirwatch.report.units import human_bytes
+from logdirwatch.report.words import counted
 
 RESERVE_BYTES_PER_PARTITION = 10_000
 
@@ -92,8 +93,8 @@ def advised_bytes(directory: Directory) -> int | None:
 def _too_small(directory: Directory, size: int, advised: int | None) -> str:
     if advised is None or size >= advised:
         return ""
-    count = directory.replica_count
-    return f"; for its {count} partitions {human_bytes(advised)} are advised (plan.log_dirs, reserve_bytes)"
+    partitions = counted(directory.replica_count or 0, "partition")
+    return f"; for its {partitions} {human_bytes(advised)} are advised (plan.log_dirs, reserve_bytes)"
 
 
 def _make(path: str, size: int) -> list[str]:

@@ -17,7 +17,7 @@ from logdirwatch.plan.facts import Directory, Facts, Partition
 from logdirwatch.plan.lost import partitions_on
 from logdirwatch.plan.outlook import of_restart
 from logdirwatch.report.units import human_bytes
-from logdirwatch.report.words import some_of
+from logdirwatch.report.words import counted, some_of
 
 EXAMPLES = 20
 
@@ -51,7 +51,7 @@ def start_broker(broker: int, facts: Facts, policy: Policy, why: str) -> Draft:
     return Draft(
         kind=ActionKind.RESTART_BROKER,
         target={"broker": broker, "log_dir": None},
-        reason=f"start broker {broker}: {len(returns)} replicas come back with it; {why}",
+        reason=f"start broker {broker}: {counted(len(returns), 'replica comes', 'replicas come')} back with it; {why}",
         expected=restart_effect(broker, returns, facts),
         preconditions=tuple(room_for_recovery(directory) for directory in directories if _is_tight(directory, policy)),
         vetoes=restart_vetoes.against_starting(facts, broker),

@@ -18,6 +18,7 @@ from logdirwatch.plan.parts import place_target
 from logdirwatch.plan.spreading import Giver, spread
 from logdirwatch.plan.ways import Way, freed_bytes, is_tiered, ways_of
 from logdirwatch.report.units import human_bytes
+from logdirwatch.report.words import counted
 
 __all__ = ["Cut", "Cuts", "cut_topic", "cuttable", "effective_after_ms", "freed_bytes", "giving", "plan_cuts"]
 
@@ -169,7 +170,8 @@ def _is_serving(facts: Facts, place: Place) -> bool:
 
 def _nothing(source: Directory, facts: Facts) -> Veto:
     here = facts.replicas_in(source.place)
-    kept = f"; {len(here)} replicas keep {human_bytes(sum(r.size_bytes or 0 for r in here))}" if here else ""
+    size = human_bytes(sum(replica.size_bytes or 0 for replica in here))
+    kept = f"; {counted(len(here), 'replica keeps', 'replicas keep')} {size}" if here else ""
     return Veto(
         "one_segment_left",
         f"no topic in {source.path} has more than one segment a replica to give{kept}"

@@ -68,4 +68,4 @@ def _what_is_missing(
     brokers = -(-int(left / policy.limits.target_ratio) // size) if size else 0
     more = f"{brokers} brokers like the present ones, or {human_bytes(left)} more on volumes and disks"
     why = f"; {'; '.join(reasons)}" if reasons else ""
-    return f"{human_bytes(left)} of {human_bytes(missing)} fit nowhere{why}; what would make it possible: {more}"
+    return f"{human_bytes(left)} of {human_bytes(missing)} fit nowhere{why}; would help: {more}"

@@ -27,6 +27,7 @@ from logdirwatch.plan.rates import paced, seen_rate, sustained, throttle_free
 from logdirwatch.plan.throttles import unset
 from logdirwatch.plan.waves import Pace, Waves, in_waves
 from logdirwatch.report.units import human_bytes, human_ms
+from logdirwatch.report.words import counted
 
 
 def move_drafts(source: Directory, moves: Moves, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:
@@ -59,9 +60,9 @@ def _move(source: Directory, moves: Moves, facts: Facts, policy: Policy, now_ms:
     return Draft(
         kind=ActionKind.MOVE_LOG_DIR,
         target=place_target(source),
-        reason=f"move {human_bytes(moves.moved_bytes)} in {len(moves.assignments)} replicas from {source.path} to "
-        f"{destinations} of the same broker ({enough}) {_pace(source, moves, waves, facts, policy)}; no other broker "
-        "is touched and no data is lost" + _why_waves(source, waves, facts),
+        reason=f"move {human_bytes(moves.moved_bytes)} in {counted(len(moves.assignments), 'replica')} from "
+        f"{source.path} to {destinations} of the same broker ({enough}) {_pace(source, moves, waves, facts, policy)}; "
+        "no other broker is touched and no data is lost" + _why_waves(source, waves, facts),
         expected=effect(
             frees_bytes=moves.moved_bytes,
             frees_by_ms=now_ms + needs,

@@ -19,6 +19,7 @@ from logdirwatch.plan.draft import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.plan.facts import Facts, Partition, Topic
 from logdirwatch.plan.limits import Limit, Limits, of_copies
 from logdirwatch.plan.rates import is_limit
+from logdirwatch.report.words import counted
 
 SETS_LIMITS = "sets_limits"
 """In ``expected`` of a plan that sets limits: which, with their values."""
@@ -158,7 +159,12 @@ def _still_needed(
     if not moved:
         return ()
     named = ", ".join(moved[:_EXAMPLES])
-    return (Veto("move_needs_throttle", f"{len(moved)} replicas still move under it: {named}"),)
+    return (
+        Veto(
+            "move_needs_throttle",
+            f"{counted(len(moved), 'replica still moves', 'replicas still move')} under it: {named}",
+        ),
+    )
 
 
 def _said(rates: Mapping[int, Mapping[str, int]], topics: Mapping[str, Mapping[str, str]]) -> str:

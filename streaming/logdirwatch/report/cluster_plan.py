@@ -9,7 +9,7 @@ from rich.text import Text
 from logdirwatch.plan.balance.summary import About, Change, Outside, Summary
 from logdirwatch.report.layout import listing
 from logdirwatch.report.units import human_ago, human_bytes, human_ms, human_ratio
-from logdirwatch.report.words import place
+from logdirwatch.report.words import counted, place
 
 SHOWN = 20
 
@@ -27,16 +27,17 @@ def view(summary: Summary, width: int, now_ms: int = 0) -> RenderableType:
 
 def _head(summary: Summary) -> Iterator[Text]:
     moved, bound = summary.moved, summary.lower_bound
-    yield Text(f"{summary.mode}: {moved.replicas} replicas, {human_bytes(moved.bytes)}", style="bold")
+    yield Text(f"{summary.mode}: {counted(moved.replicas, 'replica')}, {human_bytes(moved.bytes)}", style="bold")
     yield Text(
         f"copied     {human_bytes(moved.within_brokers_bytes)} within brokers, "
-        f"{human_bytes(moved.between_brokers_bytes)} between them; {moved.leaders} leaders change their broker"
+        f"{human_bytes(moved.between_brokers_bytes)} between them; "
+        f"{counted(moved.leaders, 'leader changes its', 'leaders change their')} broker"
     )
     yield Text(f"possible   {human_bytes(bound.bytes)} at least{_times(moved.bytes, bound.bytes)}")
     if bound.in_racks_bytes != bound.bytes:
         least = human_bytes(bound.in_racks_bytes)
         yield Text(f"           {least} at least with the racks kept{_times(moved.bytes, bound.in_racks_bytes)}")
-    yield Text(f"order      {moved.waves} waves, {human_ms(moved.needs_ms)} at the configured rates")
+    yield Text(f"order      {counted(moved.waves, 'wave')}, {human_ms(moved.needs_ms)} at the configured rates")
     if summary.evacuation is not None:
         fullest, best = map(human_ratio, (summary.evacuation.max_ratio, summary.evacuation.best_max_ratio))
         yield Text(f"evacuated  the broker's fullest directory has {fullest} then; at best {best}")
@@ -48,7 +49,7 @@ def _about(about: About, now_ms: int) -> Iterator[Text]:
     for one in about.left_out:
         yield Text(f"left out   {place('', one.broker, one.log_dir).strip()}: {one.reason}", style="yellow")
     for group in about.staying:
-        more = f", and {group.partitions - 1} partitions alike" if group.partitions > 1 else ""
+        more = f", and {counted(group.partitions - 1, 'partition')} alike" if group.partitions > 1 else ""
         yield Text(f"stays      {group.reason}{more}", style="yellow")
 
 
@@ -72,7 +73,8 @@ def _left(summary: Summary, width: int) -> Iterator[RenderableType]:
     if not summary.outside:
         yield Text("nothing stays outside the tolerance" if summary.evacuation is None else "the directory is empty")
         return
-    yield Text(f"{len(summary.outside)} stay outside the tolerance: {summary.outside[0].reason}", style="yellow")
+    count = counted(len(summary.outside), "stays", "stay")
+    yield Text(f"{count} outside the tolerance: {summary.outside[0].reason}", style="yellow")
     rows = [_outside(one) for one in sorted(summary.outside, key=lambda one: -one.off_bytes)[:SHOWN]]
     yield listing(("where", "used", "mean", "off by"), rows, width)
     if len(summary.outside) > SHOWN:

@@ -11,16 +11,17 @@ from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.fix import Fix, Remedy
 from logdirwatch.report import actions as report
 from logdirwatch.report.units import human_ago, human_bytes, human_ms
-from logdirwatch.report.words import place, short_id
+from logdirwatch.report.words import counted, place, short_id
 
 
 def view(plan: Fix, now_ms: int, width: int) -> RenderableType:
     """Return the plan, at most ``width`` columns wide."""
     count, moved = len(plan.actions), sum(len((a.reassignment or {}).get("partitions", ())) for a in plan.actions)
+    alerts = counted(len(plan.remedies), "alert")
     head = [
-        Text(f"fix {plan.facts.cluster}: {len(plan.remedies)} alerts, {count} actions", style="bold"),
+        Text(f"fix {plan.facts.cluster}: {alerts}, {counted(count, 'action')}", style="bold"),
         Text(f"facts      state of {human_ago(plan.facts.state_at_ms, now_ms)}, {_inventory(plan, now_ms)}"),
-        Text(f"partitions {moved} are reassigned"),
+        Text(f"reassigned {counted(moved, 'partition')}"),
         Text(),
     ]
     rows = [report.view(plan.actions, now_ms, width)] if plan.actions else []
@@ -73,9 +74,9 @@ def _gaps(remedy: Remedy) -> Iterator[str]:
         lacks = f"{missing} fit nowhere"
         if remedy.full_in_ms is not None:
             lacks = f"it is full in {human_ms(remedy.full_in_ms)}, and {missing} are missing with all that is in time"
-        yield f"{_where(remedy)}: {lacks}{why}; what would make it possible: {room}"
+        yield f"{_where(remedy)}: {lacks}{why}; would help: {room}"
     elif not remedy.under_way and all(action.kind is ActionKind.INVESTIGATE for action in remedy.actions):
-        yield f"{_where(remedy)}: nothing but a person can help{why}"
+        yield f"{_where(remedy)}: no automatic plan, see runbook{why}"
 
 
 def _where(remedy: Remedy) -> str:

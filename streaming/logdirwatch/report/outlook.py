@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from logdirwatch.report.units import human_bytes
+from logdirwatch.report.words import counted
 
 _STEPS = {
     "now": "now",
@@ -19,7 +20,7 @@ _STEPS = {
 def outlook_lines(expected: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is known of the partitions that an action touches; nothing for an action that touches none."""
     if expected.get("returns_count"):
-        yield f"  returns   {expected['returns_count']} partitions come back by it"
+        yield f"  returns   {counted(expected['returns_count'], 'partition comes', 'partitions come')} back by it"
     yield from _leaders(expected.get("leadership") or {})
     yield from _endurance(expected.get("endurance") or {})
     yield from _left_out(expected)
@@ -31,7 +32,7 @@ def _leaders(leadership: Mapping[str, Any]) -> Iterator[str]:
     if not leadership.get("partitions") or not steps:
         return
     told = [f"{_STEPS.get(step['step'], step['step'])}: {_step(step)}" for step in steps]
-    yield f"  leaders   of {leadership['partitions']} partitions; {'; '.join(told)}"
+    yield f"  leaders   of {counted(leadership['partitions'], 'partition')}; {'; '.join(told)}"
 
 
 def _step(step: Mapping[str, Any]) -> str:
@@ -46,18 +47,25 @@ def _step(step: Mapping[str, Any]) -> str:
 def _endurance(endurance: Mapping[str, Any]) -> Iterator[str]:
     if not endurance.get("topics"):
         return
-    parts = (
-        (endurance.get("without_copy"), "have no good copy left"),
-        (endurance.get("next_failure_loses_data"), "lose data with the next disk or broker"),
-        (endurance.get("writes_stopped"), "take no writes"),
-        (endurance.get("next_failure_stops_writes"), "take none after the next failure"),
-        (endurance.get("writes_unknown"), "have an unknown minimum of in-sync replicas"),
-    )
-    told = ", ".join(f"{count} {what}" for count, what in parts if count)
-    yield f"  endures   of {endurance['topics']} topics {told or 'every one endures a failure'}"
+    of_all = f"of {endurance['topics']} topics"
     weakest = next(iter(endurance.get("examples") or ()), None)
+    named = "" if weakest is None else f" ({weakest['partition']})"
+    parts = (
+        (endurance.get("without_copy"), "without a good copy"),
+        (endurance.get("next_failure_loses_data"), "with data lost at the next failure of a disk or broker"),
+        (endurance.get("writes_stopped"), "without writes"),
+        (endurance.get("next_failure_stops_writes"), "without writes after the next failure"),
+        (endurance.get("writes_unknown"), "with an unknown minimum of in-sync replicas"),
+    )
+    first, *rest = [(count, what) for count, what in parts if count] or [(None, "")]
+    if first[0] is None:
+        yield f"  afterwards: every one {of_all} survives a failure"
+    else:
+        more = "".join(f", {count} {what}" for count, what in rest)
+        yield f"  afterwards: {first[0]} {of_all} {first[1]}{named}{more}"
     if weakest is not None:
-        yield f"            weakest: {weakest['partition']}, {weakest['copies']} good copies{_warned(weakest)}"
+        copies = counted(weakest["copies"], "good copy", "good copies")
+        yield f"            weakest: {weakest['partition']}, {copies}{_warned(weakest)}"
 
 
 def _warned(weakest: Mapping[str, Any]) -> str:
@@ -66,10 +74,11 @@ def _warned(weakest: Mapping[str, Any]) -> str:
 
 def _left_out(expected: Mapping[str, Any]) -> Iterator[str]:
     if expected.get("later"):
-        yield f"  later     {expected['later']} more partitions follow when these are done"
+        more = counted(expected["later"], "more partition follows", "more partitions follow")
+        yield f"  later     {more} when these are done"
     if expected.get("unplaced_count"):
         size = human_bytes(expected.get("unplaced_bytes"))
-        yield f"  not now   {expected['unplaced_count']} replicas ({size}); what would help:"
+        yield f"  not now   {counted(expected['unplaced_count'], 'replica')} ({size}); would help:"
         yield from (f"            {text}" for text in expected.get("would_help") or ())
 
 

@@ -40,9 +40,9 @@ def place(cluster: str, broker: int | None, log_dir: str | None, between: str = 
 
 
 def change(from_status: str | None, to_status: str | None, cause: str | None) -> str:
-    """Return a transition as ``from > to (cause)``, as far as known."""
-    text = " > ".join(status for status in (from_status, to_status) if status)
-    return f"{text} ({cause})" if cause else text
+    """Return a transition as ``from > to (cause)``, as far as known; where nothing changed, nothing but the cause."""
+    text = "" if from_status == to_status else " > ".join(status for status in (from_status, to_status) if status)
+    return f"{text} ({cause})".strip() if cause else text
 
 
 def short_id(identity: str) -> str:
@@ -74,8 +74,11 @@ def some_of(names: Iterable[object], limit: int = 5) -> str:
     return ", ".join(found[:limit]) + more
 
 
-def counted(count: int, noun: str) -> str:
-    """Return a count with its noun in the right number: ``1 replica``, ``5 replicas``, ``2 directories``."""
-    if count == 1:
-        return f"1 {noun}"
+def counted(count: int, noun: str, many: str | None = None) -> str:
+    """Return a count with its noun in the right number: ``1 replica``, ``5 replicas``, ``2 directories``.
+
+    ``many`` is what stands behind all other numbers than 1 where more than a noun follows: ``come back``.
+    """
+    if count == 1 or many is not None:
+        return f"1 {noun}" if count == 1 else f"{count} {many}"
     return f"{count} {noun[:-1]}ies" if noun.endswith("y") else f"{count} {noun}s"

@@ -168,7 +168,7 @@ class TestFix:
         lake.alerts(filling(revision=1), filling(revision=2, severity=Severity.PAGE))
         ended = run("plan", "--mode", "fix", "--reassignment", "r.json", "--steps", "s.json")
         assert (ended.exit_code, ended.err) == (0, "")
-        assert "fix prod: 1 alerts" in ended.out
+        assert "fix prod: 1 alert, 1 action" in ended.out
         assert "move_log_dir" in ended.out
         moves = json.loads((tmp_path / "r.json").read_text())["partitions"]
         assert [move["log_dirs"] for move in moves] == [["/d2"]]
@@ -199,7 +199,7 @@ class TestFix:
         assert ended.exit_code == 0
         text = " ".join(ended.out.split())
         assert "90 MiB fit nowhere (the volume under /d1 is as large as it can be" in text
-        assert "what would make it possible: 90 MiB more on its volume" in text
+        assert "would help: 90 MiB more on its volume" in text
 
     def test_it_is_about_alerts_not_about_files(self, run, lake):
         for more in (["--out", "x.csv"], ["--model", "x.csv"]):

@@ -43,12 +43,31 @@ def test_three_timeouts_raise_one_broker_alert_and_none_for_its_directories():
     assert driver.path_of() == ["online", "unknown"]
 
 
-@pytest.mark.parametrize("status", ["timeout", "unauthorized", "error"])
-def test_every_kind_of_failure_is_unknown_never_healthy(status):
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [("timeout", "timeout: said so"), ("unauthorized", "unauthorized: said so"), ("error", "said so")],
+)
+def test_every_kind_of_failure_is_unknown_never_healthy(status, reason):
     driver = Driver().polls(0.5)
     driver.poll(status=status, error="said so")
     assert driver.memory.status == "unknown"
-    assert driver.memory.reason == f"{status}: said so"
+    assert driver.memory.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "says"),
+    [
+        ("timeout", "no answer to an earlier poll yet", "has not answered for 15 s"),
+        ("error", "connection refused: it is down", "has not answered for 15 s (connection refused: it is down)"),
+        ("unauthorized", "lacks Describe", "refuses to tell of its disks (lacks Describe)"),
+    ],
+)
+def test_an_unknown_broker_says_for_how_long_and_what_to_do(status, error, says):
+    driver = Driver().polls(0.5)
+    for _ in range(3):
+        driver.poll(status=status, error=error)
+    (alert,) = driver.alerts
+    assert alert.summary == f"Broker 7 {says}; its disks are not visible. Act now."
 
 
 def test_an_open_alert_goes_on_while_nobody_sees_the_directory_and_says_since_when():

@@ -415,14 +415,14 @@ def test_a_user_that_may_not_describe_groups(world, found):
 
 def test_a_topic_that_lies_on_the_disks_and_is_not_shown(world, found):
     world.live = replace(world.live, topics=(), hidden_topics=("orders",))
-    assert "lacks the ACL Describe on 1 topics that lie on the disks, such as orders" in found().what
+    assert "lacks the ACL Describe on 1 topic that lies on the disks, such as orders" in found().what
     assert "--topic '*'" in found().remedy
 
 
 def test_a_user_that_may_not_describe_configs_of_a_topic(world, found):
     failed = {"orders": "[Error 29] TopicAuthorizationFailedError", "gone": "UnknownTopicOrPartitionError"}
     world.live = replace(world.live, topic_configs=Configs(failed=failed))
-    assert "lacks the ACL DescribeConfigs on 1 topics, such as orders" in found().what
+    assert "lacks the ACL DescribeConfigs on 1 topic, such as orders" in found().what
 
 
 def test_a_topic_that_is_deleted_meanwhile_is_no_missing_right(world, monkeypatch):

@@ -52,7 +52,7 @@ def test_a_hosts_death_is_one_message_though_others_go_to_their_own_hosts():
     assert sorted(firing(message) for message in world.messages) == [["broker1", "broker2"], ["broker3"]]
     titles = {text_of(message).title for message in world.messages}
     assert titles == {
-        "[critical] 2 alerts: prod host h1: broker_offline",
+        "[critical] 2 alerts: prod host h1: 2 brokers offline",
         "[critical] broker_offline: prod broker 3",
     }
 

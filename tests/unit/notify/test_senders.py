@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from logdirwatch.errors import UserError
-from logdirwatch.model.vocabulary import AlertStatus, Severity
+from logdirwatch.model.vocabulary import AlertStatus, Rule, Severity
 from logdirwatch.notify.alertmanager import alerts_of
 from logdirwatch.notify.delivery import Delivery
 from logdirwatch.notify.groups import Member, Message, Reason
@@ -77,9 +77,23 @@ def test_when_nothing_fires_any_more_it_is_a_success(receiver):
 
 def test_many_alerts_are_counted_and_a_few_listed():
     text = text_of(message(*(alert(f"{number:032}", broker=number) for number in range(40))))
-    assert text.title == "[critical] 40 alerts: prod: log_dir_offline"
+    assert text.title == "[critical] 40 alerts: prod: 40 disks offline"
     assert text.body.count("critical log_dir_offline") == 10
     assert "and 30 more; all of them: logdirwatch alerts" in text.body
+
+
+def test_a_title_says_what_is_wrong_the_loudest_first():
+    lost = [alert(f"{n}", log_dir=f"/d{n}", severity=Severity.CRITICAL) for n in (1, 2)]
+    full = alert("f", rule=Rule.LOG_DIR_SPACE, log_dir="/d3", severity=Severity.WARNING)
+    examples = {"examples": ["clicks-0", "clicks-1", "clicks-2"]}
+    risk = {"rule": Rule.PARTITIONS_AT_RISK, "broker": None, "log_dir": None, "affected": examples}
+    at_risk = alert("r", severity=Severity.PAGE, from_status=None, to_status="leaderless", **risk)
+    left = alert("t", rule=Rule.THROTTLE_LEFT, log_dir=None, severity=Severity.INFO)
+    said = text_of(message(left, full, *lost, at_risk)).title
+    assert said == (
+        "[page] 5 alerts: prod: leaderless: clicks-0, clicks-1 and 1 more; 2 disks offline; 1 disk filling up; "
+        "throttle_left"
+    )
 
 
 @pytest.mark.parametrize(

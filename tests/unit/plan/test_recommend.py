@@ -201,7 +201,7 @@ class TestFailed:
         parts = [offline(1), directory(2), topic("t", (1, 2)), replica(1, "/d1", "t"), replica(2, "/d1", "t")]
         actions = recommended(alert(), *parts)
         assert kinds(actions) == ["replace_disk", "restart_broker"]
-        assert "none of its 1 replicas can be rebuilt elsewhere" in actions[0].reason
+        assert "its only replica cannot be rebuilt elsewhere" in actions[0].reason
         assert "one broker more than the replication factor" in actions[0].reason
 
     def test_what_cannot_be_rebuilt_is_listed_beside_what_can(self):

@@ -100,7 +100,8 @@ def _impossible(
     leaving = sum(board.sizes[replica] for replica in replicas)
     room = sum(board.room(target) for target in targets)
     missing = leaving - room if leaving > room else sum(board.sizes[replica] for replica in homeless)
-    pieces = "" if leaving > room else f", in one piece for each of the {len(homeless)} replicas that fit nowhere"
+    of = "the replica that fits" if len(homeless) == 1 else f"each of the {len(homeless)} replicas that fit"
+    pieces = "" if leaving > room else f", in one piece for {of} nowhere"
     return UserError(
         f"plan: evacuate:{broker}:{path}: {human_bytes(leaving)} must leave, the broker's other directories have room "
         f"for {human_bytes(room)}: {missing} bytes ({human_bytes(missing)}) are missing{pieces}"

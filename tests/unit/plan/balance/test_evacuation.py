@@ -56,7 +56,7 @@ def test_a_directory_that_is_empty_already_needs_no_plan():
         ([at(1, "/a", t0=500), at(1, "/b", t2=900)], "500 bytes (500 B) are missing"),
         (
             [at(1, "/a", t0=500), at(1, "/b", t2=400), at(1, "/c", t3=400)],
-            "500 bytes (500 B) are missing, in one piece for each of the 1 replicas that fit nowhere",
+            "500 bytes (500 B) are missing, in one piece for the replica that fits nowhere",
         ),
     ],
     ids=["too little room", "no other directory", "a directory above the limit", "no room in one piece"],
