@@ -118,7 +118,7 @@ def test_what_is_kept_for_ever_by_now_loses_nothing():
 
 
 def test_a_limit_that_is_set_already_is_not_judged_any_more():
-    for value, is_set in (("209715200", True), ("1", True), ("209715201", False), ("-1", False)):
+    for value, is_set in (("209715200", True), ("0", True), ("209715201", False), ("-1", False)):
         made = topic("t", (1,), configs={"retention.bytes": value}, unread={0: 1.0})
         assert (against(cut(), made) == []) is is_set
 
@@ -126,3 +126,11 @@ def test_a_limit_that_is_set_already_is_not_judged_any_more():
 def test_other_kinds_and_topics_that_are_gone_have_nothing_to_keep():
     assert against(action(ActionKind.EXPAND_DISK, target={"topic": "t"})) == []
     assert against(cut(), topic("u", (1,))) == []
+
+
+@pytest.mark.parametrize("an_action", [cut(), deletion()], ids=["cut", "deletion"])
+def test_the_group_with_most_to_read_is_named(an_action):
+    made = topic("t", (1,), (1,), (1,), unread={0: 0.8, 1: 1.0, 2: 0.9})
+    more = [replica(1, "/d1", "t", number, 400 * MIB) for number in (0, 1, 2)]
+    (why,) = keeps_too_little(an_action, facts(directory(1), made, *more), policy())
+    assert why.endswith("consumer group readers has still to read about 400 MiB of t-1")

@@ -160,3 +160,30 @@ def test_the_slowest_host_says_when_the_bytes_are_back():
 
 def test_kafkas_defaults_stand_where_nothing_is_known():
     assert effective_after_ms(topic("t", (1,)), facts(broker(1))) == 360_000
+
+
+COMPACTED = {"cleanup.policy": "compact"}
+
+
+def refused(count):
+    """Compacted topics, the later the larger."""
+    names = [f"c{number}" for number in range(count)]
+    kinds = [topic(name, (1,), configs=COMPACTED) for name in names]
+    return [*kinds, *(replica(1, "/d1", name, size=(10 + number) * MIB) for number, name in enumerate(names))]
+
+
+def test_why_others_give_nothing_is_said_only_where_that_is_missed():
+    parts = [topic("t", (1,)), replica(1, "/d1", "t", size=400 * MIB), *refused(1)]
+    assert vetoed(cuts(*parts, needed=100 * MIB)) == []
+    assert vetoed(cuts(*parts, needed=900 * MIB)) == ["not_deleted_by_retention"]
+
+
+def test_of_many_reasons_those_of_the_largest_topics_are_said():
+    found = cuts(*refused(5))
+    assert [veto.reason.split()[4] for veto in found.vetoes] == ["c4", "c3", "c2"]
+
+
+def test_where_all_give_what_they_can_nothing_speaks_against_more():
+    found = cuts(topic("t", (1,)), replica(1, "/d1", "t", size=400 * MIB), needed=900 * MIB)
+    assert found.cuts
+    assert vetoed(found) == []
