@@ -128,7 +128,11 @@ def test_other_kinds_and_topics_that_are_gone_have_nothing_to_keep():
     assert against(cut(), topic("u", (1,))) == []
 
 
-@pytest.mark.parametrize("an_action", [cut(), deletion()], ids=["cut", "deletion"])
+@pytest.mark.parametrize(
+    "an_action",
+    [cut(), cut("retention.ms", 2 * HOUR_MS, freed=1200 * MIB), deletion()],
+    ids=["bytes", "age", "deletion"],
+)
 def test_the_group_with_most_to_read_is_named(an_action):
     made = topic("t", (1,), (1,), (1,), unread={0: 0.8, 1: 1.0, 2: 0.9})
     more = [replica(1, "/d1", "t", number, 400 * MIB) for number in (0, 1, 2)]
