@@ -21,6 +21,7 @@ from logdirwatch.plan.filling import Stand, stand_of
 from logdirwatch.plan.fix_relief import freed_in_time, given
 from logdirwatch.plan.lifecycle import reconcile
 from logdirwatch.plan.marks import with_marks
+from logdirwatch.plan.moves import needed_bytes
 from logdirwatch.plan.overlay import with_actions, with_alerts
 from logdirwatch.plan.parts import time_to_full_ms
 from logdirwatch.plan.recommend import recommend, record
@@ -29,7 +30,7 @@ from logdirwatch.plan.room import more_room
 from logdirwatch.plan.runbook import investigate
 from logdirwatch.plan.said import said_to
 from logdirwatch.plan.seen_rates import with_rates
-from logdirwatch.plan.space import volumes
+from logdirwatch.plan.space import Space, volumes
 from logdirwatch.plan.validate import violations
 
 RELIEFS = (
@@ -233,11 +234,15 @@ class _Planner:
         return self._stand(alert, directory).needed_bytes
 
     def _missing_at_last(self, alert: AlertRecord, directory: Directory, chosen: Sequence[ActionRecord]) -> int:
-        """Return what a directory lacks with all that is chosen; where something is deleted, to be safe for now."""
+        """Return what a directory lacks with all that is chosen; where something is deleted, to be safe for now.
+
+        Strays are there until somebody looked: nothing is planned instead of that, and nothing of theirs is free yet.
+        """
         stand = self._stand(alert, directory)
+        missing = max(0, needed_bytes(stand.source, Space(stand.facts), self._policy) or 0)
         if not any(action.kind in LOSES for action in chosen):
-            return stand.needed_bytes
-        return to_lose(stand.source, (), stand.needed_bytes, self._policy)
+            return missing
+        return to_lose(stand.source, (), missing, self._policy)
 
 
 def _is_taken_up(action: ActionRecord) -> bool:

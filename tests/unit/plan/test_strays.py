@@ -3,6 +3,7 @@
 import msgspec
 
 from logdirwatch.model.vocabulary import ActionKind, Cause, Severity
+from logdirwatch.plan.fix import fix
 from logdirwatch.plan.lost import lost_partitions
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.space import log_count
@@ -130,3 +131,10 @@ def test_tables_name_what_the_collector_saw_though_they_keep_no_row_of_it():
     assert kinds(actions) == ["investigate"]
     assert "t-0, 600 MiB" in actions[0].reason
     assert msgspec.json.encode(actions)
+
+
+def test_a_plan_for_the_open_alerts_does_not_count_it_as_free():
+    about = space_alert("critical", severity=Severity.CRITICAL)
+    (remedy,) = fix([about], [], facts(*FULL, *TOPICS, *HOMES, STRAY), policy(), NOW_MS).remedies
+    assert [action.target["step"] for action in remedy.actions] == [STEP]
+    assert remedy.missing_bytes > 0
