@@ -171,19 +171,20 @@ DECISIONS = Table(
     "decisions",
     "What people said of alerts, actions and brokers",
     columns("""
-        id           string Alert or action that it speaks of; of a maintenance CLUSTER/BROKER
-        decision     string acknowledge, silence, accept, reject or maintenance
+        id           string Alert or action that it speaks of; of a maintenance CLUSTER/BROKER, healthy: /LOG_DIR behind
+        decision     string acknowledge, silence, accept, reject, maintenance or healthy
         by           string Who decided
         reason       string Why
         at_ms        bigint When
         until_ms     bigint How long it holds; null: for good, or as long as the configuration allows
         cluster      string Cluster of the alert or action, unknown when neither table has it
-        broker       int    Maintenance: the broker that may be away
+        broker       int    Maintenance: the broker that may be away; healthy: whose disk it is
         owner        string Acknowledgement: who takes care of the alert; null: who acknowledged it
         severity     string Acknowledgement or silence: the loudest severity that it covers; null: all
         revision     bigint Revision of the alert or action that it was said of
         matching     string Silence: which alerts it is about when it names none by its id, JSON
         content_hash string Acceptance or rejection: what the action would do, as that revision had it
+        log_dir      string Healthy: the directory whose disk is good; null: none in particular
     """)
     + SOURCE,
     key=("id", "at_ms"),

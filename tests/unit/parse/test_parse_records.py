@@ -12,6 +12,7 @@ from logdirwatch.model import topics
 from logdirwatch.model.records import (
     EventRecord,
     HeartbeatRecord,
+    HostRecord,
     MetricsRecord,
     PipelineRecord,
     ReplicasRecord,
@@ -199,14 +200,76 @@ def test_a_refused_record_tells_the_cluster_it_names() -> None:
 
 
 @pytest.mark.parametrize("missing", ["cluster", "broker"])
-def test_a_maintenance_names_the_broker_that_it_is_about(missing: str) -> None:
-    record = {"version": 1, "id": "prod/7", "decision": "maintenance", "by": "ada", "reason": "r", "at_ms": 5}
+@pytest.mark.parametrize(
+    ("decision", "what"), [("maintenance", "a maintenance"), ("healthy", "the word that a disk is healthy")]
+)
+def test_what_is_said_of_a_broker_names_it(decision: str, what: str, missing: str) -> None:
+    record = {"version": 1, "id": "prod/7", "decision": decision, "by": "ada", "reason": "r", "at_ms": 5}
     whole = record | {"cluster": "prod", "broker": 7}
     assert accepted(topics.DECISIONS, json.dumps(whole).encode()).broker == 7
     del whole[missing]
     refused = read(topics.DECISIONS, json.dumps(whole).encode())
     assert isinstance(refused, Rejected)
-    assert refused.reason == f"a maintenance names its {missing} - at `$.{missing}`"
+    assert refused.reason == f"{what} names its {missing} - at `$.{missing}`"
+
+
+def test_what_is_said_of_an_alert_needs_no_broker() -> None:
+    record = {"version": 1, "id": "x", "decision": "acknowledge", "by": "ada", "reason": "r", "at_ms": 5}
+    assert accepted(topics.DECISIONS, record).broker is None
+
+
+def host(**fields: Any) -> dict[str, Any]:
+    record = {"version": 1, "type": "host", "cluster": "prod", "broker": 2, "timestamp_ms": 5, "collector": "h"}
+    return {**record, **fields}
+
+
+def test_a_look_of_the_host_is_accepted_and_one_that_names_a_directory_twice_is_not() -> None:
+    news = {"trouble": "path_lost", "text": "Failing path 8:16.", "device": "8:16"}
+    record = accepted(topics.METRICS, host(log_dirs=[{"path": "/d1", "kernel": [news]}, {"path": "/d2"}]))
+    assert isinstance(record, HostRecord)
+    assert [log_dir.path for log_dir in record.log_dirs] == ["/d1", "/d2"]
+    assert (record.log_dirs[0].kernel[0].device, record.log_dirs[0].kernel[0].is_over) == ("8:16", False)
+    twice = host(log_dirs=[{"path": "/d1"}, {"path": "/d2"}, {"path": "/d2"}])
+    assert reason(topics.METRICS, twice) == "log directory '/d2' is listed twice - at `$.log_dirs`"
+
+
+LISTED = {"version": 1, "brokers": [{"broker": 1, "logDirs": [{"logDir": "/d", "error": None, "partitions": []}]}]}
+
+
+@pytest.mark.parametrize(("topic", "record"), [(topics.EVENTS, event()), (topics.INVENTORY, LISTED)])
+@pytest.mark.parametrize(
+    ("kafka_ms", "is_taken"), [(0, True), (1, True), (2**53, True), (-1, False), (2**53 + 1, False)]
+)
+def test_a_record_that_relies_on_kafkas_time_needs_one(
+    topic: str, record: dict[str, Any], kafka_ms: int, is_taken: bool
+) -> None:
+    result = parse(topic, None, json.dumps(record).encode(), kafka_ms, "home")
+    assert isinstance(result, Accepted) is is_taken
+    if isinstance(result, Rejected):
+        assert result.reason == f"neither the record nor Kafka ({kafka_ms}) says when it was"
+
+
+def test_a_record_with_a_time_of_its_own_needs_none_of_kafka() -> None:
+    result = parse(topics.EVENTS, None, json.dumps(event(timestamp_ms=7)).encode(), -1, "home")
+    assert isinstance(result, Accepted)
+    assert result.record.timestamp_ms == 7  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("length", "cut"), [(5, False), (400, True)])
+def test_a_long_reason_is_cut_to_its_length_and_says_so(length: int, cut: bool) -> None:
+    told = reason(topics.EVENTS, event(event="e" * length))
+    assert (len(told) == 300) is cut
+    assert told.endswith("...") is cut
+    assert told.startswith("event 'eeeee")
+
+
+def test_a_reason_that_just_fits_is_whole() -> None:
+    base = len(reason(topics.EVENTS, event(event="")))
+    assert LONGEST_REASON == 300
+    assert base < LONGEST_REASON
+    whole = reason(topics.EVENTS, event(event="e" * (LONGEST_REASON - base)))
+    assert (len(whole), whole.endswith("...")) == (LONGEST_REASON, False)
+    assert reason(topics.EVENTS, event(event="e" * (LONGEST_REASON - base + 1))).endswith("...")
 
 
 json_values = st.recursive(
