@@ -42,6 +42,17 @@ def test_the_log_names_the_partition_and_what_the_cleaner_met():
     assert "__consumer_offsets-20" in alert.summary
 
 
+def test_a_gauge_that_counts_more_than_the_log_names_is_told_with_them():
+    (alert,) = opened(given_up(Driver().polls(0.5)).poll(log_dir(), metrics=GIVEN_UP))
+    assert "gave up on 3 partitions (__consumer_offsets-20 and more) with 200 GiB to clean" in alert.summary
+    assert alert.evidence["uncleanable_partitions"] == 3
+
+
+def test_one_partition_is_counted_as_one():
+    (alert,) = opened(Driver().poll(log_dir(), metrics={COUNT: 1.0}))
+    assert "gave up on 1 partition;" in alert.summary
+
+
 def test_a_partition_whose_directory_nobody_knows_is_told_of_its_broker():
     for path in (None, "/elsewhere"):
         driver = given_up(Driver().polls(0.5), log_dir=path)
