@@ -21,11 +21,16 @@ SLACK = 1.2
 """What is deleted until a late remedy comes must last longer than that takes."""
 
 
+def promised_bytes(draft: Draft) -> int:
+    """Return the bytes that an action frees, by itself or by what it makes possible, whenever that is."""
+    return int(draft.expected["frees_bytes"] or draft.expected.get("then_frees_bytes") or 0)
+
+
 def counted_bytes(draft: Draft, source: Directory) -> int:
     """Return the bytes that an action frees before the directory is full; none where something speaks against it."""
     if draft.vetoes or draft.kind is ActionKind.DELETE_TOPIC_CANDIDATE or draft.expected["needs_ms"] is None:
         return 0
-    frees: int = draft.expected["frees_bytes"] or draft.expected.get("then_frees_bytes") or 0
+    frees = promised_bytes(draft)
     if time_to_full_ms(source) is None or is_in_time(draft):
         return frees
     return int(draft.expected.get("in_time_bytes") or 0)
@@ -105,7 +110,7 @@ def to_lose(source: Directory, drafts: Sequence[Draft], needed: int, policy: Pol
 def _late_remedy_ms(drafts: Iterable[Draft], wanted: int) -> int | None:
     """Return when the first remedy that loses nothing, gives enough, and comes too late is there."""
     late = [draft for draft in drafts if not draft.vetoes and not draft.data_loss and is_in_time(draft) is False]
-    enough = [draft for draft in late if (draft.expected["frees_bytes"] or 0) >= wanted]
+    enough = [draft for draft in late if promised_bytes(draft) >= wanted]
     return min((draft.expected["needs_ms"] for draft in enough if draft.expected["needs_ms"]), default=None)
 
 

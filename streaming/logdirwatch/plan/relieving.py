@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.model.vocabulary import LogDirStatus, Rule
+from logdirwatch.model.vocabulary import ActionKind, LogDirStatus, Rule
 from logdirwatch.plan import vetoes
 from logdirwatch.plan.away import proof_of
 from logdirwatch.plan.commands import note
@@ -51,9 +51,15 @@ def space_drafts(alert: AlertRecord, facts: Facts, policy: Policy, now_ms: int) 
 
 def _led_in_place(drafts: list[Draft], led: list[Draft], directory: Directory) -> list[Draft]:
     """Put the change of leaders behind what saves the directory: it frees nothing. Where nothing does it is first."""
-    saves = [n for n, draft in enumerate(drafts) if not draft.data_loss and counted_bytes(draft, directory) > 0]
+    saves = [n for n, draft in enumerate(drafts) if _saves(draft, directory)]
     place = saves[0] + 1 if saves else 0
     return [*drafts[:place], *led, *drafts[place:]]
+
+
+def _saves(draft: Draft, directory: Directory) -> bool:
+    """Tell whether an action frees something in time without loss, or wins the time for what does."""
+    is_brake = draft.kind is ActionKind.THROTTLE_PRODUCERS and not draft.vetoes
+    return is_brake or (not draft.data_loss and counted_bytes(draft, directory) > 0)
 
 
 def _by_inodes(alert: AlertRecord, directory: Directory) -> list[Draft]:

@@ -181,7 +181,8 @@ NOT_IN_TIME = [
     Advice(
         "nothing is in time: the brake comes before what is late",
         given(*racks(), source(0.97, 450 * MB), NO_ROOM, *FULL_OTHERS, *TWO, to="saturated"),
-        order=("throttle_producers", "expand_disk", "lower_retention"),
+        first="throttle_producers",
+        order=("throttle_producers", "demote_leaders", "expand_disk", "lower_retention"),
     ),
     Advice(
         "time enough and no room anywhere: a bigger volume, and no loss while it only fills",
