@@ -24,6 +24,7 @@ from logdirwatch.plan.facts import Directory, Facts
 from logdirwatch.plan.lossless import Ways, lossless_ways
 from logdirwatch.plan.moves import needed_bytes
 from logdirwatch.plan.parts import time_to_full_ms
+from logdirwatch.plan.predictions import heeding_predictions
 from logdirwatch.plan.reserve import release_drafts
 from logdirwatch.plan.retention import Cuts, plan_cuts
 from logdirwatch.plan.room import more_room
@@ -56,8 +57,8 @@ class Stand:
 def stand_of(directory: Directory, facts: Facts, policy: Policy) -> Stand:
     """Return how a directory stands with what runs."""
     copies = overflowing(directory, facts, policy)
-    ended = heeded(overflow_drafts(directory, copies, facts, policy), facts.said)
-    facts = without_copies(copies, facts) if ended else facts
+    ended = heeded(map(heeding_predictions, overflow_drafts(directory, copies, facts, policy)), facts.said)
+    facts = without_copies(copies, facts) if any(not draft.vetoes for draft in ended) else facts
     source, running = weighed(facts.directories[directory.place], facts, policy)
     needed = max(0, (needed_bytes(source, Space(facts), policy) or 0) - stray_bytes(source, facts))
     return Stand(source, facts, tuple(ended), running, needed)
