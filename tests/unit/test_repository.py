@@ -17,7 +17,17 @@ from logdirwatch.model.vocabulary import Rule
 ROOT = Path(__file__).parents[2]
 TESTS = ["test", "test-unit", "test-spark", "test-kafka"]
 MADE = ["help", "setup", "demo", "lint", "format", "bench", "docs", "dashboards", "clean", "ci", "lock", "audit"]
-APART = ["test-long", "test-trust", "test-scenarios", "test-cluster", "test-sql", "test-browser", "chaos", "mutate", "soak"]
+APART = [
+    "test-long",
+    "test-trust",
+    "test-scenarios",
+    "test-cluster",
+    "test-sql",
+    "test-browser",
+    "chaos",
+    "mutate",
+    "soak",
+]
 TARGETS = [*TESTS, *APART, *MADE]
 
 # Written in pieces, so that this file passes its own check.

@@ -218,3 +218,41 @@ def test_what_release_0_1_0_left_open_is_believed_only_where_there_was_evidence(
     poll(driver, "/d1")
     (told,) = driver.open_alerts()
     assert (told.alert_id, told.cause, told.evidence["decided_by"]) == ("old", *expected)
+
+
+def test_directories_that_were_never_seen_to_serve_share_an_alert_and_prove_no_common_fault():
+    driver = poll(Driver(), "/d1", "/d2")
+    (alert,) = driver.alerts
+    assert {one["decided_by"] for one in alert.evidence["log_dirs"].values()} == {"no_sample_before"}
+
+
+def failed_after(ms, **seen):
+    """A look that finds something wrong, and so much later the first answer that a directory is offline."""
+    driver = poll(Driver()).host(host_dir("/d1", volume="dev 8:16", probe_ms=1.0))
+    driver.host(host_dir("/d1", volume="dev 8:16", **seen))
+    driver.at_ms += ms - POLL_MS
+    return poll(driver, "/d1")
+
+
+@pytest.mark.parametrize(
+    ("ms", "seen", "cause"),
+    [
+        (30_000, {"is_read_only": True}, "read_only"),
+        (30_001, {"is_read_only": True}, "unknown"),
+        (3_600_000, {"kernel_error": "I/O error", "kernel_cause": "failed"}, "failed"),
+        (3_600_001, {"kernel_error": "I/O error", "kernel_cause": "failed"}, "unknown"),
+        (30_000, {"kernel_error": "something odd", "kernel_cause": "of a later release"}, "unknown"),
+        (30_000, {"total_inodes": 1_000, "free_inodes": 5}, "full"),
+        (30_000, {"total_inodes": 1_000, "free_inodes": 6}, "unknown"),
+    ],
+)
+def test_what_was_seen_before_explains_a_failure_only_when_it_is_near(ms, seen, cause):
+    assert failed_after(ms, **seen).cause("/d1") == cause
+
+
+def test_an_error_of_the_device_is_not_displaced_by_a_lesser_word_of_the_kernel():
+    driver = poll(Driver())
+    driver.host(host_dir("/d1", kernel_error="I/O error, dev sdd", kernel_cause="failed", device="sdd"))
+    driver.host(host_dir("/d1", kernel_error="shut down", kernel_cause="file_system", device="sdd1"))
+    assert poll(driver, "/d1").cause("/d1") == "failed"
+    assert driver.open_alerts()[-1].evidence["device"] == "sdd"

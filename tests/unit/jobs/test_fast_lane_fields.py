@@ -1,4 +1,4 @@
-"""The fast lane reads events with another parser than ``detect``; it must know every field that ``detect`` would judge."""
+"""The fast lane reads events with another parser than ``detect``: it must know every field that ``detect`` judges."""
 
 from msgspec.structs import fields
 

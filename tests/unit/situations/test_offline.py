@@ -331,6 +331,29 @@ ROWS = [
         says=("3 directories of brokers 1, 2, 3 are offline at once: look for a common cause first (storage network",),
     ),
     Advice(
+        "directories of two brokers, last seen well within minutes of each other",
+        _lost(
+            Cause.UNKNOWN,
+            b.offline(1, "/d1", Cause.UNKNOWN, sample_at_ms=b.NOW_MS),
+            b.offline(2, "/d9", sample_at_ms=b.NOW_MS - 600_000),
+        ),
+        says=("2 directories of brokers 1, 2 are offline at once",),
+    ),
+    Advice(
+        "directories of two brokers, last seen well a little farther apart",
+        _lost(
+            Cause.UNKNOWN,
+            b.offline(1, "/d1", Cause.UNKNOWN, sample_at_ms=b.NOW_MS),
+            b.offline(2, "/d9", sample_at_ms=b.NOW_MS - 600_001),
+        ),
+        never_says=("look for a common cause",),
+    ),
+    Advice(
+        "directories of two brokers, and nobody knows when they failed",
+        _lost(Cause.UNKNOWN, b.offline(2, "/d9")),
+        never_says=("look for a common cause",),
+    ),
+    Advice(
         "another directory that failed a day ago is no common cause",
         _lost(
             Cause.UNKNOWN,
