@@ -1,0 +1,67 @@
+"""What the action for a cut says, and that its own numbers speak against it where it leaves too little."""
+
+from logdirwatch.plan.cut import Cut
+from logdirwatch.plan.cutting import cut_draft
+from logdirwatch.plan.ways import Way
+from tests.unit.plan.builders import MIB, NOW_MS, directory, facts, policy, replica, topic
+from tests.unit.plan.failures import holds, veto_names
+
+SOURCE = directory(1, "/d1", 850 * MIB, growth_bytes_per_s=1.0 * MIB)
+HERE, THERE = (1, "/d1"), (2, "/d1")
+HOUR_MS = 3_600_000
+
+
+def draft(to=200 * MIB, key="retention.bytes", *, rate=1000.0, unread=0, made=None, **limits):
+    made = made or topic("t", (1, 2), configs={"retention.ms": "-1"}, unread={0: 0.9})
+    way = Way(made, key, 1, 10**12, bytes_per_s=rate, unread=unread)
+    cut = Cut(way, to, {HERE: 190 * MIB, THERE: 80 * MIB}, way.keeps_ms(to))
+    known = facts(SOURCE, directory(2), made, replica(*HERE, "t", size=400 * MIB), replica(*THERE, "t", size=290 * MIB))
+    return cut_draft(SOURCE, cut, known, policy(**limits), NOW_MS, is_moving=False)
+
+
+def test_it_says_what_goes_where_what_stays_and_what_that_wins():
+    found = draft()
+    assert found.reason == (
+        "lower retention.bytes of t from unlimited to 200 MiB a partition: deletes at least its oldest 190 MiB of "
+        "400 MiB in /d1, and 80 MiB on other directories; at most one segment a replica more; every partition keeps at "
+        "least 2.4 d; the directory is full 3.2 min later"
+    )
+    assert found.expected["wins_ms"] == 190_000
+    assert found.expected["keeps_bytes"] == 210 * MIB
+    assert found.expected["frees_by_ms"] == NOW_MS + found.expected["needs_ms"] == NOW_MS + 360_000
+    assert found.data_loss
+
+
+def test_a_limit_of_age_is_said_as_a_time():
+    reason = draft(2 * HOUR_MS, "retention.ms").reason
+    assert "from unlimited to 2 h: deletes about its oldest 190 MiB" in reason
+    assert "nothing younger than the limit goes; every partition keeps at least 2 h" in reason
+
+
+def test_a_local_cut_deletes_copies_only():
+    found = draft(key="local.retention.bytes")
+    assert "deletes local copies only, at least its oldest 190 MiB" in found.reason
+    assert "remote storage has it" in found.reason
+    assert not found.data_loss
+
+
+def test_what_nobody_knows_is_said_so():
+    unknown, idle = draft(rate=None), draft(rate=0.0)
+    assert "how far back the rest goes is not known" in unknown.reason
+    assert "nothing is written to it now" in idle.reason
+    assert (holds(unknown, "min_retention"), holds(idle, "min_retention")) == (None, True)
+
+
+def test_too_little_history_by_its_own_numbers_is_a_veto():
+    found = draft(rate=200 * MIB / 3599)
+    assert holds(found, "min_retention") is False
+    assert veto_names(found) == ["min_retention"]
+    assert veto_names(draft(rate=200 * MIB / 3600)) == []
+    assert veto_names(draft(HOUR_MS - 1, "retention.ms")) == ["min_retention"]
+
+
+def test_so_is_what_a_group_has_still_to_read():
+    assert veto_names(draft(unread=200 * MIB)) == []
+    found = draft(unread=200 * MIB + 1)
+    assert veto_names(found) == ["consumers_unread"]
+    assert holds(found, "consumers_done") is False
