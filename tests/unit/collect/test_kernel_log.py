@@ -251,3 +251,27 @@ def test_only_hung_tasks_of_no_device_concern_the_broker_as_a_whole():
     record = host_record(Origin("prod", "host", 10_000), 7, "b7", [], unplaced, 1)
     assert record.errors == ["java hangs", "jbd2 hangs", "read-only"]
     assert [one.text for one in record.kernel] == ["java hangs"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "garbage",
+        "30 22 8:17 /",
+        "30 22 8:17 / /data/one",
+        "30 22 8:17 / /data/one rw - xfs",
+        "30 22 8:17 / - xfs /dev/sdb1 rw",
+        "- xfs /dev/sdb1 rw",
+    ],
+)
+def test_a_line_of_the_mount_table_that_is_none_is_passed_over(system, line):
+    mounts, numbers = system
+    mounts.write_text(f"{line}\n22 1 8:2 / / rw - ext4 /dev/sda2 rw\n")
+    assert devices_below({"/data/one": None}, mounts, numbers)["/data/one"] == {"sda2", "sda"}
+
+
+def test_the_shortest_line_of_the_mount_table_is_one(system):
+    mounts, numbers = system
+    mounts.write_text("30 22 8:17 / /data/one - xfs /dev/sdb1\n")
+    assert devices_below({"/data/one": None}, mounts, numbers)["/data/one"] == {"sdb1", "sdb"}
