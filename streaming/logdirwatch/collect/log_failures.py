@@ -192,6 +192,8 @@ _OF_OTHERS = re.compile(
     r"\[?(?:SocketServer|KafkaApi|Processor|\w*Coordinator|QuorumController|ControllerApis|Controller (?:id|\d)"
     r"|Producer|Consumer|AdminClient|ReplicaFetcher|Selector)"
 )
+# What a refused configuration may quote.
+_SECRET = re.compile(r"(?P<name>(?i:password|passphrase|secret|token)\w*\s*[=:]\s*)(?:\"[^\"]*\"?|'[^']*'?|[^\s,;]+)")
 _MEMORY = (Reason.OUT_OF_MEMORY, Reason.LIMIT)
 
 
@@ -240,5 +242,6 @@ def _with_exception(entry: Entry) -> str:
 
 
 def _failed(reason: Reason, said: str) -> BrokerFailed:
-    text = printable(" ".join(f"{WHAT[reason]}: {said}".split()))
+    hidden = _SECRET.sub(r"\g<name>[hidden]", said)
+    text = printable(" ".join(f"{WHAT[reason]}: {hidden}".split()))
     return BrokerFailed(reason, text if len(text) <= DETAIL_CHARACTERS else f"{text[: DETAIL_CHARACTERS - 3]}...")

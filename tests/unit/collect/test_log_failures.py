@@ -241,6 +241,16 @@ def test_the_detail_is_the_line_that_says_so():
     assert found.log_dir == "/d0"
 
 
+@pytest.mark.parametrize(
+    "quoted", ['password="s3cret word"', "password=s3cret", "client.secret: s3cret", "token='s3cret'"]
+)
+def test_a_secret_that_a_refused_setting_quotes_is_hidden(quoted):
+    exception = f"{JAVA}config.ConfigException: Invalid value PlainLoginModule required {quoted}; for configuration x"
+    (found,) = findings_of(ended(FATAL, exception))
+    assert "s3cret" not in found.detail
+    assert found.detail.endswith("[hidden]; for configuration x")
+
+
 def test_a_signal_is_told_though_it_is_no_error():
     text = line("Terminating process due to signal SIGTERM", "x.y.LoggingSignalHandler", "INFO")
     assert [found.reason for found in findings_of(text)] == ["stopped"]
