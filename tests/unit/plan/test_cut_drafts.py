@@ -4,7 +4,7 @@ from logdirwatch.plan.cut import Cut
 from logdirwatch.plan.cutting import cut_draft
 from logdirwatch.plan.ways import Way
 from tests.unit.plan.builders import MIB, NOW_MS, directory, facts, policy, replica, topic
-from tests.unit.plan.failures import holds, veto_names
+from tests.unit.plan.failures import holds, partition_of, veto_names
 
 SOURCE = directory(1, "/d1", 850 * MIB, growth_bytes_per_s=1.0 * MIB)
 HERE, THERE = (1, "/d1"), (2, "/d1")
@@ -65,3 +65,34 @@ def test_so_is_what_a_group_has_still_to_read():
     found = draft(unread=200 * MIB + 1)
     assert veto_names(found) == ["consumers_unread"]
     assert holds(found, "consumers_done") is False
+
+
+def consumers(unread, number=None):
+    made = topic("t", (1, 2), (1, 2), unread=unread)
+    made = made if number is None else partition_of(made, number, groups=None, unread_ratio=None)
+    return next(p for p in draft(made=made, unread=10**12).preconditions if p.name == "consumers_done")
+
+
+def test_what_is_known_of_consumers_is_said_with_who_they_are():
+    assert consumers({0: 0.05}).text.endswith("every consumer group has read it")
+    assert consumers({}).text.endswith("no consumer group reads the topic")
+    assert consumers({0: 0.9}).text.endswith("consumer group readers has still to read about 360 MiB of t-0")
+    assert [consumers(told).holds for told in ({0: 0.05}, {}, {0: 0.9})] == [True, True, False]
+
+
+def test_one_partition_that_nobody_knows_is_enough_to_know_nothing():
+    assert consumers({0: 0.05, 1: 0.05}, number=1).holds is None
+
+
+def test_the_limit_in_force_is_said_in_its_unit():
+    old = {"retention.ms": str(5 * HOUR_MS), "retention.bytes": str(300 * MIB)}
+    made = topic("t", (1, 2), configs=old, unread={})
+    assert "from 300 MiB to 200 MiB a partition" in draft(made=made).reason
+    assert "from 5 h to 2 h" in draft(2 * HOUR_MS, "retention.ms", made=made).reason
+    none = topic("t", (1, 2), configs={"retention.bytes": "0"}, unread={})
+    assert "from 0 B to" in draft(made=none).reason
+
+
+def test_what_does_not_come_back_is_said():
+    assert draft().undo["text"] == "what was deleted does not come back"
+    assert draft(key="local.retention.bytes").undo["text"] == "local copies are not fetched again"
