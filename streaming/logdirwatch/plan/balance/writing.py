@@ -85,12 +85,16 @@ def _step(plan: ClusterPlan, wave: Wave, done: dict[int, int]) -> dict[str, Any]
 def _commands(plan: ClusterPlan, number: int, step: Mapping[str, Any], tools: Tools) -> list[str]:
     """Return the commands of a wave.
 
-    A replica on a new broker may be born in another of its directories, so that it is copied within the broker too.
+    A replica on a new broker may be born in another of its directories; no limit keeps it there.
     """
     name = f"logdirwatch-{plan.task.mode.kind.value}-wave-{number}.json"
-    rate = step["throttle"]["replication_bytes_per_s"]
-    within = plan.task.limits.log_dir_throttle_bytes_per_s
-    return tools.reassign(step["reassignment"], name, log_dir_rate=within, rate=rate)
+    throttle = step["throttle"]
+    return tools.reassign(
+        step["reassignment"],
+        name,
+        log_dir_rate=throttle["log_dir_bytes_per_s"],
+        rate=throttle["replication_bytes_per_s"],
+    )
 
 
 def _move(model: ClusterModel, move: Move) -> dict[str, Any]:

@@ -256,3 +256,12 @@ def test_a_wave_for_a_real_cluster_has_commands_that_set_and_clear_its_throttles
     for command in (wait, verify):
         assert "--verify --preserve-throttles" in command
     assert "commands" not in steps(plan)["waves"][0]
+
+
+def test_a_wave_of_new_replicas_sets_no_limit_that_would_keep_them_where_kafka_made_them():
+    parts = [*ONE_BROKER[:1], directory(2, "/d1", 100), *ONE_BROKER[2:]]
+    (wave, *_) = steps(planned(seen(*parts, mode="balance-all"), "balance-all"), policy().tools)["waves"]
+    assert {move["to_broker"] for move in wave["moves"]} == {2}
+    limit = wave["commands"][1]
+    assert "brokers 2 follower.replication.throttled.rate=50000000" in limit
+    assert "replica.alter.log.dirs" not in limit
