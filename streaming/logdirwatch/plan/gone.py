@@ -1,8 +1,10 @@
 """A broker that is offline, or that nobody sees: start it, make room before, or give its replicas a new home."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from logdirwatch.model.broker_failures import BrokerFailureReason
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import ActionKind, Cause, LogDirStatus, PollStatus
 from logdirwatch.plan import restart_vetoes
@@ -41,11 +43,21 @@ def broker_offline(alert: AlertRecord, facts: Facts, policy: Policy, now_ms: int
         *(draft for directory in full for draft in _room(directory, facts, policy)),
         *(_replaced(directory, facts, policy) for directory in sick),
         *(repair_file_system(directory, NOTHING_SAID, None, facts, policy) for directory in _corrupt(facts, broker)),
-        start_broker(broker, facts, policy, _why(full, sick, is_told=is_told)),
+        _started(alert, start_broker(broker, facts, policy, _why(full, sick, is_told=is_told))),
         *_rebuilt(alert, broker, facts, policy, now_ms),
         *cancel_dead_ends(broker, None, facts, policy),
         *([] if is_told else [looked]),
     ]
+
+
+def _started(alert: AlertRecord, draft: Draft) -> Draft:
+    """Say of a broker that only lost its heartbeat that it may run: a second process on its directories harms."""
+    if alert.evidence.get("log_reason") != BrokerFailureReason.HEARTBEAT_LOST:
+        return draft
+    ended = Precondition(
+        "process_ended", "the broker's process has ended: its log only says that it was not heard", None
+    )
+    return replace(draft, preconditions=(ended, *draft.preconditions))
 
 
 def broker_unknown(alert: AlertRecord, policy: Policy) -> list[Draft]:

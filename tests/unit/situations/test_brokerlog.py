@@ -375,6 +375,13 @@ def test_what_is_advised(row):
     check_advice(row)
 
 
+@pytest.mark.parametrize(("name", "asked"), [("heartbeats that are late", True), ("a lock", False)])
+def test_a_broker_that_only_lost_its_heartbeat_is_started_only_if_it_has_ended(name, asked):
+    found = check_advice(Advice(name, _alert_of(REASONS[name][0])))
+    (start,) = (action for action in found if action.kind == "restart_broker")
+    assert ("process_ended" in {one["name"] for one in start.preconditions}) is asked
+
+
 def test_without_an_inventory_the_remedy_is_told_all_the_same():
     alert, _ = _alert_of(REASONS["a lock"][0])()
     (found,) = check_advice(Advice("no inventory", lambda: (alert, None), first="investigate"))
