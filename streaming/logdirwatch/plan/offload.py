@@ -4,6 +4,7 @@ Nothing is lost, but it is copied over the network, and the source is free only 
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, ActionKind
@@ -49,10 +50,24 @@ def plan_offload(
 ) -> Offload:
     """Find places on other brokers for ``needed`` bytes of a directory, ``taken`` partitions left out."""
     refusals: Counter[Veto] = Counter()
-    most = _most(source, facts, policy)
-    candidates = _in_time_first(source, facts, policy, _candidates(source, facts, policy, taken, most, refusals))
+    everything = _candidates(source, facts, policy, taken, _most(source, facts, policy), refusals)
+    quick = _in_time_first(source, facts, policy, everything)
+    for candidates in [quick, everything] if len(quick) < len(everything) else [everything]:
+        found = _placed(source, candidates, facts, policy, needed)
+        if found.repair is not None and found.repair.assignments:
+            return found
+    refusals.update(left.veto for left in (found.repair.unplaced if found.repair is not None else ()))
+    reasons = tuple(veto for veto, _ in refusals.most_common(3))
+    return Offload(vetoes=reasons or (Veto("nothing_to_move", f"no replica of {source.path} may be moved"),))
+
+
+def _placed(
+    source: Directory, candidates: Sequence[tuple[int, Partition]], facts: Facts, policy: Policy, needed: int
+) -> Offload:
+    """Find places for as many candidates as give what is needed, the first ones first."""
     written = max((rates.written_to(partition, facts) for _, partition in candidates), default=0.0)
     rate = _rate(source, needed, facts, policy, written)
+    sizes = {partition.key: size for size, partition in candidates}
     count, placed, repair = 0, 0, None
     for _ in range(ROUNDS):
         more = needed - placed
@@ -61,14 +76,11 @@ def plan_offload(
             count += 1
         chosen = [partition for _, partition in candidates[:count]]
         repair = plan_rebuild(source.broker, chosen, facts, policy, path=source.path, rate=rate)
-        sizes = {partition.key: size for size, partition in candidates}
         placed = sum(sizes[assignment.key] for assignment in repair.assignments)
         if placed >= needed or count == len(candidates):
             break
-    if repair is None or not repair.assignments:
-        refusals.update(left.veto for left in (repair.unplaced if repair is not None else ()))
-        reasons = tuple(veto for veto, _ in refusals.most_common(3))
-        return Offload(vetoes=reasons or (Veto("nothing_to_move", f"no replica of {source.path} may be moved"),))
+    if repair is None:
+        return Offload()
     return Offload(repair, placed, max(rate, _rate(source, _busiest(repair), facts, policy, written)))
 
 
@@ -166,6 +178,9 @@ def _candidates(
             [
                 vetoes.internal_topic(topic, policy.limits),
                 vetoes.retention_waits(facts, topic.name),
+                vetoes.partition_moving(facts, partition),
+                vetoes.partition_claimed(facts, partition),
+                vetoes.no_live_source(facts, partition, without=source.broker),
                 vetoes.slower_than_writes(rate, rates.written_to(partition, facts)),
             ]
         )

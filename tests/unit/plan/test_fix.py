@@ -10,6 +10,7 @@ from logdirwatch.plan.fix import fix
 from logdirwatch.plan.fix_steps import reassignment, steps
 from logdirwatch.plan.overlay import with_actions
 from logdirwatch.plan.versions import CORDON
+from logdirwatch.report.fix import as_data, view
 from tests.unit.plan.builders import (
     MIB,
     NOW_MS,
@@ -25,7 +26,7 @@ from tests.unit.plan.builders import (
     space_alert,
     topic,
 )
-from tests.unit.plan.failures import of_kind
+from tests.unit.plan.failures import holds, of_kind
 
 
 def filling(path, *, name=None, severity=Severity.WARNING, number=1, **fields):
@@ -332,3 +333,35 @@ def test_a_cordon_keeps_what_the_plan_cordons_before_it():
     first, second = (action for action in found.actions if action.kind is ActionKind.CORDON_LOG_DIR)
     assert first.commands[0].endswith("'cordoned.log.dirs=[/d1]'")
     assert second.commands[0].endswith("'cordoned.log.dirs=[/d1,/d2]'")
+
+
+def test_of_two_moves_of_which_only_the_first_is_in_time_the_second_counts_for_nothing():
+    """The directory is full in 5 min; with what the first frees in 10. The second takes longer than that."""
+    compacted = {"cleanup.policy": "compact"}
+    parts = [
+        directory(1, "/d1", 940 * MIB, growth_bytes_per_s=0.2 * MIB),
+        directory(1, "/d2", 740 * MIB),
+        directory(2, "/d1", 500 * MIB),
+        directory(3, "/d1", 100 * MIB),
+        topic("a", (1,), configs=compacted),
+        topic("b", (2, 1), configs=compacted),
+        *placed(1, "/d1", "a", 60),
+        *placed(1, "/d1", "b", 420),
+        *placed(2, "/d1", "b", 420),
+    ]
+    slow = {"disk_bandwidth_bytes_per_s": MIB, "network_bandwidth_bytes_per_s": MIB}
+    (remedy,) = planned([filling("/d1", to="critical")], *parts, **slow).remedies
+    first, second = (a for a in remedy.actions if a.kind in {ActionKind.MOVE_LOG_DIR, ActionKind.REASSIGN})
+    assert (holds(first, "in_time"), holds(second, "in_time")) == (True, False)
+    assert remedy.missing_bytes == 240 * MIB + 1 - 60 * MIB
+    assert remedy.full_in_ms == 300_000
+    quick = planned([filling("/d1", to="critical")], *parts).remedies[0]
+    assert quick.missing_bytes == 0
+
+
+def test_what_is_missing_when_it_is_full_is_said_with_the_time():
+    parts = [directory(1, "/d1", 940 * MIB, growth_bytes_per_s=0.2 * MIB)]
+    plan = planned([filling("/d1", to="critical")], *parts, log_dirs=[{"log_dir": "/d1", "max_bytes": 1000 * MIB}])
+    text = "\n".join(str(line) for line in view(plan, NOW_MS, 200).renderables)
+    assert "it is full in 5 min, and 240 MiB are missing with all that is in time" in text
+    assert as_data(plan)["alerts"][0]["full_in_ms"] == 300_000

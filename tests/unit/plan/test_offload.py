@@ -133,3 +133,19 @@ def test_the_usual_rate_rises_when_time_is_short_and_the_network_allows_it():
     assert quick.expected["throttle_bytes_per_s"] == 99 * MIB, "all that is spare: half of the time is gone before"
     limit = f"follower.replication.throttled.rate={quick.expected['throttle_bytes_per_s']}"
     assert any(limit in command for command in quick.commands)
+
+
+def test_what_is_in_time_and_finds_no_place_does_not_hide_what_is_late():
+    source = directory(1, "/d1", 940 * MIB, growth_bytes_per_s=0.2 * MIB)
+    parts = [
+        source,
+        directory(2, "/d1", 500 * MIB),
+        directory(3, "/d1", 100 * MIB),
+        topic("everywhere", (1, 2, 3)),
+        topic("late", (2, 1)),
+        *(replica(number, "/d1", "everywhere", 0, 60 * MIB) for number in (1, 2, 3)),
+        *(replica(number, "/d1", "late", 0, 420 * MIB) for number in (1, 2)),
+    ]
+    (action,) = reassigned(recommended(*parts, network_bandwidth_bytes_per_s=MIB))
+    assert [assignment.label for assignment in from_json(action.reassignment)] == ["late-0"]
+    assert "too late" in action.reason
