@@ -75,7 +75,7 @@ def _placed(
             more -= candidates[count][0]
             count += 1
         chosen = [partition for _, partition in candidates[:count]]
-        repair = plan_rebuild(source.broker, chosen, facts, policy, path=source.path, rate=rate)
+        repair = plan_rebuild(source.broker, chosen, facts, policy, path=source.path, rate=rate, is_serving=True)
         placed = sum(sizes[assignment.key] for assignment in repair.assignments)
         if placed >= needed or count == len(candidates):
             break
@@ -180,7 +180,7 @@ def _candidates(
                 vetoes.retention_waits(facts, topic.name),
                 vetoes.partition_moving(facts, partition),
                 vetoes.partition_claimed(facts, partition),
-                vetoes.no_live_source(facts, partition, without=source.broker),
+                vetoes.no_live_source(facts, partition, without=None),
                 vetoes.slower_than_writes(rate, rates.written_to(partition, facts)),
             ]
         )

@@ -67,24 +67,30 @@ def plan_rebuild(
     *,
     path: str | None = None,
     rate: int | None = None,
+    is_serving: bool = False,
 ) -> Repair:
     """Find a new place on another broker for a broker's replicas of ``lost``, the most endangered first.
 
     ``path`` is the directory that they lie in, None where they lie in several; ``rate`` what a broker copies at, None
     for the usual one. One plan takes as many as the settings allow, since it must fit into one record; which ones does
-    not depend on sizes, that change with every inventory.
+    not depend on sizes, that change with every inventory. ``is_serving``: the replicas are there, so they can be copied
+    themselves.
     """
     limit = policy.limits.partitions_per_reassignment
     wave = sorted(lost, key=lambda partition: (*danger(partition, facts, broker), partition.key))[:limit]
     wave.sort(key=lambda partition: urgency(partition, facts, broker))
     rate = rate or policy.limits.replication_throttle_bytes_per_s
-    return _Planner(broker, path, facts, policy, rate).run(wave, len(lost) - len(wave))
+    planner = _Planner(broker, path, facts, policy, rate, without=None if is_serving else broker)
+    return planner.run(wave, len(lost) - len(wave))
 
 
 class _Planner:
     """Places one replica after the other; every place taken counts for the next one."""
 
-    def __init__(self, broker: int, path: str | None, facts: Facts, policy: Policy, rate: int) -> None:
+    def __init__(
+        self, broker: int, path: str | None, facts: Facts, policy: Policy, rate: int, without: int | None
+    ) -> None:
+        self._without = without
         self._broker, self._path, self._facts, self._policy, self._rate = broker, path, facts, policy, rate
         self._limit = policy.limits.destination_max_ratio
         self._space = Space(facts)
@@ -121,7 +127,7 @@ class _Planner:
         return vetoes.first(
             [
                 vetoes.never_touch(partition.topic, self._policy.limits),
-                vetoes.no_live_source(facts, partition, without=broker),
+                vetoes.no_live_source(facts, partition, without=self._without),
                 *(vetoes.broker_not_alive(facts, other) for other in others),
                 vetoes.partition_moving(facts, partition),
                 vetoes.partition_claimed(facts, partition),

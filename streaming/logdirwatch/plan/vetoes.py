@@ -96,8 +96,11 @@ def rack_spread_lost(facts: Facts, before: Iterable[int], after: Iterable[int]) 
     return Veto("rack_spread_lost", f"racks would shrink from {_listed(racks_before)} to {_listed(racks_after)}")
 
 
-def no_live_source(facts: Facts, partition: Partition, without: int) -> Veto | None:
-    """Refuse a reassignment without a live in-sync replica to copy from, on a disk that is not lost: it never ends."""
+def no_live_source(facts: Facts, partition: Partition, without: int | None) -> Veto | None:
+    """Refuse a reassignment without a live in-sync replica to copy from, on a disk that is not lost: it never ends.
+
+    ``without`` is the broker whose replica is lost; None where none is.
+    """
     if (leaders.live_replicas(partition, facts) & set(partition.isr)) - {without}:
         return None
     return Veto("no_live_source", f"no other in-sync replica of {partition.label} is alive to copy from")

@@ -149,3 +149,11 @@ def test_what_is_in_time_and_finds_no_place_does_not_hide_what_is_late():
     (action,) = reassigned(recommended(*parts, network_bandwidth_bytes_per_s=MIB))
     assert [assignment.label for assignment in from_json(action.reassignment)] == ["late-0"]
     assert "too late" in action.reason
+
+
+def test_the_only_replica_of_a_partition_is_copied_from_where_it_is_and_nothing_is_lost():
+    parts = [FULL, directory(3, "/d1", 200 * MIB), topic("t", (1,)), replica(1, "/d1", "t", 0, 200 * MIB)]
+    (action, *others) = recommended(*parts)
+    assert from_json(action.reassignment)[0].replicas == (3,)
+    assert all(step["leaderless"] == 0 for step in action.expected["leadership"]["steps"])
+    assert not any(other.data_loss for other in others)
