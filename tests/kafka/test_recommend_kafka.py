@@ -3,21 +3,27 @@
 Directories are sized filesystems, since space is the point.
 """
 
+import os
 import subprocess
+import threading
 import time
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
+from kafka.admin import AlterConfigOp, ConfigResource, ConfigResourceType
 
 from logdirwatch import kafka_clients, telemetry
 from logdirwatch import settings as configuration
 from logdirwatch.jobs.recommend import policy_for
 from logdirwatch.local.config import CLUSTER, ClusterSpec
 from logdirwatch.local.fill import Ended, FillWith
-from logdirwatch.model.vocabulary import ActionKind, Cause, LogDirStatus
+from logdirwatch.model.vocabulary import ActionKind, Cause, LogDirStatus, Severity
+from logdirwatch.plan.marks import with_marks
 from logdirwatch.plan.progress import progress
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.runbook import RUNBOOKS, investigate
+from logdirwatch.plan.settings import LogDirRule
 from logdirwatch.settings import KafkaSettings
 from tests.kafka.collecting import collector_of
 from tests.kafka.conftest import cluster_in
@@ -94,7 +100,9 @@ def filled(sized, collector, broker, index, partitions):
 def recommended(facts, policy, an_alert, place, kind):
     actions = recommend(an_alert(number=place[0], log_dir=place[1], cluster="test"), facts, policy, now())
     assert actions[0].vetoes == []
-    return next(action for action in actions if action.kind is kind)
+    found = [action for action in actions if action.kind is kind]
+    assert found, [(str(action.kind), action.vetoes, action.reason) for action in actions]
+    return found[0]
 
 
 def throttles_left(facts):
@@ -120,9 +128,101 @@ def test_a_filling_directory_is_saved_by_a_move_and_the_move_can_be_undone(sized
     assert progress(action, back).reached == 0
 
 
+@contextmanager
+def limits_of_others(sized, *limits):
+    """Set limits as somebody else would: each a broker, a key and a value; they are gone afterwards."""
+    with kafka_clients.admin(KafkaSettings(bootstrap_servers=sized.bootstrap_servers)) as admin:
+        _configure(admin, [(broker, {key: (AlterConfigOp.SET, str(value))}) for broker, key, value in limits])
+        try:
+            yield
+        finally:
+            _configure(admin, [(broker, {key: (AlterConfigOp.DELETE, None)}) for broker, key, _ in limits])
+
+
+def _configure(admin, changes):
+    for broker, change in changes:
+        admin.alter_configs([ConfigResource(ConfigResourceType.BROKER, str(broker), change)], raise_on_unknown=False)
+
+
+class Writer:
+    """Writes on to a topic at a rate; what it may write in all keeps a slow machine from losing the race."""
+
+    def __init__(self, sized, topic, partitions, rate_bytes_per_s, most_bytes):
+        self._servers = KafkaSettings(bootstrap_servers=sized.bootstrap_servers)
+        self._topic, self._partitions, self._step = topic, partitions, rate_bytes_per_s // 10
+        self.most_bytes, self.written_bytes = most_bytes, 0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._write)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._stop.set()
+        self._thread.join()
+
+    def _write(self):
+        with kafka_clients.producer(self._servers, acks="all") as producer:
+            while not self._stop.wait(0.1):
+                if self.written_bytes < self.most_bytes:
+                    partition = self.written_bytes // self._step % self._partitions
+                    producer.send(self._topic, os.urandom(self._step), partition=partition).get(timeout=60)
+                    self.written_bytes += self._step
+
+
+def test_a_directory_that_fills_fast_is_saved_by_its_first_action_and_others_limits_stay(
+    sized, collector, policy, tmp_path
+):
+    """At the rate of the writer a cut would come too late: the brokers look at retention each five minutes."""
+    place, rate = (1, sized.state().broker(1).log_dirs[0]), 120_000
+    theirs = [(2, THROTTLES[0], 10_000_000), (2, THROTTLES[1], 10_000_000), (3, THROTTLES[2], 20_000_000)]
+    limits = {(broker, key): str(value) for broker, key, value in theirs}
+    topic = sized.fill(1, 0, until_ratio=0.75, partitions=6).topic
+    with limits_of_others(sized, *theirs):
+        seen = facts_after(
+            collector,
+            now(),
+            lambda facts: facts.directories[place].used_bytes >= 0.74 * 64 * MIB and _limits(facts, limits) == limits,
+        )
+        facts = _filling(seen, place, rate)
+        left = facts.directories[place].usable_bytes
+        page = space_alert("critical", number=1, log_dir=place[1], cluster="test", severity=Severity.PAGE)
+        actions = recommend(page, facts, policy, now())
+        first = actions[0]
+        assert (first.kind, first.vetoes, first.data_loss) == (ActionKind.MOVE_LOG_DIR, [], False)
+        assert next(p["holds"] for p in first.preconditions if p["name"] == "in_time") is True
+        assert not [a for a in actions if a.data_loss and not a.vetoes], "nothing is lost where a move is in time"
+        with Writer(sized, topic, 6, rate, most_bytes=left - 4 * MIB) as writer:
+            paste(first.commands, tmp_path)
+            writer.most_bytes = left + MIB
+            wait_until(lambda: writer.written_bytes >= left, 300, "more to be written than there was room for")
+        after = facts_after(collector, now(), lambda facts: progress(first, facts).is_done)
+        assert after.directories[place].status is not LogDirStatus.OFFLINE
+        assert _limits(after, limits) == limits
+        assert set(throttles_left(after)) == set(limits), "the action's own limit is gone"
+
+
+def _filling(seen, place, rate):
+    """Return facts with what only the state knows: how fast the directory fills; and with Kafka's usual retention."""
+    grows = replace(seen.directories[place], growth_bytes_per_s=float(rate), status=LogDirStatus.CRITICAL)
+    usual = {"log.retention.check.interval.ms": "300000"}
+    brokers = {number: replace(one, configs={**one.configs, **usual}) for number, one in seen.brokers.items()}
+    return replace(seen, directories=seen.directories | {place: grows}, brokers=brokers)
+
+
+def _limits(facts, wanted):
+    return {(broker, key): facts.brokers[broker].configs.get(key) for broker, key in wanted}
+
+
 @pytest.mark.long
 def test_a_retention_cut_frees_what_it_promised_when_it_promised(sized, collector, policy, tmp_path):
-    place, before = filled(sized, collector, broker=2, index=0, partitions=2)
+    place = 2, sized.state().broker(2).log_dirs[0]
+    sized.fill(2, 0, until_ratio=0.92, partitions=2)
+    seen = facts_after(collector, now(), lambda facts: facts.directories[place].used_bytes >= 0.91 * 64 * MIB)
+    # Only a cut can help where no plan may use another directory.
+    limits = policy.limits.model_copy(update={"min_retention_ms": 1, "log_dirs": (LogDirRule(destination=False),)})
+    policy, before = replace(policy, limits=limits), with_marks(_filling(seen, place, rate=1), limits)
     action = recommended(before, policy, space_alert, place, ActionKind.LOWER_RETENTION)
     paste(action.commands, tmp_path)
     promised = action.expected["frees_bytes"]

@@ -33,6 +33,8 @@ HOST_NEAR_POLLS = 3
 _BEHIND_IO_ERRORS = frozenset({Cause.REMOUNT, Cause.READ_ONLY, Cause.FILE_SYSTEM})
 INODES_OUT_RATIO = 0.995
 """What is shown as 100 % of the inodes."""
+INODES_SHORT_RATIO = 0.95
+"""Enough where the log says that nothing was left and bytes were: a replica takes six files, and some are gone again."""
 SPACE_WAS_LEFT = "space_was_left"
 """No evidence of a broken disk, though release 0.1.0 called it ``failed``."""
 
@@ -176,8 +178,10 @@ def _measured(log_dir: LogDirMemory, verdict: Verdict, thresholds: Thresholds) -
         return verdict
     if (log_dir.used_inodes_ratio or 0.0) >= INODES_OUT_RATIO:
         return replace(verdict, full_by=FullBy.INODES)
-    is_space_out = _by_space(log_dir, thresholds).cause is Cause.FULL
-    return replace(verdict, full_by=FullBy.SPACE) if is_space_out else verdict
+    if _by_space(log_dir, thresholds).cause is Cause.FULL:
+        return replace(verdict, full_by=FullBy.SPACE)
+    is_short = (log_dir.used_inodes_ratio or 0.0) >= INODES_SHORT_RATIO
+    return replace(verdict, full_by=FullBy.INODES) if is_short else verdict
 
 
 def _full_by(record: EventRecord) -> FullBy | None:

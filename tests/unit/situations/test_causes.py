@@ -39,6 +39,11 @@ def _log_says(cause: str, detail: str = "append failed", **fields: object):
     return given
 
 
+def _and(given, driver: Driver) -> Driver:
+    given(driver)
+    return driver
+
+
 def _log_says_late(cause: str, detail: str = "append failed", **fields: object):
     def given(driver: Driver) -> None:
         _offline(_serves(driver)).event(log_dir=D1, cause=cause, detail=detail, **fields)
@@ -214,6 +219,12 @@ CONCLUSIONS = [
         _log_says("full", "append failed: No space left on device", full_by="space"),
         {OFFLINE: "full"},
         says=("inodes, a quota or a thin pool below may have run out",),
+    ),
+    Conclusion(
+        "no space left at 40 % use, and the host sees a few inodes that a failed replica gave back",
+        lambda driver: _looks(_and(_log_says("full", "No space left on device"), driver), free_inodes=20),
+        {OFFLINE: "full"},
+        says=("no inodes left (98% of the inodes used, 40.0% of the space)",),
     ),
     Conclusion(
         "no inode is left at 40 % use",
