@@ -11,6 +11,9 @@ from logdirwatch.plan.parts import place_target, time_to_full_ms
 from logdirwatch.plan.restarting import format_steps, restart_steps, room_for_recovery
 from logdirwatch.report.units import human_bytes, human_ms
 
+LEAST_GROWTH_RATIO = 0.1
+"""Nobody grows a volume by a few bytes: clouds allow a change only each few hours."""
+
 
 def more_room(directory: Directory, facts: Facts, policy: Policy, needed: int, instead: Sequence[Veto]) -> list[Draft]:
     """Return a bigger volume; where it cannot grow, one more directory beside it."""
@@ -28,15 +31,16 @@ def expand_disk(directory: Directory, policy: Policy, needed: int, instead: Sequ
     """
     rule = policy.limits.log_dir_rule(directory.broker, directory.path)
     size = directory.total_bytes or 0
-    wanted = int(needed / policy.limits.target_ratio) + 1
+    least = int(needed / policy.limits.target_ratio) + 1
+    wanted = max(least, int(LEAST_GROWTH_RATIO * size))
     more = wanted if rule.max_bytes is None else min(wanted, max(0, rule.max_bytes - size))
     veto = _at_maximum(directory, rule.max_bytes)
     text = f"grow the volume under {directory.path} on broker {directory.broker} by {human_bytes(more or wanted)}"
-    least = "" if more in {0, wanted} else f" ({human_bytes(wanted)} are needed; its maximum allows no more)"
+    falls_short = f" ({human_bytes(least)} are needed; its maximum allows no more)" if 0 < more < least else ""
     return Draft(
         kind=ActionKind.EXPAND_DISK,
         target=place_target(directory),
-        reason=f"{text}, from {human_bytes(size)} to {human_bytes(size + more)}{least}: nothing is lost and nothing is "
+        reason=f"{text}, from {human_bytes(size)} to {human_bytes(size + more)}{falls_short}: nothing is lost and nothing is "
         f"moved{_begin_now(directory, rule.growing_takes_ms)}" + "".join(f"; {against.reason}" for against in instead),
         expected=effect(
             frees_bytes=more,
@@ -46,7 +50,7 @@ def expand_disk(directory: Directory, policy: Policy, needed: int, instead: Sequ
             total_bytes_before=size,
             total_bytes=size + more,
         ),
-        preconditions=(_can_grow(more, wanted, rule.max_bytes), *_waits(directory, rule.growing_takes_ms)),
+        preconditions=(_can_grow(more, least, rule.max_bytes), *_waits(directory, rule.growing_takes_ms)),
         vetoes=() if veto is None else (veto,),
         commands=(note(f"On broker {directory.broker}'s host: {text}, then the file system."),),
         undo={"text": "a volume cannot be made smaller"},
@@ -97,9 +101,9 @@ def _at_maximum(directory: Directory, max_bytes: int | None) -> Veto | None:
     )
 
 
-def _can_grow(more: int, wanted: int, max_bytes: int | None) -> Precondition:
+def _can_grow(more: int, least: int, max_bytes: int | None) -> Precondition:
     text = "the volume may still be grown by this much"
-    return Precondition("volume_can_grow", text, None if max_bytes is None else more >= wanted)
+    return Precondition("volume_can_grow", text, None if max_bytes is None else more >= least)
 
 
 def _waits(directory: Directory, takes_ms: int | None) -> tuple[Precondition, ...]:
