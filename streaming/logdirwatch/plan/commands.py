@@ -108,8 +108,7 @@ class Tools:
         change = self._alter_limit("--add-config", '"$key=[$value]"')
         done = "" if noted is None else f' && echo "$entity $name $limit" >> {noted}'
         cases = f'*" $key="*) echo "$name: $key is set by somebody else and stays as it is" ;;\n*) {change}{done} ;;'
-        told = (f"done <<'{_HEREDOC_END}'", *map(str, limits), _HEREDOC_END)
-        return self._of_limits(limits, cases, () if noted is None else (f": > {noted}",), told)
+        return self._of_limits(limits, cases, () if noted is None else (f": > {noted}",), _listed(limits))
 
     def clear_limits(self, limits: Limits, name: str | None = None) -> list[str]:
         """Return the command that takes limits away that still have the value given here; any other one stays.
@@ -117,8 +116,7 @@ class Tools:
         With the ``name`` of a plan only those that its beginning noted.
         """
         change = self._alter_limit("--delete-config", '"$key"')
-        told = (f"done <<'{_HEREDOC_END}'", *map(str, limits), _HEREDOC_END)
-        noted = told if name is None else (f"done < {_noted(name)}",)
+        noted = _listed(limits) if name is None else (f"done < {_noted(name)}",)
         return self._of_limits(limits, f'*" $key=$value "*) {change} ;;', (), noted)
 
     def _of_limits(self, limits: Limits, cases: str, before: Sequence[str], told: Sequence[str]) -> list[str]:
@@ -234,6 +232,15 @@ def partition_lines(entries: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the field ``partitions`` of a JSON object, one entry a line."""
     lines = [json.dumps(entry, separators=(",", ":")) for entry in entries]
     return ['"partitions":[', *(f"{line}," for line in lines[:-1]), *lines[-1:], "]"]
+
+
+def _listed(limits: Limits) -> tuple[str, ...]:
+    """Return the here-document that a loop over limits reads, one a line.
+
+    Names and values come from records: what Kafka cannot have, as it would not stay on its line, is left out.
+    """
+    lines = (str(limit) for limit in limits if limit.name.split() == [limit.name])
+    return (f"done <<'{_HEREDOC_END}'", *(line for line in lines if line.isprintable()), _HEREDOC_END)
 
 
 def _noted(name: str) -> str:

@@ -247,3 +247,16 @@ class FakePaste:
 
 def free_of(action):
     return next(p["holds"] for p in action.preconditions if p["name"] == "throttle_free")
+
+
+@pytest.mark.parametrize("name", ["t\nLOGDIRWATCH_END\ntouch taken", "t u", " ", "t\x1b[31m"])
+@pytest.mark.parametrize("is_set", [True, False])
+def test_a_name_or_value_that_kafka_cannot_have_ends_no_document_and_runs_nothing(paste, tmp_path, name, is_set):
+    limits = Limits(
+        {}, {name: {LED: "0:1"}, "good": {LED: "0:1"}, "u": {LED: f"0:1\n{name}\nLOGDIRWATCH_END\ntouch taken"}}
+    )
+    tools = paste.policy.tools
+    before = {"topics good": {LED: "0:1"}}
+    after = paste(tools.set_limits(limits) if is_set else tools.clear_limits(limits), before if not is_set else {})
+    assert after == (before if is_set else {})
+    assert not (tmp_path / "taken").exists()
