@@ -127,8 +127,11 @@ def throttle_free(brokers: Iterable[int], keys: Iterable[str], facts: Facts) -> 
 
 
 def under_others(rate: int, brokers: Iterable[int], keys: Iterable[str], facts: Facts) -> int:
-    """Return the rate at which copies run that are planned at ``rate``: a lower limit of somebody else stays."""
-    return min([rate, *(limit for _, _, limit in foreign(brokers, frozenset(keys), facts))])
+    """Return the rate at which copies run that are planned at ``rate``: a lower limit of somebody else stays.
+
+    Kafka takes a limit of 0, under which nothing is copied: so slow that no time is enough.
+    """
+    return max(1, min([rate, *(limit for _, _, limit in foreign(brokers, frozenset(keys), facts))]))
 
 
 def foreign(brokers: Iterable[int], keys: frozenset[str], facts: Facts) -> Iterator[tuple[int, str, int]]:

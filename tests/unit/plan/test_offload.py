@@ -1,5 +1,7 @@
 """Off a filling directory to other brokers: only what its own broker has no room for."""
 
+import pytest
+
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus
 from logdirwatch.plan.assignment import from_json
 from logdirwatch.plan.recommend import recommend
@@ -157,3 +159,10 @@ def test_the_only_replica_of_a_partition_is_copied_from_where_it_is_and_nothing_
     assert from_json(action.reassignment)[0].replicas == (3,)
     assert all(step["leaderless"] == 0 for step in action.expected["leadership"]["steps"])
     assert not any(other.data_loss for other in others)
+
+
+@pytest.mark.parametrize("key", ["leader.replication.throttled.rate", "follower.replication.throttled.rate"])
+def test_under_a_limit_of_nothing_that_somebody_set_no_time_is_enough(key):
+    (action,) = reassigned(recommended(*ALONE, broker(3, **{key: "0"}), broker(1, **{key: "0"})))
+    assert action.expected["throttle_bytes_per_s"] == 1
+    assert action.expected["needs_ms"] >= 200 * MIB * 1000
