@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from logdirwatch.model.vocabulary import Cause, LogDirStatus
 from logdirwatch.plan import leaders
+from logdirwatch.plan.config_values import is_number
 from logdirwatch.plan.draft import Precondition, Veto
 from logdirwatch.plan.facts import Directory, Facts, Partition
 from logdirwatch.report.words import some_of
@@ -144,7 +145,7 @@ def voters(facts: Facts) -> frozenset[int]:
     listed = (broker.configs.get("controller.quorum.voters") for broker in facts.brokers.values())
     named = next((value for value in listed if value), "")
     ids = (word.partition("@")[0] for word in _words(named))
-    return frozenset(int(number) for number in ids if number.isdigit())
+    return frozenset(int(number) for number in ids if is_number(number))
 
 
 def _stopped_writes(facts: Facts, broker: int) -> Iterable[tuple[Partition, int | None, int | None]]:

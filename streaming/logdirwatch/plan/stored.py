@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus
+from logdirwatch.plan import config_values
 from logdirwatch.plan.facts import Broker, Directory, Facts, Layout, Partition, Replica, Topic
 from logdirwatch.plan.ways import is_tiered
 from logdirwatch.store.schemas import (
@@ -90,7 +91,7 @@ def _broker(row: Row) -> Broker:
         status=_status(BrokerStatus, row["status"], BrokerStatus.UNKNOWN),
         rack=row["rack"],
         is_fenced=row["is_fenced"],
-        configs=dict(row["configs"] or ()),
+        configs=config_values.known(dict(row["configs"] or ())),
     )
 
 
@@ -148,7 +149,7 @@ def _topic(name: str, row: Row, partitions: list[Partition], lags: Mapping[int, 
     topic = Topic(
         name=name,
         partitions=tuple(sorted(partitions, key=lambda partition: partition.partition)),
-        configs=dict(row["configs"] or ()),
+        configs=config_values.known(dict(row["configs"] or ())),
         overridden=None if row["overridden"] is None else frozenset(row["overridden"]),
         is_internal=bool(row["is_internal"]),
     )

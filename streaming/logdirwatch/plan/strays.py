@@ -8,6 +8,7 @@ of theirs. They go when the broker deletes them, or after a restart, which renam
 
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.commands import LOG_DIRS, REASSIGN, TOPICS, note
+from logdirwatch.plan.config_values import is_number
 from logdirwatch.plan.draft import Draft, Policy, Precondition, effect
 from logdirwatch.plan.endurance import good_copies
 from logdirwatch.plan.facts import Directory, Facts, Partition
@@ -77,7 +78,7 @@ def _copies_elsewhere(labels: list[str], facts: Facts) -> Precondition:
 
 def _partition(label: str, facts: Facts) -> Partition | None:
     topic, _, number = label.rpartition("-")
-    return facts.partitions.get((topic, int(number))) if number.isdigit() else None
+    return facts.partitions.get((topic, int(number))) if is_number(number) else None
 
 
 def _topics(labels: list[str], facts: Facts) -> list[str]:

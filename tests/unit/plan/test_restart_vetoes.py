@@ -171,3 +171,8 @@ def test_every_veto_says_what_it_found():
     found = facts(directory(1), directory(2), *(topic(f"t{n}", (1,)) for n in range(7)))
     (veto,) = restart_vetoes.against_restart(found, 1)
     assert veto.reason == "broker 1 has the only in-sync replica of t0-0, t1-0, t2-0, t3-0, t4-0 and 2 more"
+
+
+@pytest.mark.parametrize("value", ["²@a:1", f"{'9' * 5000}@a:1", "@"])
+def test_a_voter_that_is_no_number_is_none(value):
+    assert restart_vetoes.voters(facts(broker(1, **{"controller.quorum.voters": f"{value},2@b:1"}))) == {2}

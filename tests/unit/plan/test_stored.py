@@ -1,5 +1,7 @@
 """Rows of the tables as facts; what is null there is None here."""
 
+import pytest
+
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus
 from logdirwatch.plan.stored import facts_from
 from logdirwatch.store.schemas import BROKER_STATE, LOG_DIR_INVENTORY, LOG_DIR_STATE, REPLICA_STATE, TOPIC_STATE
@@ -136,3 +138,13 @@ def test_without_a_leader_nobody_tells():
 
 def test_a_topic_that_is_not_tiered_has_none():
     assert tiered({1: 5, 2: 7}, **{"remote.storage.enable": "false"}).remote_copy_lag_bytes is None
+
+
+@pytest.mark.parametrize("value", ["abc", "", "²", "9" * 5000, "1e3", " 7"])
+def test_what_is_to_be_a_number_and_is_none_is_not_known(value):
+    of_broker = {**ROWS[BROKER_STATE.name][0], "configs": {"log.dirs": value, "log.segment.delete.delay.ms": value}}
+    of_topic = {**ROWS[TOPIC_STATE.name][0], "configs": {"segment.bytes": value, "retention.ms": "-1"}}
+    rows = ROWS | {BROKER_STATE.name: [of_broker], TOPIC_STATE.name: [of_topic]}
+    found = facts_from(reader(**rows), "c")
+    assert found.brokers[1].configs == {"log.dirs": value}
+    assert found.topics["t"].configs == {"retention.ms": "-1"}

@@ -1,5 +1,7 @@
 """Strays: what a broker lists and the metadata does not assign to it is named, and nothing is planned on it."""
 
+from dataclasses import replace as changed
+
 import msgspec
 
 from logdirwatch.model.vocabulary import ActionKind, Cause, Severity
@@ -138,3 +140,10 @@ def test_a_plan_for_the_open_alerts_does_not_count_it_as_free():
     (remedy,) = fix([about], [], facts(*FULL, *TOPICS, *HOMES, STRAY), policy(), NOW_MS).remedies
     assert [action.target["step"] for action in remedy.actions] == [STEP]
     assert remedy.missing_bytes > 0
+
+
+def test_a_name_that_no_partition_can_have_is_told_as_it_is():
+    parts = [changed(part, strays={"t-²": MIB, f"t-{'9' * 5000}": 2 * MIB, "-": 3}) for part in FULL[:1]]
+    action = advised(*parts, *FULL[1:])[0]
+    assert "t-²" in action.reason
+    assert holds(action, "copies_elsewhere") is None

@@ -1,0 +1,41 @@
+"""Configuration values as the inventory tells them: whoever may write to its topic may write anything.
+
+A value that is to be a number and is none is not known, like a key that is missing: one odd record must not end the
+advice for all clusters.
+"""
+
+import re
+from collections.abc import Mapping
+
+from logdirwatch.model.vocabulary import COPY_THREADS, LOG_DIR_THROTTLE, REPLICATION_THROTTLES
+
+NUMBERS = frozenset(
+    {
+        "retention.ms",
+        "retention.bytes",
+        "local.retention.ms",
+        "local.retention.bytes",
+        "remote.copy.lag.ms",
+        "remote.copy.lag.bytes",
+        "segment.bytes",
+        "min.insync.replicas",
+        "file.delete.delay.ms",
+        "log.segment.delete.delay.ms",
+        "log.retention.check.interval.ms",
+        COPY_THREADS,
+        LOG_DIR_THROTTLE,
+        *REPLICATION_THROTTLES,
+    }
+)
+"""What the planner reads as a number."""
+_NUMBER = re.compile(r"-?[0-9]{1,19}")
+
+
+def known(configs: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Return the values that can be what their key asks for."""
+    return {key: value for key, value in configs.items() if key not in NUMBERS or value is None or is_number(value)}
+
+
+def is_number(text: str) -> bool:
+    """Tell whether a text is a number that Kafka itself could hold, in ASCII digits."""
+    return _NUMBER.fullmatch(text) is not None
