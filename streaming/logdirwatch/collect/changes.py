@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from logdirwatch.collect.answers import LogDirAnswer
-from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, EventName
+from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, POLLED_FAILURE, EventName
 
 ReserveOf = Callable[[str, int], int]
 
@@ -65,7 +65,7 @@ def _now(before: Seen, log_dir: LogDirAnswer, reserve_of: ReserveOf) -> Seen:
 
 def _events(before: Seen, now: Seen, log_dir: LogDirAnswer) -> Iterable[Change]:
     if before.is_failed is False and now.is_failed:
-        yield Change(EventName.LOG_DIR_FAILURE, log_dir, "DescribeLogDirs answers error 56 (KAFKA_STORAGE_ERROR)")
+        yield Change(EventName.LOG_DIR_FAILURE, log_dir, POLLED_FAILURE)
     if before.is_failed and now.is_failed is False:
         yield Change(EventName.LOG_DIR_RECOVERED, log_dir, "DescribeLogDirs answers without an error again")
     if before.is_saturated is False and now.is_saturated:

@@ -14,7 +14,7 @@ from logdirwatch.model.identity import alert_id
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import AlertStatus, Cause, Lane, Rule, Severity
 
-_REASONS = ("why", "log_reason", "keeps_growing", "uncleanable_partitions", "coordinators")
+_REASONS = ("why", "event_detail", "log_reason", "keeps_growing", "uncleanable_partitions", "coordinators")
 _COMES_BACK = frozenset({Rule.LOG_DIR_OFFLINE, Rule.BROKER_OFFLINE})
 Holder = BrokerMemory | LogDirMemory
 RECOVERED = "recovered"

@@ -18,7 +18,7 @@ from logdirwatch.detect import rules
 from logdirwatch.detect.memory import BrokerMemory, LogDirMemory, Verdict
 from logdirwatch.detect.settings import HOUR_MS, Thresholds
 from logdirwatch.model.records import EventRecord
-from logdirwatch.model.vocabulary import Cause, FullBy
+from logdirwatch.model.vocabulary import POLLED_FAILURE, Cause, FullBy
 
 EVENT = "event"
 BROKER_LOG = "broker_log"
@@ -95,6 +95,11 @@ def by_event(record: EventRecord) -> Verdict | None:
         return None
     full_by = _full_by(record) if cause is Cause.FULL else None
     return Verdict(cause=cause, decided_by=BROKER_LOG, full_by=full_by, device=record.device, said=record.detail)
+
+
+def log_line(detail: str | None) -> str | None:
+    """Return what an event adds, where it is a line of the broker's log; what a poll says of itself is none."""
+    return None if detail == POLLED_FAILURE else detail
 
 
 def standing(log_dir: LogDirMemory) -> Verdict | None:

@@ -73,9 +73,10 @@ def _weigh(desk: Desk, path: str, record: EventRecord) -> bool:
     log_dir = desk.memory.log_dirs[path]
     verdict, before = causes.stronger(causes.standing(log_dir), causes.by_event(record)), log_dir.verdict
     causes.set_verdict(log_dir, verdict or causes.shown(log_dir))
-    is_told_more = record.detail is not None and (log_dir.event_detail is None or causes.by_event(record) is not None)
+    line, known = causes.log_line(record.detail), causes.log_line(log_dir.event_detail)
+    is_told_more = line is not None and (known is None or causes.by_event(record) is not None)
     if is_told_more:
-        log_dir.event_detail = record.detail
+        log_dir.event_detail = line
     if log_dir.decided_by is not None:
         offline.judge(desk, path)
     return log_dir.verdict != before or is_told_more

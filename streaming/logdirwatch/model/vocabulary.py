@@ -294,6 +294,9 @@ class Decision(StrEnum):
 COORDINATOR_LOAD = "coordinator_load"
 """Why a partition is told as failed of which no coordinator can be loaded: its groups or transactions stand still."""
 
+POLLED_FAILURE = "DescribeLogDirs answers error 56 (KAFKA_STORAGE_ERROR)"
+"""What a collector adds to a ``LogDirFailure`` that it saw by polling; nobody read the broker's log for it."""
+
 NO_CLUSTER = "*"
 """The cluster of alerts about logdirwatch itself: the telemetry of all clusters goes through it."""
 

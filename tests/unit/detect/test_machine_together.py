@@ -4,7 +4,7 @@ import pytest
 
 from logdirwatch.detect.memory import LogDirMemory, OpenAlert
 from logdirwatch.model.identity import alert_id
-from logdirwatch.model.vocabulary import Cause, LogDirStatus, Rule, Severity
+from logdirwatch.model.vocabulary import POLLED_FAILURE, Cause, LogDirStatus, Rule, Severity
 from tests.unit.detect.builders import POLL_MS, T0, Driver, host_dir, log_dir
 
 PATHS = ("/d1", "/d2", "/d3")
@@ -183,6 +183,23 @@ def test_a_directory_that_fails_anew_is_judged_anew():
     assert driver.cause() == "permission"
     poll(driver, "/d1")
     assert driver.open_alerts()[0].evidence["event_detail"] == "Permission denied"
+
+
+def test_what_a_collector_says_of_its_poll_is_not_quoted_as_a_line_of_the_brokers_log():
+    driver = poll(Driver()).event(log_dir="/d1", cause="unknown", detail=POLLED_FAILURE)
+    assert "log says" not in driver.alerts[-1].summary
+    assert (driver.alerts[-1].evidence["event_detail"], driver.alerts[-1].evidence["said"]) == (None, None)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_line_of_the_log_that_names_no_cause_is_told_beside_the_poll_whichever_comes_first(is_first):
+    line = "delete failed: java.nio.file.NoSuchFileException: /d1/t-0/1.log"
+    driver = poll(Driver())
+    for detail in (line, POLLED_FAILURE) if is_first else (POLLED_FAILURE, line):
+        driver.event(log_dir="/d1", cause="unknown", detail=detail)
+    assert f"the broker's log says: {line}" in driver.open_alerts()[0].summary
+    told = len(driver.alerts)
+    assert len(poll(driver, "/d1").alerts) == told, "nothing new, nothing said"
 
 
 @pytest.mark.parametrize(
