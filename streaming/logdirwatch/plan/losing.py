@@ -21,13 +21,14 @@ from logdirwatch.plan.looking import look
 from logdirwatch.plan.lost import lost_partitions
 from logdirwatch.plan.mending import free_inodes, let_write, raise_limit, raise_quota, repair_file_system
 from logdirwatch.plan.moves import needed_bytes
+from logdirwatch.plan.parts import place_target
 from logdirwatch.plan.rebuilding import Loss, rebuild, room_elsewhere
 from logdirwatch.plan.repair import Repair, plan_rebuild, plan_repair
 from logdirwatch.plan.replacing import leave_log_dirs, replace_disk, save_data
 from logdirwatch.plan.restarting import restart_broker
 from logdirwatch.plan.room import expand_disk
 from logdirwatch.plan.running import cancel_dead_ends
-from logdirwatch.plan.space import Space
+from logdirwatch.plan.space import Space, shares_volume
 from logdirwatch.report.words import some_of
 
 EXAMPLES = 20
@@ -83,12 +84,12 @@ def _looks(alert: AlertRecord, away: Away, policy: Policy) -> list[Draft]:
 
 def _mended(away: Away, facts: Facts, policy: Policy) -> list[Draft]:
     """Return what mends the directories whose disks are sound."""
-    limited = away.of_cause(Cause.LIMIT)
-    repaired = away.of_cause(Cause.FILE_SYSTEM)
+    limited, repaired = away.of_cause(Cause.LIMIT), away.of_cause(Cause.FILE_SYSTEM)
+    full = _volumes(away.of_cause(Cause.FULL), facts)
     return [
         *([raise_limit(away, away.proofs[limited[0].path])] if limited else []),
         *(let_write(away, directory) for directory in away.of_cause(Cause.PERMISSION)),
-        *(draft for directory in _volumes(away.of_cause(Cause.FULL)) for draft in _emptied(away, directory, policy)),
+        *(draft for directory in full for draft in _emptied(away, directory, policy)),
         *(repair_file_system(found, away.proofs[found.path], away, facts, policy) for found in repaired),
     ]
 
@@ -172,9 +173,13 @@ def _loss(away: Away, directories: Sequence[Directory]) -> Loss:
     )
 
 
-def _volumes(directories: Sequence[Directory]) -> list[Directory]:
-    """Return one directory of each volume: equally large and equally free, they are one."""
-    return list({(d.total_bytes, d.usable_bytes): d for d in reversed(directories)}.values())[::-1]
+def _volumes(directories: Sequence[Directory], facts: Facts) -> list[Directory]:
+    """Return one directory of each volume; disks of one kind that are full to the last byte are several."""
+    found: list[Directory] = []
+    for directory in directories:
+        if not any(shares_volume(directory, other, facts) for other in found):
+            found.append(directory)
+    return found
 
 
 def free_while_stopped(directory: Directory, facts: Facts, policy: Policy, what: str = "is full") -> Draft:
@@ -192,7 +197,7 @@ def free_while_stopped(directory: Directory, facts: Facts, policy: Policy, what:
     ]
     return Draft(
         kind=ActionKind.INVESTIGATE,
-        target={**_target(directory), "step": restart_vetoes.FREE_SPACE},
+        target={**place_target(directory), "step": restart_vetoes.FREE_SPACE},
         reason=f"{directory.path} of broker {broker} {what}: free space there while the broker is stopped; freed "
         "space alone does not bring it back",
         expected=effect(spare_replicas=[p.label for p in spare[:EXAMPLES]], endurance=endurance_of(lost, facts)),
@@ -207,7 +212,3 @@ def free_while_stopped(directory: Directory, facts: Facts, policy: Policy, what:
 def _has_enough_copies(partition: Partition, broker: int, facts: Facts) -> bool:
     """Whether the partition can be copied again from two live in-sync replicas, so that none is the last."""
     return len(good_copies(partition, facts) - {broker}) > 1
-
-
-def _target(directory: Directory) -> dict[str, object]:
-    return {"broker": directory.broker, "log_dir": directory.path}

@@ -8,6 +8,7 @@ from logdirwatch.plan.away import Away, Proof
 from logdirwatch.plan.commands import note
 from logdirwatch.plan.draft import Draft, Policy, Precondition, effect
 from logdirwatch.plan.facts import Directory, Facts
+from logdirwatch.plan.parts import place_target
 from logdirwatch.plan.restarting import restart_effect, restart_steps
 from logdirwatch.report.units import human_ratio
 
@@ -53,7 +54,7 @@ def raise_quota(directory: Directory, proof: Proof) -> Draft:
     )
     return Draft(
         kind=ActionKind.RAISE_LIMIT,
-        target={**_target(directory), "step": QUOTA},
+        target={**place_target(directory), "step": QUOTA},
         reason=f"raise the disk quota of {directory.path} of broker {directory.broker}, or free space under it: the "
         f"quota is reached{_used(directory)}{_line(proof)}",
         expected=effect(full_by=str(FullBy.QUOTA)),
@@ -78,7 +79,7 @@ def free_inodes(directory: Directory, proof: Proof) -> Draft:
     )
     return Draft(
         kind=ActionKind.INVESTIGATE,
-        target={**_target(directory), "step": INODES},
+        target={**place_target(directory), "step": INODES},
         reason=f"free inodes in {directory.path} of broker {directory.broker}: {left}{used}{_used(directory)}; "
         f"{after}{_line(proof)}",
         expected=effect(full_by=str(FullBy.INODES)),
@@ -95,7 +96,7 @@ def let_write(away: Away, directory: Directory) -> Draft:
     )
     return Draft(
         kind=ActionKind.GRANT_PERMISSION,
-        target=_target(directory),
+        target=place_target(directory),
         reason=f"let broker {away.broker}'s user write in {directory.path} again: its disk is well"
         f"{_line(away.proofs[directory.path])}",
         expected=effect(),
@@ -119,7 +120,7 @@ def repair_file_system(directory: Directory, proof: Proof, away: Away | None, fa
     returns = [] if away is None else away.lost([directory])
     return Draft(
         kind=ActionKind.RESTART_BROKER,
-        target={**_target(directory), "step": REPAIR},
+        target={**place_target(directory), "step": REPAIR},
         reason=f"stop broker {broker}, repair the file system of {directory.path}, and start it: the disk below may be "
         f"sound, so nothing is formatted{_line(proof)}",
         expected=restart_effect(broker, returns, facts),
@@ -142,7 +143,3 @@ def _used(directory: Directory) -> str:
 
 def _line(proof: Proof) -> str:
     return "" if proof.said is None else f" ({proof.said})"
-
-
-def _target(directory: Directory) -> dict[str, object]:
-    return {"broker": directory.broker, "log_dir": directory.path}

@@ -53,6 +53,18 @@ def _together(causes, *parts, cause=Cause.UNKNOWN, evidence=None):
     return given
 
 
+def _two_full_disks():
+    listed = {path: {"cause": "full", "decided_by": "broker_log", "full_by": "space"} for path in ("/d1", "/d2")}
+    known = b.facts(
+        *(b.offline(1, path, Cause.FULL, used=b.SIZE) for path in ("/d1", "/d2")),
+        b.directory(1, "/serves"),
+        *ELSEWHERE,
+        b.topic("t", (1, 2), (1, 2)),
+        *(b.replica(1, path, "t", number, size=900 * b.MIB) for number, path in enumerate(("/d1", "/d2"))),
+    )
+    return b.alert(cause=Cause.FULL, evidence={"log_dirs": listed}), known
+
+
 DEVICE = {"decided_by": "kernel_log", "device": "sdd", "said": "critical medium error, dev sdd, sector 31231"}
 QUOTA = {"decided_by": "broker_log", "full_by": "quota", "said": "append failed: Disk quota exceeded"}
 INODES = {"decided_by": "host_inodes", "full_by": "inodes", "used_inodes_ratio": 1.0}
@@ -312,6 +324,12 @@ ROWS = [
         _together([Cause.FULL] * 2, cause=Cause.FULL),
         first="investigate",
         ready=("restart_broker",),
+        never=("replace_disk",),
+    ),
+    Advice(
+        "two disks of one kind, each full to the last byte with its own replicas",
+        _two_full_disks,
+        says=("grow the volume under /d1", "grow the volume under /d2", "/d2 of broker 1 is full: free space there"),
         never=("replace_disk",),
     ),
     Advice(
