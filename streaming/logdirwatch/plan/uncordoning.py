@@ -37,8 +37,9 @@ def bring_back_drafts(source: Directory, facts: Facts, policy: Policy, missing: 
     for broker in _away(source, facts):
         there = replace(facts, brokers={**facts.brokers, broker.id: _as_back(broker)})
         drafts = _offloaded(source, _as_serving(broker.id, there), policy, missing, now_ms)
-        if drafts:
-            return [_bring_back(source, broker, drafts[0], facts, policy)]
+        then = next((draft for draft in drafts if not draft.vetoes), None)
+        if then is not None:
+            return [_bring_back(source, broker, then, facts, policy)]
     return []
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, Severity
 from logdirwatch.plan.settings import LogDirRule
-from tests.unit.plan.builders import NOW_MS, broker, directory, facts, policy, replica, space_alert, topic
+from tests.unit.plan.builders import NOW_MS, broker, directory, facts, policy, replica, slowly, space_alert, topic
 from tests.unit.plan.failures import moving
 from tests.unit.situations.table import Advice, check_advice
 
@@ -294,6 +294,20 @@ CLOSED_ROOM = [
         ),
         order=("expand_disk", "investigate", "lower_retention"),
         says=("bring broker 4 back, it is offline",),
+    ),
+    Advice(
+        "the only room is on a fenced broker, and under somebody's limit no copy would get there",
+        given(
+            *racks()[:3],
+            replace(broker(4, rack="a", **{"follower.replication.throttled.rate": "1000"}), is_fenced=True),
+            source(),
+            NO_ROOM,
+            *FULL_OTHERS,
+            disk(4, "/data/d1", 0.1),
+            *BIG,
+            growth=slowly(*BIG, rate=5e6),
+        ),
+        never_says=("bring broker 4 back",),
     ),
 ]
 
