@@ -4,6 +4,8 @@ Kafka cleans a log once ``min.cleanable.dirty.ratio`` of it is dirty, leaves a p
 and has as many threads as are alive (Kafka 4.3.1 ``LogCleaner``, ``LogCleanerManager``).
 """
 
+from collections import Counter
+
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.commands import CONFIGS, note
 from logdirwatch.plan.draft import Draft, Policy, effect
@@ -23,11 +25,10 @@ def cleaner_drafts(source: Directory, facts: Facts, policy: Policy) -> list[Draf
     """Return the look at the cleaner, where compacted topics make most of the growth, or of the bytes; else nothing."""
     if not _is_compacted(source, facts):
         return []
-    sizes = {
-        name: facts.layout.topic_bytes(source.place, name)
-        for name in dict.fromkeys(replica.topic for replica in facts.replicas_in(source.place))
-        if policy_of(facts.topics.get(name)) in {COMPACT, BOTH}
-    }
+    sizes: Counter[str] = Counter()
+    for replica in facts.replicas_in(source.place):
+        if policy_of(facts.topics.get(replica.topic)) in {COMPACT, BOTH}:
+            sizes[replica.topic] += replica.size_bytes or 0
     largest = sorted(sizes, key=lambda name: (-sizes[name], name))
     host = f"On broker {source.broker}'s host"
     return [

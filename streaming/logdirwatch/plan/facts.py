@@ -228,10 +228,15 @@ class Layout:
         return _grouped((replica.key, replica) for replica in self.assigned if replica.is_future)
 
     @cached_property
+    def reassigned(self) -> tuple[str, ...]:
+        """Partitions with a reassignment under way, as Kafka's tools print them."""
+        return tuple(sorted(partition.label for partition in self.partitions.values() if partition.is_reassigned))
+
+    @cached_property
     def moving(self) -> frozenset[TopicPartition]:
         """Partitions with a replica on its way to another directory of its broker, or to another broker."""
-        reassigned = {key for key, partition in self.partitions.items() if partition.is_reassigned}
-        return frozenset(reassigned | {replica.key for replica in self.assigned if replica.is_future})
+        named = {key for key, partition in self.partitions.items() if partition.is_reassigned}
+        return frozenset(named | {replica.key for replica in self.assigned if replica.is_future})
 
     @cached_property
     def catching_up(self) -> tuple[tuple[Place, int], ...]:

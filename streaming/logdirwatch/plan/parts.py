@@ -64,9 +64,9 @@ def in_time(source: Directory, needs_ms: int) -> Precondition:
     return Precondition("in_time", text, None if left is None else left > needs_ms)
 
 
-def others_run(facts: Facts) -> list[str]:
+def others_run(facts: Facts) -> tuple[str, ...]:
     """Return the partitions that are seen to be reassigned: Kafka's tool begins another one only when it is told so."""
-    return sorted(partition.label for partition in facts.partitions.values() if partition.is_reassigned)
+    return facts.layout.reassigned
 
 
 def nothing_runs(facts: Facts) -> Precondition:
