@@ -26,6 +26,7 @@ from tests.unit.plan.builders import MIB, space_alert
 pytestmark = pytest.mark.long
 
 DEADLINE_S = 180
+SLOW_BYTES_PER_S = 1_500_000
 SIZE = 64 * MIB
 PARTITIONS = 14
 """More than a directory takes part in within one wave."""
@@ -119,7 +120,7 @@ def test_an_evacuation_planned_from_the_running_cluster_empties_the_directory_wa
     assert told["moved"]["bytes"] == told["lower_bound"]["bytes"] == sum(there.values())
     assert set(told["violations"].values()) == {0}
     waves = json.loads((tmp_path / "steps.json").read_text())["waves"]
-    assert len(waves) > 1
+    assert len(waves) == 1, "copies that are done in five minutes share a wave"
     for wave in waves:
         write, limit, execute, *rest = wave["commands"]
         paste([write, limit, execute], tmp_path)
@@ -138,6 +139,35 @@ def test_an_evacuation_planned_from_the_running_cluster_empties_the_directory_wa
         assert (replica.log_dir, replica.size_bytes) == (path, there[replica.key])
     fullest = max(fill_of(sized, 1, path) for path in sized.state().broker(1).log_dirs)
     assert fullest == pytest.approx(told["evacuation"]["max_ratio"], abs=TOLERANCE)
+
+
+def test_new_replicas_and_moves_within_brokers_end_where_the_plan_says_under_a_low_limit(
+    sized, settings, plan, tmp_path, monkeypatch
+):
+    """Kafka creates a new replica where the fewest logs are; it must not stay there because moves are limited."""
+    for kind in ("LOG_DIR", "REPLICATION"):
+        monkeypatch.setenv(f"LOGDIRWATCH_PLAN__{kind}_THROTTLE_BYTES_PER_S", str(SLOW_BYTES_PER_S))
+    sized.fill(1, 0, until_ratio=0.6, partitions=PARTITIONS)
+    sized.fill(0, 2, until_ratio=0.05, partitions=1)
+    before = now_facts(settings)
+    told = plan("--live", "--mode", "balance-all", "--steps", "steps.json", "--reassignment", "all.json")
+    assert told["moved"]["waves"] > 1
+    assert min(told["moved"]["within_brokers_bytes"], told["moved"]["between_brokers_bytes"]) > 0
+    assert set(told["violations"].values()) == {0}
+    for wave in json.loads((tmp_path / "steps.json").read_text())["waves"]:
+        crossing = {move["from_broker"] != move["to_broker"] for move in wave["moves"]}
+        assert len(crossing) == 1, "new replicas and moves within a broker are in different waves"
+        paste(wave["commands"], tmp_path)
+        settled(sized, wave)
+    after = now_facts(settings)
+    for entry in json.loads((tmp_path / "all.json").read_text())["partitions"]:
+        key = entry["topic"], entry["partition"]
+        assert after.partitions[key].replicas == tuple(entry["replicas"])
+        lie = {replica.broker: replica.log_dir for replica in after.replicas_of(key) if not replica.is_future}
+        for broker, path in zip(entry["replicas"], entry["log_dirs"], strict=True):
+            stays = next((r.log_dir for r in before.replicas_of(key) if r.broker == broker), None)
+            assert lie[broker] == (stays if path == "any" else path)
+    assert [throttle(settings, broker) for broker in (0, 1)] == [None, None]
 
 
 def test_one_plan_for_the_open_alerts_brings_the_directory_down_as_far_as_it_says(sized, settings, plan, tmp_path):
