@@ -52,11 +52,15 @@ class Repair:
 
 
 def plan_repair(place: Place, facts: Facts, policy: Policy) -> Repair:
-    """Find a new place on another broker for every replica lost with the directory ``place``.
+    """Find a new place on another broker for every replica lost with the directory ``place``, or about to be.
 
-    What cannot be rebuilt, or fits nowhere, is in ``unplaced``; the rest is planned without it.
+    What cannot be rebuilt, or fits nowhere, is in ``unplaced``; the rest is planned without it. While the directory
+    serves, what only it holds is copied from there.
     """
-    return plan_rebuild(place[0], lost_partitions(place, facts), facts, policy, path=place[1])
+    directory = facts.directories.get(place)
+    is_serving = directory is not None and directory.is_serving
+    lost = lost_partitions(place, facts)
+    return plan_rebuild(place[0], lost, facts, policy, path=place[1], is_serving=is_serving)
 
 
 def plan_rebuild(
