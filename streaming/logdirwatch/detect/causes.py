@@ -34,7 +34,7 @@ _BEHIND_IO_ERRORS = frozenset({Cause.REMOUNT, Cause.READ_ONLY, Cause.FILE_SYSTEM
 INODES_OUT_RATIO = 0.995
 """What is shown as 100 % of the inodes."""
 INODES_SHORT_RATIO = 0.95
-"""Enough where the log says that nothing was left and bytes were: a replica takes six files, and some are gone again."""
+"""Enough where the log says that nothing was left and bytes were: a replica takes six files, some are gone again."""
 SPACE_WAS_LEFT = "space_was_left"
 """No evidence of a broken disk, though release 0.1.0 called it ``failed``."""
 

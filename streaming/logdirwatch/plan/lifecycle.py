@@ -156,12 +156,21 @@ def _revised(
     if old is None:
         return plan
     if old.status is ActionStatus.PROPOSED:
-        return None if _is_current(old, plan, facts, policy, now_ms) else _again(old, plan)
+        is_current = _is_current(old, plan, facts, policy, now_ms) and not _was_uninformed(old, facts, policy)
+        return None if is_current else _again(old, plan)
     if old.status in TAKEN_UP:
         return None
     if old.status in {ActionStatus.DONE, ActionStatus.FAILED}:
         return _again(old, plan) if now_ms > old.at_ms + policy.settling_ms else None
     return _renewed(old, plan)
+
+
+def _was_uninformed(old: ActionRecord, facts: Facts, policy: Policy) -> bool:
+    """Tell whether a proposal was made while nothing could be planned: it promised that the full action follows."""
+    inventory_at_ms: int | None = old.based_on.get("inventory_at_ms")
+    if inventory_at_ms is None:
+        return facts.inventory_at_ms is not None
+    return abs(old.at_ms - inventory_at_ms) > policy.facts_max_age_ms
 
 
 def _is_current(old: ActionRecord, plan: ActionRecord, facts: Facts, policy: Policy, now_ms: int) -> bool:
@@ -171,6 +180,8 @@ def _is_current(old: ActionRecord, plan: ActionRecord, facts: Facts, policy: Pol
         and _names(old.vetoes) == _names(plan.vetoes)
         and all(old.alert.get(key) == plan.alert.get(key) for key in ("severity", "to", "cause"))
         and (old.reassignment is None) == (plan.reassignment is None)
+        and old.data_loss == plan.data_loss
+        and old.expected.get("device") == plan.expected.get("device")
         and _covers(old, plan)
         and not standing_against(old, facts, policy)
     )

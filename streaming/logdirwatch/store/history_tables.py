@@ -86,7 +86,7 @@ TRANSITIONS = Table(
         log_dir        string  Path of the directory; null: the broker's own status
         from_status    string  Status before; null at first sight
         to_status      string  Status after
-        cause          string  Why it is offline: full, failed, limit, read_only, permission or unknown
+        cause          string  Why it is offline, such as full, failed or remount; unknown where no evidence says
         reason         string  Which rule decided
         at_ms          bigint  Time of the evidence
         origin         string  Record that brought it: topic/partition/offset/Kafka time, or the timer judged

@@ -53,7 +53,7 @@ LOG_DIR_STATE = Table(
         sequence            bigint  Number of the broker's state record
         at_ms               bigint  Time of the newest evidence behind that record
         status              string  online, filling, critical, saturated, offline or unknown
-        cause               string  Why it is offline: full, failed, limit, read_only, permission or unknown
+        cause               string  Why it is offline, such as full, failed or remount; unknown where no evidence says
         reason              string  Which rule decided
         since_ms            bigint  When the status began
         sample_at_ms        bigint  Time of the last sample that told its space

@@ -1,6 +1,7 @@
 """The book: filled from the topics, told every record, and never saying anything twice."""
 
 import re
+from dataclasses import replace
 from itertools import permutations
 
 import msgspec
@@ -79,6 +80,44 @@ def test_an_alert_is_answered_once():
     told.take(alert())
     assert [kind for kind, _, _ in told.revise()] == ["reassign", "replace_disk", "restart_broker"]
     assert told.revise() == []
+
+
+@pytest.mark.parametrize("inventory_at_ms", [None, NOW_MS - 24 * 60 * MINUTE])
+def test_what_was_said_while_nothing_could_be_planned_is_followed_by_the_full_action(inventory_at_ms):
+    """The runbook's step and the look that is planned share an identity: nothing else would replace the one."""
+    told = Told()
+    early = {} if inventory_at_ms is None else {"c": replace(FAILED, inventory_at_ms=inventory_at_ms)}
+    late, told.facts = told.facts, early
+    told.take(alert(cause=Cause.UNKNOWN, evidence={"decided_by": "event"}))
+    assert told.revise() == [("investigate", "proposed", 1)]
+    assert "the full action follows" in told.latest("investigate").reason
+    assert told.revise() == []
+    told.facts = late
+    assert told.revise() == [("investigate", "proposed", 2), ("restart_broker", "proposed", 1)]
+    assert "nothing proves that a disk broke" in told.latest("investigate").reason
+    assert any("findmnt" in command for command in told.latest("investigate").commands)
+    assert told.revise() == []
+
+
+def test_the_device_that_is_known_by_now_is_named():
+    told = Told()
+    words = {"decided_by": "broker_log", "said": "append failed: Input/output error"}
+    told.take(alert(evidence=words))
+    told.revise()
+    told.take(alert(revision=2, evidence=words | {"device": "sdd"}))
+    assert told.revise() == [("replace_disk", "proposed", 2)]
+    assert "replace the disk sdd under /d1" in told.latest("replace_disk").reason
+    assert told.revise() == []
+
+
+def test_that_a_proposal_would_lose_data_by_now_is_said():
+    told = Told()
+    told.take(alert())
+    told.revise()
+    assert not told.latest("replace_disk").data_loss
+    told.facts = {"c": replace(FAILED, layout=replace(FAILED.layout, topics={"t": topic("t", (1,))}))}
+    told.revise()
+    assert told.latest("replace_disk").data_loss
 
 
 def test_what_the_configuration_marks_is_no_destination_of_what_is_published():
