@@ -129,7 +129,7 @@ def healthy(ctx: typer.Context, identity: AlertId, by: By, reason: Reason) -> No
     """
     alert = _firing(_alerts(ctx), identity)
     if alert.broker is None:
-        raise UserError(f"alert {alert.alert_id} names no broker: there is no disk to speak of")
+        raise UserError(f"alert {alert.alert_id} names no broker, so there is no disk to call healthy")
     signed = deciding.signed(by, reason)
     spoken_of = f"{alert.cluster}/{alert.broker}/{alert.log_dir or '*'}"
     at_ms = deciding.decided_at_ms(deciding.decided(ctx.obj), Decision.HEALTHY, spoken_of)

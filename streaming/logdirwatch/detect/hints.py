@@ -52,7 +52,7 @@ def uncleanable(log_dir: LogDirMemory) -> str | None:
 def remote_copies(found: RemoteCopies) -> str:
     """Say that what should be copied away stays."""
     why = f" ({found.text})" if found.text else ""
-    return f"copies to remote storage fail since {utc(found.since_ms)}, and what they should take away stays{why}"
+    return f"copies to remote storage fail (since {utc(found.since_ms)}), so local segments stay on the disk{why}"
 
 
 def _used_bytes(memory: BrokerMemory) -> int:

@@ -39,8 +39,8 @@ def rejects(query: str, evidence: dict[str, Any]) -> str:
     return (
         f"logdirwatch's query {query} could not read {evidence['rows']} records within "
         f"{_minutes(evidence['window_ms'])}, most of {first['topic']}: {first['reason']} (such as {first['example']}); "
-        f"{_WAITS}: yes, because a broker of which nothing can be read has an alert of its own; but what they were to "
-        "tell is not seen"
+        f"{_WAITS}: yes, because a broker of which nothing can be read has an alert of its own; but nobody "
+        "sees what these records say"
     )
 
 

@@ -30,7 +30,7 @@ def uncleanable(
     what = given_up or f"its log cleaner gave up on {some_of(named, _NAMED)}"
     where = f"Broker {memory.broker} {path}" if path else f"Broker {memory.broker}"
     waits = "no, because the directory fills" if fills else "yes, while the directory has room"
-    return f"{where}: {what}; that is compacted no more and only grows until the broker restarts; {_WAITS}: {waits}"
+    return f"{where}: {what}; what is no longer compacted only grows until the broker restarts; {_WAITS}: {waits}"
 
 
 def moves_held_up(memory: BrokerMemory, found: dict[str, dict[str, Any]], at_ms: int) -> str:

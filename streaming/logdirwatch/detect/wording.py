@@ -125,7 +125,7 @@ def unaccounted(memory: BrokerMemory, path: str, unaccounted_bytes: int, total_b
     return (
         f"{_place(memory, path)}: {size(unaccounted_bytes)} ({unaccounted_bytes / total_bytes:.0%} of the volume) are "
         "explained by no replica: files that are not Kafka's, stray and deleted replicas that stay, deleted files "
-        "still open, or blocks that the file system gave in advance; "
+        "still open, or blocks that the file system preallocated; "
         "can wait until morning: yes, because nothing fails by it, but no retention frees them"
     )
 
@@ -225,7 +225,7 @@ def _waits_as_planned(memory: BrokerMemory) -> str | None:
 def held(memory: BrokerMemory, path: str | None, rule: Rule, times: int, calm: tuple[int, int]) -> str:
     """Say that an alert that comes and goes is held open though nothing is wrong now; since when, and until when."""
     since_ms, until_ms = calm
-    what = "answers again" if rule in {Rule.BROKER_OFFLINE, Rule.BROKER_UNKNOWN} else f"has no {rule} any more"
+    what = "answers again" if rule in {Rule.BROKER_OFFLINE, Rule.BROKER_UNKNOWN} else f"has had no {rule}"
     return (
         f"{_place(memory, path)} {what} since {utc(since_ms)}; flapping: ended {times} times within an hour, held open "
         f"until {utc(until_ms)}"

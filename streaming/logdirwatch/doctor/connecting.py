@@ -37,8 +37,8 @@ _REMEDIES = (
 )
 """What to do by what the error says, the first that fits; ``{}`` is where the configuration names the cluster."""
 _OTHERWISE = (
-    "start it, correct {0}.bootstrap_servers, open the way from this machine, or, where the listener wants TLS or a "
-    "password, set {0}.client"
+    "start it, correct {0}.bootstrap_servers, open the network path from this machine, or, where the listener wants "
+    "TLS or a password, set {0}.client"
 )
 
 

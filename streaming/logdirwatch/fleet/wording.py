@@ -102,7 +102,7 @@ def slow_brokers(cluster: str, broker: int, flush_ms: float, others_ms: float, m
 def held(cluster: str, rule: str, times: int, since_ms: int, until_ms: int) -> str:
     """Say that an alert that comes and goes is held open though nothing is wrong now; since when, and until when."""
     return (
-        f"Cluster {cluster}: no {rule} any more since {utc(since_ms)}; flapping: ended {times} times within an hour, "
+        f"Cluster {cluster}: no {rule} since {utc(since_ms)}; flapping: ended {times} times within an hour, "
         f"held open until {utc(until_ms)}"
     )
 

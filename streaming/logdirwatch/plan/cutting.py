@@ -24,7 +24,7 @@ def cut_draft(source: Directory, cut: Cut, facts: Facts, policy: Policy, now_ms:
         kind=ActionKind.LOWER_RETENTION,
         target={**place_target(source), "topic": topic},
         reason=f"lower {cut.way.key} of {topic} {_from_to(cut)}: {_deletes(cut)} {human_bytes(frees)} of "
-        f"{human_bytes(before)} in {source.path}, and {human_bytes(elsewhere)} on other directories; {_more(cut)}; "
+        f"{human_bytes(before)} in {source.path}, and {human_bytes(elsewhere)} in other directories; {_more(cut)}; "
         f"{_stays(cut)}{_wins(wins)}",
         expected=cut_effect(
             cut,

@@ -72,7 +72,7 @@ def demote(
                     *tools.elect(keys, f"elect-undo-{name}"),
                 ],
                 "reassignment": to_json(before),
-                "text": "once the disk is well again",
+                "text": "once the disk is good again",
             },
         )
     ]

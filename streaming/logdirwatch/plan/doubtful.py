@@ -30,7 +30,7 @@ CERTAIN = frozenset({KernelTrouble.MEDIUM_ERROR, KernelTrouble.DEVICE_ERROR})
 _LOOKS = {
     KernelTrouble.PATH_LOST: "multipath -ll, iscsiadm -m session -P 3, the switch, the adapter and the cable",
     KernelTrouble.SERVER_NOT_RESPONDING: "whether the server answers (ping, showmount -e), and its own log",
-    KernelTrouble.COMMAND_FAILED: "the controller, its firmware, and what the cloud tells of the volume's health",
+    KernelTrouble.COMMAND_FAILED: "the controller, its firmware, and what the cloud says of the volume's health",
     KernelTrouble.HUNG: "what the tasks wait for (cat /proc/PID/stack) and for which device (iostat -x 5)",
 }
 
@@ -47,7 +47,7 @@ def suspect(alert: AlertRecord, directory: Directory, facts: Facts, policy: Poli
     look = _look(alert, directory, facts, policy, None)
     demoted = demote(directory.broker, directory.path, led_from(directory, facts), facts, policy, _waiting(directory))
     sick = ": Kafka takes no notice that its disk is slow or sick, and goes on placing new replicas there"
-    cordon = cordon_drafts(directory, facts, policy, sick, "the disk is known to be well")
+    cordon = cordon_drafts(directory, facts, policy, sick, "the disk is known to be good")
     if KernelTrouble.POOL_FULL in kinds and not kinds & CERTAIN:
         return [_extend_pool(look, device, directory), *demoted, *cordon]
     if _is_the_way(kinds):
@@ -111,7 +111,7 @@ def _replacement(alert: AlertRecord, device: str, kinds: frozenset[str]) -> str 
     if not kinds & CERTAIN:
         return None
     return (
-        f"plan to replace {device}, whose state smartctl -x tells: a probe that passes does not prove that all of it "
+        f"plan to replace {device} (smartctl -x shows its state): a probe that passes does not prove that all of it "
         f"can be read; once it is replaced or known to be good: {_healthy(alert)}"
     )
 
@@ -149,7 +149,7 @@ def _rebuilt(
     loss = Loss(
         what=f"in {directory.path} of broker {directory.broker}{disk}, which is about to fail,",
         stray=f"the copies in {directory.path} are deleted once the new ones are in sync",
-        undo=f"only once {directory.path} is known to be well",
+        undo=f"only once {directory.path} is known to be good",
     )
     target = {"broker": directory.broker, "log_dir": directory.path}
     return [rebuild(directory.place, target, loss, repair, facts, policy, now_ms)], None

@@ -163,5 +163,5 @@ def _freed(cuts: Sequence[Draft]) -> int:
 
 def _not_enough(drafts: Sequence[Draft], source: Directory, needed: int) -> list[Veto]:
     found = gained(drafts, source)
-    told = f"{human_bytes(found)} of {human_bytes(needed)} is all that helps otherwise"
+    told = f"{human_bytes(found)} of {human_bytes(needed)} is all that everything else frees"
     return [Veto("not_enough", told)] if found > 0 else []

@@ -29,7 +29,7 @@ _ANY_LIMIT = "open files (LimitNOFILE) or memory maps (vm.max_map_count)"
 def raise_limit(away: Away, proof: Proof) -> Draft:
     """Return the way back from an exhausted limit of the operating system: the disks themselves are well."""
     which = next((where for text, where in _LIMITS if text in (proof.said or "")), _ANY_LIMIT)
-    text = f"raise the limit that broker {away.broker} ran into: {which}; its disks are well"
+    text = f"raise the limit that broker {away.broker} ran into: {which}; its disks are fine"
     return Draft(
         kind=ActionKind.RAISE_LIMIT,
         target=away.target,
@@ -91,13 +91,13 @@ def let_write(away: Away, directory: Directory) -> Draft:
     """Return what lets the broker's user write in a directory again."""
     path = shlex.quote(directory.path)
     steps = (
-        f"namei -l {path}; ls -ldZ -- {path} (owner, mode, SELinux context on the whole way)",
+        f"namei -l {path}; ls -ldZ -- {path} (owner, mode, SELinux context of every folder on the path)",
         f"give it back to the broker's user: chown -R, chmod u+rwX, restorecon -R -- {path}; in Kubernetes fsGroup",
     )
     return Draft(
         kind=ActionKind.GRANT_PERMISSION,
         target=place_target(directory),
-        reason=f"let broker {away.broker}'s user write in {directory.path} again: its disk is well"
+        reason=f"let broker {away.broker}'s user write in {directory.path} again: its disk is fine"
         f"{_line(away.proofs[directory.path])}",
         expected=effect(),
         commands=tuple(note(f"On broker {away.broker}'s host: {step}.") for step in steps),

@@ -122,7 +122,7 @@ def throttle_free(brokers: Iterable[int], keys: Iterable[str], facts: Facts) -> 
         text = f"somebody else limits {where}: {', '.join(found)}; that stays, and these copies run under it"
         return Precondition("throttle_free", text, holds=False)
     is_known = all(broker in facts.brokers and facts.brokers[broker].configs for broker in named)
-    text = f"no limit of other moves is set on {where}; this plan sets its own, and takes away only these"
+    text = f"no limit of other moves is set on {where}; this plan sets its own, and removes only these"
     return Precondition("throttle_free", text, True if is_known else None)
 
 

@@ -78,7 +78,7 @@ def unaccounted_drafts(alert: AlertRecord, facts: Facts, policy: Policy, now_ms:
         f"du -x --max-depth=1 -- {path} | sort -n | tail -20: what ends in -delete or -stray is Kafka's own.",
         (
             f"du -sx -- {path}; du -sx --apparent-size -- {path}: where the first is much larger, the file system "
-            "holds more than the files have (blocks given in advance, as XFS does); a restart of the broker frees them."
+            "holds more than the files have (preallocated blocks, as on XFS); a restart of the broker frees them."
         ),
         (
             f"lsof +L1 -- {path}: deleted files that a process still holds open take space as well; those of the "

@@ -42,8 +42,8 @@ REMEDIES: Mapping[Reason, Remedy] = {
         (_META, _MOUNTS),
     ),
     Reason.NOT_FORMATTED: Remedy(
-        "see whether the disk is mounted at all; only a new, empty one is to be formatted, by kafka-storage.sh format "
-        "--ignore-formatted and the cluster's id, a voter's metadata directory not before a majority has the data",
+        "see whether the disk is mounted at all; format only a new, empty one (kafka-storage.sh format "
+        "--ignore-formatted, with the cluster's id), a voter's metadata directory only once a majority has the data",
         (_MOUNTS, _META),
     ),
     Reason.TOPIC_ID_MISSING: Remedy(
@@ -62,7 +62,7 @@ REMEDIES: Mapping[Reason, Remedy] = {
         ("lsof DIR/.lock; pgrep -af kafka.Kafka",),
     ),
     Reason.NO_USABLE_DIRECTORY: Remedy(
-        "mend the mount, the owner or the disk of its log directories first: the lines before tell why of each",
+        "mend the mount, the owner or the disk of its log directories first: the lines before it say why for each",
         (_DIRECTORY,),
     ),
     Reason.METADATA_DIRECTORY_FAILED: Remedy(
@@ -77,14 +77,14 @@ REMEDIES: Mapping[Reason, Remedy] = {
         (_DIRECTORY,),
     ),
     Reason.METADATA_FAULT: Remedy(
-        "copy its metadata directory aside, then see whether a majority of the controllers is in sync; with one, a "
-        "broker's __cluster_metadata-0 moved out of the way is fetched again at the start, a voter's is not to be "
-        "touched without one",
+        "copy its metadata directory aside, then see whether a majority of the controllers is in sync; if so, move the "
+        "broker's __cluster_metadata-0 out of the way: it is fetched again at the start. Without a majority touch no "
+        "voter's",
         ("kafka-dump-log.sh --cluster-metadata-decoder --files LOG, LOG being the newest of __cluster_metadata-0",),
     ),
     Reason.CORRUPT_LOG: Remedy(
         "find the partition and file in the lines around it; once other replicas are in sync move that folder out of "
-        "log.dirs and start it; with a failing disk below replace that first",
+        "log.dirs and start it; if the disk below fails, replace that first",
         (_DIRECTORY,),
     ),
     Reason.UNSUPPORTED_VERSION: Remedy(
@@ -93,12 +93,12 @@ REMEDIES: Mapping[Reason, Remedy] = {
         ("ls -d /opt/kafka*; kafka-features.sh --bootstrap-server HOST:PORT describe",),
     ),
     Reason.DUPLICATE_BROKER: Remedy(
-        "stop the other process with its node.id if it is not the one that is meant; after a crash the old registration"
+        "stop the other process with its node.id if that is the wrong one; after a crash the old registration"
         " ends with its session, so that a later start succeeds",
         ("pgrep -af kafka.Kafka, on every host that may run it",),
     ),
     Reason.CONTROLLER_UNREACHABLE: Remedy(
-        "see whether the quorum has a leader, and whether this host resolves, reaches and may log in to it",
+        "see whether the quorum has a leader, and whether this host can resolve its names, reach it and log in",
         (_SETTINGS,),
     ),
     Reason.HEARTBEAT_LOST: Remedy(
@@ -111,12 +111,12 @@ REMEDIES: Mapping[Reason, Remedy] = {
         ("ss -ltnp; ip addr", _SETTINGS),
     ),
     Reason.OUT_OF_MEMORY: Remedy(
-        "give it more memory than before, heap, direct or of its container, whichever its log names, before it starts: "
-        "the recovery of its logs needs no less",
+        "give it more memory (heap, direct or the container's, whichever its log names) before it starts: the recovery "
+        "of its logs needs it",
         ("free -m; journalctl -k | grep -i oom",),
     ),
     Reason.LIMIT: Remedy(
-        "raise the limit that its log names, open files, threads or maps, then start it",
+        "raise the limit that its log names (open files, threads or memory maps), then start it",
         ("cat /proc/sys/vm/max_map_count; systemctl show kafka -p LimitNOFILE,LimitNPROC,TasksMax",),
     ),
     Reason.TLS: Remedy(
@@ -130,7 +130,7 @@ REMEDIES: Mapping[Reason, Remedy] = {
     ),
     Reason.DISK_FULL: Remedy("make room on the disk that its log names, or it stops again", (_DIRECTORY,)),
     Reason.PERMISSION: Remedy(
-        "give Kafka's user back what its log names (owner, mode, SELinux label), then start it",
+        "give what its log names back to Kafka's user (owner, mode, SELinux label), then start it",
         ("ls -laZ DIR, DIR being the directory that its log names",),
     ),
     Reason.READ_ONLY: Remedy(
@@ -138,12 +138,12 @@ REMEDIES: Mapping[Reason, Remedy] = {
         (_DIRECTORY,),
     ),
     Reason.STOPPED: Remedy(
-        "somebody or something stopped it in order: see who (systemd, Kubernetes, a person) and whether it is meant to "
-        "come back; then start it",
+        "it was stopped cleanly: see who did that (systemd, Kubernetes, a person) and whether it is meant to come "
+        "back; then start it",
         ("journalctl -u kafka; kubectl describe pod POD",),
     ),
     Reason.OTHER: Remedy(
-        "mend what its log names before it starts again, or it ends again",
+        "mend what its log names before it starts again, or it stops again",
     ),
 }
 

@@ -133,7 +133,7 @@ def _evidence(proof: Proof | None) -> str:
     """Say what shows that the device is dying: nobody replaces a disk on a guess."""
     if proof is None or not (proof.said or proof.kernel_error):
         return ""
-    return f"; what shows it: {' and '.join(dict.fromkeys(t for t in (proof.said, proof.kernel_error) if t))}"
+    return f"; evidence: {' and '.join(dict.fromkeys(t for t in (proof.said, proof.kernel_error) if t))}"
 
 
 def _preconditions(

@@ -182,7 +182,7 @@ RUNBOOKS: Mapping[Rule, Runbook] = {
     ),
     Rule.UNACCOUNTED_BYTES: Runbook(
         "find the bytes that no replica explains: -stray and -delete folders, files not Kafka's, deleted files still "
-        "open, blocks given in advance (du beside du --apparent-size); a restart of the broker frees the last two",
+        "open, preallocated blocks (du beside du --apparent-size); a restart of the broker frees the last two",
         (_log_dirs,),
     ),
     Rule.MOVE_STALLED: Runbook(

@@ -110,7 +110,9 @@ def _uncordon(source: Directory, directory: Directory, then: Draft, facts: Facts
             throttle_bytes_per_s=then.expected["throttle_bytes_per_s"],
         ),
         preconditions=(
-            Precondition("cordon_over", f"whoever cordoned {where} agrees: its disk is well, nothing empties it", None),
+            Precondition(
+                "cordon_over", f"whoever cordoned {where} agrees: its disk is fine, nobody is emptying it", None
+            ),
             *(found for found in then.preconditions if found.name in {"in_time", "rate_sustained"}),
         ),
         commands=(command,),

@@ -51,7 +51,7 @@ def test_it_reaches_an_alert_of_space_that_is_open_at_the_first_failure():
     fails(driver).polls(0.8)
     (after,) = driver.open_alerts()
     assert after.revision == before.revision + 1
-    assert "copies to remote storage fail since" in after.summary
+    assert "copies to remote storage fail (since" in after.summary
     assert after.evidence["keeps_growing"] == ["remote_copies"]
 
 

@@ -70,7 +70,7 @@ def test_what_only_a_person_sees_is_listed():
     assert left_to_see(planned(ActionKind.REASSIGN)) == [
         "no other reassignment is running; the tool refuses otherwise",
         "the old copies on /d1 are strays once the disk is back",
-        "no limit of other moves is set on broker 2, 3; this plan sets its own, and takes away only these",
+        "no limit of other moves is set on broker 2, 3; this plan sets its own, and removes only these",
     ]
 
 

@@ -23,7 +23,7 @@ def test_it_says_what_goes_where_what_stays_and_what_that_wins():
     found = draft()
     assert found.reason == (
         "lower retention.bytes of t from unlimited to 200 MiB a partition: deletes at least its oldest 190 MiB of "
-        "400 MiB in /d1, and 80 MiB on other directories; at most one segment a replica more; every partition keeps at "
+        "400 MiB in /d1, and 80 MiB in other directories; at most one segment a replica more; every partition keeps at "
         "least 2.4 d; the directory is full 3.2 min later"
     )
     assert found.expected["wins_ms"] == 190_000

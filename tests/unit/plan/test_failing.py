@@ -180,7 +180,7 @@ class TestSuspect:
         about = alert(Rule.LOG_DIR_SUSPECT, to="unknown", cause=None, evidence={"why": ["slow_probe"]})
         actions = recommend(about, facts(*SUSPECT, open_dir, metadata_version=CORDON), policy(), NOW_MS)
         assert kinds(actions) == ["cordon_log_dir", "investigate"]
-        assert actions[0].undo["text"] == "once the disk is known to be well"
+        assert actions[0].undo["text"] == "once the disk is known to be good"
         assert kinds(self.suspect(["slow_probe"], *SUSPECT, open_dir)) == ["investigate"], "no version is known"
 
     def test_leaders_go_first_as_new_copies_come_from_them(self):

@@ -142,7 +142,7 @@ ROWS = [
         _lost(Cause.FAILED, evidence={"decided_by": "broker_log", "said": "append failed: Input/output error"}),
         first="reassign",
         order=("reassign", "replace_disk"),
-        says=("what shows it: append failed: Input/output error",),
+        says=("evidence: append failed: Input/output error",),
     ),
     Advice(
         "the only copy lies on a dying disk: saved before it is replaced",
@@ -231,7 +231,7 @@ ROWS = [
         order=("grant_permission", "restart_broker"),
         ready=("grant_permission", "restart_broker"),
         never=("replace_disk",),
-        says=("namei -l /d1", "its disk is well"),
+        says=("namei -l /d1", "its disk is fine"),
     ),
     Advice(
         "a quota at 40 % use",
