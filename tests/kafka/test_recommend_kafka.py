@@ -175,15 +175,15 @@ def test_a_directory_that_fills_fast_is_saved_by_its_first_action_and_others_lim
     sized, collector, policy, tmp_path
 ):
     """At the rate of the writer a cut would come too late: the brokers look at retention each five minutes."""
-    place, rate = (1, sized.state().broker(1).log_dirs[0]), 120_000
+    place, rate = (1, sized.state().broker(1).log_dirs[0]), 200_000
     theirs = [(2, THROTTLES[0], 10_000_000), (2, THROTTLES[1], 10_000_000), (3, THROTTLES[2], 20_000_000)]
     limits = {(broker, key): str(value) for broker, key, value in theirs}
-    topic = sized.fill(1, 0, until_ratio=0.75, partitions=6).topic
+    topic = sized.fill(1, 0, until_ratio=0.85, partitions=6).topic
     with limits_of_others(sized, *theirs):
         seen = facts_after(
             collector,
             now(),
-            lambda facts: facts.directories[place].used_bytes >= 0.74 * 64 * MIB and _limits(facts, limits) == limits,
+            lambda facts: facts.directories[place].used_bytes >= 0.84 * 64 * MIB and _limits(facts, limits) == limits,
         )
         facts = _filling(seen, place, rate)
         left = facts.directories[place].usable_bytes
