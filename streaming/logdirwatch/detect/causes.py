@@ -18,7 +18,7 @@ from logdirwatch.detect import rules
 from logdirwatch.detect.memory import BrokerMemory, LogDirMemory, Verdict
 from logdirwatch.detect.settings import HOUR_MS, Thresholds
 from logdirwatch.model.records import EventRecord
-from logdirwatch.model.vocabulary import POLLED_FAILURE, Cause, FullBy
+from logdirwatch.model.vocabulary import POLLED_FAILURE, Cause, FullBy, KernelTrouble
 
 EVENT = "event"
 BROKER_LOG = "broker_log"
@@ -31,10 +31,14 @@ KERNEL_NEAR_MS = HOUR_MS
 """How long before a failure an error of its device may be that explains it."""
 HOST_NEAR_POLLS = 3
 _BEHIND_IO_ERRORS = frozenset({Cause.REMOUNT, Cause.READ_ONLY, Cause.FILE_SYSTEM})
+_BY_THE_DISK = frozenset({Cause.READ_ONLY, Cause.FILE_SYSTEM})
+"""What a disk that cannot read or write its sectors brings a file system to."""
 INODES_OUT_RATIO = 0.995
 """What is shown as 100 % of the inodes."""
 INODES_SHORT_RATIO = 0.95
 """Enough where the log says that nothing was left and bytes were: a replica takes six files, some are gone again."""
+SPACE_SHORT_RATIO = 0.99
+"""From here on "no space left" is said of the bytes: the rest is written between two polls."""
 SPACE_WAS_LEFT = "space_was_left"
 """No evidence of a broken disk, though release 0.1.0 called it ``failed``."""
 
@@ -74,8 +78,9 @@ def stronger(known: Verdict | None, found: Verdict | None) -> Verdict | None:
 def _explains(other: Verdict, io_error: Verdict) -> bool:
     """Tell whether the kernel or the host says what lies behind the log's I/O error, of which no device is known."""
     is_bare = io_error.cause is Cause.FAILED and io_error.decided_by == BROKER_LOG and io_error.device is None
-    is_seen = other.decided_by == KERNEL_LOG or other.decided_by.startswith(HOST)
-    return is_bare and is_seen and other.cause in _BEHIND_IO_ERRORS
+    if other.decided_by == KERNEL_LOG:
+        return is_bare and (other.cause in _BEHIND_IO_ERRORS or other.cause is Cause.FULL)
+    return is_bare and other.decided_by.startswith(HOST) and other.cause in _BEHIND_IO_ERRORS
 
 
 def judge(memory: BrokerMemory, path: str, thresholds: Thresholds) -> Verdict:
@@ -85,7 +90,7 @@ def judge(memory: BrokerMemory, path: str, thresholds: Thresholds) -> Verdict:
     for found in (_by_kernel(log_dir), _by_host(log_dir), _by_pattern(memory, path), _by_space(log_dir, thresholds)):
         verdict = stronger(verdict, found)
     assert verdict is not None, "free space always has an answer"
-    return _measured(log_dir, verdict, thresholds)
+    return _measured(log_dir, _unreadable(log_dir, verdict), thresholds)
 
 
 def by_event(record: EventRecord) -> Verdict | None:
@@ -177,6 +182,17 @@ def _by_space(log_dir: LogDirMemory, thresholds: Thresholds) -> Verdict:
     return Verdict(cause=cause, decided_by=decided_by, full_by=FullBy.SPACE if cause is Cause.FULL else None)
 
 
+def _unreadable(log_dir: LogDirMemory, verdict: Verdict) -> Verdict:
+    """Take the disk for what failed where its sectors cannot be read or written and its file system gave up."""
+    if verdict.cause not in _BY_THE_DISK:
+        return verdict
+    for trouble in log_dir.troubles.values():
+        is_near = (log_dir.offline_ms or 0) - trouble.at_ms <= KERNEL_NEAR_MS
+        if trouble.kind == KernelTrouble.MEDIUM_ERROR and is_near:
+            return Verdict(cause=Cause.FAILED, decided_by=KERNEL_LOG, device=trouble.device, said=trouble.text)
+    return verdict
+
+
 def _measured(log_dir: LogDirMemory, verdict: Verdict, thresholds: Thresholds) -> Verdict:
     """Say what ran out where the log only says that nothing was left: ENOSPC is said of inodes and bytes alike."""
     if verdict.cause is not Cause.FULL or verdict.full_by is not None:
@@ -186,7 +202,10 @@ def _measured(log_dir: LogDirMemory, verdict: Verdict, thresholds: Thresholds) -
     if _by_space(log_dir, thresholds).cause is Cause.FULL:
         return replace(verdict, full_by=FullBy.SPACE)
     is_short = (log_dir.used_inodes_ratio or 0.0) >= INODES_SHORT_RATIO
-    return replace(verdict, full_by=FullBy.INODES) if is_short else verdict
+    if is_short:
+        return replace(verdict, full_by=FullBy.INODES)
+    used_ratio = rules.used_ratio(log_dir.total_bytes, log_dir.usable_bytes) or 0.0
+    return replace(verdict, full_by=FullBy.SPACE) if used_ratio >= SPACE_SHORT_RATIO else verdict
 
 
 def _full_by(record: EventRecord) -> FullBy | None:

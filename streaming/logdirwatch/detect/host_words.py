@@ -7,7 +7,11 @@ from logdirwatch.model.vocabulary import Cause, FullBy, KernelTrouble
 
 PATH_LOST = "host_path_lost"
 
-_LOST_WAY = frozenset({KernelTrouble.PATH_LOST, KernelTrouble.SERVER_NOT_RESPONDING})
+_EXPLAIN = (
+    frozenset({KernelTrouble.MEDIUM_ERROR}),
+    frozenset({KernelTrouble.PATH_LOST, KernelTrouble.SERVER_NOT_RESPONDING}),
+    frozenset({KernelTrouble.POOL_FULL}),
+)
 # As glibc words them; the first that is found decides.
 _PATH_LOST = (
     "Stale file handle",
@@ -33,25 +37,29 @@ _BY_PROBE = (
 def note(log_dir: LogDirMemory, seen: HostLogDir, at_ms: int) -> None:
     """Take one look: the kernel's word is kept, what the look itself finds holds until the next one."""
     word = _kernel_word(seen, at_ms)
-    lost = None if word is None else lost_way(log_dir, at_ms)
-    if lost is not None:
-        log_dir.kernel = KernelWord(at_ms=at_ms, cause=Cause.REMOUNT, text=lost.text, device=lost.device)
+    behind = None if word is None else explanation(log_dir, at_ms)
+    if behind is not None:
+        cause = KernelTrouble(behind.kind).cause or Cause.UNKNOWN
+        log_dir.kernel = KernelWord(at_ms=at_ms, cause=cause, text=behind.text, device=behind.device)
     elif word is not None and not _is_lesser(log_dir.kernel, word):
         log_dir.kernel = word
     verdict = _look(log_dir, seen)
     log_dir.host_word = None if verdict is None else HostWord(at_ms=at_ms, verdict=verdict)
 
 
-def lost_way(log_dir: LogDirMemory, at_ms: int) -> Trouble | None:
-    """Return what the kernel said of a path or server that is lost since not long ago, which explains other errors.
+def explanation(log_dir: LogDirMemory, at_ms: int) -> Trouble | None:
+    """Return what the kernel said since not long ago that explains its other lines, whichever came last.
 
-    Without its path every disk answers with I/O errors, and the file system on it shuts down; an unreadable sector is
-    the disk's own all the same.
+    An unreadable sector is the disk's own, whatever follows from it. Without its path, or room in the pool below, every
+    volume answers with I/O errors, and the file system on it shuts down or turns read-only.
     """
-    near = [trouble for trouble in log_dir.troubles.values() if at_ms - trouble.at_ms <= causes.KERNEL_NEAR_MS]
-    if any(trouble.kind == KernelTrouble.MEDIUM_ERROR for trouble in near):
-        return None
-    return next((trouble for trouble in reversed(near) if trouble.kind in _LOST_WAY), None)
+    near = [
+        trouble for trouble in reversed(log_dir.troubles.values()) if at_ms - trouble.at_ms <= causes.KERNEL_NEAR_MS
+    ]
+    for kinds in _EXPLAIN:
+        if found := next((trouble for trouble in near if trouble.kind in kinds), None):
+            return found
+    return None
 
 
 def forget(log_dir: LogDirMemory, until_ms: int) -> None:

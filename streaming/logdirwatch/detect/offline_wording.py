@@ -77,6 +77,9 @@ def _full(log_dir: LogDirMemory, verdict: Verdict) -> str:
         return "no inodes left" + ("" if inodes is None else f" ({inodes:.0%} of the inodes used{_of_volume(ratio)})")
     if verdict.full_by is FullBy.SPACE:
         return f"no space left{used}"
+    kernel = log_dir.kernel
+    if kernel is not None and kernel.cause is Cause.FULL:
+        return f"the pool below the volume has no room left{used}, device {kernel.device or 'unknown'}"
     return f"no space left for the broker{used}: inodes, a quota or a thin pool below may have run out"
 
 

@@ -18,7 +18,7 @@ _NO_FORMAT = "do not format it: the data is presumably intact"
 _NAMED = 5
 
 _WHY = {
-    Cause.UNKNOWN: "find out why {places} is offline: nothing proves that a disk broke, so replace and format nothing; "
+    Cause.UNKNOWN: "find out why {places} {are} offline: nothing proves that a disk broke, so replace and format nothing; "
     "if the look finds the device sound, restart the broker",
     Cause.READ_ONLY: "check the mount of {places}: it is read-only. Mount it writable again, or restart the pod, which "
     "mounts it anew; " + _NO_FORMAT,
@@ -33,7 +33,7 @@ def look(alert: AlertRecord, away: Away, directories: Sequence[Directory], cause
     """Return the look at directories of one cause, with commands for the broker's host."""
     found = investigate(alert, policy)
     places = f"{some_of((d.path for d in directories), _NAMED)} of broker {away.broker}"
-    reason = _WHY[cause].format(places=places)
+    reason = _WHY[cause].format(places=places, are="is" if len(directories) == 1 else "are")
     return replace(
         found,
         reason=reason + _said(away, directories),
@@ -76,9 +76,10 @@ def _steps(directories: Sequence[Directory], cause: Cause) -> list[str]:
 
 
 def _said(away: Away, directories: Sequence[Directory]) -> str:
-    """Return the line that the log, the kernel or the host said of the first of them."""
+    """Return what the log, the kernel or the host said of the first of them that anything was said of."""
     for directory in directories:
         proof = away.proofs[directory.path]
-        if proof.said is not None:
-            return f" ({directory.path}: {proof.said})"
+        lines = dict.fromkeys(line for line in (proof.said, proof.kernel_error) if line)
+        if lines:
+            return f" ({directory.path}: {'; '.join(lines)})"
     return ""

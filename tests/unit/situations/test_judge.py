@@ -2,11 +2,75 @@
 
 import pytest
 
+from logdirwatch.collect.host_records import with_kernel_errors
+from logdirwatch.collect.kernel_log import kernel_error
 from logdirwatch.model.vocabulary import Rule
+from tests.unit.detect.builders import host_dir, log_dir
 from tests.unit.plan.builders import MIB, alert, directory, facts, replica, space_alert, topic
-from tests.unit.situations.table import Advice, check_advice
+from tests.unit.situations.table import Advice, Conclusion, check_advice, check_conclusion
 
+MEDIUM = "blk_update_request: critical medium error, dev sdb, sector 31231 op 0x1:(WRITE) flags 0x800"
+DEVICE = "blk_update_request: I/O error, dev sdb, sector 1234 op 0x1:(WRITE) flags 0x800"
+ABORTED = "Aborting journal on device sdb1-8."
+READ_ONLY = "EXT4-fs (sdb1): Remounting filesystem read-only"
+CORRUPT = "XFS (sdb1): Metadata corruption detected at xfs_agf_read_verify+0x7b/0xe0 [xfs], xfs_agf block 0x1"
+POOL = "device-mapper: thin: 253:4: switching pool to out-of-data-space (error IO) mode"
+LOST_WRITE = "Buffer I/O error on dev dm-4, logical block 12, lost async page write"
 RF_1 = {"min.insync.replicas": "1"}
+
+
+def _look(*lines, **seen):
+    """One look of the host source, with what the kernel said since the last one."""
+    well = {"volume": "dev 8:16", "is_root_volume": False, "is_read_only": False, "probe_ms": 2.0}
+    told = [error for line in lines if (error := kernel_error(f"Jan 11 05:55:54 host kernel: {line}"))]
+    return with_kernel_errors([host_dir("/d1", **(well | seen))], {"/d1": told})
+
+
+def _fails(cause, *lines, detail="append failed", used=0.4, is_first=False, **seen):
+    """/d1 goes offline; the broker's log says a cause, the kernel its lines, before the failure or after it."""
+
+    def given(driver):
+        for _ in range(4):
+            driver.poll(log_dir("/d1", used), log_dir("/d2", 0.31))
+            driver.host(*_look())
+        if is_first:
+            driver.host(*_look(*lines, **seen))
+        if cause is not None:
+            driver.event(log_dir="/d1", cause=cause, detail=detail)
+        for _ in range(2):
+            driver.poll(log_dir("/d1", error_code=56), log_dir("/d2", 0.31))
+        if not is_first:
+            driver.host(*_look(*lines, **seen))
+
+    return given
+
+
+FAILED, FULL = {"log_dir_offline": "failed"}, {"log_dir_offline": "full"}
+CONCLUSIONS = [
+    Conclusion("unreadable sectors behind a file system that turned read-only",
+               _fails("read_only", MEDIUM, ABORTED, READ_ONLY, is_read_only=True), FAILED, says=("device sdb",)),
+    Conclusion("the same, and the kernel spoke before the broker's log",
+               _fails("read_only", MEDIUM, ABORTED, READ_ONLY, is_read_only=True, is_first=True), FAILED),
+    Conclusion("the same without a broker's log", _fails(None, MEDIUM, ABORTED, READ_ONLY, is_read_only=True), FAILED),
+    Conclusion("unreadable sectors behind a corrupt file system", _fails("file_system", MEDIUM, CORRUPT), FAILED),
+    Conclusion("a journal that was aborted, and no error of the disk",
+               _fails("read_only", ABORTED, READ_ONLY, is_read_only=True), {"log_dir_offline": "read_only"}),
+    Conclusion("an I/O error that may be of a path that was lost condemns no disk below a read-only mount",
+               _fails("read_only", DEVICE, READ_ONLY, is_read_only=True), {"log_dir_offline": "read_only"}),
+    Conclusion("a thin pool without room, which the broker meets as an I/O error",
+               _fails("failed", POOL, LOST_WRITE, detail="java.io.IOException: Input/output error"), FULL,
+               says=("the pool below the volume has no room left", "253:4")),
+    Conclusion("a thin pool without room, which the broker meets as no space", _fails("full", POOL), FULL,
+               says=("the pool below the volume has no room left",)),
+    Conclusion("no space left where a moment before 1 in 1,000 bytes was free", _fails("full", used=0.999), FULL,
+               says=("no space left (99.9%",), never_says=("may have run out",)),
+    Conclusion("no space left where most is free", _fails("full", used=0.3), FULL, says=("may have run out",)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", CONCLUSIONS, ids=lambda row: row.name)
+def test_conclusion(row):
+    check_conclusion(row)
 
 
 def _only_copies(*others):
