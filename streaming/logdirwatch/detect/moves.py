@@ -12,7 +12,7 @@ What is queued waits for a thread (KIP-113): its time begins when it does.
 
 from typing import Any
 
-from logdirwatch.detect import evidence, upkeep_wording
+from logdirwatch.detect import evidence, offline, upkeep_wording
 from logdirwatch.detect.alerts import RECOVERED
 from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.detect.memory import BrokerMemory, LogDirMemory, Move, OpenAlert
@@ -49,7 +49,7 @@ def _went_offline(memory: BrokerMemory) -> OpenAlert | None:
     for path in memory.alerts[RULE].evidence.get("moves", {}):
         log_dir = memory.log_dirs.get(path)
         if log_dir is not None and log_dir.status is LogDirStatus.OFFLINE:
-            return log_dir.alerts.get(Rule.LOG_DIR_OFFLINE)
+            return offline.alert_of(memory, path)
     return None
 
 

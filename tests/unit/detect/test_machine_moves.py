@@ -243,3 +243,11 @@ def test_half_an_hour_must_be_seen():
     driver = Scans().scans(20, log_dir(), throttles={FOLLOWER: 1}).poll(status="timeout")
     driver.scans(20, log_dir(), throttles={FOLLOWER: 1})
     assert driver.said("throttle_left") == []
+
+
+def test_a_destination_that_fails_together_with_another_directory_is_told_by_their_alert():
+    driver = Scans().scans(16, STILL, coming(10))
+    driver.scan(log_dir("/d1", error_code=56, incoming_bytes=0), log_dir("/d2", error_code=56, incoming_bytes=10 * GIB))
+    (alert,) = driver.open_alerts()
+    ended = next(a for a in driver.alerts if a.rule == "move_stalled" and a.status == "resolved")
+    assert (alert.log_dir, ended.reason, ended.merged_into) == ("/d1", "offline", alert.alert_id)
