@@ -2,6 +2,8 @@
 
 from logdirwatch.detect import evidence, wording
 from logdirwatch.detect.desk import Desk, Moment
+from logdirwatch.detect.kept import newest
+from logdirwatch.detect.memory import BrokerMemory
 from logdirwatch.model.records import EventRecord
 from logdirwatch.model.vocabulary import COORDINATOR_LOAD, Rule, Severity
 
@@ -18,6 +20,7 @@ def take(desk: Desk, label: str, record: EventRecord, moment: Moment) -> None:
         memory.failed_in[label] = record.log_dir
     if record.reason == COORDINATOR_LOAD or record.topic in COORDINATED:
         memory.coordinators[label] = moment.at_ms
+    _keep(memory, newest(memory.failed_partitions))
     tell_failed(desk, moment, record.detail)
 
 
@@ -61,8 +64,13 @@ def forget_old(desk: Desk, moment: Moment) -> None:
         return
     if not any(seen_ms < oldest_ms for seen_ms in memory.failed_partitions.values()):
         return
-    memory.failed_partitions = {name: seen for name, seen in memory.failed_partitions.items() if seen >= oldest_ms}
-    memory.failed_in = {label: path for label, path in memory.failed_in.items() if label in memory.failed_partitions}
-    memory.coordinators = {label: at for label, at in memory.coordinators.items() if label in memory.failed_partitions}
+    _keep(memory, {name: seen for name, seen in memory.failed_partitions.items() if seen >= oldest_ms})
     if not memory.failed_partitions:
         desk.book.resolve(Rule.PARTITION_FAILED, None, "not seen again", moment.at_ms, to_status=memory.status)
+
+
+def _keep(memory: BrokerMemory, failed: dict[str, int]) -> None:
+    """Keep these partitions and what else is known of them."""
+    memory.failed_partitions = failed
+    memory.failed_in = {label: path for label, path in memory.failed_in.items() if label in failed}
+    memory.coordinators = {label: at_ms for label, at_ms in memory.coordinators.items() if label in failed}

@@ -4,9 +4,16 @@ from logdirwatch.detect import offline
 from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.detect.memory import BrokerMemory, PendingEvent
 
+MOST = 1_000
+"""No broker has more directories than this many failures could be of."""
+
 
 def wait(desk: Desk, identity: str, at_ms: int, deadline_ms: int) -> None:
-    """Keep a fast alert until a directory of the broker turns offline or ``deadline_ms`` has passed."""
+    """Keep a fast alert until a directory of the broker turns offline or ``deadline_ms`` has passed.
+
+    Of more than can be meant the first ones are answered: nobody knows which directory they are of.
+    """
+    _close(desk, desk.memory.pending[: 1 - MOST], at_ms)
     desk.memory.pending.append(PendingEvent(alert_id=identity, at_ms=at_ms, deadline_ms=deadline_ms))
 
 

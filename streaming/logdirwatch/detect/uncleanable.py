@@ -10,6 +10,7 @@ from typing import Any
 from logdirwatch.detect import evidence, upkeep_wording
 from logdirwatch.detect.alerts import RECOVERED, Holder
 from logdirwatch.detect.desk import Desk, Moment
+from logdirwatch.detect.kept import newest
 from logdirwatch.detect.memory import LogDirMemory
 from logdirwatch.model.records import EventRecord, MetricsRecord
 from logdirwatch.model.vocabulary import SPACE_STATUSES, LogDirStatus, Rule, Severity
@@ -25,7 +26,7 @@ def take_event(desk: Desk, record: EventRecord, moment: Moment) -> None:
         return
     path = record.log_dir if record.log_dir in desk.memory.log_dirs else None
     holder = desk.book.holder(path)
-    holder.uncleanable[f"{record.topic}-{record.partition}"] = moment.at_ms
+    holder.uncleanable = newest({**holder.uncleanable, f"{record.topic}-{record.partition}": moment.at_ms})
     holder.uncleanable_detail = record.detail
     _judge_place(desk, path, moment)
 

@@ -1,6 +1,7 @@
 """What one directory goes through, and what is said of it."""
 
 from logdirwatch.detect import machine
+from logdirwatch.detect.pending import MOST
 from logdirwatch.detect.settings import MIB
 from logdirwatch.model.identity import alert_id
 from logdirwatch.model.records import PartitionHealth
@@ -301,3 +302,11 @@ def test_reserve_of_a_small_directory_is_a_share_of_it():
     driver.poll(offline())
     assert driver.cause() == "full"
     assert small < TOTAL
+
+
+def test_however_many_failures_name_no_directory_each_of_their_fast_alerts_is_answered():
+    driver = Driver().polls(0.5)
+    for _ in range(MOST + 2):
+        driver.event()
+    assert len(driver.memory.pending) == MOST
+    assert driver.said() == [("log_dir_offline", "resolved", "unconfirmed")] * 2

@@ -1,5 +1,6 @@
 """What the log cleaner gave up on (KIP-346): by gauges, by the log, and ended only by a gauge."""
 
+from logdirwatch.detect.kept import NAMES
 from tests.unit.detect.builders import GIB, POLL_MS, Driver, log_dir
 
 COUNT, BYTES = "UncleanablePartitionsCount:/d1", "UncleanableBytes:/d1"
@@ -114,3 +115,13 @@ def test_it_reaches_an_alert_of_space_that_is_open():
     assert after.revision == before.revision + 1
     assert "its log cleaner gave up on __consumer_offsets-20" in after.summary
     assert after.evidence["keeps_growing"] == ["uncleanable"]
+
+
+def test_however_many_are_named_the_newest_are_kept():
+    driver = Driver().polls(0.5)
+    for number in range(NAMES + 2):
+        given_up(driver, number)
+    kept = driver.memory.log_dirs["/d1"].uncleanable
+    assert len(kept) == NAMES
+    assert "__consumer_offsets-1" not in kept
+    assert f"__consumer_offsets-{NAMES + 1}" in kept

@@ -1,0 +1,12 @@
+"""How much a broker's memory holds of what others name: whoever writes to the topics may name anything."""
+
+from collections.abc import Mapping
+
+NAMES = 1_000
+"""More partitions than a broker's alert is read for; its memory is written down with every change."""
+
+
+def newest(held: Mapping[str, int]) -> dict[str, int]:
+    """Return the names that were told last, each with its time."""
+    kept = set(sorted(held, key=lambda name: (held[name], name))[-NAMES:])
+    return {name: at_ms for name, at_ms in held.items() if name in kept}
