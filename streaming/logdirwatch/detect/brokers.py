@@ -11,6 +11,7 @@ from logdirwatch.detect import (
     recovery,
     remote_copies,
     rules,
+    suspicions,
     uncleanable,
     upkeep,
 )
@@ -66,6 +67,7 @@ def take_sample(desk: Desk, sample: Sample, now_ms: int) -> None:
         remote_copies.end_if_silent(desk, moment)
         upkeep.judge(desk, record, moment)
         partitions.forget_old(desk, moment)
+        suspicions.end_held(desk, moment)
     elif not _another_answers(memory, record.collector):
         _lose(desk, BrokerStatus.UNKNOWN, _failure(record), moment)
     absence.keep_to_plan(desk, moment)

@@ -15,7 +15,7 @@ cause is ``unknown``: space that was left proves no broken disk.
 from msgspec.structs import replace
 
 from logdirwatch.detect import rules
-from logdirwatch.detect.memory import BrokerMemory, LogDirMemory, Verdict
+from logdirwatch.detect.memory import BrokerMemory, KernelWord, LogDirMemory, Verdict
 from logdirwatch.detect.settings import HOUR_MS, Thresholds
 from logdirwatch.model.records import EventRecord
 from logdirwatch.model.vocabulary import POLLED_FAILURE, Cause, FullBy, KernelTrouble
@@ -141,9 +141,15 @@ def common(verdicts: list[Verdict]) -> Cause:
     return Cause.LIMIT if causes == {Cause.LIMIT, Cause.UNKNOWN} else Cause.UNKNOWN
 
 
-def _by_kernel(log_dir: LogDirMemory) -> Verdict | None:
+def kernel_near(log_dir: LogDirMemory) -> KernelWord | None:
+    """Return what the kernel said of a directory's device about when it failed: older words explain nothing."""
     word = log_dir.kernel
-    if word is None or word.cause is Cause.UNKNOWN or (log_dir.offline_ms or 0) - word.at_ms > KERNEL_NEAR_MS:
+    return None if word is None or (log_dir.offline_ms or 0) - word.at_ms > KERNEL_NEAR_MS else word
+
+
+def _by_kernel(log_dir: LogDirMemory) -> Verdict | None:
+    word = kernel_near(log_dir)
+    if word is None or word.cause is Cause.UNKNOWN:
         return None
     return Verdict(cause=word.cause, decided_by=KERNEL_LOG, device=word.device, said=word.text)
 

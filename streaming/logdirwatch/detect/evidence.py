@@ -33,7 +33,7 @@ def of_offline(desk: Desk, path: str, away: Sequence[str]) -> dict[str, Any]:
     """
     log_dir = desk.memory.log_dirs[away[0]]
     is_confirmed = any(desk.memory.log_dirs[other].decided_by for other in away)
-    verdict = causes.shown(log_dir)
+    verdict, kernel = causes.shown(log_dir), causes.kernel_near(log_dir)
     reserve_bytes = None if log_dir.total_bytes is None else desk.thresholds(away[0]).reserve_of(log_dir.total_bytes)
     return {
         "error_code": KAFKA_STORAGE_ERROR if is_confirmed else None,
@@ -43,7 +43,7 @@ def of_offline(desk: Desk, path: str, away: Sequence[str]) -> dict[str, Any]:
         "said": verdict.said,
         "full_by": None if verdict.full_by is None else str(verdict.full_by),
         "device": verdict.device,
-        "kernel_error": None if log_dir.kernel is None else log_dir.kernel.text,
+        "kernel_error": None if kernel is None else kernel.text,
         "used_inodes_ratio": log_dir.used_inodes_ratio,
         "why": [_why(desk, other) for other in away],
         "reserve_bytes": reserve_bytes,

@@ -78,9 +78,9 @@ def _has_healed(
     desk: Desk, trouble: Trouble, proof_ms: int | None, moment: Moment, *, is_read_only: bool | None
 ) -> bool:
     kind, calm_ms = KernelTrouble(trouble.kind), moment.at_ms - trouble.at_ms
-    if kind.heals:
-        is_proven = proof_ms is not None and proof_ms > trouble.at_ms
-        return is_proven and calm_ms >= desk.settings.kernel_calm_ms
+    is_proven = proof_ms is not None and proof_ms > trouble.at_ms
+    if kind.heals and is_proven and calm_ms >= desk.settings.kernel_calm_ms:
+        return True
     if kind is KernelTrouble.REMOUNTED_READ_ONLY and is_read_only is False and calm_ms > 0:
         return True
     return calm_ms >= desk.settings.kernel_hold_ms

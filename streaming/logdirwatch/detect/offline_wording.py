@@ -90,6 +90,6 @@ def _of_volume(ratio: float | None) -> str:
 def _unknown(log_dir: LogDirMemory, verdict: Verdict) -> str:
     if line := causes.log_line(log_dir.event_detail):
         return f"cause unknown; the broker's log says: {line[:SAID_CHARACTERS]}"
-    if log_dir.kernel is not None:
-        return f"cause unknown; the kernel's log says: {log_dir.kernel.text[:SAID_CHARACTERS]}"
+    if (kernel := causes.kernel_near(log_dir)) is not None:
+        return f"cause unknown; the kernel's log says: {kernel.text[:SAID_CHARACTERS]}"
     return "cause unknown, space was left" if verdict.decided_by == causes.SPACE_WAS_LEFT else "cause unknown"

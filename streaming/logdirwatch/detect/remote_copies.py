@@ -5,6 +5,8 @@ and what waits is copied again; without gauges, when the log that is read has be
 which tries again every half minute, must have succeeded (Kafka 4.3 ``RemoteLogManager``).
 """
 
+from msgspec.structs import replace
+
 from logdirwatch.detect import hints, suspicions
 from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.detect.memory import BrokerMemory, RemoteCopies
@@ -30,6 +32,9 @@ def take_gauges(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
     """Take the counter of errors and what waits."""
     memory, errors, lag = desk.memory, record.metrics.get(ERRORS), record.metrics.get(LAG)
     memory.remote_copy_lag_bytes = None if lag is None else int(lag)
+    if memory.remote_copies is not None and memory.remote_copies.lag_bytes is None:
+        # The first that is known since it began: some always waits where topics are written.
+        memory.remote_copies = replace(memory.remote_copies, lag_bytes=memory.remote_copy_lag_bytes)
     if errors is not None:
         if memory.remote_copy_errors is not None and errors > memory.remote_copy_errors:
             _failed(memory, moment.at_ms, None)

@@ -72,11 +72,21 @@ def devices_of(holder: Holder) -> str | None:
 
 
 def clear(desk: Desk, path: str | None, kind: str, moment: Moment, *, reason: str = RECOVERED) -> None:
-    """Hold one thing against it no longer; with the last one the alert ends."""
+    """Hold one thing against it no longer: the alert says so, and with the last one it ends."""
     holder = desk.book.holder(path)
-    holder.suspicions.pop(kind, None)
+    was_held, alert = holder.suspicions.pop(kind, None) is not None, holder.alerts.get(Rule.LOG_DIR_SUSPECT)
+    if was_held and holder.suspicions and alert is not None and alert.stale_since_ms is None:
+        hold(desk, path, {}, moment)
     if not holder.suspicions:
         desk.book.resolve(Rule.LOG_DIR_SUSPECT, path, reason, moment.at_ms, to_status=str(holder.status))
+
+
+def end_held(desk: Desk, moment: Moment) -> None:
+    """End what flapping held open though nothing is held against its place any more: no kind is left to say so."""
+    for path in (None, *desk.memory.log_dirs):
+        holder = desk.book.holder(path)
+        if Rule.LOG_DIR_SUSPECT in holder.alerts and not holder.suspicions:
+            desk.book.resolve(Rule.LOG_DIR_SUSPECT, path, RECOVERED, moment.at_ms, to_status=str(holder.status))
 
 
 def is_told(desk: Desk, path: str | None, kind: str) -> bool:

@@ -138,7 +138,7 @@ def test_the_word_of_a_person_covers_what_was_said_before_it_only():
     record_at_ms = driver.at_ms - 1
     driver.at_ms = record_at_ms - 1
     healthy(driver)
-    assert why(driver) == ["device_error", "medium_error"], "the alert goes on"
+    assert why(driver) == ["device_error"], "the alert goes on, and names what still holds"
     assert set(driver.memory.log_dirs["/d1"].suspicions) == {"device_error"}
 
 
@@ -428,3 +428,26 @@ def test_what_it_said_before_a_person_called_the_disk_good_explains_nothing():
 
 def test_what_it_said_hours_before_explains_nothing_though_it_is_still_held_against_the_disk():
     assert fails(quiet(watched(MEDIUM), 3 * HOUR_MS)).cause() == "unknown"
+
+
+def test_what_heals_and_is_never_proven_ends_after_the_weeks_of_what_does_not_heal():
+    driver = Driver().polls(0.4, 0.4).host(good(probe_ms=None)).host(*said(PATH, probe_ms=None))
+    quiet(driver, 20 * DAY_MS, every_ms=12 * HOUR_MS, probe_ms=None)
+    assert why(driver) == ["path_lost"]
+    quiet(driver, 2 * DAY_MS, every_ms=12 * HOUR_MS, probe_ms=None)
+    assert why(driver) == []
+
+
+def test_what_the_kernel_said_hours_before_a_failure_is_not_quoted_with_it():
+    driver = quiet(watched(MEDIUM), 5 * HOUR_MS, every_ms=HOUR_MS)
+    (alert,) = driver.poll(log_dir(error_code=56)).open_alerts()
+    assert (alert.rule, alert.cause, alert.evidence["kernel_error"]) == ("log_dir_offline", "unknown", None)
+    assert "the kernel's log says" not in alert.summary
+
+
+def test_a_probe_that_passes_again_leaves_the_alert_to_what_the_kernel_said():
+    driver = watched(MEDIUM, probe_ms=None, probe_error="probe: Input/output error")
+    assert why(driver) == ["medium_error", "probe"]
+    driver.host(good())
+    assert why(driver) == ["medium_error"]
+    assert "the probe failed" not in driver.open_alerts()[0].summary

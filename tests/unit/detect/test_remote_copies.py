@@ -1,6 +1,7 @@
 """Copies to remote storage that fail: told once they last, in alerts that are open too, and ended by evidence."""
 
 from logdirwatch.detect.remote_copies import CALM_MS, SILENT_MS, TOLD_AFTER_MS
+from logdirwatch.detect.settings import DetectSettings
 from tests.unit.detect.builders import GIB, POLL_MS, Driver, host_view, log_dir
 
 ERRORS, LAG = "RemoteCopyErrorsTotal", "RemoteCopyLagBytes"
@@ -72,4 +73,20 @@ def test_without_gauges_it_ends_only_by_the_silence_of_a_log_that_is_read():
     view = host_view(driver.at_ms)
     driver.show(type(view)(**{name: getattr(view, name) for name in view.__struct_fields__} | {"log_entries": 7}))
     polls(driver, 10_000)
+    assert suspected(driver) == []
+
+
+def test_where_nobody_knew_what_waited_when_it_began_the_first_number_counts():
+    driver = fails(fails(Driver().polls(0.5)), TOLD_AFTER_MS)
+    polls(driver, CALM_MS + 10_000, **{LAG: 6.0 * GIB})
+    assert suspected(driver) == [], "some always waits where topics are written"
+
+
+def test_what_flapping_holds_open_ends_when_it_has_been_calm_though_no_kind_speaks_of_it_any_more():
+    driver = Driver(DetectSettings(flapping_times=2)).polls(0.5)
+    for _ in range(2):
+        fails(fails(driver), TOLD_AFTER_MS)
+        polls(driver, CALM_MS + 10_000, **{LAG: 0.0})
+    assert suspected(driver), "held open"
+    polls(driver, driver.settings.flapping_hold_ms + 10_000)
     assert suspected(driver) == []
