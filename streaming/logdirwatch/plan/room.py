@@ -40,8 +40,8 @@ def expand_disk(directory: Directory, policy: Policy, needed: int, instead: Sequ
     return Draft(
         kind=ActionKind.EXPAND_DISK,
         target=place_target(directory),
-        reason=f"{text}, from {human_bytes(size)} to {human_bytes(size + more)}{falls_short}: nothing is lost and "
-        f"nothing is moved{_begin_now(directory, rule.growing_takes_ms)}" + "".join(f"; {one.reason}" for one in instead),
+        reason=f"{text}, from {human_bytes(size)} to {human_bytes(size + more)}{falls_short}: nothing is lost, nothing "
+        f"is moved{_begin_now(directory, rule.growing_takes_ms)}" + "".join(f"; {one.reason}" for one in instead),
         expected=effect(
             frees_bytes=more,
             needs_ms=rule.growing_takes_ms,
