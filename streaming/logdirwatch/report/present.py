@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import AlertStatus, BrokerStatus, LogDirStatus, Rule
+from logdirwatch.plan import away
 from logdirwatch.report.cluster import RISKS, Broker, LogDir, Risk
 from logdirwatch.report.units import human_ago
 from logdirwatch.report.words import short_id
@@ -36,7 +37,7 @@ def corrected(brokers: Iterable[Broker], alerts: Iterable[AlertRecord] | None) -
 
 
 def _corrected(broker: Broker, newer: Sequence[AlertRecord]) -> Broker:
-    by_log_dir = {alert.log_dir: alert for alert in newer if alert.rule in _LOG_DIR_RULES and alert.log_dir is not None}
+    by_log_dir = _by_log_dir(newer)
     log_dirs = broker.log_dirs and [_by_alert(one, by_log_dir.get(one.log_dir)) for one in broker.log_dirs]
     broker = replace(broker, log_dirs=log_dirs)
     gone = next((alert for alert in newer if alert.rule in _BROKER_GONE), None)
@@ -48,10 +49,20 @@ def _corrected(broker: Broker, newer: Sequence[AlertRecord]) -> Broker:
     return replace(broker, status=BrokerStatus.DEGRADED, reason=_by(lost), next_log_dirs=None)
 
 
+def _by_log_dir(alerts: Iterable[AlertRecord]) -> dict[str, AlertRecord]:
+    """Return by directory the alert that tells of it: one may tell of several, and no more of that where it is kept."""
+    found: dict[str, AlertRecord] = {}
+    of_log_dirs = (alert for alert in alerts if alert.rule in _LOG_DIR_RULES)
+    for alert in sorted(of_log_dirs, key=lambda alert: (alert.rule is Rule.LOG_DIR_OFFLINE, alert.at_ms)):
+        found |= {path: alert for _, path in away.places_of(alert)}
+    return found
+
+
 def _by_alert(log_dir: LogDir, alert: AlertRecord | None) -> LogDir:
     if alert is None or alert.to_status not in _LOG_DIR_STATUSES:
         return log_dir
-    cause = None if alert.cause is None else str(alert.cause)
+    found = away.cause_at(alert, log_dir.log_dir)
+    cause = None if found is None else str(found)
     was = log_dir.last_status if log_dir.status == LogDirStatus.UNKNOWN else log_dir.status
     return replace(log_dir, status=alert.to_status, cause=cause, reason=_by(alert), last_status=was)
 

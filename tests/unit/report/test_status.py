@@ -336,6 +336,23 @@ class TestAnOpenAlertOutweighsOlderRows:
         assert found.reason == f"open alert {rule} ffffffff, newer than the table"
         assert [(one.status, one.last_status) for one in found.log_dirs] == [("unknown", "online")]
 
+    def test_one_alert_tells_of_each_directory_that_is_away_and_not_of_the_one_that_is_back(self):
+        told = {"log_dirs": {path: {"cause": "read_only"} for path in ("/d2", "/d3")}}
+        an_alert = self.lost(Rule.LOG_DIR_OFFLINE, log_dir="/d1", evidence=told)
+        rows = [log_dir(log_dir=path) for path in ("/d1", "/d2", "/d3")]
+        (found,) = status(alerts=[heartbeat(), an_alert], log_dirs=rows).brokers
+        assert {one.log_dir: (one.status, one.cause) for one in found.log_dirs} == {
+            "/d1": ("online", None),
+            "/d2": ("offline", "read_only"),
+            "/d3": ("offline", "read_only"),
+        }
+
+    def test_what_is_offline_is_not_shown_as_filling_by_an_alert_of_before(self):
+        space = self.lost(Rule.LOG_DIR_SPACE, "critical", log_dir="/data/d1")
+        gone = self.lost(Rule.LOG_DIR_OFFLINE, log_dir="/data/d1", at_ms=NOW_MS - 2_000)
+        (found,) = status(alerts=[heartbeat(), gone, space]).brokers
+        assert [one.status for one in found.log_dirs] == ["offline"]
+
     @pytest.mark.parametrize(
         ("rule", "to", "of_broker"),
         [
