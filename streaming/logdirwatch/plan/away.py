@@ -110,8 +110,10 @@ def _quota(said: str | None) -> FullBy | None:
 
 
 def _listed(alert: AlertRecord) -> Mapping[str, Mapping[str, Any]]:
-    listed = alert.evidence.get("log_dirs") or {}
-    return {path: told for path, told in listed.items() if told.get("cause") is not None}
+    listed = alert.evidence.get("log_dirs")
+    if not isinstance(listed, dict):
+        return {}
+    return {path: told for path, told in listed.items() if isinstance(told, dict) and told.get("cause") is not None}
 
 
 def _word(cause: object) -> Cause:

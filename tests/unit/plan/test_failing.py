@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, Cause, LogDirStatus, Rule
+from logdirwatch.plan import away
 from logdirwatch.plan.assignment import from_json
 from logdirwatch.plan.overlay import with_alerts
 from logdirwatch.plan.recommend import recommend
@@ -314,3 +315,9 @@ def test_restart_of_a_full_broker_waits_for_what_a_person_sees():
     full = directory(1, status=LogDirStatus.OFFLINE, cause=Cause.FULL, used=1000 * MIB)
     found = answered(alert(cause=Cause.FULL), full, directory(2), topic("t", (1, 2)))
     assert holds(of_kind(found, ActionKind.RESTART_BROKER), "quorum_safe") is None
+
+
+@pytest.mark.parametrize("listed", [["/d1"], {"/d1": None}, {"/d1": "failed"}, "/d1"])
+def test_a_list_of_directories_that_is_none_counts_as_left_out(listed):
+    an_alert = alert(evidence={"log_dirs": listed})
+    assert away.places_of(an_alert) == [(1, "/d1")]
