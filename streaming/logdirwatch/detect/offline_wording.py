@@ -33,6 +33,7 @@ def place_and_cause(memory: BrokerMemory, away: Sequence[str]) -> str:
         why = "".join(f"{text}; " for text in known[:NAMED]) + COMMON_CAUSE
     else:
         why = _cause(memory.log_dirs[away[0]], next(v for v in verdicts if v.cause is cause))
+        why += f"; {COMMON_CAUSE}" if cause is Cause.FAILED else ""
     return f"Broker {memory.broker}: {len(away)} log directories went offline together ({some_of(away, NAMED)}): {why}"
 
 

@@ -5,6 +5,7 @@ and has as many threads as are alive (Kafka 4.3.1 ``LogCleaner``, ``LogCleanerMa
 """
 
 from collections import Counter
+from collections.abc import Sequence
 
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.commands import CONFIGS, note
@@ -36,7 +37,7 @@ def cleaner_drafts(source: Directory, facts: Facts, policy: Policy) -> list[Draf
             kind=ActionKind.INVESTIGATE,
             target={**place_target(source), "step": STEP},
             reason=f"look whether the log cleaner of broker {source.broker} works: {human_bytes(sum(sizes.values()))} "
-            f"of {source.path} are in compacted topics ({some_of(largest, _NAMED)}), which no retention limit reaches; "
+            f"of {source.path} are in compacted topics ({some_of(largest, _NAMED)}){_unreached(largest, facts)}; "
             "threads that died, partitions that it gave up, a high min.cleanable.dirty.ratio or a small "
             "log.cleaner.dedupe.buffer.size let them grow",
             expected=effect(),
@@ -47,6 +48,12 @@ def cleaner_drafts(source: Directory, facts: Facts, policy: Policy) -> list[Draf
             ),
         )
     ]
+
+
+def _unreached(names: Sequence[str], facts: Facts) -> str:
+    """Say that no retention helps; one of ``compact,delete`` deletes by its limits all the same."""
+    is_compact_only = all(policy_of(facts.topics.get(name)) == COMPACT for name in names)
+    return ", which no retention limit reaches" if is_compact_only else ""
 
 
 def _described(policy: Policy, entity: str, name: str) -> str:

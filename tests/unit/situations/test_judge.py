@@ -4,9 +4,9 @@ import pytest
 
 from logdirwatch.collect.host_records import with_kernel_errors
 from logdirwatch.collect.kernel_log import kernel_error
-from logdirwatch.model.vocabulary import Rule
+from logdirwatch.model.vocabulary import Cause, Rule
 from tests.unit.detect.builders import host_dir, log_dir
-from tests.unit.plan.builders import MIB, alert, directory, facts, replica, space_alert, topic
+from tests.unit.plan.builders import MIB, alert, directory, facts, offline, replica, space_alert, topic
 from tests.unit.situations.table import Advice, Conclusion, check_advice, check_conclusion
 
 MEDIUM = "blk_update_request: critical medium error, dev sdb, sector 31231 op 0x1:(WRITE) flags 0x800"
@@ -45,6 +45,16 @@ def _fails(cause, *lines, detail="append failed", used=0.4, is_first=False, **se
     return given
 
 
+def _three_io_errors(driver):
+    serving = [log_dir(path, used) for path, used in (("/d1", 0.4), ("/d2", 0.35), ("/d3", 0.3), ("/d4", 0.25))]
+    for _ in range(4):
+        driver.poll(*serving)
+    for path in ("/d1", "/d2", "/d3"):
+        driver.event(log_dir=path, cause="failed", detail="java.io.IOException: Input/output error")
+    for _ in range(2):
+        driver.poll(*(log_dir(path, error_code=56) for path in ("/d1", "/d2", "/d3")), serving[3])
+
+
 FAILED, FULL = {"log_dir_offline": "failed"}, {"log_dir_offline": "full"}
 CONCLUSIONS = [
     Conclusion("unreadable sectors behind a file system that turned read-only",
@@ -64,6 +74,8 @@ CONCLUSIONS = [
                says=("the pool below the volume has no room left",)),
     Conclusion("no space left where a moment before 1 in 1,000 bytes was free", _fails("full", used=0.999), FULL,
                says=("no space left (99.9%",), never_says=("may have run out",)),
+    Conclusion("three disks with I/O errors at once have more in common than bad luck", _three_io_errors, FAILED,
+               says=("3 log directories went offline together (/d1, /d2, /d3): disk failure", "a common cause")),
     Conclusion("no space left where most is free", _fails("full", used=0.3), FULL, says=("may have run out",)),
 ]  # fmt: skip
 
@@ -89,7 +101,27 @@ def _only_copy_on_a_dying_disk():
     return alert(Rule.LOG_DIR_SUSPECT, to="online", cause=None, evidence=evidence), found
 
 
+def _compacted(cleanup_policy):
+    source = directory(1, used=900 * MIB, growth_bytes_per_s=100 * MIB / 86_400)
+    kept = topic("kv", (1, 2), configs={"cleanup.policy": cleanup_policy}, unread={0: 0.0})
+    places = [replica(number, "/d1", "kv", 0, 800 * MIB) for number in (1, 2)]
+    return lambda: (space_alert("critical"), facts(source, directory(2, used=820 * MIB), kept, *places))
+
+
+def _several_unknown():
+    gone = [offline(1, path, Cause.UNKNOWN) for path in ("/d1", "/d2")]
+    evidence = {"log_dirs": {one.path: {"cause": "unknown"} for one in gone}}
+    found = facts(*gone, directory(1, "/d3"), directory(2), topic("t", (1, 2)), replica(1, "/d1", "t"))
+    return alert(cause=Cause.UNKNOWN, evidence=evidence), found
+
+
 ADVICE = [
+    Advice("compacted topics have no retention", _compacted("compact"), first="investigate",
+           says=("which no retention limit reaches",)),
+    Advice("topics of compact,delete have one", _compacted("compact,delete"), first="investigate",
+           says=("in compacted topics (kv);",), never_says=("no retention limit reaches",)),
+    Advice("why several directories are offline is not known", _several_unknown, first="investigate",
+           says=("find out why /d1, /d2 of broker 1 are offline",), never=("replace_disk",), lossless=True),
     Advice("what only a dying disk holds is copied from it while it can be read", _only_copy_on_a_dying_disk,
            first="reassign", lossless=True),
     Advice("a topic with one replica leaves a directory that serves, and nothing is deleted",
