@@ -18,8 +18,8 @@ _NO_FORMAT = "do not format it: the data is presumably intact"
 _NAMED = 5
 
 _WHY = {
-    Cause.UNKNOWN: "find out why {places} {are} offline: nothing proves that a disk broke, so replace and format nothing; "
-    "if the look finds the device sound, restart the broker",
+    Cause.UNKNOWN: "find out why {places} {are} offline: nothing proves that a disk broke, so replace and format "
+    "nothing; if the look finds the device sound, restart the broker",
     Cause.READ_ONLY: "check the mount of {places}: it is read-only. Mount it writable again, or restart the pod, which "
     "mounts it anew; " + _NO_FORMAT,
     Cause.REMOUNT: "check the mount of {places}: the mount or the path to the storage is lost or stale. Mount it "
