@@ -3,8 +3,11 @@
 A LogDirFailure says that a directory stopped serving, not why: KIP-928 sends the same event for a saturated one.
 """
 
+from msgspec.structs import replace
+
 from logdirwatch.detect import broker_word, causes, offline, partitions, pending, remote_copies, space, uncleanable
 from logdirwatch.detect.desk import Desk, Moment
+from logdirwatch.detect.kept import clipped
 from logdirwatch.detect.memory import LogDirMemory
 from logdirwatch.detect.observations import Event, effective_ms
 from logdirwatch.model.identity import alert_id
@@ -14,7 +17,7 @@ from logdirwatch.model.vocabulary import SPACE_STATUSES, EventName, LogDirStatus
 
 def take_event(desk: Desk, event: Event, now_ms: int) -> None:
     """Judge an event; ``now_ms`` starts the wait of a failure that names no directory."""
-    record = event.record
+    record = replace(event.record, detail=clipped(event.record.detail), device=clipped(event.record.device))
     kafka_ms = event.origin.kafka_timestamp_ms
     at_ms, corrected = effective_ms(record.timestamp_ms or kafka_ms, kafka_ms, desk.settings.clock_skew_ms)
     desk.memory.corrected_clocks += corrected

@@ -17,6 +17,7 @@ from logdirwatch.decisions import dated
 from logdirwatch.detect import host_words, suspicions
 from logdirwatch.detect.alerts import RECOVERED
 from logdirwatch.detect.desk import Desk, Moment
+from logdirwatch.detect.kept import CHARACTERS, clipped
 from logdirwatch.detect.memory import LogDirMemory, Trouble
 from logdirwatch.detect.observations import Decided
 from logdirwatch.model.records import HostLogDir, HostRecord, KernelNews
@@ -24,11 +25,13 @@ from logdirwatch.model.vocabulary import Decision, KernelTrouble, LogDirStatus, 
 
 KINDS = frozenset(str(trouble) for trouble in KernelTrouble)
 TROUBLES_KEPT = 20
+_TEXTS = ("probe_error", "kernel_error", "config_error", "device")
 _OLD_FORM = re.compile(r"(?:(?P<probe>.*); )?kernel: (?P<line>.*)", re.DOTALL)
 
 
 def in_present_form(seen: HostLogDir) -> HostLogDir:
     """Return a look as it is told today: older host sources wrote the kernel's line behind the probe's error."""
+    seen = replace(seen, **{name: clipped(getattr(seen, name)) for name in _TEXTS})
     old = _OLD_FORM.fullmatch(seen.probe_error or "")
     if old is None:
         return seen
@@ -46,10 +49,11 @@ def _note(held: dict[str, Trouble], news: Sequence[KernelNews], at_ms: int) -> N
     for said in news:
         if said.trouble not in KINDS:
             continue  # of a newer host source
-        key = f"{said.trouble} {said.device or ''}"
+        text, device = said.text[:CHARACTERS], clipped(said.device)
+        key = f"{said.trouble} {device or ''}"
         held.pop(key, None)
         if not said.is_over:
-            held[key] = Trouble(kind=said.trouble, text=said.text, device=said.device, at_ms=at_ms)
+            held[key] = Trouble(kind=said.trouble, text=text, device=device, at_ms=at_ms)
     for key in list(held)[:-TROUBLES_KEPT]:
         del held[key]
 

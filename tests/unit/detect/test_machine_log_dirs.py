@@ -1,11 +1,13 @@
 """What one directory goes through, and what is said of it."""
 
+import msgspec
+
 from logdirwatch.detect import machine
 from logdirwatch.detect.pending import MOST
 from logdirwatch.detect.settings import MIB
 from logdirwatch.model.identity import alert_id
-from logdirwatch.model.records import PartitionHealth
-from tests.unit.detect.builders import GIB, POLL_MS, TOTAL, Driver, log_dir
+from logdirwatch.model.records import KernelNews, PartitionHealth
+from tests.unit.detect.builders import GIB, POLL_MS, TOTAL, Driver, host_dir, log_dir
 
 
 def offline(path="/d1"):
@@ -310,3 +312,13 @@ def test_however_many_failures_name_no_directory_each_of_their_fast_alerts_is_an
         driver.event()
     assert len(driver.memory.pending) == MOST
     assert driver.said() == [("log_dir_offline", "resolved", "unconfirmed")] * 2
+
+
+def test_of_long_texts_only_the_beginning_is_remembered():
+    text, driver = "x" * 200_000, Driver().polls(0.5)
+    driver.event(log_dir="/d1", detail=text, device=text, cause="failed")
+    news = [KernelNews(trouble="medium_error", text=text, device=text)]
+    driver.host(host_dir(probe_error=text, kernel_error=text, kernel_cause="failed", device=text, kernel=news))
+    driver.event("PartitionUncleanable", "/d1", topic="t", partition=0, detail=text)
+    driver.event("RemoteCopyFailed", topic="t", partition=0, detail=text)
+    assert len(msgspec.json.encode(driver.memory)) < 50_000
