@@ -9,18 +9,13 @@ from logdirwatch.detect.recovery import logs_left
 from logdirwatch.detect.rules import used_ratio
 from logdirwatch.model.records import PartitionHealth
 from logdirwatch.model.vocabulary import NOT_OF_A_DISK, KernelTrouble, LogDirStatus, PollStatus, Rule, Severity
-from logdirwatch.report.units import human_ms
+from logdirwatch.report.units import human_bytes, human_ms
 from logdirwatch.report.words import some_of, utc
-
-_MIB = 1 << 20
-_GIB = 1 << 30
 
 
 def size(value: int | float | None) -> str:
-    """Return bytes for people, in GiB or MiB."""
-    if value is None:
-        return "an unknown size"
-    return f"{value / _GIB:.1f} GiB" if value >= _GIB else f"{value / _MIB:.1f} MiB"
+    """Return bytes as actions and tables write them."""
+    return "an unknown size" if value is None else human_bytes(value)
 
 
 _HALTS = {"metadata_dir": "the directory of its metadata log", "last_dir": "its last directory"}
