@@ -140,6 +140,8 @@ _HEALING = frozenset(
         KernelTrouble.HUNG,
     }
 )
+LOST_WAY = frozenset({KernelTrouble.PATH_LOST, KernelTrouble.SERVER_NOT_RESPONDING})
+"""What says that the way to a disk is lost, which explains other errors of it."""
 _CAUSES = {
     KernelTrouble.MEDIUM_ERROR: Cause.FAILED,
     KernelTrouble.DEVICE_ERROR: Cause.FAILED,
