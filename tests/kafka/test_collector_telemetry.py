@@ -112,7 +112,7 @@ def test_a_missing_topic_is_named_with_the_way_to_make_it(collected_cluster, tmp
     """The monitored cluster has no telemetry topics: pointing telemetry at it is what a newcomer may do."""
     servers = collected_cluster.bootstrap_servers
     with Collector(servers, servers, tmp_path) as collector:
-        line = collector.says("telemetry cluster away")
+        line = collector.says("no partitions to write to")
         assert "logdirwatch topics create" in line
         assert re.search(r"logdir\.(metrics|events|inventory)", line)
         assert collector.stop() == 0
