@@ -3,13 +3,13 @@
 from logdirwatch.detect import causes
 from logdirwatch.detect.memory import HostWord, KernelWord, LogDirMemory, Trouble, Verdict
 from logdirwatch.model.records import HostLogDir
-from logdirwatch.model.vocabulary import Cause, FullBy, KernelTrouble
+from logdirwatch.model.vocabulary import LOST_WAY, Cause, FullBy, KernelTrouble
 
 PATH_LOST = "host_path_lost"
 
 _EXPLAIN = (
     frozenset({KernelTrouble.MEDIUM_ERROR}),
-    frozenset({KernelTrouble.PATH_LOST, KernelTrouble.SERVER_NOT_RESPONDING}),
+    LOST_WAY,
     frozenset({KernelTrouble.POOL_FULL}),
 )
 # As glibc words them; the first that is found decides.

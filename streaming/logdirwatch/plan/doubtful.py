@@ -6,7 +6,7 @@ Kafka leaves slow and sick disks in service (KIP-112, operations 3); only what r
 from dataclasses import replace
 
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.model.vocabulary import KernelTrouble
+from logdirwatch.model.vocabulary import LOST_WAY, KernelTrouble
 from logdirwatch.plan.commands import note
 from logdirwatch.plan.cordon import cordon_drafts
 from logdirwatch.plan.demoting import demote, led_from
@@ -24,7 +24,6 @@ from logdirwatch.report.words import counted, short_id
 DISK = frozenset({"error_code", "probe", "read_only", KernelTrouble.MEDIUM_ERROR, KernelTrouble.DEVICE_ERROR})
 """What of ``evidence.why`` says that a disk fails; the rest says that it is slow, or that it is not the disk."""
 WAY = frozenset(trouble for trouble in KernelTrouble if trouble.heals)
-LOST_WAY = frozenset({KernelTrouble.PATH_LOST, KernelTrouble.SERVER_NOT_RESPONDING})
 CERTAIN = frozenset({KernelTrouble.MEDIUM_ERROR, KernelTrouble.DEVICE_ERROR})
 
 _LOOKS = {
