@@ -22,6 +22,7 @@ from logdirwatch.plan.restarting import restart_steps
 from logdirwatch.plan.runbook import investigate
 from logdirwatch.plan.running import cancel_moves, dead_ends, why_hopeless
 from logdirwatch.report.units import human_bytes, human_ms
+from logdirwatch.report.words import counted
 
 EXAMPLES = 20
 STANDS_STILL = "stands_still"
@@ -173,7 +174,8 @@ def _best(returns: Counter[int]) -> str | None:
     if not returns:
         return None
     broker, count = returns.most_common(1)[0]
-    return f"broker {broker} brings most back: {count} leaderless partitions are led again with it"
+    led = counted(count, "leaderless partition is", "leaderless partitions are")
+    return f"broker {broker} brings most back: {led} led again with it"
 
 
 def _may_come_back(alert: AlertRecord, policy: Policy, now_ms: int) -> Veto | None:

@@ -98,7 +98,7 @@ class TestUnclean:
     def test_it_says_which_broker_brings_back_most(self):
         look = self.at_risk(*LOST)[0]
         assert look.expected["led_again_by_return_of"] == {"1": 1}
-        assert "broker 1 brings most back: 1 leaderless partitions are led again with it" in look.reason
+        assert "broker 1 brings most back: 1 leaderless partition is led again with it" in look.reason
 
     def test_it_is_done_when_somebody_leads(self):
         action = of_kind(self.at_risk(*LOST), ActionKind.ELECT_LEADERS)
