@@ -51,9 +51,8 @@ class TestFleet:
         words = page.get_by_role("region", name="archive").inner_text()
         assert "Newest state 30 d old" in words
         assert "nothing is known of now" in words
-        assert "Partitions at risk: not known" in words
-        assert "online" not in words
-        assert words.count("unknown") == 2
+        assert "partitions at risk: not known" in words
+        assert words.count("online") == words.count("unknown, was online") == 2
 
     def test_open_alerts_are_loudest_first(self, visit):
         page = visit.to("/")
@@ -64,7 +63,7 @@ class TestFleet:
 
     def test_partitions_at_risk_are_counted(self, visit):
         visit.to("/")
-        assert "Partitions: leaderless 1, under min isr 0" in visit.reads()
+        assert re.search("partitions at risk.*leaderless:? 1", visit.reads())
 
 
 class TestDirectory:
@@ -149,8 +148,8 @@ class TestTables:
     def test_one_that_cannot_be_read_is_one_line(self, visits, consoles, tables):
         tables.write("broker_state", broker())
         (tables.root / "broker_state" / "_delta_log" / f"{0:020}.json").write_text("no JSON\n")
-        page = visits(consoles()).to("/", status=503)
-        expect(page.get_by_role("alert")).to_contain_text("table broker_state at ")
+        page = visits(consoles()).to("/")
+        expect(page.get_by_role("alert").first).to_contain_text("Table broker_state at ")
 
     def test_an_open_page_tells_what_happens_meanwhile(self, visits, consoles, tables):
         now_ms = int(time.time() * 1000)
