@@ -123,7 +123,7 @@ class _Scheduler:
         given_up: list[Move] = []
         while left:
             chosen, left = self._choose(left, in_order=in_order)
-            if not chosen:
+            if not chosen.moves:
                 break
             found.append(self._wave(chosen))
             given_up += [waiting.move for waiting in left if not waiting.patience]
@@ -136,7 +136,7 @@ class _Scheduler:
         within = next(iter(brokers)) if is_within_broker(model, move) else None
         return _Waiting(move, brokers, move.size_bytes / rate(model, move, self._limits), within)
 
-    def _choose(self, waiting: list[_Waiting], *, in_order: bool) -> tuple[list[Move], list[_Waiting]]:
+    def _choose(self, waiting: list[_Waiting], *, in_order: bool) -> tuple["_Chosen", list[_Waiting]]:
         """Return the moves of the next wave, and those that wait on."""
         chosen = _Chosen(self._board, self._used, self._counts, self._at_once)
         left: list[_Waiting] = []
@@ -144,32 +144,29 @@ class _Scheduler:
             if chosen.may_take(entry):
                 chosen.take(entry)
             elif in_order and chosen.moves:
-                return chosen.moves, [*left, *waiting[at:]]
+                return chosen, [*left, *waiting[at:]]
             else:
                 left.append(entry)
-        return chosen.moves, left
+        return chosen, left
 
-    def _wave(self, moves: Sequence[Move]) -> Wave:
+    def _wave(self, chosen: "_Chosen") -> Wave:
         """Carry a wave out."""
         coming: Counter[int] = Counter()
         going: Counter[int] = Counter()
-        births = Births(self._board, self._counts)
-        for move in moves:
+        for move in chosen.moves:
             coming[move.target] += move.size_bytes
             going[move.source] += move.size_bytes
-            if not is_within_broker(self._board.model, move):
-                births.add(move.size_bytes, move.target)
-        passing = births.passing_bytes()
+        passing = chosen.births.passing_bytes()
         fills = []
         for directory in sorted(coming.keys() | going.keys() | passing.keys()):
             before = self._used[directory]
             self._used[directory] += coming[directory] - going[directory]
             worst = before + coming[directory] + passing.get(directory, 0)
             fills.append(Fill(directory, before, worst, self._used[directory]))
-        for move in moves:
+        for move in chosen.moves:
             self._counts[move.source] -= 1
             self._counts[move.target] += 1
-        return Wave(tuple(moves), tuple(fills))
+        return Wave(tuple(chosen.moves), tuple(fills))
 
 
 class _Chosen:
@@ -181,7 +178,7 @@ class _Chosen:
         self._copying_s: defaultdict[int, float] = defaultdict(float)
         self._touching: Counter[int] = Counter()
         self._copies: Counter[int] = Counter()
-        self._births = Births(board, counts)
+        self.births = Births(board, counts)
         self._is_within: bool | None = None
 
     def may_take(self, entry: _Waiting) -> bool:
@@ -195,7 +192,7 @@ class _Chosen:
             return False
         if self._used[move.target] + move.size_bytes > self._limits[move.target]:
             return False
-        if within is None and not self._births.fit(move.size_bytes, move.target, self._used):
+        if within is None and not self.births.fit(move.size_bytes, move.target, self._used):
             entry.patience -= 1
             return False
         return True
@@ -213,7 +210,7 @@ class _Chosen:
             self._copying_s[broker] += entry.takes_s
         self._touching.update((move.source, move.target))
         if within is None:
-            self._births.add(move.size_bytes, move.target)
+            self.births.add(move.size_bytes, move.target)
         else:
             self._copies[within] += 1
         self.moves.append(move)
