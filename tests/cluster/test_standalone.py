@@ -68,7 +68,9 @@ def test_the_stream_goes_on_when_a_worker_is_killed(kafka, config, tmp_path):
                 collector.check()
                 return condition()
 
-            return wait_until(seen, DEADLINE_S, f"{message}; {stream.log_file}: {stream.said()[-2_000:]}", pause_s=0.5)
+            return wait_until(
+                seen, DEADLINE_S, lambda: f"{message}; {stream.log_file}: {stream.said()[-2_000:]}", pause_s=0.5
+            )
 
         try:
             collector.start()

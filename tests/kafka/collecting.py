@@ -98,7 +98,7 @@ class Collector:
             assert self._process.poll() is None, f"collector ended:\n{self.log}"
             return next((line for line in self.log.splitlines() if text in line), None)
 
-        return wait_until(line, DEADLINE_S, f"a line with {text!r} in\n{self.log}")
+        return wait_until(line, DEADLINE_S, lambda: f"a line with {text!r} in\n{self.log}")
 
     def written(self, topic: str):
         """Return (Kafka record, decoded record) of everything it wrote to a topic, oldest first."""
@@ -127,7 +127,7 @@ class Collector:
             assert self._process.poll() is None, f"collector ended:\n{self.log}"
             return found()
 
-        return wait_until(check, DEADLINE_S, f"{message}; its log:\n{self.log}", pause_s=0.3)
+        return wait_until(check, DEADLINE_S, lambda: f"{message}; its log:\n{self.log}", pause_s=0.3)
 
     def metrics_where(self, broker: int, holds, message: str) -> MetricsRecord:
         """Wait for a metrics record of ``broker`` for which ``holds``."""

@@ -158,7 +158,7 @@ class Run:
             self.service.check()
             return condition()
 
-        return wait_until(seen, deadline_s, f"{message}; {self.service.tail()}", pause_s=0.3)
+        return wait_until(seen, deadline_s, lambda: f"{message}; {self.service.tail()}", pause_s=0.3)
 
     def values(self, topic: str) -> list[tuple[bytes, bytes]]:
         """Every record of a topic as (key, value), repeats included."""

@@ -75,7 +75,7 @@ def wait_for(process, folder, log, condition, message):
         assert process.poll() is None, "\n".join(lines(folder, log))
         return condition()
 
-    wait_until(seen, DEADLINE_S, f"{message}:\n" + "\n".join(lines(folder, log)[-30:]))
+    wait_until(seen, DEADLINE_S, lambda: f"{message}:\n" + "\n".join(lines(folder, log)[-30:]))
 
 
 def test_the_python_example_prints_every_news_once_and_goes_on_where_it_stopped(telemetry, tmp_path):

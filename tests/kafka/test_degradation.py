@@ -125,7 +125,9 @@ def test_collector_and_stream_outlive_the_telemetry_cluster(make_cluster, make_s
             collector.says("telemetry cluster away")
             cluster.break_log_dir(0, 1)
             wait_until(
-                lambda: "pipeline.no_offsets" in log_of(stream), DEADLINE_S, f"it to notice; {stream.service.tail()}"
+                lambda: "pipeline.no_offsets" in log_of(stream),
+                DEADLINE_S,
+                lambda: f"it to notice; {stream.service.tail()}",
             )
         assert "none was dropped" in collector.says("telemetry cluster back")
         stream.wait_for(

@@ -46,7 +46,7 @@ class Demo:
             assert self.process.poll() is None, self.story
             return re.search(pattern, self.story)
 
-        return wait_until(told, DEADLINE_S, f"the demo to tell {pattern!r}")
+        return wait_until(told, DEADLINE_S, lambda: f"the demo to tell {pattern!r}; it told:\n{self.story}")
 
     def end(self) -> tuple[int, dict]:
         try:

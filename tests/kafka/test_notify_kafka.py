@@ -86,7 +86,7 @@ def wait_for(service, condition, message):
         service.check()
         return condition()
 
-    return wait_until(seen, DEADLINE_S, f"{message}; {service.tail()}")
+    return wait_until(seen, DEADLINE_S, lambda: f"{message}; {service.tail()}")
 
 
 def firing_in(receiver):
