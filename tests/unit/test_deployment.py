@@ -12,7 +12,6 @@ from databricks.bundles.jobs import Job
 from jsonschema.validators import validator_for
 from typer.main import get_command
 
-from logdirwatch import __version__
 from logdirwatch.cli.main import app
 from logdirwatch.collect.publish import Publisher
 from logdirwatch.jobs.runner import Runner
@@ -110,7 +109,8 @@ def test_the_manifests_configuration_is_valid_and_its_probes_are_served():
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     (port,) = container["ports"]
     assert settings.collect.listen == f"0.0.0.0:{port['containerPort']}"
-    assert container["image"] == f"logdirwatch:{__version__}"
+    newest = re.search(r"^## \[(\d.*?)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert container["image"] == f"logdirwatch:{newest[1]}", "the newest release of the changelog"
     assert {container[f"{kind}Probe"]["httpGet"]["path"] for kind in ("liveness", "readiness")} == {"/health", "/ready"}
     assert set(container["args"]) <= COMMANDS
 

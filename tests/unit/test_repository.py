@@ -16,7 +16,21 @@ from logdirwatch.model.vocabulary import Rule
 
 ROOT = Path(__file__).parents[2]
 TESTS = ["test", "test-unit", "test-spark", "test-kafka"]
-MADE = ["help", "setup", "demo", "lint", "format", "bench", "docs", "dashboards", "clean", "ci", "lock", "audit"]
+MADE = [
+    "help",
+    "setup",
+    "demo",
+    "lint",
+    "format",
+    "bench",
+    "docs",
+    "dashboards",
+    "clean",
+    "ci",
+    "lock",
+    "audit",
+    "release",
+]
 APART = [
     "test-long",
     "test-trust",
