@@ -19,7 +19,7 @@ CODE := streaming dashboards tests conf docs/hooks $(wildcard bench/*.py)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help setup java demo test test-unit test-spark test-kafka test-long test-trust test-scenarios test-cluster test-sql test-browser chaos mutate soak dashboards lint audit release format bench docs lock clean ci
+.PHONY: help setup java demo test test-unit test-spark test-kafka test-long test-trust test-scenarios test-cluster test-sql test-browser chaos mutate soak dashboards lint audit release format bench docs docs-release lock clean ci
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -104,6 +104,9 @@ format: $(STAMP) ## let ruff format and mend the code
 
 docs: $(STAMP) ## build the documentation into site/; a warning is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+docs-release: $(STAMP) ## add this version's documentation to the branch gh-pages (VERSION=0.2.0 ARGS=--push)
+	@.ci/docs-release "$(abspath $(BIN))" "$(VERSION)" $(ARGS)
 
 bench: java $(STAMP) ## run every benchmark in bench/
 	@for bench in bench/bench_*.py; do \

@@ -24,6 +24,7 @@ MADE = [
     "format",
     "bench",
     "docs",
+    "docs-release",
     "dashboards",
     "clean",
     "ci",

@@ -42,13 +42,19 @@ def generated(root_command: Any) -> dict[str, str]:
 
 def _configuration() -> Iterator[str]:
     yield "# Configuration\n"
-    yield "`logdirwatch config check` prints what holds, `logdirwatch config reference` this page's content.\n"
+    yield (
+        "Every key of the configuration with its meaning and default, as `logdirwatch config reference` prints it. "
+        "`logdirwatch config check` prints the values in effect, with secrets masked.\n"
+    )
     yield f"```yaml\n{reference_yaml(Settings)}```"
 
 
 def _topics() -> Iterator[str]:
     yield "# Topics\n"
-    yield "`logdirwatch topics create` makes them. Records are JSON in UTF-8: [records](records.md).\n"
+    yield (
+        "Every topic of the telemetry cluster, what it carries, and the settings with which `logdirwatch topics create` "
+        "creates it. Records are JSON in UTF-8; [records](records.md) has their fields.\n"
+    )
     yield "| topic | carries | partitions | settings |\n|---|---|---|---|"
     for topic in TOPICS:
         settings = "<br>".join(f"`{key}={value}`{_days(key, value)}" for key, value in topic.configs.items())
@@ -105,9 +111,9 @@ def _type(kind: dict[str, Any]) -> str:
 def _tables() -> Iterator[str]:
     yield "# Tables\n"
     yield (
-        "Delta tables below `tables.path`, or in `tables.catalog` and `tables.table_schema`. Times are epoch "
-        "milliseconds in columns ending `_ms`, sizes are bytes in columns ending `_bytes`; null means that nobody "
-        "knows. What varies in shape is JSON text.\n"
+        "Every Delta table and column; the tables lie below `tables.path`, or in `tables.catalog` and "
+        "`tables.table_schema`. Columns ending in `_ms` are epoch milliseconds, those ending in `_bytes` are bytes; null "
+        "means unknown. Values that vary in shape are JSON text.\n"
     )
     for table in TABLES.values():
         key = ", ".join(f"`{name}`" for name in table.key)
@@ -119,7 +125,10 @@ def _tables() -> Iterator[str]:
 
 def _commands(root: Any) -> Iterator[str]:
     yield "# Commands\n"
-    yield "Exit codes: 0 fine, 1 failed, 2 wrong use. Global options stand before the command's name.\n"
+    yield (
+        "Every command with its arguments and options. Exit codes: 0 success, 1 failure, 2 wrong use. Global options go "
+        "before the name of the command.\n"
+    )
     yield from _command(root, "logdirwatch")
 
 

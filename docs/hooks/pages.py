@@ -1,0 +1,34 @@
+"""Pages that are not files of docs/: the reference is written from the code, the project's own pages lie beside docs/."""
+
+import re
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from typer.main import get_command
+
+from logdirwatch.cli.main import app
+from logdirwatch.report import pages
+
+PROJECT = {"CHANGELOG.md": "project/changelog.md", "CONTRIBUTING.md": "project/contributing.md"}
+"""Pages of the repository's root that the site shows as well, and where."""
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that are not files of docs/."""
+    for path, text in contents(Path(config.config_file_path).parent).items():
+        files.append(File.generated(config, path, content=text))
+    return files
+
+
+def contents(root: Path) -> dict[str, str]:
+    """Return the text of each such page by its path; ``root`` is the repository's folder."""
+    project = {path: _relinked((root / name).read_text(encoding="utf-8")) for name, path in PROJECT.items()}
+    return {**pages.generated(get_command(app)), **project}
+
+
+def _relinked(text: str) -> str:
+    """Return a page of the root with its links as they are one folder below docs/."""
+    for name, path in PROJECT.items():
+        text = text.replace(f"]({name}", f"](../{path}")
+    return re.sub(r"\]\(docs/", "](../", text)

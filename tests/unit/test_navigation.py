@@ -1,0 +1,58 @@
+"""Where a reader finds a page and how it begins; links of the root's pages (mkdocs checks those of docs/)."""
+
+import importlib.util
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import yaml
+from markdown.extensions.toc import slugify
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+KINDS = ["Tutorial", "How-to guides", "Reference", "Explanation", "Project"]
+NAVIGATION = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
+
+
+def hook():
+    """Return the module that adds the generated pages."""
+    spec = importlib.util.spec_from_file_location("docs_pages", DOCS / "hooks" / "pages.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+PAGES = {
+    **{str(path.relative_to(DOCS)): path.read_text(encoding="utf-8") for path in sorted(DOCS.rglob("*.md"))},
+    **hook().contents(ROOT),
+}
+
+
+def listed(entry):
+    """Return the paths of an entry of the navigation."""
+    if isinstance(entry, str):
+        return [entry]
+    children = entry.values() if isinstance(entry, dict) else entry
+    return [path for child in children for path in listed(child)]
+
+
+def test_the_home_page_is_followed_by_the_four_kinds_and_the_project():
+    home, *sections = NAVIGATION
+    assert home == "index.md"
+    assert [title for section in sections for title in section] == KINDS
+
+
+def test_every_page_is_in_the_navigation_once():
+    assert Counter(listed(NAVIGATION)) == Counter(list(PAGES))
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_every_local_link_of_a_page_of_the_root_leads_to_a_page_and_its_heading(name):
+    links = re.findall(r"\]\((?!https?://)([^)]+)\)", (ROOT / name).read_text(encoding="utf-8"))
+    for link in links:
+        path, _, anchor = link.partition("#")
+        target = ROOT / (path or name)
+        assert target.is_file(), link
+        headings = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), re.MULTILINE) if anchor else []
+        assert not anchor or anchor in {slugify(heading, "-") for heading in headings}, link
