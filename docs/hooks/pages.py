@@ -1,4 +1,4 @@
-"""Pages that are not files of docs/: the reference is written from the code, the project's own pages lie beside docs/."""
+"""Pages that are not files of docs/: the reference, written from the code, and the pages of the repository itself."""
 
 import re
 from pathlib import Path

@@ -52,8 +52,8 @@ def _configuration() -> Iterator[str]:
 def _topics() -> Iterator[str]:
     yield "# Topics\n"
     yield (
-        "Every topic of the telemetry cluster, what it carries, and the settings with which `logdirwatch topics create` "
-        "creates it. Records are JSON in UTF-8; [records](records.md) has their fields.\n"
+        "Every topic of the telemetry cluster, what it carries, and the settings with which `logdirwatch topics "
+        "create` creates it. Records are JSON in UTF-8; [records](records.md) has their fields.\n"
     )
     yield "| topic | carries | partitions | settings |\n|---|---|---|---|"
     for topic in TOPICS:
@@ -112,8 +112,8 @@ def _tables() -> Iterator[str]:
     yield "# Tables\n"
     yield (
         "Every Delta table and column; the tables lie below `tables.path`, or in `tables.catalog` and "
-        "`tables.table_schema`. Columns ending in `_ms` are epoch milliseconds, those ending in `_bytes` are bytes; null "
-        "means unknown. Values that vary in shape are JSON text.\n"
+        "`tables.table_schema`. Columns ending in `_ms` are epoch milliseconds, those ending in `_bytes` are bytes; "
+        "null means unknown. Values that vary in shape are JSON text.\n"
     )
     for table in TABLES.values():
         key = ", ".join(f"`{name}`" for name in table.key)
@@ -126,8 +126,8 @@ def _tables() -> Iterator[str]:
 def _commands(root: Any) -> Iterator[str]:
     yield "# Commands\n"
     yield (
-        "Every command with its arguments and options. Exit codes: 0 success, 1 failure, 2 wrong use. Global options go "
-        "before the name of the command.\n"
+        "Every command with its arguments and options. Exit codes: 0 success, 1 failure, 2 wrong use. Global options "
+        "go before the name of the command.\n"
     )
     yield from _command(root, "logdirwatch")
 
