@@ -22,7 +22,7 @@ from logdirwatch.plan.facts import Directory, Facts, Place, Replica, Topic
 from logdirwatch.plan.pace import fastest, floor_of_replica, wanted_ms
 from logdirwatch.plan.parts import in_time, owner_of, place_target, time_to_full_ms
 from logdirwatch.plan.retention import all_replicas, by_topic
-from logdirwatch.plan.ways import RETENTION_MS, freed_bytes, is_tiered, segment_bytes
+from logdirwatch.plan.ways import RETENTION_MS, freed_bytes, segment_bytes
 from logdirwatch.report.units import human_bytes, human_ms
 
 OFFSETS = "kafka-get-offsets"
@@ -202,7 +202,7 @@ def _may_lose(topic: Topic, facts: Facts, policy: Policy) -> bool:
     rule = policy.limits.topic_rule(topic.name)
     has_minimum = rule.min_retention_bytes is not None or rule.min_retention_ms is not None
     is_refused = _refused(topic, facts, policy) or relief_vetoes.policy_without_delete(topic)
-    return not is_refused and not has_minimum and not is_tiered(topic) and _PLAIN_NAME.fullmatch(topic.name) is not None
+    return not is_refused and not has_minimum and not topic.is_tiered and _PLAIN_NAME.fullmatch(topic.name) is not None
 
 
 def _may_be_named(topic: Topic, facts: Facts, policy: Policy, now_ms: int) -> bool:

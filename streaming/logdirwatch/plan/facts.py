@@ -172,6 +172,11 @@ class Topic:
     is_internal: bool = False
     remote_copy_lag_bytes: int | None = None
 
+    @property
+    def is_tiered(self) -> bool:
+        """Whether its history lies in remote storage (KIP-405)."""
+        return self.configs.get("remote.storage.enable") == "true"
+
     def number(self, key: str, default: int) -> int:
         """Return a configuration value as a number; ``default`` is Kafka's own."""
         value = self.configs.get(key)

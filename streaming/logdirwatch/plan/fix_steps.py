@@ -9,8 +9,7 @@ from logdirwatch.plan import steps as forms
 from logdirwatch.plan.assignment import ANY, Assignment, from_json, to_json
 from logdirwatch.plan.facts import Facts, Place
 from logdirwatch.plan.fix import Fix
-from logdirwatch.plan.overlay import passing_bytes
-from logdirwatch.plan.space import Space
+from logdirwatch.plan.space import Space, passing_bytes
 
 
 def reassignment(plan: Fix) -> dict[str, Any]:

@@ -11,10 +11,10 @@ from typing import Any
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import NOT_OF_A_DISK, OPEN, TAKEN_UP, ActionKind, BrokerStatus, LogDirStatus, Rule
 from logdirwatch.plan import away
-from logdirwatch.plan.assignment import ANY, Assignment, from_json
+from logdirwatch.plan.assignment import from_json
 from logdirwatch.plan.cordon import CORDONS
 from logdirwatch.plan.facts import Broker, Directory, Facts, Place
-from logdirwatch.plan.space import Landing, Space
+from logdirwatch.plan.space import passing_bytes
 
 _BROKER_RULES = {Rule.BROKER_OFFLINE: BrokerStatus.OFFLINE, Rule.BROKER_UNKNOWN: BrokerStatus.UNKNOWN}
 _UNSEEN_RULES = frozenset({Rule.LOG_DIR_UNKNOWN, Rule.LOG_DIR_SUSPECT})
@@ -68,21 +68,6 @@ def with_actions(facts: Facts, others: Iterable[ActionRecord]) -> Facts:
         cutting=frozenset(cutting),
         cordoning=cordoning,
     )
-
-
-def passing_bytes(assignments: Iterable[Assignment], facts: Facts) -> Counter[Place]:
-    """Return the most bytes that each directory can get for a while, or for good, of replicas not meant for it.
-
-    They are new on its broker, and the broker chooses where they are born.
-    """
-    landings: dict[int, Landing] = {}
-    for assignment in assignments:
-        partition = facts.partitions.get(assignment.key)
-        for broker, path in zip(assignment.replicas, assignment.log_dirs, strict=True):
-            if partition is not None and broker not in partition.replicas:
-                landing = landings.setdefault(broker, Landing(facts, broker, Space(facts), limit_ratio=1.0))
-                landing.land(facts.layout.size_of(assignment.key) or 0, None if path == ANY else path)
-    return Counter({place: most for landing in landings.values() for place, most in landing.passing_bytes().items()})
 
 
 def _offline(directory: Directory, alert: AlertRecord) -> Directory:

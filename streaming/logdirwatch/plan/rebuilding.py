@@ -12,10 +12,10 @@ from logdirwatch.plan.endurance import endurance_of
 from logdirwatch.plan.facts import Facts, Place
 from logdirwatch.plan.limits import Limits, of_plan
 from logdirwatch.plan.outlook import of_reassignment
-from logdirwatch.plan.overlay import passing_bytes
 from logdirwatch.plan.parts import file_name, nothing_runs, others_run, way_back
 from logdirwatch.plan.rates import foreign, throttle_free, under_others
 from logdirwatch.plan.repair import Repair
+from logdirwatch.plan.space import passing_bytes
 from logdirwatch.plan.throttles import limits_of_copies, unset
 from logdirwatch.report.units import human_bytes
 from logdirwatch.report.words import counted

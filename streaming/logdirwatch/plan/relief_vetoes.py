@@ -17,7 +17,6 @@ from logdirwatch.plan.ways import (
     effective,
     freed_bytes,
     history_bytes,
-    is_tiered,
     segment_bytes,
     unread_of,
 )
@@ -78,7 +77,7 @@ def owner_minimum(topic: Topic, policy: Policy) -> Veto | None:
 def history_minimum(topic: Topic, here: Iterable[Replica], facts: Facts, policy: Policy) -> Veto | None:
     """Say that the history that every topic keeps is all that there is; not of what has no segment to give anyway."""
     replicas, segment = list(here), segment_bytes(topic)
-    age, wanted = effective(topic, (LOCAL if is_tiered(topic) else "") + RETENTION_MS), wanted_ms(topic, policy)
+    age, wanted = effective(topic, (LOCAL if topic.is_tiered else "") + RETENTION_MS), wanted_ms(topic, policy)
     has_more = any(freed_bytes(replica.size_bytes or 0, 0, segment) for replica in replicas)
     if not has_more or history_bytes(topic, replicas, facts, policy) <= segment:
         return None
@@ -90,7 +89,7 @@ def history_minimum(topic: Topic, here: Iterable[Replica], facts: Facts, policy:
 def consumers_unread(topic: Topic, facts: Facts, policy: Policy) -> Veto | None:
     """Say that what consumer groups have still to read is all that there is."""
     slowest = slowest_reader(topic, facts)
-    if slowest is None or not policy.limits.spare_unread or is_tiered(topic):
+    if slowest is None or not policy.limits.spare_unread or topic.is_tiered:
         return None
     return Veto("consumers_unread", unread_text(slowest, facts))
 
@@ -124,7 +123,7 @@ def tiered_storage_off(topic: Topic, facts: Facts) -> Veto | None:
 
 def remote_copy_lags(topic: Topic) -> Veto | None:
     """Say that what waits for its copy to remote storage is all that there is: local retention keeps it (KIP-405)."""
-    lag = topic.remote_copy_lag_bytes if is_tiered(topic) else None
+    lag = topic.remote_copy_lag_bytes if topic.is_tiered else None
     if not lag:
         return None
     return Veto(

@@ -16,7 +16,7 @@ from logdirwatch.plan.draft import Policy, Veto
 from logdirwatch.plan.facts import Directory, Facts, Place, Replica, Topic
 from logdirwatch.plan.parts import place_target
 from logdirwatch.plan.spreading import Giver, spread
-from logdirwatch.plan.ways import Way, freed_bytes, is_tiered, ways_of
+from logdirwatch.plan.ways import Way, freed_bytes, ways_of
 from logdirwatch.report.units import human_bytes
 from logdirwatch.report.words import counted
 
@@ -68,7 +68,7 @@ def cuttable(name: str, here: Iterable[Replica], facts: Facts, policy: Policy, r
             vetoes.internal_topic(topic, policy.limits),
             vetoes.never_touch(topic.name, policy.limits),
             vetoes.not_deleted_by_retention(topic),
-            *(tiered if is_tiered(topic) else [relief_vetoes.kept_for_ever(topic, here, policy)]),
+            *(tiered if topic.is_tiered else [relief_vetoes.kept_for_ever(topic, here, policy)]),
             relief_vetoes.high_watermark_stands(topic),
             *(vetoes.partition_moving(facts, partition) for partition in topic.partitions),
             *(vetoes.partition_claimed(facts, partition) for partition in topic.partitions),

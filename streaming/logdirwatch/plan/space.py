@@ -1,9 +1,10 @@
 """How full directories get while a plan runs: copies under way and copies that may be born elsewhere are counted."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 
 from logdirwatch.plan import births
+from logdirwatch.plan.assignment import ANY, Assignment
 from logdirwatch.plan.draft import Veto
 from logdirwatch.plan.facts import Directory, Facts, Place
 from logdirwatch.plan.rates import copy_growth
@@ -98,6 +99,21 @@ class Landing:
     def _passing(self, directory: Directory, landed: Sequence[tuple[int, str | None]]) -> list[int]:
         """Return the sizes of what at worst is born in a directory and not meant for it."""
         return births.passing_sizes(self._counts, landed, directory.path)
+
+
+def passing_bytes(assignments: Iterable[Assignment], facts: Facts) -> Counter[Place]:
+    """Return the most bytes that each directory can get for a while, or for good, of replicas not meant for it.
+
+    They are new on its broker, and the broker chooses where they are born.
+    """
+    landings: dict[int, Landing] = {}
+    for assignment in assignments:
+        partition = facts.partitions.get(assignment.key)
+        for broker, path in zip(assignment.replicas, assignment.log_dirs, strict=True):
+            if partition is not None and broker not in partition.replicas:
+                landing = landings.setdefault(broker, Landing(facts, broker, Space(facts), limit_ratio=1.0))
+                landing.land(facts.layout.size_of(assignment.key) or 0, None if path == ANY else path)
+    return Counter({place: most for landing in landings.values() for place, most in landing.passing_bytes().items()})
 
 
 def log_count(facts: Facts, directory: Directory) -> int:

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from logdirwatch.plan.cut import Cut
 from logdirwatch.plan.facts import Place, Topic
 from logdirwatch.plan.settings import PlanSettings
-from logdirwatch.plan.ways import is_tiered
 
 MOST_OF_ONE = 0.5
 """More topics than configured give where those would lose more than this share of what they can give."""
@@ -30,7 +29,7 @@ def spread(givers: Iterable[Giver], needed: int, place: Place, cut: Make, limits
     ranked = sorted(givers, key=lambda giver: (-giver.most_bytes, giver.topic.name))
     cuts: list[Cut] = []
     for is_lossless in (True, False):
-        alike = [giver for giver in ranked if is_tiered(giver.topic) is is_lossless]
+        alike = [giver for giver in ranked if giver.topic.is_tiered is is_lossless]
         missing = needed - sum(done.frees_at(place) for done in cuts)
         if missing > 0 and alike:
             cuts += (

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus
 from logdirwatch.plan import config_values
 from logdirwatch.plan.facts import Broker, Directory, Facts, Layout, Partition, Replica, Topic
-from logdirwatch.plan.ways import is_tiered
 from logdirwatch.store.schemas import (
     BROKER_STATE,
     LOG_DIR_INVENTORY,
@@ -153,7 +152,7 @@ def _topic(name: str, row: Row, partitions: list[Partition], lags: Mapping[int, 
         overridden=None if row["overridden"] is None else frozenset(row["overridden"]),
         is_internal=bool(row["is_internal"]),
     )
-    return replace(topic, remote_copy_lag_bytes=_copy_lag(topic, lags)) if is_tiered(topic) else topic
+    return replace(topic, remote_copy_lag_bytes=_copy_lag(topic, lags)) if topic.is_tiered else topic
 
 
 def _copy_lag(topic: Topic, lags: Mapping[int, int | None]) -> int | None:

@@ -99,11 +99,6 @@ def segment_bytes(topic: Topic) -> int:
     return topic.number("segment.bytes", SEGMENT_BYTES)
 
 
-def is_tiered(topic: Topic) -> bool:
-    """Whether a topic's history lies in remote storage (KIP-405)."""
-    return topic.configs.get("remote.storage.enable") == "true"
-
-
 def unread_bytes(topic: Topic, facts: Facts) -> int:
     """Return the bytes of the partition of which a consumer group has most to read, as far as that is known."""
     return max((unread_of(partition, facts) for partition in topic.partitions), default=0)
@@ -125,7 +120,7 @@ def ways_of(topic: Topic, here: Sequence[Replica], facts: Facts, policy: Policy)
 
     ``here`` are its replicas in the directory that needs room; what must stay is told of all, as all are cut.
     """
-    prefix = LOCAL if is_tiered(topic) else ""
+    prefix = LOCAL if topic.is_tiered else ""
     everywhere = [r for partition in topic.partitions for r in facts.replicas_of(partition.key) if r.size_bytes]
     found = [
         _by_bytes(topic, prefix, here, everywhere, facts, policy),
@@ -151,7 +146,7 @@ def history_bytes(topic: Topic, replicas: Iterable[Replica], facts: Facts, polic
 
     Where nobody knows how fast one is written, half of it stays, unless remote storage has what goes.
     """
-    prefix = LOCAL if is_tiered(topic) else ""
+    prefix = LOCAL if topic.is_tiered else ""
     age, wanted = effective(topic, prefix + RETENTION_MS), wanted_ms(topic, policy)
     return floor_bytes(replicas, age, wanted, facts, unknown_ratio=0.0 if prefix else KEPT_UNKNOWN_RATIO)
 
@@ -161,7 +156,7 @@ def copy_lag_floor(topic: Topic, unit: str) -> int:
 
     A positive delay may not exceed the local limit (KIP-1241, Kafka 4.4).
     """
-    return max(0, topic.number(f"remote.copy.lag.{unit}", 0)) if is_tiered(topic) else 0
+    return max(0, topic.number(f"remote.copy.lag.{unit}", 0)) if topic.is_tiered else 0
 
 
 def _by_bytes(
