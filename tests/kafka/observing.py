@@ -4,7 +4,7 @@ from collections import defaultdict
 
 from logdirwatch.model.records import MetricsRecord, ReplicasRecord, ScanRecord, TopicRecord
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, BrokerStatus, Cause, LogDirStatus, PollStatus
-from logdirwatch.plan.facts import Broker, Directory, Facts, Layout, Partition, Replica, Topic
+from logdirwatch.plan.cluster.snapshot import Broker, Directory, Facts, Layout, Partition, Replica, Topic
 from tests.kafka.collecting import Collector
 
 

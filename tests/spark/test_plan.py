@@ -9,7 +9,7 @@ import msgspec
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.plan_source import Source, find
 from logdirwatch.model.vocabulary import ActionStatus
-from logdirwatch.plan.load import load_facts
+from logdirwatch.plan.cluster.from_tables_spark import load_facts
 from logdirwatch.settings import Settings, TableSettings
 from logdirwatch.store.schemas import (
     ACTIONS,

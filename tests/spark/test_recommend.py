@@ -12,7 +12,7 @@ from logdirwatch.jobs.recommend import Recommender, batch_function, policy_for
 from logdirwatch.model import topics
 from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import Decision
-from logdirwatch.plan.load import load_facts
+from logdirwatch.plan.cluster.from_tables_spark import load_facts
 from logdirwatch.settings import ClusterSettings, Settings, TableSettings
 from logdirwatch.store.schemas import BROKER_STATE, LOG_DIR_INVENTORY, LOG_DIR_STATE, REPLICA_STATE, TOPIC_STATE
 from logdirwatch.store.tables import Tables

@@ -13,7 +13,7 @@ from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.text import printable
 from logdirwatch.model.vocabulary import Cause
 from logdirwatch.plan.check import left_to_see, reasons_against
-from logdirwatch.plan.facts import Place
+from logdirwatch.plan.cluster.snapshot import Place
 from logdirwatch.settings import Settings
 
 

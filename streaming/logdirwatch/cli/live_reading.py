@@ -9,8 +9,8 @@ from logdirwatch.collect.admin import ASK_ERRORS, Admin
 from logdirwatch.collect.live import LiveCluster, look
 from logdirwatch.collect.wire import Wire, addresses
 from logdirwatch.model.vocabulary import Cause
-from logdirwatch.plan.facts import Facts, Place
-from logdirwatch.plan.live import live_facts
+from logdirwatch.plan.cluster.from_brokers import live_facts
+from logdirwatch.plan.cluster.snapshot import Facts, Place
 from logdirwatch.settings import KafkaSettings, Settings
 
 

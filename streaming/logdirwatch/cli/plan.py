@@ -21,7 +21,7 @@ from logdirwatch.plan.balance.reading import read_model
 from logdirwatch.plan.balance.summary import About, Summary, summarise
 from logdirwatch.plan.balance.task import TOLERANCE_RATIO, Mode, Task, parse_mode
 from logdirwatch.plan.balance.writing import reassignment, steps, write_model
-from logdirwatch.plan.commands import Tools, reassignment_lines
+from logdirwatch.plan.commands.kafka_tools import Tools, reassignment_lines
 from logdirwatch.plan.fix import Fix, fix
 from logdirwatch.plan.recommend import too_old
 from logdirwatch.plan.settings import PlanSettings

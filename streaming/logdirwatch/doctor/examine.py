@@ -11,7 +11,7 @@ from logdirwatch.errors import UserError
 from logdirwatch.jobs.checks import cluster_id
 from logdirwatch.local.jvm import find_java
 from logdirwatch.model import topics
-from logdirwatch.plan.commands import Tools
+from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.settings import ToolSettings
 from logdirwatch.settings import KafkaSettings, Settings
 

@@ -9,8 +9,8 @@ from logdirwatch.collect.live import LiveCluster
 from logdirwatch.collect.mbeans import OFFLINE_REPLICA_COUNT_SINCE, release
 from logdirwatch.doctor.findings import Finding
 from logdirwatch.model.vocabulary import PollStatus
-from logdirwatch.plan import versions
-from logdirwatch.plan.commands import Tools
+from logdirwatch.plan.cluster import metadata_version as versions
+from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.report.words import counted, some_of
 
 SEVERAL_DIRECTORIES_SINCE = "3.7-IV2"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from logdirwatch import telemetry
 from logdirwatch.doctor.findings import Finding
 from logdirwatch.model.topics import Topic
-from logdirwatch.plan.commands import Tools
+from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.settings import Settings
 from logdirwatch.telemetry import Existing
 

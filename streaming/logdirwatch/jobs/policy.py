@@ -1,7 +1,7 @@
 """What plans for a cluster may do, from the configuration; apart from the query, so that commands need no Spark."""
 
-from logdirwatch.plan.commands import Tools
-from logdirwatch.plan.draft import Policy
+from logdirwatch.plan.commands.kafka_tools import Tools
+from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.settings import ToolSettings
 from logdirwatch.settings import Settings
 

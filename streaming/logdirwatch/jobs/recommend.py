@@ -25,10 +25,10 @@ from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import NO_CLUSTER
 from logdirwatch.plan.book import Book
-from logdirwatch.plan.draft import Policy
-from logdirwatch.plan.facts import Facts
-from logdirwatch.plan.growth import Growth
-from logdirwatch.plan.load import load_facts
+from logdirwatch.plan.cluster.from_tables_spark import load_facts
+from logdirwatch.plan.cluster.growth import Growth
+from logdirwatch.plan.cluster.snapshot import Facts
+from logdirwatch.plan.proposal import Policy
 from logdirwatch.settings import Settings
 
 NAME = "recommend"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from logdirwatch.plan.draft import Draft, Precondition
+from logdirwatch.plan.proposal import Draft, Precondition
 
 DENIED_BY: Mapping[str, frozenset[str]] = {
     "writes_go_on": frozenset({"min_isr_lost", "last_in_sync_replica", "leaderless_after", "under_min_isr_after"}),

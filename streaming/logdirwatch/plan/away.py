@@ -6,7 +6,7 @@ from typing import Any
 
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import Cause, FullBy
-from logdirwatch.plan.facts import Directory, Facts, Partition, Place
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Place
 from logdirwatch.plan.lost import lost_together
 
 NO_PROOF = "space_was_left"

@@ -16,14 +16,14 @@ from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, AlertRecord, DecisionRecord
 from logdirwatch.model.vocabulary import OPEN, AlertStatus, Decision, Rule
 from logdirwatch.plan import closing, followup, lifecycle
+from logdirwatch.plan.cluster.excluded_log_dirs import with_marks
+from logdirwatch.plan.cluster.snapshot import Facts
 from logdirwatch.plan.cordon import CORDONS
-from logdirwatch.plan.draft import Policy
-from logdirwatch.plan.facts import Facts
-from logdirwatch.plan.marks import with_marks
+from logdirwatch.plan.operator_decisions import said_to
 from logdirwatch.plan.overlay import with_actions, with_alerts
+from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.recommend import recommend, unusable
 from logdirwatch.plan.restoring import remembered
-from logdirwatch.plan.said import said_to
 from logdirwatch.plan.seen_rates import with_rates
 
 Record = AlertRecord | ActionRecord | DecisionRecord

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from logdirwatch.plan.assignment import Assignment, to_json
-from logdirwatch.plan.commands import reassignment_lines, write_file
-from logdirwatch.plan.draft import Policy
+from logdirwatch.plan.cluster.assignment import Assignment, to_json
+from logdirwatch.plan.commands.kafka_tools import reassignment_lines, write_file
+from logdirwatch.plan.proposal import Policy
 
 LIMITS_STAY = "limits that were set for them stay: throttle_left names them once nothing moves any more"
 

@@ -1,6 +1,6 @@
 """Whether a published action still holds on the cluster as it is this moment: one reason a line why it does not.
 
-The facts are those of :mod:`logdirwatch.plan.live`. What the brokers could not tell is a reason too: nobody knows then.
+The facts are those of :mod:`logdirwatch.plan.cluster.from_brokers`. What the brokers could not tell is a reason too: nobody knows then.
 """
 
 from collections.abc import Iterator
@@ -10,14 +10,14 @@ from logdirwatch.collect.answers import Quorum
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import OPEN, ActionKind, ActionStatus, BrokerStatus, Rule
 from logdirwatch.plan import leaders, predictions, restart_vetoes, vetoes
-from logdirwatch.plan.commands import ADDITIONAL
-from logdirwatch.plan.draft import Policy
-from logdirwatch.plan.facts import Directory, Facts, Partition
+from logdirwatch.plan.cluster.excluded_log_dirs import with_marks
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition
+from logdirwatch.plan.commands.kafka_tools import ADDITIONAL
 from logdirwatch.plan.keeping import keeps_too_little
 from logdirwatch.plan.lifecycle import standing_against
-from logdirwatch.plan.marks import with_marks
 from logdirwatch.plan.mending import REPAIR
 from logdirwatch.plan.outlook import of_cancelling
+from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.replacing import WITHOUT_DIRECTORY
 from logdirwatch.report.units import human_ms
 from logdirwatch.report.words import some_of

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import OPEN, SPACE_STATUSES, ActionKind, ActionStatus, BrokerStatus
-from logdirwatch.plan.draft import Policy
-from logdirwatch.plan.facts import Facts
+from logdirwatch.plan.cluster.snapshot import Facts
 from logdirwatch.plan.progress import progress
+from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.revisions import done, next_revision
 
 _BACK_BY_RESTART = frozenset(

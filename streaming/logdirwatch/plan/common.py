@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from logdirwatch.model.vocabulary import LogDirStatus
-from logdirwatch.plan.facts import Directory, Facts, Place
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place
 from logdirwatch.report.words import counted, some_of
 
 AT_ONCE_MS = 600_000

@@ -9,12 +9,12 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
-from logdirwatch.plan.assignment import ANY, Assignment
 from logdirwatch.plan.cancelling import LIMITS_STAY, cancel_commands
-from logdirwatch.plan.draft import Draft, Policy, Precondition, effect
-from logdirwatch.plan.facts import Directory, Facts, Partition, Place, Replica
+from logdirwatch.plan.cluster.assignment import ANY, Assignment
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Place, Replica
 from logdirwatch.plan.outlook import of_cancelling
 from logdirwatch.plan.parts import file_name, place_target, time_to_full_ms
+from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
 from logdirwatch.plan.running import drops_last_copy
 from logdirwatch.plan.space import Space
 from logdirwatch.report.units import human_ratio

@@ -6,11 +6,11 @@ Kafka puts a new replica into the directory with the fewest logs, so one that wa
 
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
 from logdirwatch.plan import relief_vetoes
-from logdirwatch.plan.config_commands import set_broker_list
-from logdirwatch.plan.draft import Draft, Policy, Precondition, Veto, effect
-from logdirwatch.plan.facts import Directory, Facts
+from logdirwatch.plan.cluster.metadata_version import CORDON, at_least
+from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.commands.configs import set_broker_list
 from logdirwatch.plan.parts import place_target
-from logdirwatch.plan.versions import CORDON, at_least
+from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
 
 KEY = "cordoned.log.dirs"
 ALL = "*"

@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
-from logdirwatch.plan.draft import Draft, Policy
-from logdirwatch.plan.facts import Directory
+from logdirwatch.plan.cluster.snapshot import Directory
 from logdirwatch.plan.parts import time_to_full_ms
+from logdirwatch.plan.proposal import Draft, Policy
 
 URGENT = frozenset({LogDirStatus.CRITICAL, LogDirStatus.SATURATED})
 """From here on something is given up to win time: the reserve, the producers' speed, records."""

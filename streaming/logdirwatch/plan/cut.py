@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from logdirwatch.plan.draft import Veto
-from logdirwatch.plan.facts import Facts, Place, Topic
+from logdirwatch.plan.cluster.snapshot import Facts, Place, Topic
 from logdirwatch.plan.parts import DELETE_DELAY_MS, delete_delay_ms
+from logdirwatch.plan.proposal import Veto
 from logdirwatch.plan.ways import Way, freed_bytes, segment_bytes
 
 CHECK_INTERVAL = "log.retention.check.interval.ms"

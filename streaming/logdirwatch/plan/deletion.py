@@ -14,13 +14,13 @@ from typing import Any
 
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan import relief_vetoes, vetoes
-from logdirwatch.plan.commands import TOPICS, Tools
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place, Replica, Topic
+from logdirwatch.plan.commands.kafka_tools import TOPICS, Tools
 from logdirwatch.plan.cut import effective_after_ms
 from logdirwatch.plan.cutting import consumers_done
-from logdirwatch.plan.draft import Draft, Policy, Precondition, Veto, effect
-from logdirwatch.plan.facts import Directory, Facts, Place, Replica, Topic
 from logdirwatch.plan.pace import fastest, floor_of_replica, wanted_ms
 from logdirwatch.plan.parts import in_time, owner_of, place_target, time_to_full_ms
+from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.plan.retention import all_replicas, by_topic
 from logdirwatch.plan.ways import RETENTION_MS, freed_bytes, segment_bytes
 from logdirwatch.report.units import human_bytes, human_ms

@@ -12,12 +12,12 @@ from typing import Any
 from logdirwatch.model.identity import identity
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
 from logdirwatch.plan import leaders, vetoes
-from logdirwatch.plan.assignment import ANY, Assignment, to_json
-from logdirwatch.plan.draft import Draft, Policy, Precondition, effect
+from logdirwatch.plan.cluster.assignment import ANY, Assignment, to_json
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, TopicPartition
 from logdirwatch.plan.endurance import good_copies
-from logdirwatch.plan.facts import Directory, Facts, Partition, TopicPartition
 from logdirwatch.plan.outlook import of_demotion
 from logdirwatch.plan.parts import nothing_runs, others_run
+from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
 from logdirwatch.report.words import counted
 
 _FULL = frozenset({LogDirStatus.CRITICAL, LogDirStatus.SATURATED})

@@ -8,14 +8,14 @@ from typing import Any
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
 from logdirwatch.plan import leaders, restart_vetoes
-from logdirwatch.plan.commands import note
+from logdirwatch.plan.cluster.snapshot import Facts, Partition
+from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.common import common_cause
 from logdirwatch.plan.copies import cancel_draft, copies_to
 from logdirwatch.plan.demoting import demote
-from logdirwatch.plan.draft import Draft, Policy, Veto, effect
 from logdirwatch.plan.electing import elect_unclean
 from logdirwatch.plan.endurance import endurance_of, good_copies
-from logdirwatch.plan.facts import Facts, Partition
+from logdirwatch.plan.proposal import Draft, Policy, Veto, effect
 from logdirwatch.plan.rebuilding import Loss, nothing_fits, rebuild, unplaced
 from logdirwatch.plan.repair import Repair, plan_rebuild
 from logdirwatch.plan.restarting import restart_steps

@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
 from logdirwatch.plan import leaders
-from logdirwatch.plan.facts import Facts, Partition, Topic
+from logdirwatch.plan.cluster.snapshot import Facts, Partition, Topic
 
 EXAMPLES = 20
 

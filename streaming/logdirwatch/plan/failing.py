@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping
 
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import LogDirStatus, Rule
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, TopicPartition
 from logdirwatch.plan.demoting import demote, led_from
 from logdirwatch.plan.doubtful import suspect, unreported
-from logdirwatch.plan.draft import Draft, Policy
 from logdirwatch.plan.endangered import move_stalled, partition_failed, partitions_at_risk
-from logdirwatch.plan.facts import Directory, Facts, TopicPartition
 from logdirwatch.plan.gone import broker_offline, broker_unknown
 from logdirwatch.plan.losing import offline_drafts
+from logdirwatch.plan.proposal import Draft, Policy
 from logdirwatch.plan.reserve import recreate_draft
 
 RESERVE_GONE = "reserve"

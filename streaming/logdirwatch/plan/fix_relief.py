@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.assignment import from_json
+from logdirwatch.plan.cluster.assignment import from_json
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place
 from logdirwatch.plan.counting import Freed, in_time_bytes
-from logdirwatch.plan.facts import Directory, Facts, Place
 
 
 def freed_in_time(

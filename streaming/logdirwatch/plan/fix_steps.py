@@ -6,8 +6,8 @@ from typing import Any
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.plan import steps as forms
-from logdirwatch.plan.assignment import ANY, Assignment, from_json, to_json
-from logdirwatch.plan.facts import Facts, Place
+from logdirwatch.plan.cluster.assignment import ANY, Assignment, from_json, to_json
+from logdirwatch.plan.cluster.snapshot import Facts, Place
 from logdirwatch.plan.fix import Fix
 from logdirwatch.plan.space import Space, passing_bytes
 

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+from logdirwatch.plan.cluster.snapshot import Facts, Place, Replica, Topic
 from logdirwatch.plan.cut import Cut
-from logdirwatch.plan.draft import Policy, Veto
-from logdirwatch.plan.facts import Facts, Place, Replica, Topic
+from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.retention import (
     all_replicas,
     by_topic,

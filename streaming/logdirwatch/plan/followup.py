@@ -9,11 +9,11 @@ from dataclasses import replace
 
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import OPEN, ActionKind, ActionStatus, Decision
-from logdirwatch.plan.config_commands import client_quota
+from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.commands.configs import client_quota
+from logdirwatch.plan.commands.throttles import from_data
 from logdirwatch.plan.cordon import uncordon_draft
-from logdirwatch.plan.draft import Draft, Policy, effect
-from logdirwatch.plan.facts import Directory, Facts
-from logdirwatch.plan.limits import from_data
+from logdirwatch.plan.proposal import Draft, Policy, effect
 from logdirwatch.plan.recommend import record
 from logdirwatch.plan.reserve import recreate_draft
 from logdirwatch.plan.restoring import is_cut, restore_draft, with_returning, with_room_for

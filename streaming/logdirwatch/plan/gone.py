@@ -9,12 +9,12 @@ from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import ActionKind, Cause, LogDirStatus, PollStatus
 from logdirwatch.plan import restart_vetoes
 from logdirwatch.plan.away import Proof
-from logdirwatch.plan.draft import Draft, Policy, Precondition, Veto, effect
-from logdirwatch.plan.facts import Directory, Facts
+from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.losing import free_while_stopped
 from logdirwatch.plan.lost import partitions_on
 from logdirwatch.plan.mending import repair_file_system
 from logdirwatch.plan.moves import needed_bytes
+from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.plan.rebuilding import Loss, rebuild, rebuild_later, room_elsewhere
 from logdirwatch.plan.repair import plan_rebuild, plan_repair
 from logdirwatch.plan.replacing import replace_disk

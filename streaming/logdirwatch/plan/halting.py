@@ -6,8 +6,8 @@ KIP-112, KIP-858; Kafka 4.3.1 ``LogManager.handleLogDirFailure``.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from logdirwatch.plan.draft import Draft
-from logdirwatch.plan.facts import Directory, Facts
+from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.proposal import Draft
 
 
 def why_it_halts(directory: Directory, facts: Facts) -> str | None:

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.draft import Policy
-from logdirwatch.plan.facts import Facts, Partition, Topic
+from logdirwatch.plan.cluster.snapshot import Facts, Partition, Topic
 from logdirwatch.plan.pace import fastest, wanted_ms
+from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.relief_vetoes import KEEPING_UP_RATIO, kept_for_ever, unread_text
 from logdirwatch.plan.ways import LOCAL, RETENTION_MS, effective, unread_of
 from logdirwatch.report.units import human_bytes, human_ms

@@ -13,7 +13,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from logdirwatch.model.vocabulary import LogDirStatus
-from logdirwatch.plan.facts import Facts, Partition
+from logdirwatch.plan.cluster.snapshot import Facts, Partition
 
 MIN_ISR = "min.insync.replicas"
 

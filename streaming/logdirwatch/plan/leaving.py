@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan import vetoes
-from logdirwatch.plan.draft import Policy, Veto
-from logdirwatch.plan.facts import Directory, Facts, Partition, Place
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Place
+from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.space import Landing, Space, volumes
 
 

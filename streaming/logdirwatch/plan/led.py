@@ -4,8 +4,8 @@ from typing import Any
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.assignment import Assignment, from_json
-from logdirwatch.plan.facts import Facts
+from logdirwatch.plan.cluster.assignment import Assignment, from_json
+from logdirwatch.plan.cluster.snapshot import Facts
 
 Steps = tuple[int, int, int]
 """How many were begun, how many are reached, how many there are."""

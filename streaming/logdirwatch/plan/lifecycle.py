@@ -17,16 +17,16 @@ from msgspec.structs import replace
 
 from logdirwatch.model.records import ActionRecord, DecisionRecord
 from logdirwatch.model.vocabulary import OPEN, TAKEN_UP, ActionKind, ActionStatus, Decision, Severity
-from logdirwatch.plan.assignment import from_json
-from logdirwatch.plan.content import is_said_of
+from logdirwatch.plan.cluster.assignment import from_json
+from logdirwatch.plan.cluster.snapshot import Facts
+from logdirwatch.plan.content_hash import is_said_of
 from logdirwatch.plan.cordon import CORDONS
-from logdirwatch.plan.draft import Policy
-from logdirwatch.plan.facts import Facts
 from logdirwatch.plan.keeping import keeps_too_little
+from logdirwatch.plan.operator_decisions import is_rejected, moved_topics
 from logdirwatch.plan.overtaken import overtaken
 from logdirwatch.plan.progress import progress
+from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.revisions import done, next_revision
-from logdirwatch.plan.said import is_rejected, moved_topics
 from logdirwatch.plan.validate import violations
 
 # A plan is written anew when it would free this much more than the published one, or must copy so much faster by now.

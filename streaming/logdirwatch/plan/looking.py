@@ -7,10 +7,10 @@ from dataclasses import replace
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import Cause
 from logdirwatch.plan.away import Away
-from logdirwatch.plan.commands import note
-from logdirwatch.plan.draft import Draft, Policy
+from logdirwatch.plan.cluster.snapshot import Directory
+from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.endurance import endurance_of
-from logdirwatch.plan.facts import Directory
+from logdirwatch.plan.proposal import Draft, Policy
 from logdirwatch.plan.runbook import investigate
 from logdirwatch.report.words import some_of
 

@@ -11,17 +11,17 @@ from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import ActionKind, Cause, FullBy, Lane
 from logdirwatch.plan import restart_vetoes
 from logdirwatch.plan.away import Away, away_of
-from logdirwatch.plan.commands import note
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition
+from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.common import common_cause
-from logdirwatch.plan.draft import Draft, Policy, Precondition, effect
 from logdirwatch.plan.electing import give_back
 from logdirwatch.plan.endurance import endurance_of, good_copies
-from logdirwatch.plan.facts import Directory, Facts, Partition
 from logdirwatch.plan.looking import look
 from logdirwatch.plan.lost import lost_partitions
 from logdirwatch.plan.mending import free_inodes, let_write, raise_limit, raise_quota, repair_file_system
 from logdirwatch.plan.moves import needed_bytes
 from logdirwatch.plan.parts import place_target
+from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
 from logdirwatch.plan.rebuilding import Loss, rebuild, room_elsewhere
 from logdirwatch.plan.repair import Repair, plan_rebuild, plan_repair
 from logdirwatch.plan.replacing import leave_log_dirs, replace_disk, save_data

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan import leaders
-from logdirwatch.plan.facts import Facts, Partition, Place, TopicPartition
+from logdirwatch.plan.cluster.snapshot import Facts, Partition, Place, TopicPartition
 
 
 def lost_partitions(place: Place, facts: Facts) -> list[Partition]:

@@ -5,10 +5,10 @@ import shlex
 from logdirwatch.model.vocabulary import ActionKind, FullBy
 from logdirwatch.plan import restart_vetoes
 from logdirwatch.plan.away import Away, Proof
-from logdirwatch.plan.commands import note
-from logdirwatch.plan.draft import Draft, Policy, Precondition, effect
-from logdirwatch.plan.facts import Directory, Facts
+from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.parts import place_target
+from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
 from logdirwatch.plan.restarting import restart_effect, restart_steps
 from logdirwatch.report.units import human_ratio
 

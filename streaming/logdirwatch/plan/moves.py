@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE
 from logdirwatch.plan import rates, vetoes
-from logdirwatch.plan.assignment import ANY, Assignment
-from logdirwatch.plan.draft import Policy, Veto
-from logdirwatch.plan.facts import Directory, Facts, Place, Replica
+from logdirwatch.plan.cluster.assignment import ANY, Assignment
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place, Replica
 from logdirwatch.plan.parts import delete_delay_ms, time_to_full_ms
+from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.space import Space, is_same_volume
 from logdirwatch.plan.waves import Pace
 

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, ActionKind
 from logdirwatch.plan import rates, vetoes
-from logdirwatch.plan.assignment import to_json
-from logdirwatch.plan.draft import Draft, Policy, Precondition, Veto, effect
-from logdirwatch.plan.facts import Directory, Facts, Partition, TopicPartition
+from logdirwatch.plan.cluster.assignment import to_json
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, TopicPartition
 from logdirwatch.plan.outlook import of_reassignment
 from logdirwatch.plan.parts import (
     delete_delay_ms,
@@ -24,6 +23,7 @@ from logdirwatch.plan.parts import (
     time_to_full_ms,
     way_back,
 )
+from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.plan.rebuilding import back_of, born_elsewhere, limits_of_repair
 from logdirwatch.plan.repair import Repair, plan_rebuild
 from logdirwatch.plan.throttles import unset

@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import Any
 
 from logdirwatch.plan import leaders
-from logdirwatch.plan.assignment import Assignment
-from logdirwatch.plan.facts import Facts, Partition
+from logdirwatch.plan.cluster.assignment import Assignment
+from logdirwatch.plan.cluster.snapshot import Facts, Partition
 from logdirwatch.plan.leaders import Standing
 
 EXAMPLES = 20

@@ -11,9 +11,9 @@ from typing import Any
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import NOT_OF_A_DISK, OPEN, TAKEN_UP, ActionKind, BrokerStatus, LogDirStatus, Rule
 from logdirwatch.plan import away
-from logdirwatch.plan.assignment import from_json
+from logdirwatch.plan.cluster.assignment import from_json
+from logdirwatch.plan.cluster.snapshot import Broker, Directory, Facts, Place
 from logdirwatch.plan.cordon import CORDONS
-from logdirwatch.plan.facts import Broker, Directory, Facts, Place
 from logdirwatch.plan.space import passing_bytes
 
 _BROKER_RULES = {Rule.BROKER_OFFLINE: BrokerStatus.OFFLINE, Rule.BROKER_UNKNOWN: BrokerStatus.UNKNOWN}

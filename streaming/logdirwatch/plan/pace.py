@@ -7,8 +7,8 @@ log that an age limit bounds was written within that limit, so it is written at 
 import math
 from collections.abc import Iterable
 
-from logdirwatch.plan.draft import Policy
-from logdirwatch.plan.facts import Facts, Replica, Topic
+from logdirwatch.plan.cluster.snapshot import Facts, Replica, Topic
+from logdirwatch.plan.proposal import Policy
 
 KEPT_UNKNOWN_RATIO = 0.5
 """Share of its bytes, so of its history, that a replica keeps at least where nobody knows how fast it is written."""

@@ -5,10 +5,10 @@ from typing import Any
 
 from logdirwatch.model.identity import identity
 from logdirwatch.model.vocabulary import COPY_THREADS, ActionKind
-from logdirwatch.plan.commands import ADDITIONAL
-from logdirwatch.plan.draft import Policy, Precondition
-from logdirwatch.plan.facts import Directory, Facts, Place
-from logdirwatch.plan.limits import Limits
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place
+from logdirwatch.plan.commands.kafka_tools import ADDITIONAL
+from logdirwatch.plan.commands.throttles import Limits
+from logdirwatch.plan.proposal import Policy, Precondition
 from logdirwatch.report.units import human_ms
 from logdirwatch.report.words import some_of
 

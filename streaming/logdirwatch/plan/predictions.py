@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from logdirwatch.plan.draft import Draft, Veto
+from logdirwatch.plan.proposal import Draft, Veto
 
 LEADERLESS, UNDER_MIN_ISR = "leaderless_after", "under_min_isr_after"
 _SAID_BY = {

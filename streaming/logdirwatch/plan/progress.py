@@ -5,8 +5,8 @@ from typing import Any
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.assignment import Assignment, from_json
-from logdirwatch.plan.facts import Facts, Place
+from logdirwatch.plan.cluster.assignment import Assignment, from_json
+from logdirwatch.plan.cluster.snapshot import Facts, Place
 from logdirwatch.plan.led import Steps, copied_bytes, steps
 from logdirwatch.plan.relieved import relief_steps
 

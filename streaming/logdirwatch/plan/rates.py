@@ -7,8 +7,8 @@ or below the rate at which its partition is written never ends.
 
 from collections.abc import Iterable, Iterator
 
-from logdirwatch.plan.draft import Precondition
-from logdirwatch.plan.facts import Directory, Facts, Partition, Place, Replica
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Place, Replica
+from logdirwatch.plan.proposal import Precondition
 from logdirwatch.report.units import human_bytes
 
 SHARE_OF_TIME_LEFT = 0.5

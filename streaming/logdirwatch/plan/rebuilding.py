@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, ActionKind
-from logdirwatch.plan.assignment import to_json
+from logdirwatch.plan.cluster.assignment import to_json
+from logdirwatch.plan.cluster.snapshot import Facts, Place
+from logdirwatch.plan.commands.throttles import Limits, of_plan
 from logdirwatch.plan.deletion import candidate_drafts_in
-from logdirwatch.plan.draft import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.plan.endurance import endurance_of
-from logdirwatch.plan.facts import Facts, Place
-from logdirwatch.plan.limits import Limits, of_plan
 from logdirwatch.plan.outlook import of_reassignment
 from logdirwatch.plan.parts import file_name, nothing_runs, others_run, way_back
+from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.plan.rates import foreign, throttle_free, under_others
 from logdirwatch.plan.repair import Repair
 from logdirwatch.plan.space import passing_bytes

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from logdirwatch.detect.settings import DAY_MS
 from logdirwatch.model.vocabulary import LogDirStatus
-from logdirwatch.plan.draft import Policy, Veto
-from logdirwatch.plan.facts import Directory, Facts, Partition, Replica, Topic
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Replica, Topic
 from logdirwatch.plan.pace import fastest, wanted_ms
+from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.ways import (
     LOCAL,
     RETENTION_BYTES,

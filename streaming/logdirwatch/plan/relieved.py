@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.copies import are_running
-from logdirwatch.plan.facts import Directory, Facts
 from logdirwatch.plan.led import Steps
 from logdirwatch.plan.throttles import are_cleared
 

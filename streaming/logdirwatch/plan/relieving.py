@@ -9,16 +9,16 @@ from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus, Rule
 from logdirwatch.plan import vetoes
 from logdirwatch.plan.away import proof_of
-from logdirwatch.plan.commands import note
+from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.counting import counted_bytes
-from logdirwatch.plan.draft import Draft, Policy
-from logdirwatch.plan.facts import Directory, Facts
 from logdirwatch.plan.failing import leaders_off
 from logdirwatch.plan.filling import filling_drafts
 from logdirwatch.plan.growing import growth_by_policy, told
 from logdirwatch.plan.halting import saying_that_it_halts
 from logdirwatch.plan.mending import free_inodes
 from logdirwatch.plan.moves import plan_moves
+from logdirwatch.plan.proposal import Draft, Policy
 from logdirwatch.plan.reserve import reserve_of
 from logdirwatch.plan.runbook import investigate
 from logdirwatch.plan.scarcity import fleet_drafts

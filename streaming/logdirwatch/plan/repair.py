@@ -9,10 +9,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from logdirwatch.plan import rates, vetoes
-from logdirwatch.plan.assignment import ANY, Assignment
-from logdirwatch.plan.draft import Policy, Veto
-from logdirwatch.plan.facts import Facts, Partition, Place, TopicPartition
+from logdirwatch.plan.cluster.assignment import ANY, Assignment
+from logdirwatch.plan.cluster.snapshot import Facts, Partition, Place, TopicPartition
 from logdirwatch.plan.lost import danger, lost_partitions, urgency
+from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.space import Landing, Space
 from logdirwatch.plan.spots import Spot, Spots
 

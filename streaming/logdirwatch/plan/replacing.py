@@ -8,12 +8,12 @@ from typing import Any
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan import leaders, restart_vetoes
 from logdirwatch.plan.away import Proof
-from logdirwatch.plan.commands import QUORUM, note
-from logdirwatch.plan.draft import Draft, Policy, Precondition, effect
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition
+from logdirwatch.plan.commands.kafka_tools import QUORUM, note
 from logdirwatch.plan.endurance import good_copies
-from logdirwatch.plan.facts import Directory, Facts, Partition
 from logdirwatch.plan.leaving import Leaving, leaving
 from logdirwatch.plan.lost import lost_partitions
+from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
 from logdirwatch.plan.rebuilding import nothing_fits, unplaced
 from logdirwatch.plan.repair import Repair
 from logdirwatch.plan.reserve import reserve_of

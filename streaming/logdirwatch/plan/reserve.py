@@ -8,10 +8,10 @@ import posixpath
 
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
 from logdirwatch.plan import relief_vetoes
-from logdirwatch.plan.config_commands import on_host
-from logdirwatch.plan.draft import Draft, Policy, Precondition, Veto, effect
-from logdirwatch.plan.facts import Directory
+from logdirwatch.plan.cluster.snapshot import Directory
+from logdirwatch.plan.commands.configs import on_host
 from logdirwatch.plan.parts import place_target, time_to_full_ms
+from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.report.units import human_bytes
 from logdirwatch.report.words import counted
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from logdirwatch.model.vocabulary import Cause, LogDirStatus
 from logdirwatch.plan import leaders
-from logdirwatch.plan.config_values import is_number
-from logdirwatch.plan.draft import Precondition, Veto
-from logdirwatch.plan.facts import Directory, Facts, Partition
+from logdirwatch.plan.cluster.config_values import is_number
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition
+from logdirwatch.plan.proposal import Precondition, Veto
 from logdirwatch.report.words import some_of
 
 SICK_CAUSES = frozenset({Cause.FAILED})

@@ -10,12 +10,12 @@ from typing import Any
 from logdirwatch.model.vocabulary import ActionKind, Cause
 from logdirwatch.plan import restart_vetoes
 from logdirwatch.plan.away import Away
-from logdirwatch.plan.commands import QUORUM, TOPICS, note
-from logdirwatch.plan.draft import Draft, Policy, Precondition, Veto, effect
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition
+from logdirwatch.plan.commands.kafka_tools import QUORUM, TOPICS, note
 from logdirwatch.plan.endurance import endurance_of
-from logdirwatch.plan.facts import Directory, Facts, Partition
 from logdirwatch.plan.lost import partitions_on
 from logdirwatch.plan.outlook import of_restart
+from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.report.units import human_bytes
 from logdirwatch.report.words import counted, some_of
 

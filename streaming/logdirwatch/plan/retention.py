@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from logdirwatch.plan import relief_vetoes, vetoes
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place, Replica, Topic
 from logdirwatch.plan.cut import Cut, Cuts, effective_after_ms
-from logdirwatch.plan.draft import Policy, Veto
-from logdirwatch.plan.facts import Directory, Facts, Place, Replica, Topic
 from logdirwatch.plan.parts import place_target
+from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.spreading import Giver, spread
 from logdirwatch.plan.ways import Way, freed_bytes, ways_of
 from logdirwatch.report.units import human_bytes

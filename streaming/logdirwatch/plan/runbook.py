@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import CLEANER_DEAD, REMOTE_COPY_FAILS, ActionKind, KernelTrouble, Rule
-from logdirwatch.plan.commands import LOG_DIRS, QUORUM, REASSIGN, TOPICS, Tools, note
-from logdirwatch.plan.draft import Draft, Policy, effect
+from logdirwatch.plan.commands.kafka_tools import LOG_DIRS, QUORUM, REASSIGN, TOPICS, Tools, note
+from logdirwatch.plan.proposal import Draft, Policy, effect
 from logdirwatch.plan.remedies import remedy_of
 
 Step = Callable[[Tools, AlertRecord], str]

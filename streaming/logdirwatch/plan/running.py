@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan import leaders
-from logdirwatch.plan.assignment import ANY, Assignment, to_json
 from logdirwatch.plan.cancelling import LIMITS_STAY, cancel_commands
-from logdirwatch.plan.draft import Draft, Policy, Precondition, Veto, effect
-from logdirwatch.plan.facts import Facts, Partition
-from logdirwatch.plan.limits import of_plan
+from logdirwatch.plan.cluster.assignment import ANY, Assignment, to_json
+from logdirwatch.plan.cluster.snapshot import Facts, Partition
+from logdirwatch.plan.commands.throttles import of_plan
 from logdirwatch.plan.outlook import of_cancelling
 from logdirwatch.plan.parts import file_name
+from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.plan.throttles import unset
 from logdirwatch.report.words import some_of
 

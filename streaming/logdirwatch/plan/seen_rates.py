@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import ActionStatus, Rule
-from logdirwatch.plan.assignment import from_json
-from logdirwatch.plan.facts import Facts, Place
+from logdirwatch.plan.cluster.assignment import from_json
+from logdirwatch.plan.cluster.snapshot import Facts, Place
 
 
 def with_rates(facts: Facts, actions: Iterable[ActionRecord], alerts: Iterable[AlertRecord]) -> Facts:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.counting import is_in_time
-from logdirwatch.plan.draft import Draft
+from logdirwatch.plan.proposal import Draft
 
 STOPS, LOOK, QUICK, IN_TIME, BRAKE, UNSURE, LOSS, LATE, NAMED, VETOED, KEEPS_OUT = range(11)
 

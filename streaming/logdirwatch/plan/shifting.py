@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, ActionKind
-from logdirwatch.plan.assignment import Assignment, to_json
-from logdirwatch.plan.commands import reassignment_lines, write_file
-from logdirwatch.plan.draft import Draft, Policy, Precondition, effect
-from logdirwatch.plan.facts import Directory, Facts, Place
-from logdirwatch.plan.limits import Limits, within_brokers
+from logdirwatch.plan.cluster.assignment import Assignment, to_json
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place
+from logdirwatch.plan.commands.kafka_tools import reassignment_lines, write_file
+from logdirwatch.plan.commands.throttles import Limits, within_brokers
 from logdirwatch.plan.moves import Moves
 from logdirwatch.plan.parts import (
     HINDERING,
@@ -23,6 +22,7 @@ from logdirwatch.plan.parts import (
     time_to_full_ms,
     way_back,
 )
+from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
 from logdirwatch.plan.rates import paced, seen_rate, sustained, throttle_free
 from logdirwatch.plan.throttles import unset
 from logdirwatch.plan.waves import Pace, Waves, in_waves

@@ -4,9 +4,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from logdirwatch.plan import births
-from logdirwatch.plan.assignment import ANY, Assignment
-from logdirwatch.plan.draft import Veto
-from logdirwatch.plan.facts import Directory, Facts, Place
+from logdirwatch.plan.cluster.assignment import ANY, Assignment
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place
+from logdirwatch.plan.proposal import Veto
 from logdirwatch.plan.rates import copy_growth
 from logdirwatch.report.units import human_bytes, human_ratio
 

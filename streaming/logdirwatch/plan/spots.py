@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from logdirwatch.plan import vetoes
-from logdirwatch.plan.draft import Veto
-from logdirwatch.plan.facts import Directory, Facts, Place
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place
+from logdirwatch.plan.proposal import Veto
 from logdirwatch.plan.space import Space
 
 

@@ -6,8 +6,8 @@ Topics whose local copy alone goes give first, as far as they can: nothing is lo
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from logdirwatch.plan.cluster.snapshot import Place, Topic
 from logdirwatch.plan.cut import Cut
-from logdirwatch.plan.facts import Place, Topic
 from logdirwatch.plan.settings import PlanSettings
 
 MOST_OF_ONE = 0.5

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from logdirwatch.plan.assignment import Assignment, to_json
+from logdirwatch.plan.cluster.assignment import Assignment, to_json
 
 Step = dict[str, Any]
 

@@ -14,10 +14,10 @@ from logdirwatch.model.vocabulary import (
     ActionKind,
 )
 from logdirwatch.plan import leaders
-from logdirwatch.plan.config_commands import set_broker_value
-from logdirwatch.plan.draft import Draft, Policy, Precondition, Veto, effect
-from logdirwatch.plan.facts import Facts, Partition, Topic
-from logdirwatch.plan.limits import Limit, Limits, of_copies
+from logdirwatch.plan.cluster.snapshot import Facts, Partition, Topic
+from logdirwatch.plan.commands.configs import set_broker_value
+from logdirwatch.plan.commands.throttles import Limit, Limits, of_copies
+from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.plan.rates import is_limit
 from logdirwatch.report.words import counted
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.plan import leaders
-from logdirwatch.plan.commands import note
+from logdirwatch.plan.cluster.snapshot import Facts
+from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.demoting import demote
-from logdirwatch.plan.draft import Draft, Policy
-from logdirwatch.plan.facts import Facts
+from logdirwatch.plan.proposal import Draft, Policy
 from logdirwatch.plan.runbook import investigate
 
 

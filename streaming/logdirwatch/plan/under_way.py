@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, ActionKind
 from logdirwatch.plan import rates
-from logdirwatch.plan.commands import REASSIGN
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Place, Replica
+from logdirwatch.plan.commands.kafka_tools import REASSIGN
 from logdirwatch.plan.copies import running_copies
-from logdirwatch.plan.draft import Draft, Policy, effect
-from logdirwatch.plan.facts import Directory, Facts, Partition, Place, Replica
 from logdirwatch.plan.parts import delete_delay_ms, in_time, place_target, time_to_full_ms
+from logdirwatch.plan.proposal import Draft, Policy, effect
 from logdirwatch.plan.running import dead_end
 from logdirwatch.plan.space import in_flight_bytes
 from logdirwatch.report.units import human_bytes, human_ms

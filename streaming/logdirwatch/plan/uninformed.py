@@ -9,14 +9,14 @@ from dataclasses import replace
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import ActionKind, Rule
 from logdirwatch.plan.brake import brake_drafts
+from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.counting import URGENT
-from logdirwatch.plan.draft import Draft, Policy
-from logdirwatch.plan.facts import Directory, Facts
 from logdirwatch.plan.halting import saying_that_it_halts
 from logdirwatch.plan.moves import needed_bytes
+from logdirwatch.plan.operator_decisions import heeded
+from logdirwatch.plan.proposal import Draft, Policy
 from logdirwatch.plan.reserve import release_drafts
 from logdirwatch.plan.room import expand_disk
-from logdirwatch.plan.said import heeded
 from logdirwatch.plan.sequence import in_sequence
 from logdirwatch.plan.space import Space
 

@@ -7,9 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from logdirwatch.plan import vetoes
-from logdirwatch.plan.assignment import ANY, Assignment
-from logdirwatch.plan.draft import Policy, Veto
-from logdirwatch.plan.facts import Facts, Partition
+from logdirwatch.plan.cluster.assignment import ANY, Assignment
+from logdirwatch.plan.cluster.snapshot import Facts, Partition
+from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.rates import ceiling
 from logdirwatch.plan.space import Landing, Space
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
 from logdirwatch.plan import leaders
-from logdirwatch.plan.draft import Veto
-from logdirwatch.plan.facts import Directory, Facts, Partition, Topic
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Topic
+from logdirwatch.plan.proposal import Veto
 from logdirwatch.plan.settings import PlanSettings
 
 _WAITS = "a retention cut of {} waits for its effect"

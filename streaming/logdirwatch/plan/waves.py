@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from logdirwatch.plan.facts import Directory
+from logdirwatch.plan.cluster.snapshot import Directory
 from logdirwatch.plan.parts import time_to_full_ms
 
 MOST_WAVES = 6

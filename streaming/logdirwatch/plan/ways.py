@@ -12,9 +12,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from logdirwatch.plan.draft import Policy
-from logdirwatch.plan.facts import Facts, Partition, Replica, Topic
+from logdirwatch.plan.cluster.snapshot import Facts, Partition, Replica, Topic
 from logdirwatch.plan.pace import KEPT_UNKNOWN_RATIO, fastest, floor_bytes, wanted_ms, written_per_s
+from logdirwatch.plan.proposal import Policy
 
 RETENTION_BYTES = "retention.bytes"
 RETENTION_MS = "retention.ms"

@@ -11,7 +11,7 @@ from typing import Any
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.text import printable
-from logdirwatch.plan.commands import step_of
+from logdirwatch.plan.commands.kafka_tools import step_of
 from logdirwatch.report.actions import effect, standing
 from logdirwatch.report.words import utc
 

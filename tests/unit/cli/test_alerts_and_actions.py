@@ -9,7 +9,7 @@ from logdirwatch import kafka_clients
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import ActionStatus, AlertStatus, Decision
-from logdirwatch.plan.content import content_hash
+from logdirwatch.plan.content_hash import content_hash
 from tests.unit.report.builders import action, alert
 
 

@@ -15,9 +15,9 @@ from logdirwatch.model.vocabulary import (
     Rule,
     Severity,
 )
-from logdirwatch.plan.commands import Tools
-from logdirwatch.plan.draft import Policy
-from logdirwatch.plan.facts import Broker, Directory, Facts, Layout, Partition, Replica, Topic
+from logdirwatch.plan.cluster.snapshot import Broker, Directory, Facts, Layout, Partition, Replica, Topic
+from logdirwatch.plan.commands.kafka_tools import Tools
+from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.recommend import action_id
 from logdirwatch.plan.settings import PlanSettings, ToolSettings
 

@@ -4,7 +4,7 @@ import pytest
 
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.agreement import DENIED_BY, agreed
-from logdirwatch.plan.draft import Draft, Precondition, Veto
+from logdirwatch.plan.proposal import Draft, Precondition, Veto
 from logdirwatch.plan.recommend import record
 from tests.unit.plan.builders import NOW_MS, alert, policy
 

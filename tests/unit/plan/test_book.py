@@ -12,7 +12,7 @@ from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionStatus, AlertStatus, Cause, Decision, Lane, Rule, Severity
 from logdirwatch.plan.book import Book
-from logdirwatch.plan.versions import CORDON
+from logdirwatch.plan.cluster.metadata_version import CORDON
 from tests.unit.plan.builders import (
     MIB,
     NOW_MS,

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace as changed
 
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, BrokerStatus, LogDirStatus, Rule
-from logdirwatch.plan.assignment import from_json
+from logdirwatch.plan.cluster.assignment import from_json
 from logdirwatch.plan.progress import progress
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.validate import violations

@@ -6,11 +6,11 @@ import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, Cause, LogDirStatus, Rule
 from logdirwatch.plan import away
-from logdirwatch.plan.assignment import from_json
+from logdirwatch.plan.cluster.assignment import from_json
+from logdirwatch.plan.cluster.metadata_version import CORDON
 from logdirwatch.plan.overlay import with_alerts
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.validate import violations
-from logdirwatch.plan.versions import CORDON
 from tests.unit.plan.builders import MIB, NOW_MS, alert, broker, directory, facts, policy, replica, topic
 from tests.unit.plan.failures import holds, kinds, of_kind, veto_names
 

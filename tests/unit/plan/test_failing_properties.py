@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, Cause, LogDirStatus, Rule
 from logdirwatch.plan import leaders
 from logdirwatch.plan.agreement import DENIED_BY
-from logdirwatch.plan.assignment import from_json
+from logdirwatch.plan.cluster.assignment import from_json
 from logdirwatch.plan.overlay import with_alerts
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.validate import violations

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
-from logdirwatch.plan.draft import Policy
-from logdirwatch.plan.facts import Facts
+from logdirwatch.plan.cluster.snapshot import Facts
 from logdirwatch.plan.fix import fix
+from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.settings import LogDirRule
 from logdirwatch.plan.space import in_flight_bytes

@@ -5,11 +5,11 @@ from dataclasses import replace
 from msgspec.structs import replace as changed
 
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Cause, LogDirStatus, Rule, Severity
-from logdirwatch.plan.assignment import from_json
+from logdirwatch.plan.cluster.assignment import from_json
+from logdirwatch.plan.cluster.metadata_version import CORDON
 from logdirwatch.plan.fix import fix
 from logdirwatch.plan.fix_steps import reassignment, steps
 from logdirwatch.plan.overlay import with_actions
-from logdirwatch.plan.versions import CORDON
 from logdirwatch.report.fix import as_data, view
 from tests.unit.plan.builders import (
     MIB,

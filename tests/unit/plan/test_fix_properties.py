@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Cause, LogDirStatus, Rule, Severity
-from logdirwatch.plan.assignment import from_json
-from logdirwatch.plan.facts import Facts
+from logdirwatch.plan.cluster.assignment import from_json
+from logdirwatch.plan.cluster.snapshot import Facts
 from logdirwatch.plan.fix import Fix, fix
 from logdirwatch.plan.fix_steps import reassignment, steps
 from logdirwatch.plan.validate import violations

@@ -10,13 +10,13 @@ from logdirwatch.jobs.recommend import Recommender
 from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, AlertStatus, Decision, LogDirStatus, Rule
 from logdirwatch.plan.book import Book
+from logdirwatch.plan.cluster.metadata_version import CORDON
+from logdirwatch.plan.commands.throttles import within_brokers
 from logdirwatch.plan.followup import follow_ups, is_follow_up, may_owe, unsettled
-from logdirwatch.plan.limits import within_brokers
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.reserve import recreate_draft
 from logdirwatch.plan.restoring import is_cut, remembered, restore_draft
 from logdirwatch.plan.settings import LogDirRule, TopicRule
-from logdirwatch.plan.versions import CORDON
 from tests.unit.plan.builders import (
     MIB,
     NOW_MS,

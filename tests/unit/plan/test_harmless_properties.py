@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, THROTTLED_REPLICAS
-from logdirwatch.plan.limits import from_data
+from logdirwatch.plan.commands.throttles import from_data
 from logdirwatch.plan.recommend import recommend
 from tests.unit.plan.builders import NOW_MS, policy, space_alert
 from tests.unit.plan.test_failing_properties import troubles

@@ -5,10 +5,10 @@ import pytest
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, Decision, LogDirStatus
 from logdirwatch.plan import vetoes
 from logdirwatch.plan.check import reasons_against
-from logdirwatch.plan.draft import Draft, Veto, effect
 from logdirwatch.plan.leaders import Standing
 from logdirwatch.plan.outlook import outlook
 from logdirwatch.plan.predictions import LEADERLESS, UNDER_MIN_ISR, heeding_predictions
+from logdirwatch.plan.proposal import Draft, Veto, effect
 from logdirwatch.plan.recommend import recommend, record
 from logdirwatch.plan.running import dead_ends
 from tests.unit.plan.builders import (

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, Cause, LogDirStatus, Rule
-from logdirwatch.plan.assignment import ANY, from_json
+from logdirwatch.plan.cluster.assignment import ANY, from_json
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.repair import plan_repair
 from logdirwatch.plan.validate import violations

@@ -6,10 +6,10 @@ import subprocess
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, LogDirStatus
-from logdirwatch.plan.facts import Partition, Topic
+from logdirwatch.plan.cluster.metadata_version import CORDON, at_least
+from logdirwatch.plan.cluster.snapshot import Partition, Topic
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.settings import LogDirRule, ToolSettings, TopicRule
-from logdirwatch.plan.versions import CORDON, at_least
 from tests.unit.plan.builders import (
     CONFIGS,
     MIB,

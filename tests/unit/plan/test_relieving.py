@@ -1,7 +1,7 @@
 """Which actions answer alerts about bytes that nobody explains and directories that are filled unequally."""
 
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus, Rule
-from logdirwatch.plan.assignment import from_json
+from logdirwatch.plan.cluster.assignment import from_json
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.settings import LogDirRule
 from tests.unit.plan.builders import (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from logdirwatch.plan.draft import Veto
+from logdirwatch.plan.proposal import Veto
 from logdirwatch.plan.rebuilding import nothing_fits, remedies
 from logdirwatch.plan.repair import Repair, Unplaced
 

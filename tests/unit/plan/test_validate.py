@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus
-from logdirwatch.plan.assignment import Assignment
+from logdirwatch.plan.cluster.assignment import Assignment
 from logdirwatch.plan.validate import violations
 from tests.unit.plan.builders import MIB, broker, directory, facts, offline, policy, replica, topic
 

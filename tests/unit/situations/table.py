@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from logdirwatch.model.records import ActionRecord, AlertRecord
-from logdirwatch.plan.draft import Policy
-from logdirwatch.plan.facts import Facts
+from logdirwatch.plan.cluster.snapshot import Facts
+from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.recommend import recommend
 from tests.unit.detect.builders import Driver
 from tests.unit.plan import builders

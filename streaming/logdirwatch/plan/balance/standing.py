@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from logdirwatch.plan import vetoes
-from logdirwatch.plan.draft import Policy, Veto
-from logdirwatch.plan.facts import Directory, Facts, Partition, Place, Replica
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Place, Replica
+from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.space import volumes
 from logdirwatch.report.units import human_ms
 

@@ -7,7 +7,7 @@ neither tells what is written, so what was known of it before stays.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from logdirwatch.plan.facts import Facts, Place, Replica, TopicPartition
+from logdirwatch.plan.cluster.snapshot import Facts, Place, Replica, TopicPartition
 
 Sizes = Mapping[tuple[Place, TopicPartition], int]
 Rates = Mapping[tuple[Place, TopicPartition], float]

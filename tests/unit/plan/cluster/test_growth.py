@@ -2,7 +2,7 @@
 
 import pytest
 
-from logdirwatch.plan.growth import Growth
+from logdirwatch.plan.cluster.growth import Growth
 from tests.unit.plan.builders import MIB, NOW_MS, directory, facts, replica, topic
 
 MINUTE = 60_000

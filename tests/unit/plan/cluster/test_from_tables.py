@@ -3,7 +3,7 @@
 import pytest
 
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus
-from logdirwatch.plan.stored import facts_from
+from logdirwatch.plan.cluster.from_tables import facts_from
 from logdirwatch.store.schemas import BROKER_STATE, LOG_DIR_INVENTORY, LOG_DIR_STATE, REPLICA_STATE, TOPIC_STATE
 
 

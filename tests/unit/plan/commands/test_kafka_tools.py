@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logdirwatch.plan.assignment import Assignment, from_json, to_json
-from logdirwatch.plan.commands import Tools, note, step_of
+from logdirwatch.plan.cluster.assignment import Assignment, from_json, to_json
+from logdirwatch.plan.commands.kafka_tools import Tools, note, step_of
 from logdirwatch.plan.settings import ToolSettings
 from tests.support.hostile import ARGUMENTS
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus
-from logdirwatch.plan.said import Said
+from logdirwatch.plan.operator_decisions import Said
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")

@@ -10,7 +10,7 @@ from typing import Any
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import TAKEN_UP, ActionKind, ActionStatus, Severity
-from logdirwatch.plan.draft import Draft, Veto
+from logdirwatch.plan.proposal import Draft, Veto
 
 MOVES = frozenset({ActionKind.MOVE_LOG_DIR, ActionKind.REASSIGN})
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from logdirwatch.plan.facts import Facts
+from logdirwatch.plan.cluster.snapshot import Facts
 from logdirwatch.plan.settings import PlanSettings
 
 

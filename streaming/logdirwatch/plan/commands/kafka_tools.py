@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from logdirwatch.model.text import printable
-from logdirwatch.plan.limits import Limits, of_plan
+from logdirwatch.plan.commands.throttles import Limits, of_plan
 from logdirwatch.plan.settings import ToolSettings
 
 REASSIGN = "kafka-reassign-partitions"

@@ -6,8 +6,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
-from logdirwatch.plan.facts import Facts
-from logdirwatch.plan.stored import Row, facts_from, zip_rows
+from logdirwatch.plan.cluster.from_tables import Row, facts_from, zip_rows
+from logdirwatch.plan.cluster.snapshot import Facts
 from logdirwatch.settings import Settings
 from logdirwatch.store.schemas import Table
 from logdirwatch.store.tables import Tables

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.commands import Tools
+from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.settings import PlanSettings
 
 

@@ -9,8 +9,8 @@ from logdirwatch.collect.usage import DirUsage, is_same_dir, metadata_dir, usage
 from logdirwatch.detect import rules
 from logdirwatch.detect.settings import Thresholds
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, BrokerStatus, Cause, LogDirStatus, PollStatus
-from logdirwatch.plan import facts as model
-from logdirwatch.plan.facts import Broker, Directory, Facts, Layout, Partition, Place, Replica
+from logdirwatch.plan.cluster import snapshot as model
+from logdirwatch.plan.cluster.snapshot import Broker, Directory, Facts, Layout, Partition, Place, Replica
 
 ThresholdsOf = Callable[[str], Thresholds]
 

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace as changed
 
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Decision
-from logdirwatch.plan.content import content_hash
+from logdirwatch.plan.content_hash import content_hash
 from logdirwatch.plan.followup import unsettled
 from logdirwatch.plan.lifecycle import decide, reconcile
 from logdirwatch.plan.recommend import recommend

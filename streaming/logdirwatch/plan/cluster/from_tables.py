@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus
-from logdirwatch.plan import config_values
-from logdirwatch.plan.facts import Broker, Directory, Facts, Layout, Partition, Replica, Topic
+from logdirwatch.plan.cluster import config_values
+from logdirwatch.plan.cluster.snapshot import Broker, Directory, Facts, Layout, Partition, Replica, Topic
 from logdirwatch.store.schemas import (
     BROKER_STATE,
     LOG_DIR_INVENTORY,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, Rule
-from logdirwatch.plan.limits import Limits, from_data, of_plan
+from logdirwatch.plan.commands.throttles import Limits, from_data, of_plan
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.settings import ToolSettings
 from tests.unit.plan.builders import (

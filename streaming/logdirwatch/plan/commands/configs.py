@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Sequence
 
-from logdirwatch.plan.commands import CONFIGS, Tools, note
+from logdirwatch.plan.commands.kafka_tools import CONFIGS, Tools, note
 
 HOST_END = "LOGDIRWATCH_END"
 

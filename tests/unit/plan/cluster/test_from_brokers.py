@@ -7,7 +7,7 @@ from logdirwatch.collect.live import LiveCluster
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.model.records import PartitionInfo, Placement
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus, PollStatus
-from logdirwatch.plan.live import live_facts
+from logdirwatch.plan.cluster.from_brokers import live_facts
 
 GIB = 1 << 30
 AT_MS = 1_700_000_000_000

@@ -1,0 +1,1 @@
+"""Commands of Kafka's own tools, as they are pasted into a shell."""
