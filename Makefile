@@ -77,7 +77,7 @@ test-browser: $(STAMP) ## the console in a real Chromium, as a person uses it (L
 chaos: java $(STAMP) ## the stream killed again and again over a known history (KILLS=200 SEED=7)
 	$(BIN)/python -m tests.chaos --kills $(KILLS) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
-mutate: $(STAMP) ## plant defects in the judgement, count those that no unit test catches (MUTANTS=200 SEED=1 ONLY=plan/vetoes.py)
+mutate: $(STAMP) ## plant defects in the judgement, count those that no unit test catches (MUTANTS=200 SEED=1 ONLY=plan/vetoes/replica_vetoes.py)
 	$(BIN)/python -m tests.mutation --mutants $(MUTANTS) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only '$(ONLY)') $(ARGS)
 
 soak: java $(STAMP) ## a month of a small fleet through the stream: what grows, what is left (DAYS=30)

@@ -16,7 +16,7 @@ from logdirwatch.cli import live_reading
 from logdirwatch.local.config import CLUSTER, ClusterSpec
 from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, Severity
-from logdirwatch.plan.rates import is_limit
+from logdirwatch.plan.capacity.copy_rates import is_limit
 from logdirwatch.settings import KafkaSettings
 from tests.kafka.conftest import cluster_in
 from tests.kafka.telemetry import send_records

@@ -27,7 +27,9 @@ def main() -> int:
     arguments = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
     arguments.add_argument("--mutants", type=int, default=200, help="how many are drawn")
     arguments.add_argument("--seed", type=int, default=1, help="of the draw")
-    arguments.add_argument("--only", default="*", help="files below the package, such as plan/vetoes.py or fleet/*")
+    arguments.add_argument(
+        "--only", default="*", help="files below the package, such as plan/vetoes/replica_vetoes.py or fleet/*"
+    )
     chosen = arguments.parse_args()
     with tempfile.TemporaryDirectory(prefix="logdirwatch-mutation-") as scratch:
         stage = Path(scratch) / "stage"

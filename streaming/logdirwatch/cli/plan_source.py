@@ -15,13 +15,13 @@ from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.text import printable
 from logdirwatch.model.vocabulary import TAKEN_UP, AlertStatus, Rule
+from logdirwatch.plan.capacity.projected_use import alike
 from logdirwatch.plan.cluster.excluded_log_dirs import with_marks
 from logdirwatch.plan.cluster.from_tables import facts_from
 from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.overlay import with_actions, with_alerts
 from logdirwatch.plan.proposal import Policy
-from logdirwatch.plan.space import alike
 from logdirwatch.report.folding import Latest, Message, latest_actions, latest_alerts
 from logdirwatch.settings import KafkaSettings, Settings, TableSettings
 from logdirwatch.store.schemas import ACTIONS, ALERTS, BROKER_STATE, Table

@@ -16,6 +16,7 @@ from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, AlertRecord, DecisionRecord
 from logdirwatch.model.vocabulary import OPEN, AlertStatus, Decision, Rule
 from logdirwatch.plan import closing, followup, lifecycle
+from logdirwatch.plan.capacity.observed_rates import with_rates
 from logdirwatch.plan.cluster.excluded_log_dirs import with_marks
 from logdirwatch.plan.cluster.snapshot import Facts
 from logdirwatch.plan.cordon import CORDONS
@@ -24,7 +25,6 @@ from logdirwatch.plan.overlay import with_actions, with_alerts
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.recommend import recommend, unusable
 from logdirwatch.plan.restoring import remembered
-from logdirwatch.plan.seen_rates import with_rates
 
 Record = AlertRecord | ActionRecord | DecisionRecord
 

@@ -9,16 +9,17 @@ from typing import Any
 from logdirwatch.collect.answers import Quorum
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import OPEN, ActionKind, ActionStatus, BrokerStatus, Rule
-from logdirwatch.plan import leaders, predictions, restart_vetoes, vetoes
+from logdirwatch.plan.availability import leadership
+from logdirwatch.plan.availability.impact import of_cancelling
 from logdirwatch.plan.cluster.excluded_log_dirs import with_marks
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition
 from logdirwatch.plan.commands.kafka_tools import ADDITIONAL
-from logdirwatch.plan.keeping import keeps_too_little
 from logdirwatch.plan.lifecycle import standing_against
 from logdirwatch.plan.mending import REPAIR
-from logdirwatch.plan.outlook import of_cancelling
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.replacing import WITHOUT_DIRECTORY
+from logdirwatch.plan.retention.still_needed import keeps_too_little
+from logdirwatch.plan.vetoes import predicted_impact, replica_vetoes, restart_vetoes
 from logdirwatch.report.units import human_ms
 from logdirwatch.report.words import some_of
 
@@ -102,7 +103,7 @@ def _of_cut(action: ActionRecord, facts: Facts, policy: Policy) -> Iterator[str]
     yield from keeps_too_little(action, facts, policy)
     topic = facts.topics.get(str(action.target.get("topic")))
     if action.kind is ActionKind.LOWER_RETENTION and topic is not None:
-        found = (vetoes.partition_moving(facts, partition) for partition in topic.partitions)
+        found = (replica_vetoes.partition_moving(facts, partition) for partition in topic.partitions)
         yield from (veto.reason for veto in found if veto is not None)
 
 
@@ -123,7 +124,7 @@ def _of_cancelling(action: ActionRecord, facts: Facts) -> Iterator[str]:
     running = [partition for partition in _named(action.expected["cancels"], facts) if partition.is_reassigned]
     if not running:
         yield "none of its moves runs any more"
-    yield from (veto.reason for veto in predictions.against({"leadership": of_cancelling(running, facts)}))
+    yield from (veto.reason for veto in predicted_impact.against({"leadership": of_cancelling(running, facts)}))
 
 
 def _of_restart(action: ActionRecord, facts: Facts, quorum: Quorum | None) -> Iterator[str]:
@@ -156,7 +157,7 @@ def _of_quorum(broker: int, quorum: Quorum | None) -> Iterator[str]:
 
 def _may_lead(partition: Partition, facts: Facts) -> bool:
     first = partition.replicas[0] if partition.replicas else None
-    return first in leaders.live_replicas(partition, facts) & set(partition.isr)
+    return first in leadership.live_replicas(partition, facts) & set(partition.isr)
 
 
 def _named(plan: Any, facts: Facts) -> list[Partition]:

@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.capacity.growth_by_policy import BOTH, COMPACT, growth_by_policy, policy_of
+from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.commands.kafka_tools import CONFIGS, note
-from logdirwatch.plan.growing import BOTH, COMPACT, growth_by_policy, policy_of
-from logdirwatch.plan.parts import place_target
 from logdirwatch.plan.proposal import Draft, Policy, effect
 from logdirwatch.report.units import human_bytes
 from logdirwatch.report.words import some_of

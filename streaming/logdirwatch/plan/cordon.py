@@ -5,12 +5,12 @@ Kafka puts a new replica into the directory with the fewest logs, so one that wa
 """
 
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
-from logdirwatch.plan import relief_vetoes
+from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.metadata_version import CORDON, at_least
 from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.commands.configs import set_broker_list
-from logdirwatch.plan.parts import place_target
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
+from logdirwatch.plan.retention import retention_vetoes
 
 KEY = "cordoned.log.dirs"
 ALL = "*"
@@ -29,9 +29,9 @@ def cordon_drafts(directory: Directory, facts: Facts, policy: Policy, why: str, 
     others = _others(directory, facts)
     listed = listed_dirs(directory.broker, facts)
     found = [
-        relief_vetoes.cordon_not_enforced(directory, listed),
-        relief_vetoes.path_not_expressible(directory.path),
-        relief_vetoes.nowhere_else(directory, facts),
+        retention_vetoes.cordon_not_enforced(directory, listed),
+        retention_vetoes.path_not_expressible(directory.path),
+        retention_vetoes.nowhere_else(directory, facts),
     ]
     set_it = set_broker_list(policy.tools, directory.broker, KEY, [*others, directory.path])
     return [

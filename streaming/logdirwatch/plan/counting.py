@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
+from logdirwatch.plan.capacity.timing import time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import Directory
-from logdirwatch.plan.parts import time_to_full_ms
 from logdirwatch.plan.proposal import Draft, Policy
 
 URGENT = frozenset({LogDirStatus.CRITICAL, LogDirStatus.SATURATED})

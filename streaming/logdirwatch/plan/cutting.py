@@ -3,13 +3,13 @@
 from typing import Any
 
 from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.capacity.timing import in_time, owner_of, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Topic
-from logdirwatch.plan.cut import Cut, effective_after_ms, floor_bytes
-from logdirwatch.plan.pace import wanted_ms
-from logdirwatch.plan.parts import in_time, owner_of, place_target, time_to_full_ms
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
-from logdirwatch.plan.relief_vetoes import slowest_reader, unread_goes, unread_text
-from logdirwatch.plan.ways import UNLIMITED, is_copy_delayed
+from logdirwatch.plan.retention.cut import Cut, effective_after_ms, floor_bytes
+from logdirwatch.plan.retention.limits import UNLIMITED, is_copy_delayed
+from logdirwatch.plan.retention.retention_vetoes import slowest_reader, unread_goes, unread_text
+from logdirwatch.plan.retention.write_rates import wanted_ms
 from logdirwatch.report.units import human_bytes, human_ms
 from logdirwatch.report.words import counted
 

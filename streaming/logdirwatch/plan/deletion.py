@@ -13,16 +13,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan import relief_vetoes, vetoes
+from logdirwatch.plan.capacity.timing import in_time, owner_of, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place, Replica, Topic
 from logdirwatch.plan.commands.kafka_tools import TOPICS, Tools
-from logdirwatch.plan.cut import effective_after_ms
 from logdirwatch.plan.cutting import consumers_done
-from logdirwatch.plan.pace import fastest, floor_of_replica, wanted_ms
-from logdirwatch.plan.parts import in_time, owner_of, place_target, time_to_full_ms
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
-from logdirwatch.plan.retention import all_replicas, by_topic
-from logdirwatch.plan.ways import RETENTION_MS, freed_bytes, segment_bytes
+from logdirwatch.plan.retention import retention_vetoes
+from logdirwatch.plan.retention.cut import effective_after_ms
+from logdirwatch.plan.retention.limits import RETENTION_MS, freed_bytes, segment_bytes
+from logdirwatch.plan.retention.planner import all_replicas, by_topic
+from logdirwatch.plan.retention.write_rates import fastest, floor_of_replica, wanted_ms
+from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.report.units import human_bytes, human_ms
 
 OFFSETS = "kafka-get-offsets"
@@ -78,9 +79,9 @@ def _delete_records(topic: Topic, percent: int, source: Directory, facts: Facts,
     frees = sum(one["bytes"] for one in on if (one["broker"], one["log_dir"]) == source.place)
     is_spared = percent <= _PERCENT - math.ceil(_unread_ratio(topic) * _PERCENT)
     found = [
-        relief_vetoes.delete_records_frees_nothing(source),
-        relief_vetoes.leaders_missing(topic.partitions),
-        relief_vetoes.unread_goes(topic, facts, is_spared=is_spared),
+        retention_vetoes.delete_records_frees_nothing(source),
+        retention_vetoes.leaders_missing(topic.partitions),
+        retention_vetoes.unread_goes(topic, facts, is_spared=is_spared),
     ]
     return Draft(
         kind=ActionKind.DELETE_RECORDS,
@@ -149,7 +150,7 @@ def _candidate(
     for replica in all_replicas(topic, facts):
         everywhere[replica.place] += replica.size_bytes or 0
     idle = human_ms(idle_for_ms(topic, facts, now_ms))
-    veto = relief_vetoes.deleted_leaderless(topic.partitions)
+    veto = retention_vetoes.deleted_leaderless(topic.partitions)
     return Draft(
         kind=ActionKind.DELETE_TOPIC_CANDIDATE,
         target=target,
@@ -182,14 +183,14 @@ def _readers(topic: Topic) -> str:
 
 def _refused(topic: Topic, facts: Facts, policy: Policy) -> Veto | None:
     """Return why a topic may lose nothing, whatever the means."""
-    return vetoes.first(
+    return replica_vetoes.first(
         [
-            vetoes.internal_topic(topic, policy.limits),
-            vetoes.never_touch(topic.name, policy.limits),
-            relief_vetoes.kept_for_ever(topic, all_replicas(topic, facts), policy),
-            *(vetoes.partition_moving(facts, partition) for partition in topic.partitions),
-            *(vetoes.partition_claimed(facts, partition) for partition in topic.partitions),
-            vetoes.retention_waits(facts, topic.name),
+            replica_vetoes.internal_topic(topic, policy.limits),
+            replica_vetoes.never_touch(topic.name, policy.limits),
+            retention_vetoes.kept_for_ever(topic, all_replicas(topic, facts), policy),
+            *(replica_vetoes.partition_moving(facts, partition) for partition in topic.partitions),
+            *(replica_vetoes.partition_claimed(facts, partition) for partition in topic.partitions),
+            replica_vetoes.retention_waits(facts, topic.name),
         ]
     )
 
@@ -201,7 +202,7 @@ def _may_lose(topic: Topic, facts: Facts, policy: Policy) -> bool:
     """
     rule = policy.limits.topic_rule(topic.name)
     has_minimum = rule.min_retention_bytes is not None or rule.min_retention_ms is not None
-    is_refused = _refused(topic, facts, policy) or relief_vetoes.policy_without_delete(topic)
+    is_refused = _refused(topic, facts, policy) or retention_vetoes.policy_without_delete(topic)
     return not is_refused and not has_minimum and not topic.is_tiered and _PLAIN_NAME.fullmatch(topic.name) is not None
 
 

@@ -11,13 +11,14 @@ from typing import Any
 
 from logdirwatch.model.identity import identity
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
-from logdirwatch.plan import leaders, vetoes
+from logdirwatch.plan.availability import leadership as leaders
+from logdirwatch.plan.availability.fault_tolerance import good_copies
+from logdirwatch.plan.availability.impact import of_demotion
+from logdirwatch.plan.capacity.timing import nothing_runs, others_run
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, to_json
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, TopicPartition
-from logdirwatch.plan.endurance import good_copies
-from logdirwatch.plan.outlook import of_demotion
-from logdirwatch.plan.parts import nothing_runs, others_run
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
+from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.report.words import counted
 
 _FULL = frozenset({LogDirStatus.CRITICAL, LogDirStatus.SATURATED})
@@ -109,10 +110,10 @@ def _is_well(broker: int, partition: Partition, facts: Facts) -> bool:
 
 def _blocked(partition: Partition, facts: Facts, policy: Policy) -> bool:
     found = [
-        vetoes.never_touch(partition.topic, policy.limits),
-        vetoes.partition_moving(facts, partition),
-        vetoes.partition_claimed(facts, partition),
-        *(vetoes.broker_not_alive(facts, other) for other in partition.replicas),
+        replica_vetoes.never_touch(partition.topic, policy.limits),
+        replica_vetoes.partition_moving(facts, partition),
+        replica_vetoes.partition_claimed(facts, partition),
+        *(replica_vetoes.broker_not_alive(facts, other) for other in partition.replicas),
     ]
     return any(veto is not None for veto in found)
 

@@ -7,16 +7,16 @@ from dataclasses import replace
 
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import LOST_WAY, KernelTrouble
+from logdirwatch.plan.availability.fault_tolerance import endurance_of
+from logdirwatch.plan.availability.lost_replicas import lost_partitions
 from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.cordon import cordon_drafts
 from logdirwatch.plan.demoting import demote, led_from
-from logdirwatch.plan.endurance import endurance_of
-from logdirwatch.plan.leaving import leaving
-from logdirwatch.plan.lost import lost_partitions
 from logdirwatch.plan.proposal import Draft, Policy
+from logdirwatch.plan.reassignment.log_dir_removal import leaving
+from logdirwatch.plan.reassignment.replacement_replicas import plan_repair
 from logdirwatch.plan.rebuilding import Loss, rebuild, remedies
-from logdirwatch.plan.repair import plan_repair
 from logdirwatch.plan.runbook import investigate
 from logdirwatch.report.units import human_bytes
 from logdirwatch.report.words import counted, short_id

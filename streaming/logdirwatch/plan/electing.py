@@ -9,9 +9,9 @@ from typing import Any
 
 from logdirwatch.model.identity import identity
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan import leaders
+from logdirwatch.plan.availability import leadership as leaders
+from logdirwatch.plan.availability.impact import of_election
 from logdirwatch.plan.cluster.snapshot import Facts, Partition
-from logdirwatch.plan.outlook import of_election
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.report.words import counted
 

@@ -7,20 +7,21 @@ from typing import Any
 
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
-from logdirwatch.plan import leaders, restart_vetoes
+from logdirwatch.plan.availability import leadership
+from logdirwatch.plan.availability.common_cause import common_cause
+from logdirwatch.plan.availability.fault_tolerance import endurance_of, good_copies
 from logdirwatch.plan.cluster.snapshot import Facts, Partition
 from logdirwatch.plan.commands.kafka_tools import note
-from logdirwatch.plan.common import common_cause
-from logdirwatch.plan.copies import cancel_draft, copies_to
 from logdirwatch.plan.demoting import demote
 from logdirwatch.plan.electing import elect_unclean
-from logdirwatch.plan.endurance import endurance_of, good_copies
 from logdirwatch.plan.proposal import Draft, Policy, Veto, effect
+from logdirwatch.plan.reassignment.replacement_replicas import Repair, plan_rebuild
+from logdirwatch.plan.reassignment.running_copies import cancel_draft, copies_to
+from logdirwatch.plan.reassignment.running_reassignments import cancel_moves, dead_ends, why_hopeless
 from logdirwatch.plan.rebuilding import Loss, nothing_fits, rebuild, unplaced
-from logdirwatch.plan.repair import Repair, plan_rebuild
 from logdirwatch.plan.restarting import restart_steps
 from logdirwatch.plan.runbook import investigate
-from logdirwatch.plan.running import cancel_moves, dead_ends, why_hopeless
+from logdirwatch.plan.vetoes import restart_vetoes
 from logdirwatch.report.units import human_bytes, human_ms
 from logdirwatch.report.words import counted
 
@@ -52,9 +53,9 @@ def brought_back_by(partitions: Sequence[Partition], facts: Facts) -> Counter[in
     """Return for each broker how many leaderless partitions are led again when it, or its disk, is back as it was."""
     counts: Counter[int] = Counter()
     for partition in partitions:
-        state, live = leaders.standing_now(partition, facts), leaders.live_replicas(partition, facts)
+        state, live = leadership.standing_now(partition, facts), leadership.live_replicas(partition, facts)
         if state.leader is None:
-            counts.update(b for b in partition.replicas if leaders.elected(state, live | {b}) is not None)
+            counts.update(b for b in partition.replicas if leadership.elected(state, live | {b}) is not None)
     return counts
 
 
@@ -64,7 +65,7 @@ def partition_failed(alert: AlertRecord, facts: Facts, policy: Policy, now_ms: i
     bad = [p for p in facts.partitions.values() if p.label in labels and broker in p.replicas]
     if broker is None or not bad:
         return [investigate(alert, policy)]
-    led = [p for p in bad if leaders.standing_now(p, facts).leader == broker]
+    led = [p for p in bad if leadership.standing_now(p, facts).leader == broker]
     why = "its copies of them are bad, and new ones would be copied from it"
     demoted = demote(broker, None, led, facts, policy, why)
     followed = [p for p in bad if p not in led]
@@ -163,9 +164,9 @@ def _doubtful(facts: Facts) -> list[Partition]:
 
 def _is_endangered(partition: Partition, facts: Facts) -> bool:
     """Tell whether a partition has no leader, is under its minimum, or has one copy left of several."""
-    state = leaders.standing_now(partition, facts)
+    state = leadership.standing_now(partition, facts)
     needed = state.min_isr
-    live = leaders.live_replicas(partition, facts) & set(state.isr)
+    live = leadership.live_replicas(partition, facts) & set(state.isr)
     is_under = needed is not None and len(live) < needed
     return state.leader is None or is_under or (len(partition.replicas) > 1 and len(live) <= 1)
 

@@ -13,26 +13,26 @@ from dataclasses import dataclass, replace
 
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.brake import brake_drafts
+from logdirwatch.plan.capacity.projected_use import Space
+from logdirwatch.plan.capacity.timing import time_to_full_ms
 from logdirwatch.plan.cleaning import cleaner_drafts
 from logdirwatch.plan.cluster.snapshot import Directory, Facts
-from logdirwatch.plan.copies import overflow_drafts, overflowing, without_copies
 from logdirwatch.plan.cordon import cordon_drafts
 from logdirwatch.plan.counting import URGENT, after, counted_bytes, gained, to_lose
 from logdirwatch.plan.cutting import cut_draft
 from logdirwatch.plan.deletion import candidate_drafts, delete_records_drafts
 from logdirwatch.plan.lossless import Ways, lossless_ways
-from logdirwatch.plan.moves import needed_bytes
 from logdirwatch.plan.operator_decisions import heeded
-from logdirwatch.plan.parts import time_to_full_ms
-from logdirwatch.plan.predictions import heeding_predictions
 from logdirwatch.plan.proposal import Draft, Policy, Veto
+from logdirwatch.plan.reassignment.running_copies import overflow_drafts, overflowing, without_copies
+from logdirwatch.plan.reassignment.within_broker import needed_bytes
 from logdirwatch.plan.reserve import release_drafts
-from logdirwatch.plan.retention import Cuts, plan_cuts
+from logdirwatch.plan.retention.planner import Cuts, plan_cuts
 from logdirwatch.plan.room import more_room
 from logdirwatch.plan.sequence import in_sequence
-from logdirwatch.plan.space import Space
 from logdirwatch.plan.strays import stray_bytes, stray_drafts
 from logdirwatch.plan.under_way import UnderWay, watch_draft, weighed
+from logdirwatch.plan.vetoes.predicted_impact import heeding_predictions
 from logdirwatch.report.units import human_bytes
 
 MORE_ROOM = frozenset({ActionKind.EXPAND_DISK, ActionKind.ADD_LOG_DIR})

@@ -13,6 +13,9 @@ from msgspec.structs import replace as changed
 
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import TAKEN_UP, ActionKind, ActionStatus, Rule
+from logdirwatch.plan.capacity.observed_rates import with_rates
+from logdirwatch.plan.capacity.projected_use import Space, volumes
+from logdirwatch.plan.capacity.timing import time_to_full_ms
 from logdirwatch.plan.cluster.assignment import Assignment, from_json
 from logdirwatch.plan.cluster.excluded_log_dirs import with_marks
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place
@@ -20,18 +23,15 @@ from logdirwatch.plan.counting import to_lose
 from logdirwatch.plan.filling import Stand, stand_of
 from logdirwatch.plan.fix_relief import freed_in_time, given
 from logdirwatch.plan.lifecycle import reconcile
-from logdirwatch.plan.moves import needed_bytes
 from logdirwatch.plan.operator_decisions import said_to
 from logdirwatch.plan.overlay import with_actions, with_alerts
-from logdirwatch.plan.parts import time_to_full_ms
 from logdirwatch.plan.proposal import Draft, Policy, Veto
+from logdirwatch.plan.reassignment.within_broker import needed_bytes
 from logdirwatch.plan.recommend import recommend, record
 from logdirwatch.plan.relieving import directory_of
 from logdirwatch.plan.room import more_room
 from logdirwatch.plan.runbook import investigate
-from logdirwatch.plan.seen_rates import with_rates
-from logdirwatch.plan.space import Space, volumes
-from logdirwatch.plan.validate import violations
+from logdirwatch.plan.vetoes.reassignment import violations
 
 RELIEFS = (
     ActionKind.MOVE_LOG_DIR,

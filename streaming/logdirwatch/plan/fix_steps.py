@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.plan import steps as forms
+from logdirwatch.plan.capacity.projected_use import Space, passing_bytes
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, from_json, to_json
 from logdirwatch.plan.cluster.snapshot import Facts, Place
 from logdirwatch.plan.fix import Fix
-from logdirwatch.plan.space import Space, passing_bytes
+from logdirwatch.plan.reassignment import steps as forms
 
 
 def reassignment(plan: Fix) -> dict[str, Any]:

@@ -14,10 +14,10 @@ from logdirwatch.plan.commands.configs import client_quota
 from logdirwatch.plan.commands.throttles import from_data
 from logdirwatch.plan.cordon import uncordon_draft
 from logdirwatch.plan.proposal import Draft, Policy, effect
+from logdirwatch.plan.reassignment.throttles import SETS_LIMITS, clear_draft, still_ours
 from logdirwatch.plan.recommend import record
 from logdirwatch.plan.reserve import recreate_draft
 from logdirwatch.plan.restoring import is_cut, restore_draft, with_returning, with_room_for
-from logdirwatch.plan.throttles import SETS_LIMITS, clear_draft, still_ours
 
 Follow = Callable[[ActionRecord, Facts, Policy], Draft | None]
 

@@ -7,22 +7,22 @@ from typing import Any
 from logdirwatch.model.broker_failures import BrokerFailureReason
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import ActionKind, Cause, LogDirStatus, PollStatus
-from logdirwatch.plan import restart_vetoes
-from logdirwatch.plan.away import Proof
+from logdirwatch.plan.availability.lost_replicas import partitions_on
+from logdirwatch.plan.availability.offline_log_dirs import Proof
+from logdirwatch.plan.capacity.projected_use import Space
 from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.losing import free_while_stopped
-from logdirwatch.plan.lost import partitions_on
 from logdirwatch.plan.mending import repair_file_system
-from logdirwatch.plan.moves import needed_bytes
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
+from logdirwatch.plan.reassignment.replacement_replicas import plan_rebuild, plan_repair
+from logdirwatch.plan.reassignment.running_reassignments import cancel_dead_ends
+from logdirwatch.plan.reassignment.within_broker import needed_bytes
 from logdirwatch.plan.rebuilding import Loss, rebuild, rebuild_later, room_elsewhere
-from logdirwatch.plan.repair import plan_rebuild, plan_repair
 from logdirwatch.plan.replacing import replace_disk
 from logdirwatch.plan.restarting import start_broker
 from logdirwatch.plan.room import expand_disk
 from logdirwatch.plan.runbook import investigate
-from logdirwatch.plan.running import cancel_dead_ends
-from logdirwatch.plan.space import Space
+from logdirwatch.plan.vetoes import restart_vetoes
 from logdirwatch.report.units import human_ms
 
 NOTHING_SAID = Proof()

@@ -21,13 +21,13 @@ from logdirwatch.plan.cluster.assignment import from_json
 from logdirwatch.plan.cluster.snapshot import Facts
 from logdirwatch.plan.content_hash import is_said_of
 from logdirwatch.plan.cordon import CORDONS
-from logdirwatch.plan.keeping import keeps_too_little
 from logdirwatch.plan.operator_decisions import is_rejected, moved_topics
 from logdirwatch.plan.overtaken import overtaken
 from logdirwatch.plan.progress import progress
 from logdirwatch.plan.proposal import Policy
+from logdirwatch.plan.retention.still_needed import keeps_too_little
 from logdirwatch.plan.revisions import done, next_revision
-from logdirwatch.plan.validate import violations
+from logdirwatch.plan.vetoes.reassignment import violations
 
 # A plan is written anew when it would free this much more than the published one, or must copy so much faster by now.
 _BETTER_BY = 1.25

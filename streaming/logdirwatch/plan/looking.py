@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import Cause
-from logdirwatch.plan.away import Away
+from logdirwatch.plan.availability.fault_tolerance import endurance_of
+from logdirwatch.plan.availability.offline_log_dirs import Away
 from logdirwatch.plan.cluster.snapshot import Directory
 from logdirwatch.plan.commands.kafka_tools import note
-from logdirwatch.plan.endurance import endurance_of
 from logdirwatch.plan.proposal import Draft, Policy
 from logdirwatch.plan.runbook import investigate
 from logdirwatch.report.words import some_of

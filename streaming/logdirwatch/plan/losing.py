@@ -9,26 +9,26 @@ from dataclasses import replace
 
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import ActionKind, Cause, FullBy, Lane
-from logdirwatch.plan import restart_vetoes
-from logdirwatch.plan.away import Away, away_of
+from logdirwatch.plan.availability.common_cause import common_cause
+from logdirwatch.plan.availability.fault_tolerance import endurance_of, good_copies
+from logdirwatch.plan.availability.lost_replicas import lost_partitions
+from logdirwatch.plan.availability.offline_log_dirs import Away, away_of
+from logdirwatch.plan.capacity.projected_use import Space, shares_volume
+from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition
 from logdirwatch.plan.commands.kafka_tools import note
-from logdirwatch.plan.common import common_cause
 from logdirwatch.plan.electing import give_back
-from logdirwatch.plan.endurance import endurance_of, good_copies
 from logdirwatch.plan.looking import look
-from logdirwatch.plan.lost import lost_partitions
 from logdirwatch.plan.mending import free_inodes, let_write, raise_limit, raise_quota, repair_file_system
-from logdirwatch.plan.moves import needed_bytes
-from logdirwatch.plan.parts import place_target
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
+from logdirwatch.plan.reassignment.replacement_replicas import Repair, plan_rebuild, plan_repair
+from logdirwatch.plan.reassignment.running_reassignments import cancel_dead_ends
+from logdirwatch.plan.reassignment.within_broker import needed_bytes
 from logdirwatch.plan.rebuilding import Loss, rebuild, room_elsewhere
-from logdirwatch.plan.repair import Repair, plan_rebuild, plan_repair
 from logdirwatch.plan.replacing import leave_log_dirs, replace_disk, save_data
 from logdirwatch.plan.restarting import restart_broker
 from logdirwatch.plan.room import expand_disk
-from logdirwatch.plan.running import cancel_dead_ends
-from logdirwatch.plan.space import Space, shares_volume
+from logdirwatch.plan.vetoes import restart_vetoes
 from logdirwatch.report.words import some_of
 
 EXAMPLES = 20

@@ -7,15 +7,15 @@ these do not give enough in time, a cordoned directory is opened, or a broker th
 from dataclasses import dataclass, replace
 
 from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, TopicPartition
 from logdirwatch.plan.counting import after, gained, is_in_time
 from logdirwatch.plan.cutting import cut_draft
-from logdirwatch.plan.moves import Moves, plan_moves
 from logdirwatch.plan.offload import Offload, offload_drafts, plan_offload
 from logdirwatch.plan.operator_decisions import heeded
-from logdirwatch.plan.parts import place_target
 from logdirwatch.plan.proposal import Draft, Policy, Veto
-from logdirwatch.plan.retention import plan_cuts
+from logdirwatch.plan.reassignment.within_broker import Moves, plan_moves
+from logdirwatch.plan.retention.planner import plan_cuts
 from logdirwatch.plan.shifting import move_drafts
 from logdirwatch.plan.uncordoning import bring_back_drafts, uncordon_drafts
 

@@ -3,13 +3,13 @@
 import shlex
 
 from logdirwatch.model.vocabulary import ActionKind, FullBy
-from logdirwatch.plan import restart_vetoes
-from logdirwatch.plan.away import Away, Proof
+from logdirwatch.plan.availability.offline_log_dirs import Away, Proof
+from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.commands.kafka_tools import note
-from logdirwatch.plan.parts import place_target
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
 from logdirwatch.plan.restarting import restart_effect, restart_steps
+from logdirwatch.plan.vetoes import restart_vetoes
 from logdirwatch.report.units import human_ratio
 
 QUOTA, INODES, REPAIR = "quota", "free_inodes", "repair_file_system"

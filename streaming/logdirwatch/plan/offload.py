@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, ActionKind
-from logdirwatch.plan import rates, vetoes
-from logdirwatch.plan.cluster.assignment import to_json
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, TopicPartition
-from logdirwatch.plan.outlook import of_reassignment
-from logdirwatch.plan.parts import (
+from logdirwatch.plan.availability.impact import of_reassignment
+from logdirwatch.plan.capacity import copy_rates
+from logdirwatch.plan.capacity.copy_waves import Pace
+from logdirwatch.plan.capacity.timing import (
     delete_delay_ms,
     file_name,
     in_time,
@@ -23,11 +22,13 @@ from logdirwatch.plan.parts import (
     time_to_full_ms,
     way_back,
 )
+from logdirwatch.plan.cluster.assignment import to_json
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, TopicPartition
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
+from logdirwatch.plan.reassignment.replacement_replicas import Repair, plan_rebuild
+from logdirwatch.plan.reassignment.throttles import unset
 from logdirwatch.plan.rebuilding import back_of, born_elsewhere, limits_of_repair
-from logdirwatch.plan.repair import Repair, plan_rebuild
-from logdirwatch.plan.throttles import unset
-from logdirwatch.plan.waves import Pace
+from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.report.units import human_bytes
 from logdirwatch.report.words import counted
 
@@ -65,7 +66,7 @@ def _placed(
     source: Directory, candidates: Sequence[tuple[int, Partition]], facts: Facts, policy: Policy, needed: int
 ) -> Offload:
     """Find places for as many candidates as give what is needed, the first ones first."""
-    written = max((rates.written_to(partition, facts) for _, partition in candidates), default=0.0)
+    written = max((copy_rates.written_to(partition, facts) for _, partition in candidates), default=0.0)
     rate = _rate(source, needed, facts, policy, written)
     sizes = {partition.key: size for size, partition in candidates}
     count, placed, repair = 0, 0, None
@@ -110,9 +111,12 @@ def offload_drafts(
         return []
     repair = plan.repair
     wanted = limits_of_repair(repair, plan.rate, facts)
-    limits, rate = unset(wanted, facts), rates.under_others(plan.rate, wanted.brokers, REPLICATION_THROTTLES, facts)
-    written = max((rates.written_to(facts.partitions[one.key], facts) for one in repair.assignments), default=0.0)
-    too_slow = vetoes.slower_than_writes(rate, written)
+    limits, rate = (
+        unset(wanted, facts),
+        copy_rates.under_others(plan.rate, wanted.brokers, REPLICATION_THROTTLES, facts),
+    )
+    written = max((copy_rates.written_to(facts.partitions[one.key], facts) for one in repair.assignments), default=0.0)
+    too_slow = replica_vetoes.slower_than_writes(rate, written)
     settles = _settles_ms(source, facts, policy)
     needs = _busiest(repair) * 1000 // rate + settles
     usual = policy.limits.replication_throttle_bytes_per_s
@@ -120,7 +124,7 @@ def offload_drafts(
     late_for_ms = left_ms if left_ms is not None and needs >= left_ms else None
     is_enough = plan.freed_bytes >= needed and late_for_ms is None
     enough = "enough" if is_enough else f"{human_bytes(needed)} are needed"
-    paced = rates.paced(rate, usual, _busiest(repair), late_for_ms, settles)
+    paced = copy_rates.paced(rate, usual, _busiest(repair), late_for_ms, settles)
     name = file_name(ActionKind.REASSIGN, source.place)
     taken = [{"broker": b, "log_dir": path, "bytes": -size} for (b, path), size in sorted(repair.bytes_in.items())]
     return [
@@ -147,7 +151,7 @@ def offload_drafts(
                 *_sustained(plan, facts, policy),
                 nothing_runs(facts),
                 no_retention_cut(),
-                rates.throttle_free(wanted.brokers, (*REPLICATION_THROTTLES, LOG_DIR_THROTTLE), facts),
+                copy_rates.throttle_free(wanted.brokers, (*REPLICATION_THROTTLES, LOG_DIR_THROTTLE), facts),
                 *born_elsewhere(repair, facts),
             ),
             vetoes=() if too_slow is None else (too_slow,),
@@ -174,14 +178,14 @@ def _candidates(
         topic, partition = facts.topics.get(replica.topic), facts.partitions.get(replica.key)
         if topic is None or partition is None or not replica.size_bytes or replica.key in taken:
             continue
-        veto = vetoes.first(
+        veto = replica_vetoes.first(
             [
-                vetoes.internal_topic(topic, policy.limits),
-                vetoes.retention_waits(facts, topic.name),
-                vetoes.partition_moving(facts, partition),
-                vetoes.partition_claimed(facts, partition),
-                vetoes.no_live_source(facts, partition, without=None),
-                vetoes.slower_than_writes(rate, rates.written_to(partition, facts)),
+                replica_vetoes.internal_topic(topic, policy.limits),
+                replica_vetoes.retention_waits(facts, topic.name),
+                replica_vetoes.partition_moving(facts, partition),
+                replica_vetoes.partition_claimed(facts, partition),
+                replica_vetoes.no_live_source(facts, partition, without=None),
+                replica_vetoes.slower_than_writes(rate, copy_rates.written_to(partition, facts)),
             ]
         )
         refusals.update([veto] if veto is not None else [])
@@ -193,8 +197,8 @@ def _candidates(
 
 def _sustained(plan: Offload, facts: Facts, policy: Policy) -> tuple[Precondition, ...]:
     limits, places = policy.limits, plan.repair.bytes_in if plan.repair else {}
-    seen, usual = rates.seen_rate(places, facts), limits.replication_throttle_bytes_per_s
-    return rates.sustained(plan.rate, usual, limits.network_bandwidth_bytes_per_s, seen)
+    seen, usual = copy_rates.seen_rate(places, facts), limits.replication_throttle_bytes_per_s
+    return copy_rates.sustained(plan.rate, usual, limits.network_bandwidth_bytes_per_s, seen)
 
 
 def _settles_ms(source: Directory, facts: Facts, policy: Policy) -> int:
@@ -204,15 +208,15 @@ def _settles_ms(source: Directory, facts: Facts, policy: Policy) -> int:
 
 def _spare(source: Directory, facts: Facts, policy: Policy) -> int | None:
     directories = facts.directories_of.get(source.broker, ())
-    return rates.spare_network(policy.limits.network_bandwidth_bytes_per_s, directories)
+    return copy_rates.spare_network(policy.limits.network_bandwidth_bytes_per_s, directories)
 
 
 def _most(source: Directory, facts: Facts, policy: Policy) -> int:
-    return rates.ceiling(policy.limits.replication_throttle_bytes_per_s, _spare(source, facts, policy))
+    return copy_rates.ceiling(policy.limits.replication_throttle_bytes_per_s, _spare(source, facts, policy))
 
 
 def _rate(source: Directory, copied_bytes: int, facts: Facts, policy: Policy, written_bytes_per_s: float) -> int:
-    return rates.throttle(
+    return copy_rates.throttle(
         policy.limits.replication_throttle_bytes_per_s,
         _spare(source, facts, policy),
         copied_bytes,

@@ -10,11 +10,11 @@ from typing import Any
 
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import NOT_OF_A_DISK, OPEN, TAKEN_UP, ActionKind, BrokerStatus, LogDirStatus, Rule
-from logdirwatch.plan import away
+from logdirwatch.plan.availability import offline_log_dirs
+from logdirwatch.plan.capacity.projected_use import passing_bytes
 from logdirwatch.plan.cluster.assignment import from_json
 from logdirwatch.plan.cluster.snapshot import Broker, Directory, Facts, Place
 from logdirwatch.plan.cordon import CORDONS
-from logdirwatch.plan.space import passing_bytes
 
 _BROKER_RULES = {Rule.BROKER_OFFLINE: BrokerStatus.OFFLINE, Rule.BROKER_UNKNOWN: BrokerStatus.UNKNOWN}
 _UNSEEN_RULES = frozenset({Rule.LOG_DIR_UNKNOWN, Rule.LOG_DIR_SUSPECT})
@@ -35,7 +35,7 @@ def with_alerts(facts: Facts, alerts: Iterable[AlertRecord]) -> Facts:
             is_suspect = not set(alert.evidence.get("why") or ("",)) <= NOT_OF_A_DISK
             brokers[alert.broker] = replace(brokers[alert.broker], is_suspect=is_suspect)
         elif alert.rule is Rule.LOG_DIR_OFFLINE:
-            for place in away.places_of(alert):
+            for place in offline_log_dirs.places_of(alert):
                 directories[place] = _offline(directories.get(place) or _unknown(place), alert)
                 brokers |= {place[0]: _degraded(brokers[place[0]])} if place[0] in brokers else {}
         elif alert.log_dir is not None:
@@ -72,9 +72,9 @@ def with_actions(facts: Facts, others: Iterable[ActionRecord]) -> Facts:
 
 def _offline(directory: Directory, alert: AlertRecord) -> Directory:
     """Return a directory as its alert tells it; one that several share has the numbers of the first of them only."""
-    is_first = directory.path == next(path for _, path in away.places_of(alert))
+    is_first = directory.path == next(path for _, path in offline_log_dirs.places_of(alert))
     measured = _measured(directory, alert) if is_first else directory
-    return replace(measured, status=LogDirStatus.OFFLINE, cause=away.cause_at(alert, directory.path))
+    return replace(measured, status=LogDirStatus.OFFLINE, cause=offline_log_dirs.cause_at(alert, directory.path))
 
 
 def _judged(directory: Directory, alert: AlertRecord) -> Directory:

@@ -5,18 +5,18 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, ActionKind
+from logdirwatch.plan.availability.fault_tolerance import endurance_of
+from logdirwatch.plan.availability.impact import of_reassignment
+from logdirwatch.plan.capacity.copy_rates import foreign, throttle_free, under_others
+from logdirwatch.plan.capacity.projected_use import passing_bytes
+from logdirwatch.plan.capacity.timing import file_name, nothing_runs, others_run, way_back
 from logdirwatch.plan.cluster.assignment import to_json
 from logdirwatch.plan.cluster.snapshot import Facts, Place
 from logdirwatch.plan.commands.throttles import Limits, of_plan
 from logdirwatch.plan.deletion import candidate_drafts_in
-from logdirwatch.plan.endurance import endurance_of
-from logdirwatch.plan.outlook import of_reassignment
-from logdirwatch.plan.parts import file_name, nothing_runs, others_run, way_back
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
-from logdirwatch.plan.rates import foreign, throttle_free, under_others
-from logdirwatch.plan.repair import Repair
-from logdirwatch.plan.space import passing_bytes
-from logdirwatch.plan.throttles import limits_of_copies, unset
+from logdirwatch.plan.reassignment.replacement_replicas import Repair
+from logdirwatch.plan.reassignment.throttles import limits_of_copies, unset
 from logdirwatch.report.units import human_bytes
 from logdirwatch.report.words import counted
 

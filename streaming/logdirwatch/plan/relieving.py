@@ -7,24 +7,24 @@ from typing import Any
 
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus, Rule
-from logdirwatch.plan import vetoes
-from logdirwatch.plan.away import proof_of
+from logdirwatch.plan.availability.broker_halt import saying_that_it_halts
+from logdirwatch.plan.availability.offline_log_dirs import proof_of
+from logdirwatch.plan.capacity.growth_by_policy import growth_by_policy, told
 from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.counting import counted_bytes
 from logdirwatch.plan.failing import leaders_off
 from logdirwatch.plan.filling import filling_drafts
-from logdirwatch.plan.growing import growth_by_policy, told
-from logdirwatch.plan.halting import saying_that_it_halts
 from logdirwatch.plan.mending import free_inodes
-from logdirwatch.plan.moves import plan_moves
 from logdirwatch.plan.proposal import Draft, Policy
+from logdirwatch.plan.reassignment.throttles import clear_draft, limits_on, raise_draft, topics_throttled_on
+from logdirwatch.plan.reassignment.within_broker import plan_moves
 from logdirwatch.plan.reserve import reserve_of
 from logdirwatch.plan.runbook import investigate
 from logdirwatch.plan.scarcity import fleet_drafts
 from logdirwatch.plan.shifting import move_drafts
-from logdirwatch.plan.throttles import clear_draft, limits_on, raise_draft, topics_throttled_on
 from logdirwatch.plan.uncleanable import uncleanable_drafts
+from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.report.units import human_bytes
 
 Answer = Callable[[AlertRecord, Facts, Policy, int], list[Draft]]
@@ -163,7 +163,11 @@ def _with_growth(drafts: list[Draft], growth: dict[str, Any] | None) -> list[Dra
 
 
 def _counts(directory: Directory) -> bool:
-    return directory.is_serving and vetoes.destination_closed(directory) is None and directory.used_bytes is not None
+    return (
+        directory.is_serving
+        and replica_vetoes.destination_closed(directory) is None
+        and directory.used_bytes is not None
+    )
 
 
 def _unexplained(alert: AlertRecord, directory: Directory, policy: Policy) -> list[Draft]:

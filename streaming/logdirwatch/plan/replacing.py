@@ -6,18 +6,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan import leaders, restart_vetoes
-from logdirwatch.plan.away import Proof
+from logdirwatch.plan.availability import leadership
+from logdirwatch.plan.availability.fault_tolerance import good_copies
+from logdirwatch.plan.availability.lost_replicas import lost_partitions
+from logdirwatch.plan.availability.offline_log_dirs import Proof
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition
 from logdirwatch.plan.commands.kafka_tools import QUORUM, note
-from logdirwatch.plan.endurance import good_copies
-from logdirwatch.plan.leaving import Leaving, leaving
-from logdirwatch.plan.lost import lost_partitions
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
+from logdirwatch.plan.reassignment.log_dir_removal import Leaving, leaving
+from logdirwatch.plan.reassignment.replacement_replicas import Repair
 from logdirwatch.plan.rebuilding import nothing_fits, unplaced
-from logdirwatch.plan.repair import Repair
 from logdirwatch.plan.reserve import reserve_of
 from logdirwatch.plan.restarting import format_steps, rejoin_steps, restart_effect, restart_steps
+from logdirwatch.plan.vetoes import restart_vetoes
 from logdirwatch.report.units import human_bytes, human_ratio
 from logdirwatch.report.words import counted, some_of
 
@@ -166,7 +167,7 @@ def _gone_with_it(alone: Sequence[Partition]) -> str:
 
 def _copies_again(lost: Sequence[Partition], facts: Facts, policy: Policy) -> dict[str, Any]:
     """Return how much is copied again, and how long that takes at the usual rate at least."""
-    sizes = [facts.layout.size_of(partition.key) for partition in lost if leaders.live_replicas(partition, facts)]
+    sizes = [facts.layout.size_of(partition.key) for partition in lost if leadership.live_replicas(partition, facts)]
     total = None if None in sizes else sum(size or 0 for size in sizes)
     rate = policy.limits.replication_throttle_bytes_per_s
     return {"replicas": len(sizes), "bytes": total, "needs_ms": None if total is None else total * 1000 // rate}

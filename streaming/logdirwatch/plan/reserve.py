@@ -7,11 +7,11 @@ Kafka knows nothing of it. It must be a file: an unknown folder in a log directo
 import posixpath
 
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
-from logdirwatch.plan import relief_vetoes
+from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import Directory
 from logdirwatch.plan.commands.configs import on_host
-from logdirwatch.plan.parts import place_target, time_to_full_ms
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
+from logdirwatch.plan.retention import retention_vetoes
 from logdirwatch.report.units import human_bytes
 from logdirwatch.report.words import counted
 
@@ -30,7 +30,7 @@ def release_drafts(directory: Directory, policy: Policy) -> list[Draft]:
     if reserve is None:
         return []
     path, size = reserve
-    gone = relief_vetoes.reserve_gone(directory, size)
+    gone = retention_vetoes.reserve_gone(directory, size)
     return [
         Draft(
             kind=ActionKind.RELEASE_RESERVE,

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from logdirwatch.model.vocabulary import ActionKind, Cause
-from logdirwatch.plan import restart_vetoes
-from logdirwatch.plan.away import Away
+from logdirwatch.plan.availability.fault_tolerance import endurance_of
+from logdirwatch.plan.availability.impact import of_restart
+from logdirwatch.plan.availability.lost_replicas import partitions_on
+from logdirwatch.plan.availability.offline_log_dirs import Away
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition
 from logdirwatch.plan.commands.kafka_tools import QUORUM, TOPICS, note
-from logdirwatch.plan.endurance import endurance_of
-from logdirwatch.plan.lost import partitions_on
-from logdirwatch.plan.outlook import of_restart
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
+from logdirwatch.plan.vetoes import restart_vetoes
 from logdirwatch.report.units import human_bytes
 from logdirwatch.report.words import counted, some_of
 

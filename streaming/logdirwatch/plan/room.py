@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan import restart_vetoes
+from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.commands.kafka_tools import note
-from logdirwatch.plan.parts import place_target, time_to_full_ms
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.plan.restarting import format_steps, restart_steps, room_for_recovery
+from logdirwatch.plan.vetoes import restart_vetoes
 from logdirwatch.report.units import human_bytes, human_ms
 
 LEAST_GROWTH_RATIO = 0.1

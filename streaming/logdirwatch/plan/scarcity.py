@@ -6,15 +6,15 @@ Cuts are planned over all directories above the target ratio together; an alert 
 from collections import Counter
 
 from logdirwatch.model.records import AlertRecord
+from logdirwatch.plan.capacity.projected_use import Space, volumes
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place
 from logdirwatch.plan.cutting import fleet_cut_draft
 from logdirwatch.plan.deletion import candidate_drafts_in
-from logdirwatch.plan.fleet_cuts import gain, left, plan_fleet_cuts
-from logdirwatch.plan.moves import needed_bytes
 from logdirwatch.plan.proposal import Draft, Policy, Veto
-from logdirwatch.plan.retention import REASONS
+from logdirwatch.plan.reassignment.within_broker import needed_bytes
+from logdirwatch.plan.retention.fleet_planner import gain, left, plan_fleet_cuts
+from logdirwatch.plan.retention.planner import REASONS
 from logdirwatch.plan.runbook import investigate
-from logdirwatch.plan.space import Space, volumes
 from logdirwatch.report.units import human_bytes
 
 

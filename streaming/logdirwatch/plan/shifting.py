@@ -4,12 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, ActionKind
-from logdirwatch.plan.cluster.assignment import Assignment, to_json
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place
-from logdirwatch.plan.commands.kafka_tools import reassignment_lines, write_file
-from logdirwatch.plan.commands.throttles import Limits, within_brokers
-from logdirwatch.plan.moves import Moves
-from logdirwatch.plan.parts import (
+from logdirwatch.plan.capacity.copy_rates import paced, seen_rate, sustained, throttle_free
+from logdirwatch.plan.capacity.copy_waves import Pace, Waves, in_waves
+from logdirwatch.plan.capacity.timing import (
     HINDERING,
     copies_at_once,
     delete_delay_ms,
@@ -22,10 +19,13 @@ from logdirwatch.plan.parts import (
     time_to_full_ms,
     way_back,
 )
+from logdirwatch.plan.cluster.assignment import Assignment, to_json
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place
+from logdirwatch.plan.commands.kafka_tools import reassignment_lines, write_file
+from logdirwatch.plan.commands.throttles import Limits, within_brokers
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
-from logdirwatch.plan.rates import paced, seen_rate, sustained, throttle_free
-from logdirwatch.plan.throttles import unset
-from logdirwatch.plan.waves import Pace, Waves, in_waves
+from logdirwatch.plan.reassignment.throttles import unset
+from logdirwatch.plan.reassignment.within_broker import Moves
 from logdirwatch.report.units import human_bytes, human_ms
 from logdirwatch.report.words import counted
 

@@ -7,11 +7,11 @@ of theirs. They go when the broker deletes them, or after a restart, which renam
 """
 
 from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.availability.fault_tolerance import good_copies
+from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.config_values import is_number
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition
 from logdirwatch.plan.commands.kafka_tools import LOG_DIRS, REASSIGN, TOPICS, note
-from logdirwatch.plan.endurance import good_copies
-from logdirwatch.plan.parts import place_target
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
 from logdirwatch.report.units import human_bytes
 from logdirwatch.report.words import some_of

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.plan import leaders
+from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.cluster.snapshot import Facts
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.demoting import demote
@@ -83,6 +83,6 @@ def _demoted(alert: AlertRecord, facts: Facts, policy: Policy) -> Sequence[Draft
     led = [
         partition
         for partition in facts.partitions.values()
-        if partition.label in labels and leaders.standing_now(partition, facts).leader == broker
+        if partition.label in labels and leadership.standing_now(partition, facts).leader == broker
     ]
     return demote(broker, alert.log_dir, led, facts, policy, "its copies cannot be cleaned and are to be copied again")

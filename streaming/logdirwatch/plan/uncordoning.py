@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, LogDirStatus
+from logdirwatch.plan.capacity.projected_use import Space, is_same_volume
+from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import Broker, Directory, Facts
 from logdirwatch.plan.commands.kafka_tools import QUORUM
 from logdirwatch.plan.cordon import let_in
-from logdirwatch.plan.moves import plan_moves
 from logdirwatch.plan.offload import Offload, offload_drafts, plan_offload
-from logdirwatch.plan.parts import place_target
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
+from logdirwatch.plan.reassignment.within_broker import plan_moves
 from logdirwatch.plan.shifting import move_drafts
-from logdirwatch.plan.space import Space, is_same_volume
 from logdirwatch.report.units import human_bytes, human_ms, human_ratio
 
 MOST = 3

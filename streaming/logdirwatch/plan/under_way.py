@@ -9,14 +9,14 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, ActionKind
-from logdirwatch.plan import rates
+from logdirwatch.plan.capacity import copy_rates
+from logdirwatch.plan.capacity.projected_use import in_flight_bytes
+from logdirwatch.plan.capacity.timing import delete_delay_ms, in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Place, Replica
 from logdirwatch.plan.commands.kafka_tools import REASSIGN
-from logdirwatch.plan.copies import running_copies
-from logdirwatch.plan.parts import delete_delay_ms, in_time, place_target, time_to_full_ms
 from logdirwatch.plan.proposal import Draft, Policy, effect
-from logdirwatch.plan.running import dead_end
-from logdirwatch.plan.space import in_flight_bytes
+from logdirwatch.plan.reassignment.running_copies import running_copies
+from logdirwatch.plan.reassignment.running_reassignments import dead_end
 from logdirwatch.report.units import human_bytes, human_ms
 from logdirwatch.report.words import some_of
 
@@ -102,7 +102,7 @@ def _what_to_do(source: Directory, running: UnderWay, *, is_enough: bool) -> str
     if left_ms is None:
         return "find out what holds them back"
     remaining = sum(relief.remaining_bytes for relief in running.reliefs)
-    wanted = remaining * 1000 // max(1, int(left_ms * rates.SHARE_OF_TIME_LEFT))
+    wanted = remaining * 1000 // max(1, int(left_ms * copy_rates.SHARE_OF_TIME_LEFT))
     return f"too late; if a limit holds them back, {human_bytes(wanted)}/s would be in time"
 
 
@@ -131,13 +131,15 @@ def _leaving(replica: Replica, partition: Partition, facts: Facts) -> Relief:
 
 def _rate(relief: Relief, facts: Facts, policy: Policy) -> int:
     """Return how fast a copy comes: as it was seen, else its limit, else the usual rate."""
-    seen = rates.seen_rate(relief.destinations, facts) if relief.destinations else None
+    seen = copy_rates.seen_rate(relief.destinations, facts) if relief.destinations else None
     if seen is not None:
         return int(seen)
     keys: Sequence[str] = REPLICATION_THROTTLES if relief.is_between else (LOG_DIR_THROTTLE,)
     brokers = {place[0] for place in relief.destinations}
     configs = [facts.brokers[broker].configs for broker in brokers if broker in facts.brokers]
-    limits = [int(value) for config in configs for key in keys if (value := config.get(key)) and rates.is_limit(value)]
+    limits = [
+        int(value) for config in configs for key in keys if (value := config.get(key)) and copy_rates.is_limit(value)
+    ]
     usual = policy.limits
     return min(
         limits,

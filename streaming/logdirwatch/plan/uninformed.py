@@ -8,17 +8,17 @@ from dataclasses import replace
 
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import ActionKind, Rule
+from logdirwatch.plan.availability.broker_halt import saying_that_it_halts
 from logdirwatch.plan.brake import brake_drafts
+from logdirwatch.plan.capacity.projected_use import Space
 from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.counting import URGENT
-from logdirwatch.plan.halting import saying_that_it_halts
-from logdirwatch.plan.moves import needed_bytes
 from logdirwatch.plan.operator_decisions import heeded
 from logdirwatch.plan.proposal import Draft, Policy
+from logdirwatch.plan.reassignment.within_broker import needed_bytes
 from logdirwatch.plan.reserve import release_drafts
 from logdirwatch.plan.room import expand_disk
 from logdirwatch.plan.sequence import in_sequence
-from logdirwatch.plan.space import Space
 
 Answer = Callable[[], list[Draft]]
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import AlertStatus, BrokerStatus, LogDirStatus, Rule
-from logdirwatch.plan import away
+from logdirwatch.plan.availability import offline_log_dirs
 from logdirwatch.report.cluster import RISKS, Broker, LogDir, Risk
 from logdirwatch.report.units import human_ago
 from logdirwatch.report.words import short_id
@@ -54,14 +54,14 @@ def _by_log_dir(alerts: Iterable[AlertRecord]) -> dict[str, AlertRecord]:
     found: dict[str, AlertRecord] = {}
     of_log_dirs = (alert for alert in alerts if alert.rule in _LOG_DIR_RULES)
     for alert in sorted(of_log_dirs, key=lambda alert: (alert.rule is Rule.LOG_DIR_OFFLINE, alert.at_ms)):
-        found |= {path: alert for _, path in away.places_of(alert)}
+        found |= {path: alert for _, path in offline_log_dirs.places_of(alert)}
     return found
 
 
 def _by_alert(log_dir: LogDir, alert: AlertRecord | None) -> LogDir:
     if alert is None or alert.to_status not in _LOG_DIR_STATUSES:
         return log_dir
-    found = away.cause_at(alert, log_dir.log_dir)
+    found = offline_log_dirs.cause_at(alert, log_dir.log_dir)
     cause = None if found is None else str(found)
     was = log_dir.last_status if log_dir.status == LogDirStatus.UNKNOWN else log_dir.status
     return replace(log_dir, status=alert.to_status, cause=cause, reason=_by(alert), last_status=was)

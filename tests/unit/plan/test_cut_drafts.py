@@ -1,8 +1,8 @@
 """What the action for a cut says, and that its own numbers speak against it where it leaves too little."""
 
-from logdirwatch.plan.cut import Cut
 from logdirwatch.plan.cutting import cut_draft
-from logdirwatch.plan.ways import Way
+from logdirwatch.plan.retention.cut import Cut
+from logdirwatch.plan.retention.limits import Way
 from tests.unit.plan.builders import MIB, NOW_MS, directory, facts, policy, replica, topic
 from tests.unit.plan.failures import holds, partition_of, veto_names
 

@@ -9,7 +9,7 @@ from logdirwatch.model.vocabulary import ActionKind, ActionStatus, BrokerStatus,
 from logdirwatch.plan.cluster.assignment import from_json
 from logdirwatch.plan.progress import progress
 from logdirwatch.plan.recommend import recommend
-from logdirwatch.plan.validate import violations
+from logdirwatch.plan.vetoes.reassignment import violations
 from tests.unit.plan.builders import (
     MIB,
     NOW_MS,

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, Cause, LogDirStatus, Rule
-from logdirwatch.plan import away
+from logdirwatch.plan.availability import offline_log_dirs
 from logdirwatch.plan.cluster.assignment import from_json
 from logdirwatch.plan.cluster.metadata_version import CORDON
 from logdirwatch.plan.overlay import with_alerts
 from logdirwatch.plan.recommend import recommend
-from logdirwatch.plan.validate import violations
+from logdirwatch.plan.vetoes.reassignment import violations
 from tests.unit.plan.builders import MIB, NOW_MS, alert, broker, directory, facts, policy, replica, topic
 from tests.unit.plan.failures import holds, kinds, of_kind, veto_names
 
@@ -320,4 +320,4 @@ def test_restart_of_a_full_broker_waits_for_what_a_person_sees():
 @pytest.mark.parametrize("listed", [["/d1"], {"/d1": None}, {"/d1": "failed"}, "/d1"])
 def test_a_list_of_directories_that_is_none_counts_as_left_out(listed):
     an_alert = alert(evidence={"log_dirs": listed})
-    assert away.places_of(an_alert) == [(1, "/d1")]
+    assert offline_log_dirs.places_of(an_alert) == [(1, "/d1")]

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, Cause, LogDirStatus, Rule
-from logdirwatch.plan import leaders
-from logdirwatch.plan.agreement import DENIED_BY
+from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.cluster.assignment import from_json
 from logdirwatch.plan.overlay import with_alerts
 from logdirwatch.plan.recommend import recommend
-from logdirwatch.plan.validate import violations
+from logdirwatch.plan.vetoes.preconditions import DENIED_BY
+from logdirwatch.plan.vetoes.reassignment import violations
 from tests.unit.plan.builders import MIB, NOW_MS, alert, broker, directory, facts, policy, replica, topic
 from tests.unit.plan.failures import partition_of
 
@@ -138,7 +138,7 @@ def test_the_predicted_leader_is_alive_and_in_sync_at_every_step(trouble):
         back = {action.target["broker"]} if action.kind in STARTS else set()
         for example in (action.expected.get("leadership") or {}).get("examples", ()):
             partition = by_label[example["partition"]]
-            live = leaders.live_replicas(partition, found) | back | added.get(partition.label, set())
+            live = leadership.live_replicas(partition, found) | back | added.get(partition.label, set())
             for step, told in example.items():
                 if step != "partition" and told["leader"] is not None:
                     assert told["leader"] in told["isr"], (step, example)
@@ -156,7 +156,7 @@ def test_nobody_is_sent_to_restart_a_broker_that_others_need(trouble):
             continue
         assert all(found.is_alive(other) for other in found.brokers)
         for partition in found.partitions.values():
-            in_sync = leaders.live_replicas(partition, found) & set(partition.isr)
+            in_sync = leadership.live_replicas(partition, found) & set(partition.isr)
             assert in_sync != {number}, partition
         if action.kind is ActionKind.RESTART_BROKER and "step" not in action.target:
             sick = {Cause.FAILED, Cause.FILE_SYSTEM}

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
+from logdirwatch.plan.capacity.projected_use import in_flight_bytes
 from logdirwatch.plan.cluster.snapshot import Facts
 from logdirwatch.plan.fix import fix
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.settings import LogDirRule
-from logdirwatch.plan.space import in_flight_bytes
 from tests.unit.plan.builders import MIB, NOW_MS, broker, directory, facts, policy, replica, space_alert, topic
 from tests.unit.plan.failures import moving
 

@@ -11,7 +11,7 @@ from logdirwatch.plan.cluster.assignment import from_json
 from logdirwatch.plan.cluster.snapshot import Facts
 from logdirwatch.plan.fix import Fix, fix
 from logdirwatch.plan.fix_steps import reassignment, steps
-from logdirwatch.plan.validate import violations
+from logdirwatch.plan.vetoes.reassignment import violations
 from tests.unit.plan.builders import NOW_MS, alert, policy, space_alert
 from tests.unit.plan.test_properties import LIMIT, clusters
 

@@ -5,7 +5,7 @@ import pytest
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus
 from logdirwatch.plan.cluster.assignment import from_json
 from logdirwatch.plan.recommend import recommend
-from logdirwatch.plan.validate import violations
+from logdirwatch.plan.vetoes.reassignment import violations
 from tests.unit.plan.builders import MIB, NOW_MS, broker, directory, facts, policy, replica, space_alert, topic
 
 FULL = directory(1, "/d1", 850 * MIB)

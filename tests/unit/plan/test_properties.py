@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, Cause, LogDirStatus, Rule
 from logdirwatch.plan.cluster.assignment import ANY, from_json
+from logdirwatch.plan.reassignment.replacement_replicas import plan_repair
 from logdirwatch.plan.recommend import recommend
-from logdirwatch.plan.repair import plan_repair
-from logdirwatch.plan.validate import violations
+from logdirwatch.plan.vetoes.reassignment import violations
 from tests.unit.plan.builders import MIB, NOW_MS, alert, broker, directory, facts, policy, replica, space_alert, topic
 
 LIMIT = 0.85

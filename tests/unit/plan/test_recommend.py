@@ -6,7 +6,7 @@ from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Cause, LogDir
 from logdirwatch.plan.cluster.assignment import from_json
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.runbook import RUNBOOKS
-from logdirwatch.plan.validate import violations
+from logdirwatch.plan.vetoes.reassignment import violations
 from tests.unit.plan.builders import (
     MIB,
     NOW_MS,

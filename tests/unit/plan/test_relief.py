@@ -299,7 +299,7 @@ class TestDeleteRecords:
         assert action.commands == []
 
     def test_an_offline_directory_gets_no_such_advice(self):
-        from logdirwatch.plan.relief_vetoes import delete_records_frees_nothing
+        from logdirwatch.plan.retention.retention_vetoes import delete_records_frees_nothing
 
         assert (
             delete_records_frees_nothing(directory(1, status=LogDirStatus.OFFLINE)).name

@@ -3,8 +3,8 @@
 import pytest
 
 from logdirwatch.plan.proposal import Veto
+from logdirwatch.plan.reassignment.replacement_replicas import Repair, Unplaced
 from logdirwatch.plan.rebuilding import nothing_fits, remedies
-from logdirwatch.plan.repair import Repair, Unplaced
 
 
 def repair(*vetoes):

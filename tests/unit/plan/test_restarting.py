@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, Cause
-from logdirwatch.plan.leaving import leaving
-from logdirwatch.plan.lost import lost_partitions
+from logdirwatch.plan.availability.lost_replicas import lost_partitions
+from logdirwatch.plan.reassignment.log_dir_removal import leaving
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.restarting import restart_partitions
 from logdirwatch.plan.settings import ToolSettings

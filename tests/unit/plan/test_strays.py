@@ -5,11 +5,11 @@ from dataclasses import replace as changed
 import msgspec
 
 from logdirwatch.model.vocabulary import ActionKind, Cause, Severity
+from logdirwatch.plan.availability.lost_replicas import lost_partitions
+from logdirwatch.plan.capacity.projected_use import log_count
 from logdirwatch.plan.cluster.from_tables import facts_from
 from logdirwatch.plan.fix import fix
-from logdirwatch.plan.lost import lost_partitions
 from logdirwatch.plan.recommend import recommend
-from logdirwatch.plan.space import log_count
 from logdirwatch.plan.strays import STEP
 from logdirwatch.store.schemas import BROKER_STATE, LOG_DIR_INVENTORY, LOG_DIR_STATE, REPLICA_STATE, TOPIC_STATE
 from tests.unit.plan.builders import (

@@ -3,10 +3,10 @@
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, BrokerStatus, Rule
+from logdirwatch.plan.capacity.observed_rates import with_rates
 from logdirwatch.plan.check import Quorum, reasons_against
-from logdirwatch.plan.copies import copies_to, without_copies
+from logdirwatch.plan.reassignment.running_copies import copies_to, without_copies
 from logdirwatch.plan.recommend import recommend
-from logdirwatch.plan.seen_rates import with_rates
 from logdirwatch.plan.under_way import under_way, weighed
 from tests.unit.plan.builders import (
     MIB,

@@ -4,7 +4,7 @@ import pytest
 
 from logdirwatch.model.vocabulary import Rule, Severity
 from logdirwatch.plan.recommend import recommend
-from logdirwatch.plan.retention import plan_cuts
+from logdirwatch.plan.retention.planner import plan_cuts
 from logdirwatch.plan.settings import TopicRule
 from tests.unit.plan.builders import NOW_MS, alert, broker, directory, facts, policy, replica, space_alert, topic
 from tests.unit.situations.table import Advice, check_advice

@@ -1,7 +1,7 @@
 """The room that new replicas of one wave take where Kafka may create them, in the directories of a model.
 
 A replica counts at its full size in every directory that Kafka may choose, until it has moved to the planned one
-(:mod:`logdirwatch.plan.births`).
+(:mod:`logdirwatch.plan.capacity.new_replicas`).
 """
 
 from collections import defaultdict
@@ -9,7 +9,7 @@ from collections import defaultdict
 import numpy as np
 
 from logdirwatch.plan.balance.board import Board
-from logdirwatch.plan.births import passing_sizes
+from logdirwatch.plan.capacity.new_replicas import passing_sizes
 
 
 class Births:

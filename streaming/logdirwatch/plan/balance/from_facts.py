@@ -12,11 +12,11 @@ from logdirwatch.plan.balance.model import ClusterModel, Flags, Numbers
 from logdirwatch.plan.balance.standing import LeftOut, grouped, is_out, left_out, placed, unsafe, why_staying
 from logdirwatch.plan.balance.summary import About
 from logdirwatch.plan.balance.task import Mode
+from logdirwatch.plan.capacity.projected_use import in_flight_bytes
+from logdirwatch.plan.capacity.timing import DELETE_DELAY_MS, copies_at_once, delete_delay_ms
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Place, Replica
-from logdirwatch.plan.parts import DELETE_DELAY_MS, copies_at_once, delete_delay_ms
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.recommend import too_old
-from logdirwatch.plan.space import in_flight_bytes
 from logdirwatch.report.units import human_ms
 
 

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from logdirwatch.plan.parts import DELETE_DELAY_MS
+from logdirwatch.plan.capacity.timing import DELETE_DELAY_MS
 
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

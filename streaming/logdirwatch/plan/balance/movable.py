@@ -5,9 +5,9 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
-from logdirwatch.plan import vetoes
 from logdirwatch.plan.balance.model import ClusterModel, Flags
 from logdirwatch.plan.settings import PlanSettings
+from logdirwatch.plan.vetoes import replica_vetoes
 
 
 def internal(model: ClusterModel, limits: PlanSettings) -> Flags:
@@ -20,8 +20,10 @@ def evacuable(model: ClusterModel, limits: PlanSettings) -> Flags:
     """Return by replica whether an evacuation may move it: nothing the configuration excludes, or Kafka cannot name."""
     highest = np.zeros(len(model.topics), dtype=np.int64)
     np.maximum.at(highest, model.partition_topic, model.partition_numbers)
-    too_long = [vetoes.name_too_long(*named) is not None for named in zip(model.topics, highest.tolist(), strict=True)]
-    excluded = [vetoes.never_touch(topic, limits) is not None for topic in model.topics]
+    too_long = [
+        replica_vetoes.name_too_long(*named) is not None for named in zip(model.topics, highest.tolist(), strict=True)
+    ]
+    excluded = [replica_vetoes.never_touch(topic, limits) is not None for topic in model.topics]
     return model.is_free & ~(_by_replica(model, excluded) | _by_replica(model, too_long))
 
 

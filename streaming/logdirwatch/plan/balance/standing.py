@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from logdirwatch.plan import vetoes
+from logdirwatch.plan.capacity.projected_use import volumes
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Place, Replica
 from logdirwatch.plan.proposal import Policy, Veto
-from logdirwatch.plan.space import volumes
+from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.report.units import human_ms
 
 
@@ -54,18 +54,18 @@ def unsafe(place: Place, facts: Facts, policy: Policy, now_ms: int) -> str | Non
     if directory is None:
         return None
     reason = _broker_out(place[0], facts) or _too_old(directory, policy, now_ms)
-    slow = vetoes.slower_than_writes(policy.limits.log_dir_throttle_bytes_per_s, directory.growth_bytes_per_s)
+    slow = replica_vetoes.slower_than_writes(policy.limits.log_dir_throttle_bytes_per_s, directory.growth_bytes_per_s)
     return reason or (None if slow is None else slow.reason)
 
 
 def why_staying(partition: Partition, facts: Facts, *, is_balance: bool) -> Veto | None:
     """Return why a partition's replicas must stay where they are; an evacuation asks less than balance does."""
-    return vetoes.first(
+    return replica_vetoes.first(
         [
-            vetoes.partition_moving(facts, partition),
-            vetoes.partition_claimed(facts, partition),
-            vetoes.retention_waits(facts, partition.topic),
-            *(vetoes.broker_not_alive(facts, broker) for broker in partition.replicas),
+            replica_vetoes.partition_moving(facts, partition),
+            replica_vetoes.partition_claimed(facts, partition),
+            replica_vetoes.retention_waits(facts, partition.topic),
+            *(replica_vetoes.broker_not_alive(facts, broker) for broker in partition.replicas),
             _incomplete(partition, facts),
             _offline_replica(partition, facts) if is_balance else None,
         ]
@@ -98,7 +98,7 @@ def _broker_out(number: int, facts: Facts) -> str | None:
         return f"broker {number} is {'fenced' if broker.is_fenced else broker.status}"
     if broker.is_suspect:
         return f"one of the disks of broker {number} is suspect, and nobody knows which"
-    veto = vetoes.log_dir_offline(facts, number) or vetoes.log_dir_unknown(facts, number)
+    veto = replica_vetoes.log_dir_offline(facts, number) or replica_vetoes.log_dir_unknown(facts, number)
     return None if veto is None else veto.reason
 
 

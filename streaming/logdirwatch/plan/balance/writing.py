@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from logdirwatch.plan import steps as forms
 from logdirwatch.plan.balance import schedule
 from logdirwatch.plan.balance.lines import HEADER
 from logdirwatch.plan.balance.model import ClusterModel, Numbers
@@ -15,6 +14,7 @@ from logdirwatch.plan.balance.planner import ClusterPlan
 from logdirwatch.plan.balance.schedule import Fill, Move, Wave
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, to_json
 from logdirwatch.plan.commands.kafka_tools import Tools
+from logdirwatch.plan.reassignment import steps as forms
 
 Row = tuple[object, ...]
 

@@ -28,7 +28,7 @@ from tests.unit.plan.builders import (
 )
 from tests.unit.plan.failures import moving, of_kind
 
-FAKE = Path(__file__).parents[2] / "support" / "fake_kafka.py"
+FAKE = Path(__file__).parents[3] / "support" / "fake_kafka.py"
 LEADER, FOLLOWER = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
 WITHIN = "replica.alter.log.dirs.io.max.bytes.per.second"
 LED, FOLLOWED = "leader.replication.throttled.replicas", "follower.replication.throttled.replicas"

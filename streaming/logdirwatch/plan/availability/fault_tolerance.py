@@ -1,0 +1,113 @@
+"""How much more may fail before data or writes are lost, topic by topic (KIP-112, changes in operation 1).
+
+A partition has at most one replica on a broker, so the disks and the brokers that it survives are the same number; a
+rack takes all its brokers along. What lies on a disk that nobody sees, or that is suspect, counts for no copy.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+from typing import Any, NamedTuple
+
+from logdirwatch.plan.availability import leadership
+from logdirwatch.plan.cluster.snapshot import Facts, Partition, Topic
+
+EXAMPLES = 20
+
+NO_SPARE = "replication_factor_1"
+NO_SLACK = "min_isr_is_replication_factor"
+ONE_COPY = "min_isr_1"
+
+
+class Endurance(NamedTuple):
+    """One topic, as its weakest partition stands.
+
+    ``survives``: how many more disks or brokers may die while a copy of everything acknowledged is left, ``racks`` how
+    many more racks (None where racks are not known), ``writes_survive`` how many disks or brokers while writes with
+    acks=all go on (None: the minimum is not known). Below zero: no good copy is seen, or writes stand still already.
+    """
+
+    topic: str
+    partition: str
+    copies: int
+    survives: int
+    racks: int | None
+    writes_survive: int | None
+    warnings: tuple[str, ...]
+
+
+def endurance(topic: Topic, facts: Facts) -> Endurance | None:
+    """Return how much more a topic endures; None for one without partitions."""
+    counted = [(good_copies(partition, facts), partition) for partition in topic.partitions]
+    if not counted:
+        return None
+    good, weakest = min(counted, key=lambda item: (len(item[0]), item[1].partition))
+    return Endurance(
+        topic=topic.name,
+        partition=weakest.label,
+        copies=len(good),
+        survives=len(good) - 1,
+        racks=_least(_racks(copies, facts) for copies, _ in counted),
+        writes_survive=_least(_writes(copies, partition, facts) for copies, partition in counted),
+        warnings=tuple(_warnings(topic, facts)),
+    )
+
+
+def good_copies(partition: Partition, facts: Facts) -> frozenset[int]:
+    """Return the brokers with a copy of all that was acknowledged, on a disk that is seen to serve."""
+    complete = set(partition.isr) | set(partition.elr or ())
+    doubtful = {
+        replica.broker
+        for replica in facts.replicas_of(partition.key)
+        if replica.place in facts.directories and not facts.directories[replica.place].is_serving
+    }
+    return frozenset((leadership.live_replicas(partition, facts) & complete) - doubtful)
+
+
+def endurance_of(partitions: Iterable[Partition], facts: Facts) -> dict[str, Any]:
+    """Return the endurance of the topics that these partitions belong to, as an action carries it; weakest first."""
+    names = sorted({partition.topic for partition in partitions} & set(facts.topics))
+    found = [one for name in names if (one := endurance(facts.topics[name], facts)) is not None]
+    found.sort(key=lambda one: (one.survives, _order(one.writes_survive), one.topic))
+    return {
+        "topics": len(found),
+        "without_copy": sum(one.survives < 0 for one in found),
+        "next_failure_loses_data": sum(one.survives == 0 for one in found),
+        "writes_stopped": sum(one.writes_survive is not None and one.writes_survive < 0 for one in found),
+        "next_failure_stops_writes": sum(one.writes_survive == 0 for one in found),
+        "writes_unknown": sum(one.writes_survive is None for one in found),
+        "warnings": dict(sorted(Counter(warning for one in found for warning in one.warnings).items())),
+        "examples": [{**one._asdict(), "warnings": list(one.warnings)} for one in found[:EXAMPLES]],
+    }
+
+
+def _racks(copies: Iterable[int], facts: Facts) -> int | None:
+    racks = [facts.brokers[broker].rack for broker in copies]
+    return None if None in racks else len(set(racks)) - 1
+
+
+def _writes(copies: AbstractSet[int], partition: Partition, facts: Facts) -> int | None:
+    needed = leadership.min_isr(partition, facts)
+    return None if needed is None else len(copies & set(partition.isr)) - needed
+
+
+def _warnings(topic: Topic, facts: Facts) -> Iterable[str]:
+    """Yield what is weak by design, whatever fails; a partition of the lowest replication factor stands for all."""
+    lowest = min(topic.partitions, key=lambda partition: len(partition.replicas))
+    factor, needed = len(lowest.replicas), leadership.min_isr(lowest, facts)
+    if factor == 1:
+        yield NO_SPARE
+    elif needed == factor:
+        yield NO_SLACK
+    elif needed == 1:
+        yield ONE_COPY
+
+
+def _least(numbers: Iterable[int | None]) -> int | None:
+    """Return the smallest; None when one of them is not known, as it may be smaller."""
+    known = list(numbers)
+    return None if None in known else min((number for number in known if number is not None), default=None)
+
+
+def _order(number: int | None) -> float:
+    return float("-inf") if number is None else number

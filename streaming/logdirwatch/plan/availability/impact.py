@@ -1,0 +1,167 @@
+"""What a plan does to leaders and in-sync replicas, step by step, as an action carries it in ``expected``.
+
+::
+
+    now ──▶ copied ──▶ preferred                   a reassignment
+    now ──▶ stopped ──▶ started ──▶ preferred      a restart
+    now ──▶ demoted                                another order of preference, and an election
+    now ──▶ preferred                              an election
+    now ──▶ cancelled                              a reassignment taken back
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from logdirwatch.plan.availability import leadership
+from logdirwatch.plan.availability.leadership import Standing
+from logdirwatch.plan.cluster.assignment import Assignment
+from logdirwatch.plan.cluster.snapshot import Facts, Partition
+
+EXAMPLES = 20
+
+Path = Mapping[str, Standing]
+"""One partition's standing after each step, in their order; the first one is how it stands now."""
+
+
+def of_reassignment(assignments: Sequence[Assignment], facts: Facts) -> dict[str, Any]:
+    """Return what becomes of the partitions that a reassignment names."""
+    found = ((facts.partitions[a.key], a.replicas) for a in assignments if a.key in facts.partitions)
+    return outlook((partition.label, _copied(partition, target, facts)) for partition, target in found)
+
+
+def of_demotion(assignments: Sequence[Assignment], facts: Facts) -> dict[str, Any]:
+    """Return what becomes of partitions whose order of preference is changed, and whose first replica is elected."""
+
+    def path(partition: Partition, target: tuple[int, ...]) -> Path:
+        now, live = leadership.standing_now(partition, facts), leadership.live_replicas(partition, facts)
+        return {"now": now, "demoted": leadership.preferred(replace(now, replicas=target), live)}
+
+    found = ((facts.partitions[a.key], a.replicas) for a in assignments if a.key in facts.partitions)
+    return outlook((partition.label, path(partition, target)) for partition, target in found)
+
+
+def of_election(partitions: Iterable[Partition], facts: Facts) -> dict[str, Any]:
+    """Return what becomes of partitions in a preferred election."""
+
+    def path(partition: Partition) -> Path:
+        now, live = leadership.standing_now(partition, facts), leadership.live_replicas(partition, facts)
+        return {"now": now, "preferred": leadership.preferred(now, live)}
+
+    return outlook((partition.label, path(partition)) for partition in partitions)
+
+
+def of_cancelling(partitions: Iterable[Partition], facts: Facts) -> dict[str, Any]:
+    """Return what becomes of partitions whose reassignment is taken back: what was added goes."""
+
+    def path(partition: Partition) -> Path:
+        now, live = leadership.standing_now(partition, facts), leadership.live_replicas(partition, facts)
+        target = tuple(broker for broker in partition.replicas if broker not in (partition.adding or ()))
+        return {"now": now, "cancelled": leadership.reassigned(now, target, live)}
+
+    return outlook((partition.label, path(partition)) for partition in partitions)
+
+
+def of_restart(broker: int, partitions: Iterable[Partition], facts: Facts) -> dict[str, Any]:
+    """Return what becomes of a broker's partitions while it is away, and when it is back with its data.
+
+    A broker that is down already is not stopped; ``stopped`` is then how things are.
+    """
+    return outlook((partition.label, _restarted(broker, partition, facts)) for partition in partitions)
+
+
+def outlook(paths: Iterable[tuple[str, Path]]) -> dict[str, Any]:
+    """Return the counts of every step, and some of the partitions: those that lose their leader first.
+
+    ``leaderless`` and ``under_min_isr`` count partitions, the latter those whose minimum is known; ``led_anew`` those
+    with another leader than in the step before. ``becomes_leaderless`` and ``falls_under_min_isr`` are what a later
+    step takes from partitions that have it now.
+    """
+    listed = list(paths)
+    names = list(listed[0][1]) if listed else []
+    columns = {name: [path[name] for _, path in listed] for name in names}
+    before = dict(zip(names, names[:1] + names[:-1], strict=True))
+    return {
+        "partitions": len(listed),
+        "steps": [
+            {
+                "step": name,
+                "leaderless": _count(columns[name], _is_leaderless),
+                "under_min_isr": _count(columns[name], _is_under_min_isr),
+                "led_anew": sum(
+                    new.leader is not None and new.leader != old.leader
+                    for old, new in zip(columns[before[name]], columns[name], strict=True)
+                ),
+            }
+            for name in names
+        ],
+        "examples": [_example(label, path) for label, path in sorted(listed, key=_harm)[:EXAMPLES]],
+        **_harmed("becomes_leaderless", listed, _is_leaderless),
+        **_harmed("falls_under_min_isr", listed, _lacks_in_sync),
+    }
+
+
+def _harmed(key: str, listed: Iterable[tuple[str, Path]], is_so: Callable[[Standing], bool]) -> dict[str, Any]:
+    """Return the partitions for which something becomes so that is not so now, and the first such step; else nothing.
+
+    By partition, since counts hide one that is hurt behind another that is mended.
+    """
+    found = []
+    for label, path in listed:
+        now, *later = path.items()
+        if not is_so(now[1]):
+            found += [(label, step) for step, standing in later if is_so(standing)][:1]
+    if not found:
+        return {}
+    return {key: {"partitions": len(found), "step": found[0][1], "examples": [label for label, _ in found[:EXAMPLES]]}}
+
+
+def _is_leaderless(found: Standing) -> bool:
+    return found.leader is None
+
+
+def _lacks_in_sync(found: Standing) -> bool:
+    return found.leader is not None and _is_under_min_isr(found)
+
+
+def _copied(partition: Partition, target: tuple[int, ...], facts: Facts) -> Path:
+    now, live = leadership.standing_now(partition, facts), leadership.live_replicas(partition, facts)
+    copied = leadership.reassigned(now, target, live)
+    reached = live | (set(target) - set(partition.replicas))
+    return {"now": now, "copied": copied, "preferred": leadership.preferred(copied, reached)}
+
+
+def _restarted(broker: int, partition: Partition, facts: Facts) -> Path:
+    now, live = leadership.standing_now(partition, facts), leadership.live_replicas(partition, facts)
+    has_elr = facts.layout.uses_elr
+    stopped = leadership.without(now, broker, live, has_elr=has_elr) if broker in live else now
+    started = leadership.back(stopped, broker, live)
+    return {
+        "now": now,
+        "stopped": stopped,
+        "started": started,
+        "preferred": leadership.preferred(started, live | {broker}),
+    }
+
+
+def _is_under_min_isr(found: Standing) -> bool:
+    """Without a leader nobody writes, whatever the ISR holds."""
+    return found.min_isr is not None and (found.leader is None or len(found.isr) < found.min_isr)
+
+
+def _count(standings: Iterable[Standing], holds: Callable[[Standing], bool]) -> int:
+    return sum(map(holds, standings))
+
+
+def _harm(item: tuple[str, Path]) -> tuple[bool, int, bool]:
+    """Sort what is without a leader in some step first, then what has fewest in sync, then whose leader changes."""
+    found = list(item[1].values())
+    is_led = all(step.leader is not None for step in found)
+    return is_led, min(len(step.isr) for step in found), len({step.leader for step in found}) == 1
+
+
+def _example(label: str, path: Path) -> dict[str, Any]:
+    return {
+        "partition": label,
+        **{name: {"leader": found.leader, "isr": list(found.isr)} for name, found in path.items()},
+    }

@@ -1,0 +1,120 @@
+"""The offline directories that one alert tells of, each with the cause that is believed and what proves it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from logdirwatch.model.records import AlertRecord
+from logdirwatch.model.vocabulary import Cause, FullBy
+from logdirwatch.plan.availability.lost_replicas import lost_together
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Place
+
+NO_PROOF = "space_was_left"
+"""What decided ``failed`` in release 0.1.0: it proves no broken disk."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What an alert's evidence says of one directory: the device, what ran out, the line behind it."""
+
+    device: str | None = None
+    full_by: FullBy | None = None
+    said: str | None = None
+    used_inodes_ratio: float | None = None
+    kernel_error: str | None = None
+
+
+@dataclass(frozen=True)
+class Away:
+    """The offline directories of one broker that share an alert, and the partitions that lost a replica with them."""
+
+    broker: int
+    target: Mapping[str, Any]
+    directories: tuple[Directory, ...]
+    proofs: Mapping[str, Proof]
+    facts: Facts
+
+    def of_cause(self, *causes: Cause) -> tuple[Directory, ...]:
+        """Return the directories with one of these causes."""
+        return tuple(directory for directory in self.directories if directory.cause in causes)
+
+    @property
+    def is_several(self) -> bool:
+        """Whether the alert tells of more than one."""
+        return len(self.directories) > 1
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Their paths."""
+        return tuple(directory.path for directory in self.directories)
+
+    def lost(self, directories: Iterable[Directory]) -> list[Partition]:
+        """Return the partitions that lost a replica with some of them."""
+        places = [directory.place for directory in directories]
+        if set(places) == {directory.place for directory in self.directories}:
+            return lost_together(places, self.facts)
+        return lost_together(places, self.facts, with_unseen=False)
+
+
+def away_of(alert: AlertRecord, facts: Facts) -> Away | None:
+    """Return what an alert tells of; None where nothing is known of its directories.
+
+    Its word on the causes holds over that of the tables, which are later.
+    """
+    if alert.broker is None or alert.log_dir is None:
+        return None
+    broker, listed = alert.broker, _listed(alert)
+    paths = list(listed) if listed else [alert.log_dir]
+    known = [facts.directories[broker, path] for path in paths if (broker, path) in facts.directories]
+    if not known:
+        return None
+    directories = tuple(
+        replace(found, cause=cause_at(alert, found.path) or found.cause or Cause.UNKNOWN) for found in known
+    )
+    if any(found.cause is not facts.directories[found.place].cause for found in directories):
+        facts = replace(facts, directories={**facts.directories, **{found.place: found for found in directories}})
+    proofs = {found.path: proof_of(listed.get(found.path) or alert.evidence) for found in known}
+    return Away(broker, {"broker": broker, "log_dir": known[0].path}, directories, proofs, facts)
+
+
+def places_of(alert: AlertRecord) -> list[Place]:
+    """Return the places that an alert calls offline."""
+    if alert.broker is None or alert.log_dir is None:
+        return []
+    return [(alert.broker, path) for path in (_listed(alert) or [alert.log_dir])]
+
+
+def cause_at(alert: AlertRecord, path: str) -> Cause | None:
+    """Return the cause that an alert tells of one of its directories."""
+    told = _listed(alert).get(path)
+    evidence = alert.evidence if told is None else told
+    cause = alert.cause if told is None else _word(told.get("cause"))
+    return Cause.UNKNOWN if cause is Cause.FAILED and evidence.get("decided_by") == NO_PROOF else cause
+
+
+def proof_of(evidence: Mapping[str, Any]) -> Proof:
+    """Return what the evidence on one directory says."""
+    full_by, said = evidence.get("full_by"), evidence.get("said") or evidence.get("event_detail")
+    return Proof(
+        device=evidence.get("device"),
+        full_by=FullBy(full_by) if full_by in set(FullBy) else _quota(said),
+        said=said,
+        used_inodes_ratio=evidence.get("used_inodes_ratio"),
+        kernel_error=evidence.get("kernel_error"),
+    )
+
+
+def _quota(said: str | None) -> FullBy | None:
+    """Read in the log's own line that a quota was reached, where the evidence names nothing."""
+    return FullBy.QUOTA if said is not None and "quota" in said.lower() else None
+
+
+def _listed(alert: AlertRecord) -> Mapping[str, Mapping[str, Any]]:
+    listed = alert.evidence.get("log_dirs")
+    if not isinstance(listed, dict):
+        return {}
+    return {path: told for path, told in listed.items() if isinstance(told, dict) and told.get("cause") is not None}
+
+
+def _word(cause: object) -> Cause:
+    return Cause(cause) if cause in set(Cause) else Cause.UNKNOWN

@@ -1,0 +1,1 @@
+"""How full log directories get, how fast they fill, and how fast replicas may be copied."""

@@ -1,0 +1,103 @@
+"""A move in waves: what is copied at once is free at once, at the end; what is copied in turn is free in turn.
+
+All moves between the directories of a broker share one limit, so a directory that will be full before the last copy
+ends may be saved by a first wave that ends earlier. No wave has more copies than the broker runs at once, as far as
+``MOST_WAVES`` go: the rest would only wait in Kafka's own queue, their retention standing still meanwhile (KIP-113).
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from logdirwatch.plan.capacity.timing import time_to_full_ms
+from logdirwatch.plan.cluster.snapshot import Directory
+
+MOST_WAVES = 6
+
+
+@dataclass(frozen=True)
+class Waves:
+    """The copies, by their number, in the order of the waves; ``is_in_time`` None where the growth is not known.
+
+    ``in_time_bytes`` are those of the first waves that are in time.
+    """
+
+    groups: tuple[tuple[int, ...], ...]
+    needs_ms: int
+    is_in_time: bool | None
+    in_time_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Pace:
+    """The rate of the copies, the time until deleted files are gone, and what the directory fills with meanwhile.
+
+    ``at_once`` is how many copies the broker runs side by side.
+    """
+
+    bytes_per_s: int
+    settles_ms: int
+    usable_bytes: int
+    growth_bytes_per_s: float | None
+    at_once: int = 1
+
+    @classmethod
+    def of(cls, source: Directory, bytes_per_s: int, settles_ms: int, at_once: int = 1) -> "Pace":
+        """Return the pace of copies off a directory; what other steps bring it and take from it is counted."""
+        growth, left_ms = source.growth_bytes_per_s, time_to_full_ms(source)
+        usable = 0 if growth is None or left_ms is None else int(left_ms * growth / 1000)
+        return cls(bytes_per_s, settles_ms, usable, growth, at_once)
+
+    def is_in_time(self, size_bytes: int, freed_bytes: int) -> bool:
+        """Tell whether a copy is free before the directory is full, after others one by one; so where nobody knows."""
+        full_at_ms = self.full_at_ms(freed_bytes)
+        return full_at_ms is None or self.copy_ms(freed_bytes + size_bytes) + self.settles_ms < full_at_ms
+
+    def copy_ms(self, size_bytes: int) -> int:
+        """Return how long copies of ``size_bytes`` together take, with what is written to them meanwhile."""
+        grown = int(max(0.0, self.growth_bytes_per_s or 0.0) * size_bytes / self.bytes_per_s)
+        return (size_bytes + grown) * 1000 // self.bytes_per_s
+
+    def full_at_ms(self, freed_bytes: int) -> float | None:
+        """Return when the directory is full, from now, if ``freed_bytes`` become free before."""
+        growth = self.growth_bytes_per_s
+        return None if growth is None or growth <= 0 else (self.usable_bytes + freed_bytes) / growth * 1000
+
+
+def in_waves(sizes: Sequence[int], pace: Pace) -> Waves:
+    """Part copies of ``sizes`` into as few waves as end in time; where time is enough or not known, by number alone.
+
+    A wave is in time when its bytes are free before those that earlier waves freed are written full.
+    """
+    everything = tuple(range(len(sizes)))
+    needs_ms = pace.copy_ms(sum(sizes)) + pace.settles_ms
+    full_at_ms, most = pace.full_at_ms(0), max(pace.at_once, math.ceil(len(sizes) / MOST_WAVES))
+    if full_at_ms is None or needs_ms < full_at_ms:
+        parts = tuple(everything[begin : begin + most] for begin in range(0, len(sizes), most))
+        return Waves(parts, needs_ms, None if full_at_ms is None else True, sum(sizes))
+    groups: list[tuple[int, ...]] = []
+    left, elapsed_ms, freed, is_in_time, in_time_bytes = list(everything), 0, 0, True, 0
+    while left:
+        budget_ms = (pace.full_at_ms(freed) or 0) - pace.settles_ms - elapsed_ms
+        group = _first_fit(left, sizes, pace, budget_ms)[:most] if len(groups) < MOST_WAVES - 1 else ()
+        if not group:
+            group = tuple(left if len(groups) == MOST_WAVES - 1 else left[:most])
+            is_in_time = is_in_time and pace.copy_ms(_sum(group, sizes)) < budget_ms
+        groups.append(group)
+        left = [number for number in left if number not in group]
+        elapsed_ms += pace.copy_ms(_sum(group, sizes))
+        freed += _sum(group, sizes)
+        in_time_bytes = freed if is_in_time else in_time_bytes
+    return Waves(tuple(groups), elapsed_ms + pace.settles_ms, is_in_time, in_time_bytes)
+
+
+def _first_fit(left: Sequence[int], sizes: Sequence[int], pace: Pace, budget_ms: float) -> tuple[int, ...]:
+    group: list[int] = []
+    for number in left:
+        if pace.copy_ms(_sum([*group, number], sizes)) < budget_ms:
+            group.append(number)
+    return tuple(group)
+
+
+def _sum(numbers: Iterable[int], sizes: Sequence[int]) -> int:
+    return sum(sizes[number] for number in numbers)

@@ -1,0 +1,192 @@
+"""How full directories get while a plan runs: copies under way and copies that may be born elsewhere are counted."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from logdirwatch.plan.capacity import new_replicas
+from logdirwatch.plan.capacity.copy_rates import copy_growth
+from logdirwatch.plan.cluster.assignment import ANY, Assignment
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place
+from logdirwatch.plan.proposal import Veto
+from logdirwatch.report.units import human_bytes, human_ratio
+
+SAME_VOLUME_BYTES = 16 << 20
+"""Directories of one volume report its numbers, taken one after the other while the broker writes."""
+_SAME_VOLUME_SHARE = 1000
+_MORE_THAN_OVERHEAD = 0.1
+"""No file system takes so much of a disk for itself: ext4 keeps 5 % for root, and its tables."""
+
+
+class Space:
+    """The used bytes of every directory after what a plan adds, directories of one volume together."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._directories = facts.directories
+        self._volumes = volumes(facts)
+        self._added: defaultdict[Place, int] = defaultdict(int, in_flight_bytes(facts))
+        for place, reserved_bytes in facts.reserved.items():
+            self._added[place] += reserved_bytes
+
+    def add(self, place: Place, size_bytes: int) -> None:
+        """Count bytes that will be written to a directory."""
+        self._added[place] += size_bytes
+
+    def used_bytes(self, place: Place, more_bytes: int = 0) -> int | None:
+        """Return a directory's used bytes once all that was added is there, and ``more_bytes``; None: not known."""
+        used = self._directories[place].used_bytes
+        return None if used is None else used + more_bytes + sum(self._added[other] for other in self._volumes[place])
+
+    def ratio(self, place: Place, more_bytes: int = 0) -> float | None:
+        """Return :meth:`used_bytes` as a share of the directory's size."""
+        used, total = self.used_bytes(place, more_bytes), self._directories[place].total_bytes
+        return None if used is None or not total else used / total
+
+    def overflow(self, place: Place, more_bytes: int, limit_ratio: float) -> Veto | None:
+        """Return a veto when ``more_bytes`` would fill a directory above ``limit_ratio``, or nobody can tell."""
+        ratio = self.ratio(place, more_bytes)
+        where = f"{place[1]} on broker {place[0]}"
+        if ratio is None:
+            return Veto("destination_space_unknown", f"the free space of {where} is not known")
+        if ratio > limit_ratio:
+            more = human_bytes(more_bytes)
+            return Veto(
+                "destination_would_overflow",
+                f"{more} more would fill {where} to {human_ratio(ratio)}, above {human_ratio(limit_ratio)}",
+            )
+        return None
+
+
+class Landing:
+    """New replicas on one broker: where each ends, and where Kafka may let it be born.
+
+    It may be born in another directory than the plan names, and be copied from there (:mod:`logdirwatch.plan.capacity.new_replicas`):
+    every directory that may be chosen needs the room for the copies that can reach it, and, at a known ``rate``, for
+    what it grows until all have come.
+    """
+
+    def __init__(self, facts: Facts, broker: int, space: Space, limit_ratio: float, rate: int | None = None) -> None:
+        self._space, self._limit_ratio, self._rate = space, limit_ratio, rate
+        self._eligible = {d.path: d for d in facts.directories_of.get(broker, ()) if d.is_serving and not d.is_cordoned}
+        self._counts = {d.path: log_count(facts, d) for d in self._eligible.values()}
+        self._landed: list[tuple[int, str | None]] = []
+
+    def veto(self, size_bytes: int, path: str | None) -> Veto | None:
+        """Return why one more replica of ``size_bytes`` cannot land, in the directory ``path`` or anywhere (None)."""
+        landed = [*self._landed, (size_bytes, path)]
+        if not self._eligible:
+            return Veto("no_directory", "the broker has no directory that serves and is not cordoned")
+        found = (self._worst(directory, landed) for directory in self._eligible.values())
+        return next((veto for veto in found if veto is not None), None)
+
+    def land(self, size_bytes: int, path: str | None) -> None:
+        """Count one more replica."""
+        self._landed.append((size_bytes, path))
+
+    def passing_bytes(self) -> dict[Place, int]:
+        """Return the most that each directory can get of what has landed elsewhere, or may land anywhere."""
+        found = {d.place: sum(self._passing(d, self._landed)) for d in self._eligible.values()}
+        return {place: most for place, most in found.items() if most}
+
+    def _worst(self, directory: Directory, landed: Sequence[tuple[int, str | None]]) -> Veto | None:
+        settled = [size for size, path in landed if path == directory.path]
+        passing = self._passing(directory, landed)
+        if not settled and not passing:
+            return None
+        copied = sum(size for size, _ in landed)
+        grown = 0 if self._rate is None else copy_growth(directory.growth_bytes_per_s, copied, self._rate)
+        return self._space.overflow(directory.place, sum(settled) + sum(passing) + grown, self._limit_ratio)
+
+    def _passing(self, directory: Directory, landed: Sequence[tuple[int, str | None]]) -> list[int]:
+        """Return the sizes of what at worst is born in a directory and not meant for it."""
+        return new_replicas.passing_sizes(self._counts, landed, directory.path)
+
+
+def passing_bytes(assignments: Iterable[Assignment], facts: Facts) -> Counter[Place]:
+    """Return the most bytes that each directory can get for a while, or for good, of replicas not meant for it.
+
+    They are new on its broker, and the broker chooses where they are born.
+    """
+    landings: dict[int, Landing] = {}
+    for assignment in assignments:
+        partition = facts.partitions.get(assignment.key)
+        for broker, path in zip(assignment.replicas, assignment.log_dirs, strict=True):
+            if partition is not None and broker not in partition.replicas:
+                landing = landings.setdefault(broker, Landing(facts, broker, Space(facts), limit_ratio=1.0))
+                landing.land(facts.layout.size_of(assignment.key) or 0, None if path == ANY else path)
+    return Counter({place: most for landing in landings.values() for place, most in landing.passing_bytes().items()})
+
+
+def log_count(facts: Facts, directory: Directory) -> int:
+    """Return how many logs Kafka counts in a directory when it looks for the one with the fewest."""
+    listed = len(facts.replicas_in(directory.place)) + len(facts.strays_in(directory.place))
+    return max(directory.replica_count or 0, listed)
+
+
+def in_flight_bytes(facts: Facts) -> dict[Place, int]:
+    """Return the bytes still to be written by copies that run already: between directories, and replicas catching up.
+
+    The larger of what the collector counted and what sizes and in-sync replicas say.
+    """
+    found: defaultdict[Place, int] = defaultdict(int)
+    for place, missing in facts.layout.catching_up:
+        found[place] += missing
+    return {
+        directory.place: max(directory.incoming_bytes or 0, found[directory.place])
+        for directory in facts.directories.values()
+        if directory.is_serving
+    }
+
+
+def volumes(facts: Facts, broker: int | None = None) -> dict[Place, tuple[Place, ...]]:
+    """Return for each directory, of one broker or of all, those on its volume, itself included."""
+    of = facts.directories.values() if broker is None else facts.directories_of.get(broker, ())
+    return {
+        directory.place: tuple(
+            other.place for other in facts.directories_of[directory.broker] if shares_volume(directory, other, facts)
+        )
+        for directory in of
+    }
+
+
+def shares_volume(one: Directory, other: Directory, facts: Facts) -> bool:
+    """Whether two directories of a broker lie on one volume, as they are told to or as their replicas show.
+
+    Equal numbers alone prove nothing, since new disks of one kind are equal and empty. They do where the bytes that one
+    directory holds more than the other make no difference to what is free, or where the used bytes of each have room
+    for the replicas of both; a file system's own share is far less than that.
+    """
+    if not is_same_volume(one, other) or one.path == other.path or one.volume is not None:
+        return is_same_volume(one, other)
+    held = [
+        sum(replica.size_bytes or 0 for replica in facts.replicas_in(d.place)) + sum(facts.strays_in(d.place).values())
+        for d in (one, other)
+    ]
+    if sum(held) > (one.used_bytes or 0) + SAME_VOLUME_BYTES:
+        return False
+    is_hidden = abs(held[0] - held[1]) > 2 * _tolerance_bytes(one)
+    return is_hidden or min(held) > _MORE_THAN_OVERHEAD * (one.total_bytes or 0)
+
+
+def alike(facts: Facts) -> Iterator[tuple[Directory, ...]]:
+    """Yield the directories of a broker that report the same numbers and are taken for separate disks all the same."""
+    for directories in facts.directories_of.values():
+        left = sorted((d for d in directories if d.volume is None), key=lambda d: d.path)
+        while left:
+            first = left.pop(0)
+            same = [d for d in left if is_same_volume(first, d) and not shares_volume(first, d, facts)]
+            left = [d for d in left if d not in same]
+            if same:
+                yield (first, *same)
+
+
+def is_same_volume(one: Directory, other: Directory) -> bool:
+    """Whether two directories of a broker look like one volume: a move between them might free nothing."""
+    if one.path == other.path or one.volume is not None or other.volume is not None:
+        return one.path == other.path or one.volume == other.volume
+    if None in (one.total_bytes, one.usable_bytes, other.usable_bytes) or one.total_bytes != other.total_bytes:
+        return False
+    return abs((one.usable_bytes or 0) - (other.usable_bytes or 0)) <= _tolerance_bytes(one)
+
+
+def _tolerance_bytes(directory: Directory) -> int:
+    return min(SAME_VOLUME_BYTES, (directory.total_bytes or 0) // _SAME_VOLUME_SHARE)

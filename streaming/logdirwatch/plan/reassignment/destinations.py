@@ -1,0 +1,95 @@
+"""Every place that could take a lost replica, the best one first.
+
+A large cluster has thousands of them and asks for each of hundreds of replicas, so they are kept as arrays.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from logdirwatch.plan.capacity.projected_use import Space
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place
+from logdirwatch.plan.proposal import Veto
+from logdirwatch.plan.vetoes import replica_vetoes
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A place for one replica: a broker and one of its directories, or ``any`` where a path would be refused.
+
+    ``ratio`` is how full it would be; nobody knows it of a directory whose space is not known, which counts as full.
+    """
+
+    broker: int
+    path: str | None
+    ratio: float
+
+
+class Spots:
+    """The places on the brokers that are alive; what is taken counts for the next one.
+
+    Preferred are healthy brokers, then the rack that the replica was in, then the emptiest directory; one with the
+    metadata log comes last of a rack, as its broker halts when it fills. ``refused`` says by broker why directories of
+    living ones can take nothing.
+    """
+
+    def __init__(self, facts: Facts, space: Space, lost_rack: str | None) -> None:
+        self.refused: dict[int, list[Veto]] = defaultdict(list)
+        self._facts = facts
+        self._degraded: dict[int, list[int]] = defaultdict(list)
+        self._directories = [d for number in sorted(facts.brokers) for d in self._usable(number)]
+        self._index = {directory.place: row for row, directory in enumerate(self._directories)}
+        for row, directory in enumerate(self._directories):
+            if not facts.all_serving(directory.broker):
+                self._degraded[directory.broker].append(row)
+        used = [space.used_bytes(directory.place) for directory in self._directories]
+        self._used = np.array([0 if size is None else size for size in used], dtype=np.float64)
+        self._total = np.array([directory.total_bytes or 0 for directory in self._directories], dtype=np.float64)
+        self._unknown = np.array([size is None for size in used], dtype=bool) | (self._total == 0)
+        self._rank = np.array([self._class(directory, lost_rack) for directory in self._directories], dtype=np.int64)
+
+    def ordered(self, size_bytes: int) -> Iterator[Spot]:
+        """Yield the places for a replica of ``size_bytes``, the best first."""
+        ratios = self._ratios(size_bytes)
+        for row in np.lexsort((ratios, self._rank)):
+            directory = self._directories[row]
+            if directory.broker not in self._degraded:
+                yield Spot(directory.broker, directory.path, float(ratios[row]))
+        fullest = {broker: float(max(ratios[rows])) for broker, rows in self._degraded.items()}
+        for broker in sorted(fullest, key=lambda broker: (self._rank[self._degraded[broker][0]] // 2, fullest[broker])):
+            yield Spot(broker, None, fullest[broker])
+
+    def take(self, place: Place, size_bytes: int) -> None:
+        """Count a replica that goes to a directory."""
+        self._used[self._index[place]] += size_bytes
+
+    def _usable(self, broker: int) -> Iterator[Directory]:
+        """Yield the directories of a broker that may take a replica; the others are refused."""
+        if replica_vetoes.broker_not_alive(self._facts, broker) is not None:
+            return
+        # Only "any" works on a broker with a directory that is offline: Kafka chooses.
+        by_kafka = not self._facts.all_serving(broker)
+        chosen_by_kafka = replica_vetoes.marked_may_be_chosen(self._facts, broker) if by_kafka else None
+        for directory in sorted(self._facts.directories_of.get(broker, ()), key=lambda found: found.path):
+            veto = replica_vetoes.first(
+                [
+                    replica_vetoes.destination_not_serving(directory),
+                    replica_vetoes.destination_closed(directory),
+                    chosen_by_kafka,
+                ]
+            )
+            if veto is None:
+                yield directory
+            else:
+                self.refused[broker].append(veto)
+
+    def _class(self, directory: Directory, lost_rack: str | None) -> int:
+        is_other_rack = self._facts.brokers[directory.broker].rack != lost_rack
+        return 2 * is_other_rack + (directory.is_metadata_dir is True)
+
+    def _ratios(self, size_bytes: int) -> npt.NDArray[np.float64]:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self._unknown, 1.0, (self._used + size_bytes) / self._total)

@@ -1,0 +1,93 @@
+"""May a bad directory leave ``log.dirs``? Its replicas are then made anew in the broker's good directories.
+
+KIP-112 (changes in operation 3): only if these have the room. Kafka 4.3.1 makes nothing anew while another directory of
+the broker is offline (``LogManager.getOrCreateLog``), and a directory with the metadata log cannot leave at all.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from logdirwatch.model.vocabulary import LogDirStatus
+from logdirwatch.plan.capacity.projected_use import Landing, Space, volumes
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Place
+from logdirwatch.plan.proposal import Policy, Veto
+from logdirwatch.plan.vetoes import replica_vetoes
+
+
+class Leaving(NamedTuple):
+    """Whether a directory may leave ``log.dirs``; ``fits`` None where nobody can tell, ``veto`` says why not."""
+
+    fits: bool | None
+    replicas: int
+    needs_bytes: int | None
+    missing_bytes: int | None
+    veto: Veto | None
+
+    def as_data(self) -> dict[str, Any]:
+        """Return it as an action carries it."""
+        return {
+            "fits": self.fits,
+            "replicas": self.replicas,
+            "needs_bytes": self.needs_bytes,
+            "missing_bytes": self.missing_bytes,
+            "why_not": None if self.veto is None else self.veto._asdict(),
+        }
+
+
+def leaving(directory: Directory, lost: Sequence[Partition], facts: Facts, policy: Policy) -> Leaving:
+    """Judge whether the broker's good directories can hold what lies in a bad one."""
+    sizes = [facts.layout.size_of(partition.key) for partition in lost]
+    needs = None if None in sizes else sum(size or 0 for size in sizes)
+    standing = _standing(directory, facts)
+    if standing is None and needs is None:
+        standing = Veto("size_unknown", "the size of a replica is not known")
+    if standing is not None:
+        return Leaving(None if standing.name in _UNKNOWN else False, len(lost), needs, None, standing)
+    space, limit = Space(facts), policy.limits.destination_max_ratio
+    veto = _landed(directory, [size or 0 for size in sizes], facts, space, limit)
+    if veto is not None and veto.name in _UNKNOWN:
+        return Leaving(None, len(lost), needs, None, veto)
+    missing = max(0, (needs or 0) - _room(directory, facts, space, limit))
+    return Leaving(veto is None, len(lost), needs, missing, veto)
+
+
+_UNKNOWN = frozenset({"metadata_dir_unknown", "log_dir_unknown", "size_unknown", "destination_space_unknown"})
+
+
+def _standing(directory: Directory, facts: Facts) -> Veto | None:
+    others = [d for d in facts.directories_of.get(directory.broker, ()) if d.path != directory.path]
+    if directory.is_metadata_dir:
+        return Veto("metadata_dir", "the metadata log lies there")
+    if not others:
+        return Veto("no_directory", "it is the broker's only directory")
+    offline = [other.path for other in others if other.status is LogDirStatus.OFFLINE]
+    if offline:
+        return Veto("log_dir_offline", f"nothing is made anew while {', '.join(offline)} is offline")
+    unknown = [other.path for other in others if not other.is_serving]
+    if unknown:
+        return Veto("log_dir_unknown", f"the state of {', '.join(unknown)} is not known")
+    if directory.is_metadata_dir is None:
+        return Veto("metadata_dir_unknown", "the metadata log may lie there")
+    return replica_vetoes.marked_may_be_chosen(facts, directory.broker)
+
+
+def _landed(directory: Directory, sizes: Sequence[int], facts: Facts, space: Space, limit: float) -> Veto | None:
+    """Return why all replicas together cannot land, wherever Kafka lets them be born."""
+    landing = Landing(facts, directory.broker, space, limit)
+    *rest, last = sizes or [0]
+    for size in rest:
+        landing.land(size, None)
+    return landing.veto(last, None)
+
+
+def _room(directory: Directory, facts: Facts, space: Space, limit: float) -> int:
+    """Return what the good directories can take up to the limit, those of one volume counted once."""
+    places, room = volumes(facts), 0
+    counted: set[Place] = set()
+    for other in facts.directories_of.get(directory.broker, ()):
+        used = space.used_bytes(other.place) if other.path != directory.path else None
+        if used is None or other.place in counted or replica_vetoes.destination_closed(other) or not other.total_bytes:
+            continue
+        counted.update(places[other.place])
+        room += max(0, int(other.total_bytes * limit) - used)
+    return room

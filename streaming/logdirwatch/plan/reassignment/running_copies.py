@@ -1,0 +1,192 @@
+"""Moves that run already, whoever began them: what they still bring where, and how they are stopped.
+
+Within a broker the copy is a future replica beside the current one (KIP-113), between brokers a replica that is added
+and not yet in sync.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
+from logdirwatch.plan.availability.impact import of_cancelling
+from logdirwatch.plan.capacity.projected_use import Space
+from logdirwatch.plan.capacity.timing import file_name, place_target, time_to_full_ms
+from logdirwatch.plan.cluster.assignment import ANY, Assignment
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Place, Replica
+from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
+from logdirwatch.plan.reassignment.cancellation import LIMITS_STAY, cancel_commands
+from logdirwatch.plan.reassignment.running_reassignments import drops_last_copy
+from logdirwatch.report.units import human_ratio
+
+
+class Copy(NamedTuple):
+    """One copy on its way: the replica as it is in its destination, and the bytes that it holds and still needs."""
+
+    replica: Replica
+    copied_bytes: int
+    remaining_bytes: int
+
+    @property
+    def destination(self) -> Place:
+        """Where it goes."""
+        return self.replica.place
+
+
+def running_copies(facts: Facts) -> list[Copy]:
+    """Return every copy on its way that an inventory listed, the one with most still to come first."""
+    layout = facts.layout
+    named = (r for key in layout.moving for r in (*facts.replicas_of(key), *layout.copies_of.get(key, ())))
+    found = [_copy(replica, facts) for replica in named if _is_on_its_way(replica, facts)]
+    return sorted(found, key=lambda copy: (-copy.remaining_bytes, copy.replica.place, copy.replica.key))
+
+
+def overflowing(directory: Directory, facts: Facts, policy: Policy) -> list[Copy]:
+    """Return the copies that must end lest moves that run fill a directory: as few as keep it under the limit.
+
+    Plans that nobody began do not count; what was copied already is free again after the end.
+    """
+    limit, coming = policy.limits.destination_max_ratio, copies_to([directory.place], facts)
+    ratio = _filled_to(directory, facts) if coming else None
+    if ratio is None or ratio <= 1.0 or not directory.total_bytes:
+        return []
+    too_much = int((ratio - limit) * directory.total_bytes) + 1
+    chosen: list[Copy] = []
+    for copy in coming:
+        is_harmless = not drops_last_copy(facts.partitions[copy.replica.key], facts)
+        if is_harmless and sum(_given_up(done) for done in chosen) < too_much:
+            chosen.append(copy)
+    return chosen
+
+
+def overflow_drafts(directory: Directory, chosen: Sequence[Copy], facts: Facts, policy: Policy) -> list[Draft]:
+    """Return the end of the copies that :func:`overflowing` names."""
+    if not chosen:
+        return []
+    text = (
+        f"moves that run would fill {directory.path} of broker {directory.broker} to "
+        f"{human_ratio(_filled_to(directory, facts))}: stop {len(chosen)} of {len(copies_to([directory.place], facts))}"
+    )
+    return [cancel_draft(directory, chosen, facts, policy, text)]
+
+
+def without_copies(copies: Sequence[Copy], facts: Facts) -> Facts:
+    """Return the facts as they are once copies have ended: what they held is free, what they still need not to come.
+
+    Nothing else is planned for their partitions meanwhile.
+    """
+    ended = {(copy.replica.key, copy.replica.place) for copy in copies}
+    kept = tuple(replica for replica in facts.layout.replicas if (replica.key, replica.place) not in ended)
+    directories = dict(facts.directories)
+    for copy in copies:
+        found = directories.get(copy.destination)
+        if found is not None:
+            usable = None if found.usable_bytes is None else found.usable_bytes + copy.copied_bytes
+            incoming = None if found.incoming_bytes is None else max(0, found.incoming_bytes - copy.remaining_bytes)
+            directories[copy.destination] = replace(found, usable_bytes=usable, incoming_bytes=incoming)
+    claimed = facts.claimed | {copy.replica.key for copy in copies}
+    return replace(facts, layout=replace(facts.layout, replicas=kept), directories=directories, claimed=claimed)
+
+
+def _filled_to(directory: Directory, facts: Facts) -> float | None:
+    return Space(replace(facts, reserved={})).ratio(directory.place)
+
+
+def cancel_draft(directory: Directory, copies: Sequence[Copy], facts: Facts, policy: Policy, why: str) -> Draft:
+    """Return the end of running copies; the replicas go on serving where they were."""
+    name = file_name(ActionKind.CANCEL_MOVES, directory.place)
+    frees = sum(copy.copied_bytes for copy in copies if copy.destination == directory.place)
+    return Draft(
+        kind=ActionKind.CANCEL_MOVES,
+        target=place_target(directory),
+        reason=f"{why}; no data is lost, the replicas go on serving where they were; what was copied is thrown away",
+        expected=effect(
+            frees_bytes=frees,
+            on=[{"broker": directory.broker, "log_dir": directory.path, "bytes": frees}],
+            time_to_full_after_ms=time_to_full_ms(replace(directory, incoming_bytes=0), frees),
+            spares_bytes=sum(copy.remaining_bytes for copy in copies),
+            copies=[_named(copy) for copy in copies],
+            **_outlook(copies, facts),
+        ),
+        preconditions=(
+            Precondition("nobody_needs_it", "whoever began the moves agrees that they end", None),
+            Precondition("still_running", "they still run; the tool says so of what has ended", None),
+        ),
+        commands=cancel_commands(_as_they_move(copies, facts), name, policy),
+        undo={"text": f"begin the moves anew, from the start; {LIMITS_STAY}"},
+    )
+
+
+def _outlook(copies: Sequence[Copy], facts: Facts) -> dict[str, Any]:
+    """Return who leads once reassignments have ended; nothing where only copies within brokers end."""
+    partitions = [facts.partitions[key] for key in dict.fromkeys(copy.replica.key for copy in copies)]
+    reassigned = [partition for partition in partitions if partition.is_reassigned]
+    return {"leadership": of_cancelling(reassigned, facts)} if reassigned else {}
+
+
+def copies_to(places: Iterable[Place], facts: Facts) -> list[Copy]:
+    """Return the copies on their way to any of the directories."""
+    wanted = set(places)
+    return [copy for copy in running_copies(facts) if copy.destination in wanted]
+
+
+def are_running(named: Iterable[tuple[str, int, int, str]], facts: Facts) -> int:
+    """Return how many of the copies, by topic, partition, broker and path, are still on their way."""
+    running = {(*copy.replica.key, *copy.destination) for copy in running_copies(facts)}
+    return len(running & set(named))
+
+
+def _is_on_its_way(replica: Replica, facts: Facts) -> bool:
+    partition = facts.partitions.get(replica.key)
+    if partition is None or _is_ended(replica, facts):
+        return False
+    return replica.is_future or (partition.is_reassigned and _is_added(replica, partition))
+
+
+def _is_ended(replica: Replica, facts: Facts) -> bool:
+    """Tell whether a copy cannot be on its way: it ends with its source or destination (KIP-113, notes)."""
+    homes = [home.place for home in facts.replicas_of(replica.key) if home.broker == replica.broker]
+    places = [replica.place, *(homes if replica.is_future else ())]
+    return any(d.status is LogDirStatus.OFFLINE for place in places if (d := facts.directories.get(place)) is not None)
+
+
+def _is_added(replica: Replica, partition: Partition) -> bool:
+    added = partition.adding if partition.adding is not None else set(partition.replicas) - set(partition.isr)
+    return replica.broker in added and replica.broker not in partition.isr
+
+
+def _copy(replica: Replica, facts: Facts) -> Copy:
+    copied = replica.size_bytes or 0
+    return Copy(replica, copied, max(0, (facts.layout.size_of(replica.key) or 0) - copied))
+
+
+def _given_up(copy: Copy) -> int:
+    """Return what a directory is spared by the end of a copy: what is still to come, and what is there already."""
+    return copy.copied_bytes + copy.remaining_bytes
+
+
+def _as_they_move(copies: Sequence[Copy], facts: Facts) -> list[Assignment]:
+    """Return the partitions as the tool must be told them: a copy within a broker by the directory that it goes to.
+
+    ``--cancel`` ends the reassignment of every partition named, and the moves to every directory named (Kafka 4.3.1
+    ``ReassignPartitionsCommand.cancelAssignment``).
+    """
+    futures = {
+        (copy.replica.key, copy.replica.broker): copy.replica.log_dir for copy in copies if copy.replica.is_future
+    }
+    found = []
+    for key in dict.fromkeys(copy.replica.key for copy in copies):
+        partition = facts.partitions[key]
+        log_dirs = tuple(futures.get((key, broker), ANY) for broker in partition.replicas)
+        found.append(Assignment(partition.topic, partition.partition, partition.replicas, log_dirs))
+    return found
+
+
+def _named(copy: Copy) -> dict[str, object]:
+    return {
+        "topic": copy.replica.topic,
+        "partition": copy.replica.partition,
+        "broker": copy.replica.broker,
+        "log_dir": copy.replica.log_dir,
+        "remaining_bytes": copy.remaining_bytes,
+    }

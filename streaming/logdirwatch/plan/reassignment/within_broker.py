@@ -1,0 +1,238 @@
+"""A filling directory: its largest replicas to the emptiest directory of the same broker (KIP-113).
+
+Kafka copies first and swaps after: the destination needs the room at once, the source is free only when the old files
+are deleted. Moves inside a broker are refused while any of its directories is offline.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE
+from logdirwatch.plan.capacity import copy_rates
+from logdirwatch.plan.capacity.copy_waves import Pace
+from logdirwatch.plan.capacity.projected_use import Space, is_same_volume
+from logdirwatch.plan.capacity.timing import delete_delay_ms, time_to_full_ms
+from logdirwatch.plan.cluster.assignment import ANY, Assignment
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place, Replica
+from logdirwatch.plan.proposal import Policy, Veto
+from logdirwatch.plan.vetoes import replica_vetoes
+
+
+@dataclass(frozen=True)
+class Moves:
+    """The moves off one directory; ``vetoes`` say why there are none, or what stands against all of them.
+
+    ``sizes`` are the bytes of each assignment, ``rate`` the bytes per second that all of them share.
+    """
+
+    assignments: tuple[Assignment, ...] = ()
+    before: tuple[Assignment, ...] = ()
+    bytes_in: dict[Place, int] | None = None
+    needed_bytes: int = 0
+    vetoes: tuple[Veto, ...] = ()
+    sizes: tuple[int, ...] = ()
+    rate: int = 0
+
+    @property
+    def moved_bytes(self) -> int:
+        """The bytes that leave the directory."""
+        return sum((self.bytes_in or {}).values())
+
+
+def plan_moves(source: Directory, facts: Facts, policy: Policy, goal_bytes: int | None = None) -> Moves:
+    """Plan the moves that bring ``source`` under the target ratio, as far as the broker's other directories allow.
+
+    With ``goal_bytes`` that much is to leave it, whatever its ratio.
+    """
+    needed = needed_bytes(source, Space(facts), policy) if goal_bytes is None else goal_bytes
+    standing = tuple(veto for veto in _standing(source, facts, most_log_dir_rate(source, facts, policy)) if veto)
+    if standing:
+        return Moves(vetoes=standing)
+    if needed is None:
+        return Moves(vetoes=(Veto("source_space_unknown", f"the free space of {source.path} is not known"),))
+    if needed <= 0:
+        return Moves(vetoes=(Veto("below_target", f"{source.path} is below the target ratio already"),))
+    return _Planner(source, facts, policy).run(needed)
+
+
+def log_dir_rate(
+    source: Directory, facts: Facts, policy: Policy, copied_bytes: int, written_bytes_per_s: float = 0.0
+) -> int:
+    """Return the rate for copies off ``source``, what the disks of its broker write anyway left to them."""
+    wanted = copy_rates.throttle(
+        policy.limits.log_dir_throttle_bytes_per_s,
+        _spare(source, facts, policy),
+        copied_bytes,
+        time_to_full_ms(source),
+        delete_delay_ms(source.broker, facts),
+        written_bytes_per_s,
+    )
+    return copy_rates.under_others(wanted, [source.broker], [LOG_DIR_THROTTLE], facts)
+
+
+def most_log_dir_rate(source: Directory, facts: Facts, policy: Policy) -> int:
+    """Return the highest rate that copies off ``source`` may have; a limit that somebody set stays."""
+    most = copy_rates.ceiling(policy.limits.log_dir_throttle_bytes_per_s, _spare(source, facts, policy))
+    return copy_rates.under_others(most, [source.broker], [LOG_DIR_THROTTLE], facts)
+
+
+def needed_bytes(source: Directory, space: Space, policy: Policy) -> int | None:
+    """Return the bytes that must leave a directory to bring it under the target ratio, copies under way counted.
+
+    What steps under way free in time need not be freed again.
+    """
+    used = space.used_bytes(source.place)
+    if used is None or source.total_bytes is None:
+        return None
+    return used - int(source.total_bytes * policy.limits.target_ratio) + 1 - source.relief_bytes
+
+
+def _spare(source: Directory, facts: Facts, policy: Policy) -> int | None:
+    return copy_rates.spare_disk(policy.limits.disk_bandwidth_bytes_per_s, facts.directories_of.get(source.broker, ()))
+
+
+def _standing(source: Directory, facts: Facts, rate: int) -> list[Veto | None]:
+    return [
+        replica_vetoes.broker_not_alive(facts, source.broker),
+        replica_vetoes.log_dir_offline(facts, source.broker),
+        replica_vetoes.log_dir_unknown(facts, source.broker),
+        # Where nobody knows which replica grows, it may be any of them.
+        None if facts.growth else replica_vetoes.slower_than_writes(rate, source.growth_bytes_per_s),
+    ]
+
+
+class _Planner:
+    """Chooses replicas one after the other; those that would come too late only when there are no others."""
+
+    def __init__(self, source: Directory, facts: Facts, policy: Policy) -> None:
+        self._source, self._facts, self._policy = source, facts, policy
+        self._most = most_log_dir_rate(source, facts, policy)
+        self._rate = self._most
+        self._pace = Pace.of(source, self._most, delete_delay_ms(source.broker, facts))
+        self._space = Space(facts)
+        self._written = 0.0
+        self._refusals: Counter[Veto] = Counter()
+        self._bytes_in: Counter[Place] = Counter()
+        self._destinations = [d for d in facts.directories_of[source.broker] if self._is_destination(d)]
+
+    def run(self, needed: int) -> Moves:
+        assignments, before = [], []
+        sizes: list[int] = []
+        candidates = self._candidates()
+        self._rate = log_dir_rate(self._source, self._facts, self._policy, needed, self._fastest(candidates))
+        while sum(sizes) < needed:
+            missing = needed - sum(sizes)
+            quick = [replica for replica in candidates if self._pace.is_in_time(replica.size_bytes or 0, sum(sizes))]
+            found = self._next(quick, missing) or (None if sizes else self._next(candidates, missing))
+            if found is None:
+                break
+            replica, destination = found
+            candidates.remove(replica)
+            size = replica.size_bytes or 0
+            self._space.add(destination.place, size)
+            self._bytes_in[destination.place] += size
+            self._written += self._facts.growth_of(replica) or 0.0
+            sizes.append(size)
+            assignments.append(self._assignment(replica, destination.path))
+            before.append(self._assignment(replica, self._source.path))
+        return Moves(
+            assignments=tuple(assignments),
+            before=tuple(before),
+            bytes_in=dict(self._bytes_in),
+            needed_bytes=needed,
+            vetoes=() if assignments else self._why_nothing(),
+            sizes=tuple(sizes),
+            rate=max(
+                self._rate, log_dir_rate(self._source, self._facts, self._policy, sum(sizes), self._written_meanwhile)
+            ),
+        )
+
+    @property
+    def _written_meanwhile(self) -> float:
+        return self._written if self._facts.growth else self._source.growth_bytes_per_s or 0.0
+
+    def _fastest(self, candidates: list[Replica]) -> float:
+        """Return what is written to the replica that grows fastest; where nobody knows, all that is written there."""
+        known = [growth for replica in candidates if (growth := self._facts.growth_of(replica)) is not None]
+        return max(known, default=0.0) if self._facts.growth else self._source.growth_bytes_per_s or 0.0
+
+    def _is_destination(self, directory: Directory) -> bool:
+        if directory.path == self._source.path:
+            return False
+        veto = replica_vetoes.destination_closed(directory)
+        if veto is None and is_same_volume(self._source, directory):
+            veto = Veto("same_volume", f"{directory.path} is on the volume of {self._source.path}")
+        if veto is not None:
+            self._refusals[veto] += 1
+        return veto is None
+
+    def _candidates(self) -> list[Replica]:
+        """Return what may be moved, largest first; of equally large ones those that grow least."""
+        movable = [r for r in self._facts.replicas_in(self._source.place) if self._is_movable(r)]
+        return sorted(movable, key=lambda r: (-(r.size_bytes or 0), self._facts.growth_of(r) or 0.0, r.key))
+
+    def _is_movable(self, replica: Replica) -> bool:
+        topic, partition = self._facts.topics.get(replica.topic), self._facts.partitions.get(replica.key)
+        if topic is None or partition is None or not replica.size_bytes:
+            return False
+        veto = replica_vetoes.first(
+            [
+                replica_vetoes.internal_topic(topic, self._policy.limits),
+                replica_vetoes.never_touch(topic.name, self._policy.limits),
+                replica_vetoes.partition_moving(self._facts, partition),
+                replica_vetoes.partition_claimed(self._facts, partition),
+                replica_vetoes.retention_waits(self._facts, topic.name),
+                replica_vetoes.name_too_long(topic.name, partition.partition),
+                *(replica_vetoes.broker_not_alive(self._facts, broker) for broker in partition.replicas),
+                self._too_slow(replica),
+            ]
+        )
+        if veto is not None:
+            self._refusals[veto] += 1
+        return veto is None
+
+    def _too_slow(self, replica: Replica) -> Veto | None:
+        """Refuse a replica that is written as fast as all copies together may be: they share one limit."""
+        written = self._facts.growth_of(replica)
+        return None if written is None else replica_vetoes.slower_than_writes(self._most, self._written + written)
+
+    def _next(self, candidates: list[Replica], needed: int) -> tuple[Replica, Directory] | None:
+        """Return the smallest replica that alone suffices, else the largest, that fits somewhere."""
+        sufficient = [replica for replica in reversed(candidates) if (replica.size_bytes or 0) >= needed]
+        sufficient.sort(key=lambda replica: (replica.size_bytes or 0, self._facts.growth_of(replica) or 0.0))
+        for replica in [*sufficient, *candidates]:
+            destination = None if self._too_slow(replica) else self._emptiest(replica)
+            if destination is not None:
+                return replica, destination
+        return None
+
+    def _emptiest(self, replica: Replica) -> Directory | None:
+        extra = (replica.size_bytes or 0) + self._growth_meanwhile(replica)
+        fitting = [d for d in self._destinations if self._fits(d, extra)]
+        return min(fitting, key=lambda d: self._preference(d, extra), default=None)
+
+    def _preference(self, destination: Directory, extra: int) -> tuple[bool, float, str]:
+        """Sort the emptiest first, and last the one with the metadata log: the broker halts when it fills."""
+        ratio = self._space.ratio(destination.place, extra)
+        return destination.is_metadata_dir is True, 1.0 if ratio is None else ratio, destination.path
+
+    def _fits(self, destination: Directory, extra: int) -> bool:
+        copied = self._bytes_in.total() + extra
+        more = extra + copy_rates.copy_growth(destination.growth_bytes_per_s, copied, self._rate)
+        veto = self._space.overflow(destination.place, more, self._policy.limits.destination_max_ratio)
+        if veto is not None:
+            self._refusals[veto] += 1
+        return veto is None
+
+    def _growth_meanwhile(self, replica: Replica) -> int:
+        """Return what a replica grows while it moves: its retention and cleaning stand still meanwhile."""
+        return copy_rates.copy_growth(copy_rates.write_rate(replica, self._facts), replica.size_bytes or 0, self._rate)
+
+    def _assignment(self, replica: Replica, path: str) -> Assignment:
+        replicas = self._facts.partitions[replica.key].replicas
+        log_dirs = tuple(path if broker == replica.broker else ANY for broker in replicas)
+        return Assignment(replica.topic, replica.partition, replicas, log_dirs)
+
+    def _why_nothing(self) -> tuple[Veto, ...]:
+        reasons = tuple(veto for veto, _ in self._refusals.most_common(3))
+        return reasons or (Veto("nothing_to_move", f"no replica of {self._source.path} may be moved"),)

@@ -1,0 +1,121 @@
+"""The cuts for a whole cluster: every directory is given what it needs, every topic in it gives in proportion.
+
+A cut works wherever the topic is, so a topic is cut as deep as the neediest of its directories asks.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from logdirwatch.plan.cluster.snapshot import Facts, Place, Replica, Topic
+from logdirwatch.plan.proposal import Policy, Veto
+from logdirwatch.plan.retention.cut import Cut
+from logdirwatch.plan.retention.planner import (
+    all_replicas,
+    by_topic,
+    cut_topic,
+    cuttable,
+    giving,
+    largest_first,
+    nothing_to_give,
+)
+from logdirwatch.plan.retention.shares import MOST_OF_ONE, is_few
+
+LOOKED_AT = 200
+
+Needed = Mapping[Place, int]
+
+
+def plan_fleet_cuts(needed: Needed, facts: Facts, policy: Policy, refusals: Counter[Veto]) -> list[Cut]:
+    """Cut the topics that give the directories most, as far as they need it; only the largest are looked at.
+
+    Those whose local copy alone goes give first.
+    """
+    here = largest_first(by_topic(replica for place in needed for replica in facts.replicas_in(place)))
+    most = [_most(name, here[name], needed, facts, policy, refusals) for name in list(here)[:LOOKED_AT]]
+    useful = [cut for cut in most if cut is not None and gain(cut, needed) > 0]
+    ranked = sorted(useful, key=lambda cut: (-gain(cut, needed), cut.topic.name))
+    spread = _one_by_one if is_few(policy.limits) else _shares
+    cuts: list[Cut] = []
+    for loses_data in (False, True):
+        alike = [cut for cut in ranked if cut.way.loses_data is loses_data]
+        cuts += spread(alike, left(needed, cuts), facts, policy)
+    return cuts
+
+
+def gain(cut: Cut, needed: Needed) -> int:
+    """Return the bytes that a cut gives to directories that need them."""
+    return _useful(needed, Counter(cut.frees))
+
+
+def left(needed: Needed, cuts: Sequence[Cut]) -> dict[Place, int]:
+    """Return what directories need beside what cuts give them."""
+    found = {place: size - sum(cut.frees_at(place) for cut in cuts) for place, size in needed.items()}
+    return {place: size for place, size in found.items() if size > 0}
+
+
+def _most(
+    name: str, here: Sequence[Replica], needed: Needed, facts: Facts, policy: Policy, refusals: Counter[Veto]
+) -> Cut | None:
+    topic = cuttable(name, here, facts, policy, refusals)
+    if topic is None:
+        return None
+    found = cut_topic(topic, _giving(topic, facts), facts, policy, partial(_useful, needed), None)
+    veto = nothing_to_give(topic, here, facts, policy, 0 if found is None else gain(found, needed))
+    refusals.update([veto] if veto is not None else [])
+    return found
+
+
+def _shares(ranked: Sequence[Cut], needed: Needed, facts: Facts, policy: Policy) -> list[Cut]:
+    """Let every topic give each directory the same share of what it can give there, or more for another's sake."""
+    givers = _chosen(ranked, needed, policy.limits.retention_topics)
+    possible = {place: sum(most.frees_at(place) for most in givers) for place in needed}
+    cuts = []
+    for most in givers:
+        shares = {p: -(-min(needed[p], all_) * most.frees_at(p) // all_) for p, all_ in possible.items() if all_ > 0}
+        wanted = {place: share for place, share in shares.items() if share > 0}
+        giving_here = _giving(most.topic, facts)
+        cut = cut_topic(most.topic, giving_here, facts, policy, partial(_satisfies, wanted), 1) if wanted else None
+        cuts += [cut] if cut is not None else []
+    return cuts
+
+
+def _chosen(ranked: Sequence[Cut], needed: Needed, most_topics: int) -> Sequence[Cut]:
+    """Return who gives: the topics that give most, and more while any directory would take over half of what they can.
+
+    More are of no use to a directory that they are not in.
+    """
+    possible: Counter[Place] = Counter()
+    found: list[Cut] = []
+    for most in ranked:
+        is_asked_much = any(needed[place] > MOST_OF_ONE * possible[place] for place in most.frees if place in needed)
+        if len(found) < most_topics or is_asked_much:
+            found.append(most)
+            possible.update(most.frees)
+    return found
+
+
+def _one_by_one(ranked: Sequence[Cut], needed: Needed, facts: Facts, policy: Policy) -> list[Cut]:
+    """Let the topics that can give most give first, as far as they can."""
+    cuts: list[Cut] = []
+    for most in ranked[: policy.limits.retention_topics]:
+        missing = left(needed, cuts)
+        wanted = gain(most, missing)
+        if wanted > 0:
+            cut = cut_topic(most.topic, _giving(most.topic, facts), facts, policy, partial(_useful, missing), wanted)
+            cuts += [cut] if cut is not None else []
+    return cuts
+
+
+def _giving(topic: Topic, facts: Facts) -> list[Replica]:
+    return giving(topic, all_replicas(topic, facts), facts)
+
+
+def _useful(needed: Needed, frees: Counter[Place]) -> int:
+    """Count what a directory needs: bytes freed elsewhere, or beyond that, do not help."""
+    return sum(min(size, needed.get(place, 0)) for place, size in frees.items())
+
+
+def _satisfies(wanted: Needed, frees: Counter[Place]) -> int:
+    """Tell whether every directory gets what is wanted of a topic, as a gain of 1 or 0."""
+    return int(all(frees[place] >= size for place, size in wanted.items()))

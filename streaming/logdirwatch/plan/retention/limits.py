@@ -1,0 +1,210 @@
+"""The ways to cut a topic's history: by bytes, whose effect the sizes tell, or by age, whose effect is an estimate.
+
+``retention.bytes`` is a limit per replica whose effect follows from the sizes alone, whatever the age of the data.
+Kafka deletes the oldest segments as long as at least the limit remains (Kafka 4.3.1 ``UnifiedLog.deletableSegments``),
+so what remains is less than the limit and one segment; that the newest one stays is our own floor. ``retention.ms``
+keeps what is younger, to the letter, but how much that is depends on how the data came: it is told from the size and
+the write rate. A tiered topic keeps its history in remote storage; ``local.retention.*`` cut the local copy only
+(KIP-405; -2 stands for the value of ``retention.*``).
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from logdirwatch.plan.cluster.snapshot import Facts, Partition, Replica, Topic
+from logdirwatch.plan.proposal import Policy
+from logdirwatch.plan.retention.write_rates import KEPT_UNKNOWN_RATIO, fastest, floor_bytes, wanted_ms, written_per_s
+
+RETENTION_BYTES = "retention.bytes"
+RETENTION_MS = "retention.ms"
+LOCAL = "local."
+UNLIMITED = "-1"
+AS_REMOTE = "-2"
+MIB = 1 << 20
+MINUTE_MS = 60_000
+SEGMENT_BYTES = 1 << 30
+"""Kafka's default (``LogConfig``), used where the collector could not read the value."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """One configuration key of a topic, and the limits that may be set: from ``lowest`` to ``highest`` by ``unit``.
+
+    ``history_ms`` is how far back each replica goes, for a limit of age. ``bytes_per_s`` is how fast the fastest of
+    them is written, None where that is not known. Under a limit below ``unread`` goes what a consumer group has still
+    to read.
+    """
+
+    topic: Topic
+    key: str
+    lowest: int
+    highest: int
+    history_ms: Mapping[Replica, int] = field(default_factory=dict)
+    bytes_per_s: float | None = None
+    unread: int = 0
+    unit: int = 1
+
+    @property
+    def is_estimate(self) -> bool:
+        """Whether the freed bytes are told from a write rate, not from sizes alone."""
+        return self.key.endswith(RETENTION_MS)
+
+    @property
+    def is_history_known(self) -> bool:
+        """Whether it is known how much history a limit leaves."""
+        return self.is_estimate or self.bytes_per_s is not None
+
+    @property
+    def loses_data(self) -> bool:
+        """Whether what goes is gone: a local copy is still in remote storage."""
+        return not self.key.startswith(LOCAL)
+
+    def freed(self, replicas: Sequence[Replica], limit: int) -> int:
+        """Return the bytes that surely go from replicas of one directory under a limit.
+
+        What remote storage lacks stays. At worst one replica holds all of it, beyond what the limit leaves anyway: of
+        several, each would keep its part within its limit.
+        """
+        kept = {replica: self._kept(replica, limit) for replica in replicas}
+        going = sum(freed_bytes(r.size_bytes or 0, limit, segment_bytes(self.topic)) for r, limit in kept.items())
+        return max(0, going - max(0, self._waiting_bytes() - min(kept.values(), default=0)))
+
+    def keeps_ms(self, limit: int) -> int | None:
+        """Return the history that every replica keeps at least; None: not known, or nothing is written to any."""
+        if self.is_estimate:
+            return limit
+        return int(limit / self.bytes_per_s * 1000) if self.bytes_per_s else None
+
+    def _kept(self, replica: Replica, limit: int) -> int:
+        size = replica.size_bytes or 0
+        kept = size * limit // max(1, self.history_ms.get(replica, 1)) if self.is_estimate else limit
+        return max(kept, segment_bytes(self.topic))
+
+    def _waiting_bytes(self) -> int:
+        return 0 if self.loses_data else self.topic.remote_copy_lag_bytes or 0
+
+
+def freed_bytes(size_bytes: int, limit_bytes: int, segment_bytes: int) -> int:
+    """Return the bytes that surely go from a replica under a limit; a replica keeps one segment at least.
+
+    What remains lies between the limit and the limit plus one segment. Segments are rolled before they are full, so
+    how many whole ones fit into the surplus cannot be told from the sizes; at most one segment more than this goes.
+    """
+    return max(0, size_bytes - max(limit_bytes, segment_bytes) - segment_bytes)
+
+
+def segment_bytes(topic: Topic) -> int:
+    """Return how large a segment of the topic grows."""
+    return topic.number("segment.bytes", SEGMENT_BYTES)
+
+
+def unread_bytes(topic: Topic, facts: Facts) -> int:
+    """Return the bytes of the partition of which a consumer group has most to read, as far as that is known."""
+    return max((unread_of(partition, facts) for partition in topic.partitions), default=0)
+
+
+def unread_of(partition: Partition, facts: Facts) -> int:
+    """Return the bytes of a partition that the slowest group has still to read: records count as equally large."""
+    return math.ceil((partition.unread_ratio or 0.0) * (facts.layout.size_of(partition.key) or 0))
+
+
+def _unread_ms(topic: Topic, history_ms: Mapping[Replica, int]) -> int:
+    """Return how far back the slowest group still reads, as if records had come at an even pace."""
+    ratios = {partition.key: partition.unread_ratio or 0.0 for partition in topic.partitions}
+    return math.ceil(max((ratios[replica.key] * age for replica, age in history_ms.items()), default=0.0))
+
+
+def ways_of(topic: Topic, here: Sequence[Replica], facts: Facts, policy: Policy) -> list[Way]:
+    """Return the ways that lower a topic's limit and leave what the configuration asks for; the surest first.
+
+    ``here`` are its replicas in the directory that needs room; what must stay is told of all, as all are cut.
+    """
+    prefix = LOCAL if topic.is_tiered else ""
+    everywhere = [r for partition in topic.partitions for r in facts.replicas_of(partition.key) if r.size_bytes]
+    found = [
+        _by_bytes(topic, prefix, here, everywhere, facts, policy),
+        _by_age(topic, prefix, everywhere, facts, policy),
+    ]
+    return [way for way in found if way is not None and way.lowest < way.highest]
+
+
+def effective(topic: Topic, key: str) -> str | None:
+    """Return the limit that holds: a local one may follow the remote one."""
+    value = topic.configs.get(key)
+    return topic.configs.get(key.removeprefix(LOCAL)) if value == AS_REMOTE else value
+
+
+def is_copy_delayed(topic: Topic) -> bool:
+    """Whether segments wait on purpose before they are copied to remote storage: by age and by size (KIP-1241)."""
+    by_age, by_size = topic.number("remote.copy.lag.ms", 0), topic.number("remote.copy.lag.bytes", -1)
+    return by_age != 0 and by_size != 0
+
+
+def history_bytes(topic: Topic, replicas: Iterable[Replica], facts: Facts, policy: Policy) -> int:
+    """Return the limit of bytes that leaves the configured history in every replica.
+
+    Where nobody knows how fast one is written, half of it stays, unless remote storage has what goes.
+    """
+    prefix = LOCAL if topic.is_tiered else ""
+    age, wanted = effective(topic, prefix + RETENTION_MS), wanted_ms(topic, policy)
+    return floor_bytes(replicas, age, wanted, facts, unknown_ratio=0.0 if prefix else KEPT_UNKNOWN_RATIO)
+
+
+def copy_lag_floor(topic: Topic, unit: str) -> int:
+    """Return the local limit that a configured delay of copies to remote storage asks for, in ``bytes`` or ``ms``.
+
+    A positive delay may not exceed the local limit (KIP-1241, Kafka 4.4).
+    """
+    return max(0, topic.number(f"remote.copy.lag.{unit}", 0)) if topic.is_tiered else 0
+
+
+def _by_bytes(
+    topic: Topic, prefix: str, here: Sequence[Replica], everywhere: Sequence[Replica], facts: Facts, policy: Policy
+) -> Way:
+    age = effective(topic, prefix + RETENTION_MS)
+    unread = 0 if prefix else unread_bytes(topic, facts)
+    lowest = max(
+        segment_bytes(topic),
+        policy.limits.topic_rule(topic.name).min_retention_bytes or 0,
+        history_bytes(topic, everywhere, facts, policy),
+        unread if policy.limits.spare_unread else 0,
+        copy_lag_floor(topic, "bytes"),
+    )
+    largest = max((replica.size_bytes or 0 for replica in here), default=0)
+    highest = _below(largest, effective(topic, prefix + RETENTION_BYTES))
+    rate = fastest(everywhere, age, facts)
+    return _rounded(Way(topic, prefix + RETENTION_BYTES, lowest, highest, bytes_per_s=rate, unread=unread), MIB)
+
+
+def _by_age(topic: Topic, prefix: str, everywhere: Sequence[Replica], facts: Facts, policy: Policy) -> Way | None:
+    """Return the limit of age; None while the age of any replica's data is not known."""
+    old = effective(topic, prefix + RETENTION_MS)
+    if old is None:
+        return None
+    history = {replica: _history_ms(replica, old, facts) for replica in everywhere}
+    known = {replica: age for replica, age in history.items() if age is not None}
+    if not known or len(known) < len(history):
+        return None
+    unread = 0 if prefix else _unread_ms(topic, known)
+    spared = unread if policy.limits.spare_unread else 0
+    lowest = max(1, spared, wanted_ms(topic, policy), copy_lag_floor(topic, "ms"))
+    highest = _below(max(known.values()), old)
+    return _rounded(Way(topic, prefix + RETENTION_MS, lowest, highest, known, unread=unread), MINUTE_MS)
+
+
+def _rounded(way: Way, unit: int) -> Way:
+    """Return a way whose limits are whole units, as people write them, where there are any between its bounds."""
+    lowest, highest = -(-way.lowest // unit) * unit, way.highest // unit * unit
+    return replace(way, lowest=lowest, highest=highest, unit=unit) if lowest < highest else way
+
+
+def _history_ms(replica: Replica, limit: str, facts: Facts) -> int | None:
+    """Return how far back a replica goes: as long as it took to write at its rate; None where that is not known."""
+    rate = written_per_s(replica, limit, facts)
+    return None if not rate else int((replica.size_bytes or 0) / rate * 1000)
+
+
+def _below(largest: int, old: str | None) -> int:
+    """Return the highest limit that may be set: a limit is only ever lowered."""
+    return largest if old is None or int(old) < 0 else min(largest, int(old) - 1)

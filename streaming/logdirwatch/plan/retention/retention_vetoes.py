@@ -1,0 +1,230 @@
+"""The vetoes of what gives a full directory room without a move: each a rule with a name, or None where it may be done.
+
+Sources: KIP-405, KIP-928, KIP-1066; Kafka 4.3.1's ``UnifiedLog``, ``Partition``, ``CordonedLogDirs``.
+"""
+
+from collections.abc import Iterable
+
+from logdirwatch.detect.settings import DAY_MS
+from logdirwatch.model.vocabulary import LogDirStatus
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Replica, Topic
+from logdirwatch.plan.proposal import Policy, Veto
+from logdirwatch.plan.retention.limits import (
+    LOCAL,
+    RETENTION_BYTES,
+    RETENTION_MS,
+    effective,
+    freed_bytes,
+    history_bytes,
+    segment_bytes,
+    unread_of,
+)
+from logdirwatch.plan.retention.write_rates import fastest, wanted_ms
+from logdirwatch.report.units import human_bytes, human_ms
+from logdirwatch.report.words import some_of
+
+KEEPING_UP_RATIO = 0.05
+"""What the collector tells of a group that keeps up: its smallest step."""
+FOR_EVER_MS = 100 * 365 * DAY_MS
+FOR_EVER_BYTES = 1 << 60
+_NAMED = 3
+
+
+def high_watermark_stands(topic: Topic) -> Veto | None:
+    """Refuse a topic none of whose partitions has a leader: retention waits for the high watermark.
+
+    Kafka deletes a segment only once the high watermark has passed it (``UnifiedLog.deletableSegments``).
+    """
+    if any(partition.leader is not None for partition in topic.partitions):
+        return None
+    return Veto("high_watermark_stands", f"no partition of {topic.name} has a leader: its high watermark stands still")
+
+
+def kept_for_ever(topic: Topic, here: Iterable[Replica], policy: Policy) -> Veto | None:
+    """Refuse what its owner keeps for ever on purpose: without a limit of age, set so on the topic, and none of bytes.
+
+    A broker's default without a limit is nobody's purpose; where nobody knows whose it is, it may be one. Compacted
+    topics keep the newest record of a key for ever, whatever these limits are.
+    """
+    no_limit = _is_beyond(topic, RETENTION_MS, FOR_EVER_MS) and _is_beyond(topic, RETENTION_BYTES, FOR_EVER_BYTES)
+    if not no_limit or (topic.overridden is not None and RETENTION_MS not in topic.overridden):
+        return None
+    if "delete" not in (topic.configs.get("cleanup.policy") or "delete").split(","):
+        return None
+    size = human_bytes(sum(replica.size_bytes or 0 for replica in here))
+    purpose = "on purpose" if topic.overridden is not None else "perhaps on purpose"
+    whom = policy.limits.topic_rule(topic.name).owner or "its owner"
+    return Veto(
+        "kept_for_ever",
+        f"{topic.name} keeps {size} for ever {purpose} (its retention.ms is {topic.configs[RETENTION_MS]}): ask {whom}",
+    )
+
+
+def _is_beyond(topic: Topic, key: str, most: int) -> bool:
+    """Whether a limit is none: switched off, or so large that nothing ever reaches it, as ``Long.MAX_VALUE``."""
+    value = topic.configs.get(key)
+    return value is not None and (int(value) < 0 or int(value) >= most)
+
+
+def owner_minimum(topic: Topic, policy: Policy) -> Veto | None:
+    """Say that the configured minimum keeps all."""
+    rule = policy.limits.topic_rule(topic.name)
+    if rule.min_retention_bytes is None and rule.min_retention_ms is None:
+        return None
+    return Veto("owner_minimum", f"the configuration keeps all that there is of {topic.name}")
+
+
+def history_minimum(topic: Topic, here: Iterable[Replica], facts: Facts, policy: Policy) -> Veto | None:
+    """Say that the history that every topic keeps is all that there is; not of what has no segment to give anyway."""
+    replicas, segment = list(here), segment_bytes(topic)
+    age, wanted = effective(topic, (LOCAL if topic.is_tiered else "") + RETENTION_MS), wanted_ms(topic, policy)
+    has_more = any(freed_bytes(replica.size_bytes or 0, 0, segment) for replica in replicas)
+    if not has_more or history_bytes(topic, replicas, facts, policy) <= segment:
+        return None
+    rate = fastest(replicas, age, facts)
+    why = "how fast it is written is not known" if rate is None else f"{human_bytes(rate)}/s are written to a partition"
+    return Veto("min_retention", f"the last {human_ms(wanted)} of {topic.name} stay, which may be all of it: {why}")
+
+
+def consumers_unread(topic: Topic, facts: Facts, policy: Policy) -> Veto | None:
+    """Say that what consumer groups have still to read is all that there is."""
+    slowest = slowest_reader(topic, facts)
+    if slowest is None or not policy.limits.spare_unread or topic.is_tiered:
+        return None
+    return Veto("consumers_unread", unread_text(slowest, facts))
+
+
+def unread_goes(topic: Topic, facts: Facts, *, is_spared: bool) -> Veto | None:
+    """Refuse what goes on, as configured, into what a consumer group has still to read: a person must decide that."""
+    slowest = None if is_spared else slowest_reader(topic, facts)
+    return None if slowest is None else Veto("consumers_unread", unread_text(slowest, facts))
+
+
+def slowest_reader(topic: Topic, facts: Facts) -> Partition | None:
+    """Return the partition of which a consumer group has most bytes to read; None where every group keeps up."""
+    behind = [partition for partition in topic.partitions if (partition.unread_ratio or 0.0) > KEEPING_UP_RATIO]
+    return max(behind, key=lambda partition: (unread_of(partition, facts), -partition.partition), default=None)
+
+
+def unread_text(partition: Partition, facts: Facts) -> str:
+    """Say which group has what to read."""
+    size = human_bytes(unread_of(partition, facts))
+    return f"consumer group {partition.slowest_group} has still to read about {size} of {partition.label}"
+
+
+def tiered_storage_off(topic: Topic, facts: Facts) -> Veto | None:
+    """Refuse a tiered topic where a host keeps no remote storage: nothing local goes before it was copied (KIP-405)."""
+    hosts = {broker for partition in topic.partitions for broker in partition.replicas if broker in facts.brokers}
+    off = [b for b in sorted(hosts) if facts.brokers[b].configs.get("remote.log.storage.system.enable") == "false"]
+    if not off:
+        return None
+    return Veto("tiered_storage_off", f"{topic.name} is tiered, but broker {off[0]} has remote storage switched off")
+
+
+def remote_copy_lags(topic: Topic) -> Veto | None:
+    """Say that what waits for its copy to remote storage is all that there is: local retention keeps it (KIP-405)."""
+    lag = topic.remote_copy_lag_bytes if topic.is_tiered else None
+    if not lag:
+        return None
+    return Veto(
+        "remote_copy_lags",
+        f"{human_bytes(lag)} of {topic.name} are not in remote storage yet: local retention keeps them",
+    )
+
+
+def leaderless_archives_nothing(topic: Topic) -> Veto | None:
+    """Refuse a tiered topic with a leaderless partition: only a leader copies to remote storage (KIP-405, KIP-928)."""
+    without = [partition.label for partition in topic.partitions if partition.leader is None]
+    if not without:
+        return None
+    return Veto(
+        "leaderless_archives_nothing",
+        f"{some_of(without, _NAMED)} has no leader, so nothing of it is archived: until it has one only deleting the "
+        "topic frees its bytes",
+    )
+
+
+def delete_records_frees_nothing(directory: Directory) -> Veto | None:
+    """Refuse a saturated or offline directory: moving the log start offset deletes no segment there (KIP-928)."""
+    if directory.is_serving and directory.status is not LogDirStatus.SATURATED:
+        return None
+    return Veto(
+        "delete_records_frees_nothing", f"deleting records frees nothing in {directory.path}: it is {directory.status}"
+    )
+
+
+def policy_without_delete(topic: Topic) -> Veto | None:
+    """Refuse a cleanup policy without ``delete``: POLICY_VIOLATION (Kafka 4.3.1 ``deleteRecordsOnLeader``)."""
+    policy = topic.configs.get("cleanup.policy")
+    if policy is not None and "delete" in policy.split(","):
+        return None
+    known = "is not known" if policy is None else f"is {policy}"
+    return Veto("policy_without_delete", f"records of {topic.name} cannot be deleted: its cleanup policy {known}")
+
+
+def leaders_missing(partitions: Iterable[Partition]) -> Veto | None:
+    """Refuse to delete records of a partition without a leader: only the leader takes the request (KIP-107)."""
+    without = [partition.label for partition in partitions if partition.leader is None]
+    return Veto("leaders_missing", f"{some_of(without, _NAMED)} has no leader to ask") if without else None
+
+
+def deleted_leaderless(partitions: Iterable[Partition]) -> Veto | None:
+    """Refuse to delete a topic while a partition of it has no leader.
+
+    Seen once with Kafka 4.3.1: the deleted topic stayed in the controller's list of in-sync replicas, and at the next
+    failure of a directory one controller after the other ended with "existed in isrMembers, but not in the topics map".
+    """
+    without = [partition.label for partition in partitions if partition.leader is None]
+    if not without:
+        return None
+    told = "has no leader: Kafka's controllers were seen to fail after such a deletion, at the next failing directory"
+    return Veto("deleted_leaderless", f"{some_of(without, _NAMED)} {told}")
+
+
+def cordon_not_enforced(directory: Directory, listed: Iterable[str]) -> Veto | None:
+    """Refuse a path that ``log.dirs`` spells otherwise: Kafka takes such a cordon and lets it lie (KAFKA-20901)."""
+    listed = tuple(listed)
+    if not listed or directory.path in listed:
+        return None
+    return Veto(
+        "cordon_not_enforced",
+        f"log.dirs does not name {directory.path} by this absolute path, so a cordon would not hold",
+    )
+
+
+def path_not_expressible(path: str) -> Veto | None:
+    """Refuse what ``kafka-configs`` cannot carry: it cuts lists at commas and drops brackets (``ConfigCommand``)."""
+    if not any(sign in path for sign in ",[]") and path == path.strip():
+        return None
+    return Veto("path_not_expressible", f"kafka-configs cannot carry the path {path} in a list")
+
+
+def nowhere_else(directory: Directory, facts: Facts) -> Veto | None:
+    """Refuse a cordon that leaves fewer brokers for new partitions than a topic has replicas.
+
+    Kafka then refuses new topics and partitions (``InvalidReplicationFactorException``; KIP-1066).
+    """
+    open_brokers = {d.broker for d in facts.directories.values() if _takes_new(d, facts) and d.place != directory.place}
+    wanted = max((len(partition.replicas) for partition in facts.partitions.values()), default=1)
+    if len(open_brokers) >= wanted:
+        return None
+    return Veto(
+        "nowhere_else",
+        f"{len(open_brokers)} brokers would be left to take new partitions, topics here have {wanted} replicas",
+    )
+
+
+def reserve_gone(directory: Directory, reserve_bytes: int) -> Veto | None:
+    """Refuse to count on a reserve file that cannot be there: too little is unexplained by replicas."""
+    found = directory.unaccounted_bytes
+    if found is None or found >= reserve_bytes:
+        return None
+    return Veto(
+        "reserve_gone",
+        f"only {human_bytes(found)} in {directory.path} are explained by no replica: a reserve of "
+        f"{human_bytes(reserve_bytes)} cannot be there",
+    )
+
+
+def _takes_new(directory: Directory, facts: Facts) -> bool:
+    return directory.is_serving and not directory.is_cordoned and facts.is_alive(directory.broker)

@@ -1,0 +1,72 @@
+"""Who loses how much history, when several topics could give: each in proportion to what it can give.
+
+Topics whose local copy alone goes give first, as far as they can: nothing is lost with it.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from logdirwatch.plan.cluster.snapshot import Place, Topic
+from logdirwatch.plan.retention.cut import Cut
+from logdirwatch.plan.settings import PlanSettings
+
+MOST_OF_ONE = 0.5
+"""More topics than configured give where those would lose more than this share of what they can give."""
+
+Make = Callable[[Topic, int], Cut | None]
+"""Cuts a topic so that so many bytes are gained."""
+
+
+class Giver(NamedTuple):
+    """A topic, and the most that a directory can be given by cutting it."""
+
+    topic: Topic
+    most_bytes: int
+
+
+def spread(givers: Iterable[Giver], needed: int, place: Place, cut: Make, limits: PlanSettings) -> list[Cut]:
+    """Return the cuts that gain ``needed`` in a directory, or all that there is."""
+    ranked = sorted(givers, key=lambda giver: (-giver.most_bytes, giver.topic.name))
+    cuts: list[Cut] = []
+    for is_lossless in (True, False):
+        alike = [giver for giver in ranked if giver.topic.is_tiered is is_lossless]
+        missing = needed - sum(done.frees_at(place) for done in cuts)
+        if missing > 0 and alike:
+            cuts += (
+                _one_by_one(alike, missing, place, cut, limits)
+                if is_few(limits)
+                else _shares(chosen(alike, missing, limits.retention_topics), missing, cut)
+            )
+    return cuts
+
+
+def chosen(ranked: Sequence[Giver], needed: int, most_topics: int) -> Sequence[Giver]:
+    """Return who gives: the topics that can give most, and more where these would lose more than half of it."""
+    count, possible = 0, 0
+    for giver in ranked:
+        if count >= most_topics and needed <= MOST_OF_ONE * possible:
+            break
+        count, possible = count + 1, possible + giver.most_bytes
+    return ranked[:count]
+
+
+def is_few(limits: PlanSettings) -> bool:
+    """Tell whether as few topics as possible are to be cut."""
+    return limits.retention_spread == "fewest_topics"
+
+
+def _one_by_one(givers: Sequence[Giver], needed: int, place: Place, cut: Make, limits: PlanSettings) -> list[Cut]:
+    """Let the topic that can give most give first, as far as it can."""
+    cuts: list[Cut] = []
+    for topic, most in givers[: limits.retention_topics]:
+        missing = needed - sum(done.frees_at(place) for done in cuts)
+        found = cut(topic, min(missing, most)) if missing > 0 else None
+        cuts += [found] if found is not None else []
+    return cuts
+
+
+def _shares(givers: Sequence[Giver], needed: int, cut: Make) -> list[Cut]:
+    """Let every topic give the same share of what it can give."""
+    possible = sum(most for _, most in givers)
+    shares = [(topic, -(-min(needed, possible) * most // possible)) for topic, most in givers]
+    return [found for topic, share in shares if share > 0 and (found := cut(topic, share)) is not None]

@@ -1,0 +1,220 @@
+"""The vetoes: each a rule with a name that says why something must not be done, or None where it may.
+
+Sources: KIP-112, KIP-113, KIP-928; Kafka 4.3.1's ``LogManager``, ``ReplicaManager``, ``ReassignPartitionsCommand``.
+"""
+
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
+from logdirwatch.plan.availability import leadership
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Topic
+from logdirwatch.plan.proposal import Veto
+from logdirwatch.plan.settings import PlanSettings
+
+_WAITS = "a retention cut of {} waits for its effect"
+_FILE_NAME_MAX = 255
+_FUTURE_SUFFIX = len(".") + 32 + len("-future")
+
+
+def first(vetoes: Iterable[Veto | None]) -> Veto | None:
+    """Return the first veto that is one."""
+    return next((veto for veto in vetoes if veto is not None), None)
+
+
+def broker_not_alive(facts: Facts, broker: int) -> Veto | None:
+    """Refuse a broker that is not alive: Kafka's tool refuses to name it (``verifyBrokerIds``)."""
+    if facts.is_alive(broker):
+        return None
+    return Veto("broker_not_alive", f"broker {broker} is not known to be alive; Kafka's tool refuses to name it")
+
+
+def log_dir_offline(facts: Facts, broker: int) -> Veto | None:
+    """Refuse moves while a directory is offline: the broker creates no future log (``LogManager.getOrCreateLog``)."""
+    paths = [d.path for d in facts.directories_of.get(broker, ()) if d.status is LogDirStatus.OFFLINE]
+    if not paths:
+        return None
+    return Veto(
+        "log_dir_offline",
+        f"{', '.join(paths)} of broker {broker} is offline; Kafka refuses moves inside a broker until it is back",
+    )
+
+
+def log_dir_unknown(facts: Facts, broker: int) -> Veto | None:
+    """Refuse moves while a directory is unknown: it may be offline, and Kafka then refuses the move half way."""
+    paths = [d.path for d in facts.directories_of.get(broker, ()) if d.status is LogDirStatus.UNKNOWN]
+    if not paths:
+        return None
+    return Veto("log_dir_unknown", f"the state of {', '.join(paths)} on broker {broker} is not known")
+
+
+def destination_not_serving(directory: Directory) -> Veto | None:
+    """Refuse a directory that is offline or unknown."""
+    if directory.is_serving:
+        return None
+    return Veto("destination_not_serving", f"{directory.path} on broker {directory.broker} is {directory.status}")
+
+
+def destination_closed(directory: Directory) -> Veto | None:
+    """Refuse a directory that must take nothing: cordoned in Kafka, or marked in the configuration."""
+    return destination_cordoned(directory) or destination_marked(directory)
+
+
+def destination_marked(directory: Directory) -> Veto | None:
+    """Refuse a directory that a person marked as none to put anything into."""
+    if not directory.is_marked:
+        return None
+    where = f"{directory.path} on broker {directory.broker}"
+    return Veto("destination_marked", f"plan.log_dirs says that {where} is no destination")
+
+
+def marked_may_be_chosen(facts: Facts, broker: int) -> Veto | None:
+    """Refuse to let Kafka choose the directory where it may choose a marked one, of which it does not know."""
+    paths = [d.path for d in facts.directories_of.get(broker, ()) if d.is_serving and d.is_marked and not d.is_cordoned]
+    if not paths:
+        return None
+    return Veto(
+        "destination_marked",
+        f"Kafka itself may choose {', '.join(paths)} on broker {broker}, which plan.log_dirs says is no destination: "
+        "cordon it first",
+    )
+
+
+def destination_cordoned(directory: Directory) -> Veto | None:
+    """Refuse a cordoned directory: it takes no new replica (KIP-1066; INVALID_REPLICA_ASSIGNMENT in 4.3.1)."""
+    if not directory.is_cordoned:
+        return None
+    return Veto("destination_cordoned", f"{directory.path} on broker {directory.broker} is cordoned")
+
+
+def rack_spread_lost(facts: Facts, before: Iterable[int], after: Iterable[int]) -> Veto | None:
+    """Refuse to leave a partition on fewer racks than it had."""
+    racks_before, racks_after = _racks(facts, before), _racks(facts, after)
+    if len(racks_after) >= len(racks_before):
+        return None
+    return Veto("rack_spread_lost", f"racks would shrink from {_listed(racks_before)} to {_listed(racks_after)}")
+
+
+def no_live_source(facts: Facts, partition: Partition, without: int | None) -> Veto | None:
+    """Refuse a reassignment without a live in-sync replica to copy from, on a disk that is not lost: it never ends.
+
+    ``without`` is the broker whose replica is lost; None where none is.
+    """
+    if (leadership.live_replicas(partition, facts) & set(partition.isr)) - {without}:
+        return None
+    return Veto("no_live_source", f"no other in-sync replica of {partition.label} is alive to copy from")
+
+
+def size_unknown(facts: Facts, partition: Partition) -> Veto | None:
+    """Refuse to place what nobody measured."""
+    if facts.layout.size_of(partition.key) is not None:
+        return None
+    return Veto("size_unknown", f"the size of {partition.label} is not known")
+
+
+def partition_moving(facts: Facts, partition: Partition) -> Veto | None:
+    """Leave partitions on the move alone (KIP-18); their retention and cleaning stand still, too.
+
+    A copy between directories has ended when its source or destination went offline (KIP-113, notes).
+    """
+    if partition.key not in facts.layout.moving or not (partition.is_reassigned or _is_copied(facts, partition)):
+        return None
+    how = "reassigned" if partition.is_reassigned else "moved between directories"
+    return Veto("partition_moving", f"{partition.label} is being {how} already")
+
+
+def partition_claimed(facts: Facts, partition: Partition) -> Veto | None:
+    """Refuse a second reassignment of one partition: each names the whole list of replicas, so it undoes the other."""
+    if partition.key not in facts.claimed:
+        return None
+    return Veto("partition_claimed", f"an open action of another alert reassigns {partition.label}")
+
+
+def retention_waits(facts: Facts, topic: str) -> Veto | None:
+    """Refuse to move what waits for a retention cut: a moving replica's retention stands still."""
+    if topic not in facts.said.cutting:
+        return cut_elsewhere(facts, topic)
+    return Veto("retention_waits", _WAITS.format(topic))
+
+
+def cut_elsewhere(facts: Facts, topic: str) -> Veto | None:
+    """Refuse to cut once more what an action of another alert cuts."""
+    return Veto("retention_waits", _WAITS.format(topic)) if topic in facts.cutting else None
+
+
+def rejected_cut(facts: Facts, target: Mapping[str, Any]) -> Veto | None:
+    """Leave a topic whose cut a person rejected."""
+    if not facts.said.is_rejected(ActionKind.LOWER_RETENTION, target):
+        return None
+    return Veto("rejected", f"a lower retention of {target['topic']} was rejected")
+
+
+def never_touch(topic: str, limits: PlanSettings) -> Veto | None:
+    """Leave alone what the configuration excludes from every recommendation."""
+    if not _matches(topic, limits.never_touch) and not limits.topic_rule(topic).never_touch:
+        return None
+    return Veto("never_touch", f"the configuration says that {topic} is never touched")
+
+
+def internal_topic(topic: Topic, limits: PlanSettings) -> Veto | None:
+    """Leave internal topics alone: they are no candidates for retention or balance."""
+    if not topic.is_internal and not _matches(topic.name, limits.internal_topics):
+        return None
+    return Veto("internal_topic", f"{topic.name} is an internal topic")
+
+
+def not_deleted_by_retention(topic: Topic) -> Veto | None:
+    """Refuse any policy but ``delete``: ``compact`` ignores retention, ``compact,delete`` is left to the cleaner."""
+    policy = topic.configs.get("cleanup.policy")
+    if policy == "delete":
+        return None
+    known = "is not known" if policy is None else f"is {policy}"
+    return Veto("not_deleted_by_retention", f"the cleanup policy of {topic.name} {known}")
+
+
+def retention_frees_nothing(directory: Directory) -> Veto | None:
+    """Refuse an offline directory: the retention task does not run on its logs (KIP-18, KIP-928)."""
+    if directory.is_serving:
+        return None
+    return Veto("retention_frees_nothing", f"retention frees nothing in {directory.path}: it is {directory.status}")
+
+
+def no_free_bytes(directory: Directory) -> Veto | None:
+    """Refuse a cut without a free byte: it can fail, since a segment may be rolled before one is deleted (KIP-928)."""
+    if directory.usable_bytes != 0:
+        return None
+    return Veto("no_free_bytes", f"{directory.path} has no free byte left, so a retention cut may fail there")
+
+
+def name_too_long(topic: str, partition: int) -> Veto | None:
+    """Refuse names too long for ``topic-partition.<32 digits>-future``, a file name of at most 255 bytes."""
+    if len(f"{topic}-{partition}") + _FUTURE_SUFFIX <= _FILE_NAME_MAX:
+        return None
+    return Veto("name_too_long", f"the name {topic} is too long for Kafka to move it between directories")
+
+
+def slower_than_writes(rate: int, growth_bytes_per_s: float | None) -> Veto | None:
+    """Refuse a copy that is slower than the writes: it never ends."""
+    if growth_bytes_per_s is None or growth_bytes_per_s < rate:
+        return None
+    return Veto("slower_than_writes", f"the throttle of {rate} bytes/s is below what is written to what it copies")
+
+
+def _is_copied(facts: Facts, partition: Partition) -> bool:
+    copies = facts.layout.copies_of.get(partition.key, ())
+    offline = {d.place for d in facts.directories.values() if d.status is LogDirStatus.OFFLINE} if copies else set()
+    homes = {replica.broker: replica.place for replica in facts.replicas_of(partition.key)}
+    return any(copy.place not in offline and homes.get(copy.broker) not in offline for copy in copies)
+
+
+def _racks(facts: Facts, brokers: Iterable[int]) -> set[str]:
+    return {rack for broker in brokers if broker in facts.brokers and (rack := facts.brokers[broker].rack) is not None}
+
+
+def _matches(topic: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(topic, pattern) for pattern in patterns)
+
+
+def _listed(racks: set[str]) -> str:
+    return ", ".join(sorted(racks)) or "none"

@@ -1,0 +1,185 @@
+"""Why a broker must not be stopped, or started, now: each rule has a name and says what it found, or None.
+
+Sources: KIP-112 (changes in operation) and KIP-928; Kafka 4.3.1 ``LogManager`` and ``ReplicationControlManager``.
+"""
+
+from collections.abc import Iterable
+
+from logdirwatch.model.vocabulary import Cause, LogDirStatus
+from logdirwatch.plan.availability import leadership
+from logdirwatch.plan.cluster.config_values import is_number
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition
+from logdirwatch.plan.proposal import Precondition, Veto
+from logdirwatch.report.words import some_of
+
+SICK_CAUSES = frozenset({Cause.FAILED})
+"""What a new disk mends: a start on the old one may fail again. A read-only mount comes back with a start."""
+FREE_SPACE, COPY_AGAIN = "free_space_while_stopped", "copy_again_in_place"
+"""Steps of a person, in actions that else only look, for which a broker is stopped."""
+STOPPING_STEPS = frozenset({FREE_SPACE, COPY_AGAIN})
+_LOST = frozenset({LogDirStatus.OFFLINE, LogDirStatus.UNKNOWN})
+
+
+def against_starting(facts: Facts, broker: int) -> tuple[Veto, ...]:
+    """Return what stands against starting a broker that is down: it takes nothing away, but disks may fail again."""
+    directories = facts.directories_of.get(broker, ())
+    return _standing(known_sick_disk(directories), unrepaired(directories), suspect_disk(facts, broker))
+
+
+def against_stopping(facts: Facts, broker: int) -> tuple[Veto, ...]:
+    """Return what stands against taking a broker away for a while, whatever is done to its disks meanwhile."""
+    return _standing(
+        other_broker_down(facts, broker),
+        last_in_sync_replica(facts, broker),
+        min_isr_lost(facts, broker),
+        quorum_unsafe(facts, broker),
+    )
+
+
+def against_restart(facts: Facts, broker: int) -> tuple[Veto, ...]:
+    """Return what stands against a restart: a stop, and a start on the same disks."""
+    room = no_room_for_recovery(facts.directories_of.get(broker, ()))
+    return (*against_starting(facts, broker), *_standing(room), *against_stopping(facts, broker))
+
+
+def known_sick_disk(directories: Iterable[Directory]) -> Veto | None:
+    """Refuse to start a broker on a disk that failed: it may fail while it recovers (KIP-112, operations 3)."""
+    sick = [d.path for d in directories if d.status in _LOST and d.cause in SICK_CAUSES]
+    if not sick:
+        return None
+    return Veto("known_sick_disk", f"{', '.join(sick)} failed; restart only after the disk was replaced")
+
+
+def unrepaired(directories: Iterable[Directory]) -> Veto | None:
+    """Refuse to start a broker on a file system that reports corruption: what is written there may be lost again."""
+    paths = [d.path for d in directories if d.status in _LOST and d.cause is Cause.FILE_SYSTEM]
+    if not paths:
+        return None
+    text = f"the file system of {', '.join(paths)} reports corruption or shut itself down; repair it before the start"
+    return Veto("unrepaired_file_system", text)
+
+
+def suspect_disk(facts: Facts, broker: int) -> Veto | None:
+    """Refuse to start on a disk that behaves badly: a start reads and writes all of it (KIP-112, operations 3)."""
+    paths = [d.path for d in facts.directories_of.get(broker, ()) if d.is_suspect]
+    if paths:
+        return Veto("suspect_disk", f"{', '.join(paths)} of broker {broker} is suspect; a restart may finish it off")
+    if broker in facts.brokers and facts.brokers[broker].is_suspect:
+        return Veto("suspect_disk", f"a disk of broker {broker} is suspect, and nobody knows which")
+    return None
+
+
+def no_room_for_recovery(directories: Iterable[Directory]) -> Veto | None:
+    """Refuse a restart while a serving directory is saturated: recovery writes, and would take it offline (KIP-928)."""
+    full = [d.path for d in directories if d.status is LogDirStatus.SATURATED or (d.is_serving and d.usable_bytes == 0)]
+    if not full:
+        return None
+    return Veto("no_room_for_recovery", f"{', '.join(full)} is nearly full, and the recovery after a restart writes")
+
+
+def other_broker_down(facts: Facts, broker: int) -> Veto | None:
+    """Refuse to take a second broker away."""
+    down = [other for other in facts.brokers if other != broker and not facts.is_alive(other)]
+    if not down:
+        return None
+    return Veto("other_broker_down", f"broker {some_of(down)} is not known to be alive")
+
+
+def last_in_sync_replica(facts: Facts, broker: int) -> Veto | None:
+    """Refuse to stop who has the only live in-sync replica: it takes the partition's leader away."""
+    alone = [p.label for p, in_sync in _in_sync_on(facts, broker) if in_sync == {broker}]
+    if not alone:
+        return None
+    return Veto("last_in_sync_replica", f"broker {broker} has the only in-sync replica of {some_of(alone)}")
+
+
+def min_isr_lost(facts: Facts, broker: int) -> Veto | None:
+    """Refuse to stop who is needed for the minimum of in-sync replicas, where waiting for others helps."""
+    short = [
+        partition.label
+        for partition, left, needed in _stopped_writes(facts, broker)
+        if left is not None and needed == left + 1 and needed < len(partition.replicas)
+    ]
+    if not short:
+        return None
+    return Veto("min_isr_lost", f"without broker {broker} too few replicas of {some_of(short)} are in sync for writes")
+
+
+def quorum_unsafe(facts: Facts, broker: int) -> Veto | None:
+    """Refuse to stop a controller without which no majority of the known voters is left."""
+    known = voters(facts)
+    if broker not in known or len(known) == 1:
+        return None
+    left = [voter for voter in known if voter != broker and (voter not in facts.brokers or facts.is_alive(voter))]
+    if len(left) >= len(known) // 2 + 1:
+        return None
+    return Veto("quorum_unsafe", f"without broker {broker} only {len(left)} of {len(known)} controllers are left")
+
+
+def quorum_safe(facts: Facts, broker: int) -> Precondition:
+    """Say whether the controllers keep a majority; that it is caught up nobody sees here, but for who is no controller.
+
+    Roles and static voters are those of the brokers' configuration (KIP-853's dynamic voters are not in it).
+    """
+    text = f"a majority of controllers is caught up without broker {broker}"
+    roles = None if broker not in facts.brokers else facts.brokers[broker].configs.get("process.roles")
+    if roles is not None and "controller" not in _words(roles):
+        return Precondition("quorum_safe", f"{text}: it is none of them", holds=True)
+    if voters(facts) == {broker}:
+        return Precondition("quorum_safe", f"{text}: it is the only one", holds=False)
+    return Precondition("quorum_safe", text, holds=None)
+
+
+def writes_go_on(facts: Facts, broker: int) -> Precondition:
+    """Say whether every partition of a broker takes writes while it is away: what the vetoes judge by, too."""
+    text = f"every partition of broker {broker} takes writes while it is away"
+    stopped = [partition.label for partition, _, _ in _stopped_writes(facts, broker)]
+    if stopped:
+        return Precondition("writes_go_on", f"{text}: not so for {some_of(stopped)}", holds=False)
+    is_known = all(leadership.min_isr(partition, facts) is not None for partition, _ in _in_sync_on(facts, broker))
+    return Precondition("writes_go_on", text, holds=True if is_known else None)
+
+
+def voters(facts: Facts) -> frozenset[int]:
+    """Return the static controller voters that a broker's configuration names; empty where none does."""
+    listed = (broker.configs.get("controller.quorum.voters") for broker in facts.brokers.values())
+    named = next((value for value in listed if value), "")
+    ids = (word.partition("@")[0] for word in _words(named))
+    return frozenset(int(number) for number in ids if is_number(number))
+
+
+def _stopped_writes(facts: Facts, broker: int) -> Iterable[tuple[Partition, int | None, int | None]]:
+    """Yield the partitions that take no writes without a broker, with how many are in sync then, and are needed.
+
+    By the replicas that are alive and in sync (None: this broker is not), or by the prediction, which knows the ELR.
+    """
+    in_sync_on = {partition.key: in_sync for partition, in_sync in _in_sync_on(facts, broker)}
+    for partition in facts.partitions.values():
+        live, needed = leadership.live_replicas(partition, facts), leadership.min_isr(partition, facts)
+        if broker not in live:
+            continue
+        in_sync = in_sync_on.get(partition.key)
+        left = None if in_sync is None else len(in_sync) - 1
+        then = leadership.without(
+            leadership.standing_now(partition, facts), broker, live, has_elr=facts.layout.uses_elr
+        )
+        is_short = left is not None and (left == 0 or (needed is not None and left < needed))
+        if is_short or then.leader is None or (needed is not None and len(then.isr) < needed):
+            yield partition, left, needed
+
+
+def _in_sync_on(facts: Facts, broker: int) -> Iterable[tuple[Partition, set[int]]]:
+    """Yield the partitions of which a broker has a live in-sync replica, with all that have one."""
+    for partition in facts.partitions.values():
+        if broker in partition.isr:
+            in_sync = leadership.live_replicas(partition, facts) & set(partition.isr)
+            if broker in in_sync:
+                yield partition, set(in_sync)
+
+
+def _standing(*found: Veto | None) -> tuple[Veto, ...]:
+    return tuple(veto for veto in found if veto is not None)
+
+
+def _words(value: str) -> list[str]:
+    return [word.strip() for word in value.split(",")]

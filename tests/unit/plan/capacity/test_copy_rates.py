@@ -1,0 +1,143 @@
+"""How fast a plan may copy: the usual rate, more when time is short and bandwidth is spare, never below the writes."""
+
+from dataclasses import replace
+
+import pytest
+
+from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.capacity.copy_rates import UNKNOWN_BANDWIDTH, spare_disk, spare_network, throttle, throttle_free
+from logdirwatch.plan.reassignment.within_broker import plan_moves
+from logdirwatch.plan.recommend import recommend
+from tests.unit.plan.builders import MIB, NOW_MS, broker, directory, facts, policy, replica, space_alert, topic
+
+LIMIT = "replica.alter.log.dirs.io.max.bytes.per.second"
+
+
+@pytest.mark.parametrize(
+    ("spare", "copied", "left_ms", "rate"),
+    [
+        (None, 10_000, None, 100),  # when it is full is not known: the usual rate
+        (None, 10_000, 100_000, 251),  # what is spare is not known: what is in time
+        (None, 10**15, 100_000, UNKNOWN_BANDWIDTH),  # but not any rate
+        (1_000, 100, None, 100),  # when it is full is not known: the usual rate
+        (50, 100, None, 50),  # never more than what is spare
+        (1_000, 100, 100_000, 100),  # time enough
+        (1_000, 10_000, 100_000, 251),  # 10,000 bytes in half of 100 s, less 10 s for the deletion
+        (1_000, 10_000_000, 100_000, 1_000),  # as much as is spare, though it does not do
+        (1_000, 100, 20_000, 1_000),  # half of the time is gone before the deletion is: as fast as may be
+    ],
+)
+def test_the_rate_follows_from_the_time_left_and_the_spare_bandwidth(spare, copied, left_ms, rate):
+    assert throttle(100, spare, copied, left_ms, 10_000) == rate
+
+
+def test_what_producers_write_is_not_spare():
+    written = [directory(1, "/d1", growth_bytes_per_s=30.0), directory(1, "/d2", growth_bytes_per_s=20.0), directory(1)]
+    assert spare_disk(100, written) == 70
+    assert spare_network(100, written) == 50
+    assert spare_disk(None, written) is None
+
+
+def test_a_directory_that_is_nearly_full_is_copied_faster():
+    source = directory(1, "/d1", 850 * MIB, growth_bytes_per_s=1.0 * MIB)
+    parts = [source, directory(1, "/d2"), directory(2), topic("t", (1, 2)), replica(1, "/d1", "t", size=200 * MIB)]
+
+    def rate(**limits):
+        return plan_moves(source, facts(*parts), policy(log_dir_throttle_bytes_per_s=MIB + 1, **limits)).rate
+
+    assert rate() == 200 * MIB * 1000 // 15_000 + 1, "what disks can do is not known"
+    assert rate(disk_bandwidth_bytes_per_s=3 * MIB) == 2 * MIB
+    assert rate(disk_bandwidth_bytes_per_s=100 * MIB) == 200 * MIB * 1000 // 15_000 + 1
+    assert rate(disk_bandwidth_bytes_per_s=9 * MIB) == 8 * MIB
+
+
+class TestWrites:
+    SOURCE = directory(1, "/d1", 850 * MIB, growth_bytes_per_s=20.0 * MIB)
+    PARTS = (
+        SOURCE,
+        directory(1, "/d2", 50 * MIB),
+        directory(2),
+        topic("t", (1, 2), (1, 2)),
+        replica(1, "/d1", "t", 0, 200 * MIB),
+        replica(1, "/d1", "t", 1, 180 * MIB),
+    )
+
+    def moves(self, *rates):
+        growth = {((1, "/d1"), ("t", n)): float(rate) for n, rate in enumerate(rates)}
+        found = facts(*self.PARTS, growth=growth)
+        return plan_moves(self.SOURCE, found, policy(disk_bandwidth_bytes_per_s=30 * MIB))
+
+    def test_what_is_written_faster_than_it_is_copied_is_left_where_it_is(self):
+        assert [a.label for a in self.moves(19 * MIB, MIB).assignments] == ["t-1"]
+
+    def test_moves_share_the_limit_so_their_writes_add_up(self):
+        source = directory(1, "/d1", 990 * MIB)
+        growth = {((1, "/d1"), ("t", n)): 6.0 * MIB for n in (0, 1)}
+        found = facts(source, *self.PARTS[1:], growth=growth)
+        moves = plan_moves(source, found, policy(disk_bandwidth_bytes_per_s=10 * MIB))
+        assert [a.label for a in moves.assignments] == ["t-0"]
+
+    def test_when_all_are_written_faster_nothing_is_moved(self):
+        moves = self.moves(19 * MIB, 15 * MIB)
+        assert moves.assignments == ()
+        assert [veto.name for veto in moves.vetoes] == ["slower_than_writes"]
+
+    def test_of_equally_large_ones_the_colder_is_moved(self):
+        source = directory(1, "/d1", 850 * MIB)
+        parts = [replica(1, "/d1", "t", n, 200 * MIB) for n in (0, 1)]
+        growth = {((1, "/d1"), ("t", 0)): 5.0, ((1, "/d1"), ("t", 1)): 1.0}
+        found = facts(source, *self.PARTS[1:4], *parts, growth=growth)
+        assert [a.label for a in plan_moves(source, found, policy()).assignments] == ["t-1"]
+
+
+class TestOthers:
+    """A broker's moves share one limit: another's copy takes its share, and another's limit is seen."""
+
+    SOURCE = directory(1, "/d1", 850 * MIB)
+    PARTS = (
+        SOURCE,
+        directory(1, "/d2", 50 * MIB),
+        directory(2),
+        topic("t", (1, 2)),
+        topic("u", (1, 2)),
+        replica(1, "/d1", "t", size=200 * MIB),
+    )
+
+    def action(self, *parts):
+        actions = recommend(space_alert(), facts(*self.PARTS, *parts), policy(), NOW_MS)
+        return next(action for action in actions if action.kind is ActionKind.MOVE_LOG_DIR)
+
+    def test_what_others_have_still_to_copy_makes_it_take_longer(self):
+        alone = self.action().expected["needs_ms"]
+        copy = [replica(1, "/d2", "u", size=50 * MIB), replica(1, "/d1", "u", size=10 * MIB, is_future=True)]
+        assert self.action(*copy).expected["needs_ms"] == alone + 40 * MIB * 1000 // 50_000_000
+
+    @pytest.mark.parametrize(
+        ("configs", "holds"), [({"log.dirs": "/d1"}, True), ({LIMIT: "1000"}, False), ({LIMIT: str(2**63 - 1)}, True)]
+    )
+    def test_a_limit_that_is_set_already_is_told(self, configs, holds):
+        assert throttle_free([1], [LIMIT], facts(broker(1, **configs), self.SOURCE)).holds is holds
+
+    def test_where_nobody_read_the_configuration_that_is_not_known(self):
+        assert throttle_free([1], [LIMIT], facts(self.SOURCE)).holds is None
+
+
+def test_a_move_that_is_too_slow_as_a_whole_goes_in_waves():
+    """150 MiB at 1 MiB/s are full in 150 s. Both replicas at 10 MB/s take 3 minutes, the first one alone half."""
+    source = directory(1, "/d1", 850 * MIB, growth_bytes_per_s=1.0 * MIB)
+    parts = [
+        directory(1, "/d2", 10 * MIB),
+        directory(2),
+        topic("t", (1, 2), (1, 2)),
+        *(replica(1, "/d1", "t", n, 80 * MIB) for n in (0, 1)),
+    ]
+    slow = policy(disk_bandwidth_bytes_per_s=MIB + 2_000_000)
+    actions = recommend(space_alert(), facts(source, *parts), slow, NOW_MS)
+    assert actions[0].expected["waves"] == 2
+    assert "in 2 waves" in actions[0].reason
+    assert next(p["holds"] for p in actions[0].preconditions if p["name"] == "in_time") is True
+    written = [command.splitlines()[0] for command in actions[0].commands if command.startswith("cat > ")]
+    assert [line.split()[2].split("-logdir")[0] for line in written[1:]] == ["wave-1", "wave-2"]
+    assert len(actions[0].reassignment["partitions"]) == 2
+    quick = recommend(space_alert(), facts(replace(source), *parts), policy(), NOW_MS)
+    assert quick[0].expected["waves"] == 1

@@ -1,0 +1,77 @@
+"""How full directories get, and which of them share a volume."""
+
+from dataclasses import replace
+
+import pytest
+
+from logdirwatch.plan.capacity.projected_use import Space, alike, is_same_volume, volumes
+from tests.unit.plan.builders import MIB, directory, facts, replica
+
+
+def test_directories_of_one_volume_fill_together():
+    shared = [directory(1, path, 500 * MIB, volume="sda1") for path in ("/d1", "/d2")]
+    space = Space(facts(*shared, directory(1, "/d3", 500 * MIB)))
+    space.add((1, "/d1"), 100 * MIB)
+    assert space.ratio((1, "/d1")) == space.ratio((1, "/d2")) == pytest.approx(0.6)
+    assert space.ratio((1, "/d3")) == pytest.approx(0.5)
+
+
+def test_what_is_not_known_is_no_shared_volume():
+    one = directory(1, "/d1")
+    assert not is_same_volume(one, directory(1, "/d2", used=None))
+    assert not is_same_volume(one, replace(one, path="/d2", total_bytes=1))
+    assert is_same_volume(one, replace(one, path="/d2"))
+
+
+def held(path, size_mib):
+    return replica(1, path, "t", partition=int(path[-1]), size=size_mib * MIB)
+
+
+@pytest.mark.parametrize(
+    ("parts", "are_one"),
+    [
+        ([directory(1, "/d1", 0), directory(1, "/d2", 0)], False),
+        ([directory(1, "/d1", 50 * MIB), directory(1, "/d2", 50 * MIB)], False),
+        ([directory(1, "/d1", 60 * MIB), directory(1, "/d2", 60 * MIB), held("/d1", 10), held("/d2", 10)], False),
+        ([directory(1, "/d1", 60 * MIB), directory(1, "/d2", 60 * MIB), held("/d1", 1)], False),
+        ([directory(1, "/d1", 400 * MIB), directory(1, "/d2", 400 * MIB), held("/d1", 390), held("/d2", 390)], False),
+        ([directory(1, "/d1", 400 * MIB), directory(1, "/d2", 400 * MIB), held("/d1", 390)], True),
+        ([directory(1, "/d1", 400 * MIB), directory(1, "/d2", 400 * MIB), held("/d1", 190), held("/d2", 190)], True),
+        ([directory(1, "/d1", 400 * MIB), directory(1, "/d2", 400 * MIB), held("/d1", 300), held("/d2", 20)], True),
+        ([directory(1, "/d1", 400 * MIB), directory(1, "/d2", 300 * MIB), held("/d1", 190)], False),
+        ([directory(1, "/d1", 0, volume="sda1"), directory(1, "/d2", 0, volume="sda1")], True),
+        ([directory(1, "/d1", 0, volume="sda1"), directory(1, "/d2", 5 * MIB, volume="sda1")], True),
+        (
+            [directory(1, "/d1", 400 * MIB, volume="a"), directory(1, "/d2", 400 * MIB, volume="b"), held("/d1", 390)],
+            False,
+        ),
+        ([directory(1, "/d1", 400 * MIB, volume="a"), directory(1, "/d2", 400 * MIB), held("/d1", 390)], False),
+    ],
+    ids=[
+        "new and empty",
+        "with the overhead of a file system",
+        "with a little on both",
+        "with next to nothing on one",
+        "balanced to the byte",
+        "what one holds is missing in both",
+        "each has room for both in its used bytes",
+        "they hold different amounts and are used the same",
+        "different use",
+        "told",
+        "told, and read a moment apart",
+        "told to be two",
+        "told of one of them",
+    ],
+)
+def test_directories_are_one_volume_when_it_is_told_or_their_replicas_show_it(parts, are_one):
+    shared = volumes(facts(*parts))[1, "/d1"]
+    assert shared == (((1, "/d1"), (1, "/d2")) if are_one else ((1, "/d1"),))
+
+
+def test_those_that_look_alike_and_count_as_separate_are_named():
+    parts = [directory(1, f"/d{number}", 0) for number in (3, 1, 2)]
+    told = [directory(2, path, 0, volume="sda1") for path in ("/d1", "/d2")]
+    different = [directory(3, "/d1", 0), directory(3, "/d2", 400 * MIB)]
+    assert [tuple(d.path for d in found) for found in alike(facts(*parts, *told, *different))] == [
+        ("/d1", "/d2", "/d3")
+    ]

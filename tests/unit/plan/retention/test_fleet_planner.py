@@ -1,0 +1,98 @@
+"""Cuts for many directories at once: who gives, how deep, and what is left."""
+
+from collections import Counter
+
+import pytest
+
+from logdirwatch.plan.retention.fleet_planner import gain, left, plan_fleet_cuts
+from tests.unit.plan.builders import MIB, directory, facts, policy, replica, slowly, topic
+
+A, B = (1, "/d1"), (2, "/d1")
+
+
+def world(**sizes):
+    """Topics with replicas of these sizes: ``x=(a, b)`` has one partition in A and one in B."""
+    parts = [directory(*A, 900 * MIB), directory(*B, 800 * MIB)]
+    for name, (at_a, at_b) in sizes.items():
+        parts.append(topic(name, (1,), (2,)))
+        parts += [replica(*A, name, 0, at_a * MIB), replica(*B, name, 1, at_b * MIB)]
+    return facts(*parts, growth=slowly(*parts))
+
+
+def cuts(known, needed, refusals=None, **limits):
+    return plan_fleet_cuts(needed, known, policy(**limits), Counter() if refusals is None else refusals)
+
+
+def freed(found, place):
+    return {cut.topic.name: cut.frees_at(place) // MIB for cut in found if cut.frees_at(place)}
+
+
+def test_what_each_directory_needs_is_given_in_proportion():
+    known = world(x=(220, 20), y=(120, 20), z=(20, 220))
+    found = cuts(known, {A: 150 * MIB, B: 100 * MIB})
+    assert freed(found, A) == {"x": 100, "y": 50}
+    assert freed(found, B) == {"z": 100}
+    assert left({A: 150 * MIB, B: 100 * MIB}, found) == {}
+
+
+def test_a_topic_is_cut_as_deep_as_the_neediest_directory_asks():
+    found = cuts(world(x=(220, 220)), {A: 50 * MIB, B: 150 * MIB})
+    assert (freed(found, A), freed(found, B)) == ({"x": 150}, {"x": 150})
+    assert gain(found[0], {A: 50 * MIB, B: 150 * MIB}) == 200 * MIB
+
+
+def test_what_cannot_be_given_is_left_over():
+    needed = {A: 150 * MIB, B: 300 * MIB}
+    found = cuts(world(x=(120, 220)), needed)
+    assert left(needed, found) == {A: 50 * MIB, B: 100 * MIB}
+
+
+def test_a_topic_that_is_in_none_of_them_is_not_cut():
+    assert cuts(world(x=(0, 220)), {A: 50 * MIB}) == []
+
+
+def test_why_a_topic_gives_nothing_is_counted():
+    refusals = Counter()
+    kept = {"retention.ms": "-1", "retention.bytes": "-1"}
+    ledger = topic("ledger", (1,), configs=kept, overridden=frozenset({"retention.ms"}))
+    unread = topic("unread", (1,), unread={0: 1.0})
+    parts = [
+        directory(*A, 900 * MIB),
+        ledger,
+        unread,
+        *(replica(*A, name, size=400 * MIB) for name in ("ledger", "unread")),
+    ]
+    assert cuts(facts(*parts, growth=slowly(*parts)), {A: 50 * MIB}, refusals) == []
+    assert sorted(veto.name for veto in refusals) == ["consumers_unread", "kept_for_ever"]
+    assert any("ledger keeps 400 MiB" in veto.reason for veto in refusals)
+
+
+@pytest.mark.parametrize(
+    ("needed", "most_topics", "named"),
+    [
+        (99, 1, {"x"}),
+        (100, 1, {"x"}),
+        (101, 1, {"x", "y"}),
+        (90, 2, {"x", "y"}),
+        (199, 1, {"x", "y"}),
+        (201, 1, {"x", "y", "z"}),
+    ],
+)
+def test_more_topics_give_where_one_would_lose_more_than_half(needed, most_topics, named):
+    known = world(x=(220, 0), y=(219, 0), z=(218, 0))
+    found = cuts(known, {A: needed * MIB}, retention_topics=most_topics)
+    assert {cut.topic.name for cut in found} == named
+
+
+def test_those_that_no_needy_directory_holds_are_no_help():
+    known = world(x=(220, 0), y=(0, 219), z=(218, 0))
+    found = cuts(known, {A: 180 * MIB}, retention_topics=1)
+    assert {cut.topic.name for cut in found} == {"x", "z"}
+
+
+def test_where_few_owners_are_to_be_asked_the_largest_gives_first():
+    known = world(x=(220, 220), y=(120, 120))
+    few = {"retention_spread": "fewest_topics", "retention_topics": 2}
+    assert freed(cuts(known, {A: 150 * MIB}, **few), A) == {"x": 150}
+    assert freed(cuts(known, {A: 250 * MIB}, **few), A) == {"x": 200, "y": 50}
+    assert freed(cuts(known, {A: 250 * MIB}, **few | {"retention_topics": 1}), A) == {"x": 200}

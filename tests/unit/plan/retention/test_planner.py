@@ -1,0 +1,189 @@
+"""Retention cuts: no more promised than any segments will give, one left, honest about where and when."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from logdirwatch.plan.retention.planner import effective_after_ms, freed_bytes, plan_cuts
+from tests.unit.plan.builders import MIB, broker, directory, facts, offline, policy, replica, slowly, topic
+
+FULL = directory(1, "/d1", 850 * MIB)
+HERE = (1, "/d1")
+
+
+@pytest.mark.parametrize(
+    ("size", "limit", "freed"),
+    [
+        (100, 0, 80),  # the newest segment stays, and the one before it may be longer than what is over
+        (100, 50, 40),
+        (100, 45, 45),
+        (30, 15, 5),
+        (10, 0, 0),
+        (20, 0, 0),
+        (21, 0, 1),
+        (5, 0, 0),
+        (0, 0, 0),
+        (100, 200, 0),
+    ],
+)
+def test_only_what_surely_goes_is_promised(size, limit, freed):
+    assert freed_bytes(size, limit, segment_bytes=10) == freed
+
+
+def left_by_kafka(segments, limit):
+    """Delete as Kafka does: the oldest segment goes while at least the limit remains; the newest one stays."""
+    segments = list(segments)
+    while len(segments) > 1 and sum(segments) - limit >= segments[0]:
+        segments.pop(0)
+    return sum(segments)
+
+
+@given(st.lists(st.integers(1, 10), min_size=1, max_size=40), st.integers(0, 400))
+def test_kafka_deletes_what_is_promised_and_at_most_one_segment_more(segments, limit):
+    promised = freed_bytes(sum(segments), limit, segment_bytes=10)
+    deleted = sum(segments) - left_by_kafka(segments, limit)
+    assert promised <= deleted
+    if limit >= 10:
+        assert deleted <= promised + 10
+
+
+def cuts(*parts, needed=100 * MIB, **limits):
+    """Cut what is written so slowly that the history that must stay takes next to nothing."""
+    return plan_cuts(FULL, facts(FULL, *parts, growth=slowly(*parts)), policy(**limits), needed)
+
+
+def vetoed(found):
+    return [veto.name for veto in found.vetoes]
+
+
+def test_the_limit_is_the_highest_that_frees_what_is_needed():
+    (cut,) = cuts(topic("t", (1,)), replica(1, "/d1", "t", size=400 * MIB)).cuts
+    assert cut.frees == {HERE: 100 * MIB}
+    assert cut.new_value == 290 * MIB
+    assert freed_bytes(400 * MIB, cut.new_value + MIB, 10 * MIB) < 100 * MIB
+
+
+def test_the_cut_works_on_every_directory_that_holds_the_topic():
+    found = cuts(
+        topic("t", (1, 2), (2, 1)),
+        directory(2, "/d9"),
+        replica(1, "/d1", "t", 0, 400 * MIB),
+        replica(2, "/d9", "t", 0, 400 * MIB),
+        replica(2, "/d9", "t", 1, 350 * MIB),
+    )
+    assert found.cuts[0].frees == {HERE: 100 * MIB, (2, "/d9"): 150 * MIB}
+
+
+def test_nothing_is_promised_for_a_directory_that_is_offline():
+    found = cuts(
+        topic("t", (1, 2)),
+        offline(2, "/d9"),
+        replica(1, "/d1", "t", 0, 400 * MIB),
+        replica(2, "/d9", "t", 0, 400 * MIB),
+    )
+    assert found.cuts[0].frees == {HERE: 100 * MIB}
+
+
+def test_where_few_are_to_lose_a_second_topic_is_cut_only_when_the_first_is_not_enough():
+    parts = [
+        topic("large", (1,)),
+        topic("small", (1,)),
+        topic("third", (1,)),
+        replica(1, "/d1", "large", size=120 * MIB),
+        replica(1, "/d1", "small", size=70 * MIB),
+        replica(1, "/d1", "third", size=60 * MIB),
+    ]
+    few = {"retention_spread": "fewest_topics", "retention_topics": 2}
+    assert [cut.topic.name for cut in cuts(*parts, needed=90 * MIB, **few).cuts] == ["large"]
+    both = cuts(*parts, needed=130 * MIB, **few).cuts
+    assert [(cut.topic.name, cut.frees_at(HERE)) for cut in both] == [("large", 100 * MIB), ("small", 30 * MIB)]
+    assert [cut.topic.name for cut in cuts(*parts, needed=900 * MIB, **few).cuts] == ["large", "small"]
+
+
+def test_many_partitions_of_one_segment_each_free_nothing():
+    found = cuts(topic("t", *[(1,)] * 80), *(replica(1, "/d1", "t", n, 10 * MIB) for n in range(80)))
+    assert vetoed(found) == ["one_segment_left"]
+
+
+def test_a_limit_that_exists_is_only_ever_lowered():
+    limited = topic("t", (1,), configs={"retention.bytes": str(200 * MIB)}, overridden=frozenset({"retention.bytes"}))
+    (cut,) = cuts(limited, replica(1, "/d1", "t", size=400 * MIB), needed=50 * MIB).cuts
+    assert cut.new_value < 200 * MIB
+    assert (cut.old_value, cut.is_overridden) == (str(200 * MIB), True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "limits", "veto"),
+    [
+        (topic("t", (1,), configs={"cleanup.policy": "compact"}), {}, "not_deleted_by_retention"),
+        (topic("t", (1,), configs={"cleanup.policy": "compact,delete"}), {}, "not_deleted_by_retention"),
+        (topic("t", (1,), configs={"cleanup.policy": None}), {}, "not_deleted_by_retention"),
+        (topic("t", (1,), is_internal=True), {}, "internal_topic"),
+        (topic("t", (1,)), {"internal_topics": ("t*",)}, "internal_topic"),
+        (topic("t", (1,)), {"never_touch": ("t*",)}, "never_touch"),
+    ],
+)
+def test_some_topics_are_never_cut(kind, limits, veto):
+    assert vetoed(cuts(kind, replica(1, "/d1", "t", size=400 * MIB), **limits)) == [veto]
+
+
+def test_a_topic_with_a_moving_replica_anywhere_is_not_cut():
+    found = cuts(
+        topic("t", (1, 2)),
+        directory(2, "/d1"),
+        directory(2, "/d2"),
+        replica(1, "/d1", "t", size=400 * MIB),
+        replica(2, "/d1", "t", size=400 * MIB),
+        replica(2, "/d2", "t", size=MIB, is_future=True),
+    )
+    assert vetoed(found) == ["partition_moving"]
+
+
+def test_retention_frees_nothing_where_the_directory_does_not_serve():
+    place = offline(1)
+    found = facts(place, topic("t", (1,)), replica(1, "/d1", "t", size=400 * MIB))
+    assert vetoed(plan_cuts(place, found, policy(), MIB)) == ["retention_frees_nothing"]
+
+
+def test_without_a_free_byte_no_cut_is_advised():
+    place = directory(1, "/d1", 1000 * MIB)
+    found = facts(place, topic("t", (1,)), replica(1, "/d1", "t", size=400 * MIB))
+    assert vetoed(plan_cuts(place, found, policy(), MIB)) == ["no_free_bytes"]
+
+
+def test_the_slowest_host_says_when_the_bytes_are_back():
+    kind = topic("t", (1, 2), configs={"file.delete.delay.ms": "5000"})
+    quick = {"log.retention.check.interval.ms": "1000"}
+    slow = {"log.retention.check.interval.ms": "30000"}
+    assert effective_after_ms(kind, facts(broker(1, **quick), broker(2, **slow))) == 35_000
+
+
+def test_kafkas_defaults_stand_where_nothing_is_known():
+    assert effective_after_ms(topic("t", (1,)), facts(broker(1))) == 360_000
+
+
+COMPACTED = {"cleanup.policy": "compact"}
+
+
+def refused(count):
+    """Compacted topics, the later the larger."""
+    names = [f"c{number}" for number in range(count)]
+    kinds = [topic(name, (1,), configs=COMPACTED) for name in names]
+    return [*kinds, *(replica(1, "/d1", name, size=(10 + number) * MIB) for number, name in enumerate(names))]
+
+
+def test_why_others_give_nothing_is_said_only_where_that_is_missed():
+    parts = [topic("t", (1,)), replica(1, "/d1", "t", size=400 * MIB), *refused(1)]
+    assert vetoed(cuts(*parts, needed=100 * MIB)) == []
+    assert vetoed(cuts(*parts, needed=900 * MIB)) == ["not_deleted_by_retention"]
+
+
+def test_of_many_reasons_those_of_the_largest_topics_are_said():
+    found = cuts(*refused(5))
+    assert [veto.reason.split()[4] for veto in found.vetoes] == ["c4", "c3", "c2"]
+
+
+def test_where_all_give_what_they_can_nothing_speaks_against_more():
+    found = cuts(topic("t", (1,)), replica(1, "/d1", "t", size=400 * MIB), needed=900 * MIB)
+    assert found.cuts
+    assert vetoed(found) == []
