@@ -20,9 +20,9 @@ from logdirwatch.jobs.policy import policy_for
 from logdirwatch.local.config import CLUSTER
 from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Rule
-from logdirwatch.plan.book import Book
+from logdirwatch.plan.actions.replicas.demote_leaders import demote
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
-from logdirwatch.plan.demoting import demote
+from logdirwatch.plan.lifecycle.action_tracker import Book
 from logdirwatch.settings import KafkaSettings
 from tests.kafka.telemetry import fresh_topics, send_records
 from tests.support.waiting import wait_until

@@ -12,8 +12,8 @@ from logdirwatch.jobs.policy import policy_for
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.text import printable
 from logdirwatch.model.vocabulary import Cause
-from logdirwatch.plan.check import left_to_see, reasons_against
 from logdirwatch.plan.cluster.snapshot import Place
+from logdirwatch.plan.lifecycle.live_check import left_to_see, reasons_against
 from logdirwatch.settings import Settings
 
 

@@ -13,7 +13,6 @@ from logdirwatch.cli.context import Context
 from logdirwatch.cli.plan_source import Found, Source, find
 from logdirwatch.cli.reading import console, now_ms
 from logdirwatch.errors import UserError
-from logdirwatch.plan import fix_steps
 from logdirwatch.plan.balance.from_facts import known
 from logdirwatch.plan.balance.model import ClusterModel
 from logdirwatch.plan.balance.planner import make_plan
@@ -22,7 +21,8 @@ from logdirwatch.plan.balance.summary import About, Summary, summarise
 from logdirwatch.plan.balance.task import TOLERANCE_RATIO, Mode, Task, parse_mode
 from logdirwatch.plan.balance.writing import reassignment, steps, write_model
 from logdirwatch.plan.commands.kafka_tools import Tools, reassignment_lines
-from logdirwatch.plan.fix import Fix, fix
+from logdirwatch.plan.fix import steps as fix_steps
+from logdirwatch.plan.fix.planner import Fix, fix
 from logdirwatch.plan.recommend import too_old
 from logdirwatch.plan.settings import PlanSettings
 from logdirwatch.report import fix as fix_report

@@ -24,10 +24,10 @@ from logdirwatch.kafka_clients import one_line, read_all, spark_options
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import NO_CLUSTER
-from logdirwatch.plan.book import Book
 from logdirwatch.plan.cluster.from_tables_spark import load_facts
 from logdirwatch.plan.cluster.growth import Growth
 from logdirwatch.plan.cluster.snapshot import Facts
+from logdirwatch.plan.lifecycle.action_tracker import Book
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.settings import Settings
 

@@ -12,14 +12,14 @@ from msgspec.structs import replace
 from logdirwatch.model.identity import identity
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import NO_CLUSTER, ActionKind, ActionStatus, Rule
+from logdirwatch.plan.actions.brokers.investigate import investigate
 from logdirwatch.plan.cluster.snapshot import Facts
 from logdirwatch.plan.content_hash import content_hash
-from logdirwatch.plan.failing import failure_drafts
 from logdirwatch.plan.operator_decisions import heeded
 from logdirwatch.plan.proposal import Draft, Policy
-from logdirwatch.plan.relieving import ANSWERS, directory_of, stalled_drafts
-from logdirwatch.plan.runbook import investigate
-from logdirwatch.plan.uninformed import WAITS, uninformed_drafts
+from logdirwatch.plan.responses.failures import failure_drafts
+from logdirwatch.plan.responses.log_dir_space import ANSWERS, directory_of, stalled_drafts
+from logdirwatch.plan.responses.stale_inventory import WAITS, uninformed_drafts
 from logdirwatch.plan.vetoes.preconditions import agreed
 from logdirwatch.plan.vetoes.predicted_impact import heeding_predictions
 from logdirwatch.plan.vetoes.restart_vetoes import STOPPING_STEPS

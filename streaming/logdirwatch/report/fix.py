@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.fix import Fix, Remedy
+from logdirwatch.plan.fix.planner import Fix, Remedy
 from logdirwatch.report import actions as report
 from logdirwatch.report.units import human_ago, human_bytes, human_ms
 from logdirwatch.report.words import counted, place, short_id

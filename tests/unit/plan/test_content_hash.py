@@ -5,8 +5,8 @@ from msgspec.structs import replace as changed
 
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Decision
 from logdirwatch.plan.content_hash import content_hash
-from logdirwatch.plan.followup import unsettled
-from logdirwatch.plan.lifecycle import decide, reconcile
+from logdirwatch.plan.lifecycle.follow_ups import unsettled
+from logdirwatch.plan.lifecycle.transitions import decide, reconcile
 from logdirwatch.plan.recommend import recommend
 from tests.unit.plan.builders import (
     MIB,

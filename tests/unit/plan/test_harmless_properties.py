@@ -11,7 +11,7 @@ from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES
 from logdirwatch.plan.commands.throttles import from_data
 from logdirwatch.plan.recommend import recommend
 from tests.unit.plan.builders import NOW_MS, policy, space_alert
-from tests.unit.plan.test_failing_properties import troubles
+from tests.unit.plan.responses.test_failure_properties import troubles
 from tests.unit.plan.test_properties import clusters
 
 RATES = (*REPLICATION_THROTTLES, LOG_DIR_THROTTLE)

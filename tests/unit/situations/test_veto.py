@@ -7,7 +7,7 @@ from msgspec.structs import replace as changed
 
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, BrokerStatus, LogDirStatus, Rule, Severity
 from logdirwatch.plan.content_hash import content_hash
-from logdirwatch.plan.lifecycle import decide
+from logdirwatch.plan.lifecycle.transitions import decide
 from tests.unit.plan import builders as b
 from tests.unit.plan.failures import moving, partition_of
 from tests.unit.situations.table import Advice, check_advice

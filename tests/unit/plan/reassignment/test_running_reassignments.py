@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, Rule
-from logdirwatch.plan.progress import progress
+from logdirwatch.plan.lifecycle.progress import progress
 from logdirwatch.plan.reassignment.running_reassignments import dead_ends
 from logdirwatch.plan.recommend import recommend
 from tests.unit.plan.builders import MIB, NOW_MS, alert, broker, directory, facts, offline, policy, replica, topic

@@ -1,7 +1,7 @@
 """Limits of moves that stayed behind, and limits that let no move end."""
 
 from logdirwatch.model.vocabulary import ActionKind, Rule
-from logdirwatch.plan.progress import progress
+from logdirwatch.plan.lifecycle.progress import progress
 from logdirwatch.plan.recommend import recommend
 from tests.unit.plan.builders import MIB, NOW_MS, alert, broker, directory, facts, policy, replica, topic
 

@@ -5,7 +5,7 @@ import pytest
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, Decision, LogDirStatus
 from logdirwatch.plan.availability.impact import outlook
 from logdirwatch.plan.availability.leadership import Standing
-from logdirwatch.plan.check import reasons_against
+from logdirwatch.plan.lifecycle.live_check import reasons_against
 from logdirwatch.plan.proposal import Draft, Veto, effect
 from logdirwatch.plan.reassignment.running_reassignments import dead_ends
 from logdirwatch.plan.recommend import recommend, record

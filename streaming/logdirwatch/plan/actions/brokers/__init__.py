@@ -1,0 +1,1 @@
+"""Actions on a broker, its disks and its host."""

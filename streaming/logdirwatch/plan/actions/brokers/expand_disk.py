@@ -1,0 +1,118 @@
+"""More room where nothing gentler helps: a bigger volume, or one more log directory."""
+
+from collections.abc import Sequence
+
+from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.actions.brokers.restart_broker import format_steps, restart_steps, room_for_recovery
+from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
+from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.commands.kafka_tools import note
+from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
+from logdirwatch.plan.vetoes import restart_vetoes
+from logdirwatch.report.units import human_bytes, human_ms
+
+LEAST_GROWTH_RATIO = 0.1
+"""Nobody grows a volume by a few bytes: clouds allow a change only each few hours."""
+
+
+def more_room(directory: Directory, facts: Facts, policy: Policy, needed: int, instead: Sequence[Veto]) -> list[Draft]:
+    """Return a bigger volume; where it cannot grow, one more directory beside it."""
+    grow = expand_disk(directory, policy, needed, instead=instead)
+    if not grow.vetoes:
+        return [grow]
+    return [grow, add_log_dir(directory, facts, policy, needed, instead=[*instead, *grow.vetoes])]
+
+
+def expand_disk(directory: Directory, policy: Policy, needed: int, instead: Sequence[Veto] = ()) -> Draft:
+    """Return the advice to grow the volume until the directory is under the target ratio.
+
+    ``instead`` are the reasons why nothing gentler is advised. How far a volume can grow, and how long that takes, is
+    configured per directory; unknown where it is not.
+    """
+    rule = policy.limits.log_dir_rule(directory.broker, directory.path)
+    size = directory.total_bytes or 0
+    least = int(needed / policy.limits.target_ratio) + 1
+    wanted = max(least, int(LEAST_GROWTH_RATIO * size))
+    more = wanted if rule.max_bytes is None else min(wanted, max(0, rule.max_bytes - size))
+    veto = _at_maximum(directory, rule.max_bytes)
+    text = f"grow the volume under {directory.path} on broker {directory.broker} by {human_bytes(more or wanted)}"
+    falls_short = f" ({human_bytes(least)} are needed; its maximum allows no more)" if 0 < more < least else ""
+    return Draft(
+        kind=ActionKind.EXPAND_DISK,
+        target=place_target(directory),
+        reason=f"{text}, from {human_bytes(size)} to {human_bytes(size + more)}{falls_short}: nothing is lost, nothing "
+        f"is moved{_begin_now(directory, rule.growing_takes_ms)}" + "".join(f"; {one.reason}" for one in instead),
+        expected=effect(
+            frees_bytes=more,
+            needs_ms=rule.growing_takes_ms,
+            on=[{"broker": directory.broker, "log_dir": directory.path, "bytes": more}],
+            time_to_full_after_ms=time_to_full_ms(directory, more),
+            total_bytes_before=size,
+            total_bytes=size + more,
+        ),
+        preconditions=(_can_grow(more, least, rule.max_bytes), *_waits(directory, rule.growing_takes_ms)),
+        vetoes=() if veto is None else (veto,),
+        commands=(note(f"On broker {directory.broker}'s host: {text}, then the file system."),),
+        undo={"text": "a volume cannot be made smaller"},
+    )
+
+
+def add_log_dir(directory: Directory, facts: Facts, policy: Policy, needed: int, instead: Sequence[Veto] = ()) -> Draft:
+    """Return the advice to give the broker one more directory: the volume cannot grow, and nothing gentler helps.
+
+    ``log.dirs`` is read at start only, and an empty directory without ``meta.properties`` stops a broker's start
+    (Kafka 4.3.1 ``KafkaConfig``, ``MetaPropertiesEnsemble``).
+    """
+    broker = directory.broker
+    size = human_bytes(int(needed / policy.limits.target_ratio))
+    text = f"give broker {broker} one more log directory of at least {size}"
+    between = [
+        note(f"On broker {broker}'s host: mount a volume, give it to Kafka's user, add its path to log.dirs."),
+        *format_steps(broker, facts, policy),
+    ]
+    return Draft(
+        kind=ActionKind.ADD_LOG_DIR,
+        target=place_target(directory),
+        reason=f"{text}: what lies in {directory.path} can then be moved there"
+        + "".join(f"; {against.reason}" for against in instead),
+        expected=effect(log_dirs_before=sorted(d.path for d in facts.directories_of.get(broker, ()))),
+        preconditions=(room_for_recovery(directory), restart_vetoes.quorum_safe(facts, broker)),
+        vetoes=restart_vetoes.against_restart(facts, broker),
+        commands=tuple(restart_steps(broker, policy, between)),
+        undo={"text": f"empty the directory, then take it out of log.dirs and restart broker {broker}"},
+    )
+
+
+def _begin_now(directory: Directory, takes_ms: int | None) -> str:
+    left = time_to_full_ms(directory)
+    if takes_ms is None or left is None:
+        return ""
+    when = f"it takes {human_ms(takes_ms)}, and the directory is full in {human_ms(left)}"
+    verdict = ", so that is in time" if takes_ms < left else ": begin now, what comes after wins the time"
+    return f"; {when}{verdict}"
+
+
+def _at_maximum(directory: Directory, max_bytes: int | None) -> Veto | None:
+    """Refuse to grow a volume that is as large as the configuration says it can be."""
+    if max_bytes is None or (directory.total_bytes or 0) < max_bytes:
+        return None
+    return Veto(
+        "volume_at_maximum", f"the volume under {directory.path} is as large as it can be: {human_bytes(max_bytes)}"
+    )
+
+
+def _can_grow(more: int, least: int, max_bytes: int | None) -> Precondition:
+    text = "the volume may still be grown by this much"
+    return Precondition("volume_can_grow", text, None if max_bytes is None else more >= least)
+
+
+def _waits(directory: Directory, takes_ms: int | None) -> tuple[Precondition, ...]:
+    """Return whether a bigger volume comes in time; nobody knows where it is not configured how long that takes."""
+    left = time_to_full_ms(directory)
+    if takes_ms is None:
+        if left is None:
+            return ()
+        text = f"{directory.path} is full in {human_ms(left)}; how long a bigger volume takes is not configured"
+        return (Precondition("in_time", text, None),)
+    text = f"a bigger volume takes {human_ms(takes_ms)}; {directory.path} is full in {human_ms(left)}"
+    return (Precondition("in_time", text, None if left is None else left > takes_ms),)

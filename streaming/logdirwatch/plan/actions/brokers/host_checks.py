@@ -1,0 +1,85 @@
+"""What to look at on the host of an offline directory, by its cause: nothing is changed, and nothing is lost by it."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+
+from logdirwatch.model.records import AlertRecord
+from logdirwatch.model.vocabulary import Cause
+from logdirwatch.plan.actions.brokers.investigate import investigate
+from logdirwatch.plan.availability.fault_tolerance import endurance_of
+from logdirwatch.plan.availability.offline_log_dirs import Away
+from logdirwatch.plan.cluster.snapshot import Directory
+from logdirwatch.plan.commands.kafka_tools import note
+from logdirwatch.plan.proposal import Draft, Policy
+from logdirwatch.report.words import some_of
+
+_NO_FORMAT = "do not format it: the data is presumably intact"
+_NAMED = 5
+
+_WHY = {
+    Cause.UNKNOWN: "find out why {places} {are} offline: nothing proves that a disk broke, so replace and format "
+    "nothing; if the look finds the device sound, restart the broker",
+    Cause.READ_ONLY: "check the mount of {places}: it is read-only. Mount it writable again, or restart the pod, which "
+    "mounts it anew; " + _NO_FORMAT,
+    Cause.REMOUNT: "check the mount of {places}: the mount or the path to the storage is lost or stale. Mount it "
+    "again, or restart the pod, which mounts it anew; " + _NO_FORMAT,
+    Cause.FULL: "find out what ran out in {places}, where the broker found no space although the volume has some: "
+    "inodes, a quota, or the pool below a thin volume",
+}
+
+
+def look(alert: AlertRecord, away: Away, directories: Sequence[Directory], cause: Cause, policy: Policy) -> Draft:
+    """Return the look at directories of one cause, with commands for the broker's host."""
+    found = investigate(alert, policy)
+    places = f"{some_of((d.path for d in directories), _NAMED)} of broker {away.broker}"
+    reason = _WHY[cause].format(places=places, are="is" if len(directories) == 1 else "are")
+    return replace(
+        found,
+        reason=reason + _said(away, directories),
+        expected={**found.expected, "endurance": endurance_of(away.lost(directories), away.facts)},
+        commands=(
+            *(note(f"On broker {away.broker}'s host: {step}") for step in _steps(directories, cause)),
+            *found.commands,
+        ),
+    )
+
+
+def _steps(directories: Sequence[Directory], cause: Cause) -> list[str]:
+    """Return the commands of a person on the host, the quickest first."""
+    paths = " ".join(shlex.quote(directory.path) for directory in directories[:_NAMED])
+    first = shlex.quote(directories[0].path)
+    if cause is Cause.FULL:
+        return [
+            f"df -h -- {paths}; df -i -- {paths} (inodes)",
+            (
+                f"quota, repquota or xfs_quota -x -c 'report -h' of the file system below {first}; for CephFS "
+                f"getfattr -n ceph.quota.max_bytes -- {first}"
+            ),
+            "lvs -a (Data% and Meta% of a thin pool)",
+        ]
+    seen = [
+        f"ls -la -- {paths}; df -h -- {paths}; df -i -- {paths}",
+        f"findmnt --target {first} (is it mounted, is it ro?); mount | grep -w ro",
+        "dmesg -T | tail -200 (an I/O error names its device: smartctl -a /dev/DEVICE; no such line clears the disk)",
+        f"in the broker's log the first LogDirFailureChannel line that names {first}, and the exception below it",
+    ]
+    if cause is Cause.UNKNOWN:
+        return seen
+    return [
+        *seen[1:3],
+        (
+            f"once the device answers: umount and mount {first} again (first the check that a file system asks for), "
+            "or mount -o remount,rw; in Kubernetes delete the pod, the volume is mounted anew"
+        ),
+    ]
+
+
+def _said(away: Away, directories: Sequence[Directory]) -> str:
+    """Return what the log, the kernel or the host said of the first of them that anything was said of."""
+    for directory in directories:
+        proof = away.proofs[directory.path]
+        lines = dict.fromkeys(line for line in (proof.said, proof.kernel_error) if line)
+        if lines:
+            return f" ({directory.path}: {'; '.join(lines)})"
+    return ""

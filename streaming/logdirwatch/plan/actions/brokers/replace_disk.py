@@ -1,0 +1,208 @@
+"""A disk that broke: replace it, format it, start the broker; or let its directory leave ``log.dirs``."""
+
+import math
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.actions.brokers.reserve import reserve_of
+from logdirwatch.plan.actions.brokers.restart_broker import format_steps, rejoin_steps, restart_effect, restart_steps
+from logdirwatch.plan.actions.replicas.reassign import nothing_fits, unplaced
+from logdirwatch.plan.availability import leadership
+from logdirwatch.plan.availability.fault_tolerance import good_copies
+from logdirwatch.plan.availability.lost_replicas import lost_partitions
+from logdirwatch.plan.availability.offline_log_dirs import Proof
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition
+from logdirwatch.plan.commands.kafka_tools import QUORUM, note
+from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
+from logdirwatch.plan.reassignment.log_dir_removal import Leaving, leaving
+from logdirwatch.plan.reassignment.replacement_replicas import Repair
+from logdirwatch.plan.vetoes import restart_vetoes
+from logdirwatch.report.units import human_bytes, human_ratio
+from logdirwatch.report.words import counted, some_of
+
+EXAMPLES = 20
+WITHOUT_DIRECTORY, SAVE_DATA = "leave_log_dirs", "save_data"
+
+
+def save_data(directory: Directory, proof: Proof, facts: Facts) -> Draft | None:
+    """Return how to save what only a failed disk holds, before it is replaced; None where it holds nothing alone."""
+    broker, path = directory.broker, shlex.quote(directory.path)
+    alone = _only_there(directory, lost_partitions(directory.place, facts), facts)
+    if not alone:
+        return None
+    labels = [partition.label for partition in alone]
+    folders = " ".join(shlex.quote(f"{directory.path}/{label}") for label in labels[:EXAMPLES])
+    device = f"/dev/{proof.device}" if proof.device else "DEVICE"
+    steps = (
+        f"mount -o remount,ro {path}: nothing more is written to a dying disk",
+        f"cp -a {folders} OTHER_DISK/",
+        (
+            f"where that meets I/O errors: ddrescue {device} IMAGE MAPFILE onto another disk, mount the image "
+            "read-only, and copy from there"
+        ),
+        "once the new directory is formatted, and before the broker starts: copy the saved folders into it",
+    )
+    return Draft(
+        kind=ActionKind.INVESTIGATE,
+        target={"broker": broker, "log_dir": directory.path, "step": SAVE_DATA},
+        reason=f"save what only {directory.path} of broker {broker} holds before its disk is replaced: "
+        f"{some_of(labels)}; what is saved can be put into the new directory before the start",
+        expected=effect(saves={"count": len(labels), "examples": labels[:EXAMPLES]}),
+        commands=tuple(note(f"On broker {broker}'s host: {step}.") for step in steps),
+    )
+
+
+def replace_disk(
+    directory: Directory, repair: Repair, facts: Facts, policy: Policy, proof: Proof | None = None
+) -> Draft:
+    """Return the replacement of a disk: what it holds is copied again, what only it held is gone.
+
+    ``proof`` says which device it is and what shows that it is dying.
+    """
+    broker, tools = directory.broker, policy.tools
+    lost = lost_partitions(directory.place, facts)
+    alone, is_running = _only_there(directory, lost, facts), facts.is_alive(broker)
+    again = _copies_again(lost, facts, policy)
+    least = _least_disk_bytes(directory, again["bytes"], policy)
+    text = f"replace the disk{_device(proof)} under {directory.path} of broker {broker}"
+    between = [
+        note(f"On broker {broker}'s host: {text}, mount it empty and give it to Kafka's user."),
+        *format_steps(broker, facts, policy),
+    ]
+    return Draft(
+        kind=ActionKind.REPLACE_DISK,
+        target={"broker": broker, "log_dir": directory.path},
+        reason=f"{text}, format it and restart: what is still assigned there is copied again"
+        f"{_new_disk(directory, least, policy)}{_gone_with_it(alone)}{nothing_fits(repair)}{_evidence(proof)}",
+        expected={
+            **restart_effect(broker, lost, facts, status="online"),
+            "copies_again": again,
+            "device": None if proof is None else proof.device,
+            "new_disk": {"least_bytes": least, "was_bytes": directory.total_bytes},
+            "lost_with_it": {"count": len(alone), "examples": [p.label for p in alone[:EXAMPLES]]},
+            "unfinished_copies": _unfinished_copies(directory, lost, facts),
+            "leave_log_dirs": leaving(directory, lost, facts, policy).as_data(),
+            **unplaced(repair),
+        },
+        preconditions=_preconditions(directory, alone, facts, proof),
+        vetoes=restart_vetoes.against_stopping(facts, broker) if is_running else (),
+        commands=(
+            tools.call(QUORUM, "describe", "--replication"),
+            *restart_steps(broker, policy, between, is_running=is_running),
+            *rejoin_steps(directory, facts, policy),
+        ),
+        undo={"text": "a replaced disk cannot be undone"},
+        data_loss=bool(alone),
+    )
+
+
+def leave_log_dirs(directory: Directory, facts: Facts, policy: Policy) -> Draft | None:
+    """Return the restart without the bad directory, where the broker's good ones can hold its replicas (KIP-112)."""
+    broker, lost = directory.broker, lost_partitions(directory.place, facts)
+    found = leaving(directory, lost, facts, policy)
+    if not found.fits or not lost:
+        return None
+    text = f"take {directory.path} out of log.dirs of broker {broker}"
+    alone = _only_there(directory, lost, facts)
+    steps = [note(f"In the server.properties of broker {broker}: {text}.")]
+    return Draft(
+        kind=ActionKind.RESTART_BROKER,
+        target={"broker": broker, "log_dir": directory.path, "step": WITHOUT_DIRECTORY},
+        reason=f"{text} and restart it: {_held(found)} are copied again into its other directories, which have the "
+        f"room; until its disk is replaced the broker has less space{_gone_with_it(alone)}",
+        expected={
+            **restart_effect(broker, lost, facts),
+            "copies_again": _copies_again(lost, facts, policy),
+            "lost_with_it": {"count": len(alone), "examples": [p.label for p in alone[:EXAMPLES]]},
+            "leave_log_dirs": found.as_data(),
+        },
+        preconditions=(restart_vetoes.quorum_safe(facts, broker), restart_vetoes.writes_go_on(facts, broker)),
+        vetoes=restart_vetoes.against_stopping(facts, broker),
+        commands=tuple(restart_steps(broker, policy, steps)),
+        undo={"text": f"put {directory.path} back into log.dirs once its disk was replaced and formatted, and restart"},
+        data_loss=bool(alone),
+    )
+
+
+def _device(proof: Proof | None) -> str:
+    return "" if proof is None or proof.device is None else f" {proof.device}"
+
+
+def _evidence(proof: Proof | None) -> str:
+    """Say what shows that the device is dying: nobody replaces a disk on a guess."""
+    if proof is None or not (proof.said or proof.kernel_error):
+        return ""
+    return f"; evidence: {' and '.join(dict.fromkeys(t for t in (proof.said, proof.kernel_error) if t))}"
+
+
+def _preconditions(
+    directory: Directory, alone: Sequence[Partition], facts: Facts, proof: Proof | None
+) -> tuple[Precondition, ...]:
+    of = "" if proof is None or proof.device is None else f" for {proof.device}"
+    sick = f"the kernel's log or SMART confirms it{of}; a full disk needs room, not this"
+    found = [Precondition("disk_is_broken", sick, None)]
+    if directory.is_metadata_dir is not False:
+        text = "a majority of the controllers has the committed metadata: the voter's own copy is lost with this disk"
+        found.append(Precondition("quorum_caught_up", text, None))
+    if alone:
+        text = (
+            f"what only this disk holds was saved, or is given up: {some_of(p.label for p in alone)}; "
+            "an empty replica may be elected where it was the last one in sync, and others be cut to it"
+        )
+        found.append(Precondition("last_copy_saved", text, None))
+    strict = restart_vetoes.writes_go_on(facts, directory.broker)
+    return (*found, strict) if strict.holds is False else tuple(found)
+
+
+def _only_there(directory: Directory, lost: Sequence[Partition], facts: Facts) -> list[Partition]:
+    """Return the lost partitions of which no other broker that is seen has a complete copy."""
+    return [partition for partition in lost if not good_copies(partition, facts) - {directory.broker}]
+
+
+def _gone_with_it(alone: Sequence[Partition]) -> str:
+    return f"; what only this disk holds is lost with it: {some_of(p.label for p in alone)}" if alone else ""
+
+
+def _copies_again(lost: Sequence[Partition], facts: Facts, policy: Policy) -> dict[str, Any]:
+    """Return how much is copied again, and how long that takes at the usual rate at least."""
+    sizes = [facts.layout.size_of(partition.key) for partition in lost if leadership.live_replicas(partition, facts)]
+    total = None if None in sizes else sum(size or 0 for size in sizes)
+    rate = policy.limits.replication_throttle_bytes_per_s
+    return {"replicas": len(sizes), "bytes": total, "needs_ms": None if total is None else total * 1000 // rate}
+
+
+def _least_disk_bytes(directory: Directory, copied_bytes: int | None, policy: Policy) -> int | None:
+    """Return the smallest new disk that holds what is copied again, a reserve file too, within the planner's limit.
+
+    All of it counts: Kafka makes replicas anew in the directory with the fewest logs, which is the empty one (Kafka
+    4.3.1 ``LogManager.nextLogDirs``).
+    """
+    if copied_bytes is None:
+        return None
+    reserve = reserve_of(directory, policy)
+    return math.ceil((copied_bytes + (reserve[1] if reserve else 0)) / policy.limits.destination_max_ratio)
+
+
+def _new_disk(directory: Directory, least: int | None, policy: Policy) -> str:
+    """Say how large the new disk must be, loudly where the old size will not do."""
+    if least is None:
+        return "; how large the new disk must be is not known, as the size of a replica is not"
+    if least == 0:
+        return ""
+    was = directory.total_bytes
+    more = f", more than the old one's {human_bytes(was)}" if was is not None and least > was else ""
+    limit = human_ratio(policy.limits.destination_max_ratio)
+    return f"; the new disk needs at least {human_bytes(least)}{more}, to hold that at no more than {limit}"
+
+
+def _unfinished_copies(directory: Directory, lost: Sequence[Partition], facts: Facts) -> list[str]:
+    """Return replicas of which an unfinished copy lies in another directory of the broker: untouched (KIP-113)."""
+    keys = {partition.key: partition.label for partition in lost}
+    found = (r for r in facts.layout.replicas if r.is_future and r.broker == directory.broker and r.key in keys)
+    return sorted({keys[replica.key] for replica in found if replica.log_dir != directory.path})[:EXAMPLES]
+
+
+def _held(found: Leaving) -> str:
+    return f"its {counted(found.replicas, 'replica')} ({human_bytes(found.needs_bytes or 0)})"

@@ -1,0 +1,1 @@
+"""Actions on replicas: where they lie, which are copied, which lead."""

@@ -1,0 +1,1 @@
+"""Actions on topics: their retention, their records, their producers."""

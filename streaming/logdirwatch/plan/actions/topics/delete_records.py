@@ -1,0 +1,261 @@
+"""What goes for good: records of a topic once, and whole topics that nobody seems to use.
+
+``DeleteRecords`` moves the start of a log; whole segments before it go at the next retention check, the one that is
+written never (Kafka 4.3.1 ``UnifiedLog.deletableSegments``; KIP-107). It changes no configuration, and works where the
+cleanup policy is ``compact,delete``, which no retention check cuts.
+"""
+
+import math
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.actions.topics.lower_retention import consumers_done
+from logdirwatch.plan.capacity.timing import in_time, owner_of, place_target, time_to_full_ms
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place, Replica, Topic
+from logdirwatch.plan.commands.kafka_tools import TOPICS, Tools
+from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
+from logdirwatch.plan.retention import retention_vetoes
+from logdirwatch.plan.retention.cut import effective_after_ms
+from logdirwatch.plan.retention.limits import RETENTION_MS, freed_bytes, segment_bytes
+from logdirwatch.plan.retention.planner import all_replicas, by_topic
+from logdirwatch.plan.retention.write_rates import fastest, floor_of_replica, wanted_ms
+from logdirwatch.plan.vetoes import replica_vetoes
+from logdirwatch.report.units import human_bytes, human_ms
+
+OFFSETS = "kafka-get-offsets"
+DELETE_RECORDS = "kafka-delete-records"
+CONSUMER_GROUPS = "kafka-consumer-groups"
+MOST_CANDIDATES = 3
+_PERCENT = 100
+_PLAIN_NAME = re.compile(r"[a-zA-Z0-9._-]+")
+"""What Kafka allows in a topic's name (``Topic.LEGAL_CHARS``): nothing that a pattern or awk reads, but the dot."""
+
+
+def delete_records_drafts(
+    source: Directory, facts: Facts, policy: Policy, needed: int, cut: set[str], now_ms: int
+) -> list[Draft]:
+    """Return the deletion of records of the topic that gives most and that no retention cut reaches (``cut``)."""
+    here = by_topic(facts.replicas_in(source.place))
+    topics = (facts.topics[name] for name in here if name in facts.topics and name not in cut)
+    gains = {
+        t.name: _gain(t, here[t.name], _most_percent(t, facts, policy)) for t in topics if _may_lose(t, facts, policy)
+    }
+    name = max(gains, key=lambda name: (gains[name], name), default=None)
+    if name is None or gains[name] <= 0:
+        return []
+    topic, wanted = facts.topics[name], min(needed, gains[name])
+    percent = next(p for p in range(1, _PERCENT + 1) if _gain(topic, here[name], p) >= wanted)
+    return [_delete_records(topic, percent, source, facts, policy, now_ms)]
+
+
+def _most_percent(topic: Topic, facts: Facts, policy: Policy) -> int:
+    """Return how much of a topic may go: what a consumer group has still to read stays, and the last of its history."""
+    wanted, age = wanted_ms(topic, policy), topic.configs.get(RETENTION_MS)
+    sized = [(r, r.size_bytes) for r in all_replicas(topic, facts) if r.size_bytes]
+    kept = max((floor_of_replica(replica, age, wanted, facts) / size for replica, size in sized), default=0.0)
+    stays = max(kept, _unread_ratio(topic) if policy.limits.spare_unread else 0.0)
+    return max(0, _PERCENT - math.ceil(stays * _PERCENT))
+
+
+def _unread_ratio(topic: Topic) -> float:
+    return max((partition.unread_ratio or 0.0 for partition in topic.partitions), default=0.0)
+
+
+def _min_retention(topic: Topic, facts: Facts, policy: Policy) -> Precondition:
+    """Return that enough history stays, which is known where the rate is at which every partition is written."""
+    rate = fastest([r for r in all_replicas(topic, facts) if r.size_bytes], topic.configs.get(RETENTION_MS), facts)
+    text = f"the last {human_ms(wanted_ms(topic, policy))} of {topic.name} stay"
+    if rate is not None:
+        return Precondition("min_retention", text, True)
+    return Precondition("min_retention", f"{text}: not known, nor how fast it is written; half of it stays", None)
+
+
+def _delete_records(topic: Topic, percent: int, source: Directory, facts: Facts, policy: Policy, now_ms: int) -> Draft:
+    on, needs = _on(topic, facts, percent), effective_after_ms(topic, facts)
+    frees = sum(one["bytes"] for one in on if (one["broker"], one["log_dir"]) == source.place)
+    is_spared = percent <= _PERCENT - math.ceil(_unread_ratio(topic) * _PERCENT)
+    found = [
+        retention_vetoes.delete_records_frees_nothing(source),
+        retention_vetoes.leaders_missing(topic.partitions),
+        retention_vetoes.unread_goes(topic, facts, is_spared=is_spared),
+    ]
+    return Draft(
+        kind=ActionKind.DELETE_RECORDS,
+        target={**place_target(source), "topic": topic.name},
+        reason=f"delete the oldest {percent} % of the records of {topic.name}: frees about {human_bytes(frees)} in "
+        f"{source.path}, once and without touching its configuration",
+        expected=effect(
+            frees_bytes=frees,
+            frees_by_ms=now_ms + needs,
+            needs_ms=needs,
+            on=on,
+            time_to_full_after_ms=time_to_full_ms(source, frees),
+            topic_bytes_before=facts.layout.topic_bytes(source.place, topic.name),
+            deletes_percent=percent,
+            is_estimate=True,
+        ),
+        preconditions=(
+            in_time(source, needs),
+            consumers_done(topic, facts, spared=is_spared),
+            _min_retention(topic, facts, policy),
+            Precondition("owner_agrees", f"{owner_of(topic.name, policy)} agrees to lose it", None),
+            Precondition(
+                "records_alike", f"old and new records of {topic.name} are about as large, and as dense", None
+            ),
+        ),
+        vetoes=tuple(veto for veto in found if veto is not None),
+        commands=(_delete_oldest(policy.tools, topic.name, percent),),
+        undo={"text": "what was deleted does not come back"},
+        data_loss=True,
+    )
+
+
+def candidate_drafts(source: Directory, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:
+    """Return the idle and large topics in a directory, for a person to think about; nothing here deletes them."""
+    return candidate_drafts_in([source], place_target(source), facts, policy, now_ms)
+
+
+def candidate_drafts_in(
+    places: Sequence[Directory], target: Mapping[str, Any], facts: Facts, policy: Policy, now_ms: int
+) -> list[Draft]:
+    """Return the idle topics that are large in several directories together."""
+    here = by_topic(replica for directory in places for replica in facts.replicas_in(directory.place))
+    idle = [facts.topics[name] for name in here if name in facts.topics]
+    idle = [topic for topic in idle if _may_be_named(topic, facts, policy, now_ms)]
+    sized = [(sum(replica.size_bytes or 0 for replica in here[topic.name]), topic) for topic in idle]
+    large = [(size, topic) for size, topic in sized if size >= policy.limits.idle_topic_min_bytes]
+    ranked = sorted(large, key=lambda item: (-item[0], item[1].name))[:MOST_CANDIDATES]
+    where = places[0].path if len(places) == 1 else f"{len(places)} directories"
+    return [
+        _candidate(topic, size, where, {**target, "topic": topic.name}, facts, policy, now_ms) for size, topic in ranked
+    ]
+
+
+def idle_for_ms(topic: Topic, facts: Facts, now_ms: int) -> int | None:
+    """Return how long no replica of a topic has changed its size; None where nobody knows."""
+    since = [replica.same_since_ms for replica in all_replicas(topic, facts)]
+    if not since or None in since:
+        return None
+    return now_ms - max(at_ms for at_ms in since if at_ms is not None)
+
+
+def _candidate(
+    topic: Topic, size: int, where: str, target: Mapping[str, Any], facts: Facts, policy: Policy, now_ms: int
+) -> Draft:
+    everywhere: Counter[Place] = Counter()
+    for replica in all_replicas(topic, facts):
+        everywhere[replica.place] += replica.size_bytes or 0
+    idle = human_ms(idle_for_ms(topic, facts, now_ms))
+    veto = retention_vetoes.deleted_leaderless(topic.partitions)
+    return Draft(
+        kind=ActionKind.DELETE_TOPIC_CANDIDATE,
+        target=target,
+        reason=f"{topic.name} has {human_bytes(size)} in {where}, and its size has not changed for {idle}: ask "
+        "whether anybody still needs it; nothing here deletes it",
+        expected=effect(
+            frees_bytes=size,
+            on=_told(everywhere, facts),
+            owner=policy.limits.topic_rule(topic.name).owner,
+        ),
+        preconditions=(
+            Precondition("not_read", f"nobody reads {topic.name}: {_readers(topic)}", None),
+            Precondition("owner_agrees", f"{owner_of(topic.name, policy)} agrees that it goes", None),
+        ),
+        vetoes=() if veto is None else (veto,),
+        commands=(
+            policy.tools.call(TOPICS, "--describe", f"--topic={topic.name}"),
+            policy.tools.call(CONSUMER_GROUPS, "--describe", "--all-groups"),
+        ),
+        undo={"text": "a deleted topic does not come back"},
+        data_loss=True,
+    )
+
+
+def _readers(topic: Topic) -> str:
+    if any(partition.groups is None for partition in topic.partitions):
+        return "no consumer group, and no consumer without one"
+    return "no consumer group committed an offset of it, but a consumer without one may read it"
+
+
+def _refused(topic: Topic, facts: Facts, policy: Policy) -> Veto | None:
+    """Return why a topic may lose nothing, whatever the means."""
+    return replica_vetoes.first(
+        [
+            replica_vetoes.internal_topic(topic, policy.limits),
+            replica_vetoes.never_touch(topic.name, policy.limits),
+            retention_vetoes.kept_for_ever(topic, all_replicas(topic, facts), policy),
+            *(replica_vetoes.partition_moving(facts, partition) for partition in topic.partitions),
+            *(replica_vetoes.partition_claimed(facts, partition) for partition in topic.partitions),
+            replica_vetoes.retention_waits(facts, topic.name),
+        ]
+    )
+
+
+def _may_lose(topic: Topic, facts: Facts, policy: Policy) -> bool:
+    """Tell whether records may be deleted: where a minimum is asked for, only a retention limit can keep to it.
+
+    Of a tiered topic the remote copy would go as well (KIP-405).
+    """
+    rule = policy.limits.topic_rule(topic.name)
+    has_minimum = rule.min_retention_bytes is not None or rule.min_retention_ms is not None
+    is_refused = _refused(topic, facts, policy) or retention_vetoes.policy_without_delete(topic)
+    return not is_refused and not has_minimum and not topic.is_tiered and _PLAIN_NAME.fullmatch(topic.name) is not None
+
+
+def _may_be_named(topic: Topic, facts: Facts, policy: Policy, now_ms: int) -> bool:
+    idle = idle_for_ms(topic, facts, now_ms)
+    is_idle = idle is not None and idle >= policy.limits.idle_topic_after_ms
+    return is_idle and not _has_groups(topic) and _refused(topic, facts, policy) is None
+
+
+def _has_groups(topic: Topic) -> bool:
+    """Whether a consumer group reads the topic: Kafka forgets one that is gone (``offsets.retention.minutes``)."""
+    return any(partition.groups for partition in topic.partitions)
+
+
+def _gain(topic: Topic, replicas: Iterable[Replica], percent: int) -> int:
+    return sum(_freed(topic, replica, percent) for replica in replicas)
+
+
+def _freed(topic: Topic, replica: Replica, percent: int) -> int:
+    size = replica.size_bytes or 0
+    return freed_bytes(size, size * (_PERCENT - percent) // _PERCENT, segment_bytes(topic))
+
+
+def _on(topic: Topic, facts: Facts, percent: int) -> list[dict[str, Any]]:
+    """Return what every serving directory gains: followers delete as their leaders do."""
+    freed: Counter[Place] = Counter()
+    for replica in all_replicas(topic, facts):
+        freed[replica.place] += _freed(topic, replica, percent)
+    return _told(freed, facts)
+
+
+def _told(freed: Mapping[Place, int], facts: Facts) -> list[dict[str, Any]]:
+    return [
+        {"broker": place[0], "log_dir": place[1], "bytes": size}
+        for place, size in sorted(freed.items())
+        if size > 0 and place in facts.directories and facts.directories[place].is_serving
+    ]
+
+
+def _delete_oldest(tools: Tools, topic: str, percent: int) -> str:
+    """Return the command that deletes a share of each partition's offsets: first and last asked for, the rest reckoned.
+
+    ``kafka-get-offsets`` takes a pattern, so the dots of a name are escaped; it prints ``topic:partition:offset``.
+    """
+    pattern = "--topic=" + topic.replace(".", "\\.")
+    earliest = tools.call(OFFSETS, pattern, "--time", "-2")
+    latest = tools.call(OFFSETS, pattern, "--time", "-1")
+    script = (
+        'BEGIN { FS = ":"; printf "{\\"version\\":1,\\"partitions\\":[" } '
+        "!($2 in first) { first[$2] = $3; next } "
+        '{ printf "%s{\\"topic\\":\\"%s\\",\\"partition\\":%s,\\"offset\\":%.0f}", sep, $1, $2, '
+        f'first[$2] + int(($3 - first[$2]) * {percent} / 100); sep = "," }} '
+        'END { print "]}" }'
+    )
+    run = tools.call(DELETE_RECORDS, "--offset-json-file", "/dev/stdin")
+    return f"{{ {earliest} && {latest}; }} | awk {shlex.quote(script)} | {run}"

@@ -1,0 +1,1 @@
+"""One plan for all open alerts of a cluster."""

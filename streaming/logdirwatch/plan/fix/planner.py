@@ -1,0 +1,263 @@
+"""Everything that the open alerts of a cluster need, in one plan: the loudest first, none against another.
+
+The planner is the one of ``recommend``. What it proposes for one alert are several ways, the gentlest first; of those
+that give a directory room as many are taken as it needs. Each step is planned as if all before it were agreed upon:
+their copies take room, their partitions are taken, their topics are being cut, and what they free where the alert is,
+before its directory is full, need not be freed again. Nothing is counted as room for a copy before it is free.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from msgspec.structs import replace as changed
+
+from logdirwatch.model.records import ActionRecord, AlertRecord
+from logdirwatch.model.vocabulary import TAKEN_UP, ActionKind, ActionStatus, Rule
+from logdirwatch.plan.actions.brokers.expand_disk import more_room
+from logdirwatch.plan.actions.brokers.investigate import investigate
+from logdirwatch.plan.capacity.observed_rates import with_rates
+from logdirwatch.plan.capacity.projected_use import Space, volumes
+from logdirwatch.plan.capacity.timing import time_to_full_ms
+from logdirwatch.plan.cluster.assignment import Assignment, from_json
+from logdirwatch.plan.cluster.excluded_log_dirs import with_marks
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place
+from logdirwatch.plan.fix.relief import freed_in_time, given
+from logdirwatch.plan.lifecycle.overlay import with_actions, with_alerts
+from logdirwatch.plan.lifecycle.transitions import reconcile
+from logdirwatch.plan.operator_decisions import said_to
+from logdirwatch.plan.proposal import Draft, Policy, Veto
+from logdirwatch.plan.reassignment.within_broker import needed_bytes
+from logdirwatch.plan.recommend import recommend, record
+from logdirwatch.plan.relief.freed_bytes import to_lose
+from logdirwatch.plan.relief.planner import Stand, stand_of
+from logdirwatch.plan.responses.log_dir_space import directory_of
+from logdirwatch.plan.vetoes.reassignment import violations
+
+RELIEFS = (
+    ActionKind.MOVE_LOG_DIR,
+    ActionKind.REASSIGN,
+    ActionKind.LOWER_RETENTION,
+    ActionKind.DELETE_RECORDS,
+    ActionKind.EXPAND_DISK,
+    ActionKind.ADD_LOG_DIR,
+)
+"""What gives a directory room: one after the other, until it is enough. The rest stands beside it."""
+LOSES = frozenset({ActionKind.LOWER_RETENTION, ActionKind.DELETE_RECORDS})
+"""What gives no more than is needed for now."""
+_NEVER_PLANNED = frozenset({ActionKind.DELETE_TOPIC_CANDIDATE})
+"""Named for a person to think about, not to be done."""
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """What one alert needs: what is under way already, and what to do, in order.
+
+    ``against`` is what stands against the other ways. ``missing_bytes`` is what its directory lacks beyond all of it
+    that is in time; 0 where that is enough, None where the alert is not about space. ``full_in_ms`` is how long the
+    directory lasts as things are; None where nobody knows.
+    """
+
+    alert: AlertRecord
+    under_way: tuple[ActionRecord, ...]
+    actions: tuple[ActionRecord, ...]
+    against: tuple[str, ...]
+    missing_bytes: int | None
+    full_in_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class Fix:
+    """The remedies for all open alerts of a cluster, the most urgent first."""
+
+    facts: Facts
+    remedies: tuple[Remedy, ...]
+
+    @property
+    def actions(self) -> list[ActionRecord]:
+        """All that is to do, in order."""
+        return [action for remedy in self.remedies for action in remedy.actions]
+
+
+def fix(alerts: Iterable[AlertRecord], known: Sequence[ActionRecord], facts: Facts, policy: Policy, now_ms: int) -> Fix:
+    """Return the plan for a cluster's open alerts.
+
+    ``known`` are the latest revisions of its actions: what was taken up stands, what was rejected is not proposed
+    again, and what was only proposed is planned anew.
+    """
+    firing = sorted(alerts, key=_urgency)
+    seen = with_marks(with_rates(with_alerts(facts, firing), known, firing), policy.limits)
+    planner = _Planner(known, seen, policy, now_ms)
+    return Fix(seen, tuple(planner.remedy(alert) for alert in firing))
+
+
+class _Planner:
+    """Keeps what is agreed upon so far."""
+
+    def __init__(self, known: Sequence[ActionRecord], seen: Facts, policy: Policy, now_ms: int) -> None:
+        self._known = [action for action in known if action.status is not ActionStatus.PROPOSED]
+        self._agreed = [action for action in self._known if _is_taken_up(action)]
+        self._seen, self._policy, self._now_ms = seen, policy, now_ms
+        self._volumes = volumes(seen)
+        self._judged = with_actions(seen, self._agreed)
+        self._assignments: list[Assignment] = []
+        self._refused: list[str] = []
+
+    def remedy(self, alert: AlertRecord) -> Remedy:
+        planned = self._planned(alert)
+        self._refused = [str(veto["reason"]) for action in planned for veto in action.vetoes]
+        directory = directory_of(alert, self._seen)
+        if alert.rule is not Rule.LOG_DIR_SPACE or directory is None:
+            actions = self._agree(_beside(planned, ()))
+            return self._remedy(alert, actions, self._against, None)
+        # What would overflow it ends first, whatever else is done.
+        ended = self._agree(a for a in planned if a.kind is ActionKind.CANCEL_MOVES and not a.vetoes)
+        reliefs = [*ended, *self._reliefs(alert, directory)]
+        missing = self._missing_at_last(alert, directory, reliefs)
+        # Another order of preference undoes a move of the same partition, so it is planned after the moves.
+        orders = [action for action in self._planned(alert) if action.reassignment is not None]
+        beside = [*(action for action in planned if action.reassignment is None), *orders]
+        chosen = [*reliefs, *self._agree(_beside(beside, (*RELIEFS, ActionKind.CANCEL_MOVES)))]
+        return self._remedy(alert, chosen, self._against if missing else (), missing)
+
+    def _remedy(
+        self, alert: AlertRecord, chosen: Sequence[ActionRecord], against: tuple[str, ...], missing: int | None
+    ) -> Remedy:
+        """Return what was chosen; where all of it was refused, at least the runbook step."""
+        under_way = tuple(
+            action for action in self._known if action.alert_id == alert.alert_id and _is_taken_up(action)
+        )
+        if not chosen and not under_way and missing != 0:
+            step = investigate(alert, self._policy)
+            chosen = self._agree(self._new([step], alert, self._facts_for(alert)))
+        directory = directory_of(alert, self._seen)
+        stand = None if missing is None or directory is None else stand_of(directory, self._seen, self._policy)
+        left_ms = None if stand is None else time_to_full_ms(stand.source)
+        return Remedy(alert, under_way, tuple(chosen), against, missing, left_ms)
+
+    @property
+    def _against(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self._refused))
+
+    def _reliefs(self, alert: AlertRecord, directory: Directory) -> list[ActionRecord]:
+        """Take one way after the other until the directory has what it needs."""
+        chosen: list[ActionRecord] = []
+        tried: set[str] = set()
+        while self._missing(alert, directory):
+            ways = [a for a in self._planned(alert) if _helps(a) and a.action_id not in tried]
+            if not ways:
+                break
+            tried.add(ways[0].action_id)
+            chosen += self._agree(ways[:1])
+        if len(chosen) < len(tried) and self._missing(alert, directory):
+            chosen += self._agree(self._room(alert, directory, tried))
+        return chosen
+
+    def _room(self, alert: AlertRecord, directory: Directory, tried: Collection[str]) -> list[ActionRecord]:
+        """Return more room: what was proposed counted on ways that are refused beside what comes before them."""
+        facts = self._facts_for(alert)
+        missing, instead = self._missing(alert, directory), [Veto("refused", reason) for reason in self._against]
+        drafts = more_room(facts.directories[directory.place], facts, self._policy, missing, instead)
+        return [action for action in self._new(drafts, alert, facts) if action.action_id not in tried]
+
+    def _new(self, drafts: Iterable[Draft], alert: AlertRecord, facts: Facts) -> list[ActionRecord]:
+        """Return drafts that nothing speaks against as actions, but those that somebody took up or rejected."""
+        found = [record(one, alert, facts.based_on, self._policy, self._now_ms) for one in drafts if not one.vetoes]
+        known = {action.action_id for action in self._known}
+        return [action for action in found if action.action_id not in known]
+
+    def _agree(self, actions: Iterable[ActionRecord]) -> list[ActionRecord]:
+        """Take actions into the plan, but those whose moves the judge refuses beside the moves taken in before."""
+        found: list[ActionRecord] = []
+        for action in actions:
+            moves = [] if action.reassignment is None else [*self._assignments, *from_json(action.reassignment)]
+            vetoes = violations(moves, self._judged, self._policy)
+            self._refused += [f"beside what comes before it: {veto.reason}" for veto in vetoes]
+            if not vetoes:
+                self._assignments = moves or self._assignments
+                self._agreed.append(changed(action, status=ActionStatus.ACCEPTED))
+                found.append(action)
+        return found
+
+    def _planned(self, alert: AlertRecord) -> list[ActionRecord]:
+        """Return what is proposed for an alert now, without what somebody took up or rejected."""
+        own = [action for action in self._known if action.alert_id == alert.alert_id]
+        facts = self._heeding(alert)
+        planned = recommend(alert, facts, self._policy, self._now_ms)
+        revised = reconcile(own, planned, facts, self._policy, self._now_ms)
+        proposed = {action.action_id: action for action in revised if action.status is ActionStatus.PROPOSED}
+        return [proposed[plan.action_id] for plan in planned if plan.action_id in proposed]
+
+    def _heeding(self, alert: AlertRecord) -> Facts:
+        """Return the facts for an alert, with what people said to its actions."""
+        own = [action for action in self._known if action.alert_id == alert.alert_id]
+        return replace(self._facts_for(alert), said=said_to(own, alert.severity))
+
+    def _facts_for(self, alert: AlertRecord) -> Facts:
+        """Return the facts with all that is agreed upon.
+
+        What an alert's directory will be given counts there alone; and as a whole cluster's answer moves nothing, all
+        that is given counts for it.
+        """
+        if alert.rule is Rule.FLEET_SPACE:
+            return self._relieved(self._seen.directories)
+        directory = directory_of(alert, self._seen)
+        if alert.rule is not Rule.LOG_DIR_SPACE or directory is None:
+            others = [action for action in self._agreed if action.alert_id != alert.alert_id]
+            return with_actions(self._seen, others)
+        facts = with_actions(self._seen, self._agreed)
+        as_it_is = stand_of(directory, self._seen, self._policy).source
+        freed = freed_in_time(alert, as_it_is, self._volumes[directory.place], self._agreed, self._seen)
+        helped = {
+            place: replace(facts.directories[place], relief_bytes=freed) for place in self._volumes[directory.place]
+        }
+        return replace(facts, directories={**facts.directories, **helped})
+
+    def _relieved(self, places: Iterable[Place]) -> Facts:
+        """Return the facts with what is agreed upon, and with what it takes from some directories gone from there.
+
+        Directories of one volume go on looking alike: bytes that leave one are gone from all.
+        """
+        facts, freed_at = with_actions(self._seen, self._agreed), given(self._agreed)
+        directories = dict(facts.directories)
+        for place in places:
+            directory, freed = directories[place], sum(freed_at.get(other, 0) for other in self._volumes[place])
+            if freed and directory.usable_bytes is not None:
+                usable_bytes = min(directory.usable_bytes + freed, directory.total_bytes or 0)
+                directories[place] = replace(directory, usable_bytes=usable_bytes)
+        return replace(facts, directories=directories)
+
+    def _stand(self, alert: AlertRecord, directory: Directory) -> Stand:
+        facts = self._heeding(alert)
+        return stand_of(facts.directories[directory.place], facts, self._policy)
+
+    def _missing(self, alert: AlertRecord, directory: Directory) -> int:
+        return self._stand(alert, directory).needed_bytes
+
+    def _missing_at_last(self, alert: AlertRecord, directory: Directory, chosen: Sequence[ActionRecord]) -> int:
+        """Return what a directory lacks with all that is chosen; where something is deleted, to be safe for now.
+
+        Strays are there until somebody looked: nothing is planned instead of that, and nothing of theirs is free yet.
+        """
+        stand = self._stand(alert, directory)
+        missing = max(0, needed_bytes(stand.source, Space(stand.facts), self._policy) or 0)
+        if not any(action.kind in LOSES for action in chosen):
+            return missing
+        return to_lose(stand.source, (), missing, self._policy)
+
+
+def _is_taken_up(action: ActionRecord) -> bool:
+    return action.status in TAKEN_UP
+
+
+def _urgency(alert: AlertRecord) -> tuple[int, int, str]:
+    return -alert.severity.rank, alert.opened_at_ms, alert.alert_id
+
+
+def _beside(planned: Iterable[ActionRecord], kinds: Sequence[ActionKind]) -> Iterator[ActionRecord]:
+    """Yield what nothing speaks against and is not of ``kinds``."""
+    left_out = {*kinds, *_NEVER_PLANNED}
+    return (action for action in planned if not action.vetoes and action.kind not in left_out)
+
+
+def _helps(action: ActionRecord) -> bool:
+    return action.kind in RELIEFS and not action.vetoes and (action.expected.get("frees_bytes") or 0) > 0

@@ -1,0 +1,51 @@
+"""What a fix plan agrees upon frees, and whether that is before a directory is full."""
+
+from collections.abc import Iterable, Sequence
+
+from logdirwatch.model.records import ActionRecord, AlertRecord
+from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.cluster.assignment import from_json
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place
+from logdirwatch.plan.relief.freed_bytes import Freed, in_time_bytes
+
+
+def freed_in_time(
+    alert: AlertRecord, directory: Directory, volume: Sequence[Place], agreed: Iterable[ActionRecord], facts: Facts
+) -> int:
+    """Return what actions free of a directory's volume before it is full.
+
+    An alert's moves come one after the other; what comes in time makes the directory last for what comes then. Of a
+    move that is seen to run the facts tell what it frees.
+    """
+    elapsed_ms, found = 0, list[Freed]()
+    for action in agreed:
+        if action.kind is ActionKind.CANCEL_MOVES or _is_seen_running(action, facts):
+            continue
+        needs_ms = action.expected.get("needs_ms")
+        is_own_move = action.alert_id == alert.alert_id and action.reassignment is not None
+        elapsed_ms += (needs_ms or 0) if is_own_move else 0
+        found.append(Freed(elapsed_ms if is_own_move else needs_ms, _freed_of(volume, action)))
+    return in_time_bytes(directory, found)
+
+
+def given(agreed: Iterable[ActionRecord]) -> dict[Place, int]:
+    """Return what directories lose by what is agreed upon; copies that end do not come any more."""
+    given: dict[Place, int] = {}
+    for action in agreed:
+        for entry in action.expected.get("on") or ():
+            place = entry["broker"], entry["log_dir"]
+            given[place] = given.get(place, 0) + max(0, entry["bytes"])
+        if action.kind is ActionKind.CANCEL_MOVES and "spares_bytes" in action.expected:
+            place = action.target["broker"], action.target["log_dir"]
+            given[place] = given.get(place, 0) + action.expected["spares_bytes"]
+    return given
+
+
+def _is_seen_running(action: ActionRecord, facts: Facts) -> bool:
+    moving = facts.layout.moving
+    return any(assignment.key in moving for assignment in from_json(action.reassignment or {"partitions": []}))
+
+
+def _freed_of(volume: Sequence[Place], action: ActionRecord) -> int:
+    on = action.expected.get("on") or ()
+    return sum(max(0, entry["bytes"]) for entry in on if (entry["broker"], entry["log_dir"]) in volume)

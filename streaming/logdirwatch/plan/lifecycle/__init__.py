@@ -1,0 +1,1 @@
+"""What becomes of published actions: decisions, progress, their end, and what follows them."""

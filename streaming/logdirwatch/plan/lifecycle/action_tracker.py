@@ -1,0 +1,220 @@
+"""The open alerts and their actions: what the topics said, and what must be published next.
+
+The truth is on the topics. The book is filled from them whole at start, told every record that comes, and told what was
+published; it can be thrown away at any time and filled again.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+
+import msgspec
+
+from logdirwatch.decisions import dated
+from logdirwatch.model import topics
+from logdirwatch.model.records import ActionRecord, AlertRecord, DecisionRecord
+from logdirwatch.model.vocabulary import OPEN, AlertStatus, Decision, Rule
+from logdirwatch.plan.actions.replicas.cordon_log_dir import CORDONS
+from logdirwatch.plan.actions.topics.restore_retention import remembered
+from logdirwatch.plan.capacity.observed_rates import with_rates
+from logdirwatch.plan.cluster.excluded_log_dirs import with_marks
+from logdirwatch.plan.cluster.snapshot import Facts
+from logdirwatch.plan.lifecycle import close as closing
+from logdirwatch.plan.lifecycle import follow_ups as followup
+from logdirwatch.plan.lifecycle import transitions
+from logdirwatch.plan.lifecycle.overlay import with_actions, with_alerts
+from logdirwatch.plan.operator_decisions import said_to
+from logdirwatch.plan.proposal import Policy
+from logdirwatch.plan.recommend import recommend, unusable
+
+Record = AlertRecord | ActionRecord | DecisionRecord
+
+_TYPES: dict[str, type[Record]] = {
+    topics.ALERTS: AlertRecord,
+    topics.ACTIONS: ActionRecord,
+    topics.DECISIONS: DecisionRecord,
+}
+
+
+class Book:
+    """Open alerts, the latest revision of every action, and decisions not taken in yet.
+
+    ``skew_ms`` is how far the clock of who decides may be ahead of Kafka's.
+    """
+
+    def __init__(self, skew_ms: int) -> None:
+        self._skew_ms = skew_ms
+        self._alerts: dict[str, AlertRecord] = {}
+        self._actions: dict[str, dict[str, ActionRecord]] = defaultdict(dict)
+        self._decisions: list[DecisionRecord] = []
+        self._over: dict[str, int] = {}
+        self.unreadable = 0
+
+    def take(self, topic: str, key: bytes | None, value: bytes | None, timestamp_ms: int) -> bool:
+        """Take one record in, with Kafka's time of it; return whether it may change what must be published."""
+        if value is None:
+            return self._forget(topic, (key or b"").decode(errors="replace"))
+        try:
+            record = msgspec.json.decode(value, type=_TYPES[topic])
+        except msgspec.MsgspecError:
+            self.unreadable += 1
+            return False
+        if isinstance(record, AlertRecord):
+            return self._take_alert(record)
+        if isinstance(record, ActionRecord):
+            return self._take_action(record)
+        return self._take_decision(dated(record, timestamp_ms, self._skew_ms))
+
+    @property
+    def open_clusters(self) -> set[str]:
+        """The clusters that have an open alert, an action whose end is not written yet, or a way back to wait for."""
+        owing = (a for a in self._resolved() if followup.unsettled(self._actions.get(a.alert_id, {}).values()))
+        alerts = {alert.cluster for alert in (*self._firing(), *owing)}
+        return alerts | {action.cluster for action in self._open_actions()}
+
+    @property
+    def open_alerts(self) -> Counter[tuple[str, str, str]]:
+        """How many alerts are open, by cluster, rule and severity."""
+        return Counter((alert.cluster, str(alert.rule), str(alert.severity)) for alert in self._firing())
+
+    def revise(self, facts: Mapping[str, Facts], policy_of: Callable[[str], Policy], now_ms: int) -> list[ActionRecord]:
+        """Return the action revisions to publish, and hold them for published.
+
+        ``facts`` by cluster; a cluster without any gets runbook steps. Decisions come first, then what is over, then
+        the open alerts, the oldest first, each knowing what the others' actions will do.
+        """
+        revisions = self._decide(now_ms)
+        firing, known = self._firing(), self._known()
+        seen = {
+            cluster: with_marks(with_rates(with_alerts(found, firing), known, firing), policy_of(cluster).limits)
+            for cluster, found in facts.items()
+        }
+        revisions += self._close(seen, policy_of, now_ms)
+        for alert in sorted(firing, key=lambda alert: (alert.opened_at_ms, alert.alert_id)):
+            revisions += self._publish(self._revised(alert, seen.get(alert.cluster), policy_of(alert.cluster), now_ms))
+        if any(action.kind in CORDONS for action in revisions):
+            revisions += self._share_lists(seen, policy_of, now_ms)
+        usable = {cluster for cluster, known in seen.items() if not unusable(known, policy_of(cluster), now_ms)}
+        self._drop_what_is_over(usable, policy_of, now_ms)
+        return revisions
+
+    def _revised(self, alert: AlertRecord, seen: Facts | None, policy: Policy, now_ms: int) -> list[ActionRecord]:
+        known = list(self._actions[alert.alert_id].values())
+        said = said_to(known, alert.severity)
+        facts = None if seen is None else replace(with_actions(seen, self._others(alert)), said=said)
+        planned = recommend(alert, facts, policy, now_ms)
+        if facts is None or unusable(facts, policy, now_ms):
+            return transitions.keep_waiting(known, planned, now_ms)
+        planned = [remembered(self._actions[alert.alert_id].get(plan.action_id), plan) for plan in planned]
+        planned += followup.follow_ups(alert, known, facts, policy, now_ms, is_over=False)
+        return transitions.reconcile(known, planned, facts, policy, now_ms)
+
+    def _decide(self, now_ms: int) -> list[ActionRecord]:
+        revisions: list[ActionRecord] = []
+        for decision in self._decisions:
+            for actions in list(self._actions.values()):
+                decided = transitions.decide(actions[decision.id], decision, now_ms) if decision.id in actions else None
+                revisions += self._publish([decided] if decided else [])
+        self._decisions.clear()
+        return revisions
+
+    def _close(self, facts: Mapping[str, Facts], policy_of: Callable[[str], Policy], now_ms: int) -> list[ActionRecord]:
+        revisions: list[ActionRecord] = []
+        for alert_id, actions in list(self._actions.items()):
+            alert, known = self._alerts.get(alert_id), list(actions.values())
+            if known and (alert is None or alert.status is AlertStatus.RESOLVED):
+                cluster = known[0].cluster
+                over = [action for action in known if alert is None or not followup.is_follow_up(action)]
+                closed = closing.close(over, alert, facts.get(cluster), policy_of(cluster), now_ms)
+                revisions += self._publish(closed)
+                revisions += self._publish(self._followed(alert, facts.get(cluster), policy_of(cluster), now_ms))
+        return revisions
+
+    def _followed(
+        self, alert: AlertRecord | None, facts: Facts | None, policy: Policy, now_ms: int
+    ) -> list[ActionRecord]:
+        """Return what follows the actions of an alert that is over: the way back, once there is room for it."""
+        if alert is None or facts is None or unusable(facts, policy, now_ms):
+            return []
+        known = list(self._actions[alert.alert_id].values())
+        facts = with_actions(facts, self._others(alert))
+        planned = followup.follow_ups(alert, known, facts, policy, now_ms, is_over=True)
+        followers = [action for action in known if followup.is_follow_up(action)]
+        return transitions.reconcile(followers, planned, facts, policy, now_ms)
+
+    def _share_lists(
+        self, facts: Mapping[str, Facts], policy_of: Callable[[str], Policy], now_ms: int
+    ) -> list[ActionRecord]:
+        """Let the cordons that set one broker's list know of those that were planned after them."""
+        sharing: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
+        for action in self._open_actions():
+            if action.kind in CORDONS:
+                sharing[action.cluster, action.target["broker"]].add(action.alert_id)
+        revisions: list[ActionRecord] = []
+        for alert_id in sorted({alert_id for ids in sharing.values() if len(ids) > 1 for alert_id in ids}):
+            alert = self._alerts[alert_id]
+            answer = self._revised if alert.status is AlertStatus.FIRING else self._followed
+            known = facts.get(alert.cluster)
+            revisions += self._publish(answer(alert, known, policy_of(alert.cluster), now_ms))
+        return revisions
+
+    def _drop_what_is_over(self, usable: AbstractSet[str], policy_of: Callable[[str], Policy], now_ms: int) -> None:
+        """Forget all but the last revision of an alert that is over, so that memory does not grow with history."""
+        for alert in self._resolved():
+            actions = self._actions.get(alert.alert_id, {}).values()
+            settling_ms, is_known = policy_of(alert.cluster).settling_ms, alert.cluster in usable
+            owes = followup.may_owe(actions, settling_ms, now_ms, are_facts_known=is_known)
+            if not owes and not any(action.status in OPEN for action in actions):
+                self._actions.pop(alert.alert_id, None)
+                self._over[alert.alert_id] = self._alerts.pop(alert.alert_id).revision
+
+    def _publish(self, revisions: Iterable[ActionRecord]) -> list[ActionRecord]:
+        published = list(revisions)
+        for action in published:
+            self._actions[action.alert_id][action.action_id] = action
+        return published
+
+    def _firing(self) -> list[AlertRecord]:
+        return [alert for alert in self._alerts.values() if alert.status is AlertStatus.FIRING]
+
+    def _resolved(self) -> list[AlertRecord]:
+        return [alert for alert in self._alerts.values() if alert.status is AlertStatus.RESOLVED]
+
+    def _others(self, alert: AlertRecord) -> Iterable[ActionRecord]:
+        return (action for action in self._open_actions() if action.alert_id != alert.alert_id)
+
+    def _known(self) -> list[ActionRecord]:
+        return [action for actions in self._actions.values() for action in actions.values()]
+
+    def _open_actions(self) -> list[ActionRecord]:
+        return [a for actions in self._actions.values() for a in actions.values() if a.status in OPEN]
+
+    def _take_alert(self, alert: AlertRecord) -> bool:
+        """Take a revision in; the fast lane's revision 0 counts until a stateful one is known."""
+        known = self._alerts.get(alert.alert_id)
+        newest = self._over.get(alert.alert_id, -1) if known is None else known.revision
+        if alert.rule is Rule.HEARTBEAT or newest >= alert.revision:
+            return False
+        self._alerts[alert.alert_id] = alert
+        return True
+
+    def _take_action(self, action: ActionRecord) -> bool:
+        known = self._actions[action.alert_id].get(action.action_id)
+        if known is not None and known.revision >= action.revision:
+            return False
+        self._actions[action.alert_id][action.action_id] = action
+        return True
+
+    def _take_decision(self, decision: DecisionRecord) -> bool:
+        if decision.decision not in {Decision.ACCEPT, Decision.REJECT}:
+            return False
+        self._decisions.append(decision)
+        return True
+
+    def _forget(self, topic: str, key: str) -> bool:
+        """Take a tombstone in: what it names is long over; the fast lane's keys name nothing that is held."""
+        if topic == topics.ALERTS:
+            self._alerts.pop(key, None)
+            self._over.pop(key, None)
+        return False

@@ -1,0 +1,50 @@
+"""The end of the actions of an alert that is over: done where their target is seen, else withdrawn."""
+
+from collections.abc import Iterable
+
+from logdirwatch.model.records import ActionRecord, AlertRecord
+from logdirwatch.model.vocabulary import OPEN, SPACE_STATUSES, ActionKind, ActionStatus, BrokerStatus
+from logdirwatch.plan.cluster.snapshot import Facts
+from logdirwatch.plan.lifecycle.progress import progress
+from logdirwatch.plan.lifecycle.revisions import done, next_revision
+from logdirwatch.plan.proposal import Policy
+
+_BACK_BY_RESTART = frozenset(
+    {ActionKind.RESTART_BROKER, ActionKind.REPLACE_DISK, ActionKind.RAISE_LIMIT, ActionKind.GRANT_PERMISSION}
+)
+_BACK = frozenset({*map(str, SPACE_STATUSES), str(BrokerStatus.DEGRADED)})
+
+
+def close(
+    known: Iterable[ActionRecord], alert: AlertRecord | None, facts: Facts | None, policy: Policy, now_ms: int
+) -> list[ActionRecord]:
+    """Return the last revisions of an alert that is over: done where the target is seen, else withdrawn.
+
+    An alert ends sooner than the inventory shows why: what an inventory can show waits for the next one.
+    """
+    closed = (_closed(action, alert, facts, policy, now_ms) for action in known if action.status in OPEN)
+    return [action for action in closed if action is not None]
+
+
+def _closed(
+    action: ActionRecord, alert: AlertRecord | None, facts: Facts | None, policy: Policy, now_ms: int
+) -> ActionRecord | None:
+    seen = None if facts is None else progress(action, facts)
+    if seen is not None and seen.is_done:
+        return done(action, seen.observed, now_ms)
+    if alert is None:
+        return next_revision(action, now_ms, ActionStatus.WITHDRAWN, "its alert is gone")
+    if action.kind in _BACK_BY_RESTART and alert.to_status in _BACK:
+        observed = {"status": alert.to_status, "at_ms": alert.at_ms}
+        what = "broker answers" if alert.log_dir is None else "directory serves"
+        return next_revision(action, now_ms, ActionStatus.DONE, f"the {what} again", observed=observed)
+    if seen is not None and _may_show_more(alert, facts, policy, now_ms):
+        return None
+    why = f"its alert is resolved: {alert.reason or 'no reason given'}"
+    observed_now = seen.observed if seen is not None and seen.is_running else action.observed
+    return next_revision(action, now_ms, ActionStatus.WITHDRAWN, why, observed=observed_now)
+
+
+def _may_show_more(alert: AlertRecord, facts: Facts | None, policy: Policy, now_ms: int) -> bool:
+    is_older = facts is None or facts.inventory_at_ms is None or facts.inventory_at_ms <= alert.at_ms
+    return is_older and now_ms - alert.at_ms < policy.settling_ms

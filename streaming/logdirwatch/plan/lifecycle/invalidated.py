@@ -1,0 +1,30 @@
+"""Whether what a person accepted has become wrong meanwhile: it must be withdrawn before somebody carries it out."""
+
+from collections.abc import Sequence
+
+from logdirwatch.model.records import ActionRecord
+from logdirwatch.model.vocabulary import ActionStatus
+from logdirwatch.plan.actions.replicas.cordon_log_dir import CORDONS
+
+
+def overtaken(action: ActionRecord, planned: Sequence[ActionRecord]) -> str | None:
+    """Return why an accepted action no longer holds, by what would be planned now for its alert; None while it does.
+
+    A new veto speaks against it, the list that a cordon sets is another one, or the alert names another cause, for
+    which nobody would advise it.
+    """
+    if action.status is not ActionStatus.ACCEPTED or not planned:
+        return None
+    again = next((plan for plan in planned if plan.action_id == action.action_id), None)
+    if again is not None:
+        known = {veto["name"] for veto in action.vetoes}
+        against = [veto["reason"] for veto in again.vetoes if veto["name"] not in known]
+        return str(against[0]) if against else _other_list(action, again)
+    was, now = action.alert.get("cause"), planned[0].alert.get("cause")
+    return None if was == now else f"its alert was about the cause {was or 'unknown'}, and now is about {now or 'none'}"
+
+
+def _other_list(action: ActionRecord, again: ActionRecord) -> str | None:
+    if action.kind not in CORDONS or action.commands == again.commands:
+        return None
+    return "other directories of the broker are cordoned now, or will be, than its command says"

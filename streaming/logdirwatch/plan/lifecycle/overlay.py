@@ -1,0 +1,113 @@
+"""What alerts and open actions know beyond the tables, laid over the facts.
+
+Alerts come first: the tables lag by a trigger of ``store``, so an open alert's word holds over what they still say.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from logdirwatch.model.records import ActionRecord, AlertRecord
+from logdirwatch.model.vocabulary import NOT_OF_A_DISK, OPEN, TAKEN_UP, ActionKind, BrokerStatus, LogDirStatus, Rule
+from logdirwatch.plan.actions.replicas.cordon_log_dir import CORDONS
+from logdirwatch.plan.availability import offline_log_dirs
+from logdirwatch.plan.capacity.projected_use import passing_bytes
+from logdirwatch.plan.cluster.assignment import from_json
+from logdirwatch.plan.cluster.snapshot import Broker, Directory, Facts, Place
+
+_BROKER_RULES = {Rule.BROKER_OFFLINE: BrokerStatus.OFFLINE, Rule.BROKER_UNKNOWN: BrokerStatus.UNKNOWN}
+_UNSEEN_RULES = frozenset({Rule.LOG_DIR_UNKNOWN, Rule.LOG_DIR_SUSPECT})
+_NUMBERS = ("total_bytes", "usable_bytes", "growth_bytes_per_s", "is_metadata_dir", "sample_at_ms")
+
+
+def with_alerts(facts: Facts, alerts: Iterable[AlertRecord]) -> Facts:
+    """Return the facts with the evidence of the cluster's open alerts over them."""
+    brokers, directories = dict(facts.brokers), dict(facts.directories)
+    for alert in sorted(alerts, key=lambda alert: (alert.at_ms, alert.alert_id)):
+        if alert.cluster != facts.cluster:
+            continue
+        if alert.broker is None:
+            brokers = _all_unknown(brokers) if alert.rule is Rule.BROKER_UNKNOWN else brokers
+        elif alert.rule in _BROKER_RULES and alert.broker in brokers:
+            brokers[alert.broker] = replace(brokers[alert.broker], status=_BROKER_RULES[alert.rule])
+        elif alert.rule is Rule.LOG_DIR_SUSPECT and alert.log_dir is None and alert.broker in brokers:
+            is_suspect = not set(alert.evidence.get("why") or ("",)) <= NOT_OF_A_DISK
+            brokers[alert.broker] = replace(brokers[alert.broker], is_suspect=is_suspect)
+        elif alert.rule is Rule.LOG_DIR_OFFLINE:
+            for place in offline_log_dirs.places_of(alert):
+                directories[place] = _offline(directories.get(place) or _unknown(place), alert)
+                brokers |= {place[0]: _degraded(brokers[place[0]])} if place[0] in brokers else {}
+        elif alert.log_dir is not None:
+            place = alert.broker, alert.log_dir
+            directories[place] = _judged(directories.get(place) or _unknown(place), alert)
+    return replace(facts, brokers=brokers, directories=directories)
+
+
+def with_actions(facts: Facts, others: Iterable[ActionRecord]) -> Facts:
+    """Return the facts with what open actions of other alerts of the cluster will do counted in."""
+    reserved: Counter[Place] = Counter()
+    claimed, cutting = set(), set()
+    cordoning: dict[Place, bool] = {}
+    for action in others:
+        if action.status not in OPEN or action.cluster != facts.cluster:
+            continue
+        if action.reassignment is not None:
+            assignments = from_json(action.reassignment)
+            reserved.update(_written(action.expected))
+            reserved.update(passing_bytes(assignments, facts))
+            claimed |= {assignment.key for assignment in assignments}
+        if action.kind is ActionKind.LOWER_RETENTION and action.status in TAKEN_UP:
+            cutting.add(str(action.target["topic"]))
+        if action.kind in CORDONS and not action.vetoes:
+            cordoning[action.target["broker"], action.target["log_dir"]] = action.expected["is_cordoned"]
+    return replace(
+        facts,
+        reserved=dict(reserved),
+        claimed=frozenset(claimed),
+        cutting=frozenset(cutting),
+        cordoning=cordoning,
+    )
+
+
+def _offline(directory: Directory, alert: AlertRecord) -> Directory:
+    """Return a directory as its alert tells it; one that several share has the numbers of the first of them only."""
+    is_first = directory.path == next(path for _, path in offline_log_dirs.places_of(alert))
+    measured = _measured(directory, alert) if is_first else directory
+    return replace(measured, status=LogDirStatus.OFFLINE, cause=offline_log_dirs.cause_at(alert, directory.path))
+
+
+def _judged(directory: Directory, alert: AlertRecord) -> Directory:
+    is_newer = directory.state_at_ms is None or alert.at_ms >= directory.state_at_ms
+    if alert.rule is Rule.LOG_DIR_SPACE and alert.stale_since_ms is None and is_newer and alert.to_status is not None:
+        return replace(_measured(directory, alert), status=LogDirStatus(alert.to_status))
+    if alert.rule in _UNSEEN_RULES:
+        is_suspect = directory.is_suspect or alert.rule is Rule.LOG_DIR_SUSPECT
+        return replace(directory, status=LogDirStatus.UNKNOWN, is_suspect=is_suspect)
+    return directory
+
+
+def _measured(directory: Directory, alert: AlertRecord) -> Directory:
+    """Take the alert's numbers where its sample is the newer one."""
+    sample_at_ms = alert.evidence.get("sample_at_ms")
+    if sample_at_ms is None or sample_at_ms < (directory.sample_at_ms or 0):
+        return directory
+    numbers: dict[str, Any] = {key: alert.evidence[key] for key in _NUMBERS if alert.evidence.get(key) is not None}
+    return replace(directory, **numbers)
+
+
+def _unknown(place: Place) -> Directory:
+    return Directory(broker=place[0], path=place[1], status=LogDirStatus.UNKNOWN)
+
+
+def _all_unknown(brokers: dict[int, Broker]) -> dict[int, Broker]:
+    """Nobody reports any broker of the cluster."""
+    return {number: replace(broker, status=BrokerStatus.UNKNOWN) for number, broker in brokers.items()}
+
+
+def _degraded(broker: Broker) -> Broker:
+    return replace(broker, status=BrokerStatus.DEGRADED) if broker.status is BrokerStatus.ONLINE else broker
+
+
+def _written(expected: dict[str, Any]) -> dict[Place, int]:
+    return {(entry["broker"], entry["log_dir"]): -entry["bytes"] for entry in expected["on"] if entry["bytes"] < 0}

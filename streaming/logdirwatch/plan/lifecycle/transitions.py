@@ -1,0 +1,240 @@
+"""The life of actions: what is on the topic against what would be planned now.
+
+::
+
+    proposed ──▶ accepted ──▶ running ──▶ done | failed
+       │  ├────▶ rejected        ▲
+       │  └──────────────────────┘  carried out without a word
+       └──▶ superseded (something better) | withdrawn (wrong, or its alert is over) | expired (cannot be renewed)
+
+Every function returns only what must be published: a second look at the same facts returns nothing.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from logdirwatch.model.records import ActionRecord, DecisionRecord
+from logdirwatch.model.vocabulary import OPEN, TAKEN_UP, ActionKind, ActionStatus, Decision, Severity
+from logdirwatch.plan.actions.replicas.cordon_log_dir import CORDONS
+from logdirwatch.plan.cluster.assignment import from_json
+from logdirwatch.plan.cluster.snapshot import Facts
+from logdirwatch.plan.content_hash import is_said_of
+from logdirwatch.plan.lifecycle.invalidated import overtaken
+from logdirwatch.plan.lifecycle.progress import progress
+from logdirwatch.plan.lifecycle.revisions import done, next_revision
+from logdirwatch.plan.operator_decisions import is_rejected, moved_topics
+from logdirwatch.plan.proposal import Policy
+from logdirwatch.plan.retention.still_needed import keeps_too_little
+from logdirwatch.plan.vetoes.reassignment import violations
+
+# A plan is written anew when it would free this much more than the published one, or must copy so much faster by now.
+_BETTER_BY = 1.25
+_ABOUT_PARTITIONS = frozenset(
+    {ActionKind.REASSIGN, ActionKind.DEMOTE_LEADERS, ActionKind.ELECT_LEADERS, ActionKind.CANCEL_MOVES}
+)
+
+
+OTHER_CONTENT = "accept_other_content"
+"""``decision.decision`` of an action whose acceptance was said of something else: it accepts nothing."""
+
+
+def decide(action: ActionRecord, decision: DecisionRecord, now_ms: int) -> ActionRecord | None:
+    """Return the action as a person's decision leaves it; None when the decision is an old one or changes nothing.
+
+    An acceptance holds for what was seen: another content needs another word, and the action says so.
+    """
+    if action.decision is not None and decision.at_ms <= action.decision["at_ms"]:
+        return None
+    said = {"decision": str(decision.decision), "by": decision.by, "reason": decision.reason, "at_ms": decision.at_ms}
+    if decision.decision is Decision.ACCEPT and action.status is ActionStatus.PROPOSED:
+        if not is_said_of(decision, action):
+            said["decision"] = OTHER_CONTENT
+            return next_revision(action, now_ms, action.status, _said_of_another(decision), decision=said)
+        status = ActionStatus.ACCEPTED
+    elif decision.decision is Decision.REJECT and action.status in {ActionStatus.PROPOSED, ActionStatus.ACCEPTED}:
+        status = ActionStatus.REJECTED
+    else:
+        return None
+    return next_revision(action, now_ms, status, f"{decision.by}: {decision.reason}", decision=said)
+
+
+def _said_of_another(decision: DecisionRecord) -> str:
+    which = "an earlier revision" if decision.revision is None else f"revision {decision.revision}"
+    return f"{decision.by} accepted it as {which}, which said something else: read it again and accept this one"
+
+
+def reconcile(
+    known: Sequence[ActionRecord], planned: Sequence[ActionRecord], facts: Facts, policy: Policy, now_ms: int
+) -> list[ActionRecord]:
+    """Return the revisions that bring an open alert's known actions in line with what is planned on fresh facts."""
+    moved = [_moved_on(action, facts, policy, now_ms) or _wrong(action, planned, now_ms) or action for action in known]
+    by_id = {action.action_id: action for action in moved}
+    changed = [new for old, new in zip(known, moved, strict=True) if new is not old]
+    proposed = [
+        revision for plan in planned if (revision := _revised(by_id.get(plan.action_id), plan, facts, policy, now_ms))
+    ]
+    wanted = {plan.action_id for plan in planned}
+    return [*changed, *proposed, *_superseded(moved, planned, wanted, now_ms)]
+
+
+def keep_waiting(known: Sequence[ActionRecord], fallback: Sequence[ActionRecord], now_ms: int) -> list[ActionRecord]:
+    """Return the revisions of an open alert on whose cluster nothing can be planned now.
+
+    What was published before stays until it expires; ``fallback``, the runbook step, is added when nothing is left.
+    """
+    wanted = {plan.action_id for plan in fallback}
+    expired = [
+        next_revision(
+            action, now_ms, ActionStatus.EXPIRED, "not taken up in time, and the facts are too old to renew it"
+        )
+        for action in known
+        if _is_past(action, now_ms) and action.action_id not in wanted
+    ]
+    if any(action.status in OPEN and not _is_past(action, now_ms) for action in known):
+        return expired
+    by_id = {action.action_id: action for action in known}
+    renewed = (_renewed(by_id.get(plan.action_id), plan) for plan in fallback)
+    return [*expired, *(action for action in renewed if action is not None)]
+
+
+def _is_past(action: ActionRecord, now_ms: int) -> bool:
+    return action.status is ActionStatus.PROPOSED and action.expires_at_ms <= now_ms
+
+
+def _moved_on(action: ActionRecord, facts: Facts, policy: Policy, now_ms: int) -> ActionRecord | None:
+    """Return an action's next revision if the facts show that it was begun, carried out, or can no longer be."""
+    if action.status not in OPEN:
+        return None
+    seen = progress(action, facts)
+    if seen is not None and seen.is_done:
+        return done(action, seen.observed, now_ms)
+    if seen is not None and seen.is_running and action.status is not ActionStatus.RUNNING:
+        observed = {**seen.observed, "started_at_ms": now_ms}
+        return next_revision(action, now_ms, ActionStatus.RUNNING, "part of its target is seen", observed=observed)
+    if action.status is ActionStatus.RUNNING and now_ms > _deadline_ms(action, policy):
+        observed = {**(action.observed or {}), **({} if seen is None else seen.observed)}
+        return next_revision(
+            action, now_ms, ActionStatus.FAILED, "not all of its target is seen in time", observed=observed
+        )
+    if action.status is ActionStatus.ACCEPTED:
+        against = standing_against(action, facts, policy)
+        if against:
+            return next_revision(action, now_ms, ActionStatus.WITHDRAWN, f"it no longer holds: {against[0]}")
+    return None
+
+
+def _wrong(action: ActionRecord, planned: Sequence[ActionRecord], now_ms: int) -> ActionRecord | None:
+    why = overtaken(action, planned)
+    return None if why is None else next_revision(action, now_ms, ActionStatus.WITHDRAWN, f"it no longer holds: {why}")
+
+
+def _deadline_ms(action: ActionRecord, policy: Policy) -> int:
+    started_at_ms: int = (action.observed or {})["started_at_ms"]
+    return started_at_ms + (action.expected.get("needs_ms") or 0) + policy.settling_ms
+
+
+def standing_against(action: ActionRecord, facts: Facts, policy: Policy) -> list[str]:
+    """Return why a published reassignment or cut may no longer be carried out on the facts; empty for other actions."""
+    if action.reassignment is None:
+        return keeps_too_little(action, facts, policy)
+    changed = [
+        f"the replicas of {old.label} are no longer those that it was planned for"
+        for old in from_json(action.undo["reassignment"])
+        if old.key in facts.partitions and facts.partitions[old.key].replicas != old.replicas
+    ]
+    cut = sorted(moved_topics(action) & facts.said.cutting)
+    waiting = [f"a retention cut of {topic} was taken up" for topic in cut]
+    return changed or waiting or [veto.reason for veto in violations(from_json(action.reassignment), facts, policy)]
+
+
+def _revised(
+    old: ActionRecord | None, plan: ActionRecord, facts: Facts, policy: Policy, now_ms: int
+) -> ActionRecord | None:
+    """Return the revision to publish for a planned action; None when what is on the topic says enough."""
+    if old is None:
+        return plan
+    if old.status is ActionStatus.PROPOSED:
+        is_current = _is_current(old, plan, facts, policy, now_ms) and not _was_uninformed(old, facts, policy)
+        return None if is_current else _again(old, plan)
+    if old.status in TAKEN_UP:
+        return None
+    if old.status in {ActionStatus.DONE, ActionStatus.FAILED}:
+        return _again(old, plan) if now_ms > old.at_ms + policy.settling_ms else None
+    return _renewed(old, plan)
+
+
+def _was_uninformed(old: ActionRecord, facts: Facts, policy: Policy) -> bool:
+    """Tell whether a proposal was made while nothing could be planned: it promised that the full action follows."""
+    inventory_at_ms: int | None = old.based_on.get("inventory_at_ms")
+    if inventory_at_ms is None:
+        return facts.inventory_at_ms is not None
+    return abs(old.at_ms - inventory_at_ms) > policy.facts_max_age_ms
+
+
+def _is_current(old: ActionRecord, plan: ActionRecord, facts: Facts, policy: Policy, now_ms: int) -> bool:
+    """Whether a proposal on the topic still says what matters: numbers drift with every sample."""
+    return (
+        now_ms < old.expires_at_ms
+        and _names(old.vetoes) == _names(plan.vetoes)
+        and all(old.alert.get(key) == plan.alert.get(key) for key in ("severity", "to", "cause"))
+        and (old.reassignment is None) == (plan.reassignment is None)
+        and old.data_loss == plan.data_loss
+        and old.expected.get("device") == plan.expected.get("device")
+        and _covers(old, plan)
+        and not standing_against(old, facts, policy)
+    )
+
+
+def _covers(old: ActionRecord, plan: ActionRecord) -> bool:
+    if not _is_fast_enough(old, plan):
+        return False
+    if plan.kind in _ABOUT_PARTITIONS:
+        return _partitions(plan) <= _partitions(old)
+    if plan.kind in CORDONS:
+        return plan.commands == old.commands
+    better: int = plan.expected.get("frees_bytes") or 0
+    return better <= _BETTER_BY * (old.expected.get("frees_bytes") or 0)
+
+
+def _is_fast_enough(old: ActionRecord, plan: ActionRecord) -> bool:
+    """Tell whether the rate of before is about the one that is in time by now; without one nothing is limited."""
+    before, now = old.expected.get("throttle_bytes_per_s"), plan.expected.get("throttle_bytes_per_s")
+    return before is None or now is None or now <= _BETTER_BY * before
+
+
+def _superseded(
+    known: Iterable[ActionRecord], planned: Sequence[ActionRecord], wanted: set[str], now_ms: int
+) -> list[ActionRecord]:
+    kinds = ", ".join(dict.fromkeys(str(plan.kind) for plan in planned))
+    why = f"replaced by {kinds}" if kinds else "nothing asks for it any more"
+    return [
+        next_revision(action, now_ms, ActionStatus.SUPERSEDED, why)
+        for action in known
+        if action.status is ActionStatus.PROPOSED and action.action_id not in wanted
+    ]
+
+
+def _renewed(old: ActionRecord | None, plan: ActionRecord) -> ActionRecord | None:
+    """Return the plan as the next revision; None when a person rejected it and the severity did not rise since."""
+    if old is None:
+        return plan
+    return None if is_rejected(old, Severity(plan.alert["severity"])) else _again(old, plan)
+
+
+def _again(old: ActionRecord, plan: ActionRecord) -> ActionRecord:
+    """Return the plan as the next revision; that somebody accepted an earlier one is said on."""
+    is_other = (old.decision or {}).get("decision") == OTHER_CONTENT
+    why = old.status_reason if is_other and old.status is ActionStatus.PROPOSED else plan.status_reason
+    return replace(plan, revision=old.revision + 1, decision=old.decision, status_reason=why)
+
+
+def _names(vetoes: Iterable[Mapping[str, Any]]) -> set[str]:
+    return {str(veto["name"]) for veto in vetoes}
+
+
+def _partitions(action: ActionRecord) -> set[tuple[str, int]]:
+    plan = action.reassignment or action.expected.get("election") or action.expected.get("cancels") or {}
+    named = plan.get("partitions") or action.expected.get("copies") or ()
+    return {(entry["topic"], entry["partition"]) for entry in named}

@@ -1,0 +1,167 @@
+"""A directory that fills: a sequence that reaches safety before it is full, and loses least.
+
+First what loses nothing and is in time: moves of others that would overflow it are stopped, replicas go to other
+directories of the broker, then to other brokers; where these have no room, a cordoned directory is opened, or the
+volume grows. Only what is still missing when the directory is full is deleted: by retention, then records where no
+retention reaches. A remedy that comes too late counts for nothing, but what is deleted need only last until then.
+Beside these stand what wins time when nothing is in time (the reserve file, a brake on the producers), and a cordon, so
+that nothing new is put there.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.actions.brokers.expand_disk import more_room
+from logdirwatch.plan.actions.brokers.reserve import release_drafts
+from logdirwatch.plan.actions.replicas.cordon_log_dir import cordon_drafts
+from logdirwatch.plan.actions.topics.delete_records import candidate_drafts, delete_records_drafts
+from logdirwatch.plan.actions.topics.lower_retention import cut_draft
+from logdirwatch.plan.actions.topics.throttle_producers import brake_drafts
+from logdirwatch.plan.capacity.projected_use import Space
+from logdirwatch.plan.capacity.timing import time_to_full_ms
+from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.operator_decisions import heeded
+from logdirwatch.plan.proposal import Draft, Policy, Veto
+from logdirwatch.plan.reassignment.running_copies import overflow_drafts, overflowing, without_copies
+from logdirwatch.plan.reassignment.within_broker import needed_bytes
+from logdirwatch.plan.relief.freed_bytes import URGENT, after, counted_bytes, gained, to_lose
+from logdirwatch.plan.relief.log_cleaner import cleaner_drafts
+from logdirwatch.plan.relief.order import in_sequence
+from logdirwatch.plan.relief.running_moves import UnderWay, watch_draft, weighed
+from logdirwatch.plan.relief.strays import stray_bytes, stray_drafts
+from logdirwatch.plan.relief.without_loss import Ways, lossless_ways
+from logdirwatch.plan.retention.planner import Cuts, plan_cuts
+from logdirwatch.plan.vetoes.predicted_impact import heeding_predictions
+from logdirwatch.report.units import human_bytes
+
+MORE_ROOM = frozenset({ActionKind.EXPAND_DISK, ActionKind.ADD_LOG_DIR})
+IN_NO_HURRY_MS = 3_600_000
+"""So long before a directory is full there is time to look first."""
+
+
+@dataclass(frozen=True)
+class Stand:
+    """A directory with what runs counted: copies that would overflow it ended, those that take from it on their way.
+
+    ``needed_bytes`` are those that must leave it to bring it under the target ratio; what strays take goes with these.
+    """
+
+    source: Directory
+    facts: Facts
+    ended: tuple[Draft, ...]
+    running: UnderWay
+    needed_bytes: int
+
+
+def stand_of(directory: Directory, facts: Facts, policy: Policy) -> Stand:
+    """Return how a directory stands with what runs."""
+    copies = overflowing(directory, facts, policy)
+    ended = heeded(map(heeding_predictions, overflow_drafts(directory, copies, facts, policy)), facts.said)
+    facts = without_copies(copies, facts) if any(not draft.vetoes for draft in ended) else facts
+    source, running = weighed(facts.directories[directory.place], facts, policy)
+    needed = max(0, (needed_bytes(source, Space(facts), policy) or 0) - stray_bytes(source, facts))
+    return Stand(source, facts, tuple(ended), running, needed)
+
+
+def filling_drafts(directory: Directory, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:
+    """Return what helps a filling directory; empty when there is nothing to gain."""
+    stand = stand_of(directory, facts, policy)
+    drafts = _answer(stand.source, stand.facts, policy, stand.needed_bytes, now_ms)
+    is_enough = stand.needed_bytes == 0
+    watched = [watch_draft(stand.source, stand.running, policy, is_enough=is_enough)] if stand.running.reliefs else []
+    strays = stray_drafts(stand.source, stand.facts, policy)
+    return [*strays, *stand.ended, *(watched if is_enough else []), *drafts, *([] if is_enough else watched)]
+
+
+def _answer(source: Directory, facts: Facts, policy: Policy, needed: int, now_ms: int) -> list[Draft]:
+    """Return what gives a directory the bytes that it needs, in order."""
+    if needed <= 0:
+        return []
+    ways = lossless_ways(source, facts, policy, needed - _being_cut(source, facts, policy, needed), now_ms)
+    missing = needed - gained(ways.drafts, source)
+    gentle = [*ways.drafts, *_room(source, facts, policy, missing, ())]
+    left_ms = time_to_full_ms(source)
+    if to_lose(source, gentle, needed, policy) > 0 and source.status in URGENT and left_ms is not None:
+        gentle += heeded(release_drafts(source, policy), facts.said)
+    wanted = to_lose(source, gentle, needed, policy)
+    cuts, against = _cuts(source, facts, policy, wanted, ways, gentle, now_ms)
+    # Records are deleted no sooner than a cut takes effect, so a late cut leaves no more to be lost.
+    lost = [*cuts, *_losses(source, facts, policy, wanted - _freed(cuts), cuts, now_ms)]
+    instead = [*dict.fromkeys([*ways.against, *against]), *_not_enough([*ways.drafts, *cuts], source, needed)]
+    room = _room(source, facts, policy, missing, instead)
+    gentle = [*(draft for draft in gentle if draft.kind not in MORE_ROOM), *room]
+    drafts = [*gentle, *lost]
+    if source.status in URGENT and not any(counted_bytes(draft, source) for draft in drafts):
+        drafts += heeded(brake_drafts(source, facts, policy, drafts), facts.said)
+    looks = heeded(cleaner_drafts(source, facts, policy), facts.said)
+    ordered = in_sequence(drafts)
+    looked = [*looks, *ordered] if left_ms is None or left_ms > IN_NO_HURRY_MS else [*ordered, *looks]
+    return [*looked, *_cordon(source, facts, policy)]
+
+
+def _room(source: Directory, facts: Facts, policy: Policy, missing: int, instead: Sequence[Veto]) -> list[Draft]:
+    """Return more room where moves do not give enough in time."""
+    return heeded(more_room(source, facts, policy, missing, instead), facts.said) if missing > 0 else []
+
+
+def _being_cut(source: Directory, facts: Facts, policy: Policy, needed: int) -> int:
+    """Return what cuts free that somebody took up for this alert and that wait for their effect."""
+    if not facts.said.cutting:
+        return 0
+    cuts = plan_cuts(source, facts, policy, to_lose(source, (), needed, policy))
+    return sum(cut.frees_at(source.place) for cut in cuts.cuts if cut.topic.name in facts.said.cutting)
+
+
+def _cuts(
+    source: Directory, facts: Facts, policy: Policy, wanted: int, ways: Ways, beside: Sequence[Draft], now_ms: int
+) -> tuple[list[Draft], tuple[Veto, ...]]:
+    """Return the cuts that free ``wanted``, of topics that nothing moves as far as these do, and why not more."""
+    if wanted <= 0:
+        return [], ()
+    moved = {topic for topic, _ in ways.taken}
+    lasting = after(source, beside)
+
+    def cut(beside_moves: bool) -> tuple[list[Draft], tuple[Veto, ...]]:
+        claimed = facts.claimed | ways.cut | (ways.taken if beside_moves else frozenset())
+        found: Cuts = plan_cuts(lasting, replace(facts, claimed=claimed), policy, wanted)
+        drafts = [
+            cut_draft(lasting, one, facts, policy, now_ms, is_moving=one.topic.name in moved) for one in found.cuts
+        ]
+        return heeded(drafts, facts.said), found.vetoes
+
+    apart = cut(beside_moves=True)
+    if not moved or gained([*beside, *apart[0]], source) >= gained(beside, source) + wanted:
+        return apart
+    both = cut(beside_moves=False)
+    return max(apart, both, key=lambda found: (gained([*beside, *found[0]], source), bool(found[0])))
+
+
+def _losses(
+    source: Directory, facts: Facts, policy: Policy, missing: int, cuts: Sequence[Draft], now_ms: int
+) -> list[Draft]:
+    """Return what is lost for good beside retention, where cuts are not enough."""
+    if missing <= 0:
+        return []
+    targets = [*(draft.target for draft in cuts), *(target for _, target in facts.said.rejected)]
+    cut = {str(target["topic"]) for target in targets if "topic" in target}
+    deletions = delete_records_drafts(source, facts, policy, missing, cut, now_ms) if source.status in URGENT else []
+    return heeded([*deletions, *candidate_drafts(source, facts, policy, now_ms)], facts.said)
+
+
+def _cordon(source: Directory, facts: Facts, policy: Policy) -> list[Draft]:
+    why = (
+        ", best before anything is moved off it: Kafka places new replicas where the fewest are, so in a directory "
+        "that was just emptied"
+    )
+    return cordon_drafts(source, facts, policy, why, "the directory has room again")
+
+
+def _freed(cuts: Sequence[Draft]) -> int:
+    return sum(cut.expected["frees_bytes"] or 0 for cut in cuts if not cut.vetoes)
+
+
+def _not_enough(drafts: Sequence[Draft], source: Directory, needed: int) -> list[Veto]:
+    found = gained(drafts, source)
+    told = f"{human_bytes(found)} of {human_bytes(needed)} is all that everything else frees"
+    return [Veto("not_enough", told)] if found > 0 else []

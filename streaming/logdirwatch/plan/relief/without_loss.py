@@ -1,0 +1,93 @@
+"""What gives a filling directory room and loses nothing: replicas go elsewhere, closed room is opened.
+
+The broker's own directories come first, then other brokers, then local copies of what remote storage has; only where
+these do not give enough in time, a cordoned directory is opened, or a broker that is away is asked for.
+"""
+
+from dataclasses import dataclass, replace
+
+from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.actions.replicas.move_log_dir import move_drafts
+from logdirwatch.plan.actions.replicas.offload import Offload, offload_drafts, plan_offload
+from logdirwatch.plan.actions.replicas.uncordon_log_dir import bring_back_drafts, uncordon_drafts
+from logdirwatch.plan.actions.topics.lower_retention import cut_draft
+from logdirwatch.plan.capacity.timing import place_target
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, TopicPartition
+from logdirwatch.plan.operator_decisions import heeded
+from logdirwatch.plan.proposal import Draft, Policy, Veto
+from logdirwatch.plan.reassignment.within_broker import Moves, plan_moves
+from logdirwatch.plan.relief.freed_bytes import after, gained, is_in_time
+from logdirwatch.plan.retention.planner import plan_cuts
+
+
+@dataclass(frozen=True)
+class Ways:
+    """The actions, the partitions that they move or cut, and why there are not more of them."""
+
+    drafts: tuple[Draft, ...] = ()
+    taken: frozenset[TopicPartition] = frozenset()
+    against: tuple[Veto, ...] = ()
+    cut: frozenset[TopicPartition] = frozenset()
+
+
+def lossless_ways(source: Directory, facts: Facts, policy: Policy, needed: int, now_ms: int) -> Ways:
+    """Return the moves that give a directory what it needs, and what else there is where they do not."""
+    if needed <= 0:
+        return Ways()
+    found = _moves(source, facts, policy, needed, now_ms)
+    drafts = list(found.drafts)
+    local = _local_cuts(source, facts, policy, needed - gained(drafts, source), found.taken, now_ms)
+    drafts += local
+    cut = frozenset(p.key for draft in local for p in facts.topics[str(draft.target["topic"])].partitions)
+    for more in (uncordon_drafts, bring_back_drafts):
+        missing = needed - gained(drafts, source)
+        if missing > 0:
+            drafts += heeded(more(source, facts, policy, missing, now_ms), facts.said)
+    return Ways(tuple(drafts), found.taken, found.against, cut)
+
+
+def _local_cuts(
+    source: Directory, facts: Facts, policy: Policy, missing: int, taken: frozenset[TopicPartition], now_ms: int
+) -> list[Draft]:
+    """Return the cuts of local copies of tiered topics: what goes is in remote storage (KIP-405)."""
+    if missing <= 0:
+        return []
+    cuts = plan_cuts(source, replace(facts, claimed=facts.claimed | taken), policy, missing).cuts
+    drafts = (cut_draft(source, cut, facts, policy, now_ms, is_moving=False) for cut in cuts if not cut.way.loses_data)
+    return heeded(drafts, facts.said)
+
+
+def _moves(source: Directory, facts: Facts, policy: Policy, needed: int, now_ms: int) -> Ways:
+    """Return the moves inside the broker, and to others as far as these are not enough; late ones where none is not."""
+    inside = _inside(source, facts, policy, now_ms)
+    is_late = any(is_in_time(draft) is False for draft in inside.drafts)
+    if is_late:
+        outside = _outside(source, facts, policy, needed, frozenset(), now_ms)
+        if gained(outside.drafts, source) >= needed:
+            return outside
+    moved = sum(draft.expected["frees_bytes"] or 0 for draft in inside.drafts)
+    if moved >= needed:
+        return inside
+    outside = _outside(after(source, inside.drafts), facts, policy, needed - moved, inside.taken, now_ms)
+    return Ways(
+        (*inside.drafts, *outside.drafts),
+        inside.taken | outside.taken,
+        tuple(dict.fromkeys([*inside.against, *outside.against])),
+    )
+
+
+def _inside(source: Directory, facts: Facts, policy: Policy, now_ms: int) -> Ways:
+    is_open = not facts.said.is_rejected(ActionKind.MOVE_LOG_DIR, place_target(source))
+    moves = plan_moves(source, facts, policy) if is_open else Moves()
+    drafts = heeded(move_drafts(source, moves, facts, policy, now_ms), facts.said)
+    return Ways(tuple(drafts), frozenset(assignment.key for assignment in moves.assignments), moves.vetoes)
+
+
+def _outside(
+    source: Directory, facts: Facts, policy: Policy, missing: int, taken: frozenset[TopicPartition], now_ms: int
+) -> Ways:
+    is_open = not facts.said.is_rejected(ActionKind.REASSIGN, place_target(source))
+    plan = plan_offload(source, facts, policy, missing, taken) if is_open else Offload()
+    drafts = heeded(offload_drafts(source, plan, missing, facts, policy, now_ms), facts.said)
+    assignments = plan.repair.assignments if plan.repair else ()
+    return Ways(tuple(drafts), frozenset(assignment.key for assignment in assignments), plan.vetoes)

@@ -1,0 +1,1 @@
+"""Which actions answer the alerts of a rule."""

@@ -1,0 +1,140 @@
+"""A broker that is offline, or that nobody sees: start it, make room before, or give its replicas a new home."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from logdirwatch.model.broker_failures import BrokerFailureReason
+from logdirwatch.model.records import AlertRecord
+from logdirwatch.model.vocabulary import ActionKind, Cause, LogDirStatus, PollStatus
+from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
+from logdirwatch.plan.actions.brokers.investigate import investigate
+from logdirwatch.plan.actions.brokers.repair import repair_file_system
+from logdirwatch.plan.actions.brokers.replace_disk import replace_disk
+from logdirwatch.plan.actions.brokers.restart_broker import start_broker
+from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild, rebuild_later, room_elsewhere
+from logdirwatch.plan.availability.lost_replicas import partitions_on
+from logdirwatch.plan.availability.offline_log_dirs import Proof
+from logdirwatch.plan.capacity.projected_use import Space
+from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
+from logdirwatch.plan.reassignment.replacement_replicas import plan_rebuild, plan_repair
+from logdirwatch.plan.reassignment.running_reassignments import cancel_dead_ends
+from logdirwatch.plan.reassignment.within_broker import needed_bytes
+from logdirwatch.plan.responses.log_dir_offline import free_while_stopped
+from logdirwatch.plan.vetoes import restart_vetoes
+from logdirwatch.report.units import human_ms
+
+NOTHING_SAID = Proof()
+FULL_DIRECTORIES = 2
+"""Of how many full directories the actions are listed; the metadata directory first, with which the broker halted."""
+
+
+def broker_offline(alert: AlertRecord, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:
+    """Return what to do about a broker that the controller gave up; one that is away as planned is only looked at."""
+    if alert.broker is None or alert.broker not in facts.brokers or alert.evidence.get("maintenance"):
+        return [investigate(alert, policy)]
+    broker = alert.broker
+    full, sick = _full(broker, alert, facts), _sick(facts, broker)
+    is_told = bool(alert.evidence.get("log_says"))
+    looked = investigate(alert, policy)
+    return [
+        *([looked] if is_told else []),
+        *(draft for directory in full for draft in _room(directory, facts, policy)),
+        *(_replaced(directory, facts, policy) for directory in sick),
+        *(repair_file_system(directory, NOTHING_SAID, None, facts, policy) for directory in _corrupt(facts, broker)),
+        _started(alert, start_broker(broker, facts, policy, _why(full, sick, is_told=is_told))),
+        *_rebuilt(alert, broker, facts, policy, now_ms),
+        *cancel_dead_ends(broker, None, facts, policy),
+        *([] if is_told else [looked]),
+    ]
+
+
+def _started(alert: AlertRecord, draft: Draft) -> Draft:
+    """Say of a broker that only lost its heartbeat that it may run: a second process on its directories harms."""
+    if alert.evidence.get("log_reason") != BrokerFailureReason.HEARTBEAT_LOST:
+        return draft
+    ended = Precondition(
+        "process_ended", "the broker's process has ended: its log only says that it was not heard", None
+    )
+    return replace(draft, preconditions=(ended, *draft.preconditions))
+
+
+def broker_unknown(alert: AlertRecord, policy: Policy) -> list[Draft]:
+    """Return what to do about a broker that does not tell of itself: a permission that is missing can be given."""
+    if not str(alert.evidence.get("reason") or "").startswith(PollStatus.UNAUTHORIZED):
+        return [investigate(alert, policy)]
+    return [_grant(alert, policy), investigate(alert, policy)]
+
+
+def _grant(alert: AlertRecord, policy: Policy) -> Draft:
+    return Draft(
+        kind=ActionKind.GRANT_PERMISSION,
+        target={"broker": alert.broker, "log_dir": None},
+        reason=f"broker {alert.broker} refuses to tell of its disks: grant the collector Describe and DescribeConfigs "
+        f"on the cluster and its topics, if its credentials are right ({alert.evidence.get('reason')})",
+        expected=effect(status="online"),
+        preconditions=(
+            Precondition("credentials_right", "the collector's credentials are the ones that were meant", None),
+            Precondition("may_alter", "the --command-config of the tools may alter ACLs", None),
+        ),
+        commands=tuple(policy.tools.allow_collector()),
+        undo={"commands": policy.tools.allow_collector(allowed=False), "text": "takes the permission away again"},
+    )
+
+
+def _rebuilt(alert: AlertRecord, broker: int, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:
+    repair = plan_rebuild(broker, partitions_on(broker, facts), facts, policy)
+    target: Mapping[str, Any] = {"broker": broker, "log_dir": None}
+    if not repair.assignments:
+        return room_elsewhere(broker, target, repair, facts, policy, now_ms)
+    loss = Loss(
+        what=f"of broker {broker}",
+        stray=f"the old copies on broker {broker} are strays when it is back",
+        undo=f"only once broker {broker} is alive again",
+    )
+    gone_ms, wait_ms = now_ms - alert.opened_at_ms, policy.limits.rebuild_after_ms
+    if gone_ms < wait_ms:
+        text = f"broker {broker} may come back, and all of it would be copied for nothing; wait {human_ms(wait_ms)}"
+        return [rebuild_later(target, loss, repair, facts, Veto("may_come_back", text))]
+    return [rebuild((broker, ""), target, loss, repair, facts, policy, now_ms)]
+
+
+def _room(directory: Directory, facts: Facts, policy: Policy) -> list[Draft]:
+    """Return how room is made in a full directory of a broker that is down: it would halt again (KIP-928)."""
+    needed = needed_bytes(directory, Space(facts), policy)
+    grow = [] if needed is None or needed <= 1 else [expand_disk(directory, policy, needed)]
+    return [*grow, free_while_stopped(directory, facts, policy)]
+
+
+def _replaced(directory: Directory, facts: Facts, policy: Policy) -> Draft:
+    return replace_disk(directory, plan_repair(directory.place, facts, policy), facts, policy)
+
+
+def _full(broker: int, alert: AlertRecord, facts: Facts) -> list[Directory]:
+    """Return the directories that were full when last seen, worst first, as the alert tells it."""
+    told = alert.evidence.get("log_dirs") or {}
+    found = [
+        directory
+        for directory in facts.directories_of.get(broker, ())
+        if (told.get(directory.path) or {}).get("last_status") == LogDirStatus.SATURATED
+        or directory.cause is Cause.FULL
+    ]
+    found.sort(key=lambda directory: (directory.is_metadata_dir is not True, directory.usable_bytes or 0))
+    return found[:FULL_DIRECTORIES]
+
+
+def _sick(facts: Facts, broker: int) -> list[Directory]:
+    return [d for d in facts.directories_of.get(broker, ()) if restart_vetoes.known_sick_disk([d]) is not None]
+
+
+def _corrupt(facts: Facts, broker: int) -> list[Directory]:
+    return [d for d in facts.directories_of.get(broker, ()) if restart_vetoes.unrepaired([d]) is not None]
+
+
+def _why(full: list[Directory], sick: list[Directory], *, is_told: bool) -> str:
+    if sick:
+        return f"replace the disk under {', '.join(directory.path for directory in sick)} first"
+    if full:
+        return f"make room in {', '.join(directory.path for directory in full)} first, or it halts again"
+    return "mend first what its log says, as above" if is_told else "see in its log why it stopped before"

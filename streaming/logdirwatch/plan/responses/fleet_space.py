@@ -1,0 +1,71 @@
+"""A whole cluster that fills: moves only shift the problem, so history, idle topics and room are what is left.
+
+Cuts are planned over all directories above the target ratio together; an alert of one of them plans for that one alone.
+"""
+
+from collections import Counter
+
+from logdirwatch.model.records import AlertRecord
+from logdirwatch.plan.actions.brokers.investigate import investigate
+from logdirwatch.plan.actions.topics.delete_records import candidate_drafts_in
+from logdirwatch.plan.actions.topics.lower_retention import fleet_cut_draft
+from logdirwatch.plan.capacity.projected_use import Space, volumes
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place
+from logdirwatch.plan.proposal import Draft, Policy, Veto
+from logdirwatch.plan.reassignment.within_broker import needed_bytes
+from logdirwatch.plan.retention.fleet_planner import gain, left, plan_fleet_cuts
+from logdirwatch.plan.retention.planner import REASONS
+from logdirwatch.report.units import human_bytes
+
+
+def fleet_drafts(alert: AlertRecord, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:
+    """Return the cuts that give the filling directories of a cluster most, idle topics, and what is still missing."""
+    needed = shortage(facts, policy)
+    missing = sum(needed.values())
+    refusals: Counter[Veto] = Counter()
+    cuts = plan_fleet_cuts(needed, facts, policy, refusals)
+    drafts = [fleet_cut_draft(cut, gain(cut, needed), facts, policy, now_ms) for cut in cuts]
+    still = sum(left(needed, cuts).values())
+    places = [facts.directories[place] for place in needed]
+    if still > 0:
+        drafts += candidate_drafts_in(places, {"broker": None, "log_dir": None}, facts, policy, now_ms)
+    reasons = [veto.reason for veto, _ in refusals.most_common(REASONS)] if still > 0 else []
+    return [*drafts, investigate(alert, policy, _what_is_missing(still, missing, places, facts, policy, reasons))]
+
+
+def shortage(facts: Facts, policy: Policy) -> dict[Place, int]:
+    """Return the bytes that the serving directories above the target ratio need; a volume counts once.
+
+    That is what lets them last until there is more room, and no more than brings them to the target ratio.
+    """
+    space, sharing = Space(facts), volumes(facts)
+    found: dict[Place, int] = {}
+    for place, directory in sorted(facts.directories.items()):
+        needed = _needed(directory, space, policy) if directory.is_serving else 0
+        if needed > 0 and not any(other in found for other in sharing[place]):
+            found[place] = needed
+    return found
+
+
+def _needed(directory: Directory, space: Space, policy: Policy) -> int:
+    above, growth = needed_bytes(directory, space, policy), directory.growth_bytes_per_s
+    if above is None or above <= 0 or growth is None:
+        return above or 0
+    lasting = int(max(0.0, growth) * policy.limits.fleet_cuts_last_ms / 1000)
+    used = space.used_bytes(directory.place) or 0
+    return min(above, lasting - ((directory.total_bytes or 0) - used))
+
+
+def _what_is_missing(
+    left: int, missing: int, places: list[Directory], facts: Facts, policy: Policy, reasons: list[str]
+) -> str:
+    """Say whether the cuts are enough, and what would make up for the rest."""
+    if not places:
+        return "no directory is above the target ratio now"
+    if left <= 0:
+        return f"the cuts give the {len(places)} directories all that they need, {human_bytes(missing)}"
+    size = sum(directory.total_bytes or 0 for directory in facts.directories.values()) // max(1, len(facts.brokers))
+    brokers = -(-int(left / policy.limits.target_ratio) // size) if size else 0
+    more = f"{brokers} brokers like the present ones, or {human_bytes(left)} more on volumes and disks"
+    why = f"; {'; '.join(reasons)}" if reasons else ""
+    return f"{human_bytes(left)} of {human_bytes(missing)} fit nowhere{why}; would help: {more}"

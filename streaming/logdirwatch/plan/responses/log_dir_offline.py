@@ -1,0 +1,214 @@
+"""Directories that went offline: what their causes ask for, as one sequence for all that share an alert.
+
+Only a restart brings an offline directory back, whatever was done to its disk (Kafka 4.3.1 ``LogDirFailureChannel``).
+A disk is replaced only where an I/O error of the device is proven; without evidence one looks, and then restarts.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from logdirwatch.model.records import AlertRecord
+from logdirwatch.model.vocabulary import ActionKind, Cause, FullBy, Lane
+from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
+from logdirwatch.plan.actions.brokers.host_checks import look
+from logdirwatch.plan.actions.brokers.repair import free_inodes, let_write, raise_limit, raise_quota, repair_file_system
+from logdirwatch.plan.actions.brokers.replace_disk import leave_log_dirs, replace_disk, save_data
+from logdirwatch.plan.actions.brokers.restart_broker import restart_broker
+from logdirwatch.plan.actions.replicas.elect_leaders import give_back
+from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild, room_elsewhere
+from logdirwatch.plan.availability.common_cause import common_cause
+from logdirwatch.plan.availability.fault_tolerance import endurance_of, good_copies
+from logdirwatch.plan.availability.lost_replicas import lost_partitions
+from logdirwatch.plan.availability.offline_log_dirs import Away, away_of
+from logdirwatch.plan.capacity.projected_use import Space, shares_volume
+from logdirwatch.plan.capacity.timing import place_target
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition
+from logdirwatch.plan.commands.kafka_tools import note
+from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
+from logdirwatch.plan.reassignment.replacement_replicas import Repair, plan_rebuild, plan_repair
+from logdirwatch.plan.reassignment.running_reassignments import cancel_dead_ends
+from logdirwatch.plan.reassignment.within_broker import needed_bytes
+from logdirwatch.plan.vetoes import restart_vetoes
+from logdirwatch.report.words import some_of
+
+EXAMPLES = 20
+_EXPLAINED = frozenset({Cause.FULL, Cause.LIMIT, Cause.PERMISSION})
+"""Causes that say themselves what directories have in common."""
+_LOOKED_AT = (Cause.UNKNOWN, Cause.REMOUNT, Cause.READ_ONLY)
+
+
+def offline_drafts(alert: AlertRecord, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:
+    """Return what to do about the offline directories of an alert: look or mend, copies elsewhere, one restart.
+
+    The fast lane knows no cause: a moment later the state machine does, or knows that nobody does.
+    """
+    away = away_of(alert, facts)
+    if away is None:
+        return []
+    facts = away.facts
+    if alert.lane is not Lane.STATEFUL:
+        return [look(alert, away, away.directories, Cause.UNKNOWN, policy)]
+    failed = away.of_cause(Cause.FAILED)
+    repair = None if not failed else _repair(away, failed, policy)
+    restarted = restart_broker(away, facts, policy)
+    drafts = [
+        *(cancel_dead_ends(away.broker, str(away.target["log_dir"]), facts, policy) if failed else []),
+        *_looks(alert, away, policy),
+        *_mended(away, facts, policy),
+        *([] if repair is None else _replaced(away, failed, repair, policy, now_ms)),
+        *([] if len(away.of_cause(Cause.FILE_SYSTEM)) == len(away.directories) else [restarted]),
+        *_rebuilt_in_the_end(away, restarted, policy, now_ms),
+        *([] if repair is None else _room_for(away, repair, policy, now_ms)),
+    ]
+    if {found.cause for found in away.directories} <= _EXPLAINED:
+        return drafts
+    return _with_common_cause(drafts, common_cause([found.place for found in away.directories], facts))
+
+
+def _with_common_cause(drafts: list[Draft], text: str | None) -> list[Draft]:
+    """Return drafts of which the first one, which people read, says what other directories are offline at once."""
+    if text is None or not drafts:
+        return drafts
+    return [replace(drafts[0], reason=f"{text}; {drafts[0].reason}"), *drafts[1:]]
+
+
+def _looks(alert: AlertRecord, away: Away, policy: Policy) -> list[Draft]:
+    """Return one look for all that nobody knows enough of: those of no known cause decide what it is for."""
+    found = away.of_cause(*_LOOKED_AT)
+    if found:
+        cause = next(cause for cause in _LOOKED_AT if away.of_cause(cause))
+        return [look(alert, away, found, cause, policy)]
+    unclear = [directory for directory in away.of_cause(Cause.FULL) if _is_unclear(away, directory, policy)]
+    return [look(alert, away, unclear, Cause.FULL, policy)] if unclear else []
+
+
+def _mended(away: Away, facts: Facts, policy: Policy) -> list[Draft]:
+    """Return what mends the directories whose disks are sound."""
+    limited, repaired = away.of_cause(Cause.LIMIT), away.of_cause(Cause.FILE_SYSTEM)
+    full = _volumes(away.of_cause(Cause.FULL), facts)
+    return [
+        *([raise_limit(away, away.proofs[limited[0].path])] if limited else []),
+        *(let_write(away, directory) for directory in away.of_cause(Cause.PERMISSION)),
+        *(draft for directory in full for draft in _emptied(away, directory, policy)),
+        *(repair_file_system(found, away.proofs[found.path], away, facts, policy) for found in repaired),
+    ]
+
+
+def _emptied(away: Away, directory: Directory, policy: Policy) -> list[Draft]:
+    """Return how room is made for what ran out."""
+    proof = away.proofs[directory.path]
+    if proof.full_by is FullBy.INODES:
+        return [free_inodes(directory, proof)]
+    if proof.full_by is FullBy.QUOTA:
+        return [
+            raise_quota(directory, proof),
+            free_while_stopped(directory, away.facts, policy, "has reached its quota"),
+        ]
+    if _is_unclear(away, directory, policy):
+        return []
+    needed = needed_bytes(directory, Space(away.facts), policy)
+    grow = [] if needed is None else [expand_disk(directory, policy, needed)]
+    return [*grow, free_while_stopped(directory, away.facts, policy)]
+
+
+def _is_unclear(away: Away, directory: Directory, policy: Policy) -> bool:
+    """Tell whether nobody knows what ran out: the space that was seen is not what lacks."""
+    if away.proofs[directory.path].full_by in {FullBy.INODES, FullBy.QUOTA}:
+        return False
+    needed = needed_bytes(directory, Space(away.facts), policy)
+    return needed is not None and needed <= 1
+
+
+def _replaced(away: Away, failed: Sequence[Directory], repair: Repair, policy: Policy, now_ms: int) -> list[Draft]:
+    """Return the way back from dead disks: copies elsewhere, what only they hold saved, new disks."""
+    facts, drafts = away.facts, []
+    if repair.assignments:
+        place = (away.broker, str(away.target["log_dir"]))
+        drafts.append(rebuild(place, away.target, _loss(away, failed), repair, facts, policy, now_ms))
+    for directory in failed:
+        own, proof = (
+            plan_repair(directory.place, facts, policy) if away.is_several else repair,
+            away.proofs[directory.path],
+        )
+        without = leave_log_dirs(directory, facts, policy) if own.unplaced else None
+        saved = save_data(directory, proof, facts)
+        drafts += [*([saved] if saved else []), replace_disk(directory, own, facts, policy, proof)]
+        drafts += [without] if without else []
+    return drafts
+
+
+def _room_for(away: Away, repair: Repair, policy: Policy, now_ms: int) -> list[Draft]:
+    """Return what would make room elsewhere, and leaders back where nothing was rebuilt."""
+    found = room_elsewhere(away.broker, away.target, repair, away.facts, policy, now_ms)
+    return [*found, *([] if repair.assignments else give_back(away.target, away.facts, policy))]
+
+
+def _rebuilt_in_the_end(away: Away, restarted: Draft, policy: Policy, now_ms: int) -> list[Draft]:
+    """Return copies elsewhere for what a restart should bring back, where that cannot be done or may not help."""
+    sound = [directory for directory in away.directories if directory.cause is not Cause.FAILED]
+    is_asked = restarted.vetoes or away.is_several or away.of_cause(Cause.FILE_SYSTEM)
+    if not sound or not is_asked or away.of_cause(Cause.FAILED):
+        return []
+    repair = _repair(away, sound, policy)
+    if not repair.assignments:
+        return []
+    place = (away.broker, str(away.target["log_dir"]))
+    draft = rebuild(place, away.target, _loss(away, sound), repair, away.facts, policy, now_ms)
+    text = f"{some_of(away.names)} cannot be brought back soon: what comes back by a restart is copied for nothing"
+    return [replace(draft, preconditions=(*draft.preconditions, Precondition("stays_away", text, None)))]
+
+
+def _repair(away: Away, directories: Sequence[Directory], policy: Policy) -> Repair:
+    path = directories[0].path if len(directories) == 1 else None
+    return plan_rebuild(away.broker, away.lost(directories), away.facts, policy, path=path)
+
+
+def _loss(away: Away, directories: Sequence[Directory]) -> Loss:
+    names = some_of(directory.path for directory in directories)
+    is_one = len(directories) == 1
+    return Loss(
+        what=f"lost in {names} of broker {away.broker}",
+        stray=f"the old copies on {names} are strays once the disk{' is' if is_one else 's are'} back",
+        undo=f"only once {names} serve{'s' if is_one else ''} again",
+    )
+
+
+def _volumes(directories: Sequence[Directory], facts: Facts) -> list[Directory]:
+    """Return one directory of each volume; disks of one kind that are full to the last byte are several."""
+    found: list[Directory] = []
+    for directory in directories:
+        if not any(shares_volume(directory, other, facts) for other in found):
+            found.append(directory)
+    return found
+
+
+def free_while_stopped(directory: Directory, facts: Facts, policy: Policy, what: str = "is full") -> Draft:
+    """Return how room is made where a broker cannot run: what may be removed there, and what never."""
+    broker, tools = directory.broker, policy.tools
+    lost = lost_partitions(directory.place, facts)
+    spare = [p for p in lost if _has_enough_copies(p, broker, facts)]
+    kept = f"their other replicas are in sync: {', '.join(p.label for p in spare[:EXAMPLES])}" if spare else "none"
+    is_gone = facts.is_gone(broker)
+    steps = [
+        "First lower the retention of the largest topics, or it fills again.",
+        f"Remove files that are not Kafka's from {directory.path}; never single segment files.",
+        "Else move whole partition directories to another log directory of this stopped broker.",
+        f"Last resort: remove whole partition directories that can be copied again ({kept}).",
+    ]
+    return Draft(
+        kind=ActionKind.INVESTIGATE,
+        target={**place_target(directory), "step": restart_vetoes.FREE_SPACE},
+        reason=f"{directory.path} of broker {broker} {what}: free space there while the broker is stopped; freed "
+        "space alone does not bring it back",
+        expected=effect(spare_replicas=[p.label for p in spare[:EXAMPLES]], endurance=endurance_of(lost, facts)),
+        vetoes=() if is_gone else restart_vetoes.against_stopping(facts, broker),
+        commands=(
+            *([] if is_gone else tools.stop(broker) or [note(f"Stop broker {broker}.")]),
+            *(note(step) for step in steps),
+        ),
+    )
+
+
+def _has_enough_copies(partition: Partition, broker: int, facts: Facts) -> bool:
+    """Whether the partition can be copied again from two live in-sync replicas, so that none is the last."""
+    return len(good_copies(partition, facts) - {broker}) > 1

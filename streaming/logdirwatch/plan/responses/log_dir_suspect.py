@@ -1,0 +1,167 @@
+"""A directory that is suspect, or that nobody reports: leaders and replicas away from it while there is a choice.
+
+Kafka leaves slow and sick disks in service (KIP-112, operations 3); only what reads and writes less there helps.
+"""
+
+from dataclasses import replace
+
+from logdirwatch.model.records import AlertRecord
+from logdirwatch.model.vocabulary import LOST_WAY, KernelTrouble
+from logdirwatch.plan.actions.brokers.investigate import investigate
+from logdirwatch.plan.actions.replicas.cordon_log_dir import cordon_drafts
+from logdirwatch.plan.actions.replicas.demote_leaders import demote, led_from
+from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild, remedies
+from logdirwatch.plan.availability.fault_tolerance import endurance_of
+from logdirwatch.plan.availability.lost_replicas import lost_partitions
+from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.commands.kafka_tools import note
+from logdirwatch.plan.proposal import Draft, Policy
+from logdirwatch.plan.reassignment.log_dir_removal import leaving
+from logdirwatch.plan.reassignment.replacement_replicas import plan_repair
+from logdirwatch.report.units import human_bytes
+from logdirwatch.report.words import counted, short_id
+
+DISK = frozenset({"error_code", "probe", "read_only", KernelTrouble.MEDIUM_ERROR, KernelTrouble.DEVICE_ERROR})
+"""What of ``evidence.why`` says that a disk fails; the rest says that it is slow, or that it is not the disk."""
+WAY = frozenset(trouble for trouble in KernelTrouble if trouble.heals)
+CERTAIN = frozenset({KernelTrouble.MEDIUM_ERROR, KernelTrouble.DEVICE_ERROR})
+
+_LOOKS = {
+    KernelTrouble.PATH_LOST: "multipath -ll, iscsiadm -m session -P 3, the switch, the adapter and the cable",
+    KernelTrouble.SERVER_NOT_RESPONDING: "whether the server answers (ping, showmount -e), and its own log",
+    KernelTrouble.COMMAND_FAILED: "the controller, its firmware, and what the cloud says of the volume's health",
+    KernelTrouble.HUNG: "what the tasks wait for (cat /proc/PID/stack) and for which device (iostat -x 5)",
+}
+
+
+def suspect(alert: AlertRecord, directory: Directory, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:
+    """Return what to do about a suspect directory, by what speaks against it.
+
+    A failing disk is given up: others lead, its replicas are copied elsewhere. A lost path, a silent server or a task
+    that hangs is looked at first: the data is there, and copying it would only add load. A full pool is extended, a
+    corrupt file system repaired.
+    """
+    kinds = frozenset(alert.evidence.get("why") or ())
+    device = str(alert.evidence.get("device") or f"what {directory.path} lies on")
+    look = _look(alert, directory, facts, policy, None)
+    demoted = demote(directory.broker, directory.path, led_from(directory, facts), facts, policy, _waiting(directory))
+    sick = ": Kafka takes no notice that its disk is slow or sick, and goes on placing new replicas there"
+    cordon = cordon_drafts(directory, facts, policy, sick, "the disk is known to be good")
+    if KernelTrouble.POOL_FULL in kinds and not kinds & CERTAIN:
+        return [_extend_pool(look, device, directory), *demoted, *cordon]
+    if _is_the_way(kinds):
+        return [_look_at_way(look, kinds, device), *demoted, *cordon]
+    if kinds & {KernelTrouble.FILE_SYSTEM_ERROR, KernelTrouble.REMOUNTED_READ_ONLY} and not kinds & CERTAIN:
+        return [*demoted, _repair(look, alert, device, directory), *cordon]
+    is_given_up = bool(kinds & DISK) and not demoted
+    rebuilt, unplaced = _rebuilt(alert, directory, facts, policy, now_ms) if is_given_up else ([], None)
+    why = "; ".join(text for text in (unplaced, _replacement(alert, device, kinds)) if text) or None
+    return [*demoted, *rebuilt, *cordon, _look(alert, directory, facts, policy, why)]
+
+
+def _waiting(directory: Directory) -> str:
+    return f"{directory.path} is suspect, and clients wait for a leader's disk"
+
+
+def _is_the_way(kinds: frozenset[str]) -> bool:
+    """Tell whether it is the way to the disk, not the disk: an I/O error beside a lost path is of that path."""
+    if KernelTrouble.MEDIUM_ERROR in kinds or not kinds & WAY:
+        return False
+    return KernelTrouble.DEVICE_ERROR not in kinds or bool(kinds & LOST_WAY)
+
+
+def _look_at_way(look: Draft, kinds: frozenset[str], device: str) -> Draft:
+    where = "; ".join(text for trouble, text in _LOOKS.items() if trouble in kinds)
+    return replace(
+        look,
+        reason=f"look at the way to {device} before any data is moved: {where}; nothing condemns the disk itself, and "
+        "the alert ends by itself once all is quiet again",
+    )
+
+
+def _extend_pool(look: Draft, device: str, directory: Directory) -> Draft:
+    text = "lvs -a -o +data_percent,metadata_percent names the pool; lvextend -L +SIZE VG/POOL, or a larger pool volume"
+    return replace(
+        look,
+        reason=f"extend the thin pool {device} below {directory.path}: it has no room left, whatever the file system "
+        f"says is free, and writes wait or fail; {text}",
+        commands=(note(f"On broker {directory.broker}'s host: {text}."), *look.commands),
+    )
+
+
+def _repair(look: Draft, alert: AlertRecord, device: str, directory: Directory) -> Draft:
+    text = (
+        "stop the broker while its partitions are in sync elsewhere, unmount, see what xfs_repair -n or fsck -n says "
+        f"of {device}, repair it, mount it, start the broker"
+    )
+    return replace(
+        look,
+        reason=f"the file system of {directory.path} is damaged, nothing condemns its disk: {text}; what is lost there "
+        f"is copied from the replicas in sync; then {_healthy(alert)}",
+        commands=(*look.commands, note(f"On broker {directory.broker}'s host: {text}.")),
+    )
+
+
+def _healthy(alert: AlertRecord) -> str:
+    return f"logdirwatch alerts healthy {short_id(alert.alert_id)}"
+
+
+def _replacement(alert: AlertRecord, device: str, kinds: frozenset[str]) -> str | None:
+    if not kinds & CERTAIN:
+        return None
+    return (
+        f"plan to replace {device} (smartctl -x shows its state): a probe that passes does not prove that all of it "
+        f"can be read; once it is replaced or known to be good: {_healthy(alert)}"
+    )
+
+
+def unreported(alert: AlertRecord, directory: Directory, facts: Facts, policy: Policy) -> list[Draft]:
+    """Return what to look at when nobody reports a directory: whether it left ``log.dirs``, and what that means."""
+    configured = _configured(directory, facts)
+    lost = lost_partitions(directory.place, facts)
+    found = leaving(directory, lost, facts, policy)
+    if configured is None:
+        why = None
+    elif configured:
+        why = "it is in log.dirs still: see whether it is mounted, and what the broker's log says"
+    elif found.fits:
+        made = counted(found.replicas, "replica is made", "replicas are made")
+        why = f"it left log.dirs: its {made} anew in the broker's other directories"
+    else:
+        short = "an unknown number of bytes" if found.missing_bytes is None else human_bytes(found.missing_bytes)
+        replicas = counted(found.replicas, "replica")
+        why = f"it left log.dirs, and the broker's other directories lack {short} for its {replicas}"
+    look = _look(alert, directory, facts, policy, why)
+    return [replace(look, expected={**look.expected, "in_log_dirs": configured, "leave_log_dirs": found.as_data()})]
+
+
+def _rebuilt(
+    alert: AlertRecord, directory: Directory, facts: Facts, policy: Policy, now_ms: int
+) -> tuple[list[Draft], str | None]:
+    """Return the way out of a failing disk, copied from the other replicas; or what would make it possible."""
+    repair = plan_repair(directory.place, facts, policy)
+    if not repair.assignments:
+        helps = "; ".join(remedies(repair))
+        return [], f"nothing can be moved off it now; would help: {helps}" if helps else None
+    device = alert.evidence.get("device")
+    disk = f" (disk {device})" if device else ""
+    loss = Loss(
+        what=f"in {directory.path} of broker {directory.broker}{disk}, which is about to fail,",
+        stray=f"the copies in {directory.path} are deleted once the new ones are in sync",
+        undo=f"only once {directory.path} is known to be good",
+    )
+    target = {"broker": directory.broker, "log_dir": directory.path}
+    return [rebuild(directory.place, target, loss, repair, facts, policy, now_ms)], None
+
+
+def _look(alert: AlertRecord, directory: Directory, facts: Facts, policy: Policy, why: str | None) -> Draft:
+    look = investigate(alert, policy, why)
+    lost = lost_partitions(directory.place, facts)
+    return replace(look, expected={**look.expected, "endurance": endurance_of(lost, facts)})
+
+
+def _configured(directory: Directory, facts: Facts) -> bool | None:
+    """Tell whether the broker's ``log.dirs`` names the directory; None while its configuration is not known."""
+    configs = facts.brokers[directory.broker].configs if directory.broker in facts.brokers else {}
+    listed = configs.get("log.dirs") or configs.get("log.dir")
+    return None if listed is None else directory.path in [path.strip() for path in listed.split(",")]

@@ -1,0 +1,88 @@
+"""Partitions that the log cleaner gave up on: mend what it met, then a restart lets it try again (KIP-346)."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from logdirwatch.model.records import AlertRecord
+from logdirwatch.plan.actions.brokers.investigate import investigate
+from logdirwatch.plan.actions.replicas.demote_leaders import demote
+from logdirwatch.plan.availability import leadership
+from logdirwatch.plan.cluster.snapshot import Facts
+from logdirwatch.plan.commands.kafka_tools import note
+from logdirwatch.plan.proposal import Draft, Policy
+
+
+class _Answer(NamedTuple):
+    said: "re.Pattern[str]"
+    why: str
+    steps: tuple[str, ...]
+
+
+_RESTART = "Then restart the broker, one broker at a time: only a restart lets the cleaner try again."
+_LARGER_BUFFER = (
+    "kafka-configs.sh --alter --entity-type brokers --entity-name BROKER --add-config "
+    "log.cleaner.dedupe.buffer.size=BYTES: 24 bytes a message of the largest segment, for each cleaner thread, divided "
+    "by log.cleaner.io.buffer.load.factor; or give the topic a smaller segment.bytes."
+)
+_COPY_AGAIN = (
+    "With another replica in sync and leading: stop the broker, move the partition's folder out of the log directory, "
+    "and start it; the replica is copied again. Where all replicas have the same record, a newer release may help."
+)
+_ANSWERS = (
+    _Answer(
+        re.compile(r"offset map can fit only|messages in segment"),
+        "its buffer is too small for one segment: raise log.cleaner.dedupe.buffer.size",
+        (_LARGER_BUFFER, _RESTART),
+    ),
+    _Answer(
+        re.compile(r"No space left|quota exceeded"),
+        "it had no room for the cleaned copy: make room for two segments of the topic first",
+        (_RESTART,),
+    ),
+    _Answer(
+        re.compile(r"Too many open files|Map failed|Cannot allocate"),
+        "it ran into a limit of its process: raise that first",
+        (_RESTART,),
+    ),
+    _Answer(
+        re.compile(r"Corrupt|Invalid|IllegalState|producerId|[Oo]ffset|IndexOutOfBounds|BufferUnderflow"),
+        "a record in this copy of the log cannot be cleaned: let it be copied again from another replica",
+        (_COPY_AGAIN, _RESTART),
+    ),
+)
+_UNKNOWN = _Answer(
+    re.compile(""),
+    "find out in log-cleaner.log what it met",
+    ("grep -A 3 'as uncleanable' log-cleaner.log server.log", _RESTART),
+)
+
+
+def uncleanable_drafts(alert: AlertRecord, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:
+    """Say what the cleaner met and what helps; where a bad copy leads, others lead first."""
+    del now_ms
+    answer = _answer(alert)
+    looked = investigate(alert, policy, answer.why)
+    notes = tuple(note(f"On broker {alert.broker}'s host: {step}") for step in answer.steps)
+    found = replace(looked, commands=(*looked.commands, *notes))
+    return [found, *(_demoted(alert, facts, policy) if _COPY_AGAIN in answer.steps else [])]
+
+
+def _answer(alert: AlertRecord) -> _Answer:
+    detail = str(alert.evidence.get("detail") or "")
+    if not detail:
+        return _UNKNOWN
+    return next((answer for answer in _ANSWERS if answer.said.search(detail)), _UNKNOWN)
+
+
+def _demoted(alert: AlertRecord, facts: Facts, policy: Policy) -> Sequence[Draft]:
+    broker, labels = alert.broker, set(alert.evidence.get("why") or ())
+    if broker is None or not labels:
+        return []
+    led = [
+        partition
+        for partition in facts.partitions.values()
+        if partition.label in labels and leadership.standing_now(partition, facts).leader == broker
+    ]
+    return demote(broker, alert.log_dir, led, facts, policy, "its copies cannot be cleaned and are to be copied again")

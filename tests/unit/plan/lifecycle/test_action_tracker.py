@@ -1,0 +1,509 @@
+"""The book: filled from the topics, told every record, and never saying anything twice."""
+
+import re
+from dataclasses import replace
+from itertools import permutations
+
+import msgspec
+import pytest
+from msgspec.structs import replace as changed
+
+from logdirwatch.model import topics
+from logdirwatch.model.records import ActionRecord
+from logdirwatch.model.vocabulary import ActionStatus, AlertStatus, Cause, Decision, Lane, Rule, Severity
+from logdirwatch.plan.cluster.metadata_version import CORDON
+from logdirwatch.plan.lifecycle.action_tracker import Book
+from tests.unit.plan.builders import (
+    MIB,
+    NOW_MS,
+    alert,
+    broker,
+    decision,
+    directory,
+    facts,
+    offline,
+    policy,
+    replica,
+    space_alert,
+    topic,
+)
+
+MINUTE = 60_000
+FAILED = facts(
+    offline(1),
+    directory(2, used=10 * MIB),
+    directory(3, used=20 * MIB),
+    topic("t", (1, 2)),
+    replica(1, "/d1", "t"),
+    replica(2, "/d1", "t"),
+)
+SERVING = facts(directory(1), directory(2, used=10 * MIB), directory(3, used=20 * MIB), topic("t", (1, 2)))
+
+
+class Told:
+    """A book and the topic it writes to; a new book may be filled from the same topics at any time."""
+
+    def __init__(self, known=FAILED, **limits):
+        self.facts, self.policy = {"c": known}, policy(**limits)
+        self.alerts, self.actions, self.decisions = [], [], []
+        self.restart()
+
+    def restart(self):
+        self.book = Book(60_000)
+        for name, records in (
+            (topics.ALERTS, self.alerts),
+            (topics.ACTIONS, self.actions),
+            (topics.DECISIONS, self.decisions),
+        ):
+            for record in records:
+                self.book.take(name, b"", msgspec.json.encode(record), -1)
+
+    def take(self, *alerts):
+        self.alerts += alerts
+        return [self.book.take(topics.ALERTS, b"", msgspec.json.encode(record), -1) for record in alerts]
+
+    def decide(self, said, kafka_ms=-1):
+        self.decisions.append(said)
+        self.book.take(topics.DECISIONS, b"", msgspec.json.encode(said), kafka_ms)
+
+    def revise(self, now_ms=NOW_MS):
+        published = self.book.revise(self.facts, lambda _: self.policy, now_ms)
+        self.actions += published
+        return [(str(a.kind), str(a.status), a.revision) for a in published]
+
+    def latest(self, kind):
+        return next(a for a in reversed(self.actions) if a.kind == kind)
+
+
+def test_an_alert_is_answered_once():
+    told = Told()
+    told.take(alert())
+    assert [kind for kind, _, _ in told.revise()] == ["reassign", "replace_disk", "restart_broker"]
+    assert told.revise() == []
+
+
+@pytest.mark.parametrize("inventory_at_ms", [None, NOW_MS - 24 * 60 * MINUTE])
+def test_what_was_said_while_nothing_could_be_planned_is_followed_by_the_full_action(inventory_at_ms):
+    """The runbook's step and the look that is planned share an identity: nothing else would replace the one."""
+    told = Told()
+    early = {} if inventory_at_ms is None else {"c": replace(FAILED, inventory_at_ms=inventory_at_ms)}
+    late, told.facts = told.facts, early
+    told.take(alert(cause=Cause.UNKNOWN, evidence={"decided_by": "event"}))
+    assert told.revise() == [("investigate", "proposed", 1)]
+    assert "the full action follows" in told.latest("investigate").reason
+    assert told.revise() == []
+    told.facts = late
+    assert told.revise() == [("investigate", "proposed", 2), ("restart_broker", "proposed", 1)]
+    assert "nothing proves that a disk broke" in told.latest("investigate").reason
+    assert any("findmnt" in command for command in told.latest("investigate").commands)
+    assert told.revise() == []
+
+
+def test_the_device_that_is_known_by_now_is_named():
+    told = Told()
+    words = {"decided_by": "broker_log", "said": "append failed: Input/output error"}
+    told.take(alert(evidence=words))
+    told.revise()
+    told.take(alert(revision=2, evidence=words | {"device": "sdd"}))
+    assert told.revise() == [("replace_disk", "proposed", 2)]
+    assert "replace the disk sdd under /d1" in told.latest("replace_disk").reason
+    assert told.revise() == []
+
+
+def test_that_a_proposal_would_lose_data_by_now_is_said():
+    told = Told()
+    told.take(alert())
+    told.revise()
+    assert not told.latest("replace_disk").data_loss
+    told.facts = {"c": replace(FAILED, layout=replace(FAILED.layout, topics={"t": topic("t", (1,))}))}
+    told.revise()
+    assert told.latest("replace_disk").data_loss
+
+
+def test_what_the_configuration_marks_is_no_destination_of_what_is_published():
+    told = Told()
+    told.take(alert())
+    marked = policy(log_dirs=[{"broker": 3, "destination": False}])
+    published = told.book.revise(told.facts, lambda _: marked, NOW_MS)
+    (replace_disk,) = [action for action in published if action.kind == "replace_disk"]
+    assert "plan.log_dirs says that /d1 on broker 3 is no destination" in replace_disk.reason
+
+
+def test_a_restart_says_nothing_again():
+    told = Told()
+    told.take(alert())
+    told.revise()
+    told.restart()
+    assert told.revise() == []
+
+
+def test_records_repeated_after_a_crash_change_nothing():
+    told = Told()
+    told.take(alert())
+    told.revise()
+    assert told.take(alert()) == [False]
+    assert told.revise() == []
+
+
+def test_heartbeats_and_what_cannot_be_read_are_no_news():
+    told = Told()
+    assert told.take(alert(Rule.HEARTBEAT, number=None, log_dir=None)) == [False]
+    assert told.book.take(topics.ALERTS, b"x", b"garbage", -1) is False
+    assert told.book.unreadable == 1
+    assert told.book.open_clusters == set()
+
+
+def test_the_fast_lane_counts_until_the_stateful_one_is_known():
+    told = Told()
+    told.take(alert(revision=0, lane=Lane.FAST, cause=Cause.UNKNOWN))
+    assert told.revise() == [("investigate", "proposed", 1)]
+    told.take(alert(revision=1))
+    told.take(alert(revision=0, lane=Lane.FAST, cause=Cause.UNKNOWN))
+    assert ("investigate", "superseded", 2) in told.revise()
+    assert told.latest("reassign").status is ActionStatus.PROPOSED
+
+
+def test_an_alert_that_opened_and_closed_before_anybody_looked_needs_no_action():
+    told = Told()
+    told.take(alert(), alert(revision=2, status=AlertStatus.RESOLVED))
+    assert told.revise() == []
+
+
+def test_a_resolved_alerts_actions_end_and_are_forgotten():
+    told = Told()
+    told.take(alert())
+    told.revise()
+    told.facts = {"c": SERVING}
+    told.take(alert(revision=2, status=AlertStatus.RESOLVED, to="online", reason="recovered", at_ms=NOW_MS - 1))
+    assert told.revise() == [("reassign", "withdrawn", 2), ("replace_disk", "done", 2), ("restart_broker", "done", 2)]
+    assert told.book.open_clusters == set()
+    assert told.take(alert()) == [False]
+    assert told.revise() == []
+
+
+def test_an_alert_without_facts_waits_for_them():
+    told = Told()
+    told.facts = {}
+    told.take(alert())
+    assert told.revise() == [("investigate", "proposed", 1)]
+    told.facts = {"c": FAILED}
+    assert told.revise()[-1] == ("investigate", "superseded", 2)
+    assert told.revise() == []
+
+
+def test_an_alert_about_logdirwatch_itself_has_its_runbook_step_and_waits_for_no_facts():
+    told = Told()
+    told.facts = {}
+    told.take(alert(Rule.PIPELINE_LAGGING, number=None, log_dir=None, to=None, cause=None, cluster="*"))
+    assert told.revise() == [("investigate", "proposed", 1)]
+    assert "facts" not in told.latest("investigate").reason
+    assert "follows" not in told.latest("investigate").reason
+    assert told.revise() == []
+
+
+def test_the_alert_holds_over_tables_that_lag():
+    told = Told(
+        facts(
+            directory(1),
+            directory(2, used=10 * MIB),
+            directory(3, used=20 * MIB),
+            topic("t", (1, 2)),
+            replica(1, "/d1", "t"),
+        )
+    )
+    told.take(alert())
+    assert told.revise()[0] == ("reassign", "proposed", 1)
+
+
+def test_a_decision_is_taken_in_once_also_after_a_restart():
+    told = Told()
+    told.take(alert())
+    told.revise()
+    told.decide(decision(Decision.REJECT, identity=told.latest("reassign").action_id))
+    assert told.revise() == [("reassign", "rejected", 2)]
+    told.restart()
+    assert told.revise() == []
+    told.take(alert(revision=2, severity=Severity.PAGE))
+    assert ("reassign", "proposed", 3) in told.revise()
+    told.restart()
+    assert told.revise() == []
+
+
+def test_a_decision_of_a_clock_that_is_ahead_is_not_newer_than_what_was_said_after_it():
+    told = Told()
+    told.take(alert())
+    told.revise()
+    identity = told.latest("reassign").action_id
+    told.decide(decision(at_ms=NOW_MS + 3_600_000, identity=identity), kafka_ms=NOW_MS)
+    assert told.revise() == [("reassign", "accepted", 2)]
+    told.decide(decision(Decision.REJECT, at_ms=NOW_MS + 5, identity=identity), kafka_ms=NOW_MS + 5)
+    assert told.revise() == [("reassign", "rejected", 3)]
+
+
+def test_decisions_on_what_nobody_proposed_change_nothing():
+    told = Told()
+    told.decide(decision(identity="nothing"))
+    told.decide(decision(Decision.ACKNOWLEDGE, identity="alert"))
+    assert told.revise() == []
+
+
+def test_two_alerts_do_not_plan_into_the_same_space():
+    """Both directories need what only one of them finds in the third."""
+    told = Told(
+        facts(
+            directory(1, "/d1", 850 * MIB),
+            directory(1, "/d2", 840 * MIB),
+            directory(1, "/d3", 650 * MIB),
+            topic("t", (1,)),
+            topic("u", (1,)),
+            replica(1, "/d1", "t", size=160 * MIB),
+            replica(1, "/d2", "u", size=160 * MIB),
+        )
+    )
+    told.take(space_alert(alert_id="a"), space_alert(alert_id="b", log_dir="/d2"))
+    told.revise()
+    moves = [a for a in told.actions if a.kind == "move_log_dir"]
+    assert [a.target["log_dir"] for a in moves] == ["/d1"]
+    assert told.revise(NOW_MS + MINUTE) == []
+
+
+def test_two_alerts_do_not_reassign_one_partition():
+    """Each reassignment names all replicas of the partition, so the second would undo the first."""
+    told = Told(
+        facts(
+            offline(1),
+            offline(2),
+            directory(3, used=10 * MIB),
+            directory(4, used=20 * MIB),
+            directory(5, used=30 * MIB),
+            topic("t", (1, 2, 3)),
+            replica(1, "/d1", "t"),
+            replica(2, "/d1", "t"),
+            replica(3, "/d1", "t"),
+        )
+    )
+    told.take(alert(alert_id="a"), alert(alert_id="b", number=2))
+    told.revise()
+    assert [a.alert_id for a in told.actions if a.kind == "reassign"] == ["a"]
+    replaced = next(a for a in told.actions if a.alert_id == "b" and a.kind == "replace_disk")
+    assert "an open action of another alert reassigns t-0" in replaced.reason
+
+
+def test_a_tombstone_ends_what_was_left_open():
+    told = Told()
+    told.take(alert())
+    told.revise()
+    for name, key in ((topics.ALERTS, b"alert/fast"), (topics.ACTIONS, b"alert"), (topics.DECISIONS, b"alert")):
+        assert not told.book.take(name, key, None, -1)
+        assert told.revise() == []
+    told.book.take(topics.ALERTS, b"alert", None, -1)
+    assert {status for _, status, _ in told.revise()} == {"withdrawn"}
+
+
+def test_every_published_record_survives_the_way_through_the_topic():
+    told = Told()
+    told.take(alert())
+    told.revise()
+    for action in told.actions:
+        assert msgspec.json.decode(msgspec.json.encode(action), type=ActionRecord) == action
+
+
+def test_of_two_revisions_the_higher_holds_whatever_comes_first():
+    told = Told()
+    told.take(alert(revision=2, cause=Cause.FAILED), changed(alert(), cause=Cause.FULL))
+    assert told.revise()[0] == ("reassign", "proposed", 1)
+
+
+class TestCordonsOfOneBroker:
+    """Each command sets the broker's whole list."""
+
+    def facts(self, cordoned=(), used=850 * MIB, now_ms=NOW_MS, configured=None):
+        listed = ",".join(cordoned if configured is None else configured)
+        return facts(
+            broker(1, **{"log.dirs": "/d1,/d2,/d3", "cordoned.log.dirs": listed}),
+            directory(1, "/d1", used, is_cordoned="/d1" in cordoned),
+            directory(1, "/d2", used - 10 * MIB, is_cordoned="/d2" in cordoned),
+            directory(1, "/d3", 500 * MIB, is_cordoned="/d3" in cordoned),
+            directory(2, used=690 * MIB),
+            topic("t", (1,), (1,)),
+            replica(1, "/d1", "t", 0, 400 * MIB),
+            replica(1, "/d2", "t", 1, 400 * MIB),
+            inventory_at_ms=now_ms,
+            metadata_version=CORDON,
+        )
+
+    def told(self, **fields):
+        told = Told(self.facts(**fields))
+        told.take(space_alert(alert_id="a"), space_alert(alert_id="b", log_dir="/d2"))
+        told.revise()
+        return told
+
+    def over(self):
+        """Both were cordoned, both alerts are over, and there is room again."""
+        told = self.told(cordoned=["/d3"])
+        told.facts = {"c": self.facts(["/d1", "/d2", "/d3"])}
+        told.revise(NOW_MS + MINUTE)
+        over = {"revision": 2, "status": AlertStatus.RESOLVED, "to": "online", "at_ms": NOW_MS + MINUTE}
+        told.take(space_alert(alert_id="a", **over), space_alert(alert_id="b", log_dir="/d2", **over))
+        told.facts = {"c": self.facts(["/d1", "/d2", "/d3"], used=400 * MIB, now_ms=NOW_MS + 9 * MINUTE)}
+        told.revise(NOW_MS + 9 * MINUTE)
+        return told
+
+    def open(self, told, kind):
+        return {a.target["log_dir"]: a for a in told.actions if a.kind == kind and a.status == "proposed"}
+
+    def asked(self, action):
+        """Return the list that an action's command sets."""
+        (command,) = action.commands
+        found = re.search(r"cordoned.log.dirs=\[(.*)\]", command)
+        return sorted(found[1].split(",")) if found else []
+
+    @pytest.mark.parametrize("order", list(permutations(["/d1", "/d2"])))
+    def test_two_cordons_from_one_page_end_right_in_either_order(self, order):
+        actions = self.open(self.told(cordoned=["/d3"]), "cordon_log_dir")
+        assert [self.asked(actions[path]) for path in order][-1] == ["/d1", "/d2", "/d3"]
+        other = order[0]
+        assert f"so it does what other actions want of {other} too" in actions[order[1]].reason
+
+    @pytest.mark.parametrize("order", list(permutations(["/d1", "/d2"])))
+    def test_two_ends_of_cordons_from_one_page_end_right_in_either_order(self, order):
+        actions = self.open(self.over(), "uncordon_log_dir")
+        assert [self.asked(actions[path]) for path in order][-1] == ["/d3"]
+
+    def test_what_was_published_is_not_said_again(self):
+        told = self.told()
+        assert told.revise(NOW_MS + MINUTE) == []
+        told.restart()
+        assert told.revise(NOW_MS + MINUTE) == []
+
+    def test_a_rejected_one_is_not_done_by_the_other(self):
+        told = self.told()
+        told.decide(decision(Decision.REJECT, identity=self.open(told, "cordon_log_dir")["/d2"].action_id))
+        assert ("cordon_log_dir", "proposed", 3) in told.revise(NOW_MS + MINUTE)
+        assert self.asked(self.open(told, "cordon_log_dir")["/d1"]) == ["/d1"]
+
+    def test_a_proposal_is_renewed_when_somebody_else_cordons(self):
+        told = self.told()
+        told.facts = {"c": self.facts(["/d3"])}
+        told.revise(NOW_MS + MINUTE)
+        assert self.asked(self.open(told, "cordon_log_dir")["/d1"]) == ["/d1", "/d2", "/d3"]
+
+    def test_an_accepted_one_whose_list_is_another_now_is_withdrawn_and_proposed_anew(self):
+        told = self.told()
+        seen = self.open(told, "cordon_log_dir")["/d1"]
+        told.decide(decision(identity=seen.action_id, revision=seen.revision, content_hash=seen.content_hash))
+        told.revise(NOW_MS + MINUTE)
+        told.facts = {"c": self.facts(["/d3"])}
+        told.revise(NOW_MS + 2 * MINUTE)
+        mine = [a for a in told.actions if a.kind == "cordon_log_dir" and a.target["log_dir"] == "/d1"]
+        assert [str(a.status) for a in mine[-3:]] == ["accepted", "withdrawn", "proposed"]
+        assert self.asked(mine[-1]) == ["/d1", "/d2", "/d3"]
+
+    def test_what_directories_report_holds_over_a_configuration_that_was_read_before(self):
+        told = self.told()
+        told.facts = {"c": self.facts(["/d1"], configured=["/d3"])}
+        told.revise(NOW_MS + MINUTE)
+        assert self.asked(self.open(told, "cordon_log_dir")["/d2"]) == ["/d1", "/d2"]
+
+
+class TestWhatWasRejected:
+    """It is not planned again, so something else is."""
+
+    FULL = (directory(1, used=870 * MIB), topic("t", (1,)), replica(1, "/d1", "t", size=800 * MIB))
+
+    def rejected(self, kind, *parts):
+        told = Told(facts(*self.FULL, *parts))
+        told.take(space_alert("critical"))
+        told.revise()
+        told.decide(decision(Decision.REJECT, identity=told.latest(kind).action_id))
+        return told, [said[:2] for said in told.revise(NOW_MS + MINUTE)]
+
+    def test_after_a_rejected_cut_there_is_more_room(self):
+        told, said = self.rejected("lower_retention")
+        assert said == [("lower_retention", "rejected")], "it was offered before the cut, and stays"
+        assert told.latest("expand_disk").status is ActionStatus.PROPOSED
+        assert told.revise(NOW_MS + 2 * MINUTE) == []
+
+    def test_after_a_rejected_cut_another_topic_is_cut(self):
+        parts = [directory(1, used=990 * MIB), topic("u", (1,)), replica(1, "/d1", "u", size=120 * MIB)]
+        told, _ = self.rejected("lower_retention", *parts)
+        named = [action.target["topic"] for action in told.actions if action.kind == "lower_retention"]
+        assert sorted(set(named)) == ["t", "u"]
+
+    def test_after_a_rejected_move_other_brokers_are_asked(self):
+        small = [topic("u", (1, 2)), *(replica(number, "/d1", "u", size=200 * MIB) for number in (1, 2))]
+        rooms = [directory(1, "/d2", used=10 * MIB), directory(2, used=300 * MIB), directory(3, used=20 * MIB)]
+        _, said = self.rejected("move_log_dir", *small, *rooms)
+        assert ("reassign", "proposed") in said
+
+    def test_where_all_was_rejected_the_runbook_step_is_left(self):
+        told, _ = self.rejected("lower_retention")
+        told.decide(decision(Decision.REJECT, at_ms=NOW_MS + 2 * MINUTE, identity=told.latest("expand_disk").action_id))
+        assert ("investigate", "proposed", 1) in told.revise(NOW_MS + 3 * MINUTE)
+
+    def test_a_louder_alert_asks_for_the_cut_again(self):
+        told, _ = self.rejected("lower_retention")
+        told.take(space_alert("saturated", revision=2, severity=Severity.PAGE))
+        assert ("lower_retention", "proposed", 3) in told.revise(NOW_MS + 2 * MINUTE)
+
+
+class TestMoveAndCutOfOneTopic:
+    """Where a move is late both are proposed; retention of what moves stands still, so only one is carried out."""
+
+    FULL = (
+        directory(1, used=900 * MIB, growth_bytes_per_s=0.25 * MIB),
+        directory(1, "/d2", used=10 * MIB),
+        topic("t", (1,)),
+        replica(1, "/d1", "t", size=400 * MIB),
+    )
+
+    def told(self, *kinds):
+        told = Told(facts(*self.FULL), disk_bandwidth_bytes_per_s=MIB)
+        told.take(space_alert("critical"))
+        told.revise()
+        for number, kind in enumerate(kinds):
+            told.decide(decision(at_ms=NOW_MS + number, identity=told.latest(kind).action_id))
+        told.revise(NOW_MS + MINUTE)
+        return told
+
+    def vetoes(self, told, kind):
+        return [veto["name"] for veto in told.latest(kind).vetoes]
+
+    def test_both_are_proposed(self):
+        told = self.told()
+        assert self.vetoes(told, "move_log_dir") == self.vetoes(told, "lower_retention") == []
+
+    @pytest.mark.parametrize(
+        ("kind", "other", "veto"),
+        [("move_log_dir", "lower_retention", "move_waits"), ("lower_retention", "move_log_dir", "retention_waits")],
+    )
+    def test_once_one_was_accepted_the_other_has_its_veto(self, kind, other, veto):
+        told = self.told(kind)
+        assert str(told.latest(kind).status) == "accepted"
+        assert (str(told.latest(other).status), self.vetoes(told, other)) == ("proposed", [veto])
+        assert told.latest(other).commands == []
+        assert told.revise(NOW_MS + 2 * MINUTE) == []
+
+    @pytest.mark.parametrize("order", list(permutations(["move_log_dir", "lower_retention"])))
+    def test_of_two_accepted_at_once_the_first_stands(self, order):
+        told = self.told(*order)
+        assert str(told.latest(order[0]).status) == "accepted"
+        later = [a for a in told.actions if a.kind == order[1]]
+        assert [str(a.status) for a in later[-3:]] == ["accepted", "withdrawn", "proposed"]
+        assert len(later[-1].vetoes) == 1
+
+    def test_the_veto_ends_with_the_cut(self):
+        told = self.told("lower_retention")
+        told.decide(decision(Decision.REJECT, at_ms=NOW_MS + MINUTE, identity=told.latest("lower_retention").action_id))
+        told.revise(NOW_MS + 2 * MINUTE)
+        assert self.vetoes(told, "move_log_dir") == []
+
+    def test_what_else_can_be_moved_is_moved_beside_the_cut(self):
+        small = [topic("u", (1,)), replica(1, "/d1", "u", size=90 * MIB)]
+        told = Told(facts(*self.FULL, *small), disk_bandwidth_bytes_per_s=MIB)
+        told.take(space_alert("critical"))
+        told.revise()
+        cut = next(a for a in told.actions if a.kind == "lower_retention" and a.target["topic"] == "t")
+        told.decide(decision(identity=cut.action_id))
+        told.revise(NOW_MS + MINUTE)
+        assert [entry["topic"] for entry in told.latest("move_log_dir").reassignment["partitions"]] == ["u"]

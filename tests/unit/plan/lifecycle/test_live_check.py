@@ -1,0 +1,250 @@
+"""``actions check``: an action against the cluster as it is this moment, one reason for everything that changed."""
+
+import pytest
+from msgspec.structs import replace as changed
+
+from logdirwatch.collect.answers import Quorum
+from logdirwatch.model.vocabulary import ActionKind, ActionStatus, BrokerStatus, Cause, LogDirStatus, Rule
+from logdirwatch.plan.lifecycle.live_check import left_to_see, reasons_against
+from logdirwatch.plan.recommend import recommend
+from tests.unit.plan.builders import (
+    MIB,
+    NOW_MS,
+    alert,
+    broker,
+    directory,
+    facts,
+    offline,
+    policy,
+    replica,
+    space_alert,
+    topic,
+)
+from tests.unit.plan.failures import moving, of_kind, partition_of
+
+QUORUM = Quorum(leader=1, caught_up={1: True, 2: True, 3: True})
+
+
+def still(made):
+    """Return the topic with the answer that no reassignment runs, as a live cluster gives it."""
+    for partition in made.partitions:
+        made = partition_of(made, partition.partition, adding=(), removing=())
+    return made
+
+
+FAILED = [
+    offline(1),
+    directory(2, used=10 * MIB),
+    directory(3, used=20 * MIB),
+    still(topic("t", (1, 2))),
+    replica(1, "/d1", "t"),
+    replica(2, "/d1", "t"),
+]
+FILLING = [
+    directory(1, "/d1", 850 * MIB),
+    directory(1, "/d2", 100 * MIB),
+    directory(2, used=50 * MIB),
+    still(topic("t", (1, 2))),
+    replica(1, "/d1", "t", size=200 * MIB),
+    replica(2, "/d1", "t", size=200 * MIB),
+]
+NO_ROOM = [*FILLING, directory(1, "/d1", 990 * MIB), directory(1, "/d2", 800 * MIB)]
+
+
+def planned(kind, an_alert=None, parts=FAILED):
+    return of_kind(recommend(an_alert or alert(), facts(*parts), policy(), NOW_MS), kind)
+
+
+def against(action, *parts, quorum=QUORUM, now_ms=NOW_MS, **fields):
+    return reasons_against(action, facts(*parts, **fields), quorum, policy(), now_ms)
+
+
+def test_on_the_same_cluster_everything_still_holds():
+    assert against(planned(ActionKind.REASSIGN), *FAILED) == []
+    assert against(planned(ActionKind.REPLACE_DISK), *FAILED) == []
+    assert against(planned(ActionKind.MOVE_LOG_DIR, space_alert(), FILLING), *FILLING) == []
+    assert against(planned(ActionKind.LOWER_RETENTION, space_alert(), NO_ROOM), *NO_ROOM) == []
+
+
+def test_what_only_a_person_sees_is_listed():
+    assert left_to_see(planned(ActionKind.REASSIGN)) == [
+        "no other reassignment is running; the tool refuses otherwise",
+        "the old copies on /d1 are strays once the disk is back",
+        "no limit of other moves is set on broker 2, 3; this plan sets its own, and removes only these",
+    ]
+
+
+class TestRecord:
+    @pytest.mark.parametrize("status", [ActionStatus.DONE, ActionStatus.WITHDRAWN, ActionStatus.REJECTED])
+    def test_what_is_closed_holds_no_more(self, status):
+        action = changed(planned(ActionKind.REASSIGN), status=status, status_reason="because")
+        assert against(action, *FAILED) == [f"it is {status}: because"]
+
+    def test_what_runs_is_not_begun_again(self):
+        action = changed(planned(ActionKind.REASSIGN), status=ActionStatus.RUNNING)
+        assert "it is running already" in against(action, *FAILED)
+
+    def test_what_nobody_renewed_is_too_old_unless_somebody_took_it_up(self):
+        action = planned(ActionKind.REASSIGN)
+        late = action.expires_at_ms + 60_000
+        assert against(action, *FAILED, now_ms=late) == ["it expired 1 min ago and was not renewed"]
+        assert against(changed(action, status=ActionStatus.ACCEPTED), *FAILED, now_ms=late) == []
+
+    def test_vetoes_and_broken_preconditions_of_the_record_count(self):
+        action = changed(
+            planned(ActionKind.REASSIGN),
+            vetoes=[{"name": "x", "reason": "a veto"}],
+            preconditions=[{"name": "y", "text": "a condition", "holds": False}],
+        )
+        assert against(action, *FAILED) == [
+            "when it was planned: a veto",
+            "when it was planned this did not hold: a condition",
+        ]
+
+
+class TestReassignment:
+    def test_a_destination_that_died(self):
+        (reason,) = against(planned(ActionKind.REASSIGN), broker(3, BrokerStatus.UNKNOWN), *FAILED)
+        assert "broker 3 is not known to be alive" in reason
+
+    def test_a_destination_that_filled_meanwhile(self):
+        (reason,) = against(planned(ActionKind.REASSIGN), *FAILED, directory(3, used=840 * MIB))
+        assert "would fill /d1 on broker 3" in reason
+
+    def test_a_destination_that_was_marked_meanwhile(self):
+        rules = [{"broker": 3, "destination": False}]
+        found = facts(*FAILED)
+        (reason,) = reasons_against(planned(ActionKind.REASSIGN), found, QUORUM, policy(log_dirs=rules), NOW_MS)
+        assert "/d1 on broker 3 is no destination" in reason
+
+    def test_replicas_that_somebody_else_moved(self):
+        (reason,) = against(planned(ActionKind.REASSIGN), *FAILED, still(topic("t", (2, 3))), directory(1, "/d2"))
+        assert reason == "the replicas of t-0 are no longer those that it was planned for"
+
+    def test_another_reassignment_that_runs(self):
+        other = moving(topic("u", (1, 2, 3)), adding=(3,))
+        assert against(planned(ActionKind.REASSIGN), *FAILED, other) == [
+            "another reassignment runs (u-0); Kafka's tool refuses a second one"
+        ]
+
+    def test_a_deleted_topic(self):
+        (reason,) = against(planned(ActionKind.REASSIGN), *FAILED[:3])
+        assert reason == "t-0 does not exist any more"
+
+    def test_what_cannot_be_asked_is_no_yes(self):
+        unknown = topic("t", (1, 2))
+        assert against(planned(ActionKind.REASSIGN), *FAILED, unknown) == [
+            "whether a reassignment runs cannot be asked"
+        ]
+        reasons = against(planned(ActionKind.REASSIGN), *FAILED, inventory_at_ms=None)
+        assert reasons == ["the topics cannot be listed, so nobody knows where their replicas are"]
+
+
+class TestNotNeededAnyMore:
+    def test_a_directory_that_serves_again(self):
+        for kind in (ActionKind.REASSIGN, ActionKind.REPLACE_DISK, ActionKind.RESTART_BROKER):
+            reasons = against(changed(planned(kind), vetoes=[]), *FAILED, directory(1))
+            assert "/d1 of broker 1 serves again" in reasons
+
+    def test_a_broker_that_is_back(self):
+        gone = alert(Rule.BROKER_OFFLINE, log_dir=None, to="offline", cause=None)
+        down = [*FAILED, directory(1), broker(1, BrokerStatus.OFFLINE)]
+        action = planned(ActionKind.RESTART_BROKER, gone, down)
+        assert against(action, *down) == []
+        assert "broker 1 is alive again" in against(action, *FAILED, directory(1), broker(1))
+
+    def test_a_directory_that_fails_cannot_be_moved_from(self):
+        action = planned(ActionKind.MOVE_LOG_DIR, space_alert(), FILLING)
+        assert "/d1 of broker 1 is offline" in against(action, *FILLING, offline(1))
+
+    def test_moves_that_ended(self):
+        parts = [*FAILED[:2], offline(3), directory(3, "/d2"), moving(topic("t", (3, 1, 2)), adding=(3,)), directory(1)]
+        action = planned(ActionKind.CANCEL_MOVES, alert(number=3), [*parts, replica(3, "/d1", "t")])
+        assert "none of its moves runs any more" in against(action, *FAILED)
+
+
+class TestConfigs:
+    def test_a_retention_that_somebody_else_changed(self):
+        action = planned(ActionKind.LOWER_RETENTION, space_alert(), NO_ROOM)
+        other = still(topic("t", (1, 2), configs={"retention.bytes": "77"}))
+        assert against(action, *NO_ROOM, other) == ["retention.bytes of t is 77, not -1 as it was"]
+
+    def test_a_cut_of_what_a_group_has_still_to_read(self):
+        action = planned(ActionKind.LOWER_RETENTION, space_alert(), NO_ROOM)
+        unread = still(topic("t", (1, 2), unread={0: 0.85}))
+        (reason,) = against(action, *NO_ROOM, unread)
+        assert "consumer group readers has still to read about 170 MiB of t-0" in reason
+
+    def test_a_cut_by_age_of_what_a_group_has_still_to_read(self):
+        action = planned(ActionKind.LOWER_RETENTION, space_alert(), NO_ROOM)
+        by_age = changed(action, configs={"t": {"retention.ms": {"from": None, "to": "604800000"}}})
+        assert against(by_age, *NO_ROOM, still(topic("t", (1, 2), unread={0: 0.2}))) == []
+        (reason,) = against(by_age, *NO_ROOM, still(topic("t", (1, 2), unread={0: 0.85})))
+        assert reason.startswith("retention.ms of t would be 604800000: consumer group readers has still to read")
+
+    def test_a_cut_of_a_topic_that_is_being_moved(self):
+        action = planned(ActionKind.LOWER_RETENTION, space_alert(), NO_ROOM)
+        copy = replica(1, "/d2", "t", size=MIB, is_future=True)
+        assert against(action, *NO_ROOM, copy) == ["t-0 is being moved between directories already"]
+
+    def test_a_topic_that_is_gone(self):
+        action = planned(ActionKind.LOWER_RETENTION, space_alert(), NO_ROOM)
+        assert against(action, *NO_ROOM[:3]) == ["topic t is not there any more"]
+
+
+class TestRestart:
+    FULL = (offline(1, cause=Cause.FULL, used=1000 * MIB), directory(2), directory(3), still(topic("t", (1, 2, 3))))
+
+    def restart(self):
+        return planned(ActionKind.RESTART_BROKER, alert(cause=Cause.FULL), self.FULL)
+
+    def test_it_holds_while_nothing_else_is_wrong(self):
+        assert against(self.restart(), *self.FULL) == []
+
+    def test_not_when_another_broker_went_away_or_a_replica_fell_behind(self):
+        assert against(self.restart(), *self.FULL, broker(2, BrokerStatus.UNKNOWN)) == [
+            "broker 2 is not known to be alive"
+        ]
+        behind = still(topic("t", (1, 2, 3), isr={0: (1,)}))
+        assert against(self.restart(), *self.FULL, behind) == ["broker 1 has the only in-sync replica of t-0"]
+
+    def test_not_without_a_majority_of_controllers_that_are_caught_up(self):
+        lagging = Quorum(leader=1, caught_up={1: True, 2: True, 3: False})
+        assert against(self.restart(), *self.FULL, quorum=lagging) == [
+            "without broker 1 only 1 of 3 controllers are caught up"
+        ]
+        assert against(self.restart(), *self.FULL, quorum=Quorum(9, {7: True, 8: True, 9: True})) == []
+        assert against(self.restart(), *self.FULL, quorum=Quorum(1, {1: True})) == []
+        assert against(self.restart(), *self.FULL, quorum=None) == ["the controllers' quorum cannot be asked"]
+
+    def test_a_new_disk_is_no_restart_on_the_old_one(self):
+        assert against(planned(ActionKind.REPLACE_DISK), *FAILED) == []
+        restart = changed(planned(ActionKind.RESTART_BROKER), vetoes=[])
+        assert against(restart, *FAILED) == ["/d1 failed; restart only after the disk was replaced"]
+
+    def test_freeing_space_stops_the_broker_too(self):
+        step = planned(ActionKind.INVESTIGATE, alert(cause=Cause.FULL), self.FULL)
+        assert against(step, *self.FULL) == []
+        behind = still(topic("t", (1, 2, 3), isr={0: (1,)}))
+        assert against(step, *self.FULL, behind) == ["broker 1 has the only in-sync replica of t-0"]
+        assert against(step, *self.FULL, quorum=None) == ["the controllers' quorum cannot be asked"]
+
+
+class TestElections:
+    REBUILT = (*FAILED[:3], still(partition_of(topic("t", (3, 2)), leader=2)), replica(3, "/d1", "t"))
+
+    def test_a_preferred_replica_that_fell_behind(self):
+        action = planned(ActionKind.ELECT_LEADERS, None, self.REBUILT)
+        assert against(action, *self.REBUILT) == []
+        behind = still(partition_of(topic("t", (3, 2)), leader=2, isr=(2,)))
+        assert against(action, *self.REBUILT, behind) == ["the preferred replica of t-0 is not alive and in sync"]
+
+    def test_an_unclean_election_where_somebody_leads_again(self):
+        lost = [broker(1, BrokerStatus.OFFLINE), directory(1, status=LogDirStatus.UNKNOWN), directory(2)]
+        leaderless = still(topic("t", (1, 2), isr={0: (1,)}, leaderless=[0]))
+        about = alert(
+            Rule.PARTITIONS_AT_RISK, number=None, log_dir=None, to=None, cause=None, opened_at_ms=NOW_MS - 3_600_000
+        )
+        action = planned(ActionKind.ELECT_LEADERS, about, [*lost, leaderless])
+        assert against(action, *lost, leaderless) == []
+        assert against(action, *lost, still(topic("t", (2, 1)))) == ["t-0 has a leader again: broker 2"]

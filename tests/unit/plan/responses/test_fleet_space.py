@@ -1,0 +1,137 @@
+"""A whole cluster that fills: history that frees what is needed, and how much is missing else."""
+
+from logdirwatch.model.vocabulary import ActionKind, Rule
+from logdirwatch.plan.lifecycle.progress import progress
+from logdirwatch.plan.recommend import recommend
+from logdirwatch.plan.settings import TopicRule
+from tests.unit.plan.builders import MIB, NOW_MS, alert, directory, facts, offline, policy, replica, slowly, topic
+
+FLEET = alert(Rule.FLEET_SPACE, number=None, log_dir=None, to="filling", cause=None)
+SHORT = [
+    directory(1, "/d1", 850 * MIB),
+    directory(2, "/d1", 800 * MIB),
+    directory(3, "/d1", 100 * MIB),
+    topic("t", (1, 2, 3)),
+    replica(1, "/d1", "t", size=400 * MIB),
+    replica(2, "/d1", "t", size=400 * MIB),
+    replica(3, "/d1", "t", size=400 * MIB),
+]
+
+
+def recommended(*parts, **limits):
+    return recommend(FLEET, facts(*parts), policy(**limits), NOW_MS)
+
+
+def test_one_cut_is_planned_for_all_directories_that_need_it():
+    cut, look = recommended(*SHORT)
+    assert cut.kind is ActionKind.LOWER_RETENTION
+    assert cut.target == {"broker": None, "log_dir": None, "topic": "t"}
+    # Broker 1 needs 150 MiB and broker 2 needs 100; the third, which needs nothing, is freed as well.
+    assert cut.expected["frees_bytes"] == 250 * MIB + 2
+    assert [entry["bytes"] for entry in cut.expected["on"]] == [151 * MIB] * 3
+    assert "453 MiB in 3 directories, 250 MiB of them where they are needed" in cut.reason
+    assert "the cuts give the 2 directories all that they need, 250 MiB" in look.reason
+
+
+def test_a_cut_goes_no_deeper_than_the_neediest_directory_asks():
+    (cut, _) = recommended(*SHORT)
+    assert int(cut.configs["t"]["retention.bytes"]["to"]) == 239 * MIB
+
+
+def test_what_fits_nowhere_is_told_with_what_would_make_it_possible():
+    compacted = topic("t", (1, 2, 3), configs={"cleanup.policy": "compact"})
+    (look,) = recommended(*SHORT, compacted)
+    assert look.kind is ActionKind.INVESTIGATE
+    assert "250 MiB of 250 MiB fit nowhere" in look.reason
+    assert "the cleanup policy of t is compact" in look.reason
+    assert "1 brokers like the present ones" in look.reason
+
+
+def test_idle_topics_are_named_where_cuts_are_not_enough():
+    parts = [*SHORT, topic("t", (1, 2, 3), configs={"cleanup.policy": "compact"})]
+    idle = [replica(number, "/d1", "t", size=400 * MIB, same_since_ms=0) for number in (1, 2, 3)]
+    candidate, _ = recommended(*parts[:3], parts[-1], *idle, idle_topic_min_bytes=0)
+    assert candidate.kind is ActionKind.DELETE_TOPIC_CANDIDATE
+    assert candidate.target == {"broker": None, "log_dir": None, "topic": "t"}
+    assert "t has 800 MiB in 2 directories" in candidate.reason
+
+
+def test_internal_topics_and_those_that_must_not_be_touched_give_nothing():
+    assert len(recommended(*SHORT, topics=(TopicRule(never_touch=True),))) == 1
+    assert len(recommended(*SHORT, internal_topics=("t",))) == 1
+
+
+def test_a_directory_that_is_offline_is_no_reason_to_cut():
+    (look,) = recommended(offline(1, "/d1", used=900 * MIB), *SHORT[3:])
+    assert "no directory is above the target ratio now" in look.reason
+
+
+def test_directories_on_one_volume_need_their_bytes_once():
+    shared = [directory(1, "/d1", 850 * MIB), directory(1, "/d2", 850 * MIB), directory(2), directory(3)]
+    _, look = recommended(*shared, *SHORT[3:])
+    assert "1 directories all that they need, 150 MiB" in look.reason
+
+
+MORE = [*SHORT, topic("u", (1,)), replica(1, "/d1", "u", size=300 * MIB)]
+
+
+def cuts_of(*parts, **limits):
+    found = recommend(FLEET, facts(*parts, growth=slowly(*parts)), policy(**limits), NOW_MS)
+    return {a.target["topic"]: a.expected["on"][0]["bytes"] for a in found if a.kind is ActionKind.LOWER_RETENTION}
+
+
+def test_every_topic_of_a_directory_gives_in_proportion_and_the_neediest_directory_decides():
+    # In /d1 of broker 1 t can give 380 MiB and u 280 of the 150 that are needed; broker 2 needs 100 of t's 380.
+    assert cuts_of(*MORE) == {"t": 101 * MIB, "u": 64 * MIB}
+
+
+def test_no_more_topics_are_named_than_configured():
+    assert cuts_of(*MORE, retention_topics=1) == {"t": 151 * MIB}
+    assert cuts_of(*MORE, retention_topics=1, retention_spread="fewest_topics") == {"t": 151 * MIB}
+
+
+def test_where_these_would_lose_more_than_half_others_give_too():
+    fuller = [directory(1, "/d1", 920 * MIB), *MORE[1:]]
+    assert set(cuts_of(*fuller, retention_topics=1)) == {"t", "u"}
+
+
+def slowly_filling():
+    """Growing by 1 KiB/s the 150 MiB that are free last 42 h."""
+    return [directory(1, "/d1", 850 * MIB, growth_bytes_per_s=1024.0), *SHORT[2:]]
+
+
+def test_a_directory_that_lasts_until_there_is_room_needs_nothing():
+    assert cuts_of(*slowly_filling(), fleet_cuts_last_ms=3_600_000) == {}
+
+
+def test_a_cut_wins_the_time_until_there_is_room_and_no_more():
+    # 48 h take 168.75 MiB.
+    assert cuts_of(*slowly_filling()) == {"t": 19 * MIB}
+
+
+def test_a_cut_says_what_it_wins_where_it_wins_least():
+    growing = [directory(number, "/d1", 850 * MIB, growth_bytes_per_s=number * 1024.0) for number in (1, 2)]
+    cut, *_ = recommended(*growing, directory(3, "/d1", 100 * MIB), *SHORT[3:])
+    freed = cut.expected["on"][1]["bytes"]
+    assert cut.expected["wins_ms"] == int(freed / 2048 * 1000)
+    assert "each is full" in cut.reason
+    assert recommended(*SHORT)[0].expected["wins_ms"] is None
+
+
+def test_nothing_is_emptied_below_the_target():
+    assert cuts_of(*slowly_filling(), fleet_cuts_last_ms=10 * 86_400_000) == {"t": 151 * MIB}
+
+
+def test_what_is_only_local_gives_before_what_is_lost():
+    tiered = topic("t", (1, 2, 3), configs={"remote.storage.enable": "true", "local.retention.bytes": "-2"})
+    parts = [tiered if getattr(part, "name", None) == "t" else part for part in MORE]
+    assert cuts_of(*parts) == {"t": 151 * MIB}
+
+
+def test_it_is_done_when_the_bytes_are_gone_everywhere():
+    cut, _ = recommended(*SHORT)
+    to = cut.configs["t"]["retention.bytes"]["to"]
+    is_set = topic("t", (1, 2, 3), configs={"retention.bytes": to})
+    assert progress(cut, facts(*SHORT, is_set)).is_running
+    smaller = [replica(number, "/d1", "t", size=245 * MIB) for number in (1, 2, 3)]
+    assert progress(cut, facts(*SHORT[:3], is_set, *smaller)).is_done
