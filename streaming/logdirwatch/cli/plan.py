@@ -13,13 +13,13 @@ from logdirwatch.cli.context import Context
 from logdirwatch.cli.plan_source import Found, Source, find
 from logdirwatch.cli.reading import console, now_ms
 from logdirwatch.errors import UserError
-from logdirwatch.plan.balance.from_facts import known
-from logdirwatch.plan.balance.model import ClusterModel
+from logdirwatch.plan.balance.files import reassignment, steps, write_model
+from logdirwatch.plan.balance.from_snapshot import known
+from logdirwatch.plan.balance.model.cluster import ClusterModel
+from logdirwatch.plan.balance.model.csv_reader import read_model
+from logdirwatch.plan.balance.model.task import TOLERANCE_RATIO, Mode, Task, parse_mode
 from logdirwatch.plan.balance.planner import make_plan
-from logdirwatch.plan.balance.reading import read_model
 from logdirwatch.plan.balance.summary import About, Summary, summarise
-from logdirwatch.plan.balance.task import TOLERANCE_RATIO, Mode, Task, parse_mode
-from logdirwatch.plan.balance.writing import reassignment, steps, write_model
 from logdirwatch.plan.commands.kafka_tools import Tools, reassignment_lines
 from logdirwatch.plan.fix import steps as fix_steps
 from logdirwatch.plan.fix.planner import Fix, fix

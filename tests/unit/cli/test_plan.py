@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from logdirwatch.plan.balance.reading import read_model
+from logdirwatch.plan.balance.model.csv_reader import read_model
 from tests.unit.plan.balance.builders import applied, layout, used
 
 HEADER = "broker,rack,disk,capacity_bytes,topic,partition,size_bytes,is_leader\n"

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from logdirwatch.plan.balance import movable
-from logdirwatch.plan.balance.balancing import balance
-from logdirwatch.plan.balance.board import Board
-from logdirwatch.plan.balance.evacuation import directory_named, evacuate
-from logdirwatch.plan.balance.model import ClusterModel
-from logdirwatch.plan.balance.schedule import Move, Wave, schedule
-from logdirwatch.plan.balance.task import Task
+from logdirwatch.plan.balance.model.board import Board
+from logdirwatch.plan.balance.model.cluster import ClusterModel
+from logdirwatch.plan.balance.model.task import Task
+from logdirwatch.plan.balance.search import movable
+from logdirwatch.plan.balance.search.balance import balance
+from logdirwatch.plan.balance.search.evacuate import directory_named, evacuate
+from logdirwatch.plan.balance.waves import Move, Wave, schedule
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,14 +3,15 @@
 import numpy as np
 from msgspec import Struct
 
-from logdirwatch.plan.balance import movable, schedule
-from logdirwatch.plan.balance.balancing import goal, group_of_units
-from logdirwatch.plan.balance.bands import lower_bound_bytes
-from logdirwatch.plan.balance.evacuation import best_ratio, directory_named, targets_of
-from logdirwatch.plan.balance.model import ClusterModel, Numbers, Ratios
+from logdirwatch.plan.balance import waves as schedule
+from logdirwatch.plan.balance.excluded import LeftOut, Staying
+from logdirwatch.plan.balance.model.cluster import ClusterModel, Numbers, Ratios
+from logdirwatch.plan.balance.model.task import Kind
 from logdirwatch.plan.balance.planner import ClusterPlan
-from logdirwatch.plan.balance.standing import LeftOut, Staying
-from logdirwatch.plan.balance.task import Kind
+from logdirwatch.plan.balance.search import movable
+from logdirwatch.plan.balance.search.balance import goal, group_of_units
+from logdirwatch.plan.balance.search.bands import lower_bound_bytes
+from logdirwatch.plan.balance.search.evacuate import best_ratio, directory_named, targets_of
 
 
 class Fills(Struct, frozen=True, kw_only=True):

@@ -6,9 +6,9 @@ from functools import cache
 
 import numpy as np
 
-from logdirwatch.plan.balance.model import ClusterModel
+from logdirwatch.plan.balance.model.cluster import ClusterModel
+from logdirwatch.plan.balance.model.task import Task, parse_mode
 from logdirwatch.plan.balance.planner import make_plan
-from logdirwatch.plan.balance.task import Task, parse_mode
 from logdirwatch.plan.settings import PlanSettings
 
 

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from logdirwatch.errors import UserError
-from logdirwatch.plan.balance.balancing import goal, pools, units_directories
-from logdirwatch.plan.balance.board import Board
-from logdirwatch.plan.balance.exchange import LEAST_SHARE
-from logdirwatch.plan.balance.movable import balanceable
+from logdirwatch.plan.balance.files import reassignment, steps
+from logdirwatch.plan.balance.model.board import Board
+from logdirwatch.plan.balance.search.balance import goal, pools, units_directories
+from logdirwatch.plan.balance.search.exchange import LEAST_SHARE
+from logdirwatch.plan.balance.search.movable import balanceable
 from logdirwatch.plan.balance.summary import summarise
-from logdirwatch.plan.balance.writing import reassignment, steps
 from tests.unit.plan.balance.builders import applied, at, cluster, layout, most_born, moved, planned, used, worst_fills
 
 LIMIT = 0.85

@@ -5,8 +5,8 @@ import gzip
 import pytest
 
 from logdirwatch.errors import UserError
-from logdirwatch.plan.balance.reading import read_model
-from logdirwatch.plan.balance.writing import write_model
+from logdirwatch.plan.balance.files import write_model
+from logdirwatch.plan.balance.model.csv_reader import read_model
 from tests.support.hostile import NAMES
 from tests.unit.plan.balance.builders import at, cluster, layout, used
 

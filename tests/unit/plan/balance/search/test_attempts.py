@@ -2,8 +2,9 @@
 
 from hypothesis import given, settings
 
-from logdirwatch.plan.balance import attempts, board
-from logdirwatch.plan.balance.board import Board
+from logdirwatch.plan.balance.model import board
+from logdirwatch.plan.balance.model.board import Board
+from logdirwatch.plan.balance.search import attempts
 from logdirwatch.plan.balance.summary import summarise
 from tests.unit.plan.balance.builders import at, cluster, moved, planned, used
 from tests.unit.plan.balance.test_properties import clusters

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from logdirwatch.plan.balance import schedule
-from logdirwatch.plan.balance.lines import HEADER
-from logdirwatch.plan.balance.model import ClusterModel, Numbers
+from logdirwatch.plan.balance import waves as schedule
+from logdirwatch.plan.balance.model.cluster import ClusterModel, Numbers
+from logdirwatch.plan.balance.model.csv_lines import HEADER
 from logdirwatch.plan.balance.planner import ClusterPlan
-from logdirwatch.plan.balance.schedule import Fill, Move, Wave
+from logdirwatch.plan.balance.waves import Fill, Move, Wave
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, to_json
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.reassignment import steps as forms

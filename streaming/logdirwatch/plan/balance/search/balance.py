@@ -5,12 +5,12 @@ from functools import partial
 
 import numpy as np
 
-from logdirwatch.plan.balance.attempts import plan_pool
-from logdirwatch.plan.balance.bands import Band, band
-from logdirwatch.plan.balance.board import Board
-from logdirwatch.plan.balance.model import ClusterModel, Flags, Numbers
-from logdirwatch.plan.balance.pool import Pool
-from logdirwatch.plan.balance.task import Kind
+from logdirwatch.plan.balance.model.board import Board
+from logdirwatch.plan.balance.model.cluster import ClusterModel, Flags, Numbers
+from logdirwatch.plan.balance.model.task import Kind
+from logdirwatch.plan.balance.search.attempts import plan_pool
+from logdirwatch.plan.balance.search.bands import Band, band
+from logdirwatch.plan.balance.search.pool import Pool
 
 
 def goal(model: ClusterModel, kind: Kind, tolerance_ratio: float) -> Band:

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
-from logdirwatch.plan.balance.board import Board
-from logdirwatch.plan.balance.exchange import exchange
-from logdirwatch.plan.balance.level import Leveller
-from logdirwatch.plan.balance.model import Flags
-from logdirwatch.plan.balance.pool import Pool
+from logdirwatch.plan.balance.model.board import Board
+from logdirwatch.plan.balance.model.cluster import Flags
+from logdirwatch.plan.balance.search.exchange import exchange
+from logdirwatch.plan.balance.search.level import Leveller
+from logdirwatch.plan.balance.search.pool import Pool
 
 CHEAP_RATIO = 1.01
 """Of the lower bound: what takes more is worth another attempt."""

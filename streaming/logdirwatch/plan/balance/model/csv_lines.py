@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from logdirwatch.plan.balance.model import Flags, Numbers
+from logdirwatch.plan.balance.model.cluster import Flags, Numbers
 
 HEADER = ("broker", "rack", "disk", "capacity_bytes", "topic", "partition", "size_bytes", "is_leader")
 _FIRST_LINE = 2

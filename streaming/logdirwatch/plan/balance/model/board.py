@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from logdirwatch.plan.balance.model import ClusterModel
+from logdirwatch.plan.balance.model.cluster import ClusterModel
 
 ATTEMPTS, ATTEMPTS_PER_REPLICA = 100_000, 2
 """The attempts of a plan: about half a second for a small model, three for one of 200,000 replicas."""

@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
-from logdirwatch.plan.balance.model import ClusterModel, Flags
+from logdirwatch.plan.balance.model.cluster import ClusterModel, Flags
 from logdirwatch.plan.settings import PlanSettings
 from logdirwatch.plan.vetoes import replica_vetoes
 

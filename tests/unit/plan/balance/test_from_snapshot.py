@@ -6,11 +6,11 @@ import pytest
 
 from logdirwatch.errors import UserError
 from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus
-from logdirwatch.plan.balance.from_facts import known
+from logdirwatch.plan.balance.files import steps
+from logdirwatch.plan.balance.from_snapshot import known
+from logdirwatch.plan.balance.model.task import Task, parse_mode
 from logdirwatch.plan.balance.planner import make_plan
 from logdirwatch.plan.balance.summary import summarise
-from logdirwatch.plan.balance.task import Task, parse_mode
-from logdirwatch.plan.balance.writing import steps
 from logdirwatch.plan.settings import PlanSettings
 from tests.unit.plan import builders
 from tests.unit.plan.balance.builders import layout, moved, used

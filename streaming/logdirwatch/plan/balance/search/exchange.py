@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from logdirwatch.plan.balance.flow import Flow
-from logdirwatch.plan.balance.model import Flags, Numbers, Ratios
-from logdirwatch.plan.balance.pool import Pool, Stock
+from logdirwatch.plan.balance.model.cluster import Flags, Numbers, Ratios
+from logdirwatch.plan.balance.search.flow import Flow
+from logdirwatch.plan.balance.search.pool import Pool, Stock
 
 LEAST_SHARE = 0.1
 """Of what a unit is off: the least that counts as help."""

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from logdirwatch.plan.balance.board import Board
-from logdirwatch.plan.balance.schedule import WAVE_S, schedule
+from logdirwatch.plan.balance.files import reassignment, steps
+from logdirwatch.plan.balance.model.board import Board
 from logdirwatch.plan.balance.summary import summarise
-from logdirwatch.plan.balance.writing import reassignment, steps
+from logdirwatch.plan.balance.waves import WAVE_S, schedule
 from logdirwatch.plan.settings import PlanSettings
 from tests.unit.plan.balance.builders import applied, at, cluster, layout, planned
 

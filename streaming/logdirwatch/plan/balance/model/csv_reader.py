@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from logdirwatch.errors import UserError
-from logdirwatch.plan.balance.lines import HEADER, Lines, Refusal
-from logdirwatch.plan.balance.model import ClusterModel, Flags, Numbers
+from logdirwatch.plan.balance.model.cluster import ClusterModel, Flags, Numbers
+from logdirwatch.plan.balance.model.csv_lines import HEADER, Lines, Refusal
 
 _INT32_MAX = 2**31 - 1
 _BYTES_MAX = 2**53

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from logdirwatch.plan.balance.births import Births, log_counts
-from logdirwatch.plan.balance.board import Board
-from logdirwatch.plan.balance.model import ClusterModel
+from logdirwatch.plan.balance.model.board import Board
+from logdirwatch.plan.balance.model.cluster import ClusterModel
+from logdirwatch.plan.balance.new_replicas import Births, log_counts
 from logdirwatch.plan.settings import PlanSettings
 
 WAVE_S = 3_600

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from logdirwatch.plan.balance.model import Ratios
+from logdirwatch.plan.balance.model.cluster import Ratios
 
 _Point = tuple[float, float]
 Span = tuple[float, float]

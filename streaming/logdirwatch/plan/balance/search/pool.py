@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from logdirwatch.plan.balance.bands import Band
-from logdirwatch.plan.balance.board import Board
-from logdirwatch.plan.balance.flow import Side
-from logdirwatch.plan.balance.model import Flags, Numbers, Ratios
+from logdirwatch.plan.balance.model.board import Board
+from logdirwatch.plan.balance.model.cluster import Flags, Numbers, Ratios
+from logdirwatch.plan.balance.search.bands import Band
+from logdirwatch.plan.balance.search.flow import Side
 
 Stock = list[tuple[int, int]]
 """Sizes and replicas, ascending."""

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from logdirwatch.errors import UserError
-from logdirwatch.plan.balance.model import ClusterModel, Flags, Numbers
-from logdirwatch.plan.balance.standing import LeftOut, grouped, is_out, left_out, placed, unsafe, why_staying
+from logdirwatch.plan.balance.excluded import LeftOut, grouped, is_out, left_out, placed, unsafe, why_staying
+from logdirwatch.plan.balance.model.cluster import ClusterModel, Flags, Numbers
+from logdirwatch.plan.balance.model.task import Mode
 from logdirwatch.plan.balance.summary import About
-from logdirwatch.plan.balance.task import Mode
 from logdirwatch.plan.capacity.projected_use import in_flight_bytes
 from logdirwatch.plan.capacity.timing import DELETE_DELAY_MS, copies_at_once, delete_delay_ms
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Place, Replica

@@ -12,8 +12,8 @@ from itertools import accumulate
 
 import numpy as np
 
-from logdirwatch.plan.balance.model import Flags, Ratios
-from logdirwatch.plan.balance.pool import Pool, Stock
+from logdirwatch.plan.balance.model.cluster import Flags, Ratios
+from logdirwatch.plan.balance.search.pool import Pool, Stock
 
 _WASTE_RATIO = 0.05
 """A unit may give or get more than it must by this share of it, for the sake of fewer moves."""

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from logdirwatch.errors import UserError
-from logdirwatch.plan.balance.board import Board
-from logdirwatch.plan.balance.model import ClusterModel, Flags
+from logdirwatch.plan.balance.model.board import Board
+from logdirwatch.plan.balance.model.cluster import ClusterModel, Flags
 from logdirwatch.report.units import human_bytes
 
 

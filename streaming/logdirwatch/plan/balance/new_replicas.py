@@ -8,7 +8,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from logdirwatch.plan.balance.board import Board
+from logdirwatch.plan.balance.model.board import Board
 from logdirwatch.plan.capacity.new_replicas import passing_sizes
 
 

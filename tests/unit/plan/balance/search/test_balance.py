@@ -3,8 +3,8 @@
 import pytest
 
 from logdirwatch.errors import UserError
+from logdirwatch.plan.balance.model.task import Kind, Mode, parse_mode
 from logdirwatch.plan.balance.summary import summarise
-from logdirwatch.plan.balance.task import Kind, Mode, parse_mode
 from tests.unit.plan.balance.builders import at, cluster, layout, moved, planned, used
 
 

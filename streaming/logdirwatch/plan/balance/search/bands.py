@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from logdirwatch.plan.balance.model import Numbers, Ratios
+from logdirwatch.plan.balance.model.cluster import Numbers, Ratios
 
 
 @dataclass(frozen=True, eq=False)

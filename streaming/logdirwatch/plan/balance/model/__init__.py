@@ -1,0 +1,1 @@
+"""A cluster as arrays, the task, and the neutral CSV of both."""

@@ -1,0 +1,1 @@
+"""Which replicas move where to balance a cluster."""
