@@ -59,9 +59,9 @@ class Space:
 class Landing:
     """New replicas on one broker: where each ends, and where Kafka may let it be born.
 
-    It may be born in another directory than the plan names, and be copied from there (:mod:`logdirwatch.plan.capacity.new_replicas`):
-    every directory that may be chosen needs the room for the copies that can reach it, and, at a known ``rate``, for
-    what it grows until all have come.
+    It may be born in another directory than the plan names, and be copied from there
+    (:mod:`logdirwatch.plan.capacity.new_replicas`): every directory that may be chosen needs the room for the copies
+    that can reach it, and, at a known ``rate``, for what it grows until all have come.
     """
 
     def __init__(self, facts: Facts, broker: int, space: Space, limit_ratio: float, rate: int | None = None) -> None:

@@ -1,6 +1,7 @@
 """Whether a published action still holds on the cluster as it is this moment: one reason a line why it does not.
 
-The facts are those of :mod:`logdirwatch.plan.cluster.from_brokers`. What the brokers could not tell is a reason too: nobody knows then.
+The facts are those of :mod:`logdirwatch.plan.cluster.from_brokers`. What the brokers could not tell is a reason too:
+nobody knows then.
 """
 
 from collections.abc import Iterator
