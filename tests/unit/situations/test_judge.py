@@ -101,6 +101,15 @@ def _only_copy_on_a_dying_disk():
     return alert(Rule.LOG_DIR_SUSPECT, to="online", cause=None, evidence=evidence), found
 
 
+def _degraded_array():
+    made = topic("one", (1, 2), (2, 1))
+    found = facts(
+        directory(1, is_suspect=True), directory(2, used=300 * MIB), directory(3), made, replica(1, "/d1", "one")
+    )
+    why = {"device_error": "the kernel says of sdb1: md/raid1:md0: Disk failure on sdb1, disabling device."}
+    return alert(Rule.LOG_DIR_SUSPECT, to="online", cause=None, evidence={"why": why, "device": "sdb1"}), found
+
+
 def _compacted(cleanup_policy):
     source = directory(1, used=900 * MIB, growth_bytes_per_s=100 * MIB / 86_400)
     kept = topic("kv", (1, 2), configs={"cleanup.policy": cleanup_policy}, unread={0: 0.0})
@@ -116,6 +125,9 @@ def _several_unknown():
 
 
 ADVICE = [
+    Advice("an array that lost a member goes on: the member is replaced, nothing is moved away", _degraded_array,
+           first="investigate", never=("reassign", "replace_disk"), lossless=True,
+           says=("look at the array md0 below /d1", "mdadm --manage /dev/md0", "alerts healthy alert")),
     Advice("compacted topics have no retention", _compacted("compact"), first="investigate",
            says=("which no retention limit reaches",)),
     Advice("topics of compact,delete have one", _compacted("compact,delete"), first="investigate",

@@ -10,14 +10,14 @@ ELSEWHERE = (b.directory(2, used=10 * b.MIB), b.directory(3, used=20 * b.MIB))
 DESTROYS = ("format it", "mkfs", "replace the disk")
 
 
-def _lost(cause, *parts, evidence=None, used=400 * b.MIB, copies=True, **fields):
+def _lost(cause, *parts, evidence=None, used=400 * b.MIB, copies=True, volume=None, **fields):
     """One directory of broker 1 is offline; its one replica has another copy, or none."""
 
     def given():
         replicas = (1, 2) if copies else (1,)
         held = b.topic("t", replicas, isr=None if copies else {0: (1,)}, leaderless=() if copies else (0,))
         known = b.facts(
-            b.offline(1, "/d1", cause, used=used),
+            b.offline(1, "/d1", cause, used=used, volume=volume),
             b.directory(1, "/d2"),
             *ELSEWHERE,
             held,
@@ -70,6 +70,58 @@ QUOTA = {"decided_by": "broker_log", "full_by": "quota", "said": "append failed:
 INODES = {"decided_by": "host_inodes", "full_by": "inodes", "used_inodes_ratio": 1.0}
 NEEDED = b.topic("u", (1, 2), isr={0: (1,)})
 AWAY = b.broker(3, BrokerStatus.OFFLINE)
+LEG = {"decided_by": "kernel_log", "device": "sdb1", "said": "md/raid1:md0: Disk failure on sdb1, disabling device."}
+BELOW = {"decided_by": "kernel_log", "device": "sdb", "said": "I/O error, dev sdb, sector 9 op 0x1:(WRITE)"}
+ARRAY = {
+    "decided_by": "kernel_log",
+    "device": "md9",
+    "said": "md/raid5:md9: not enough operational devices (2/5 failed)",
+}
+STRIPES = LEG | {"said": "md/raid0:md0: Disk failure on sdb1 detected, failing array."}
+MEMBER_ROWS = [
+    Advice(
+        "a failed leg of a mirror is replaced in its array, and nothing is formatted",
+        _lost(Cause.FAILED, evidence=LEG),
+        first="investigate",
+        order=("investigate", "restart_broker", "reassign"),
+        ready=("restart_broker", "reassign"),
+        never=("replace_disk",),
+        says=("look at the array md0 below /d1 of broker 1: its member sdb1 failed", "mdadm --manage /dev/md0 --fail"),
+        never_says=("kafka-storage.sh format", "format it", "mount it empty", "mkfs"),
+        lossless=True,
+    ),
+    Advice(
+        "the only copy on an array with a failed leg is no copy on a dead disk",
+        _lost(Cause.FAILED, evidence=LEG, copies=False),
+        first="investigate",
+        ready=("restart_broker",),
+        never=("replace_disk",),
+        never_says=("kafka-storage.sh format", "is lost with it", "ddrescue /dev/sdb1"),
+        lossless=True,
+    ),
+    Advice(
+        "a disk that is a part of the array by its volume alone",
+        _lost(Cause.FAILED, evidence=BELOW, volume="dev 9:127"),
+        first="investigate",
+        ready=("restart_broker",),
+        never=("replace_disk",),
+        says=("look at the array md127 below /d1", "its member sdb failed"),
+    ),
+    Advice(
+        "an array with too few members left is lost, and made anew as a whole",
+        _lost(Cause.FAILED, evidence=ARRAY),
+        order=("reassign", "replace_disk"),
+        vetoes={"restart_broker": ("known_sick_disk",)},
+        says=("replace the failed members of the array md9 and make it anew under /d1",),
+        never_says=("replace the disk md9",),
+    ),
+    Advice(
+        "of stripes every member is needed",
+        _lost(Cause.FAILED, evidence=STRIPES),
+        order=("reassign", "replace_disk"),
+        says=("replace the failed members (sdb1) of the array md0 and make it anew under /d1",),
+    ),
+]
 ROWS = [
     Advice(
         "nobody knows why: look, then restart",
@@ -395,9 +447,9 @@ def _runs_out_of_inodes():
     return b.space_alert("saturated", evidence={"decided_by": "inodes", "used_inodes_ratio": 0.97}), known
 
 
-def _broker_away(cause, **fields):
+def _broker_away(cause, volume=None, **fields):
     def given():
-        unseen = b.directory(1, "/d1", 400 * b.MIB, status="unknown", cause=cause)
+        unseen = b.directory(1, "/d1", 400 * b.MIB, status="unknown", cause=cause, volume=volume)
         known = b.facts(b.broker(1, BrokerStatus.OFFLINE), unseen, *ELSEWHERE, b.topic("t", (1, 2)))
         about = b.alert(Rule.BROKER_OFFLINE, log_dir=None, cause=None, **fields)
         return about, known
@@ -430,6 +482,14 @@ AWAY_ROWS = [
         never_says=("by 2 B",),
     ),
     Advice(
+        "a broker halted on an array of which a disk failed",
+        _broker_away(Cause.FAILED, volume="dev 9:0"),
+        first="investigate",
+        never=("replace_disk",),
+        says=("look at the array md0 below /d1 of broker 1: a member failed",),
+        never_says=("kafka-storage.sh format",),
+    ),
+    Advice(
         "a broker halted on a read-only mount",
         _broker_away(Cause.READ_ONLY),
         first="restart_broker",
@@ -438,7 +498,7 @@ AWAY_ROWS = [
 ]
 
 
-@pytest.mark.parametrize("row", [*ROWS, *AWAY_ROWS], ids=lambda row: row.name)
+@pytest.mark.parametrize("row", [*ROWS, *MEMBER_ROWS, *AWAY_ROWS], ids=lambda row: row.name)
 def test_what_is_advised_for_an_offline_directory(row):
     found = check_advice(row)
     assert len({action.action_id for action in found}) == len(found)

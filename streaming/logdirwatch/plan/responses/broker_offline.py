@@ -9,6 +9,7 @@ from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import ActionKind, Cause, LogDirStatus, PollStatus
 from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
 from logdirwatch.plan.actions.brokers.investigate import investigate
+from logdirwatch.plan.actions.brokers.raid_arrays import array_of, look_at_array
 from logdirwatch.plan.actions.brokers.repair import repair_file_system
 from logdirwatch.plan.actions.brokers.replace_disk import replace_disk
 from logdirwatch.plan.actions.brokers.restart_broker import start_broker
@@ -108,6 +109,9 @@ def _room(directory: Directory, facts: Facts, policy: Policy) -> list[Draft]:
 
 
 def _replaced(directory: Directory, facts: Facts, policy: Policy) -> Draft:
+    array = array_of(directory, NOTHING_SAID)
+    if array is not None:
+        return look_at_array(directory, array, NOTHING_SAID)
     return replace_disk(directory, plan_repair(directory.place, facts, policy), facts, policy)
 
 

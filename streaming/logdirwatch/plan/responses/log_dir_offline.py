@@ -4,13 +4,14 @@ Only a restart brings an offline directory back, whatever was done to its disk (
 A disk is replaced only where an I/O error of the device is proven; without evidence one looks, and then restarts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import ActionKind, Cause, FullBy, Lane
 from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
 from logdirwatch.plan.actions.brokers.host_checks import look
+from logdirwatch.plan.actions.brokers.raid_arrays import apart_from_lost, is_active, look_at_array
 from logdirwatch.plan.actions.brokers.repair import free_inodes, let_write, raise_limit, raise_quota, repair_file_system
 from logdirwatch.plan.actions.brokers.replace_disk import leave_log_dirs, replace_disk, save_data
 from logdirwatch.plan.actions.brokers.restart_broker import restart_broker
@@ -45,19 +46,22 @@ def offline_drafts(alert: AlertRecord, facts: Facts, policy: Policy, now_ms: int
     away = away_of(alert, facts)
     if away is None:
         return []
-    facts = away.facts
     if alert.lane is not Lane.STATEFUL:
         return [look(alert, away, away.directories, Cause.UNKNOWN, policy)]
+    away, arrays = apart_from_lost(away)
+    facts = away.facts
     failed = away.of_cause(Cause.FAILED)
     repair = None if not failed else _repair(away, failed, policy)
     restarted = restart_broker(away, facts, policy)
+    restarted = replace(restarted, preconditions=(*is_active(arrays.values()), *restarted.preconditions))
     drafts = [
         *(cancel_dead_ends(away.broker, str(away.target["log_dir"]), facts, policy) if failed else []),
-        *_looks(alert, away, policy),
+        *(look_at_array(facts.directories[away.broker, path], one, away.proofs[path]) for path, one in arrays.items()),
+        *_looks(alert, away, policy, arrays),
         *_mended(away, facts, policy),
         *([] if repair is None else _replaced(away, failed, repair, policy, now_ms)),
         *([] if len(away.of_cause(Cause.FILE_SYSTEM)) == len(away.directories) else [restarted]),
-        *_rebuilt_in_the_end(away, restarted, policy, now_ms),
+        *_rebuilt_in_the_end(away, restarted, policy, now_ms, has_array=bool(arrays)),
         *([] if repair is None else _room_for(away, repair, policy, now_ms)),
     ]
     if {found.cause for found in away.directories} <= _EXPLAINED:
@@ -72,11 +76,11 @@ def _with_common_cause(drafts: list[Draft], text: str | None) -> list[Draft]:
     return [replace(drafts[0], reason=f"{text}; {drafts[0].reason}"), *drafts[1:]]
 
 
-def _looks(alert: AlertRecord, away: Away, policy: Policy) -> list[Draft]:
+def _looks(alert: AlertRecord, away: Away, policy: Policy, arrays: Collection[str]) -> list[Draft]:
     """Return one look for all that nobody knows enough of: those of no known cause decide what it is for."""
-    found = away.of_cause(*_LOOKED_AT)
+    found = [directory for directory in away.of_cause(*_LOOKED_AT) if directory.path not in arrays]
     if found:
-        cause = next(cause for cause in _LOOKED_AT if away.of_cause(cause))
+        cause = next(cause for cause in _LOOKED_AT if cause in {directory.cause for directory in found})
         return [look(alert, away, found, cause, policy)]
     unclear = [directory for directory in away.of_cause(Cause.FULL) if _is_unclear(away, directory, policy)]
     return [look(alert, away, unclear, Cause.FULL, policy)] if unclear else []
@@ -143,10 +147,10 @@ def _room_for(away: Away, repair: Repair, policy: Policy, now_ms: int) -> list[D
     return [*found, *([] if repair.assignments else give_back(away.target, away.facts, policy))]
 
 
-def _rebuilt_in_the_end(away: Away, restarted: Draft, policy: Policy, now_ms: int) -> list[Draft]:
+def _rebuilt_in_the_end(away: Away, restarted: Draft, policy: Policy, now_ms: int, *, has_array: bool) -> list[Draft]:
     """Return copies elsewhere for what a restart should bring back, where that cannot be done or may not help."""
     sound = [directory for directory in away.directories if directory.cause is not Cause.FAILED]
-    is_asked = restarted.vetoes or away.is_several or away.of_cause(Cause.FILE_SYSTEM)
+    is_asked = restarted.vetoes or away.is_several or has_array or away.of_cause(Cause.FILE_SYSTEM)
     if not sound or not is_asked or away.of_cause(Cause.FAILED):
         return []
     repair = _repair(away, sound, policy)

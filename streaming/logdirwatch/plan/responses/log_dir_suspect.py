@@ -3,11 +3,13 @@
 Kafka leaves slow and sick disks in service (KIP-112, operations 3); only what reads and writes less there helps.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import LOST_WAY, KernelTrouble
 from logdirwatch.plan.actions.brokers.investigate import investigate
+from logdirwatch.plan.actions.brokers.raid_arrays import Array, array_in, array_steps, looked_at
 from logdirwatch.plan.actions.replicas.cordon_log_dir import cordon_drafts
 from logdirwatch.plan.actions.replicas.demote_leaders import demote, led_from
 from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild, remedies
@@ -47,6 +49,9 @@ def suspect(alert: AlertRecord, directory: Directory, facts: Facts, policy: Poli
     demoted = demote(directory.broker, directory.path, led_from(directory, facts), facts, policy, _waiting(directory))
     sick = ": Kafka takes no notice that its disk is slow or sick, and goes on placing new replicas there"
     cordon = cordon_drafts(directory, facts, policy, sick, "the disk is known to be good")
+    array = _degraded(alert, directory) if kinds & CERTAIN else None
+    if array is not None:
+        return [_look_at_array(look, array, directory, alert), *demoted, *cordon]
     if KernelTrouble.POOL_FULL in kinds and not kinds & CERTAIN:
         return [_extend_pool(look, device, directory), *demoted, *cordon]
     if _is_the_way(kinds):
@@ -76,6 +81,23 @@ def _look_at_way(look: Draft, kinds: frozenset[str], device: str) -> Draft:
         look,
         reason=f"look at the way to {device} before any data is moved: {where}; nothing condemns the disk itself, and "
         "the alert ends by itself once all is quiet again",
+    )
+
+
+def _degraded(alert: AlertRecord, directory: Directory) -> Array | None:
+    """Return the array of a directory of which a member failed; None where there is none, or it is lost itself."""
+    said = alert.evidence.get("why")
+    lines = said.values() if isinstance(said, Mapping) else ()
+    found = array_in(lines, alert.evidence.get("device"), directory)
+    return None if found is None or found.is_lost else found
+
+
+def _look_at_array(look: Draft, array: Array, directory: Directory, alert: AlertRecord) -> Draft:
+    steps = tuple(note(f"On broker {directory.broker}'s host: {step}.") for step in array_steps(array))
+    return replace(
+        look,
+        reason=f"{looked_at(directory, array)}; once the array is whole again: {_healthy(alert)}",
+        commands=(*steps, *look.commands),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.actions.brokers.raid_arrays import Array, array_of
 from logdirwatch.plan.actions.brokers.reserve import reserve_of
 from logdirwatch.plan.actions.brokers.restart_broker import format_steps, rejoin_steps, restart_effect, restart_steps
 from logdirwatch.plan.actions.replicas.reassign import nothing_fits, unplaced
@@ -34,7 +35,8 @@ def save_data(directory: Directory, proof: Proof, facts: Facts) -> Draft | None:
         return None
     labels = [partition.label for partition in alone]
     folders = " ".join(shlex.quote(f"{directory.path}/{label}") for label in labels[:EXAMPLES])
-    device = f"/dev/{proof.device}" if proof.device else "DEVICE"
+    array = array_of(directory, proof)
+    device = array.device if array else f"/dev/{proof.device}" if proof.device else "DEVICE"
     steps = (
         f"mount -o remount,ro {path}: nothing more is written to a dying disk",
         f"cp -a {folders} OTHER_DISK/",
@@ -66,7 +68,8 @@ def replace_disk(
     alone, is_running = _only_there(directory, lost, facts), facts.is_alive(broker)
     again = _copies_again(lost, facts, policy)
     least = _least_disk_bytes(directory, again["bytes"], policy)
-    text = f"replace the disk{_device(proof)} under {directory.path} of broker {broker}"
+    array = array_of(directory, proof or Proof())
+    text = f"replace {_disk(array, proof)} under {directory.path} of broker {broker}"
     between = [
         note(f"On broker {broker}'s host: {text}, mount it empty and give it to Kafka's user."),
         *format_steps(broker, facts, policy),
@@ -86,7 +89,7 @@ def replace_disk(
             "leave_log_dirs": leaving(directory, lost, facts, policy).as_data(),
             **unplaced(repair),
         },
-        preconditions=_preconditions(directory, alone, facts, proof),
+        preconditions=(*_lost_array(array), *_preconditions(directory, alone, facts, proof)),
         vetoes=restart_vetoes.against_stopping(facts, broker) if is_running else (),
         commands=(
             tools.call(QUORUM, "describe", "--replication"),
@@ -126,8 +129,19 @@ def leave_log_dirs(directory: Directory, facts: Facts, policy: Policy) -> Draft 
     )
 
 
-def _device(proof: Proof | None) -> str:
-    return "" if proof is None or proof.device is None else f" {proof.device}"
+def _disk(array: Array | None, proof: Proof | None) -> str:
+    if array is not None:
+        members = f" ({array.member})" if array.member else ""
+        return f"the failed members{members} of {array} and make it anew"
+    return "the disk" if proof is None or proof.device is None else f"the disk {proof.device}"
+
+
+def _lost_array(array: Array | None) -> tuple[Precondition, ...]:
+    """Say that an array must be lost before anything is formatted: enough members may be well to assemble it again."""
+    if array is None:
+        return ()
+    text = f"{array} is lost: mdadm --detail {array.device} says so, and mdadm --assemble does not bring it back"
+    return (Precondition("array_is_lost", text, None),)
 
 
 def _evidence(proof: Proof | None) -> str:

@@ -1,0 +1,130 @@
+"""Directories on a RAID array, which goes on without one of its disks as long as it has enough others.
+
+The kernel then names the disk, not the volume: what is done to that disk alone must not be done to the directory. The
+data is on the other members, so the array is looked at and its member replaced, and nothing is formatted. Only an array
+that has too few members left is as lost as a disk.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from logdirwatch.model.vocabulary import ActionKind, Cause
+from logdirwatch.plan.availability.offline_log_dirs import Away, Proof
+from logdirwatch.plan.capacity.timing import place_target
+from logdirwatch.plan.cluster.snapshot import Directory
+from logdirwatch.plan.commands.kafka_tools import note
+from logdirwatch.plan.proposal import Draft, Precondition, effect
+
+STEP = "array"
+_LINE = re.compile(r"\b(?:md/raid(?P<level>\d*)|raid(?P<old_level>\d+)):?(?P<name>md[\w-]+)?: |\bmd: ", re.IGNORECASE)
+_MAPPED = re.compile(r"device-mapper: raid", re.IGNORECASE)
+_LOST = re.compile(
+    r"not enough operational|cannot continue|failed to run|failing array|has failed|continuing on 0 devices"
+    r"|md/raid0|\braid0:",
+    re.IGNORECASE,
+)
+_VOLUME = re.compile(r"dev 9:(?P<minor>\d+)")
+"""How the host source names the volume of a directory on an array: 9 is the major number of md (Linux devices.txt)."""
+_ARRAY = re.compile(r"md[\w-]*\d+(?:p\d+)?")
+
+
+class Array(NamedTuple):
+    """An array below a directory: its name and the member that failed, where they are known.
+
+    ``is_lost``: the kernel says that it cannot go on, or it is the array itself that fails.
+    """
+
+    name: str | None
+    member: str | None
+    is_lost: bool
+
+    @property
+    def device(self) -> str:
+        """Its device file."""
+        return f"/dev/{self.name or 'ARRAY'}"
+
+    def __str__(self) -> str:
+        return "the array" if self.name is None else f"the array {self.name}"
+
+
+def array_of(directory: Directory, proof: Proof) -> Array | None:
+    """Return the array that a directory lies on, as the kernel's words or its volume show; None where none does."""
+    return array_in((proof.said, proof.kernel_error), proof.device, directory)
+
+
+def array_in(texts: Iterable[str | None], device: str | None, directory: Directory) -> Array | None:
+    """Return the same from the lines and the device that speak against a directory."""
+    lines = [text for text in texts if text]
+    named = [found for line in lines if (found := _LINE.search(line)) is not None]
+    by_volume = _VOLUME.fullmatch(directory.volume or "")
+    devices = device.split(", ") if device else []
+    itself = [one for one in devices if _ARRAY.fullmatch(one)]
+    if not named and not by_volume and not itself and not any(map(_MAPPED.search, lines)):
+        return None
+    names = [*itself, *(found["name"] for found in named), f"md{by_volume['minor']}" if by_volume else None]
+    member = ", ".join(one for one in devices if one not in itself) or None
+    is_lost = bool(itself) or any(map(_LOST.search, lines))
+    return Array(next((name for name in names if name), None), member, is_lost)
+
+
+def apart_from_lost(away: Away) -> tuple[Away, Mapping[str, Array]]:
+    """Return what is away, those directories no more called failed that lie on an array of which a member failed.
+
+    They are in the mapping with their array: it may well go on, and then nothing is lost with them.
+    """
+    found = {
+        directory.path: array
+        for directory in away.of_cause(Cause.FAILED)
+        if (array := array_of(directory, away.proofs[directory.path])) is not None and not array.is_lost
+    }
+    if not found:
+        return away, found
+    judged = tuple(replace(d, cause=Cause.UNKNOWN) if d.path in found else d for d in away.directories)
+    directories = {**away.facts.directories, **{directory.place: directory for directory in judged}}
+    return replace(away, directories=judged, facts=replace(away.facts, directories=directories)), found
+
+
+def look_at_array(directory: Directory, array: Array, proof: Proof) -> Draft:
+    """Return the look at an array one of whose members failed: the array decides what becomes of the directory."""
+    line = next((text for text in (proof.kernel_error, proof.said) if text), None)
+    return Draft(
+        kind=ActionKind.INVESTIGATE,
+        target={**place_target(directory), "step": STEP},
+        reason=f"{looked_at(directory, array)}{f' ({line})' if line else ''}",
+        expected=effect(array=array.name, member=array.member),
+        commands=tuple(note(f"On broker {directory.broker}'s host: {step}") for step in array_steps(array)),
+    )
+
+
+def looked_at(directory: Directory, array: Array) -> str:
+    """Say what a failed member means, and that it is no reason to format anything."""
+    member = "a member" if array.member is None else f"its member {array.member}"
+    return (
+        f"look at {array} below {directory.path} of broker {directory.broker}: {member} failed, and an array with "
+        "enough other members goes on without it. Replace the member of the array, which copies its data itself; the "
+        f"data of {directory.path} is on the others, so nothing is formatted"
+    )
+
+
+def is_active(arrays: Iterable[Array]) -> tuple[Precondition, ...]:
+    """Ask for arrays that go on before a broker starts on them."""
+    return tuple(
+        Precondition("array_is_active", f"{array} is active, if degraded, and its file system is mounted", None)
+        for array in arrays
+    )
+
+
+def array_steps(array: Array) -> list[str]:
+    """Return what a person does on the host, what changes nothing first."""
+    member = "MEMBER" if array.member is None else " ".join(f"/dev/{one}" for one in array.member.split(", "))
+    return [
+        f"cat /proc/mdstat; mdadm --detail {array.device} (active and degraded, or failed?); lvs -a for LVM",
+        f"smartctl -x {member}",
+        (
+            f"while the array is active: mdadm --manage {array.device} --fail {member} --remove {member}, change the "
+            f"disk, mdadm --manage {array.device} --add NEW_MEMBER; lvconvert --repair VG/LV for LVM"
+        ),
+        "where it stopped although enough members are well: mdadm --assemble --scan, then mount it again",
+    ]
