@@ -10,7 +10,7 @@ from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.proposal import Draft
 from logdirwatch.plan.relief.freed_bytes import is_in_time
 
-STOPS, LOOK, QUICK, IN_TIME, BRAKE, UNSURE, LOSS, LATE, NAMED, VETOED, KEEPS_OUT = range(11)
+STOPS, LOOK, QUICK, IN_TIME, BRAKE, UNSURE, LOSS, LATE, NAMED, VETOED = range(10)
 
 _QUICK_KINDS = (
     ActionKind.EXPAND_DISK,
@@ -32,7 +32,6 @@ _FIXED = {
     ActionKind.CANCEL_MOVES: STOPS,
     ActionKind.RELEASE_RESERVE: QUICK,
     ActionKind.THROTTLE_PRODUCERS: BRAKE,
-    ActionKind.CORDON_LOG_DIR: KEEPS_OUT,
     ActionKind.DELETE_TOPIC_CANDIDATE: NAMED,
 }
 _BEGIN_AT_ONCE = frozenset(
@@ -46,7 +45,7 @@ def in_sequence(drafts: Iterable[Draft]) -> list[Draft]:
 
 
 def _rank(draft: Draft) -> tuple[int, int]:
-    if draft.vetoes and draft.kind is not ActionKind.CORDON_LOG_DIR:
+    if draft.vetoes:
         return VETOED, 0
     if draft.kind in _FIXED:
         return _FIXED[draft.kind], 0

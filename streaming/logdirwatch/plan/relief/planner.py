@@ -35,6 +35,7 @@ from logdirwatch.plan.retention.planner import Cuts, plan_cuts
 from logdirwatch.plan.vetoes.predicted_impact import heeding_predictions
 from logdirwatch.report.units import human_bytes
 
+MOVES = frozenset({ActionKind.MOVE_LOG_DIR, ActionKind.REASSIGN})
 MORE_ROOM = frozenset({ActionKind.EXPAND_DISK, ActionKind.ADD_LOG_DIR})
 IN_NO_HURRY_MS = 3_600_000
 """So long before a directory is full there is time to look first."""
@@ -97,7 +98,7 @@ def _answer(source: Directory, facts: Facts, policy: Policy, needed: int, now_ms
     looks = heeded(cleaner_drafts(source, facts, policy), facts.said)
     ordered = in_sequence(drafts)
     looked = [*looks, *ordered] if left_ms is None or left_ms > IN_NO_HURRY_MS else [*ordered, *looks]
-    return [*looked, *_cordon(source, facts, policy)]
+    return _with_cordon(looked, _cordon(source, facts, policy))
 
 
 def _room(source: Directory, facts: Facts, policy: Policy, missing: int, instead: Sequence[Veto]) -> list[Draft]:
@@ -149,9 +150,16 @@ def _losses(
     return heeded([*deletions, *candidate_drafts(source, facts, policy, now_ms)], facts.said)
 
 
+def _with_cordon(drafts: list[Draft], cordon: list[Draft]) -> list[Draft]:
+    """Put the cordon before the first move: what is moved away first makes the directory the next one to be filled."""
+    moves = (n for n, draft in enumerate(drafts) if draft.kind in MOVES and not draft.vetoes)
+    place = next(moves, len(drafts))
+    return [*drafts[:place], *cordon, *drafts[place:]]
+
+
 def _cordon(source: Directory, facts: Facts, policy: Policy) -> list[Draft]:
     why = (
-        ", best before anything is moved off it: Kafka places new replicas where the fewest are, so in a directory "
+        ", before anything is moved off it: Kafka places new replicas where the fewest are, so in a directory "
         "that was just emptied"
     )
     return cordon_drafts(source, facts, policy, why, "the directory has room again")

@@ -61,7 +61,7 @@ def suspect(alert: AlertRecord, directory: Directory, facts: Facts, policy: Poli
     is_given_up = bool(kinds & DISK) and not demoted
     rebuilt, unplaced = _rebuilt(alert, directory, facts, policy, now_ms) if is_given_up else ([], None)
     why = "; ".join(text for text in (unplaced, _replacement(alert, device, kinds)) if text) or None
-    return [*demoted, *rebuilt, *cordon, _look(alert, directory, facts, policy, why)]
+    return [*demoted, *cordon, *rebuilt, _look(alert, directory, facts, policy, why)]
 
 
 def _waiting(directory: Directory) -> str:

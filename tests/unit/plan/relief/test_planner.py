@@ -67,10 +67,10 @@ class TestCordon:
         actions = recommended(*self.PARTS, *parts, metadata_version=version)
         return the(ActionKind.CORDON_LOG_DIR, actions)
 
-    def test_where_the_version_allows_it_comes_after_what_gives_room(self):
+    def test_where_the_version_allows_it_comes_before_what_is_moved_away(self):
         actions = recommended(*self.PARTS, metadata_version=CORDON)
-        assert kinds(actions) == ["move_log_dir", "cordon_log_dir"]
-        action = actions[-1]
+        assert kinds(actions) == ["cordon_log_dir", "move_log_dir"]
+        action = actions[0]
         (command,) = action.commands
         assert command == (
             "kafka-configs.sh --bootstrap-server kafka:9092 --alter --entity-type brokers --entity-name=1 "

@@ -172,6 +172,12 @@ class TestSuspect:
         assert "which is about to fail" in actions[0].reason
         assert "are deleted once the new ones are in sync" in actions[0].preconditions[1]["text"]
 
+    def test_a_failing_one_is_cordoned_before_it_is_emptied(self):
+        open_dir = directory(1, "/d1", 100 * MIB, is_cordoned=False)
+        about = alert(Rule.LOG_DIR_SUSPECT, to="unknown", cause=None, evidence={"why": ["probe"]})
+        actions = recommend(about, facts(*SUSPECT, open_dir, metadata_version=CORDON), policy(), NOW_MS)
+        assert kinds(actions) == ["cordon_log_dir", "reassign", "investigate"]
+
     @pytest.mark.parametrize("why", ["slow_probe", "slow_flush", "offline_count"])
     def test_a_slow_one_is_watched(self, why):
         assert kinds(self.suspect([why], *SUSPECT)) == ["investigate"]
