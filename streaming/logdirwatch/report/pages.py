@@ -72,7 +72,9 @@ def _records() -> Iterator[str]:
     yield "# Records\n"
     yield (
         "`logdirwatch schema NAME` prints the JSON Schema. Times are epoch milliseconds in fields ending `_ms`, sizes "
-        "are bytes in fields ending `_bytes`; null means that nobody knows. Unknown fields are ignored, a missing "
+        "are bytes in fields ending `_bytes`, rates are bytes per second in fields ending `_bytes_per_s`, shares "
+        "from 0 to 1 are in fields ending `_ratio`; null means that nobody knows. A field that is not required may be "
+        "missing where it does not apply, or in the records of an older release. Unknown fields are ignored, a missing "
         "required one rejects the record, which then stands in the table `rejected_records` with the reason.\n"
     )
     for name, (topic, _) in RECORDS.items():
@@ -83,20 +85,51 @@ def _records() -> Iterator[str]:
 def _definitions(schema: dict[str, Any]) -> Iterator[str]:
     for title, definition in schema["$defs"].items():
         if "properties" in definition:
-            yield f"**{title}.** {definition.get('description', '').replace('``', '`')}\n"
-            yield "| field | type | required |\n|---|---|---|"
-            required = definition.get("required", [])
-            for field, kind in definition["properties"].items():
-                yield f"| `{field}` | {_type(kind)} | {'yes' if field in required else ''} |"
+            yield f"**{title}.** {_plain(definition)}\n"
+            yield from _by_value(definition)
+            yield "| field | type | null | required | meaning |\n|---|---|---|---|---|"
+            yield from (_row(field, kind, definition) for field, kind in definition["properties"].items())
             yield ""
         elif "enum" in definition:
             values = ", ".join(f"`{value}`" for value in definition["enum"])
-            yield f"**{title}.** {definition.get('description', '').replace('``', '`')} One of {values}.\n"
+            yield f"**{title}.** {_plain(definition)} One of {values}.\n"
+
+
+def _row(field: str, kind: dict[str, Any], definition: dict[str, Any]) -> str:
+    """Return what a table says of one field."""
+    is_null, is_required = {"type": "null"} in kind.get("anyOf", ()), field in definition.get("required", ())
+    by_value = {name for rule in definition.get("allOf", ()) for name in rule["then"]["properties"]}
+    what = "as above" if field in by_value else _type(kind)
+    return f"| `{field}` | {what} | {_yes(is_null)} | {_yes(is_required)} | {_plain(kind)} |"
+
+
+def _yes(holds: bool) -> str:
+    return "yes" if holds else ""
+
+
+def _plain(schema: dict[str, Any]) -> str:
+    """Return what a schema says of itself, as Markdown."""
+    return " ".join(str(schema.get("description", "")).replace("``", "`").replace("|", "\\|").split())
+
+
+def _by_value(definition: dict[str, Any]) -> Iterator[str]:
+    """Yield which types a field has, by the value of another field."""
+    rows = [
+        (tag, found["const"], field, _type(kind))
+        for rule in definition.get("allOf", ())
+        for tag, found in rule["if"]["properties"].items()
+        for field, kind in rule["then"]["properties"].items()
+    ]
+    if rows:
+        tag, _, field, _ = rows[0]
+        yield f"| `{tag}` | `{field}` |\n|---|---|"
+        yield from (f"| `{value}` | {kind} |" for _, value, _, kind in rows)
+        yield ""
 
 
 def _type(kind: dict[str, Any]) -> str:
     if "anyOf" in kind:
-        return " or ".join(_type(part) for part in kind["anyOf"])
+        return " or ".join(_type(part) for part in kind["anyOf"] if part != {"type": "null"})
     if "$ref" in kind:
         return str(kind["$ref"].rpartition("/")[2])
     if "enum" in kind:

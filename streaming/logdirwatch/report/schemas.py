@@ -1,11 +1,17 @@
 """The JSON Schema of every record, written from the records themselves."""
 
+from collections.abc import Iterable, Iterator, Mapping
 from types import UnionType
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from logdirwatch.model import records, topics
+from logdirwatch.model.actions import EXPECTED, parts
+from logdirwatch.model.affected import Affected
+from logdirwatch.model.evidence import EVIDENCE
+from logdirwatch.model.record_part import RecordPart
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -27,11 +33,116 @@ RECORDS: dict[str, tuple[str, type | UnionType]] = {
 # A record without a type is a metrics record (its first form had none); every other form must say what it is.
 _UNTYPED = "MetricsRecord"
 
+_PARTS: Mapping[str, Mapping[str, Any]] = {
+    "AlertRecord": {"affected": Affected},
+    "ActionRecord": {
+        "alert": parts.AlertSummary,
+        "target": parts.Target,
+        "preconditions": list[parts.Precondition],
+        "vetoes": list[parts.Veto],
+        "reassignment": parts.Reassignment | None,
+        "configs": dict[str, dict[str, parts.ConfigChange]] | None,
+        "undo": parts.Undo,
+        "based_on": parts.BasedOn,
+        "observed": parts.Observed | None,
+        "decision": parts.ActionDecision | None,
+    },
+}
+"""The types of a record's fields that its struct calls a mapping."""
+
+_TAGGED: Mapping[str, tuple[str, str, Mapping[Any, tuple[type[RecordPart], ...]]]] = {
+    "AlertRecord": ("rule", "evidence", {rule: kinds.all for rule, kinds in EVIDENCE.items()}),
+    "ActionRecord": ("kind", "expected", {kind: (expected,) for kind, expected in EXPECTED.items()}),
+}
+"""By record: the field whose value says which structs another field may have, that field, and the structs by value."""
+
 
 def json_schema(name: str) -> dict[str, Any]:
     """Return the JSON Schema of the record ``name``, a key of ``RECORDS``."""
     topic, record = RECORDS[name]
-    schema = msgspec.json.schema(record)
-    if untyped := schema["$defs"].get(_UNTYPED):
+    extra = list(_extra_types(record))
+    (schema, *extra_schemas), definitions = msgspec.json.schema_components(
+        [record, *extra], ref_template="#/$defs/{name}"
+    )
+    if untyped := definitions.get(_UNTYPED):
         untyped["required"].remove("type")
-    return {"$schema": DIALECT, "title": f"logdirwatch {name} record, version 1, topic {topic}", **schema}
+    _put_parts(definitions, dict(zip(map(id, extra), extra_schemas, strict=True)))
+    for part in _parts_in([record, *extra]):
+        _leave_out_null(definitions[part.__name__], part)
+    title = f"logdirwatch {name} record, version 1, topic {topic}"
+    return {"$schema": DIALECT, "title": title, **schema, "$defs": definitions}
+
+
+def _extra_types(record: type | UnionType) -> Iterator[Any]:
+    """Yield the types of the parts of a record that its own type does not name."""
+    name = getattr(record, "__name__", "")
+    yield from _PARTS.get(name, {}).values()
+    if name in _TAGGED:
+        yield from (kind for kinds in _TAGGED[name][2].values() for kind in kinds)
+
+
+def _put_parts(definitions: dict[str, Any], schemas: Mapping[int, dict[str, Any]]) -> None:
+    """Say of what type each part of the records is."""
+    for record, types in _PARTS.items():
+        if record in definitions:
+            found = definitions[record]["properties"]
+            found.update({field: _with_description(found[field], schemas[id(kind)]) for field, kind in types.items()})
+    for record, (tag, field, kinds) in _TAGGED.items():
+        if record in definitions:
+            _put_tagged(
+                definitions[record], tag, field, {v: [schemas[id(k)] for k in found] for v, found in kinds.items()}
+            )
+
+
+def _put_tagged(definition: dict[str, Any], tag: str, field: str, by_value: Mapping[str, list[dict[str, Any]]]) -> None:
+    """Say of what type a field is, by the value of another one."""
+    found = definition["properties"]
+    every = {schema["$ref"]: schema for schemas in by_value.values() for schema in schemas}
+    found[field] = _with_description(found[field], {"anyOf": list(every.values())})
+    definition["allOf"] = [
+        {
+            "if": {"properties": {tag: {"const": str(value)}}},
+            "then": {"properties": {field: schemas[0] if len(schemas) == 1 else {"anyOf": schemas}}},
+        }
+        for value, schemas in by_value.items()
+    ]
+
+
+def _with_description(found: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {**({"description": found["description"]} if "description" in found else {}), **schema}
+
+
+def _parts_in(types: Iterable[Any]) -> set[type[RecordPart]]:
+    """Return every part that types are made of."""
+    found: set[type[RecordPart]] = set()
+    left = [msgspec.inspect.type_info(kind) for kind in types]
+    while left:
+        kind = left.pop()
+        if isinstance(kind, msgspec.inspect.StructType):
+            if kind.cls in found:
+                continue
+            if issubclass(kind.cls, RecordPart):
+                found.add(kind.cls)
+            left += [field.type for field in kind.fields]
+        left += _below(kind)
+    return found
+
+
+def _below(kind: msgspec.inspect.Type) -> list[msgspec.inspect.Type]:
+    if isinstance(kind, msgspec.inspect.UnionType):
+        return list(kind.types)
+    if isinstance(kind, msgspec.inspect.ListType):
+        return [kind.item_type]
+    if isinstance(kind, msgspec.inspect.DictType):
+        return [kind.value_type]
+    return [kind.type] if isinstance(kind, msgspec.inspect.Metadata) else []
+
+
+def _leave_out_null(definition: dict[str, Any], part: type[Struct]) -> None:
+    """Do not allow null where a field is left out instead of being null."""
+    for field in msgspec.structs.fields(part):
+        if field.default is None:
+            found = definition["properties"][field.encode_name]
+            del found["default"]
+            kinds = [kind for kind in found.pop("anyOf") if kind != {"type": "null"}]
+            found.update(kinds[0] if len(kinds) == 1 else {"anyOf": kinds})

@@ -1,0 +1,396 @@
+"""What is expected of an action, one struct a kind.
+
+Fields that only the planner reads back, to see how far the action is, are marked ``x-internal`` in the schema and may
+change with any release.
+"""
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from logdirwatch.model.actions.outlook import Endurance, Leadership, LeaveLogDirs
+from logdirwatch.model.actions.parts import ClearedLimits, Examples, Limits, Reassignment
+from logdirwatch.model.record_part import EMPTY_LIST, EMPTY_MAP, NULL, RecordPart
+
+INTERNAL = {"x-internal": True}
+
+Later = Annotated[int | None, Meta(description="How many more partitions follow in a later action.")]
+InTimeBytes = Annotated[int | UnsetType | None, Meta(description="Bytes that are freed before the directory is full.")]
+ThrottleBytesPerS = Annotated[int | None, Meta(description="The rate that it sets as the limit of moves.")]
+SetsLimits = Annotated[
+    Limits | None, Meta(description="Internal: the limits that it sets.", extra_json_schema=INTERNAL)
+]
+Owner = Annotated[str | None, Meta(description="Owner of the topic, by the configuration; null: not named there.")]
+LeadershipAfter = Annotated[
+    Leadership | None, Meta(description="What becomes of the leaders and in-sync replicas of its partitions.")
+]
+EnduranceOf = Annotated[
+    Endurance | None, Meta(description="How much more may fail before its topics lose data or writes.")
+]
+LeavesLogDirs = Annotated[LeaveLogDirs | None, Meta(description="Whether the directory may leave log.dirs instead.")]
+FullByText = Annotated[str | None, Meta(description="What ran out: quota or inodes.")]
+UnaccountedBytesBefore = Annotated[
+    int | None,
+    Meta(description="Internal: bytes in use before that no replica accounts for.", extra_json_schema=INTERNAL),
+]
+LostWithIt = Annotated[Examples | None, Meta(description="Partitions of which nothing else holds a copy.")]
+
+
+class ChangedLogDir(RecordPart, frozen=True, kw_only=True):
+    """What becomes of one directory."""
+
+    broker: Annotated[int, Meta(description="Node id of its broker.")]
+    log_dir: Annotated[str, Meta(description="Its path.")]
+    bytes: Annotated[int, Meta(description="Bytes that are freed there; negative: that are taken.")]
+
+
+class Growth(RecordPart, frozen=True, kw_only=True):
+    """What makes a directory grow."""
+
+    bytes_per_s: Annotated[
+        dict[str, float], Meta(description="Growth by the cleanup.policy of the topics, in bytes per second.")
+    ] = EMPTY_MAP
+    replicas: Annotated[int, Meta(description="How many replicas are in it.")]
+    replicas_known: Annotated[int, Meta(description="Of how many the growth is known.")]
+
+
+class UnplacedReplica(RecordPart, frozen=True, kw_only=True):
+    """A replica that cannot be made anew now."""
+
+    partition: Annotated[str, Meta(description="Its partition, as topic-partition.")]
+    name: Annotated[str, Meta(description="The test that speaks against it, as in a veto.")]
+    reason: Annotated[str, Meta(description="What it found, for people.")]
+    brokers: Annotated[
+        list[int] | None, Meta(description="Node ids of the brokers that it is about, where it is about some.")
+    ] = None
+
+
+UnplacedReplicas = Annotated[
+    list[UnplacedReplica] | None, Meta(description="Replicas that cannot be made anew now, up to 20.")
+]
+UnplacedCount = Annotated[int | None, Meta(description="How many replicas cannot be made anew now.")]
+UnplacedBytes = Annotated[int | UnsetType | None, Meta(description="Bytes of these.")]
+WouldHelp = Annotated[list[str] | None, Meta(description="What would make it possible, for people.")]
+
+
+class Expected(RecordPart, frozen=True, kw_only=True):
+    """What is expected of every action."""
+
+    frees_bytes: Annotated[
+        int | None, Meta(description="Bytes that the alert's own directory gains; null: none, or not known.")
+    ] = NULL
+    frees_by_ms: Annotated[int | None, Meta(description="When they are free, if it is begun at once.")] = NULL
+    needs_ms: Annotated[int | None, Meta(description="Time from its beginning until it is done.")] = NULL
+    on: Annotated[list[ChangedLogDir], Meta(description="Every directory that gains or loses space.")] = EMPTY_LIST
+    time_to_full_after_ms: Annotated[
+        int | None, Meta(description="Time until the alert's directory is full afterwards; null: no end is forecast.")
+    ] = NULL
+    growth_by_policy: Annotated[Growth | None, Meta(description="What makes the alert's directory grow.")] = None
+    throttle_bytes_per_s: ThrottleBytesPerS = None
+    in_time_bytes: InTimeBytes = UNSET
+    leadership: LeadershipAfter = None
+    endurance: EnduranceOf = None
+    leave_log_dirs: LeavesLogDirs = None
+    unplaced: UnplacedReplicas = None
+    unplaced_count: UnplacedCount = None
+    unplaced_bytes: UnplacedBytes = UNSET
+    would_help: WouldHelp = None
+    later: Later = None
+
+
+class CordonExpected(Expected, frozen=True, kw_only=True):
+    """``cordon_log_dir``: Kafka puts no new replica into the directory."""
+
+    is_cordoned: Annotated[bool | None, Meta(description="Whether it is cordoned afterwards: true.")] = None
+
+
+class UncordonExpected(Expected, frozen=True, kw_only=True):
+    """``uncordon_log_dir``: Kafka may put new replicas into the directory again."""
+
+    is_cordoned: Annotated[bool | None, Meta(description="Whether it is cordoned afterwards: false.")] = None
+    then_frees_bytes: Annotated[
+        int | None, Meta(description="Bytes that can then be moved there from the alert's directory.")
+    ] = None
+    then_kind: Annotated[str | None, Meta(description="The kind of action that moves them.")] = None
+
+
+class LowerRetentionExpected(Expected, frozen=True, kw_only=True):
+    """``lower_retention``: a topic keeps less."""
+
+    keeps_ms_at_least: Annotated[
+        int | None, Meta(description="History that every partition keeps; null: not known, or nothing is written.")
+    ] = NULL
+    is_estimate: Annotated[
+        bool | None, Meta(description="Whether frees_bytes is an estimate by the rate at which it is written.")
+    ] = None
+    owner: Owner = NULL
+    wins_ms: Annotated[int | None, Meta(description="How much later the directory is full by it.")] = NULL
+    keeps_bytes: Annotated[int | None, Meta(description="Bytes of the topic that stay.")] = None
+    floor_bytes: Annotated[
+        int | None, Meta(description="Bytes of it in the directory that stay whatever its limit is.")
+    ] = None
+    topic_bytes_before: Annotated[
+        int | None, Meta(description="Internal: bytes of the topic before.", extra_json_schema=INTERNAL)
+    ] = None
+    freed_before: Annotated[
+        list[ChangedLogDir] | None,
+        Meta(description="Internal: what earlier cuts of the topic freed.", extra_json_schema=INTERNAL),
+    ] = None
+
+
+class RestoreRetentionExpected(Expected, frozen=True, kw_only=True):
+    """``restore_retention``: a topic keeps as much as before a cut."""
+
+    owner: Owner = NULL
+
+
+class DeleteRecordsExpected(Expected, frozen=True, kw_only=True):
+    """``delete_records``: the oldest records of a topic are deleted."""
+
+    deletes_percent: Annotated[int | None, Meta(description="Share of its records that go, in percent.")] = None
+    is_estimate: Annotated[bool | None, Meta(description="Whether frees_bytes is an estimate: true.")] = None
+    topic_bytes_before: Annotated[
+        int | None, Meta(description="Internal: bytes of the topic before.", extra_json_schema=INTERNAL)
+    ] = None
+
+
+class DeleteTopicExpected(Expected, frozen=True, kw_only=True):
+    """``delete_topic_candidate``: a topic that may be deleted."""
+
+    owner: Owner = NULL
+
+
+class GrowingTopic(RecordPart, frozen=True, kw_only=True):
+    """A topic that grows in a directory."""
+
+    topic: Annotated[str, Meta(description="The topic.")]
+    bytes_per_s: Annotated[int, Meta(description="How fast it grows there.")]
+
+
+class ThrottleProducersExpected(Expected, frozen=True, kw_only=True):
+    """``throttle_producers``: producers get a quota until the directory has room."""
+
+    wins_ms: Annotated[int | None, Meta(description="How much later the directory is full by it; null: never.")] = NULL
+    producer_byte_rate: Annotated[
+        int | None, Meta(description="The quota, in bytes per second on each broker (Kafka's producer_byte_rate).")
+    ] = None
+    growing: Annotated[list[GrowingTopic], Meta(description="The topics that grow fastest there.")] = EMPTY_LIST
+
+
+class MoveLogDirExpected(Expected, frozen=True, kw_only=True):
+    """``move_log_dir``: replicas move to other directories of the same broker."""
+
+    waves: Annotated[int | None, Meta(description="In how many parts it is done, one after the other.")] = None
+    sets_limits: SetsLimits = None
+
+
+class ReassignExpected(Expected, frozen=True, kw_only=True):
+    """``reassign``: replicas move to other brokers, or are made anew there."""
+
+    rebuilds: Annotated[int | None, Meta(description="How many partitions get a replica anew.")] = None
+    copies_bytes: Annotated[int | None, Meta(description="Bytes that are copied between brokers.")] = None
+    sets_limits: SetsLimits = None
+
+
+class RunningCopy(RecordPart, frozen=True, kw_only=True):
+    """A copy of a replica that runs."""
+
+    topic: Annotated[str, Meta(description="The topic.")]
+    partition: Annotated[int, Meta(description="Number of the partition.")]
+    broker: Annotated[int, Meta(description="Node id of the broker that it goes to.")]
+    log_dir: Annotated[str, Meta(description="Path of the directory that it goes to.")]
+    remaining_bytes: Annotated[int | None, Meta(description="Bytes still to copy.")] = None
+
+
+class RunningReassignment(RecordPart, frozen=True, kw_only=True):
+    """A partition that is being reassigned."""
+
+    partition: Annotated[str, Meta(description="The partition, as topic-partition.")]
+    adding: Annotated[list[int], Meta(description="Node ids of the brokers that it adds.")] = EMPTY_LIST
+    removing: Annotated[list[int], Meta(description="Node ids of the brokers that it removes.")] = EMPTY_LIST
+
+
+class CancelMovesExpected(Expected, frozen=True, kw_only=True):
+    """``cancel_moves``: moves that run are cancelled; each partition keeps the replicas that it had."""
+
+    spares_bytes: Annotated[int | None, Meta(description="Bytes that are not copied any more.")] = None
+    copies: Annotated[list[RunningCopy] | None, Meta(description="The copies that end.")] = None
+    cancels: Annotated[
+        Reassignment | None, Meta(description="The reassignments that are cancelled, as they were begun.")
+    ] = None
+    examples: Annotated[
+        list[RunningReassignment] | None, Meta(description="Up to 20 of the partitions that are being reassigned.")
+    ] = None
+
+
+class DemoteLeadersExpected(Expected, frozen=True, kw_only=True):
+    """``demote_leaders``: other replicas lead, while a disk is in doubt."""
+
+    demotes: Annotated[int | None, Meta(description="How many partitions get another preferred leader.")] = None
+
+
+class ElectedPartition(RecordPart, frozen=True, kw_only=True):
+    """A partition of an election."""
+
+    topic: Annotated[str, Meta(description="The topic.")]
+    partition: Annotated[int, Meta(description="Number of the partition.")]
+
+
+class Election(RecordPart, frozen=True, kw_only=True):
+    """The content of ``kafka-leader-election --path-to-json-file``."""
+
+    partitions: Annotated[list[ElectedPartition], Meta(description="The partitions.")]
+
+
+class UncleanLeader(RecordPart, frozen=True, kw_only=True):
+    """A partition and who would lead it."""
+
+    partition: Annotated[str, Meta(description="The partition, as topic-partition.")]
+    leader: Annotated[int, Meta(description="Node id of the broker that would lead it.")]
+
+
+class ElectLeadersExpected(Expected, frozen=True, kw_only=True):
+    """``elect_leaders``: partitions elect a leader."""
+
+    elections: Annotated[int | None, Meta(description="How many partitions elect a leader.")] = None
+    election: Annotated[Election | None, Meta(description="The partitions, for Kafka's tool.")] = None
+    examples: Annotated[list[UncleanLeader] | None, Meta(description="Of an unclean election up to 20 partitions.")] = (
+        None
+    )
+
+
+class RaisedLimit(RecordPart, frozen=True, kw_only=True):
+    """A limit of moves that gets a higher value."""
+
+    broker: Annotated[int, Meta(description="Node id of the broker.")]
+    key: Annotated[str, Meta(description="The Kafka configuration key.")]
+
+
+class ClearThrottlesExpected(Expected, frozen=True, kw_only=True):
+    """``clear_throttles``: limits that nothing needs are taken away, or one is raised."""
+
+    clears: Annotated[ClearedLimits | None, Meta(description="The limits that it takes away.")] = None
+    raises: Annotated[RaisedLimit | None, Meta(description="The limit that is raised.")] = None
+
+
+class RestartedTopic(RecordPart, frozen=True, kw_only=True):
+    """A topic and its partitions in KIP-18's form."""
+
+    topic: Annotated[str, Meta(description="The topic.")]
+    partitions: Annotated[list[str], Meta(description="Numbers of its partitions, as strings.")] = EMPTY_LIST
+
+
+class RestartPartitions(RecordPart, frozen=True, kw_only=True):
+    """Partitions in the form of KIP-18's ``/restart_partitions``."""
+
+    version: Annotated[str, Meta(description="1.")]
+    broker: Annotated[str, Meta(description="Node id of the broker, as a string.")]
+    partitions: Annotated[list[RestartedTopic], Meta(description="Its partitions by topic.")] = EMPTY_LIST
+
+
+class CopiedAgain(RecordPart, frozen=True, kw_only=True):
+    """What is copied again onto a new disk, or into other directories."""
+
+    replicas: Annotated[int, Meta(description="How many replicas.")]
+    bytes: Annotated[int | None, Meta(description="Bytes of these.")] = NULL
+    needs_ms: Annotated[int | None, Meta(description="How long it takes at least, at the configured rate.")] = NULL
+
+
+class RestartBrokerExpected(Expected, frozen=True, kw_only=True):
+    """``restart_broker``: a broker is restarted, or started."""
+
+    returns: Annotated[list[str] | None, Meta(description="Up to 20 partitions that come back by it.")] = None
+    returns_count: Annotated[int | None, Meta(description="How many partitions come back by it.")] = None
+    restart_partitions: Annotated[
+        RestartPartitions | None, Meta(description="All of these, in the form of KIP-18.")
+    ] = None
+    copies_again: Annotated[CopiedAgain | None, Meta(description="What is copied again afterwards.")] = None
+    lost_with_it: LostWithIt = None
+
+
+class NewDisk(RecordPart, frozen=True, kw_only=True):
+    """How large a new disk must be."""
+
+    least_bytes: Annotated[int | None, Meta(description="The least size that holds what is copied again.")] = NULL
+    was_bytes: Annotated[int | None, Meta(description="Size of the old one.")] = NULL
+
+
+class ReplaceDiskExpected(RestartBrokerExpected, frozen=True, kw_only=True):
+    """``replace_disk``: a disk is replaced, and what it held is copied again."""
+
+    status: Annotated[str | None, Meta(description="The directory's status afterwards: online.")] = None
+    device: Annotated[str | None, Meta(description="The block device, where the evidence names it.")] = NULL
+    new_disk: Annotated[NewDisk | None, Meta(description="How large the new disk must be.")] = None
+    unfinished_copies: Annotated[
+        list[str] | None,
+        Meta(description="Partitions of which an unfinished copy is in another directory of the broker, up to 20."),
+    ] = None
+
+
+class ExpandDiskExpected(Expected, frozen=True, kw_only=True):
+    """``expand_disk``: the directory's volume is made bigger."""
+
+    total_bytes: Annotated[int | None, Meta(description="The size that it should have.")] = None
+    total_bytes_before: Annotated[
+        int | None, Meta(description="Internal: its size before.", extra_json_schema=INTERNAL)
+    ] = None
+
+
+class AddLogDirExpected(Expected, frozen=True, kw_only=True):
+    """``add_log_dir``: the broker gets another directory."""
+
+    log_dirs_before: Annotated[
+        list[str], Meta(description="Internal: the paths that it has already.", extra_json_schema=INTERNAL)
+    ] = EMPTY_LIST
+
+
+class ReleaseReserveExpected(Expected, frozen=True, kw_only=True):
+    """``release_reserve``: the reserve file is deleted."""
+
+    unaccounted_bytes_before: UnaccountedBytesBefore = NULL
+
+
+class RecreateReserveExpected(Expected, frozen=True, kw_only=True):
+    """``recreate_reserve``: the reserve file is made again."""
+
+    takes_bytes: Annotated[int | None, Meta(description="Size of the file.")] = None
+    advised_bytes: Annotated[int | None, Meta(description="The size that is advised for the directory.")] = NULL
+    unaccounted_bytes_before: UnaccountedBytesBefore = NULL
+
+
+class GrantPermissionExpected(Expected, frozen=True, kw_only=True):
+    """``grant_permission``: Kafka's user may write again, or the collector may ask."""
+
+    status: Annotated[str | None, Meta(description="The broker's status afterwards: online.")] = None
+
+
+class RaiseLimitExpected(Expected, frozen=True, kw_only=True):
+    """``raise_limit``: a quota, the inodes or a limit of the process is raised."""
+
+    full_by: FullByText = None
+
+
+class InvestigateExpected(Expected, frozen=True, kw_only=True):
+    """``investigate``: a person looks, or does what no command can."""
+
+    full_by: FullByText = None
+    strays: Annotated[dict[str, int] | None, Meta(description="Bytes of stray replicas, by topic-partition.")] = None
+    spare_replicas: Annotated[
+        list[str] | None, Meta(description="Up to 20 partitions in the directory that can be copied again.")
+    ] = None
+    saves: Annotated[Examples | None, Meta(description="Partitions of which nothing else holds a copy.")] = None
+    endangered: Annotated[int | None, Meta(description="How many partitions are without a leader, or close to it.")] = (
+        None
+    )
+    led_again_by_return_of: Annotated[
+        dict[str, int] | None,
+        Meta(description="How many leaderless partitions each broker brings back by its return, by node id."),
+    ] = None
+    in_log_dirs: Annotated[bool | UnsetType | None, Meta(description="Whether log.dirs names the directory.")] = UNSET
+    under_way_bytes: Annotated[int | None, Meta(description="Bytes that moves which run already free.")] = None
+    then_needs_ms: Annotated[
+        int | UnsetType | None, Meta(description="Time that the moves need which it makes possible.")
+    ] = UNSET
+    back_bytes: Annotated[int | None, Meta(description="Bytes that can then be moved off the alert's directory.")] = (
+        None
+    )

@@ -1,0 +1,48 @@
+"""What the evidence of several rules has in common."""
+
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from logdirwatch.model.record_part import NULL, RecordPart
+
+SampleAtMs = Annotated[int | None, Meta(description="Time of the last sample that had the numbers below.")]
+TotalBytes = Annotated[int | None, Meta(description="Size of the directory's volume, as DescribeLogDirs reports it.")]
+UsableBytes = Annotated[int | None, Meta(description="Free space of the volume that Kafka can use.")]
+UsedRatio = Annotated[float | None, Meta(description="Share of the volume in use, from 0 to 1.")]
+GrowthBytesPerS = Annotated[float | None, Meta(description="How fast its use grows, smoothed; negative if it shrinks.")]
+FullAtMs = Annotated[int | None, Meta(description="When it is forecast to be full; null: no end is forecast.")]
+ForecastConfidence = Annotated[float | None, Meta(description="Confidence in the forecast, from 0 to 1.")]
+IsMetadataDir = Annotated[bool | None, Meta(description="Whether the KRaft metadata log is in this directory.")]
+
+
+class Evidence(RecordPart, frozen=True, kw_only=True):
+    """What every alert of a broker or directory may show."""
+
+    NEWS: ClassVar[tuple[str, ...]] = ()
+    """The fields of which a change is news: a firing alert is revised for it. Other numbers change all the time."""
+
+    host: Annotated[str | None, Meta(description="The broker's host.")] = None
+    flapping: Annotated[
+        int | None, Meta(description="How many times the alert ended of late: it is held open for now.")
+    ] = None
+
+
+class LogDirEvidence(Evidence, frozen=True, kw_only=True):
+    """The last sample of a log directory."""
+
+    sample_at_ms: SampleAtMs = NULL
+    total_bytes: TotalBytes = NULL
+    usable_bytes: UsableBytes = NULL
+    used_ratio: UsedRatio = NULL
+    growth_bytes_per_s: GrowthBytesPerS = NULL
+    full_at_ms: FullAtMs = NULL
+    forecast_confidence: ForecastConfidence = NULL
+    is_metadata_dir: IsMetadataDir = NULL
+
+
+class UsedLogDir(RecordPart, frozen=True, kw_only=True):
+    """How full one directory is."""
+
+    log_dir: Annotated[str, Meta(description="Its path.")]
+    used_ratio: UsedRatio = NULL

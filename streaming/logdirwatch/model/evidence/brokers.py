@@ -1,0 +1,205 @@
+"""Evidence of the rules about one broker."""
+
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from logdirwatch.model.evidence.base import Evidence, UsedLogDir, UsedRatio
+from logdirwatch.model.record_part import EMPTY_LIST, EMPTY_MAP, NO, NULL, RecordPart
+
+Throttles = Annotated[
+    dict[str, int],
+    Meta(description="Throttle rates set on the broker, in bytes per second, by their Kafka configuration key."),
+]
+ByKernel = "What the kernel's log says of the device: "
+
+
+class KnownLogDir(RecordPart, frozen=True, kw_only=True):
+    """One directory of a broker that is away, as it was last seen."""
+
+    last_status: Annotated[str | None, Meta(description="Its status while the broker last answered.")] = NULL
+    used_ratio: UsedRatio = NULL
+    is_metadata_dir: Annotated[bool | None, Meta(description="Whether the KRaft metadata log is in it.")] = NULL
+
+
+class MaintenanceWindow(RecordPart, frozen=True, kw_only=True):
+    """A maintenance that runs."""
+
+    until_ms: Annotated[int, Meta(description="When it ends.")]
+    by: Annotated[str | None, Meta(description="Who announced it.")] = None
+    reason: Annotated[str | None, Meta(description="Why, in that person's words.")] = None
+
+
+class BrokerAwayEvidence(Evidence, frozen=True, kw_only=True):
+    """What the two rules about a broker's absence show."""
+
+    NEWS: ClassVar[tuple[str, ...]] = ("why", "log_reason")
+
+    reason: Annotated[str | None, Meta(description="Why it counts as away, for people.")] = NULL
+    poll_status: Annotated[
+        str | None, Meta(description="How the poll was answered that says so: timeout, unauthorized or error.")
+    ] = None
+    is_fenced: Annotated[bool | None, Meta(description="Whether the controller has fenced the broker.")] = NULL
+    controller_id: Annotated[int | None, Meta(description="Node id of the active controller.")] = NULL
+    last_seen_ms: Annotated[int | None, Meta(description="Time of its last answer; null: it never answered.")] = NULL
+    recovering_logs: Annotated[
+        int | None, Meta(description="Logs that it has still to recover before it serves; null: it recovers none.")
+    ] = NULL
+    log_dirs: Annotated[dict[str, KnownLogDir], Meta(description="Its directories by path.")] = EMPTY_MAP
+    log_says: Annotated[str | None, Meta(description="The line of its own log that says why it is away.")] = None
+    log_reason: Annotated[str | None, Meta(description="That reason as one word (BrokerFailureReason).")] = None
+    log_says_ms: Annotated[int | None, Meta(description="Time of that line.")] = None
+    why: Annotated[str | None, Meta(description="That maintenance runs, and until when.")] = None
+    maintenance: Annotated[MaintenanceWindow | None, Meta(description="The maintenance that runs for it.")] = None
+
+
+class BrokerOfflineEvidence(BrokerAwayEvidence, frozen=True, kw_only=True):
+    """``broker_offline``: the controller says that the broker is away."""
+
+
+class BrokerUnknownEvidence(BrokerAwayEvidence, frozen=True, kw_only=True):
+    """``broker_unknown``: the broker does not answer, and the controller does not say that it is away."""
+
+
+class BrokerSuspectEvidence(Evidence, frozen=True, kw_only=True):
+    """``log_dir_suspect`` of a broker: each thing held against it is a field named in ``why``."""
+
+    NEWS: ClassVar[tuple[str, ...]] = ("why", "device")
+
+    why: Annotated[list[str], Meta(description="The kinds of suspicion; a field of each name says more.")] = EMPTY_LIST
+    device: Annotated[str | None, Meta(description="The block devices that the kernel's log names.")] = NULL
+    error_code: Annotated[
+        str | None, Meta(description="DescribeLogDirs answers with an error that does not call it offline.")
+    ] = None
+    probe: Annotated[str | None, Meta(description="The host's write probe failed.")] = None
+    read_only: Annotated[str | None, Meta(description="The file system is mounted read-only.")] = None
+    slow_probe: Annotated[str | None, Meta(description="Writing takes much longer than usual.")] = None
+    slower_than_others: Annotated[
+        str | None, Meta(description="Writing takes much longer than in the broker's other directories.")
+    ] = None
+    lagging: Annotated[str | None, Meta(description="Many of its replicas are out of sync.")] = None
+    slow_flush: Annotated[str | None, Meta(description="Flushing a log takes much longer than usual.")] = None
+    offline_count: Annotated[
+        str | None, Meta(description="The broker's gauge of offline directories contradicts DescribeLogDirs.")
+    ] = None
+    cleaner_dead: Annotated[str | None, Meta(description="Threads of the log cleaner are dead.")] = None
+    remote_copy_fails: Annotated[str | None, Meta(description="Copies to remote storage fail.")] = None
+    medium_error: Annotated[str | None, Meta(description=f"{ByKernel}a medium error.")] = None
+    device_error: Annotated[str | None, Meta(description=f"{ByKernel}an error of the device.")] = None
+    command_failed: Annotated[str | None, Meta(description=f"{ByKernel}a command failed.")] = None
+    path_lost: Annotated[str | None, Meta(description=f"{ByKernel}the path to it was lost.")] = None
+    server_not_responding: Annotated[
+        str | None, Meta(description=f"{ByKernel}the storage server does not respond.")
+    ] = None
+    hung: Annotated[str | None, Meta(description=f"{ByKernel}tasks wait for it.")] = None
+    file_system_error: Annotated[str | None, Meta(description=f"{ByKernel}an error of its file system.")] = None
+    remounted_read_only: Annotated[
+        str | None, Meta(description=f"{ByKernel}its file system was remounted read-only.")
+    ] = None
+    pool_full: Annotated[str | None, Meta(description=f"{ByKernel}the storage pool is full.")] = None
+
+
+class LogDirImbalanceEvidence(Evidence, frozen=True, kw_only=True):
+    """``log_dir_imbalance``: a broker's directories are filled very unequally; those on one volume count once."""
+
+    NEWS: ClassVar[tuple[str, ...]] = ("why",)
+
+    fullest: Annotated[UsedLogDir | None, Meta(description="The fullest directory.")] = None
+    emptiest: Annotated[UsedLogDir | None, Meta(description="The emptiest directory.")] = None
+    spread_ratio: Annotated[float | None, Meta(description="Used ratio of the fullest minus that of the emptiest.")] = (
+        None
+    )
+    mean_ratio: Annotated[float | None, Meta(description="Used ratio of all of them together.")] = None
+    move_bytes: Annotated[int | None, Meta(description="Bytes that would have to move for all to be equally full.")] = (
+        None
+    )
+    used_ratios: Annotated[dict[str, float], Meta(description="Used ratio of each directory, by path.")] = EMPTY_MAP
+    left_out: Annotated[
+        list[str], Meta(description="Paths that are offline, unknown or cordoned, and not compared.")
+    ] = EMPTY_LIST
+    why: Annotated[str | None, Meta(description="The spread, for people.")] = None
+    since_ms: Annotated[int | None, Meta(description="Since when the spread is that wide.")] = NULL
+
+
+class PartitionFailedEvidence(Evidence, frozen=True, kw_only=True):
+    """``partition_failed``: the broker's log calls partitions bad."""
+
+    NEWS: ClassVar[tuple[str, ...]] = ("why", "coordinators")
+
+    why: Annotated[list[str], Meta(description="The partitions, up to 20, as topic-partition.")] = EMPTY_LIST
+    partitions: Annotated[int | None, Meta(description="How many partitions are called bad.")] = None
+    coordinators: Annotated[
+        list[str] | None, Meta(description="Those whose groups or transactions have no coordinator; null: none.")
+    ] = NULL
+    log_dirs: Annotated[
+        dict[str, str], Meta(description="Path of the directory of each partition, as far as it is known.")
+    ] = EMPTY_MAP
+    detail: Annotated[str | None, Meta(description="The last line of the broker's log about one of them.")] = NULL
+
+
+class BrokerUncleanableEvidence(Evidence, frozen=True, kw_only=True):
+    """``uncleanable_partitions`` of a broker: partitions whose directory its log does not name."""
+
+    NEWS: ClassVar[tuple[str, ...]] = ("why", "uncleanable_partitions")
+
+    why: Annotated[list[str], Meta(description="Partitions that the log names, up to 20.")] = EMPTY_LIST
+    uncleanable_partitions: Annotated[
+        int | None, Meta(description="How many partitions the log cleaner gave up on.")
+    ] = NULL
+    uncleanable_bytes: Annotated[int | None, Meta(description="Bytes that these have to be cleaned of.")] = NULL
+    detail: Annotated[str | None, Meta(description="The last line of the broker's log about one of them.")] = NULL
+
+
+class StalledMoves(RecordPart, frozen=True, kw_only=True):
+    """What is on its way to one directory."""
+
+    verdict: Annotated[str, Meta(description="stands_still, too_slow or queued.")]
+    remaining_bytes: Annotated[int | None, Meta(description="Bytes still to copy.")] = NULL
+    since_ms: Annotated[int | None, Meta(description="Since when replicas move there.")] = NULL
+    progress_ms: Annotated[int | None, Meta(description="When something was copied last.")] = NULL
+    bytes_per_s: Annotated[
+        float | None, Meta(description="How fast it went over the last span; negative: more is left than before.")
+    ] = NULL
+    ends_in_ms: Annotated[int | None, Meta(description="Time left at that pace; null: it never ends.")] = NULL
+    throttle: Annotated[str | None, Meta(description="The Kafka configuration that limits it; null: none.")] = NULL
+    throttle_bytes_per_s: Annotated[int | None, Meta(description="The value of that limit.")] = NULL
+    is_throttled_below_writes: Annotated[
+        bool, Meta(description="Whether more is written than the limit lets through, so that it never ends.")
+    ] = NO
+
+
+class MoveStalledEvidence(Evidence, frozen=True, kw_only=True):
+    """``move_stalled``: replicas on their way to directories of this broker do not arrive."""
+
+    NEWS: ClassVar[tuple[str, ...]] = ("why",)
+
+    why: Annotated[list[str], Meta(description="For each directory its path and verdict.")] = EMPTY_LIST
+    moves: Annotated[dict[str, StalledMoves], Meta(description="What is on its way, by the path it goes to.")] = (
+        EMPTY_MAP
+    )
+    throttles: Throttles = EMPTY_MAP
+    copies_begun: Annotated[int | None, Meta(description="Copies within the broker that have begun.")] = None
+    copy_threads: Annotated[int | None, Meta(description="How many copies within the broker run at once.")] = None
+    is_copy_threads_default: Annotated[
+        bool | None, Meta(description="Whether that number is Kafka's default, one thread a directory.")
+    ] = None
+
+
+class ThrottleLeftEvidence(Evidence, frozen=True, kw_only=True):
+    """``throttle_left``: limits of moves stay set though nothing moves."""
+
+    NEWS: ClassVar[tuple[str, ...]] = ("why",)
+
+    why: Annotated[list[str], Meta(description="The limits by their configuration key.")] = EMPTY_LIST
+    throttles: Throttles = EMPTY_MAP
+    throttled_replicas: Annotated[
+        int | None, Meta(description="How many of its replicas the topics' lists of throttled replicas name.")
+    ] = None
+    since_ms: Annotated[int | None, Meta(description="Since when no move needs them.")] = NULL
+
+
+class PlacementReportsStuckEvidence(Evidence, frozen=True, kw_only=True):
+    """``placement_reports_stuck``: the controller is not told where new replicas are."""
+
+    queued: Annotated[float | None, Meta(description="How many reports wait.")] = None
+    since_ms: Annotated[int | None, Meta(description="Since when reports wait.")] = None

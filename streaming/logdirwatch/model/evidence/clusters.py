@@ -1,0 +1,142 @@
+"""Evidence of the rules about a whole cluster, and of the alerts that only a view of all brokers can raise."""
+
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from logdirwatch.model.evidence.base import Evidence, UsedLogDir, UsedRatio
+from logdirwatch.model.record_part import EMPTY_LIST, NULL, RecordPart
+
+Brokers = Annotated[int | None, Meta(description="How many brokers the cluster has.")]
+SilentBrokers = Annotated[int | None, Meta(description="How many of them no collector reports.")]
+
+
+class PartitionsAtRiskEvidence(Evidence, frozen=True, kw_only=True):
+    """``partitions_at_risk``: partitions of a cluster without a leader, or close to it; ``affected`` counts them."""
+
+    decided_by: Annotated[
+        str | None, Meta(description="The worst of it: leaderless, under_min_isr or sole_replica.")
+    ] = None
+    brokers: Brokers = None
+    unknown_brokers: Annotated[int | None, Meta(description="How many of them do not tell of their partitions.")] = None
+    silent_brokers: SilentBrokers = None
+
+
+class LostPlace(RecordPart, frozen=True, kw_only=True):
+    """The directory or broker whose loss would be worst."""
+
+    broker: Annotated[int, Meta(description="Node id of the broker.")]
+    log_dir: Annotated[str | None, Meta(description="Path of the directory; null: the whole broker.")] = NULL
+
+
+class Rebuild(RecordPart, frozen=True, kw_only=True):
+    """Whether what is lost can be made again on the other brokers, in the worst known case."""
+
+    can_be_rebuilt: Annotated[
+        bool | None, Meta(description="Whether it fits; null: it does, but a worse case may not be known.")
+    ] = NULL
+    worst: Annotated[LostPlace | None, Meta(description="The worst known case.")] = None
+    needs_bytes: Annotated[int | None, Meta(description="Bytes of its replicas.")] = None
+    room_bytes: Annotated[int | None, Meta(description="Bytes that the other brokers have room for.")] = None
+    missing_bytes: Annotated[int | None, Meta(description="Bytes that do not fit.")] = None
+    unknown: Annotated[int | None, Meta(description="How many disks or brokers hold an unknown number of bytes.")] = (
+        None
+    )
+
+
+class IfLost(RecordPart, frozen=True, kw_only=True):
+    """What would become of the data if something more failed."""
+
+    log_dir: Annotated[Rebuild, Meta(description="If any one directory were lost.")]
+    broker: Annotated[Rebuild, Meta(description="If any one broker were lost.")]
+
+
+class FillingDisk(RecordPart, frozen=True, kw_only=True):
+    """One disk that is filling; directories on one volume are one disk."""
+
+    broker: Annotated[int, Meta(description="Node id of its broker.")]
+    log_dirs: Annotated[list[str], Meta(description="Paths of the directories on it.")] = EMPTY_LIST
+    used_ratio: UsedRatio = NULL
+    full_at_ms: Annotated[int | None, Meta(description="When it is forecast to be full; null: no end is forecast.")] = (
+        NULL
+    )
+
+
+class FleetSpaceEvidence(Evidence, frozen=True, kw_only=True):
+    """``fleet_space``: many directories of a cluster fill, and the others cannot take what they have too much."""
+
+    brokers: Brokers = None
+    filling_brokers: Annotated[int | None, Meta(description="How many brokers have disks that are filling.")] = None
+    needed_brokers: Annotated[int | None, Meta(description="How many must be filling before the alert is raised.")] = (
+        None
+    )
+    above_bytes: Annotated[int | None, Meta(description="Bytes above the target on the disks that fill.")] = None
+    room_bytes: Annotated[int | None, Meta(description="Bytes that the other disks can take.")] = None
+    missing_bytes: Annotated[int | None, Meta(description="Bytes above the target that no disk can take.")] = None
+    first_full_at_ms: Annotated[
+        int | None, Meta(description="When the first disk is forecast to be full; null: no end is forecast.")
+    ] = NULL
+    unknown_disks: Annotated[int | None, Meta(description="How many disks nobody knows the numbers of.")] = None
+    fullest: Annotated[list[FillingDisk], Meta(description="The fullest disks that are filling, up to 20.")] = (
+        EMPTY_LIST
+    )
+    if_lost: Annotated[IfLost | None, Meta(description="Whether what is lost could be rebuilt.")] = None
+
+
+class BrokerSilentEvidence(Evidence, frozen=True, kw_only=True):
+    """``broker_unknown`` of one broker that no collector reports, while others are reported."""
+
+    reason: Annotated[str | None, Meta(description="What is known of it, for people.")] = NULL
+    last_seen_ms: Annotated[int | None, Meta(description="Time of its last answer.")] = NULL
+    brokers: Brokers = None
+    silent_brokers: SilentBrokers = None
+    maintenance_until_ms: Annotated[int | None, Meta(description="Until when maintenance runs; null: none runs.")] = (
+        NULL
+    )
+    fullest: Annotated[UsedLogDir | None, Meta(description="Its fullest directory as it was last seen.")] = NULL
+
+
+class ClusterSilentEvidence(Evidence, frozen=True, kw_only=True):
+    """``broker_unknown`` of a cluster of which no collector reports any broker."""
+
+    reason: Annotated[str | None, Meta(description="What is known of it, for people.")] = NULL
+    last_seen_ms: Annotated[int | None, Meta(description="Time of the last report of any broker.")] = NULL
+    brokers: Brokers = None
+    silent_brokers: SilentBrokers = None
+    away_before: Annotated[
+        list[int], Meta(description="Node ids, up to 20, of brokers that did not answer before that.")
+    ] = EMPTY_LIST
+
+
+class SlowBroker(RecordPart, frozen=True, kw_only=True):
+    """A broker whose disks are slow beside those of all others."""
+
+    broker: Annotated[int, Meta(description="Its node id.")]
+    flush_ms: Annotated[float, Meta(description="How long it takes to flush a log, 99th percentile.")]
+    others_ms: Annotated[float, Meta(description="The median of that of all other brokers.")]
+    log_dirs: Annotated[list[str], Meta(description="Paths of its directories.")] = EMPTY_LIST
+
+
+class SlowBrokersEvidence(Evidence, frozen=True, kw_only=True):
+    """``log_dir_suspect`` of a cluster: brokers that flush much more slowly than all others."""
+
+    NEWS: ClassVar[tuple[str, ...]] = ("why",)
+
+    why: Annotated[list[str], Meta(description="slow.")] = EMPTY_LIST
+    compared_brokers: Annotated[int | None, Meta(description="How many brokers were compared.")] = None
+    slow_brokers: Annotated[list[SlowBroker], Meta(description="The slow ones, the slowest first, up to 20.")] = (
+        EMPTY_LIST
+    )
+
+
+class RollingRestartEvidence(Evidence, frozen=True, kw_only=True):
+    """``broker_offline`` of a cluster: brokers that were away in turn and are back."""
+
+    restarted_brokers: Annotated[int | None, Meta(description="How many brokers were away and are back.")] = None
+    brokers: Brokers = None
+    away_brokers: Annotated[int | None, Meta(description="How many brokers are away now.")] = None
+    since_ms: Annotated[int | None, Meta(description="When the first of them went away.")] = None
+    longest_away_ms: Annotated[int | None, Meta(description="The longest time that one of them was away.")] = None
+    grace_ms: Annotated[
+        int | None, Meta(description="How long a broker may be away before it has an alert of its own.")
+    ] = None

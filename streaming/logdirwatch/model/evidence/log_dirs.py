@@ -1,0 +1,172 @@
+"""Evidence of the rules about one log directory."""
+
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from logdirwatch.model.evidence.base import (
+    Evidence,
+    ForecastConfidence,
+    FullAtMs,
+    GrowthBytesPerS,
+    IsMetadataDir,
+    LogDirEvidence,
+    SampleAtMs,
+    TotalBytes,
+    UsableBytes,
+    UsedRatio,
+)
+from logdirwatch.model.evidence.brokers import BrokerSuspectEvidence, BrokerUncleanableEvidence
+from logdirwatch.model.record_part import EMPTY_LIST, NULL, RecordPart
+
+UsedInodesRatio = Annotated[float | None, Meta(description="Share of the file system's inodes in use, from 0 to 1.")]
+EventDetail = Annotated[str | None, Meta(description="The line or text of the LogDirFailure event.")]
+FullByText = Annotated[str | None, Meta(description="What ran out, if the cause is full: space, quota or inodes.")]
+Device = Annotated[str | None, Meta(description="The block device that failed, where the evidence names it.")]
+Said = Annotated[str | None, Meta(description="The line or observation behind the cause.")]
+DecidedBy = Annotated[str | None, Meta(description="Which observation decided the cause.")]
+
+
+class LogDirSpaceEvidence(LogDirEvidence, frozen=True, kw_only=True):
+    """``log_dir_space``: a directory is filling, critical or saturated."""
+
+    NEWS: ClassVar[tuple[str, ...]] = ("keeps_growing",)
+
+    decided_by: Annotated[
+        str | None, Meta(description="What decided the level: ratio, forecast, inodes or another of the rule's tests.")
+    ] = None
+    used_inodes_ratio: UsedInodesRatio = NULL
+    time_to_full_ms: Annotated[
+        int | None, Meta(description="Time until it is full, by the forecast or by how its use rises now.")
+    ] = NULL
+    can_wait: Annotated[bool | None, Meta(description="Whether the alert can wait until morning.")] = None
+    shares_volume_with: Annotated[
+        list[str], Meta(description="Paths of the broker's other directories on the same volume.")
+    ] = EMPTY_LIST
+    halts_broker: Annotated[
+        str | None,
+        Meta(
+            description="Why the broker halts when this directory fails: metadata_dir or last_dir; null: it does not."
+        ),
+    ] = NULL
+    takes_new_replicas: Annotated[
+        bool | None, Meta(description="Whether Kafka may put the broker's next new replica here.")
+    ] = NULL
+    dead_cleaner_threads: Annotated[
+        int | None, Meta(description="How many threads of the broker's log cleaner are dead.")
+    ] = NULL
+    uncleanable_bytes: Annotated[
+        int | None, Meta(description="Bytes of the partitions here that the log cleaner gave up on.")
+    ] = NULL
+    strays: Annotated[
+        dict[str, int] | None,
+        Meta(description="Bytes of replicas here that the metadata does not assign to the broker, by topic-partition."),
+    ] = NULL
+    remote_copy_lag_bytes: Annotated[
+        int | None, Meta(description="Bytes of tiered topics on the broker that remote storage does not have yet.")
+    ] = NULL
+    keeps_growing: Annotated[
+        list[str] | None,
+        Meta(description="What fills it whatever producers do: dead_cleaner, remote_copies, uncleanable; null: none."),
+    ] = NULL
+
+
+class OfflineLogDir(RecordPart, frozen=True, kw_only=True):
+    """One of several directories that one alert tells of."""
+
+    last_status: Annotated[str | None, Meta(description="Its status before it went offline.")] = NULL
+    replica_count: Annotated[int | None, Meta(description="Replicas in it at the last scan.")] = NULL
+    used_ratio: UsedRatio = NULL
+    event_detail: EventDetail = NULL
+    cause: Annotated[str | None, Meta(description="Why it is offline, as in the alert's cause.")] = NULL
+    decided_by: DecidedBy = NULL
+    full_by: FullByText = NULL
+    device: Device = NULL
+    said: Said = NULL
+
+
+class LogDirOfflineEvidence(LogDirEvidence, frozen=True, kw_only=True):
+    """``log_dir_offline``: one directory, or several that failed at once; numbers are those of the first."""
+
+    NEWS: ClassVar[tuple[str, ...]] = ("why", "event_detail", "device")
+
+    error_code: Annotated[
+        int | None, Meta(description="What DescribeLogDirs answers for it, 56; null: not confirmed by a poll yet.")
+    ] = NULL
+    event_ms: Annotated[int | None, Meta(description="Time of the LogDirFailure event; null: there was none.")] = NULL
+    event_detail: EventDetail = NULL
+    decided_by: DecidedBy = NULL
+    said: Said = NULL
+    full_by: FullByText = NULL
+    device: Device = NULL
+    kernel_error: Annotated[
+        str | None, Meta(description="The line of the kernel's log about the device, from about the same time.")
+    ] = NULL
+    used_inodes_ratio: UsedInodesRatio = NULL
+    why: Annotated[list[str], Meta(description="For each directory its path, cause and what decided it.")] = EMPTY_LIST
+    reserve_bytes: Annotated[int | None, Meta(description="Size of the reserve file that is advised for it.")] = NULL
+    new_replicas_go_to: Annotated[
+        list[str] | None, Meta(description="Paths of the directories that may get the broker's next new replica.")
+    ] = NULL
+    log_dirs: Annotated[
+        dict[str, OfflineLogDir] | None,
+        Meta(description="Each directory that the alert tells of, by path; where it is another than its own."),
+    ] = None
+
+
+class FailureEventEvidence(Evidence, frozen=True, kw_only=True):
+    """``log_dir_offline`` of the fast lane: the event alone."""
+
+    event: Annotated[str, Meta(description="The event's name as it was received: LogDirFailure, or 1.")]
+    origin: Annotated[str | None, Meta(description="The event's place in Kafka: topic/partition/offset/time.")] = NULL
+    detail: EventDetail = NULL
+    decided_by: DecidedBy = NULL
+
+
+class LogDirUnknownEvidence(LogDirEvidence, frozen=True, kw_only=True):
+    """``log_dir_unknown``: a directory whose state nobody can tell."""
+
+    reason: Annotated[str | None, Meta(description="Why it is not known, for people.")] = NULL
+
+
+class LogDirChangedEvidence(LogDirEvidence, frozen=True, kw_only=True):
+    """``log_dir_changed``: a directory has another size or volume than before, or no reserve file."""
+
+    NEWS: ClassVar[tuple[str, ...]] = ("why",)
+
+    why: Annotated[str | None, Meta(description="What changed: capacity, volume, root_volume or reserve.")] = NULL
+    total_bytes_before: Annotated[int | None, Meta(description="Size of its volume before; 0: not known.")] = NULL
+    volume_before: Annotated[str | None, Meta(description="Name of its volume before.")] = NULL
+    volume: Annotated[str | None, Meta(description="Name of its volume now.")] = NULL
+
+
+class UnaccountedBytesEvidence(LogDirEvidence, frozen=True, kw_only=True):
+    """``unaccounted_bytes``: the directory's volume holds much that is no replica."""
+
+    unaccounted_bytes: Annotated[int | None, Meta(description="Bytes in use that no replica accounts for.")] = NULL
+
+
+class LogDirSuspectEvidence(BrokerSuspectEvidence, frozen=True, kw_only=True):
+    """``log_dir_suspect`` of one directory."""
+
+    sample_at_ms: SampleAtMs = NULL
+    total_bytes: TotalBytes = NULL
+    usable_bytes: UsableBytes = NULL
+    used_ratio: UsedRatio = NULL
+    growth_bytes_per_s: GrowthBytesPerS = NULL
+    full_at_ms: FullAtMs = NULL
+    forecast_confidence: ForecastConfidence = NULL
+    is_metadata_dir: IsMetadataDir = NULL
+
+
+class LogDirUncleanableEvidence(BrokerUncleanableEvidence, frozen=True, kw_only=True):
+    """``uncleanable_partitions`` of one directory."""
+
+    sample_at_ms: SampleAtMs = NULL
+    total_bytes: TotalBytes = NULL
+    usable_bytes: UsableBytes = NULL
+    used_ratio: UsedRatio = NULL
+    growth_bytes_per_s: GrowthBytesPerS = NULL
+    full_at_ms: FullAtMs = NULL
+    forecast_confidence: ForecastConfidence = NULL
+    is_metadata_dir: IsMetadataDir = NULL

@@ -1,0 +1,90 @@
+"""Evidence of the rules about logdirwatch itself: its queries, its tables, and signs of life."""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from logdirwatch.model.evidence.base import Evidence
+from logdirwatch.model.record_part import EMPTY_LIST, NULL, RecordPart
+from logdirwatch.model.scalars import Count, Name, Offset
+
+Query = Annotated[str | None, Meta(description="Name of the query.")]
+
+
+class RejectedRows(RecordPart, frozen=True, kw_only=True):
+    """Records of one topic that could not be read for one reason."""
+
+    topic: Annotated[Name, Meta(description="The topic that they are on.")]
+    reason: Annotated[str, Meta(description="Why they could not be read.")]
+    rows: Annotated[Offset, Meta(description="How many records.")]
+    example: Annotated[str, Meta(description="Where one of them is, as topic/partition/offset.")]
+
+
+class LostRange(RecordPart, frozen=True, kw_only=True):
+    """Records of one partition that Kafka deleted before they were read."""
+
+    topic: Annotated[Name, Meta(description="The topic that they were on.")]
+    partition: Annotated[Count, Meta(description="Their partition.")]
+    from_offset: Annotated[Offset, Meta(description="Offset of the first one that was lost.")]
+    to_offset: Annotated[Offset, Meta(description="Offset of the first one that is still there.")]
+
+
+class PipelineLaggingEvidence(Evidence, frozen=True, kw_only=True):
+    """``pipeline_lagging``: a query is behind its topics, or does not run."""
+
+    query: Query = None
+    lag_ms: Annotated[int | None, Meta(description="How far it is behind, or was away.")] = NULL
+    away_ms: Annotated[int | None, Meta(description="How long the whole stream was away; null: it was not.")] = NULL
+    behind_rows: Annotated[int | None, Meta(description="How many records it has still to read.")] = NULL
+    behind: Annotated[dict[str, int] | None, Meta(description="That number by topic.")] = NULL
+    read_rows: Annotated[int | None, Meta(description="How many records it read since the last report.")] = NULL
+    trigger_ms: Annotated[int | None, Meta(description="How often it is meant to run.")] = NULL
+    is_active: Annotated[bool | None, Meta(description="Whether it runs.")] = NULL
+
+
+class PipelineRejectsEvidence(Evidence, frozen=True, kw_only=True):
+    """``pipeline_rejects``: a query cannot read many records."""
+
+    query: Query = None
+    rows: Annotated[int | None, Meta(description="How many records within the window.")] = None
+    window_ms: Annotated[int | None, Meta(description="Length of the window.")] = None
+    reasons: Annotated[
+        list[RejectedRows], Meta(description="The last ones by topic and reason, most records first, up to 20.")
+    ] = EMPTY_LIST
+
+
+class PipelineDataLossEvidence(Evidence, frozen=True, kw_only=True):
+    """``pipeline_data_loss``: records were deleted before a query had read them."""
+
+    query: Query = None
+    rows: Annotated[int | None, Meta(description="How many records at most.")] = None
+    ranges: Annotated[list[LostRange], Meta(description="The last ranges that were lost, up to 20.")] = EMPTY_LIST
+
+
+class DataQualityEvidence(Evidence, frozen=True, kw_only=True):
+    """``data_quality``: tables do not meet expectations."""
+
+    query: Query = None
+    failed: Annotated[dict[str, list[str]] | None, Meta(description="The expectations that are not met, by table.")] = (
+        None
+    )
+
+
+class HeartbeatEvidence(Evidence, frozen=True, kw_only=True):
+    """``heartbeat``: a collector's sign of life that came through."""
+
+    collector: Annotated[str | None, Meta(description="Name of the collector.")] = None
+    interval_ms: Annotated[int | None, Meta(description="How often it sends one.")] = None
+
+
+class CanaryEvidence(Evidence, frozen=True, kw_only=True):
+    """``heartbeat`` of the fast lane: the answer to a canary event."""
+
+    collector: Annotated[str | None, Meta(description="Name of the collector.")] = NULL
+    origin: Annotated[str | None, Meta(description="The event's place in Kafka: topic/partition/offset/time.")] = NULL
+
+
+class HeartbeatMissingEvidence(Evidence, frozen=True, kw_only=True):
+    """``heartbeat`` as ``notify`` sends it: no sign of life comes; not on the topic."""
+
+    clusters: Annotated[list[str], Meta(description="The clusters that are silent.")] = EMPTY_LIST

@@ -1,0 +1,102 @@
+"""The typed parts of records: attributes for our code, a read-only mapping for scripts that read a record.
+
+A field is declared in one of four ways:
+
+- without a default: it is on the wire in every record;
+- ``= NULL``, ``= NO``, ``= EMPTY_LIST`` or ``= EMPTY_MAP``: it is on the wire in every record that this release
+  writes, as null (false, empty) where its value is not known; a record of an older release may lack it;
+- ``= None``: it is on the wire only where it applies, and then never null;
+- ``= UNSET``: it is on the wire only where it applies, as null where its value is not known.
+
+Fields that this release does not know are ignored.
+"""
+
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import UNSET, Struct, field
+
+P = TypeVar("P", bound="RecordPart")
+
+# msgspec leaves out of the JSON what equals a plain default; what a factory gave is always written.
+NULL: Any = field(default_factory=lambda: None)
+NO: Any = field(default_factory=bool)
+EMPTY_LIST: Any = field(default_factory=lambda: [])  # noqa: PIE807 - an empty list of list() would be left out
+EMPTY_MAP: Any = field(default_factory=lambda: {})  # noqa: PIE807 - an empty map of dict() would be left out
+
+
+class RecordPart(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A part of a record; ``part["name"]`` and ``part.get("name")`` read a field as it is on the wire."""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return a field, or ``default`` where the part does not have it."""
+        return self._view().get(name, default)
+
+    def keys(self) -> KeysView[str]:
+        """Return the names of the fields that are on the wire."""
+        return self._view().keys()
+
+    def values(self) -> ValuesView[Any]:
+        """Return the values of the fields that are on the wire."""
+        return self._view().values()
+
+    def items(self) -> ItemsView[str, Any]:
+        """Return names and values of the fields that are on the wire."""
+        return self._view().items()
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a field; KeyError where the part does not have it."""
+        return self._view()[name]
+
+    def __contains__(self, name: object) -> bool:
+        """Tell whether a field is on the wire."""
+        return name in self._view()
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names of the fields that are on the wire."""
+        return iter(self._view())
+
+    def __len__(self) -> int:
+        """Return how many fields are on the wire."""
+        return len(self._view())
+
+    def __eq__(self, other: object) -> bool:
+        """Compare with another part, or with a mapping of the same fields."""
+        if isinstance(other, RecordPart):
+            return Struct.__eq__(self, other)
+        return self._view() == other if isinstance(other, Mapping) else NotImplemented
+
+    __hash__ = Struct.__hash__
+
+    def _view(self) -> dict[str, Any]:
+        """Return the fields that are on the wire, by the names that they have there."""
+        kind = type(self)
+        defaults = (*[UNSET] * (len(kind.__struct_fields__) - len(kind.__struct_defaults__)), *kind.__struct_defaults__)
+        values = map(self.__getattribute__, kind.__struct_fields__)
+        found = zip(kind.__struct_encode_fields__, values, defaults, strict=True)
+        return {
+            name: value
+            for name, value, default in found
+            if value is not UNSET and (value is not None or default is not None)
+        }
+
+
+def converted(found: Mapping[str, Any], kind: type[P]) -> P:
+    """Return a part as a record has it; a field that does not fit is left out, for what else the record says matters.
+
+    Raises msgspec.ValidationError where a field that every record must have does not fit.
+    """
+    try:
+        return msgspec.convert(found, kind)
+    except msgspec.ValidationError:
+        return msgspec.convert({name: value for name, value in found.items() if _fits(name, value, kind)}, kind)
+
+
+def _fits(name: str, value: Any, kind: type[RecordPart]) -> bool:
+    fields = {found.encode_name: found.type for found in msgspec.structs.fields(kind)}
+    try:
+        msgspec.convert(value, fields.get(name, Any))
+    except msgspec.ValidationError:
+        return False
+    return True

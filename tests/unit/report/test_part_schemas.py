@@ -1,0 +1,86 @@
+"""What the published schemas promise of the typed parts of alerts and actions."""
+
+import re
+
+from logdirwatch.model.actions import EXPECTED
+from logdirwatch.model.evidence import EVIDENCE
+from logdirwatch.model.vocabulary import ActionKind, Rule
+from logdirwatch.report.schemas import json_schema
+
+UNITS = re.compile(r"(^|_)(bytes|ms|ratios?|percent|per_s|byte_rate)(_|$)")
+COUNTS_AND_NAMES = {
+    *("broker", "controller_id", "leader", "partition", "version", "revision", "error_code", "flapping"),
+    *("brokers", "log_dirs", "partitions", "replicas", "topics", "count", "copies", "rows", "queued", "unknown"),
+    *("reached", "of", "waves", "later", "elections", "demotes", "rebuilds", "endangered", "copy_threads"),
+    *("leaderless", "under_min_isr", "under_min_isr_at_most", "at_min_isr", "at_min_isr_at_most", "led_anew"),
+    *("sole_replica", "internal_leaderless", "out_of_sync", "survives", "racks", "writes_survive", "without_copy"),
+    *("next_failure_loses_data", "writes_stopped", "next_failure_stops_writes", "writes_unknown", "replicas_known"),
+    *("recovering_logs", "dead_cleaner_threads", "forecast_confidence", "copies_begun", "throttled_replicas"),
+    *("uncleanable_partitions", "from_offset", "to_offset", "replica_count", "returns_count", "unplaced_count"),
+    *("behind_rows", "read_rows", "position", "away_before", "behind", "isr", "warnings", "adding", "removing"),
+    *("led_again_by_return_of", "needed_brokers", "filling_brokers", "silent_brokers", "unknown_brokers"),
+    *("unknown_disks", "compared_brokers", "restarted_brokers", "away_brokers"),
+}
+"""Numbers without a unit: how many there are of what they name, node ids, places in a log."""
+
+
+def properties(name):
+    for title, definition in json_schema(name)["$defs"].items():
+        for field, schema in definition.get("properties", {}).items():
+            yield f"{title}.{field}", field, schema
+
+
+def below(schema):
+    """Yield a schema and all that it is made of."""
+    yield schema
+    for part in (*schema.get("anyOf", ()), schema.get("items"), schema.get("additionalProperties")):
+        if isinstance(part, dict):
+            yield from below(part)
+
+
+FIELDS = [*properties("alerts"), *properties("actions")]
+PARTS = [found for found in FIELDS if "Record." not in found[0]]
+
+
+def test_every_rule_and_every_kind_has_its_struct():
+    assert set(EVIDENCE) == set(Rule)
+    assert set(EXPECTED) == set(ActionKind)
+
+
+def test_every_struct_is_of_one_rule_or_kind():
+    kinds = [*(kind for kinds in EVIDENCE.values() for kind in kinds.all), *EXPECTED.values()]
+    assert len(set(kinds)) == len(kinds)
+
+
+def test_no_field_may_be_just_any_object():
+    def is_open(part):
+        is_bare = part.get("type") == "object" and not isinstance(part.get("additionalProperties"), dict)
+        return is_bare or not part.keys() - {"description", "default"}
+
+    assert [name for name, _, schema in FIELDS if any(map(is_open, below(schema)))] == []
+
+
+def test_every_field_of_a_part_is_described():
+    assert [name for name, _, schema in PARTS if not re.fullmatch(r"\S.*[.]", schema.get("description", ""))] == []
+
+
+def test_a_number_names_its_unit_or_counts_something():
+    def is_said(field, schema):
+        is_number = {part.get("type") for part in below(schema)} & {"integer", "number"}
+        return not is_number or UNITS.search(field) or field in COUNTS_AND_NAMES or "ytes" in schema["description"]
+
+    assert [name for name, field, schema in PARTS if not is_said(field, schema)] == []
+
+
+def test_what_only_the_planner_reads_back_is_marked():
+    found = json_schema("actions")["$defs"]["LowerRetentionExpected"]["properties"]
+    assert {name for name, schema in found.items() if schema.get("x-internal")} == {
+        "topic_bytes_before",
+        "freed_before",
+    }
+
+
+def test_null_is_allowed_exactly_where_a_field_is_written_as_null():
+    found = json_schema("alerts")["$defs"]["LogDirOfflineEvidence"]["properties"]
+    assert {"type": "null"} in found["device"]["anyOf"]
+    assert "anyOf" not in found["host"]
