@@ -87,3 +87,9 @@ def effect(
         "time_to_full_after_ms": time_to_full_after_ms,
         **more,
     }
+
+
+def owner_of(topic: str, policy: Policy) -> str:
+    """Return whom to ask about a topic, as a text."""
+    owner = policy.limits.topic_rule(topic).owner
+    return f"the owner of {topic}" if owner is None else f"{owner}, the owner of {topic},"

@@ -8,6 +8,7 @@ from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import Cause, FullBy
 from logdirwatch.plan.availability.lost_replicas import lost_together
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Place
+from logdirwatch.report.units import human_ratio
 
 NO_PROOF = "space_was_left"
 """What decided ``failed`` in release 0.1.0: it proves no broken disk."""
@@ -118,3 +119,15 @@ def _listed(alert: AlertRecord) -> Mapping[str, Mapping[str, Any]]:
 
 def _word(cause: object) -> Cause:
     return Cause(cause) if cause in set(Cause) else Cause.UNKNOWN
+
+
+def used_text(directory: Directory) -> str:
+    """Say how much of a directory's space is used, where that is known."""
+    if directory.used_bytes is None or not directory.total_bytes:
+        return ""
+    return f" while {human_ratio(directory.used_bytes / directory.total_bytes)} of the volume's space is used"
+
+
+def log_line(proof: Proof) -> str:
+    """Say the log's own line, where there is one."""
+    return "" if proof.said is None else f" ({proof.said})"

@@ -13,7 +13,6 @@ from msgspec.structs import replace as changed
 
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import TAKEN_UP, ActionKind, ActionStatus, Rule
-from logdirwatch.plan.actions.brokers.expand_disk import more_room
 from logdirwatch.plan.actions.brokers.investigate import investigate
 from logdirwatch.plan.capacity.observed_rates import with_rates
 from logdirwatch.plan.capacity.projected_use import Space, volumes
@@ -29,6 +28,7 @@ from logdirwatch.plan.proposal import Draft, Policy, Veto
 from logdirwatch.plan.reassignment.within_broker import needed_bytes
 from logdirwatch.plan.recommend import recommend, record
 from logdirwatch.plan.relief.freed_bytes import to_lose
+from logdirwatch.plan.relief.more_room import more_room
 from logdirwatch.plan.relief.planner import Stand, stand_of
 from logdirwatch.plan.responses.log_dir_space import directory_of
 from logdirwatch.plan.vetoes.reassignment import violations

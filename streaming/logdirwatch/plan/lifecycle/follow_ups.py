@@ -9,14 +9,15 @@ from dataclasses import replace
 
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import OPEN, ActionKind, ActionStatus, Decision
-from logdirwatch.plan.actions.brokers.reserve import recreate_draft
-from logdirwatch.plan.actions.replicas.cordon_log_dir import uncordon_draft
+from logdirwatch.plan.actions.brokers.recreate_reserve import recreate_draft
+from logdirwatch.plan.actions.replicas.clear_throttles import clear_draft
+from logdirwatch.plan.actions.replicas.uncordon_log_dir import uncordon_draft
 from logdirwatch.plan.actions.topics.restore_retention import is_cut, restore_draft, with_returning, with_room_for
 from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.commands.configs import client_quota
 from logdirwatch.plan.commands.throttles import from_data
 from logdirwatch.plan.proposal import Draft, Policy, effect
-from logdirwatch.plan.reassignment.throttles import SETS_LIMITS, clear_draft, still_ours
+from logdirwatch.plan.reassignment.throttles import SETS_LIMITS, still_ours
 from logdirwatch.plan.recommend import record
 
 Follow = Callable[[ActionRecord, Facts, Policy], Draft | None]

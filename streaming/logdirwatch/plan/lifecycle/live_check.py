@@ -10,7 +10,7 @@ from typing import Any
 from logdirwatch.collect.answers import Quorum
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import OPEN, ActionKind, ActionStatus, BrokerStatus, Rule
-from logdirwatch.plan.actions.brokers.repair import REPAIR
+from logdirwatch.plan.actions.brokers.repair_file_system import REPAIR
 from logdirwatch.plan.actions.brokers.replace_disk import WITHOUT_DIRECTORY
 from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.availability.impact import of_cancelling

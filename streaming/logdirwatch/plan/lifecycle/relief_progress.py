@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.actions.replicas.clear_throttles import are_cleared
 from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.lifecycle.leader_progress import Steps
 from logdirwatch.plan.reassignment.running_copies import are_running
-from logdirwatch.plan.reassignment.throttles import are_cleared
 
 MOSTLY = 0.9
 """The share of the expected bytes that must show: other files come and go meanwhile."""

@@ -6,18 +6,13 @@ and not yet in sync.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
-from logdirwatch.plan.availability.impact import of_cancelling
+from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.capacity.projected_use import Space
-from logdirwatch.plan.capacity.timing import file_name, place_target, time_to_full_ms
-from logdirwatch.plan.cluster.assignment import ANY, Assignment
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Place, Replica
-from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
-from logdirwatch.plan.reassignment.cancellation import LIMITS_STAY, cancel_commands
+from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.reassignment.running_reassignments import drops_last_copy
-from logdirwatch.report.units import human_ratio
 
 
 class Copy(NamedTuple):
@@ -47,7 +42,7 @@ def overflowing(directory: Directory, facts: Facts, policy: Policy) -> list[Copy
     Plans that nobody began do not count; what was copied already is free again after the end.
     """
     limit, coming = policy.limits.destination_max_ratio, copies_to([directory.place], facts)
-    ratio = _filled_to(directory, facts) if coming else None
+    ratio = filled_to(directory, facts) if coming else None
     if ratio is None or ratio <= 1.0 or not directory.total_bytes:
         return []
     too_much = int((ratio - limit) * directory.total_bytes) + 1
@@ -57,17 +52,6 @@ def overflowing(directory: Directory, facts: Facts, policy: Policy) -> list[Copy
         if is_harmless and sum(_given_up(done) for done in chosen) < too_much:
             chosen.append(copy)
     return chosen
-
-
-def overflow_drafts(directory: Directory, chosen: Sequence[Copy], facts: Facts, policy: Policy) -> list[Draft]:
-    """Return the end of the copies that :func:`overflowing` names."""
-    if not chosen:
-        return []
-    text = (
-        f"moves that run would fill {directory.path} of broker {directory.broker} to "
-        f"{human_ratio(_filled_to(directory, facts))}: stop {len(chosen)} of {len(copies_to([directory.place], facts))}"
-    )
-    return [cancel_draft(directory, chosen, facts, policy, text)]
 
 
 def without_copies(copies: Sequence[Copy], facts: Facts) -> Facts:
@@ -88,40 +72,9 @@ def without_copies(copies: Sequence[Copy], facts: Facts) -> Facts:
     return replace(facts, layout=replace(facts.layout, replicas=kept), directories=directories, claimed=claimed)
 
 
-def _filled_to(directory: Directory, facts: Facts) -> float | None:
+def filled_to(directory: Directory, facts: Facts) -> float | None:
+    """Return how full a directory is once everything that is on its way has come."""
     return Space(replace(facts, reserved={})).ratio(directory.place)
-
-
-def cancel_draft(directory: Directory, copies: Sequence[Copy], facts: Facts, policy: Policy, why: str) -> Draft:
-    """Return the end of running copies; the replicas go on serving where they were."""
-    name = file_name(ActionKind.CANCEL_MOVES, directory.place)
-    frees = sum(copy.copied_bytes for copy in copies if copy.destination == directory.place)
-    return Draft(
-        kind=ActionKind.CANCEL_MOVES,
-        target=place_target(directory),
-        reason=f"{why}; no data is lost, the replicas go on serving where they were; what was copied is thrown away",
-        expected=effect(
-            frees_bytes=frees,
-            on=[{"broker": directory.broker, "log_dir": directory.path, "bytes": frees}],
-            time_to_full_after_ms=time_to_full_ms(replace(directory, incoming_bytes=0), frees),
-            spares_bytes=sum(copy.remaining_bytes for copy in copies),
-            copies=[_named(copy) for copy in copies],
-            **_outlook(copies, facts),
-        ),
-        preconditions=(
-            Precondition("nobody_needs_it", "whoever began the moves agrees that they end", None),
-            Precondition("still_running", "they still run; the tool says so of what has ended", None),
-        ),
-        commands=cancel_commands(_as_they_move(copies, facts), name, policy),
-        undo={"text": f"begin the moves anew, from the start; {LIMITS_STAY}"},
-    )
-
-
-def _outlook(copies: Sequence[Copy], facts: Facts) -> dict[str, Any]:
-    """Return who leads once reassignments have ended; nothing where only copies within brokers end."""
-    partitions = [facts.partitions[key] for key in dict.fromkeys(copy.replica.key for copy in copies)]
-    reassigned = [partition for partition in partitions if partition.is_reassigned]
-    return {"leadership": of_cancelling(reassigned, facts)} if reassigned else {}
 
 
 def copies_to(places: Iterable[Place], facts: Facts) -> list[Copy]:
@@ -163,30 +116,3 @@ def _copy(replica: Replica, facts: Facts) -> Copy:
 def _given_up(copy: Copy) -> int:
     """Return what a directory is spared by the end of a copy: what is still to come, and what is there already."""
     return copy.copied_bytes + copy.remaining_bytes
-
-
-def _as_they_move(copies: Sequence[Copy], facts: Facts) -> list[Assignment]:
-    """Return the partitions as the tool must be told them: a copy within a broker by the directory that it goes to.
-
-    ``--cancel`` ends the reassignment of every partition named, and the moves to every directory named (Kafka 4.3.1
-    ``ReassignPartitionsCommand.cancelAssignment``).
-    """
-    futures = {
-        (copy.replica.key, copy.replica.broker): copy.replica.log_dir for copy in copies if copy.replica.is_future
-    }
-    found = []
-    for key in dict.fromkeys(copy.replica.key for copy in copies):
-        partition = facts.partitions[key]
-        log_dirs = tuple(futures.get((key, broker), ANY) for broker in partition.replicas)
-        found.append(Assignment(partition.topic, partition.partition, partition.replicas, log_dirs))
-    return found
-
-
-def _named(copy: Copy) -> dict[str, object]:
-    return {
-        "topic": copy.replica.topic,
-        "partition": copy.replica.partition,
-        "broker": copy.replica.broker,
-        "log_dir": copy.replica.log_dir,
-        "remaining_bytes": copy.remaining_bytes,
-    }

@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.actions.brokers.expand_disk import more_room
-from logdirwatch.plan.actions.brokers.reserve import release_drafts
+from logdirwatch.plan.actions.brokers.release_reserve import release_drafts
+from logdirwatch.plan.actions.replicas.cancel_moves import overflow_drafts
 from logdirwatch.plan.actions.replicas.cordon_log_dir import cordon_drafts
-from logdirwatch.plan.actions.topics.delete_records import candidate_drafts, delete_records_drafts
+from logdirwatch.plan.actions.topics.delete_records import delete_records_drafts
+from logdirwatch.plan.actions.topics.delete_topic_candidate import candidate_drafts
 from logdirwatch.plan.actions.topics.lower_retention import cut_draft
 from logdirwatch.plan.actions.topics.throttle_producers import brake_drafts
 from logdirwatch.plan.capacity.projected_use import Space
@@ -23,10 +24,11 @@ from logdirwatch.plan.capacity.timing import time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.operator_decisions import heeded
 from logdirwatch.plan.proposal import Draft, Policy, Veto
-from logdirwatch.plan.reassignment.running_copies import overflow_drafts, overflowing, without_copies
+from logdirwatch.plan.reassignment.running_copies import overflowing, without_copies
 from logdirwatch.plan.reassignment.within_broker import needed_bytes
 from logdirwatch.plan.relief.freed_bytes import URGENT, after, counted_bytes, gained, to_lose
 from logdirwatch.plan.relief.log_cleaner import cleaner_drafts
+from logdirwatch.plan.relief.more_room import more_room
 from logdirwatch.plan.relief.order import in_sequence
 from logdirwatch.plan.relief.running_moves import UnderWay, watch_draft, weighed
 from logdirwatch.plan.relief.strays import stray_bytes, stray_drafts

@@ -8,14 +8,15 @@ from dataclasses import dataclass, replace
 
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.actions.replicas.move_log_dir import move_drafts
-from logdirwatch.plan.actions.replicas.offload import Offload, offload_drafts, plan_offload
-from logdirwatch.plan.actions.replicas.uncordon_log_dir import bring_back_drafts, uncordon_drafts
+from logdirwatch.plan.actions.replicas.reassign import offload_drafts
 from logdirwatch.plan.actions.topics.lower_retention import cut_draft
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, TopicPartition
 from logdirwatch.plan.operator_decisions import heeded
 from logdirwatch.plan.proposal import Draft, Policy, Veto
+from logdirwatch.plan.reassignment.between_brokers import Offload, plan_offload
 from logdirwatch.plan.reassignment.within_broker import Moves, plan_moves
+from logdirwatch.plan.relief.closed_room import bring_back_drafts, uncordon_drafts
 from logdirwatch.plan.relief.freed_bytes import after, gained, is_in_time
 from logdirwatch.plan.retention.planner import plan_cuts
 

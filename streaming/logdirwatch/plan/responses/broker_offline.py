@@ -6,23 +6,24 @@ from typing import Any
 
 from logdirwatch.model.broker_failures import BrokerFailureReason
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.model.vocabulary import ActionKind, Cause, LogDirStatus, PollStatus
+from logdirwatch.model.vocabulary import Cause, LogDirStatus, PollStatus
 from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
+from logdirwatch.plan.actions.brokers.free_space import free_while_stopped
+from logdirwatch.plan.actions.brokers.grant_permission import grant_collector
 from logdirwatch.plan.actions.brokers.investigate import investigate
 from logdirwatch.plan.actions.brokers.raid_arrays import array_of, look_at_array
-from logdirwatch.plan.actions.brokers.repair import repair_file_system
+from logdirwatch.plan.actions.brokers.repair_file_system import repair_file_system
 from logdirwatch.plan.actions.brokers.replace_disk import replace_disk
 from logdirwatch.plan.actions.brokers.restart_broker import start_broker
+from logdirwatch.plan.actions.replicas.cancel_moves import cancel_dead_ends
 from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild, rebuild_later, room_elsewhere
 from logdirwatch.plan.availability.lost_replicas import partitions_on
 from logdirwatch.plan.availability.offline_log_dirs import Proof
 from logdirwatch.plan.capacity.projected_use import Space
 from logdirwatch.plan.cluster.snapshot import Directory, Facts
-from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
+from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto
 from logdirwatch.plan.reassignment.replacement_replicas import plan_rebuild, plan_repair
-from logdirwatch.plan.reassignment.running_reassignments import cancel_dead_ends
 from logdirwatch.plan.reassignment.within_broker import needed_bytes
-from logdirwatch.plan.responses.log_dir_offline import free_while_stopped
 from logdirwatch.plan.vetoes import restart_vetoes
 from logdirwatch.report.units import human_ms
 
@@ -65,23 +66,7 @@ def broker_unknown(alert: AlertRecord, policy: Policy) -> list[Draft]:
     """Return what to do about a broker that does not tell of itself: a permission that is missing can be given."""
     if not str(alert.evidence.get("reason") or "").startswith(PollStatus.UNAUTHORIZED):
         return [investigate(alert, policy)]
-    return [_grant(alert, policy), investigate(alert, policy)]
-
-
-def _grant(alert: AlertRecord, policy: Policy) -> Draft:
-    return Draft(
-        kind=ActionKind.GRANT_PERMISSION,
-        target={"broker": alert.broker, "log_dir": None},
-        reason=f"broker {alert.broker} refuses to tell of its disks: grant the collector Describe and DescribeConfigs "
-        f"on the cluster and its topics, if its credentials are right ({alert.evidence.get('reason')})",
-        expected=effect(status="online"),
-        preconditions=(
-            Precondition("credentials_right", "the collector's credentials are the ones that were meant", None),
-            Precondition("may_alter", "the --command-config of the tools may alter ACLs", None),
-        ),
-        commands=tuple(policy.tools.allow_collector()),
-        undo={"commands": policy.tools.allow_collector(allowed=False), "text": "takes the permission away again"},
-    )
+    return [grant_collector(alert, policy), investigate(alert, policy)]
 
 
 def _rebuilt(alert: AlertRecord, broker: int, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import LogDirStatus, Rule
-from logdirwatch.plan.actions.brokers.reserve import recreate_draft
+from logdirwatch.plan.actions.brokers.recreate_reserve import recreate_draft
 from logdirwatch.plan.actions.replicas.demote_leaders import demote, led_from
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, TopicPartition
 from logdirwatch.plan.proposal import Draft, Policy

@@ -7,7 +7,7 @@ from collections import Counter
 
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.plan.actions.brokers.investigate import investigate
-from logdirwatch.plan.actions.topics.delete_records import candidate_drafts_in
+from logdirwatch.plan.actions.topics.delete_topic_candidate import candidate_drafts_in
 from logdirwatch.plan.actions.topics.lower_retention import fleet_cut_draft
 from logdirwatch.plan.capacity.projected_use import Space, volumes
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place

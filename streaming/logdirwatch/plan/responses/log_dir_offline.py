@@ -8,28 +8,26 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.model.vocabulary import ActionKind, Cause, FullBy, Lane
+from logdirwatch.model.vocabulary import Cause, FullBy, Lane
 from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
+from logdirwatch.plan.actions.brokers.free_space import free_inodes, free_while_stopped
+from logdirwatch.plan.actions.brokers.grant_permission import let_write
 from logdirwatch.plan.actions.brokers.host_checks import look
 from logdirwatch.plan.actions.brokers.raid_arrays import apart_from_lost, is_active, look_at_array
-from logdirwatch.plan.actions.brokers.repair import free_inodes, let_write, raise_limit, raise_quota, repair_file_system
+from logdirwatch.plan.actions.brokers.raise_limit import raise_limit, raise_quota
+from logdirwatch.plan.actions.brokers.repair_file_system import repair_file_system
 from logdirwatch.plan.actions.brokers.replace_disk import leave_log_dirs, replace_disk, save_data
 from logdirwatch.plan.actions.brokers.restart_broker import restart_broker
+from logdirwatch.plan.actions.replicas.cancel_moves import cancel_dead_ends
 from logdirwatch.plan.actions.replicas.elect_leaders import give_back
 from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild, room_elsewhere
 from logdirwatch.plan.availability.common_cause import common_cause
-from logdirwatch.plan.availability.fault_tolerance import endurance_of, good_copies
-from logdirwatch.plan.availability.lost_replicas import lost_partitions
 from logdirwatch.plan.availability.offline_log_dirs import Away, away_of
 from logdirwatch.plan.capacity.projected_use import Space, shares_volume
-from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition
-from logdirwatch.plan.commands.kafka_tools import note
-from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
+from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.proposal import Draft, Policy, Precondition
 from logdirwatch.plan.reassignment.replacement_replicas import Repair, plan_rebuild, plan_repair
-from logdirwatch.plan.reassignment.running_reassignments import cancel_dead_ends
 from logdirwatch.plan.reassignment.within_broker import needed_bytes
-from logdirwatch.plan.vetoes import restart_vetoes
 from logdirwatch.report.words import some_of
 
 EXAMPLES = 20
@@ -184,35 +182,3 @@ def _volumes(directories: Sequence[Directory], facts: Facts) -> list[Directory]:
         if not any(shares_volume(directory, other, facts) for other in found):
             found.append(directory)
     return found
-
-
-def free_while_stopped(directory: Directory, facts: Facts, policy: Policy, what: str = "is full") -> Draft:
-    """Return how room is made where a broker cannot run: what may be removed there, and what never."""
-    broker, tools = directory.broker, policy.tools
-    lost = lost_partitions(directory.place, facts)
-    spare = [p for p in lost if _has_enough_copies(p, broker, facts)]
-    kept = f"their other replicas are in sync: {', '.join(p.label for p in spare[:EXAMPLES])}" if spare else "none"
-    is_gone = facts.is_gone(broker)
-    steps = [
-        "First lower the retention of the largest topics, or it fills again.",
-        f"Remove files that are not Kafka's from {directory.path}; never single segment files.",
-        "Else move whole partition directories to another log directory of this stopped broker.",
-        f"Last resort: remove whole partition directories that can be copied again ({kept}).",
-    ]
-    return Draft(
-        kind=ActionKind.INVESTIGATE,
-        target={**place_target(directory), "step": restart_vetoes.FREE_SPACE},
-        reason=f"{directory.path} of broker {broker} {what}: free space there while the broker is stopped; freed "
-        "space alone does not bring it back",
-        expected=effect(spare_replicas=[p.label for p in spare[:EXAMPLES]], endurance=endurance_of(lost, facts)),
-        vetoes=() if is_gone else restart_vetoes.against_stopping(facts, broker),
-        commands=(
-            *([] if is_gone else tools.stop(broker) or [note(f"Stop broker {broker}.")]),
-            *(note(step) for step in steps),
-        ),
-    )
-
-
-def _has_enough_copies(partition: Partition, broker: int, facts: Facts) -> bool:
-    """Whether the partition can be copied again from two live in-sync replicas, so that none is the last."""
-    return len(good_copies(partition, facts) - {broker}) > 1

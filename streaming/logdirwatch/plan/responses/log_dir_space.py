@@ -7,9 +7,10 @@ from typing import Any
 
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus, Rule
+from logdirwatch.plan.actions.brokers.free_space import free_inodes
 from logdirwatch.plan.actions.brokers.investigate import investigate
-from logdirwatch.plan.actions.brokers.repair import free_inodes
-from logdirwatch.plan.actions.brokers.reserve import reserve_of
+from logdirwatch.plan.actions.brokers.release_reserve import reserve_of
+from logdirwatch.plan.actions.replicas.clear_throttles import clear_draft, raise_draft
 from logdirwatch.plan.actions.replicas.move_log_dir import move_drafts
 from logdirwatch.plan.availability.broker_halt import saying_that_it_halts
 from logdirwatch.plan.availability.offline_log_dirs import proof_of
@@ -17,7 +18,7 @@ from logdirwatch.plan.capacity.growth_by_policy import growth_by_policy, told
 from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Draft, Policy
-from logdirwatch.plan.reassignment.throttles import clear_draft, limits_on, raise_draft, topics_throttled_on
+from logdirwatch.plan.reassignment.throttles import limits_on, topics_throttled_on
 from logdirwatch.plan.reassignment.within_broker import plan_moves
 from logdirwatch.plan.relief.freed_bytes import counted_bytes
 from logdirwatch.plan.relief.planner import filling_drafts

@@ -12,7 +12,7 @@ from logdirwatch.plan.actions.brokers.investigate import investigate
 from logdirwatch.plan.actions.brokers.raid_arrays import Array, array_in, array_steps, looked_at
 from logdirwatch.plan.actions.replicas.cordon_log_dir import cordon_drafts
 from logdirwatch.plan.actions.replicas.demote_leaders import demote, led_from
-from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild, remedies
+from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild
 from logdirwatch.plan.availability.fault_tolerance import endurance_of
 from logdirwatch.plan.availability.lost_replicas import lost_partitions
 from logdirwatch.plan.cluster.snapshot import Directory, Facts
@@ -20,6 +20,7 @@ from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Draft, Policy
 from logdirwatch.plan.reassignment.log_dir_removal import leaving
 from logdirwatch.plan.reassignment.replacement_replicas import plan_repair
+from logdirwatch.plan.reassignment.unplaced import remedies
 from logdirwatch.report.units import human_bytes
 from logdirwatch.report.words import counted, short_id
 

@@ -9,9 +9,10 @@ from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
 from logdirwatch.plan.actions.brokers.investigate import investigate
 from logdirwatch.plan.actions.brokers.restart_broker import restart_steps
+from logdirwatch.plan.actions.replicas.cancel_moves import cancel_draft, cancel_moves, why_hopeless
 from logdirwatch.plan.actions.replicas.demote_leaders import demote
 from logdirwatch.plan.actions.replicas.elect_leaders import elect_unclean
-from logdirwatch.plan.actions.replicas.reassign import Loss, nothing_fits, rebuild, unplaced
+from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild
 from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.availability.common_cause import common_cause
 from logdirwatch.plan.availability.fault_tolerance import endurance_of, good_copies
@@ -19,8 +20,9 @@ from logdirwatch.plan.cluster.snapshot import Facts, Partition
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Draft, Policy, Veto, effect
 from logdirwatch.plan.reassignment.replacement_replicas import Repair, plan_rebuild
-from logdirwatch.plan.reassignment.running_copies import cancel_draft, copies_to
-from logdirwatch.plan.reassignment.running_reassignments import cancel_moves, dead_ends, why_hopeless
+from logdirwatch.plan.reassignment.running_copies import copies_to
+from logdirwatch.plan.reassignment.running_reassignments import dead_ends
+from logdirwatch.plan.reassignment.unplaced import nothing_fits, unplaced
 from logdirwatch.plan.vetoes import restart_vetoes
 from logdirwatch.report.units import human_bytes, human_ms
 from logdirwatch.report.words import counted

@@ -9,7 +9,7 @@ from dataclasses import replace
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import ActionKind, Rule
 from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
-from logdirwatch.plan.actions.brokers.reserve import release_drafts
+from logdirwatch.plan.actions.brokers.release_reserve import release_drafts
 from logdirwatch.plan.actions.topics.throttle_producers import brake_drafts
 from logdirwatch.plan.availability.broker_halt import saying_that_it_halts
 from logdirwatch.plan.capacity.projected_use import Space

@@ -9,7 +9,7 @@ from msgspec.structs import replace as changed
 from logdirwatch.jobs.recommend import Recommender
 from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, AlertStatus, Decision, LogDirStatus, Rule
-from logdirwatch.plan.actions.brokers.reserve import recreate_draft
+from logdirwatch.plan.actions.brokers.recreate_reserve import recreate_draft
 from logdirwatch.plan.actions.topics.restore_retention import is_cut, remembered, restore_draft
 from logdirwatch.plan.cluster.metadata_version import CORDON
 from logdirwatch.plan.commands.throttles import within_brokers

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus
-from logdirwatch.plan.actions.replicas.reassign import remedies
 from logdirwatch.plan.reassignment.replacement_replicas import lost_partitions, plan_repair
+from logdirwatch.plan.reassignment.unplaced import remedies
 from tests.unit.plan.builders import MIB, broker, directory, facts, offline, policy, replica, topic
 
 

@@ -3,24 +3,14 @@
 from collections.abc import Sequence
 
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.actions.brokers.restart_broker import format_steps, restart_steps, room_for_recovery
 from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
-from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.cluster.snapshot import Directory
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
-from logdirwatch.plan.vetoes import restart_vetoes
 from logdirwatch.report.units import human_bytes, human_ms
 
 LEAST_GROWTH_RATIO = 0.1
 """Nobody grows a volume by a few bytes: clouds allow a change only each few hours."""
-
-
-def more_room(directory: Directory, facts: Facts, policy: Policy, needed: int, instead: Sequence[Veto]) -> list[Draft]:
-    """Return a bigger volume; where it cannot grow, one more directory beside it."""
-    grow = expand_disk(directory, policy, needed, instead=instead)
-    if not grow.vetoes:
-        return [grow]
-    return [grow, add_log_dir(directory, facts, policy, needed, instead=[*instead, *grow.vetoes])]
 
 
 def expand_disk(directory: Directory, policy: Policy, needed: int, instead: Sequence[Veto] = ()) -> Draft:
@@ -54,32 +44,6 @@ def expand_disk(directory: Directory, policy: Policy, needed: int, instead: Sequ
         vetoes=() if veto is None else (veto,),
         commands=(note(f"On broker {directory.broker}'s host: {text}, then the file system."),),
         undo={"text": "a volume cannot be made smaller"},
-    )
-
-
-def add_log_dir(directory: Directory, facts: Facts, policy: Policy, needed: int, instead: Sequence[Veto] = ()) -> Draft:
-    """Return the advice to give the broker one more directory: the volume cannot grow, and nothing gentler helps.
-
-    ``log.dirs`` is read at start only, and an empty directory without ``meta.properties`` stops a broker's start
-    (Kafka 4.3.1 ``KafkaConfig``, ``MetaPropertiesEnsemble``).
-    """
-    broker = directory.broker
-    size = human_bytes(int(needed / policy.limits.target_ratio))
-    text = f"give broker {broker} one more log directory of at least {size}"
-    between = [
-        note(f"On broker {broker}'s host: mount a volume, give it to Kafka's user, add its path to log.dirs."),
-        *format_steps(broker, facts, policy),
-    ]
-    return Draft(
-        kind=ActionKind.ADD_LOG_DIR,
-        target=place_target(directory),
-        reason=f"{text}: what lies in {directory.path} can then be moved there"
-        + "".join(f"; {against.reason}" for against in instead),
-        expected=effect(log_dirs_before=sorted(d.path for d in facts.directories_of.get(broker, ()))),
-        preconditions=(room_for_recovery(directory), restart_vetoes.quorum_safe(facts, broker)),
-        vetoes=restart_vetoes.against_restart(facts, broker),
-        commands=tuple(restart_steps(broker, policy, between)),
-        undo={"text": f"empty the directory, then take it out of log.dirs and restart broker {broker}"},
     )
 
 

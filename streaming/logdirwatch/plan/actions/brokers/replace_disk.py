@@ -7,9 +7,8 @@ from typing import Any
 
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.actions.brokers.raid_arrays import Array, array_of
-from logdirwatch.plan.actions.brokers.reserve import reserve_of
+from logdirwatch.plan.actions.brokers.release_reserve import reserve_of
 from logdirwatch.plan.actions.brokers.restart_broker import format_steps, rejoin_steps, restart_effect, restart_steps
-from logdirwatch.plan.actions.replicas.reassign import nothing_fits, unplaced
 from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.availability.fault_tolerance import good_copies
 from logdirwatch.plan.availability.lost_replicas import lost_partitions
@@ -19,6 +18,7 @@ from logdirwatch.plan.commands.kafka_tools import QUORUM, note
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
 from logdirwatch.plan.reassignment.log_dir_removal import Leaving, leaving
 from logdirwatch.plan.reassignment.replacement_replicas import Repair
+from logdirwatch.plan.reassignment.unplaced import nothing_fits, unplaced
 from logdirwatch.plan.vetoes import restart_vetoes
 from logdirwatch.report.units import human_bytes, human_ratio
 from logdirwatch.report.words import counted, some_of

@@ -4,12 +4,12 @@ Kafka puts a new replica into the directory with the fewest logs, so one that wa
 (Kafka 4.3.1 ``LogManager.nextLogDirs``). A cordoned directory goes on serving what it has.
 """
 
-from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
+from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.metadata_version import CORDON, at_least
 from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.commands.configs import set_broker_list
-from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
+from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
 from logdirwatch.plan.retention import retention_vetoes
 
 KEY = "cordoned.log.dirs"
@@ -26,7 +26,7 @@ def cordon_drafts(directory: Directory, facts: Facts, policy: Policy, why: str, 
     """
     if at_least(facts.metadata_version, CORDON) is not True or directory.is_cordoned is not False:
         return []
-    others = _others(directory, facts)
+    others = others_cordoned(directory, facts)
     listed = listed_dirs(directory.broker, facts)
     found = [
         retention_vetoes.cordon_not_enforced(directory, listed),
@@ -38,7 +38,7 @@ def cordon_drafts(directory: Directory, facts: Facts, policy: Policy, why: str, 
         Draft(
             kind=ActionKind.CORDON_LOG_DIR,
             target=place_target(directory),
-            reason=f"cordon {directory.path} of broker {directory.broker}{why}{_does_more(directory, facts)}",
+            reason=f"cordon {directory.path} of broker {directory.broker}{why}{does_more(directory, facts)}",
             expected=effect(needs_ms=0, on=[], is_cordoned=True),
             preconditions=(
                 Precondition("metadata_version", f"the cluster has finalized {CORDON} or later", True),
@@ -52,29 +52,6 @@ def cordon_drafts(directory: Directory, facts: Facts, policy: Policy, why: str, 
             },
         )
     ]
-
-
-def uncordon_draft(directory: Directory, facts: Facts, policy: Policy, after: str) -> Draft:
-    """Return the end of a cordon, once its directory has room; ``after`` is the action that set it."""
-    command, undo = let_in(directory, facts, policy)
-    too_full = Veto("not_enough_room", f"{directory.path} is {directory.status}: new replicas would fill it again")
-    return Draft(
-        kind=ActionKind.UNCORDON_LOG_DIR,
-        target={**place_target(directory), "after": after},
-        reason=f"let new replicas into {directory.path} of broker {directory.broker} again: the reason is over"
-        + _does_more(directory, facts),
-        expected=effect(needs_ms=0, on=[], is_cordoned=False),
-        vetoes=() if directory.status is LogDirStatus.ONLINE else (too_full,),
-        commands=(command,),
-        undo={"commands": [undo]},
-    )
-
-
-def let_in(directory: Directory, facts: Facts, policy: Policy) -> tuple[str, str]:
-    """Return the command that ends a cordon, and the one that sets it again."""
-    others = _others(directory, facts)
-    command = set_broker_list(policy.tools, directory.broker, KEY, others)
-    return command, set_broker_list(policy.tools, directory.broker, KEY, [*others, directory.path])
 
 
 def cordoned(broker: int, facts: Facts) -> list[str]:
@@ -95,7 +72,7 @@ def listed_dirs(broker: int, facts: Facts) -> list[str]:
     return _parted(configs.get("log.dirs") or configs.get("log.dir") or "")
 
 
-def _others(directory: Directory, facts: Facts) -> list[str]:
+def others_cordoned(directory: Directory, facts: Facts) -> list[str]:
     """Return what else of the directory's broker is to be cordoned, once all open actions are carried out."""
     wanted = {
         path: is_cordoned for (broker, path), is_cordoned in facts.cordoning.items() if broker == directory.broker
@@ -105,7 +82,8 @@ def _others(directory: Directory, facts: Facts) -> list[str]:
     return [path for path in [*now, *more] if path != directory.path]
 
 
-def _does_more(directory: Directory, facts: Facts) -> str:
+def does_more(directory: Directory, facts: Facts) -> str:
+    """Say that the command does what other open actions want of the same list."""
     others = sorted(path for broker, path in facts.cordoning if broker == directory.broker and path != directory.path)
     if not others:
         return ""

@@ -14,10 +14,10 @@ from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
 from logdirwatch.plan.availability import leadership as leaders
 from logdirwatch.plan.availability.fault_tolerance import good_copies
 from logdirwatch.plan.availability.impact import of_demotion
-from logdirwatch.plan.capacity.timing import nothing_runs, others_run
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, to_json
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, TopicPartition
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
+from logdirwatch.plan.reassignment.tool_run import nothing_runs, others_run
 from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.report.words import counted
 

@@ -6,25 +6,14 @@ from typing import Any
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, ActionKind
 from logdirwatch.plan.capacity.copy_rates import paced, seen_rate, sustained, throttle_free
 from logdirwatch.plan.capacity.copy_waves import Pace, Waves, in_waves
-from logdirwatch.plan.capacity.timing import (
-    HINDERING,
-    copies_at_once,
-    delete_delay_ms,
-    file_name,
-    in_time,
-    no_retention_cut,
-    nothing_runs,
-    others_run,
-    place_target,
-    time_to_full_ms,
-    way_back,
-)
+from logdirwatch.plan.capacity.timing import copies_at_once, delete_delay_ms, in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place
 from logdirwatch.plan.commands.kafka_tools import reassignment_lines, write_file
 from logdirwatch.plan.commands.throttles import Limits, within_brokers
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
 from logdirwatch.plan.reassignment.throttles import unset
+from logdirwatch.plan.reassignment.tool_run import file_name, no_retention_cut, nothing_runs, others_run, way_back
 from logdirwatch.plan.reassignment.within_broker import Moves
 from logdirwatch.report.units import human_bytes, human_ms
 from logdirwatch.report.words import counted
@@ -146,3 +135,7 @@ def _in_time(source: Directory, waves: Waves, needs_ms: int) -> Precondition:
 def _changes(source: Place, freed: int, bytes_in: Mapping[Place, int]) -> list[dict[str, Any]]:
     taken = [{"broker": b, "log_dir": path, "bytes": -size} for (b, path), size in sorted(bytes_in.items())]
     return [{"broker": source[0], "log_dir": source[1], "bytes": freed}, *taken]
+
+
+HINDERING = frozenset({"log_dir_offline", "log_dir_unknown", "slower_than_writes", "retention_waits"})
+"""The vetoes of a move that are worth saying, as a move is what people try first."""

@@ -1,39 +1,30 @@
 """Lost replicas to other brokers, as an action; and what is said of those that fit nowhere."""
 
-import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, ActionKind
-from logdirwatch.plan.actions.topics.delete_records import candidate_drafts_in
+from logdirwatch.plan.actions.topics.delete_topic_candidate import candidate_drafts_in
 from logdirwatch.plan.availability.fault_tolerance import endurance_of
 from logdirwatch.plan.availability.impact import of_reassignment
+from logdirwatch.plan.capacity import copy_rates
 from logdirwatch.plan.capacity.copy_rates import foreign, throttle_free, under_others
 from logdirwatch.plan.capacity.projected_use import passing_bytes
-from logdirwatch.plan.capacity.timing import file_name, nothing_runs, others_run, way_back
+from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import to_json
-from logdirwatch.plan.cluster.snapshot import Facts, Place
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place
 from logdirwatch.plan.commands.throttles import Limits, of_plan
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
+from logdirwatch.plan.reassignment.between_brokers import Offload, busiest, settles_ms
 from logdirwatch.plan.reassignment.replacement_replicas import Repair
 from logdirwatch.plan.reassignment.throttles import limits_of_copies, unset
+from logdirwatch.plan.reassignment.tool_run import file_name, no_retention_cut, nothing_runs, others_run, way_back
+from logdirwatch.plan.reassignment.unplaced import left_out, unplaced
+from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.report.units import human_bytes
 from logdirwatch.report.words import counted
 
 EXAMPLES = 20
-_AWAY = re.compile(r"broker (\d+) ")
-DEFAULT_REMEDY = "what stands against it gone"
-REMEDIES = {
-    "no_live_source": "the data itself, which only the lost copies hold: try to save this disk before it goes",
-    "no_broker_left": "one broker more than the replication factor",
-    "nothing_fits": "room on another broker: topics deleted, retention cut, a disk more or a bigger volume",
-    "broker_not_alive": "bring back the brokers that are away",
-    "partition_moving": "the end of the moves that run, or their cancelling",
-    "partition_claimed": "the other reassignment done",
-    "slower_than_writes": "a higher plan.replication_throttle_bytes_per_s, or fewer writes",
-    "size_unknown": "an inventory that tells their sizes",
-    "never_touch": "the configuration changed: plan.never_touch names them",
-}
 
 
 class Loss(NamedTuple):
@@ -59,7 +50,7 @@ def rebuild(
         target=target,
         reason=f"rebuild {counted(len(repair.assignments), 'replica')} {loss.what} on other brokers "
         f"({human_bytes(repair.copied_bytes)} to copy); racks, replication factor and order of preference stay"
-        f"{_left_out(repair)}",
+        f"{left_out(repair)}",
         expected=effect(
             frees_bytes=0,
             frees_by_ms=now_ms + needs,
@@ -125,7 +116,7 @@ def rebuild_later(target: Mapping[str, Any], loss: Loss, repair: Repair, facts: 
         kind=ActionKind.REASSIGN,
         target=target,
         reason=f"rebuild {counted(len(repair.assignments), 'replica')} {loss.what} on other brokers "
-        f"({human_bytes(repair.copied_bytes)} to copy), but not yet{_left_out(repair)}",
+        f"({human_bytes(repair.copied_bytes)} to copy), but not yet{left_out(repair)}",
         expected=effect(
             rebuilds=len(repair.assignments),
             copies_bytes=repair.copied_bytes,
@@ -134,18 +125,6 @@ def rebuild_later(target: Mapping[str, Any], loss: Loss, repair: Repair, facts: 
         ),
         vetoes=(veto,),
     )
-
-
-def unplaced(repair: Repair) -> dict[str, Any]:
-    """Return what cannot be rebuilt, why, and what would make it possible, as an action carries it."""
-    left = repair.unplaced
-    return {
-        "unplaced": [{"partition": one.label, **one.veto._asdict()} for one in left[:EXAMPLES]],
-        "unplaced_count": len(left),
-        "unplaced_bytes": None if any(one.size_bytes is None for one in left) else sum(_size(one) for one in left),
-        "would_help": remedies(repair),
-        "later": repair.later,
-    }
 
 
 def room_elsewhere(
@@ -158,35 +137,68 @@ def room_elsewhere(
     return candidate_drafts_in(full, target, facts, policy, now_ms)
 
 
-def remedies(repair: Repair) -> list[str]:
-    """Return what would make possible what cannot be done now."""
-    names = sorted({left.veto.name for left in repair.unplaced})
-    away = {int(found[1]) for left in repair.unplaced if (found := _AWAY.match(left.veto.reason))}
-    told = {"broker_not_alive": [f"bring broker {broker} back" for broker in sorted(away)]}
-    listed = (told.get(name) or [REMEDIES.get(name, DEFAULT_REMEDY)] for name in names)
-    return list(dict.fromkeys(remedy for remedies in listed for remedy in remedies))
+def offload_drafts(
+    source: Directory, plan: Offload, needed: int, facts: Facts, policy: Policy, now_ms: int
+) -> list[Draft]:
+    """Return the action for planned moves to other brokers; nothing where none was found."""
+    if plan.repair is None:
+        return []
+    repair = plan.repair
+    wanted = limits_of_repair(repair, plan.rate, facts)
+    limits, rate = (
+        unset(wanted, facts),
+        copy_rates.under_others(plan.rate, wanted.brokers, REPLICATION_THROTTLES, facts),
+    )
+    written = max((copy_rates.written_to(facts.partitions[one.key], facts) for one in repair.assignments), default=0.0)
+    too_slow = replica_vetoes.slower_than_writes(rate, written)
+    settles = settles_ms(source, facts, policy)
+    needs = busiest(repair) * 1000 // rate + settles
+    usual = policy.limits.replication_throttle_bytes_per_s
+    left_ms = time_to_full_ms(source)
+    late_for_ms = left_ms if left_ms is not None and needs >= left_ms else None
+    is_enough = plan.freed_bytes >= needed and late_for_ms is None
+    enough = "enough" if is_enough else f"{human_bytes(needed)} are needed"
+    paced = copy_rates.paced(rate, usual, busiest(repair), late_for_ms, settles)
+    name = file_name(ActionKind.REASSIGN, source.place)
+    taken = [{"broker": b, "log_dir": path, "bytes": -size} for (b, path), size in sorted(repair.bytes_in.items())]
+    return [
+        Draft(
+            kind=ActionKind.REASSIGN,
+            target=place_target(source),
+            reason=f"move {human_bytes(plan.freed_bytes)} in {counted(len(repair.assignments), 'replica')} from "
+            f"{source.path} of broker {source.broker} to other brokers ({enough}) {paced}; "
+            "its own directories have no room for them; no data is lost, racks, replication factor and order of "
+            "preference stay",
+            expected=effect(
+                frees_bytes=plan.freed_bytes,
+                frees_by_ms=now_ms + needs,
+                needs_ms=needs,
+                on=[{"broker": source.broker, "log_dir": source.path, "bytes": plan.freed_bytes}, *taken],
+                time_to_full_after_ms=time_to_full_ms(source, plan.freed_bytes),
+                throttle_bytes_per_s=rate,
+                sets_limits=limits.as_data(),
+                copies_bytes=repair.copied_bytes,
+                leadership=of_reassignment(repair.assignments, facts),
+            ),
+            preconditions=(
+                in_time(source, needs),
+                *_sustained(plan, facts, policy),
+                nothing_runs(facts),
+                no_retention_cut(),
+                copy_rates.throttle_free(wanted.brokers, (*REPLICATION_THROTTLES, LOG_DIR_THROTTLE), facts),
+                *born_elsewhere(repair, facts),
+            ),
+            vetoes=() if too_slow is None else (too_slow,),
+            commands=tuple(
+                policy.tools.reassign(to_json(repair.assignments), name, limits=limits, beside=bool(others_run(facts)))
+            ),
+            reassignment=to_json(repair.assignments),
+            undo=way_back(to_json(repair.before), name, policy, limits, back_of(repair, rate, facts)),
+        )
+    ]
 
 
-def nothing_fits(repair: Repair) -> str:
-    """Say that no replica can be rebuilt, why, and what would make it possible; empty where some can."""
-    if repair.assignments or not repair.unplaced:
-        return ""
-    count = len(repair.unplaced) + repair.later
-    none = "its only replica cannot" if count == 1 else f"none of its {count} replicas can"
-    return f"; {none} be rebuilt elsewhere ({_reasons(repair)}). Would help: {'; '.join(remedies(repair))}"
-
-
-def _left_out(repair: Repair) -> str:
-    later = f"; {repair.later} more follow when these are done" if repair.later else ""
-    if not repair.unplaced:
-        return later
-    return f"{later}; {len(repair.unplaced)} more cannot be rebuilt now ({_reasons(repair)})"
-
-
-def _reasons(repair: Repair) -> str:
-    by_name: dict[str, Veto] = {left.veto.name: left.veto for left in reversed(repair.unplaced)}
-    return "; ".join(f"{name}: {veto.reason}" for name, veto in sorted(by_name.items()))
-
-
-def _size(one: Any) -> int:
-    return one.size_bytes or 0
+def _sustained(plan: Offload, facts: Facts, policy: Policy) -> tuple[Precondition, ...]:
+    limits, places = policy.limits, plan.repair.bytes_in if plan.repair else {}
+    seen, usual = copy_rates.seen_rate(places, facts), limits.replication_throttle_bytes_per_s
+    return copy_rates.sustained(plan.rate, usual, limits.network_bandwidth_bytes_per_s, seen)

@@ -3,9 +3,9 @@
 from typing import Any
 
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.capacity.timing import in_time, owner_of, place_target, time_to_full_ms
+from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Topic
-from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
+from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect, owner_of
 from logdirwatch.plan.retention.cut import Cut, effective_after_ms, floor_bytes
 from logdirwatch.plan.retention.limits import UNLIMITED, is_copy_delayed
 from logdirwatch.plan.retention.retention_vetoes import slowest_reader, unread_goes, unread_text

@@ -14,9 +14,8 @@ from msgspec.structs import replace
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, LogDirStatus
 from logdirwatch.plan.capacity.projected_use import Space
-from logdirwatch.plan.capacity.timing import owner_of
 from logdirwatch.plan.cluster.snapshot import Facts, Place
-from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
+from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect, owner_of
 from logdirwatch.plan.retention.limits import UNLIMITED
 from logdirwatch.report.units import human_bytes
 

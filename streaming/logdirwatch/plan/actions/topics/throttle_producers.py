@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.capacity.timing import owner_of, place_target, time_to_full_ms
+from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.commands.configs import client_quota, describe_quotas
-from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
+from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect, owner_of
 from logdirwatch.report.units import human_bytes, human_ms
 
 NAMED_TOPICS = 3

@@ -2,9 +2,9 @@
 
 import pytest
 
-from logdirwatch.plan.actions.replicas.reassign import nothing_fits, remedies
 from logdirwatch.plan.proposal import Veto
 from logdirwatch.plan.reassignment.replacement_replicas import Repair, Unplaced
+from logdirwatch.plan.reassignment.unplaced import nothing_fits, remedies
 
 
 def repair(*vetoes):

@@ -1,0 +1,38 @@
+"""The action that gives a broker one more log directory, where its volumes cannot grow."""
+
+from collections.abc import Sequence
+
+from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.actions.brokers.restart_broker import format_steps, restart_steps, room_for_recovery
+from logdirwatch.plan.capacity.timing import place_target
+from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.commands.kafka_tools import note
+from logdirwatch.plan.proposal import Draft, Policy, Veto, effect
+from logdirwatch.plan.vetoes import restart_vetoes
+from logdirwatch.report.units import human_bytes
+
+
+def add_log_dir(directory: Directory, facts: Facts, policy: Policy, needed: int, instead: Sequence[Veto] = ()) -> Draft:
+    """Return the advice to give the broker one more directory: the volume cannot grow, and nothing gentler helps.
+
+    ``log.dirs`` is read at start only, and an empty directory without ``meta.properties`` stops a broker's start
+    (Kafka 4.3.1 ``KafkaConfig``, ``MetaPropertiesEnsemble``).
+    """
+    broker = directory.broker
+    size = human_bytes(int(needed / policy.limits.target_ratio))
+    text = f"give broker {broker} one more log directory of at least {size}"
+    between = [
+        note(f"On broker {broker}'s host: mount a volume, give it to Kafka's user, add its path to log.dirs."),
+        *format_steps(broker, facts, policy),
+    ]
+    return Draft(
+        kind=ActionKind.ADD_LOG_DIR,
+        target=place_target(directory),
+        reason=f"{text}: what lies in {directory.path} can then be moved there"
+        + "".join(f"; {against.reason}" for against in instead),
+        expected=effect(log_dirs_before=sorted(d.path for d in facts.directories_of.get(broker, ()))),
+        preconditions=(room_for_recovery(directory), restart_vetoes.quorum_safe(facts, broker)),
+        vetoes=restart_vetoes.against_restart(facts, broker),
+        commands=tuple(restart_steps(broker, policy, between)),
+        undo={"text": f"empty the directory, then take it out of log.dirs and restart broker {broker}"},
+    )

@@ -1,0 +1,45 @@
+"""The action that gives a permission: to Kafka's user in a log directory, or to the collector in the cluster."""
+
+import shlex
+
+from logdirwatch.model.records import AlertRecord
+from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.availability.offline_log_dirs import Away, log_line
+from logdirwatch.plan.capacity.timing import place_target
+from logdirwatch.plan.cluster.snapshot import Directory
+from logdirwatch.plan.commands.kafka_tools import note
+from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
+
+
+def let_write(away: Away, directory: Directory) -> Draft:
+    """Return what lets the broker's user write in a directory again."""
+    path = shlex.quote(directory.path)
+    steps = (
+        f"namei -l {path}; ls -ldZ -- {path} (owner, mode, SELinux context of every folder on the path)",
+        f"give it back to the broker's user: chown -R, chmod u+rwX, restorecon -R -- {path}; in Kubernetes fsGroup",
+    )
+    return Draft(
+        kind=ActionKind.GRANT_PERMISSION,
+        target=place_target(directory),
+        reason=f"let broker {away.broker}'s user write in {directory.path} again: its disk is fine"
+        f"{log_line(away.proofs[directory.path])}",
+        expected=effect(),
+        commands=tuple(note(f"On broker {away.broker}'s host: {step}.") for step in steps),
+    )
+
+
+def grant_collector(alert: AlertRecord, policy: Policy) -> Draft:
+    """Return what lets the collector ask a broker that refuses it."""
+    return Draft(
+        kind=ActionKind.GRANT_PERMISSION,
+        target={"broker": alert.broker, "log_dir": None},
+        reason=f"broker {alert.broker} refuses to tell of its disks: grant the collector Describe and DescribeConfigs "
+        f"on the cluster and its topics, if its credentials are right ({alert.evidence.get('reason')})",
+        expected=effect(status="online"),
+        preconditions=(
+            Precondition("credentials_right", "the collector's credentials are the ones that were meant", None),
+            Precondition("may_alter", "the --command-config of the tools may alter ACLs", None),
+        ),
+        commands=tuple(policy.tools.allow_collector()),
+        undo={"commands": policy.tools.allow_collector(allowed=False), "text": "takes the permission away again"},
+    )

@@ -1,0 +1,59 @@
+"""The action that raises a limit of the operating system, or a disk quota: the disks themselves are well."""
+
+import shlex
+
+from logdirwatch.model.vocabulary import ActionKind, FullBy
+from logdirwatch.plan.availability.offline_log_dirs import Away, Proof, log_line, used_text
+from logdirwatch.plan.capacity.timing import place_target
+from logdirwatch.plan.cluster.snapshot import Directory
+from logdirwatch.plan.commands.kafka_tools import note
+from logdirwatch.plan.proposal import Draft, effect
+
+QUOTA = "quota"
+"""The step of the action that raises a quota, not a limit of the process."""
+
+# What Java and glibc say of a limit, and where it is set; the first that is found decides.
+_LIMITS = (
+    ("Too many open files in system", "the kernel's open files (sysctl fs.file-max)"),
+    ("Too many open files", "open files of the broker's process (LimitNOFILE, ulimit -n)"),
+    ("Map failed", "memory maps (sysctl vm.max_map_count)"),
+    ("Cannot allocate memory", "memory maps (sysctl vm.max_map_count) or memory"),
+    ("File too large", "the size of a file (LimitFSIZE, ulimit -f)"),
+)
+_ANY_LIMIT = "open files (LimitNOFILE) or memory maps (vm.max_map_count)"
+
+
+def raise_limit(away: Away, proof: Proof) -> Draft:
+    """Return the way back from an exhausted limit of the operating system: the disks themselves are well."""
+    which = next((where for text, where in _LIMITS if text in (proof.said or "")), _ANY_LIMIT)
+    text = f"raise the limit that broker {away.broker} ran into: {which}; its disks are fine"
+    return Draft(
+        kind=ActionKind.RAISE_LIMIT,
+        target=away.target,
+        reason=text,
+        expected=effect(),
+        commands=(note(f"On broker {away.broker}'s host: {text}."),),
+    )
+
+
+def raise_quota(directory: Directory, proof: Proof) -> Draft:
+    """Return the way back from a disk quota: a bigger volume changes nothing of it."""
+    path = shlex.quote(directory.path)
+    steps = (
+        (
+            f"see the quota: repquota -s or xfs_quota -x -c 'report -h' of the file system of {path}; for CephFS "
+            f"getfattr -n ceph.quota.max_bytes -- {path}; for a Kubernetes volume its size"
+        ),
+        (
+            "raise it for Kafka's user, project or directory (edquota, xfs_quota -x -c 'limit ...', setfattr -n "
+            "ceph.quota.max_bytes)"
+        ),
+    )
+    return Draft(
+        kind=ActionKind.RAISE_LIMIT,
+        target={**place_target(directory), "step": QUOTA},
+        reason=f"raise the disk quota of {directory.path} of broker {directory.broker}, or free space under it: the "
+        f"quota is reached{used_text(directory)}{log_line(proof)}",
+        expected=effect(full_by=str(FullBy.QUOTA)),
+        commands=tuple(note(f"On broker {directory.broker}'s host: {step}.") for step in steps),
+    )

@@ -1,0 +1,59 @@
+"""The action that makes a reserve file anew, once its log directory has room for it."""
+
+from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
+from logdirwatch.plan.actions.brokers.release_reserve import make_file, reserve_of
+from logdirwatch.plan.capacity.timing import place_target
+from logdirwatch.plan.cluster.snapshot import Directory
+from logdirwatch.plan.commands.configs import on_host
+from logdirwatch.plan.proposal import Draft, Policy, Veto, effect
+from logdirwatch.report.units import human_bytes
+from logdirwatch.report.words import counted
+
+RESERVE_BYTES_PER_PARTITION = 10_000
+
+
+def recreate_draft(directory: Directory, policy: Policy, after: str | None = None) -> Draft | None:
+    """Return how the reserve is made anew once there is room; None where none is configured any more.
+
+    ``after`` is the action that gave it up, where one did.
+    """
+    reserve = reserve_of(directory, policy)
+    if reserve is None:
+        return None
+    path, size = reserve
+    advised = advised_bytes(directory)
+    return Draft(
+        kind=ActionKind.RECREATE_RESERVE,
+        target={**place_target(directory), **({} if after is None else {"after": after})},
+        reason=f"make the reserve file {path} on broker {directory.broker} anew: {human_bytes(size)} to give to the "
+        f"next full disk{_too_small(directory, size, advised)}",
+        expected=effect(
+            needs_ms=0,
+            on=[{"broker": directory.broker, "log_dir": directory.path, "bytes": -size}],
+            takes_bytes=size,
+            advised_bytes=advised,
+            unaccounted_bytes_before=directory.unaccounted_bytes,
+        ),
+        vetoes=_too_full(directory, size, policy),
+        commands=tuple(on_host(policy.tools, directory.broker, make_file(path, size))),
+        undo={"commands": on_host(policy.tools, directory.broker, ["rm", "--", path])},
+    )
+
+
+def advised_bytes(directory: Directory) -> int | None:
+    """Return the size of the reserve that is advised: about 10 KB a partition, 40 MB for 4,000 of them (KIP-928)."""
+    return None if directory.replica_count is None else directory.replica_count * RESERVE_BYTES_PER_PARTITION
+
+
+def _too_small(directory: Directory, size: int, advised: int | None) -> str:
+    if advised is None or size >= advised:
+        return ""
+    partitions = counted(directory.replica_count or 0, "partition")
+    return f"; for its {partitions} {human_bytes(advised)} are advised (plan.log_dirs, reserve_bytes)"
+
+
+def _too_full(directory: Directory, size: int, policy: Policy) -> tuple[Veto, ...]:
+    used, total, limit = directory.used_bytes, directory.total_bytes, policy.limits.target_ratio
+    if directory.status is LogDirStatus.ONLINE and used is not None and total and used + size <= limit * total:
+        return ()
+    return (Veto("not_enough_room", f"{directory.path} has no room for {human_bytes(size)} below {limit:.0%}"),)

@@ -1,0 +1,59 @@
+"""The space of last resort: a plain file in a log directory that is given up when it is full (KIP-928).
+
+Kafka knows nothing of it. It must be a file: an unknown folder in a log directory stops a broker's start (Kafka 4.3.1
+``LogManager.loadLogs``).
+"""
+
+import posixpath
+
+from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
+from logdirwatch.plan.cluster.snapshot import Directory
+from logdirwatch.plan.commands.configs import on_host
+from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
+from logdirwatch.plan.retention import retention_vetoes
+from logdirwatch.report.units import human_bytes
+
+
+def reserve_of(directory: Directory, policy: Policy) -> tuple[str, int] | None:
+    """Return the path and size of a directory's reserve file; None where none is configured."""
+    reserve = policy.limits.log_dir_rule(directory.broker, directory.path).reserve
+    return None if reserve is None else (posixpath.join(directory.path, reserve[0]), reserve[1])
+
+
+def release_drafts(directory: Directory, policy: Policy) -> list[Draft]:
+    """Return the release of the reserve, where one is configured."""
+    reserve = reserve_of(directory, policy)
+    if reserve is None:
+        return []
+    path, size = reserve
+    gone = retention_vetoes.reserve_gone(directory, size)
+    return [
+        Draft(
+            kind=ActionKind.RELEASE_RESERVE,
+            target=place_target(directory),
+            reason=f"delete the reserve file {path} on broker {directory.broker}: {human_bytes(size)} are free at "
+            "once; it wins time and nothing more, and there is no second one",
+            expected=effect(
+                frees_bytes=size,
+                needs_ms=0,
+                on=[{"broker": directory.broker, "log_dir": directory.path, "bytes": size}],
+                time_to_full_after_ms=time_to_full_ms(directory, size),
+                unaccounted_bytes_before=directory.unaccounted_bytes,
+            ),
+            preconditions=(
+                Precondition("reserve_there", f"{path} is there: it is not Kafka's, so nobody lists it", None),
+            ),
+            vetoes=() if gone is None else (gone,),
+            commands=tuple(on_host(policy.tools, directory.broker, ["rm", "--", path])),
+            undo={
+                "commands": on_host(policy.tools, directory.broker, make_file(path, size)),
+                "text": "when there is room again; recreate_reserve follows once the alert is over",
+            },
+        )
+    ]
+
+
+def make_file(path: str, size: int) -> list[str]:
+    """Return the command that makes the file and really takes the blocks."""
+    return ["fallocate", "-l", str(size), "--", path]

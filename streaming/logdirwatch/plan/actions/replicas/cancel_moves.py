@@ -1,0 +1,174 @@
+"""The action that cancels moves that run: copies that would fill a log directory, and reassignments that cannot end."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.availability.impact import of_cancelling
+from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
+from logdirwatch.plan.cluster.assignment import ANY, Assignment, to_json
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition
+from logdirwatch.plan.commands.kafka_tools import reassignment_lines, write_file
+from logdirwatch.plan.commands.throttles import of_plan
+from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
+from logdirwatch.plan.reassignment.running_copies import Copy, copies_to, filled_to
+from logdirwatch.plan.reassignment.running_reassignments import DeadEnd, dead_ends, drops_last_copy
+from logdirwatch.plan.reassignment.throttles import unset
+from logdirwatch.plan.reassignment.tool_run import file_name
+from logdirwatch.report.units import human_ratio
+from logdirwatch.report.words import some_of
+
+
+def overflow_drafts(directory: Directory, chosen: Sequence[Copy], facts: Facts, policy: Policy) -> list[Draft]:
+    """Return the end of the copies that :func:`overflowing` names."""
+    if not chosen:
+        return []
+    text = (
+        f"moves that run would fill {directory.path} of broker {directory.broker} to "
+        f"{human_ratio(filled_to(directory, facts))}: stop {len(chosen)} of {len(copies_to([directory.place], facts))}"
+    )
+    return [cancel_draft(directory, chosen, facts, policy, text)]
+
+
+def cancel_draft(directory: Directory, copies: Sequence[Copy], facts: Facts, policy: Policy, why: str) -> Draft:
+    """Return the end of running copies; the replicas go on serving where they were."""
+    name = file_name(ActionKind.CANCEL_MOVES, directory.place)
+    frees = sum(copy.copied_bytes for copy in copies if copy.destination == directory.place)
+    return Draft(
+        kind=ActionKind.CANCEL_MOVES,
+        target=place_target(directory),
+        reason=f"{why}; no data is lost, the replicas go on serving where they were; what was copied is thrown away",
+        expected=effect(
+            frees_bytes=frees,
+            on=[{"broker": directory.broker, "log_dir": directory.path, "bytes": frees}],
+            time_to_full_after_ms=time_to_full_ms(replace(directory, incoming_bytes=0), frees),
+            spares_bytes=sum(copy.remaining_bytes for copy in copies),
+            copies=[_named(copy) for copy in copies],
+            **_outlook(copies, facts),
+        ),
+        preconditions=(
+            Precondition("nobody_needs_it", "whoever began the moves agrees that they end", None),
+            Precondition("still_running", "they still run; the tool says so of what has ended", None),
+        ),
+        commands=cancel_commands(_as_they_move(copies, facts), name, policy),
+        undo={"text": f"begin the moves anew, from the start; {LIMITS_STAY}"},
+    )
+
+
+def _outlook(copies: Sequence[Copy], facts: Facts) -> dict[str, Any]:
+    """Return who leads once reassignments have ended; nothing where only copies within brokers end."""
+    partitions = [facts.partitions[key] for key in dict.fromkeys(copy.replica.key for copy in copies)]
+    reassigned = [partition for partition in partitions if partition.is_reassigned]
+    return {"leadership": of_cancelling(reassigned, facts)} if reassigned else {}
+
+
+def _as_they_move(copies: Sequence[Copy], facts: Facts) -> list[Assignment]:
+    """Return the partitions as the tool must be told them: a copy within a broker by the directory that it goes to.
+
+    ``--cancel`` ends the reassignment of every partition named, and the moves to every directory named (Kafka 4.3.1
+    ``ReassignPartitionsCommand.cancelAssignment``).
+    """
+    futures = {
+        (copy.replica.key, copy.replica.broker): copy.replica.log_dir for copy in copies if copy.replica.is_future
+    }
+    found = []
+    for key in dict.fromkeys(copy.replica.key for copy in copies):
+        partition = facts.partitions[key]
+        log_dirs = tuple(futures.get((key, broker), ANY) for broker in partition.replicas)
+        found.append(Assignment(partition.topic, partition.partition, partition.replicas, log_dirs))
+    return found
+
+
+def _named(copy: Copy) -> dict[str, object]:
+    return {
+        "topic": copy.replica.topic,
+        "partition": copy.replica.partition,
+        "broker": copy.replica.broker,
+        "log_dir": copy.replica.log_dir,
+        "remaining_bytes": copy.remaining_bytes,
+    }
+
+
+EXAMPLES = 20
+
+
+def cancel_dead_ends(broker: int, path: str | None, facts: Facts, policy: Policy) -> list[Draft]:
+    """Return the cancelling of the reassignments that cannot end and name a broker; empty where there are none."""
+    mine = [one for one in dead_ends(facts) if broker in one.partition.replicas]
+    if not mine:
+        return []
+    return [cancel_moves(broker, path, [one.partition for one in mine], facts, policy, why_hopeless(mine))]
+
+
+def why_hopeless(found: Sequence[DeadEnd]) -> str:
+    """Say how many reassignments cannot end, and the first of the reasons."""
+    reasons = list(dict.fromkeys(one.why.reason for one in found))
+    return f"{len(found)} reassignments can no longer end ({'; '.join(reasons[:3])})"
+
+
+def cancel_moves(
+    broker: int, path: str | None, partitions: Sequence[Partition], facts: Facts, policy: Policy, why: str
+) -> Draft:
+    """Return the action that takes running reassignments back; their partitions can then be moved otherwise.
+
+    Those whose only good copies are what the move adds come in none with others: cancelling drops these copies.
+    """
+    harmless = [partition for partition in partitions if not drops_last_copy(partition, facts)]
+    wave = (harmless or partitions)[: policy.limits.partitions_per_reassignment]
+    kept = [partition for partition in partitions if partition not in harmless]
+    targets = [_target(partition) for partition in wave]
+    plan, name = to_json(targets), file_name(ActionKind.CANCEL_MOVES, (broker, path or ""))
+    again = of_plan(plan, log_dir_rate=None, rate=policy.limits.replication_throttle_bytes_per_s)
+    return Draft(
+        kind=ActionKind.CANCEL_MOVES,
+        target={"broker": broker, "log_dir": path},
+        reason=f"{why}: cancel them; each partition keeps the replicas that it had{_kept(kept, facts)}",
+        expected=effect(
+            cancels=plan,
+            later=len(partitions) - len(wave),
+            leadership=of_cancelling(wave, facts),
+            examples=[_described(partition) for partition in wave[:EXAMPLES]],
+        ),
+        data_loss=not harmless,
+        preconditions=(Precondition("not_wanted", "whoever began these moves agrees, or is not to be found", None),),
+        commands=cancel_commands(targets, name, policy),
+        undo={
+            "reassignment": plan,
+            "commands": policy.tools.reassign(plan, name, limits=unset(again, facts)),
+            "text": f"begins them again, once their destination is back; {LIMITS_STAY}",
+        },
+    )
+
+
+def _kept(partitions: Sequence[Partition], facts: Facts) -> str:
+    if not partitions:
+        return ""
+    old = {b for p in partitions for b in p.replicas if b not in (p.adding or ()) and not facts.is_alive(b)}
+    back = f"; bring broker {some_of(sorted(old))} back first" if old else ""
+    named = some_of([partition.label for partition in partitions], 3)
+    return f". Not so {named}: only what the move adds is in sync, and cancelling drops it{back}"
+
+
+def _target(partition: Partition) -> Assignment:
+    """Return what the reassignment was to reach: ``--cancel`` wants the partitions in the form of a plan."""
+    removing = set(partition.removing or ())
+    target = tuple(broker for broker in partition.replicas if broker not in removing)
+    return Assignment(partition.topic, partition.partition, target, (ANY,) * len(target))
+
+
+def _described(partition: Partition) -> Mapping[str, Any]:
+    adding, removing = list(partition.adding or ()), list(partition.removing or ())
+    return {"partition": partition.label, "adding": adding, "removing": removing}
+
+
+LIMITS_STAY = "limits that were set for them stay: throttle_left names them once nothing moves any more"
+
+
+def cancel_commands(moves: Sequence[Assignment], name: str, policy: Policy) -> tuple[str, ...]:
+    """Return the commands that take moves back.
+
+    Whose limits there are nobody can tell: without ``--preserve-throttles`` the tool takes away those of every broker
+    (Kafka 4.3.1 ``ReassignPartitionsCommand.cancelAssignment``), and fails on one that is away (KAFKA-13392).
+    """
+    return write_file(name, reassignment_lines(to_json(moves))), policy.tools.cancel(name)

@@ -1,0 +1,112 @@
+"""The action that takes throttles away that nothing needs, or raises one under which no move ends."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from logdirwatch.model.vocabulary import (
+    LOG_DIR_THROTTLE,
+    REPLICATION_THROTTLES,
+    ActionKind,
+)
+from logdirwatch.plan.cluster.snapshot import Facts
+from logdirwatch.plan.commands.configs import set_broker_value
+from logdirwatch.plan.commands.throttles import Limits
+from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
+from logdirwatch.plan.reassignment.throttles import lists_of, rates_of
+from logdirwatch.report.words import counted
+
+_EXAMPLES = 5
+
+
+def clear_draft(
+    limits: Limits, facts: Facts, policy: Policy, target: Mapping[str, Any], keys: Iterable[str] | None = None
+) -> Draft | None:
+    """Return the end of limits that nothing needs, None without any; ``keys`` are the rates that may go, None: all."""
+    allowed = None if keys is None else set(keys)
+    rates = {
+        broker: {key: rate for key, rate in found.items() if allowed is None or key in allowed}
+        for broker, found in limits.brokers.items()
+    }
+    rates = {broker: found for broker, found in rates.items() if found}
+    if not rates and not limits.topics:
+        return None
+    found = Limits(rates, limits.topics)
+    return Draft(
+        kind=ActionKind.CLEAR_THROTTLES,
+        target=target,
+        reason=f"take away {_said(rates, limits.topics)}: the move that needed it is over, and what falls behind "
+        "catches up slowly under it",
+        expected=effect(needs_ms=0, clears=_clears(rates, limits.topics)),
+        preconditions=() if "after" in target else (agreed(_said(rates, limits.topics)),),
+        vetoes=_still_needed(rates, limits.topics, facts),
+        commands=tuple(policy.tools.clear_limits(found)),
+        undo={"commands": policy.tools.set_limits(found)},
+    )
+
+
+def raise_draft(broker: int, key: str, limit: int, wanted: int, policy: Policy) -> Draft:
+    """Return a higher limit for moves that this one never lets end; it goes with the move that needs it."""
+    return Draft(
+        kind=ActionKind.CLEAR_THROTTLES,
+        target={"broker": broker, "log_dir": None, "step": f"raise {key}"},
+        reason=f"raise {key} of broker {broker} from {limit} to {wanted} bytes/s: under the limit the running moves "
+        "never end, as more is written to what they copy",
+        expected=effect(needs_ms=0, throttle_bytes_per_s=wanted, raises={"broker": broker, "key": key}),
+        preconditions=(agreed(f"{key}={limit} of broker {broker}"),),
+        commands=(set_broker_value(policy.tools, broker, key, wanted),),
+        undo={"commands": [set_broker_value(policy.tools, broker, key, limit)]},
+    )
+
+
+def agreed(limits: str) -> Precondition:
+    """Ask for the word of whoever set limits: that they are in the way makes them nobody's less."""
+    return Precondition("throttle_agreed", f"whoever set {limits} agrees, or is not to be found", None)
+
+
+def are_cleared(clears: Mapping[str, Any], facts: Facts) -> bool:
+    """Tell whether none of the limits that an action named is set any more."""
+    of_brokers = any(
+        key in rates_of(facts.brokers[int(number)].configs)
+        for number, keys in clears["brokers"].items()
+        if int(number) in facts.brokers
+        for key in keys
+    )
+    of_topics = any(
+        set(keys) & set(lists_of(facts.topics[name])) for name, keys in clears["topics"].items() if name in facts.topics
+    )
+    return not of_brokers and not of_topics
+
+
+def _clears(rates: Mapping[int, Mapping[str, int]], topics: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    return {
+        "brokers": {str(broker): dict(found) for broker, found in rates.items()},
+        "topics": {topic: sorted(found) for topic, found in topics.items()},
+    }
+
+
+def _still_needed(
+    rates: Mapping[int, Mapping[str, int]], topics: Mapping[str, Mapping[str, str]], facts: Facts
+) -> tuple[Veto, ...]:
+    """Refuse while a move runs that the limit holds back: without it the move would take all that there is (KIP-73)."""
+    is_between = bool(topics) or any(set(found) & set(REPLICATION_THROTTLES) for found in rates.values())
+    moving = [facts.partitions[key] for key in sorted(facts.layout.moving) if key in facts.partitions]
+    moved = [partition.label for partition in moving if is_between and partition.is_reassigned]
+    within = {broker for broker, found in rates.items() if LOG_DIR_THROTTLE in found}
+    copies = [copy for found in facts.layout.copies_of.values() for copy in found]
+    moved += [f"{copy.topic}-{copy.partition}" for copy in copies if copy.broker in within]
+    if not moved:
+        return ()
+    named = ", ".join(moved[:_EXAMPLES])
+    return (
+        Veto(
+            "move_needs_throttle",
+            f"{counted(len(moved), 'replica still moves', 'replicas still move')} under it: {named}",
+        ),
+    )
+
+
+def _said(rates: Mapping[int, Mapping[str, int]], topics: Mapping[str, Mapping[str, str]]) -> str:
+    told = [f"{key} of broker {broker}" for broker, found in rates.items() for key in found]
+    if topics:
+        told.append(f"the lists of throttled replicas of {', '.join(sorted(topics)[:_EXAMPLES])}")
+    return ", ".join(told)

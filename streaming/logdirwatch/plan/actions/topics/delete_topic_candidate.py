@@ -1,0 +1,96 @@
+"""The action that names a large topic which nobody seems to use, for a person to think about; nothing deletes it."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.actions.topics.delete_records import refused, serving_only
+from logdirwatch.plan.capacity.timing import place_target
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place, Topic
+from logdirwatch.plan.commands.kafka_tools import TOPICS
+from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect, owner_of
+from logdirwatch.plan.retention import retention_vetoes
+from logdirwatch.plan.retention.planner import all_replicas, by_topic
+from logdirwatch.report.units import human_bytes, human_ms
+
+CONSUMER_GROUPS = "kafka-consumer-groups"
+MOST_CANDIDATES = 3
+
+
+def candidate_drafts(source: Directory, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:
+    """Return the idle and large topics in a directory, for a person to think about; nothing here deletes them."""
+    return candidate_drafts_in([source], place_target(source), facts, policy, now_ms)
+
+
+def candidate_drafts_in(
+    places: Sequence[Directory], target: Mapping[str, Any], facts: Facts, policy: Policy, now_ms: int
+) -> list[Draft]:
+    """Return the idle topics that are large in several directories together."""
+    here = by_topic(replica for directory in places for replica in facts.replicas_in(directory.place))
+    idle = [facts.topics[name] for name in here if name in facts.topics]
+    idle = [topic for topic in idle if _may_be_named(topic, facts, policy, now_ms)]
+    sized = [(sum(replica.size_bytes or 0 for replica in here[topic.name]), topic) for topic in idle]
+    large = [(size, topic) for size, topic in sized if size >= policy.limits.idle_topic_min_bytes]
+    ranked = sorted(large, key=lambda item: (-item[0], item[1].name))[:MOST_CANDIDATES]
+    where = places[0].path if len(places) == 1 else f"{len(places)} directories"
+    return [
+        _candidate(topic, size, where, {**target, "topic": topic.name}, facts, policy, now_ms) for size, topic in ranked
+    ]
+
+
+def idle_for_ms(topic: Topic, facts: Facts, now_ms: int) -> int | None:
+    """Return how long no replica of a topic has changed its size; None where nobody knows."""
+    since = [replica.same_since_ms for replica in all_replicas(topic, facts)]
+    if not since or None in since:
+        return None
+    return now_ms - max(at_ms for at_ms in since if at_ms is not None)
+
+
+def _candidate(
+    topic: Topic, size: int, where: str, target: Mapping[str, Any], facts: Facts, policy: Policy, now_ms: int
+) -> Draft:
+    everywhere: Counter[Place] = Counter()
+    for replica in all_replicas(topic, facts):
+        everywhere[replica.place] += replica.size_bytes or 0
+    idle = human_ms(idle_for_ms(topic, facts, now_ms))
+    veto = retention_vetoes.deleted_leaderless(topic.partitions)
+    return Draft(
+        kind=ActionKind.DELETE_TOPIC_CANDIDATE,
+        target=target,
+        reason=f"{topic.name} has {human_bytes(size)} in {where}, and its size has not changed for {idle}: ask "
+        "whether anybody still needs it; nothing here deletes it",
+        expected=effect(
+            frees_bytes=size,
+            on=serving_only(everywhere, facts),
+            owner=policy.limits.topic_rule(topic.name).owner,
+        ),
+        preconditions=(
+            Precondition("not_read", f"nobody reads {topic.name}: {_readers(topic)}", None),
+            Precondition("owner_agrees", f"{owner_of(topic.name, policy)} agrees that it goes", None),
+        ),
+        vetoes=() if veto is None else (veto,),
+        commands=(
+            policy.tools.call(TOPICS, "--describe", f"--topic={topic.name}"),
+            policy.tools.call(CONSUMER_GROUPS, "--describe", "--all-groups"),
+        ),
+        undo={"text": "a deleted topic does not come back"},
+        data_loss=True,
+    )
+
+
+def _readers(topic: Topic) -> str:
+    if any(partition.groups is None for partition in topic.partitions):
+        return "no consumer group, and no consumer without one"
+    return "no consumer group committed an offset of it, but a consumer without one may read it"
+
+
+def _may_be_named(topic: Topic, facts: Facts, policy: Policy, now_ms: int) -> bool:
+    idle = idle_for_ms(topic, facts, now_ms)
+    is_idle = idle is not None and idle >= policy.limits.idle_topic_after_ms
+    return is_idle and not _has_groups(topic) and refused(topic, facts, policy) is None
+
+
+def _has_groups(topic: Topic) -> bool:
+    """Whether a consumer group reads the topic: Kafka forgets one that is gone (``offsets.retention.minutes``)."""
+    return any(partition.groups for partition in topic.partitions)
