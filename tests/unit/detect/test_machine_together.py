@@ -191,6 +191,14 @@ def test_what_a_collector_says_of_its_poll_is_not_quoted_as_a_line_of_the_broker
     assert (driver.alerts[-1].evidence["event_detail"], driver.alerts[-1].evidence["said"]) == (None, None)
 
 
+def test_the_poll_that_confirms_a_bare_event_adds_that_space_was_left():
+    driver = poll(poll(Driver()).event(log_dir="/d1", cause="unknown", detail=POLLED_FAILURE), "/d1")
+    first, confirmed = (alert for alert in driver.alerts if alert.rule is Rule.LOG_DIR_OFFLINE)
+    assert (confirmed.revision, confirmed.evidence["error_code"]) == (first.revision + 1, 56)
+    assert confirmed.evidence["decided_by"] == "space_was_left"
+    assert "cause unknown, space was left" in confirmed.summary
+
+
 @pytest.mark.parametrize("is_first", [True, False])
 def test_a_line_of_the_log_that_names_no_cause_is_told_beside_the_poll_whichever_comes_first(is_first):
     line = "delete failed: java.nio.file.NoSuchFileException: /d1/t-0/1.log"
