@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from logdirwatch.model.identity import identity
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import NO_CLUSTER, ActionKind, ActionStatus, Rule
+from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.actions.brokers.investigate import investigate
 from logdirwatch.plan.cluster.snapshot import Facts
 from logdirwatch.plan.content_hash import content_hash
@@ -107,7 +108,7 @@ def record(draft: Draft, alert: AlertRecord, based_on: Mapping[str, Any], policy
         preconditions=[precondition._asdict() for precondition in agreed(draft)],
         vetoes=[veto._asdict() for veto in draft.vetoes],
         data_loss=draft.data_loss,
-        requires_approval=draft.kind is not ActionKind.INVESTIGATE or draft.target.get("step") in STOPPING_STEPS,
+        requires_approval=ACTION_TYPES[draft.kind].needs_approval or draft.target.get("step") in STOPPING_STEPS,
         expires_at_ms=now_ms + (draft.valid_ms or policy.limits.expires_after_ms),
         # What must not be done now cannot be pasted either; the next revision without a veto has it again.
         commands=[] if draft.vetoes else list(draft.commands),

@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 from msgspec.structs import replace as changed
 
 from logdirwatch.model.records import ActionRecord, AlertRecord
-from logdirwatch.model.vocabulary import TAKEN_UP, ActionKind, ActionStatus, Rule
+from logdirwatch.model.vocabulary import TAKEN_UP, ActionStatus, Rule
+from logdirwatch.plan.action_types import ACTION_TYPES
+from logdirwatch.plan.actions.action_type import FixRole
 from logdirwatch.plan.actions.brokers.investigate import investigate
 from logdirwatch.plan.capacity.observed_rates import with_rates
 from logdirwatch.plan.capacity.projected_use import Space, volumes
@@ -33,19 +35,8 @@ from logdirwatch.plan.relief.planner import Stand, stand_of
 from logdirwatch.plan.responses.log_dir_space import directory_of
 from logdirwatch.plan.vetoes.reassignment import violations
 
-RELIEFS = (
-    ActionKind.MOVE_LOG_DIR,
-    ActionKind.REASSIGN,
-    ActionKind.LOWER_RETENTION,
-    ActionKind.DELETE_RECORDS,
-    ActionKind.EXPAND_DISK,
-    ActionKind.ADD_LOG_DIR,
-)
+_IN_TURN = frozenset({FixRole.MAKES_ROOM, FixRole.MAKES_ROOM_WITH_LOSS})
 """What gives a directory room: one after the other, until it is enough. The rest stands beside it."""
-LOSES = frozenset({ActionKind.LOWER_RETENTION, ActionKind.DELETE_RECORDS})
-"""What gives no more than is needed for now."""
-_NEVER_PLANNED = frozenset({ActionKind.DELETE_TOPIC_CANDIDATE})
-"""Named for a person to think about, not to be done."""
 
 
 @dataclass(frozen=True)
@@ -110,13 +101,13 @@ class _Planner:
             actions = self._agree(_beside(planned, ()))
             return self._remedy(alert, actions, self._against, None)
         # What would overflow it ends first, whatever else is done.
-        ended = self._agree(a for a in planned if a.kind is ActionKind.CANCEL_MOVES and not a.vetoes)
+        ended = self._agree(a for a in planned if _role(a) is FixRole.FIRST and not a.vetoes)
         reliefs = [*ended, *self._reliefs(alert, directory)]
         missing = self._missing_at_last(alert, directory, reliefs)
         # Another order of preference undoes a move of the same partition, so it is planned after the moves.
         orders = [action for action in self._planned(alert) if action.reassignment is not None]
         beside = [*(action for action in planned if action.reassignment is None), *orders]
-        chosen = [*reliefs, *self._agree(_beside(beside, (*RELIEFS, ActionKind.CANCEL_MOVES)))]
+        chosen = [*reliefs, *self._agree(_beside(beside, {*_IN_TURN, FixRole.FIRST}))]
         return self._remedy(alert, chosen, self._against if missing else (), missing)
 
     def _remedy(
@@ -240,9 +231,13 @@ class _Planner:
         """
         stand = self._stand(alert, directory)
         missing = max(0, needed_bytes(stand.source, Space(stand.facts), self._policy) or 0)
-        if not any(action.kind in LOSES for action in chosen):
+        if not any(_role(action) is FixRole.MAKES_ROOM_WITH_LOSS for action in chosen):
             return missing
         return to_lose(stand.source, (), missing, self._policy)
+
+
+def _role(action: ActionRecord) -> FixRole:
+    return ACTION_TYPES[action.kind].fix_role
 
 
 def _is_taken_up(action: ActionRecord) -> bool:
@@ -253,11 +248,10 @@ def _urgency(alert: AlertRecord) -> tuple[int, int, str]:
     return -alert.severity.rank, alert.opened_at_ms, alert.alert_id
 
 
-def _beside(planned: Iterable[ActionRecord], kinds: Sequence[ActionKind]) -> Iterator[ActionRecord]:
-    """Yield what nothing speaks against and is not of ``kinds``."""
-    left_out = {*kinds, *_NEVER_PLANNED}
-    return (action for action in planned if not action.vetoes and action.kind not in left_out)
+def _beside(planned: Iterable[ActionRecord], roles: Collection[FixRole]) -> Iterator[ActionRecord]:
+    """Yield what nothing speaks against and has none of the ``roles``."""
+    return (action for action in planned if not action.vetoes and _role(action) not in {*roles, FixRole.NEVER})
 
 
 def _helps(action: ActionRecord) -> bool:
-    return action.kind in RELIEFS and not action.vetoes and (action.expected.get("frees_bytes") or 0) > 0
+    return _role(action) in _IN_TURN and not action.vetoes and (action.expected.get("frees_bytes") or 0) > 0

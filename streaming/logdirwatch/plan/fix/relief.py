@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from logdirwatch.model.records import ActionRecord, AlertRecord
-from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.action_types import ACTION_TYPES
+from logdirwatch.plan.actions.action_type import FixRole
 from logdirwatch.plan.cluster.assignment import from_json
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place
 from logdirwatch.plan.relief.freed_bytes import Freed, in_time_bytes
@@ -19,7 +20,7 @@ def freed_in_time(
     """
     elapsed_ms, found = 0, list[Freed]()
     for action in agreed:
-        if action.kind is ActionKind.CANCEL_MOVES or _is_seen_running(action, facts):
+        if ACTION_TYPES[action.kind].fix_role is FixRole.FIRST or _is_seen_running(action, facts):
             continue
         needs_ms = action.expected.get("needs_ms")
         is_own_move = action.alert_id == alert.alert_id and action.reassignment is not None
@@ -35,7 +36,7 @@ def given(agreed: Iterable[ActionRecord]) -> dict[Place, int]:
         for entry in action.expected.get("on") or ():
             place = entry["broker"], entry["log_dir"]
             given[place] = given.get(place, 0) + max(0, entry["bytes"])
-        if action.kind is ActionKind.CANCEL_MOVES and "spares_bytes" in action.expected:
+        if "spares_bytes" in action.expected:
             place = action.target["broker"], action.target["log_dir"]
             given[place] = given.get(place, 0) + action.expected["spares_bytes"]
     return given

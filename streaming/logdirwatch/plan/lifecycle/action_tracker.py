@@ -15,8 +15,7 @@ from logdirwatch.decisions import dated
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, AlertRecord, DecisionRecord
 from logdirwatch.model.vocabulary import OPEN, AlertStatus, Decision, Rule
-from logdirwatch.plan.actions.replicas.cordon_log_dir import CORDONS
-from logdirwatch.plan.actions.topics.restore_retention import remembered
+from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.capacity.observed_rates import with_rates
 from logdirwatch.plan.cluster.excluded_log_dirs import with_marks
 from logdirwatch.plan.cluster.snapshot import Facts
@@ -93,7 +92,7 @@ class Book:
         revisions += self._close(seen, policy_of, now_ms)
         for alert in sorted(firing, key=lambda alert: (alert.opened_at_ms, alert.alert_id)):
             revisions += self._publish(self._revised(alert, seen.get(alert.cluster), policy_of(alert.cluster), now_ms))
-        if any(action.kind in CORDONS for action in revisions):
+        if any(ACTION_TYPES[action.kind].sets_whole_list for action in revisions):
             revisions += self._share_lists(seen, policy_of, now_ms)
         usable = {cluster for cluster, known in seen.items() if not unusable(known, policy_of(cluster), now_ms)}
         self._drop_what_is_over(usable, policy_of, now_ms)
@@ -106,7 +105,8 @@ class Book:
         planned = recommend(alert, facts, policy, now_ms)
         if facts is None or unusable(facts, policy, now_ms):
             return transitions.keep_waiting(known, planned, now_ms)
-        planned = [remembered(self._actions[alert.alert_id].get(plan.action_id), plan) for plan in planned]
+        before = self._actions[alert.alert_id]
+        planned = [ACTION_TYPES[p.kind].carry_over(before.get(p.action_id), p) for p in planned]
         planned += followup.follow_ups(alert, known, facts, policy, now_ms, is_over=False)
         return transitions.reconcile(known, planned, facts, policy, now_ms)
 
@@ -149,7 +149,7 @@ class Book:
         """Let the cordons that set one broker's list know of those that were planned after them."""
         sharing: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
         for action in self._open_actions():
-            if action.kind in CORDONS:
+            if ACTION_TYPES[action.kind].sets_whole_list:
                 sharing[action.cluster, action.target["broker"]].add(action.alert_id)
         revisions: list[ActionRecord] = []
         for alert_id in sorted({alert_id for ids in sharing.values() if len(ids) > 1 for alert_id in ids}):

@@ -3,15 +3,13 @@
 from collections.abc import Iterable
 
 from logdirwatch.model.records import ActionRecord, AlertRecord
-from logdirwatch.model.vocabulary import OPEN, SPACE_STATUSES, ActionKind, ActionStatus, BrokerStatus
+from logdirwatch.model.vocabulary import OPEN, SPACE_STATUSES, ActionStatus, BrokerStatus
+from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.cluster.snapshot import Facts
 from logdirwatch.plan.lifecycle.progress import progress
 from logdirwatch.plan.lifecycle.revisions import done, next_revision
 from logdirwatch.plan.proposal import Policy
 
-_BACK_BY_RESTART = frozenset(
-    {ActionKind.RESTART_BROKER, ActionKind.REPLACE_DISK, ActionKind.RAISE_LIMIT, ActionKind.GRANT_PERMISSION}
-)
 _BACK = frozenset({*map(str, SPACE_STATUSES), str(BrokerStatus.DEGRADED)})
 
 
@@ -34,7 +32,7 @@ def _closed(
         return done(action, seen.observed, now_ms)
     if alert is None:
         return next_revision(action, now_ms, ActionStatus.WITHDRAWN, "its alert is gone")
-    if action.kind in _BACK_BY_RESTART and alert.to_status in _BACK:
+    if ACTION_TYPES[action.kind].is_done_when_back and alert.to_status in _BACK:
         observed = {"status": alert.to_status, "at_ms": alert.at_ms}
         what = "broker answers" if alert.log_dir is None else "directory serves"
         return next_revision(action, now_ms, ActionStatus.DONE, f"the {what} again", observed=observed)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionStatus
-from logdirwatch.plan.actions.replicas.cordon_log_dir import CORDONS
+from logdirwatch.plan.action_types import ACTION_TYPES
 
 
 def overtaken(action: ActionRecord, planned: Sequence[ActionRecord]) -> str | None:
@@ -25,6 +25,6 @@ def overtaken(action: ActionRecord, planned: Sequence[ActionRecord]) -> str | No
 
 
 def _other_list(action: ActionRecord, again: ActionRecord) -> str | None:
-    if action.kind not in CORDONS or action.commands == again.commands:
+    if not ACTION_TYPES[action.kind].sets_whole_list or action.commands == again.commands:
         return None
     return "other directories of the broker are cordoned now, or will be, than its command says"

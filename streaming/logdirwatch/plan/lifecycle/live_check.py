@@ -5,26 +5,19 @@ nobody knows then.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 from logdirwatch.collect.answers import Quorum
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.model.vocabulary import OPEN, ActionKind, ActionStatus, BrokerStatus, Rule
-from logdirwatch.plan.actions.brokers.repair_file_system import REPAIR
-from logdirwatch.plan.actions.brokers.replace_disk import WITHOUT_DIRECTORY
-from logdirwatch.plan.availability import leadership
-from logdirwatch.plan.availability.impact import of_cancelling
+from logdirwatch.model.vocabulary import OPEN, ActionStatus, Rule
+from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.cluster.excluded_log_dirs import with_marks
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition
+from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.commands.kafka_tools import ADDITIONAL
 from logdirwatch.plan.lifecycle.transitions import standing_against
 from logdirwatch.plan.proposal import Policy
-from logdirwatch.plan.retention.still_needed import keeps_too_little
-from logdirwatch.plan.vetoes import predicted_impact, replica_vetoes, restart_vetoes
 from logdirwatch.report.units import human_ms
 from logdirwatch.report.words import some_of
 
-_RESTARTS = frozenset({ActionKind.RESTART_BROKER, ActionKind.REPLACE_DISK, ActionKind.ADD_LOG_DIR})
 _NEEDS_OFFLINE = frozenset({Rule.LOG_DIR_OFFLINE.value})
 _NEEDS_AWAY = frozenset({Rule.BROKER_OFFLINE.value})
 
@@ -36,8 +29,7 @@ def reasons_against(
     found, facts = [*_of_record(action, now_ms)], with_marks(facts, policy.limits)
     if action.status in OPEN:
         found += [*_of_alert(action, facts), *_of_reassignment(action, facts, policy), *_of_configs(action, facts)]
-        found += [*_of_cut(action, facts, policy)]
-        found += [*_of_leaders(action, facts), *_of_cancelling(action, facts), *_of_restart(action, facts, quorum)]
+        found += [*_of_kind(action, facts, quorum, policy)]
     return list(dict.fromkeys(found))
 
 
@@ -68,8 +60,6 @@ def _of_alert(action: ActionRecord, facts: Facts) -> Iterator[str]:
         yield f"{directory.path} of broker {directory.broker} serves again"
     if rule in _NEEDS_AWAY and isinstance(broker, int) and facts.is_alive(broker):
         yield f"broker {broker} is alive again"
-    if action.kind is ActionKind.MOVE_LOG_DIR and directory is not None and not directory.is_serving:
-        yield f"{directory.path} of broker {directory.broker} is {directory.status}"
 
 
 def _of_reassignment(action: ActionRecord, facts: Facts, policy: Policy) -> Iterator[str]:
@@ -99,71 +89,11 @@ def _of_configs(action: ActionRecord, facts: Facts) -> Iterator[str]:
                 yield f"{key} of {topic} is {facts.topics[topic].configs.get(key)}, not {change['from']} as it was"
 
 
-def _of_cut(action: ActionRecord, facts: Facts, policy: Policy) -> Iterator[str]:
-    """Yield what a cut would delete though it is still needed, and what moves: its retention stands still."""
-    yield from keeps_too_little(action, facts, policy)
-    topic = facts.topics.get(str(action.target.get("topic")))
-    if action.kind is ActionKind.LOWER_RETENTION and topic is not None:
-        found = (replica_vetoes.partition_moving(facts, partition) for partition in topic.partitions)
-        yield from (veto.reason for veto in found if veto is not None)
-
-
-def _of_leaders(action: ActionRecord, facts: Facts) -> Iterator[str]:
-    if action.kind is not ActionKind.ELECT_LEADERS:
-        return
-    is_preferred = action.target.get("election") == "preferred"
-    for partition in _named(action.expected.get("election"), facts):
-        if is_preferred and not _may_lead(partition, facts):
-            yield f"the preferred replica of {partition.label} is not alive and in sync"
-        if not is_preferred and partition.leader is not None:
-            yield f"{partition.label} has a leader again: broker {partition.leader}"
-
-
-def _of_cancelling(action: ActionRecord, facts: Facts) -> Iterator[str]:
-    if action.kind is not ActionKind.CANCEL_MOVES or "cancels" not in action.expected:
-        return
-    running = [partition for partition in _named(action.expected["cancels"], facts) if partition.is_reassigned]
-    if not running:
-        yield "none of its moves runs any more"
-    yield from (veto.reason for veto in predicted_impact.against({"leadership": of_cancelling(running, facts)}))
-
-
-def _of_restart(action: ActionRecord, facts: Facts, quorum: Quorum | None) -> Iterator[str]:
-    broker, step = action.target.get("broker"), action.target.get("step")
-    if (action.kind not in _RESTARTS and step not in restart_vetoes.STOPPING_STEPS) or not isinstance(broker, int):
-        return
-    if broker not in facts.brokers or facts.brokers[broker].status is BrokerStatus.OFFLINE:
-        yield from (veto.reason for veto in restart_vetoes.against_starting(facts, broker))
-        return
-    keeps_disks = step == restart_vetoes.COPY_AGAIN or (
-        action.kind is ActionKind.RESTART_BROKER and step not in {WITHOUT_DIRECTORY, REPAIR}
-    )
-    against = restart_vetoes.against_restart if keeps_disks else restart_vetoes.against_stopping
-    yield from (veto.reason for veto in against(facts, broker))
-    yield from _of_quorum(broker, quorum)
-
-
-def _of_quorum(broker: int, quorum: Quorum | None) -> Iterator[str]:
-    """Yield that no majority of the voters is caught up without the broker; a single voter has no other choice."""
-    if quorum is None:
-        yield "the controllers' quorum cannot be asked"
-        return
-    voters = quorum.caught_up
-    if broker not in voters or len(voters) == 1:
-        return
-    good = [voter for voter, is_caught_up in voters.items() if voter != broker and is_caught_up]
-    if len(good) < len(voters) // 2 + 1:
-        yield f"without broker {broker} only {len(good)} of {len(voters)} controllers are caught up"
-
-
-def _may_lead(partition: Partition, facts: Facts) -> bool:
-    first = partition.replicas[0] if partition.replicas else None
-    return first in leadership.live_replicas(partition, facts) & set(partition.isr)
-
-
-def _named(plan: Any, facts: Facts) -> list[Partition]:
-    keys = [(entry["topic"], entry["partition"]) for entry in (plan or {}).get("partitions", ())]
-    return [facts.partitions[key] for key in keys if key in facts.partitions]
+def _of_kind(action: ActionRecord, facts: Facts, quorum: Quorum | None, policy: Policy) -> Iterator[str]:
+    """Yield what speaks against an action of its kind; of a reassignment that was asked above."""
+    if action.reassignment is None:
+        yield from standing_against(action, facts, policy)
+    yield from ACTION_TYPES[action.kind].live_check(action, facts, quorum)
 
 
 def _target_directory(action: ActionRecord, facts: Facts) -> Directory | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import NOT_OF_A_DISK, OPEN, TAKEN_UP, ActionKind, BrokerStatus, LogDirStatus, Rule
-from logdirwatch.plan.actions.replicas.cordon_log_dir import CORDONS
+from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.availability import offline_log_dirs
 from logdirwatch.plan.capacity.projected_use import passing_bytes
 from logdirwatch.plan.cluster.assignment import from_json
@@ -59,7 +59,7 @@ def with_actions(facts: Facts, others: Iterable[ActionRecord]) -> Facts:
             claimed |= {assignment.key for assignment in assignments}
         if action.kind is ActionKind.LOWER_RETENTION and action.status in TAKEN_UP:
             cutting.add(str(action.target["topic"]))
-        if action.kind in CORDONS and not action.vetoes:
+        if ACTION_TYPES[action.kind].sets_whole_list and not action.vetoes:
             cordoning[action.target["broker"], action.target["log_dir"]] = action.expected["is_cordoned"]
     return replace(
         facts,

@@ -16,25 +16,16 @@ from typing import Any
 from msgspec.structs import replace
 
 from logdirwatch.model.records import ActionRecord, DecisionRecord
-from logdirwatch.model.vocabulary import OPEN, TAKEN_UP, ActionKind, ActionStatus, Decision, Severity
-from logdirwatch.plan.actions.replicas.cordon_log_dir import CORDONS
-from logdirwatch.plan.cluster.assignment import from_json
+from logdirwatch.model.vocabulary import OPEN, TAKEN_UP, ActionStatus, Decision, Severity
+from logdirwatch.plan.action_types import ACTION_TYPES
+from logdirwatch.plan.actions.action_type import BETTER_BY
 from logdirwatch.plan.cluster.snapshot import Facts
 from logdirwatch.plan.content_hash import is_said_of
 from logdirwatch.plan.lifecycle.invalidated import overtaken
 from logdirwatch.plan.lifecycle.progress import progress
 from logdirwatch.plan.lifecycle.revisions import done, next_revision
-from logdirwatch.plan.operator_decisions import is_rejected, moved_topics
+from logdirwatch.plan.operator_decisions import is_rejected
 from logdirwatch.plan.proposal import Policy
-from logdirwatch.plan.retention.still_needed import keeps_too_little
-from logdirwatch.plan.vetoes.reassignment import violations
-
-# A plan is written anew when it would free this much more than the published one, or must copy so much faster by now.
-_BETTER_BY = 1.25
-_ABOUT_PARTITIONS = frozenset(
-    {ActionKind.REASSIGN, ActionKind.DEMOTE_LEADERS, ActionKind.ELECT_LEADERS, ActionKind.CANCEL_MOVES}
-)
-
 
 OTHER_CONTENT = "accept_other_content"
 """``decision.decision`` of an action whose acceptance was said of something else: it accepts nothing."""
@@ -136,17 +127,8 @@ def _deadline_ms(action: ActionRecord, policy: Policy) -> int:
 
 
 def standing_against(action: ActionRecord, facts: Facts, policy: Policy) -> list[str]:
-    """Return why a published reassignment or cut may no longer be carried out on the facts; empty for other actions."""
-    if action.reassignment is None:
-        return keeps_too_little(action, facts, policy)
-    changed = [
-        f"the replicas of {old.label} are no longer those that it was planned for"
-        for old in from_json(action.undo["reassignment"])
-        if old.key in facts.partitions and facts.partitions[old.key].replicas != old.replicas
-    ]
-    cut = sorted(moved_topics(action) & facts.said.cutting)
-    waiting = [f"a retention cut of {topic} was taken up" for topic in cut]
-    return changed or waiting or [veto.reason for veto in violations(from_json(action.reassignment), facts, policy)]
+    """Return why a published action may no longer be carried out on the facts."""
+    return [*ACTION_TYPES[action.kind].reasons_against(action, facts, policy)]
 
 
 def _revised(
@@ -188,20 +170,13 @@ def _is_current(old: ActionRecord, plan: ActionRecord, facts: Facts, policy: Pol
 
 
 def _covers(old: ActionRecord, plan: ActionRecord) -> bool:
-    if not _is_fast_enough(old, plan):
-        return False
-    if plan.kind in _ABOUT_PARTITIONS:
-        return _partitions(plan) <= _partitions(old)
-    if plan.kind in CORDONS:
-        return plan.commands == old.commands
-    better: int = plan.expected.get("frees_bytes") or 0
-    return better <= _BETTER_BY * (old.expected.get("frees_bytes") or 0)
+    return _is_fast_enough(old, plan) and ACTION_TYPES[plan.kind].covers(old, plan)
 
 
 def _is_fast_enough(old: ActionRecord, plan: ActionRecord) -> bool:
     """Tell whether the rate of before is about the one that is in time by now; without one nothing is limited."""
     before, now = old.expected.get("throttle_bytes_per_s"), plan.expected.get("throttle_bytes_per_s")
-    return before is None or now is None or now <= _BETTER_BY * before
+    return before is None or now is None or now <= BETTER_BY * before
 
 
 def _superseded(
@@ -232,9 +207,3 @@ def _again(old: ActionRecord, plan: ActionRecord) -> ActionRecord:
 
 def _names(vetoes: Iterable[Mapping[str, Any]]) -> set[str]:
     return {str(veto["name"]) for veto in vetoes}
-
-
-def _partitions(action: ActionRecord) -> set[tuple[str, int]]:
-    plan = action.reassignment or action.expected.get("election") or action.expected.get("cancels") or {}
-    named = plan.get("partitions") or action.expected.get("copies") or ()
-    return {(entry["topic"], entry["partition"]) for entry in named}

@@ -9,6 +9,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
+from logdirwatch.plan.action_types import ACTION_TYPES
+from logdirwatch.plan.actions.action_type import Stage
 from logdirwatch.plan.capacity.timing import time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import Directory
 from logdirwatch.plan.proposal import Draft, Policy
@@ -28,7 +30,7 @@ def promised_bytes(draft: Draft) -> int:
 
 def counted_bytes(draft: Draft, source: Directory) -> int:
     """Return the bytes that an action frees before the directory is full; none where something speaks against it."""
-    if draft.vetoes or draft.kind is ActionKind.DELETE_TOPIC_CANDIDATE or draft.expected["needs_ms"] is None:
+    if draft.vetoes or ACTION_TYPES[draft.kind].relief.stage is Stage.ONLY_NAMED or draft.expected["needs_ms"] is None:
         return 0
     frees = promised_bytes(draft)
     if time_to_full_ms(source) is None or is_in_time(draft):

@@ -6,37 +6,10 @@ but a bigger volume: that takes its time and must be begun at once.
 
 from collections.abc import Iterable
 
-from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.action_types import ACTION_TYPES
+from logdirwatch.plan.actions.action_type import Stage
 from logdirwatch.plan.proposal import Draft
 from logdirwatch.plan.relief.freed_bytes import is_in_time
-
-STOPS, LOOK, QUICK, IN_TIME, BRAKE, UNSURE, LOSS, LATE, NAMED, VETOED = range(10)
-
-_QUICK_KINDS = (
-    ActionKind.EXPAND_DISK,
-    ActionKind.UNCORDON_LOG_DIR,
-    ActionKind.MOVE_LOG_DIR,
-    ActionKind.REASSIGN,
-    ActionKind.LOWER_RETENTION,
-)
-_UNSURE_KINDS = (
-    ActionKind.MOVE_LOG_DIR,
-    ActionKind.REASSIGN,
-    ActionKind.LOWER_RETENTION,
-    ActionKind.UNCORDON_LOG_DIR,
-    ActionKind.EXPAND_DISK,
-    ActionKind.ADD_LOG_DIR,
-    ActionKind.INVESTIGATE,
-)
-_FIXED = {
-    ActionKind.CANCEL_MOVES: STOPS,
-    ActionKind.RELEASE_RESERVE: QUICK,
-    ActionKind.THROTTLE_PRODUCERS: BRAKE,
-    ActionKind.DELETE_TOPIC_CANDIDATE: NAMED,
-}
-_BEGIN_AT_ONCE = frozenset(
-    {ActionKind.EXPAND_DISK, ActionKind.UNCORDON_LOG_DIR, ActionKind.ADD_LOG_DIR, ActionKind.LOWER_RETENTION}
-)
 
 
 def in_sequence(drafts: Iterable[Draft]) -> list[Draft]:
@@ -44,24 +17,14 @@ def in_sequence(drafts: Iterable[Draft]) -> list[Draft]:
     return sorted(drafts, key=_rank)
 
 
-def _rank(draft: Draft) -> tuple[int, int]:
+def _rank(draft: Draft) -> tuple[Stage, int]:
+    relief, holds = ACTION_TYPES[draft.kind].relief, is_in_time(draft)
     if draft.vetoes:
-        return VETOED, 0
-    if draft.kind in _FIXED:
-        return _FIXED[draft.kind], 0
+        return Stage.VETOED, 0
+    if relief.stage is not None:
+        return relief.stage, 0
     if draft.data_loss:
-        return LOSS, 0
-    return _of_lossless(draft)
-
-
-def _of_lossless(draft: Draft) -> tuple[int, int]:
-    holds = is_in_time(draft)
+        return Stage.LOSES_DATA, 0
     if holds is True:
-        return IN_TIME, _place(draft, _QUICK_KINDS)
-    if holds is None or draft.kind in _BEGIN_AT_ONCE:
-        return UNSURE, _place(draft, _UNSURE_KINDS)
-    return LATE, _place(draft, _UNSURE_KINDS)
-
-
-def _place(draft: Draft, kinds: tuple[ActionKind, ...]) -> int:
-    return kinds.index(draft.kind) if draft.kind in kinds else len(kinds)
+        return Stage.IN_TIME, relief.if_in_time
+    return (Stage.MAY_BE_LATE if holds is None or relief.begins_at_once else Stage.LATE), relief.if_not

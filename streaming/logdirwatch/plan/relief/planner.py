@@ -38,7 +38,6 @@ from logdirwatch.plan.vetoes.predicted_impact import heeding_predictions
 from logdirwatch.report.units import human_bytes
 
 MOVES = frozenset({ActionKind.MOVE_LOG_DIR, ActionKind.REASSIGN})
-MORE_ROOM = frozenset({ActionKind.EXPAND_DISK, ActionKind.ADD_LOG_DIR})
 IN_NO_HURRY_MS = 3_600_000
 """So long before a directory is full there is time to look first."""
 
@@ -83,18 +82,18 @@ def _answer(source: Directory, facts: Facts, policy: Policy, needed: int, now_ms
         return []
     ways = lossless_ways(source, facts, policy, needed - _being_cut(source, facts, policy, needed), now_ms)
     missing = needed - gained(ways.drafts, source)
-    gentle = [*ways.drafts, *_room(source, facts, policy, missing, ())]
+    others, room = [*ways.drafts], _room(source, facts, policy, missing, ())
     left_ms = time_to_full_ms(source)
-    if to_lose(source, gentle, needed, policy) > 0 and source.status in URGENT and left_ms is not None:
-        gentle += heeded(release_drafts(source, policy), facts.said)
+    if to_lose(source, [*others, *room], needed, policy) > 0 and source.status in URGENT and left_ms is not None:
+        others += heeded(release_drafts(source, policy), facts.said)
+    gentle = [*others, *room]
     wanted = to_lose(source, gentle, needed, policy)
     cuts, against = _cuts(source, facts, policy, wanted, ways, gentle, now_ms)
     # Records are deleted no sooner than a cut takes effect, so a late cut leaves no more to be lost.
     lost = [*cuts, *_losses(source, facts, policy, wanted - _freed(cuts), cuts, now_ms)]
     instead = [*dict.fromkeys([*ways.against, *against]), *_not_enough([*ways.drafts, *cuts], source, needed)]
     room = _room(source, facts, policy, missing, instead)
-    gentle = [*(draft for draft in gentle if draft.kind not in MORE_ROOM), *room]
-    drafts = [*gentle, *lost]
+    drafts = [*others, *room, *lost]
     if source.status in URGENT and not any(counted_bytes(draft, source) for draft in drafts):
         drafts += heeded(brake_drafts(source, facts, policy, drafts), facts.said)
     looks = heeded(cleaner_drafts(source, facts, policy), facts.said)

@@ -16,7 +16,8 @@ from logdirwatch.plan.actions.brokers.repair_file_system import repair_file_syst
 from logdirwatch.plan.actions.brokers.replace_disk import replace_disk
 from logdirwatch.plan.actions.brokers.restart_broker import start_broker
 from logdirwatch.plan.actions.replicas.cancel_moves import cancel_dead_ends
-from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild, rebuild_later, room_elsewhere
+from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild, rebuild_later
+from logdirwatch.plan.actions.topics.delete_topic_candidate import room_elsewhere
 from logdirwatch.plan.availability.lost_replicas import partitions_on
 from logdirwatch.plan.availability.offline_log_dirs import Proof
 from logdirwatch.plan.capacity.projected_use import Space

@@ -20,7 +20,8 @@ from logdirwatch.plan.actions.brokers.replace_disk import leave_log_dirs, replac
 from logdirwatch.plan.actions.brokers.restart_broker import restart_broker
 from logdirwatch.plan.actions.replicas.cancel_moves import cancel_dead_ends
 from logdirwatch.plan.actions.replicas.elect_leaders import give_back
-from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild, room_elsewhere
+from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild
+from logdirwatch.plan.actions.topics.delete_topic_candidate import room_elsewhere
 from logdirwatch.plan.availability.common_cause import common_cause
 from logdirwatch.plan.availability.offline_log_dirs import Away, away_of
 from logdirwatch.plan.capacity.projected_use import Space, shares_volume

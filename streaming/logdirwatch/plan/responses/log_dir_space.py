@@ -6,15 +6,17 @@ from dataclasses import replace
 from typing import Any
 
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.model.vocabulary import ActionKind, LogDirStatus, Rule
+from logdirwatch.model.vocabulary import LogDirStatus, Rule
+from logdirwatch.plan.action_types import ACTION_TYPES
+from logdirwatch.plan.actions.action_type import Stage
 from logdirwatch.plan.actions.brokers.free_space import free_inodes
 from logdirwatch.plan.actions.brokers.investigate import investigate
-from logdirwatch.plan.actions.brokers.release_reserve import reserve_of
 from logdirwatch.plan.actions.replicas.clear_throttles import clear_draft, raise_draft
 from logdirwatch.plan.actions.replicas.move_log_dir import move_drafts
 from logdirwatch.plan.availability.broker_halt import saying_that_it_halts
 from logdirwatch.plan.availability.offline_log_dirs import proof_of
 from logdirwatch.plan.capacity.growth_by_policy import growth_by_policy, told
+from logdirwatch.plan.capacity.reserve_file import reserve_of
 from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Draft, Policy
@@ -59,7 +61,7 @@ def _led_in_place(drafts: list[Draft], led: list[Draft], directory: Directory) -
 
 def _saves(draft: Draft, directory: Directory) -> bool:
     """Tell whether an action frees something in time without loss, or wins the time for what does."""
-    is_brake = draft.kind is ActionKind.THROTTLE_PRODUCERS and not draft.vetoes
+    is_brake = ACTION_TYPES[draft.kind].relief.stage is Stage.SLOWS_WRITES and not draft.vetoes
     return is_brake or (not draft.data_loss and counted_bytes(draft, directory) > 0)
 
 

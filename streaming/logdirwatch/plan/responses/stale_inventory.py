@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.model.vocabulary import ActionKind, Rule
+from logdirwatch.model.vocabulary import Rule
+from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
 from logdirwatch.plan.actions.brokers.release_reserve import release_drafts
 from logdirwatch.plan.actions.topics.throttle_producers import brake_drafts
@@ -23,8 +24,6 @@ from logdirwatch.plan.relief.order import in_sequence
 Answer = Callable[[], list[Draft]]
 
 WAITS = "moves and cuts wait for a new inventory"
-NEEDS_NONE = frozenset({ActionKind.EXPAND_DISK, ActionKind.RAISE_LIMIT, ActionKind.GRANT_PERMISSION})
-"""What of the answers to other alerts needs no inventory."""
 
 
 def uninformed_drafts(
@@ -37,7 +36,7 @@ def uninformed_drafts(
     if facts.state_at_ms is None or now_ms - facts.state_at_ms > policy.facts_max_age_ms:
         return []
     if alert.rule is not Rule.LOG_DIR_SPACE:
-        return heeded((draft for draft in full() if draft.kind in NEEDS_NONE and not draft.vetoes), facts.said)
+        return heeded((d for d in full() if not ACTION_TYPES[d.kind].needs_inventory and not d.vetoes), facts.said)
     if directory is None or not directory.is_serving:
         return []
     # Nothing is known of what lies there by now, only what the directory says of itself.

@@ -2,8 +2,22 @@
 
 from collections.abc import Sequence
 
+from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.actions.brokers.restart_broker import format_steps, restart_steps, room_for_recovery
+from logdirwatch.plan.actions.action_type import (
+    ActionType,
+    FixRole,
+    Relief,
+    always_valid,
+    frees_as_much,
+)
+from logdirwatch.plan.actions.brokers.restart_broker import (
+    disks_replaced,
+    format_steps,
+    restart_steps,
+    room_for_recovery,
+)
+from logdirwatch.plan.actions.progress import Progress, in_one_step
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.commands.kafka_tools import note
@@ -36,3 +50,21 @@ def add_log_dir(directory: Directory, facts: Facts, policy: Policy, needed: int,
         commands=tuple(restart_steps(broker, policy, between)),
         undo={"text": f"empty the directory, then take it out of log.dirs and restart broker {broker}"},
     )
+
+
+def _progress(action: ActionRecord, facts: Facts) -> Progress | None:
+    before = set(action.expected["log_dirs_before"])
+    mine = facts.directories_of.get(action.target["broker"], ())
+    return in_one_step(any(directory.path not in before for directory in mine), facts)
+
+
+ACTION_TYPE = ActionType(
+    kind=ActionKind.ADD_LOG_DIR,
+    relief=Relief(if_in_time=5, if_not=5, begins_at_once=True),
+    fix_role=FixRole.MAKES_ROOM,
+    progress=_progress,
+    covers=frees_as_much,
+    reasons_against=always_valid,
+    follow_up=None,
+    live_check=disks_replaced,
+)

@@ -2,9 +2,18 @@
 
 from collections.abc import Sequence
 
+from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.actions.action_type import (
+    ActionType,
+    FixRole,
+    Relief,
+    always_valid,
+    frees_as_much,
+)
+from logdirwatch.plan.actions.progress import Progress, directory_of, space_seen
 from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
-from logdirwatch.plan.cluster.snapshot import Directory
+from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.report.units import human_bytes, human_ms
@@ -80,3 +89,24 @@ def _waits(directory: Directory, takes_ms: int | None) -> tuple[Precondition, ..
         return (Precondition("in_time", text, None),)
     text = f"a bigger volume takes {human_ms(takes_ms)}; {directory.path} is full in {human_ms(left)}"
     return (Precondition("in_time", text, None if left is None else left > takes_ms),)
+
+
+def _progress(action: ActionRecord, facts: Facts) -> Progress | None:
+    directory = directory_of(action, facts)
+    before = action.expected.get("total_bytes_before")
+    if directory is None or directory.total_bytes is None or before is None:
+        return None
+    has_grown = int(directory.total_bytes > before)
+    return Progress(has_grown, has_grown, 1, space_seen(action, facts))
+
+
+ACTION_TYPE = ActionType(
+    kind=ActionKind.EXPAND_DISK,
+    relief=Relief(if_in_time=0, if_not=4, begins_at_once=True),
+    fix_role=FixRole.MAKES_ROOM,
+    progress=_progress,
+    covers=frees_as_much,
+    reasons_against=always_valid,
+    follow_up=None,
+    needs_inventory=False,
+)

@@ -4,6 +4,8 @@ import shlex
 
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, always_valid, frees_as_much
+from logdirwatch.plan.actions.progress import not_seen
 from logdirwatch.plan.availability.offline_log_dirs import Away, log_line
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import Directory
@@ -43,3 +45,16 @@ def grant_collector(alert: AlertRecord, policy: Policy) -> Draft:
         commands=tuple(policy.tools.allow_collector()),
         undo={"commands": policy.tools.allow_collector(allowed=False), "text": "takes the permission away again"},
     )
+
+
+ACTION_TYPE = ActionType(
+    kind=ActionKind.GRANT_PERMISSION,
+    relief=NO_RELIEF,
+    fix_role=FixRole.BESIDE,
+    progress=not_seen,
+    covers=frees_as_much,
+    reasons_against=always_valid,
+    follow_up=None,
+    needs_inventory=False,
+    is_done_when_back=True,
+)

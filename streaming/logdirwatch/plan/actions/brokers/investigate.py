@@ -1,13 +1,25 @@
 """The runbook step of every alert for which there is no other action yet: what to look at, and how."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from logdirwatch.model.records import AlertRecord
+from logdirwatch.collect.answers import Quorum
+from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import CLEANER_DEAD, REMOTE_COPY_FAILS, ActionKind, KernelTrouble, Rule
+from logdirwatch.plan.actions.action_type import (
+    ActionType,
+    FixRole,
+    Relief,
+    always_valid,
+    frees_as_much,
+)
+from logdirwatch.plan.actions.brokers.restart_broker import against_restart_now
 from logdirwatch.plan.actions.brokers.startup_failures import remedy_of
+from logdirwatch.plan.actions.progress import not_seen
+from logdirwatch.plan.cluster.snapshot import Facts
 from logdirwatch.plan.commands.kafka_tools import LOG_DIRS, QUORUM, REASSIGN, TOPICS, Tools, note
 from logdirwatch.plan.proposal import Draft, Policy, effect
+from logdirwatch.plan.vetoes import restart_vetoes
 
 Step = Callable[[Tools, AlertRecord], str]
 
@@ -214,3 +226,23 @@ RUNBOOKS: Mapping[Rule, Runbook] = {
     ),
     Rule.DATA_QUALITY: Runbook("see the table quality_results: which expectation failed on which table", ()),
 }
+
+
+def _stops_broker(action: ActionRecord, facts: Facts, quorum: Quorum | None) -> Iterator[str]:
+    """Yield why a broker must not be stopped now, for the steps that stop one."""
+    step = action.target.get("step")
+    if step in restart_vetoes.STOPPING_STEPS:
+        yield from against_restart_now(action, facts, quorum, keeps_disks=step == restart_vetoes.COPY_AGAIN)
+
+
+ACTION_TYPE = ActionType(
+    kind=ActionKind.INVESTIGATE,
+    relief=Relief(if_in_time=5, if_not=6),
+    fix_role=FixRole.BESIDE,
+    progress=not_seen,
+    covers=frees_as_much,
+    reasons_against=always_valid,
+    follow_up=None,
+    live_check=_stops_broker,
+    needs_approval=False,
+)

@@ -3,6 +3,8 @@
 import shlex
 
 from logdirwatch.model.vocabulary import ActionKind, FullBy
+from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, always_valid, frees_as_much
+from logdirwatch.plan.actions.progress import not_seen
 from logdirwatch.plan.availability.offline_log_dirs import Away, Proof, log_line, used_text
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import Directory
@@ -57,3 +59,16 @@ def raise_quota(directory: Directory, proof: Proof) -> Draft:
         expected=effect(full_by=str(FullBy.QUOTA)),
         commands=tuple(note(f"On broker {directory.broker}'s host: {step}.") for step in steps),
     )
+
+
+ACTION_TYPE = ActionType(
+    kind=ActionKind.RAISE_LIMIT,
+    relief=NO_RELIEF,
+    fix_role=FixRole.BESIDE,
+    progress=not_seen,
+    covers=frees_as_much,
+    reasons_against=always_valid,
+    follow_up=None,
+    needs_inventory=False,
+    is_done_when_back=True,
+)

@@ -1,9 +1,18 @@
 """The action that makes a reserve file anew, once its log directory has room for it."""
 
+from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
-from logdirwatch.plan.actions.brokers.release_reserve import make_file, reserve_of
+from logdirwatch.plan.actions.action_type import (
+    NO_RELIEF,
+    ActionType,
+    FixRole,
+    always_valid,
+    frees_as_much,
+)
+from logdirwatch.plan.actions.progress import Progress, directory_of, in_one_step
+from logdirwatch.plan.capacity.reserve_file import make_file, reserve_of
 from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.snapshot import Directory
+from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.commands.configs import on_host
 from logdirwatch.plan.proposal import Draft, Policy, Veto, effect
 from logdirwatch.report.units import human_bytes
@@ -57,3 +66,28 @@ def _too_full(directory: Directory, size: int, policy: Policy) -> tuple[Veto, ..
     if directory.status is LogDirStatus.ONLINE and used is not None and total and used + size <= limit * total:
         return ()
     return (Veto("not_enough_room", f"{directory.path} has no room for {human_bytes(size)} below {limit:.0%}"),)
+
+
+MOSTLY = 0.9
+"""The share of the expected bytes that must show: other files come and go meanwhile."""
+
+
+def reserve_progress(action: ActionRecord, facts: Facts) -> Progress | None:
+    """Return whether a reserve file was given up, or made anew: nobody lists it, its bytes show."""
+    directory, before = directory_of(action, facts), action.expected.get("unaccounted_bytes_before")
+    if directory is None or before is None or directory.unaccounted_bytes is None:
+        return None
+    freed, taken = before - directory.unaccounted_bytes, action.expected.get("takes_bytes")
+    is_seen = freed >= MOSTLY * action.expected["frees_bytes"] if taken is None else -freed >= MOSTLY * taken
+    return in_one_step(bool(is_seen), facts)
+
+
+ACTION_TYPE = ActionType(
+    kind=ActionKind.RECREATE_RESERVE,
+    relief=NO_RELIEF,
+    fix_role=FixRole.BESIDE,
+    progress=reserve_progress,
+    covers=frees_as_much,
+    reasons_against=always_valid,
+    follow_up=None,
+)

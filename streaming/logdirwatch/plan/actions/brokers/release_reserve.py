@@ -4,21 +4,26 @@ Kafka knows nothing of it. It must be a file: an unknown folder in a log directo
 ``LogManager.loadLogs``).
 """
 
-import posixpath
-
+from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.actions.action_type import (
+    ActionType,
+    FixRole,
+    FollowUp,
+    Relief,
+    Stage,
+    always_valid,
+    frees_as_much,
+)
+from logdirwatch.plan.actions.brokers.recreate_reserve import recreate_draft, reserve_progress
+from logdirwatch.plan.actions.progress import directory_of, was_carried_out
+from logdirwatch.plan.capacity.reserve_file import make_file, reserve_of
 from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
-from logdirwatch.plan.cluster.snapshot import Directory
+from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.commands.configs import on_host
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
 from logdirwatch.plan.retention import retention_vetoes
 from logdirwatch.report.units import human_bytes
-
-
-def reserve_of(directory: Directory, policy: Policy) -> tuple[str, int] | None:
-    """Return the path and size of a directory's reserve file; None where none is configured."""
-    reserve = policy.limits.log_dir_rule(directory.broker, directory.path).reserve
-    return None if reserve is None else (posixpath.join(directory.path, reserve[0]), reserve[1])
 
 
 def release_drafts(directory: Directory, policy: Policy) -> list[Draft]:
@@ -54,6 +59,19 @@ def release_drafts(directory: Directory, policy: Policy) -> list[Draft]:
     ]
 
 
-def make_file(path: str, size: int) -> list[str]:
-    """Return the command that makes the file and really takes the blocks."""
-    return ["fallocate", "-l", str(size), "--", path]
+def _recreated(action: ActionRecord, facts: Facts, policy: Policy) -> Draft | None:
+    directory = directory_of(action, facts)
+    if directory is None or not was_carried_out(action):
+        return None
+    return recreate_draft(directory, policy, action.action_id)
+
+
+ACTION_TYPE = ActionType(
+    kind=ActionKind.RELEASE_RESERVE,
+    relief=Relief(if_in_time=5, if_not=7, stage=Stage.FREES_AT_ONCE),
+    fix_role=FixRole.BESIDE,
+    progress=reserve_progress,
+    covers=frees_as_much,
+    reasons_against=always_valid,
+    follow_up=FollowUp(_recreated),
+)

@@ -3,15 +3,13 @@
 import shlex
 
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.actions.brokers.restart_broker import restart_effect, restart_steps
+from logdirwatch.plan.actions.brokers.restart_broker import REPAIR, restart_effect, restart_steps
 from logdirwatch.plan.availability.offline_log_dirs import Away, Proof, log_line
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Draft, Policy, Precondition
 from logdirwatch.plan.vetoes import restart_vetoes
-
-REPAIR = "repair_file_system"
 
 
 def repair_file_system(directory: Directory, proof: Proof, away: Away | None, facts: Facts, policy: Policy) -> Draft:

@@ -6,13 +6,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, always_valid, frees_as_much
 from logdirwatch.plan.actions.brokers.raid_arrays import Array, array_of
-from logdirwatch.plan.actions.brokers.release_reserve import reserve_of
-from logdirwatch.plan.actions.brokers.restart_broker import format_steps, rejoin_steps, restart_effect, restart_steps
+from logdirwatch.plan.actions.brokers.restart_broker import (
+    WITHOUT_DIRECTORY,
+    disks_replaced,
+    format_steps,
+    rejoin_steps,
+    restart_effect,
+    restart_steps,
+)
+from logdirwatch.plan.actions.progress import not_seen
 from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.availability.fault_tolerance import good_copies
 from logdirwatch.plan.availability.lost_replicas import lost_partitions
 from logdirwatch.plan.availability.offline_log_dirs import Proof
+from logdirwatch.plan.capacity.reserve_file import reserve_of
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition
 from logdirwatch.plan.commands.kafka_tools import QUORUM, note
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
@@ -24,7 +33,7 @@ from logdirwatch.report.units import human_bytes, human_ratio
 from logdirwatch.report.words import counted, some_of
 
 EXAMPLES = 20
-WITHOUT_DIRECTORY, SAVE_DATA = "leave_log_dirs", "save_data"
+SAVE_DATA = "save_data"
 
 
 def save_data(directory: Directory, proof: Proof, facts: Facts) -> Draft | None:
@@ -220,3 +229,16 @@ def _unfinished_copies(directory: Directory, lost: Sequence[Partition], facts: F
 
 def _held(found: Leaving) -> str:
     return f"its {counted(found.replicas, 'replica')} ({human_bytes(found.needs_bytes or 0)})"
+
+
+ACTION_TYPE = ActionType(
+    kind=ActionKind.REPLACE_DISK,
+    relief=NO_RELIEF,
+    fix_role=FixRole.BESIDE,
+    progress=not_seen,
+    covers=frees_as_much,
+    reasons_against=always_valid,
+    follow_up=None,
+    live_check=disks_replaced,
+    is_done_when_back=True,
+)

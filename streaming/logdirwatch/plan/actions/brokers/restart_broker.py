@@ -4,10 +4,20 @@ Only a restart brings an offline directory back, whatever was done to its disk (
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from logdirwatch.model.vocabulary import ActionKind, Cause
+from logdirwatch.collect.answers import Quorum
+from logdirwatch.model.records import ActionRecord
+from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, Cause
+from logdirwatch.plan.actions.action_type import (
+    NO_RELIEF,
+    ActionType,
+    FixRole,
+    always_valid,
+    frees_as_much,
+)
+from logdirwatch.plan.actions.progress import not_seen
 from logdirwatch.plan.availability.fault_tolerance import endurance_of
 from logdirwatch.plan.availability.impact import of_restart
 from logdirwatch.plan.availability.lost_replicas import partitions_on
@@ -188,3 +198,58 @@ def _is_tight(directory: Directory, policy: Policy) -> bool:
     if directory.used_bytes is None or not directory.total_bytes:
         return True
     return directory.used_bytes > policy.limits.destination_max_ratio * directory.total_bytes
+
+
+WITHOUT_DIRECTORY, REPAIR = "leave_log_dirs", "repair_file_system"
+"""Steps of a restart at which a disk is changed, or left out: what is known of it says nothing against the start."""
+
+
+def against_restart_now(
+    action: ActionRecord, facts: Facts, quorum: Quorum | None, *, keeps_disks: bool
+) -> Iterator[str]:
+    """Yield why a broker must not be stopped or started now; ``keeps_disks``: it starts again on the same ones."""
+    broker = action.target.get("broker")
+    if not isinstance(broker, int):
+        return
+    if broker not in facts.brokers or facts.brokers[broker].status is BrokerStatus.OFFLINE:
+        yield from (veto.reason for veto in restart_vetoes.against_starting(facts, broker))
+        return
+    against = restart_vetoes.against_restart if keeps_disks else restart_vetoes.against_stopping
+    yield from (veto.reason for veto in against(facts, broker))
+    yield from _of_quorum(broker, quorum)
+
+
+def disks_replaced(action: ActionRecord, facts: Facts, quorum: Quorum | None) -> Iterator[str]:
+    """Yield why a broker must not be stopped now whose disks are changed meanwhile."""
+    return against_restart_now(action, facts, quorum, keeps_disks=False)
+
+
+def _restarted(action: ActionRecord, facts: Facts, quorum: Quorum | None) -> Iterator[str]:
+    keeps_disks = action.target.get("step") not in {WITHOUT_DIRECTORY, REPAIR}
+    return against_restart_now(action, facts, quorum, keeps_disks=keeps_disks)
+
+
+def _of_quorum(broker: int, quorum: Quorum | None) -> Iterator[str]:
+    """Yield that no majority of the voters is caught up without the broker; a single voter has no other choice."""
+    if quorum is None:
+        yield "the controllers' quorum cannot be asked"
+        return
+    voters = quorum.caught_up
+    if broker not in voters or len(voters) == 1:
+        return
+    good = [voter for voter, is_caught_up in voters.items() if voter != broker and is_caught_up]
+    if len(good) < len(voters) // 2 + 1:
+        yield f"without broker {broker} only {len(good)} of {len(voters)} controllers are caught up"
+
+
+ACTION_TYPE = ActionType(
+    kind=ActionKind.RESTART_BROKER,
+    relief=NO_RELIEF,
+    fix_role=FixRole.BESIDE,
+    progress=not_seen,
+    covers=frees_as_much,
+    reasons_against=always_valid,
+    follow_up=None,
+    live_check=_restarted,
+    is_done_when_back=True,
+)

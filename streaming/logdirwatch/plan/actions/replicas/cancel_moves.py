@@ -1,21 +1,33 @@
 """The action that cancels moves that run: copies that would fill a log directory, and reassignments that cannot end."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from logdirwatch.collect.answers import Quorum
+from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.actions.action_type import (
+    ActionType,
+    FixRole,
+    Relief,
+    Stage,
+    always_valid,
+    names_all_partitions,
+)
+from logdirwatch.plan.actions.progress import Progress, in_steps
 from logdirwatch.plan.availability.impact import of_cancelling
 from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
-from logdirwatch.plan.cluster.assignment import ANY, Assignment, to_json
+from logdirwatch.plan.cluster.assignment import ANY, Assignment, from_json, to_json
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition
 from logdirwatch.plan.commands.kafka_tools import reassignment_lines, write_file
 from logdirwatch.plan.commands.throttles import of_plan
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
-from logdirwatch.plan.reassignment.running_copies import Copy, copies_to, filled_to
+from logdirwatch.plan.reassignment.running_copies import Copy, are_running, copies_to, filled_to
 from logdirwatch.plan.reassignment.running_reassignments import DeadEnd, dead_ends, drops_last_copy
 from logdirwatch.plan.reassignment.throttles import unset
 from logdirwatch.plan.reassignment.tool_run import file_name
+from logdirwatch.plan.vetoes import predicted_impact
 from logdirwatch.report.units import human_ratio
 from logdirwatch.report.words import some_of
 
@@ -172,3 +184,44 @@ def cancel_commands(moves: Sequence[Assignment], name: str, policy: Policy) -> t
     (Kafka 4.3.1 ``ReassignPartitionsCommand.cancelAssignment``), and fails on one that is away (KAFKA-13392).
     """
     return write_file(name, reassignment_lines(to_json(moves))), policy.tools.cancel(name)
+
+
+def _progress(action: ActionRecord, facts: Facts) -> Progress | None:
+    """Count what runs no more; a reassignment that came to its end was not cancelled."""
+    if "cancels" in action.expected:
+        targets = from_json(action.expected["cancels"])
+        ended, of = sum(_is_cancelled(target, facts) for target in targets), len(targets)
+    elif "copies" in action.expected:
+        named = [(one["topic"], one["partition"], one["broker"], one["log_dir"]) for one in action.expected["copies"]]
+        ended, of = len(named) - are_running(named, facts), len(named)
+    else:
+        return None
+    return in_steps(ended, ended, of, facts)
+
+
+def _is_cancelled(target: Assignment, facts: Facts) -> bool:
+    partition = facts.partitions.get(target.key)
+    return partition is not None and not partition.is_reassigned and partition.replicas != target.replicas
+
+
+def _still_run(action: ActionRecord, facts: Facts, quorum: Quorum | None) -> Iterator[str]:
+    del quorum
+    if "cancels" not in action.expected:
+        return
+    keys = [(entry["topic"], entry["partition"]) for entry in action.expected["cancels"]["partitions"]]
+    running = [facts.partitions[key] for key in keys if key in facts.partitions and facts.partitions[key].is_reassigned]
+    if not running:
+        yield "none of its moves runs any more"
+    yield from (veto.reason for veto in predicted_impact.against({"leadership": of_cancelling(running, facts)}))
+
+
+ACTION_TYPE = ActionType(
+    kind=ActionKind.CANCEL_MOVES,
+    relief=Relief(if_in_time=5, if_not=7, stage=Stage.CANCELS),
+    fix_role=FixRole.FIRST,
+    progress=_progress,
+    covers=names_all_partitions,
+    reasons_against=always_valid,
+    follow_up=None,
+    live_check=_still_run,
+)

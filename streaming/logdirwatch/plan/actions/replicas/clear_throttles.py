@@ -3,16 +3,25 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import (
     LOG_DIR_THROTTLE,
     REPLICATION_THROTTLES,
     ActionKind,
 )
+from logdirwatch.plan.actions.action_type import (
+    NO_RELIEF,
+    ActionType,
+    FixRole,
+    always_valid,
+    frees_as_much,
+)
+from logdirwatch.plan.actions.progress import Progress, in_one_step, was_begun
 from logdirwatch.plan.cluster.snapshot import Facts
 from logdirwatch.plan.commands.configs import set_broker_value
-from logdirwatch.plan.commands.throttles import Limits
+from logdirwatch.plan.commands.throttles import Limits, from_data
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
-from logdirwatch.plan.reassignment.throttles import lists_of, rates_of
+from logdirwatch.plan.reassignment.throttles import SETS_LIMITS, lists_of, rates_of, still_ours
 from logdirwatch.report.words import counted
 
 _EXAMPLES = 5
@@ -110,3 +119,39 @@ def _said(rates: Mapping[int, Mapping[str, int]], topics: Mapping[str, Mapping[s
     if topics:
         told.append(f"the lists of throttled replicas of {', '.join(sorted(topics)[:_EXAMPLES])}")
     return ", ".join(told)
+
+
+def clear_left_behind(action: ActionRecord, facts: Facts, policy: Policy) -> Draft | None:
+    """Return the end of limits that a plan set and its last command did not take away: of those with its own values.
+
+    A plan of 0.1.0 did not say what it sets: ``throttle_left`` names what it left behind.
+    """
+    if SETS_LIMITS not in action.expected or not was_begun(action):
+        return None
+    target = {"broker": action.target["broker"], "log_dir": action.target["log_dir"], "after": action.action_id}
+    return clear_draft(still_ours(from_data(action.expected[SETS_LIMITS]), facts), facts, policy, target)
+
+
+def _progress(action: ActionRecord, facts: Facts) -> Progress | None:
+    return in_one_step(_is_cleared(action, facts), facts)
+
+
+def _is_cleared(action: ActionRecord, facts: Facts) -> bool | None:
+    if "clears" in action.expected:
+        return are_cleared(action.expected["clears"], facts)
+    if "raises" not in action.expected:
+        return None
+    raised = action.expected["raises"]
+    value = facts.brokers[raised["broker"]].configs.get(raised["key"]) if raised["broker"] in facts.brokers else None
+    return None if value is None else int(value) >= action.expected["throttle_bytes_per_s"]
+
+
+ACTION_TYPE = ActionType(
+    kind=ActionKind.CLEAR_THROTTLES,
+    relief=NO_RELIEF,
+    fix_role=FixRole.BESIDE,
+    progress=_progress,
+    covers=frees_as_much,
+    reasons_against=always_valid,
+    follow_up=None,
+)

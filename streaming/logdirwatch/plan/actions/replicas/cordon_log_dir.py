@@ -4,19 +4,25 @@ Kafka puts a new replica into the directory with the fewest logs, so one that wa
 (Kafka 4.3.1 ``LogManager.nextLogDirs``). A cordoned directory goes on serving what it has.
 """
 
+from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.actions.action_type import (
+    NO_RELIEF,
+    ActionType,
+    FixRole,
+    FollowUp,
+    always_valid,
+    same_commands,
+)
+from logdirwatch.plan.actions.progress import Progress, directory_of, in_one_step, was_carried_out
+from logdirwatch.plan.actions.replicas.uncordon_log_dir import uncordon_draft
 from logdirwatch.plan.capacity.timing import place_target
+from logdirwatch.plan.cluster.cordons import KEY, does_more, is_cordoned_as_asked, listed_dirs, others_cordoned
 from logdirwatch.plan.cluster.metadata_version import CORDON, at_least
 from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.commands.configs import set_broker_list
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
 from logdirwatch.plan.retention import retention_vetoes
-
-KEY = "cordoned.log.dirs"
-ALL = "*"
-
-CORDONS = frozenset({ActionKind.CORDON_LOG_DIR, ActionKind.UNCORDON_LOG_DIR})
-"""What sets a broker's whole list, so that each must say what the others want of it too."""
 
 
 def cordon_drafts(directory: Directory, facts: Facts, policy: Policy, why: str, until: str) -> list[Draft]:
@@ -54,41 +60,24 @@ def cordon_drafts(directory: Directory, facts: Facts, policy: Policy, why: str, 
     ]
 
 
-def cordoned(broker: int, facts: Facts) -> list[str]:
-    """Return the directories that a broker has cordoned, as its configuration spells them.
-
-    What a directory reports of itself is newer than the configuration, which only an inventory reads.
-    """
-    configured = (facts.brokers[broker].configs.get(KEY) or "") if broker in facts.brokers else ""
-    reported = {directory.path: directory.is_cordoned for directory in facts.directories_of.get(broker, ())}
-    listed = [] if configured.strip() == ALL else _parted(configured)
-    kept = [path for path in listed if reported.get(path) is not False]
-    return [*kept, *(path for path, is_cordoned in reported.items() if is_cordoned and path not in kept)]
+def _progress(action: ActionRecord, facts: Facts) -> Progress | None:
+    return in_one_step(is_cordoned_as_asked(action, facts), facts)
 
 
-def listed_dirs(broker: int, facts: Facts) -> list[str]:
-    """Return the log directories as the broker's configuration spells them; empty where nobody knows."""
-    configs = facts.brokers[broker].configs if broker in facts.brokers else {}
-    return _parted(configs.get("log.dirs") or configs.get("log.dir") or "")
+def _uncordoned(action: ActionRecord, facts: Facts, policy: Policy) -> Draft | None:
+    directory = directory_of(action, facts)
+    if directory is None or not directory.is_cordoned or not was_carried_out(action):
+        return None
+    return uncordon_draft(directory, facts, policy, action.action_id)
 
 
-def others_cordoned(directory: Directory, facts: Facts) -> list[str]:
-    """Return what else of the directory's broker is to be cordoned, once all open actions are carried out."""
-    wanted = {
-        path: is_cordoned for (broker, path), is_cordoned in facts.cordoning.items() if broker == directory.broker
-    }
-    now = [path for path in cordoned(directory.broker, facts) if wanted.get(path, True)]
-    more = [path for path, is_cordoned in sorted(wanted.items()) if is_cordoned and path not in now]
-    return [path for path in [*now, *more] if path != directory.path]
-
-
-def does_more(directory: Directory, facts: Facts) -> str:
-    """Say that the command does what other open actions want of the same list."""
-    others = sorted(path for broker, path in facts.cordoning if broker == directory.broker and path != directory.path)
-    if not others:
-        return ""
-    return f"; the command sets the broker's whole list, so it does what other actions want of {', '.join(others)} too"
-
-
-def _parted(value: str) -> list[str]:
-    return [path.strip() for path in value.split(",") if path.strip()]
+ACTION_TYPE = ActionType(
+    kind=ActionKind.CORDON_LOG_DIR,
+    relief=NO_RELIEF,
+    fix_role=FixRole.BESIDE,
+    progress=_progress,
+    covers=same_commands,
+    reasons_against=always_valid,
+    follow_up=FollowUp(_uncordoned),
+    sets_whole_list=True,
+)

@@ -10,11 +10,20 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from logdirwatch.model.identity import identity
+from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
+from logdirwatch.plan.actions.action_type import (
+    NO_RELIEF,
+    ActionType,
+    FixRole,
+    names_all_partitions,
+)
+from logdirwatch.plan.actions.progress import Progress, in_steps
+from logdirwatch.plan.actions.replicas.reassignment import reasons_against_reassignment
 from logdirwatch.plan.availability import leadership as leaders
 from logdirwatch.plan.availability.fault_tolerance import good_copies
 from logdirwatch.plan.availability.impact import of_demotion
-from logdirwatch.plan.cluster.assignment import ANY, Assignment, to_json
+from logdirwatch.plan.cluster.assignment import ANY, Assignment, from_json, to_json
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, TopicPartition
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
 from logdirwatch.plan.reassignment.tool_run import nothing_runs, others_run
@@ -130,3 +139,24 @@ def _where(path: str | None) -> str:
 def _file_name(broker: int, path: str | None) -> str:
     words: Any = (str(broker), path or "*")
     return f"logdirwatch-{ActionKind.DEMOTE_LEADERS}-{identity(*words)[:8]}.json"
+
+
+def _progress(action: ActionRecord, facts: Facts) -> Progress | None:
+    """Count a demotion as begun with the new order of preference, and as reached when another one leads."""
+    if action.reassignment is None:
+        return None
+    assignments = from_json(action.reassignment)
+    ordered = [a for a in assignments if a.key in facts.partitions and facts.partitions[a.key].replicas == a.replicas]
+    led = [a for a in ordered if facts.partitions[a.key].leader not in {None, action.target["broker"]}]
+    return in_steps(len(ordered), len(led), len(assignments), facts)
+
+
+ACTION_TYPE = ActionType(
+    kind=ActionKind.DEMOTE_LEADERS,
+    relief=NO_RELIEF,
+    fix_role=FixRole.BESIDE,
+    progress=_progress,
+    covers=names_all_partitions,
+    reasons_against=reasons_against_reassignment,
+    follow_up=None,
+)

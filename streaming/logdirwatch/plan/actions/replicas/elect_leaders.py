@@ -4,11 +4,21 @@ A preferred election needs the first assigned replica in sync and alive (Kafka 4
 ``electPreferredLeader``); an unclean one takes the first that is alive, and what only the others had is gone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from logdirwatch.collect.answers import Quorum
 from logdirwatch.model.identity import identity
+from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.actions.action_type import (
+    NO_RELIEF,
+    ActionType,
+    FixRole,
+    always_valid,
+    names_all_partitions,
+)
+from logdirwatch.plan.actions.progress import Progress, in_steps
 from logdirwatch.plan.availability import leadership as leaders
 from logdirwatch.plan.availability.impact import of_election
 from logdirwatch.plan.cluster.snapshot import Facts, Partition
@@ -119,3 +129,49 @@ def _file_name(kind: str, target: Mapping[str, Any]) -> str:
     """Return the name of an election's file: the same for the same action, in the working directory."""
     words = identity(*(f"{key}={value}" for key, value in sorted(target.items())))
     return f"logdirwatch-elect-{kind}-{words[:8]}.json"
+
+
+def _progress(action: ActionRecord, facts: Facts) -> Progress | None:
+    if "election" not in action.expected:
+        return None
+    keys = [(entry["topic"], entry["partition"]) for entry in action.expected["election"]["partitions"]]
+    is_preferred = action.target.get("election") == "preferred"
+    reached = sum(_is_elected(key, facts, is_preferred=is_preferred) for key in keys)
+    return in_steps(reached, reached, len(keys), facts)
+
+
+def _is_elected(key: tuple[str, int], facts: Facts, *, is_preferred: bool) -> bool:
+    partition = facts.partitions.get(key)
+    if partition is None or partition.leader is None:
+        return False
+    return partition.leader == partition.replicas[0] or not is_preferred
+
+
+def _may_be_held(action: ActionRecord, facts: Facts, quorum: Quorum | None) -> Iterator[str]:
+    """Yield why an election would now elect nobody, or is needed no more."""
+    del quorum
+    is_preferred = action.target.get("election") == "preferred"
+    entries = (action.expected.get("election") or {}).get("partitions", ())
+    keys = [(entry["topic"], entry["partition"]) for entry in entries]
+    for partition in (facts.partitions[key] for key in keys if key in facts.partitions):
+        if is_preferred and not _may_lead(partition, facts):
+            yield f"the preferred replica of {partition.label} is not alive and in sync"
+        if not is_preferred and partition.leader is not None:
+            yield f"{partition.label} has a leader again: broker {partition.leader}"
+
+
+def _may_lead(partition: Partition, facts: Facts) -> bool:
+    first = partition.replicas[0] if partition.replicas else None
+    return first in leaders.live_replicas(partition, facts) & set(partition.isr)
+
+
+ACTION_TYPE = ActionType(
+    kind=ActionKind.ELECT_LEADERS,
+    relief=NO_RELIEF,
+    fix_role=FixRole.BESIDE,
+    progress=_progress,
+    covers=names_all_partitions,
+    reasons_against=always_valid,
+    follow_up=None,
+    live_check=_may_be_held,
+)

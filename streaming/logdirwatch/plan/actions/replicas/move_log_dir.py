@@ -1,9 +1,23 @@
 """The action that moves replicas to other directories of the same broker: what it brings, when, and its commands."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from logdirwatch.collect.answers import Quorum
+from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, ActionKind
+from logdirwatch.plan.actions.action_type import (
+    ActionType,
+    FixRole,
+    Relief,
+    frees_as_much,
+)
+from logdirwatch.plan.actions.progress import directory_of
+from logdirwatch.plan.actions.replicas.reassignment import (
+    CLEARS_THROTTLES,
+    copying_progress,
+    reasons_against_reassignment,
+)
 from logdirwatch.plan.capacity.copy_rates import paced, seen_rate, sustained, throttle_free
 from logdirwatch.plan.capacity.copy_waves import Pace, Waves, in_waves
 from logdirwatch.plan.capacity.timing import copies_at_once, delete_delay_ms, in_time, place_target, time_to_full_ms
@@ -139,3 +153,22 @@ def _changes(source: Place, freed: int, bytes_in: Mapping[Place, int]) -> list[d
 
 HINDERING = frozenset({"log_dir_offline", "log_dir_unknown", "slower_than_writes", "retention_waits"})
 """The vetoes of a move that are worth saying, as a move is what people try first."""
+
+
+def _source_serves(action: ActionRecord, facts: Facts, quorum: Quorum | None) -> Iterator[str]:
+    del quorum
+    directory = directory_of(action, facts)
+    if directory is not None and not directory.is_serving:
+        yield f"{directory.path} of broker {directory.broker} is {directory.status}"
+
+
+ACTION_TYPE = ActionType(
+    kind=ActionKind.MOVE_LOG_DIR,
+    relief=Relief(if_in_time=2, if_not=0),
+    fix_role=FixRole.MAKES_ROOM,
+    progress=copying_progress,
+    covers=frees_as_much,
+    reasons_against=reasons_against_reassignment,
+    follow_up=CLEARS_THROTTLES,
+    live_check=_source_serves,
+)

@@ -4,7 +4,12 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, ActionKind
-from logdirwatch.plan.actions.topics.delete_topic_candidate import candidate_drafts_in
+from logdirwatch.plan.actions.action_type import ActionType, FixRole, Relief, names_all_partitions
+from logdirwatch.plan.actions.replicas.reassignment import (
+    CLEARS_THROTTLES,
+    copying_progress,
+    reasons_against_reassignment,
+)
 from logdirwatch.plan.availability.fault_tolerance import endurance_of
 from logdirwatch.plan.availability.impact import of_reassignment
 from logdirwatch.plan.capacity import copy_rates
@@ -127,16 +132,6 @@ def rebuild_later(target: Mapping[str, Any], loss: Loss, repair: Repair, facts: 
     )
 
 
-def room_elsewhere(
-    broker: int, target: Mapping[str, Any], repair: Repair, facts: Facts, policy: Policy, now_ms: int
-) -> list[Draft]:
-    """Return idle topics whose deletion would make room on the other brokers; only where room is what is missing."""
-    if not any(left.veto.name == "nothing_fits" for left in repair.unplaced):
-        return []
-    full = [d for d in facts.directories.values() if d.broker != broker and d.is_serving and facts.is_alive(d.broker)]
-    return candidate_drafts_in(full, target, facts, policy, now_ms)
-
-
 def offload_drafts(
     source: Directory, plan: Offload, needed: int, facts: Facts, policy: Policy, now_ms: int
 ) -> list[Draft]:
@@ -202,3 +197,14 @@ def _sustained(plan: Offload, facts: Facts, policy: Policy) -> tuple[Preconditio
     limits, places = policy.limits, plan.repair.bytes_in if plan.repair else {}
     seen, usual = copy_rates.seen_rate(places, facts), limits.replication_throttle_bytes_per_s
     return copy_rates.sustained(plan.rate, usual, limits.network_bandwidth_bytes_per_s, seen)
+
+
+ACTION_TYPE = ActionType(
+    kind=ActionKind.REASSIGN,
+    relief=Relief(if_in_time=3, if_not=1),
+    fix_role=FixRole.MAKES_ROOM,
+    progress=copying_progress,
+    covers=names_all_partitions,
+    reasons_against=reasons_against_reassignment,
+    follow_up=CLEARS_THROTTLES,
+)

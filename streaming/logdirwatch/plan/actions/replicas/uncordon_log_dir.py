@@ -1,9 +1,18 @@
 """The action that lets new replicas into a log directory again (KIP-1066)."""
 
+from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
-from logdirwatch.plan.actions.replicas.cordon_log_dir import KEY, does_more, others_cordoned
+from logdirwatch.plan.actions.action_type import (
+    ActionType,
+    FixRole,
+    Relief,
+    always_valid,
+    same_commands,
+)
+from logdirwatch.plan.actions.progress import Progress, in_one_step
 from logdirwatch.plan.capacity.projected_use import Space
 from logdirwatch.plan.capacity.timing import place_target
+from logdirwatch.plan.cluster.cordons import KEY, does_more, is_cordoned_as_asked, others_cordoned
 from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.commands.configs import set_broker_list
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
@@ -63,3 +72,19 @@ def let_in(directory: Directory, facts: Facts, policy: Policy) -> tuple[str, str
     others = others_cordoned(directory, facts)
     command = set_broker_list(policy.tools, directory.broker, KEY, others)
     return command, set_broker_list(policy.tools, directory.broker, KEY, [*others, directory.path])
+
+
+def _progress(action: ActionRecord, facts: Facts) -> Progress | None:
+    return in_one_step(is_cordoned_as_asked(action, facts), facts)
+
+
+ACTION_TYPE = ActionType(
+    kind=ActionKind.UNCORDON_LOG_DIR,
+    relief=Relief(if_in_time=1, if_not=3, begins_at_once=True),
+    fix_role=FixRole.BESIDE,
+    progress=_progress,
+    covers=same_commands,
+    reasons_against=always_valid,
+    follow_up=None,
+    sets_whole_list=True,
+)

@@ -12,7 +12,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.actions.action_type import (
+    NO_RELIEF,
+    ActionType,
+    FixRole,
+    frees_as_much,
+)
+from logdirwatch.plan.actions.progress import Progress, directory_of, in_one_step
 from logdirwatch.plan.actions.topics.lower_retention import consumers_done
 from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place, Replica, Topic
@@ -22,6 +30,7 @@ from logdirwatch.plan.retention import retention_vetoes
 from logdirwatch.plan.retention.cut import effective_after_ms
 from logdirwatch.plan.retention.limits import RETENTION_MS, freed_bytes, segment_bytes
 from logdirwatch.plan.retention.planner import all_replicas, by_topic
+from logdirwatch.plan.retention.still_needed import deletion_leaves_too_little
 from logdirwatch.plan.retention.write_rates import fastest, floor_of_replica, wanted_ms
 from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.report.units import human_bytes, human_ms
@@ -180,3 +189,22 @@ def _delete_oldest(tools: Tools, topic: str, percent: int) -> str:
     )
     run = tools.call(DELETE_RECORDS, "--offset-json-file", "/dev/stdin")
     return f"{{ {earliest} && {latest}; }} | awk {shlex.quote(script)} | {run}"
+
+
+def _progress(action: ActionRecord, facts: Facts) -> Progress | None:
+    topic, directory = str(action.target["topic"]), directory_of(action, facts)
+    if directory is None or topic not in facts.topics:
+        return None
+    freed = action.expected["topic_bytes_before"] - facts.layout.topic_bytes(directory.place, topic)
+    return in_one_step(bool(freed * 2 >= action.expected["frees_bytes"]), facts)
+
+
+ACTION_TYPE = ActionType(
+    kind=ActionKind.DELETE_RECORDS,
+    relief=NO_RELIEF,
+    fix_role=FixRole.MAKES_ROOM_WITH_LOSS,
+    progress=_progress,
+    covers=frees_as_much,
+    reasons_against=deletion_leaves_too_little,
+    follow_up=None,
+)

@@ -4,12 +4,23 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.actions.action_type import (
+    ActionType,
+    FixRole,
+    Relief,
+    Stage,
+    always_valid,
+    frees_as_much,
+)
+from logdirwatch.plan.actions.progress import Progress, in_one_step
 from logdirwatch.plan.actions.topics.delete_records import refused, serving_only
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place, Topic
 from logdirwatch.plan.commands.kafka_tools import TOPICS
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect, owner_of
+from logdirwatch.plan.reassignment.replacement_replicas import Repair
 from logdirwatch.plan.retention import retention_vetoes
 from logdirwatch.plan.retention.planner import all_replicas, by_topic
 from logdirwatch.report.units import human_bytes, human_ms
@@ -94,3 +105,28 @@ def _may_be_named(topic: Topic, facts: Facts, policy: Policy, now_ms: int) -> bo
 def _has_groups(topic: Topic) -> bool:
     """Whether a consumer group reads the topic: Kafka forgets one that is gone (``offsets.retention.minutes``)."""
     return any(partition.groups for partition in topic.partitions)
+
+
+def room_elsewhere(
+    broker: int, target: Mapping[str, Any], repair: Repair, facts: Facts, policy: Policy, now_ms: int
+) -> list[Draft]:
+    """Return idle topics whose deletion would make room on the other brokers; only where room is what is missing."""
+    if not any(left.veto.name == "nothing_fits" for left in repair.unplaced):
+        return []
+    full = [d for d in facts.directories.values() if d.broker != broker and d.is_serving and facts.is_alive(d.broker)]
+    return candidate_drafts_in(full, target, facts, policy, now_ms)
+
+
+def _progress(action: ActionRecord, facts: Facts) -> Progress | None:
+    return in_one_step(str(action.target["topic"]) not in facts.topics if facts.topics else None, facts)
+
+
+ACTION_TYPE = ActionType(
+    kind=ActionKind.DELETE_TOPIC_CANDIDATE,
+    relief=Relief(if_in_time=5, if_not=7, stage=Stage.ONLY_NAMED),
+    fix_role=FixRole.NEVER,
+    progress=_progress,
+    covers=frees_as_much,
+    reasons_against=always_valid,
+    follow_up=None,
+)

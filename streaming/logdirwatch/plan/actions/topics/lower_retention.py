@@ -1,15 +1,29 @@
 """The action that lowers a topic's retention: what it frees, where and when, what it loses, and how it is undone."""
 
+from collections.abc import Iterator
 from typing import Any
 
+from logdirwatch.collect.answers import Quorum
+from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.actions.action_type import (
+    ActionType,
+    FixRole,
+    FollowUp,
+    Relief,
+    frees_as_much,
+)
+from logdirwatch.plan.actions.progress import Progress, places_of, space_seen
+from logdirwatch.plan.actions.topics.restore_retention import is_cut, remembered, restore_draft
 from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Topic
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect, owner_of
 from logdirwatch.plan.retention.cut import Cut, effective_after_ms, floor_bytes
 from logdirwatch.plan.retention.limits import UNLIMITED, is_copy_delayed
 from logdirwatch.plan.retention.retention_vetoes import slowest_reader, unread_goes, unread_text
+from logdirwatch.plan.retention.still_needed import cut_leaves_too_little
 from logdirwatch.plan.retention.write_rates import wanted_ms
+from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.report.units import human_bytes, human_ms
 from logdirwatch.report.words import counted
 
@@ -230,3 +244,43 @@ def _limit(value: str | None, *, is_age: bool) -> str:
     if int(value) < 0:
         return "the remote limit"
     return human_ms(int(value)) if is_age else human_bytes(int(value))
+
+
+def _progress(action: ActionRecord, facts: Facts) -> Progress | None:
+    """Count the limit as begun once it is set, and as reached once half of the bytes are gone: retention runs late."""
+    name = str(action.target["topic"])
+    topic, changes = facts.topics.get(name), (action.configs or {})[name]
+    if topic is None:
+        return None
+    is_set = all(topic.configs.get(key) == change["to"] for key, change in changes.items())
+    before = action.expected.get("topic_bytes_before")
+    now = sum(facts.layout.topic_bytes(place, name) for place in places_of(action))
+    freed = None if before is None else before - now
+    is_freed = is_set and freed is not None and freed * 2 >= (action.expected["frees_bytes"] or 0)
+    observed = {"is_set": is_set, "frees_bytes": freed, **space_seen(action, facts)}
+    return Progress(int(is_set), int(is_freed), 1, observed)
+
+
+def _restored(action: ActionRecord, facts: Facts, policy: Policy) -> Draft | None:
+    return restore_draft(action, facts, policy) if is_cut(action, facts) else None
+
+
+def _moves(action: ActionRecord, facts: Facts, quorum: Quorum | None) -> Iterator[str]:
+    """Yield what moves: its retention stands still."""
+    del quorum
+    topic = facts.topics.get(str(action.target.get("topic")))
+    found = (replica_vetoes.partition_moving(facts, partition) for partition in (topic.partitions if topic else ()))
+    yield from (veto.reason for veto in found if veto is not None)
+
+
+ACTION_TYPE = ActionType(
+    kind=ActionKind.LOWER_RETENTION,
+    relief=Relief(if_in_time=4, if_not=2, begins_at_once=True),
+    fix_role=FixRole.MAKES_ROOM_WITH_LOSS,
+    progress=_progress,
+    covers=frees_as_much,
+    reasons_against=cut_leaves_too_little,
+    follow_up=FollowUp(_restored),
+    live_check=_moves,
+    carry_over=remembered,
+)

@@ -13,6 +13,14 @@ from msgspec.structs import replace
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, LogDirStatus
+from logdirwatch.plan.actions.action_type import (
+    NO_RELIEF,
+    ActionType,
+    FixRole,
+    always_valid,
+    frees_as_much,
+)
+from logdirwatch.plan.actions.progress import Progress, in_one_step
 from logdirwatch.plan.capacity.projected_use import Space
 from logdirwatch.plan.cluster.snapshot import Facts, Place
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect, owner_of
@@ -192,3 +200,26 @@ def _said(value: Any) -> str:
     if value is None:
         return "an unknown value"
     return "unlimited" if str(value) == UNLIMITED else str(value)
+
+
+def _progress(action: ActionRecord, facts: Facts) -> Progress | None:
+    changes = action.configs or {}
+    if not changes or any(name not in facts.topics for name in changes):
+        return None
+    is_restored = all(
+        facts.topics[name].configs.get(key) == change["to"]
+        for name, keys in changes.items()
+        for key, change in keys.items()
+    )
+    return in_one_step(is_restored, facts)
+
+
+ACTION_TYPE = ActionType(
+    kind=ActionKind.RESTORE_RETENTION,
+    relief=NO_RELIEF,
+    fix_role=FixRole.BESIDE,
+    progress=_progress,
+    covers=frees_as_much,
+    reasons_against=always_valid,
+    follow_up=None,
+)

@@ -8,7 +8,18 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.actions.action_type import (
+    ActionType,
+    FixRole,
+    FollowUp,
+    Relief,
+    Stage,
+    always_valid,
+    frees_as_much,
+)
+from logdirwatch.plan.actions.progress import not_seen, was_accepted
 from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.commands.configs import client_quota, describe_quotas
@@ -107,3 +118,29 @@ def _owners(writers: list[tuple[str, float]], policy: Policy) -> str:
     if not writers:
         return "the owner of what is written there agrees to be slowed down"
     return f"{owner_of(writers[0][0], policy)} agrees to be slowed down"
+
+
+def _quota_cleared(action: ActionRecord, facts: Facts, policy: Policy) -> Draft | None:
+    """Return the end of a producer's quota: nobody sees whether it was set, but somebody said that it would be."""
+    del facts
+    if not was_accepted(action):
+        return None
+    return Draft(
+        kind=ActionKind.CLEAR_THROTTLES,
+        target={**action.target, "after": action.action_id},
+        reason="take the quota of the slowed producers away: the directory has room again",
+        expected=effect(needs_ms=0),
+        commands=(client_quota(policy.tools, None),),
+        undo={"text": "set the quota again"},
+    )
+
+
+ACTION_TYPE = ActionType(
+    kind=ActionKind.THROTTLE_PRODUCERS,
+    relief=Relief(if_in_time=5, if_not=7, stage=Stage.SLOWS_WRITES),
+    fix_role=FixRole.BESIDE,
+    progress=not_seen,
+    covers=frees_as_much,
+    reasons_against=always_valid,
+    follow_up=FollowUp(_quota_cleared),
+)

@@ -1,0 +1,86 @@
+"""How far an action is, as the facts show it: nobody reports execution, it is seen."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from logdirwatch.model.records import ActionRecord
+from logdirwatch.model.vocabulary import ActionStatus, Decision
+from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Steps of the target that are seen begun and reached, with what was observed."""
+
+    begun: int
+    reached: int
+    of: int
+    observed: dict[str, Any]
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all of the target is seen."""
+        return self.reached == self.of > 0
+
+    @property
+    def is_running(self) -> bool:
+        """Whether part of the target is seen."""
+        return self.begun > 0
+
+
+def not_seen(action: ActionRecord, facts: Facts) -> Progress | None:  # noqa: ARG001 - one signature for every kind
+    """Return None: what clients are told, or done on a host, no broker tells of."""
+    return None
+
+
+def in_steps(begun: int, reached: int, of: int, facts: Facts) -> Progress:
+    """Return the progress of an action of several steps."""
+    observed = {"reached": reached, "of": of, "inventory_at_ms": facts.inventory_at_ms}
+    return Progress(max(begun, reached), reached, of, observed)
+
+
+def in_one_step(is_reached: bool | None, facts: Facts) -> Progress | None:
+    """Return the progress of an action that is done or not; None where nobody can tell."""
+    return None if is_reached is None else in_steps(int(is_reached), int(is_reached), 1, facts)
+
+
+def place_of(action: ActionRecord) -> Place:
+    """Return the directory that an action's target names."""
+    return action.target["broker"], action.target["log_dir"]
+
+
+def places_of(action: ActionRecord) -> list[Place]:
+    """Return the directory that an action's target names; for one that is about a cluster all that it changes."""
+    if action.target["log_dir"] is not None:
+        return [place_of(action)]
+    return [(entry["broker"], entry["log_dir"]) for entry in action.expected["on"]]
+
+
+def directory_of(action: ActionRecord, facts: Facts) -> Directory | None:
+    """Return the directory that an action's target names, as it is known now."""
+    return facts.directories.get(place_of(action))
+
+
+def space_seen(action: ActionRecord, facts: Facts) -> dict[str, Any]:
+    """Return the space of the directory that an action's target names."""
+    directory = directory_of(action, facts)
+    found = {"inventory_at_ms": facts.inventory_at_ms}
+    if directory is None:
+        return found
+    return {**found, "total_bytes": directory.total_bytes, "usable_bytes": directory.usable_bytes}
+
+
+def was_accepted(action: ActionRecord) -> bool:
+    """Tell whether a person said that an action would be carried out."""
+    return action.decision is not None and action.decision.get("decision") == Decision.ACCEPT
+
+
+def was_carried_out(action: ActionRecord) -> bool:
+    """Tell whether an action was seen done, or a person said that it would be."""
+    return action.status is ActionStatus.DONE or was_accepted(action)
+
+
+def was_begun(action: ActionRecord) -> bool:
+    """Tell whether an action was seen begun."""
+    observed = action.observed or {}
+    return action.status in {ActionStatus.DONE, ActionStatus.FAILED} or "started_at_ms" in observed

@@ -1,0 +1,46 @@
+"""Every kind of action is known whole: one file each, and nothing of it forgotten."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan import actions
+from logdirwatch.plan.action_types import ACTION_TYPES
+from logdirwatch.plan.actions.action_type import FixRole, Stage
+
+FOLDER = Path(actions.__file__).parent
+
+
+def test_every_kind_has_its_type():
+    assert set(ACTION_TYPES) == set(ActionKind)
+    assert [found.kind for found in ACTION_TYPES.values()] == list(ACTION_TYPES)
+
+
+@pytest.mark.parametrize("kind", ActionKind)
+def test_every_kind_has_one_file_of_its_name(kind):
+    (file,) = FOLDER.rglob(f"{kind}.py")
+    assert f"kind=ActionKind.{kind.name}," in file.read_text()
+
+
+@pytest.mark.parametrize("name", ["progress", "covers", "reasons_against", "relief", "fix_role", "follow_up"])
+@pytest.mark.parametrize("kind", ActionKind)
+def test_every_kind_says_itself_what_holds_of_it(kind, name):
+    (file,) = FOLDER.rglob(f"{kind}.py")
+    (made,) = [
+        node
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "ActionType"
+    ]
+    assert name in {keyword.arg for keyword in made.keywords}
+
+
+def test_what_is_only_named_is_never_planned():
+    named = {kind for kind, found in ACTION_TYPES.items() if found.relief.stage is Stage.ONLY_NAMED}
+    assert named == {kind for kind, found in ACTION_TYPES.items() if found.fix_role is FixRole.NEVER}
+
+
+def test_no_two_kinds_share_a_rank_among_what_gives_room():
+    reliefs = [found.relief for kind, found in ACTION_TYPES.items() if found.fix_role is FixRole.MAKES_ROOM]
+    assert len({relief.if_not for relief in reliefs}) == len(reliefs)
