@@ -10,8 +10,11 @@ MUTANTS ?= 200
 DAYS ?= 30
 SEED ?=
 VENV := .venv
+# With what the service needs in it, and with what its tests and checks need.
+RUN_TIME := $(VENV)/.run-time
 STAMP := $(VENV)/.stamp
 BIN := $(VENV)/bin
+INSTALL = $(BIN)/python -m pip install --quiet --use-pep517 --require-hashes -r
 PYTEST := $(BIN)/pytest
 TRUST := $(addprefix tests/kafka/test_,secured_telemetry.py least_privilege.py secrets.py degradation.py upgrade.py)
 CODE := streaming dashboards tests conf docs/hooks $(wildcard bench/*.py)
@@ -24,22 +27,27 @@ export PIP_ROOT_USER_ACTION := ignore
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
 
-setup: java $(STAMP) ## make .venv with the command in it (needs Python 3.10+ and Java 17+)
+setup: java $(STAMP) ## make .venv with the command and what tests need (needs Python 3.10+ and Java 17+)
 	@echo "Ready: $(BIN)/logdirwatch --help"
 
-$(STAMP): requirements.lock pyproject.toml
+$(RUN_TIME): requirements.lock pyproject.toml
 	@python=$$(.ci/find-python $(PYTHON)) || exit 1; \
 	$(BIN)/python -c 'import pip, sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || rm -rf $(VENV); \
 	[ -d $(VENV) ] || { echo "Making $(VENV) with $$python"; "$$python" -m venv $(VENV); }
 	@echo "Installing the pinned requirements (a few minutes the first time)"
-	@$(BIN)/python -m pip install --quiet --use-pep517 --require-hashes -r requirements.lock
+	@$(INSTALL) requirements.lock
 	@$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps -e .
+	@touch $@
+
+$(STAMP): $(RUN_TIME) requirements-dev.lock
+	@echo "Installing what tests and checks need besides"
+	@$(INSTALL) requirements-dev.lock
 	@touch $@
 
 java:
 	@.ci/check-java
 
-demo: java $(STAMP) ## start a real Kafka cluster here, break a disk, fill another, watch (ARGS="--once --json")
+demo: java $(RUN_TIME) ## start a real Kafka cluster here, break a disk, fill another, watch (ARGS="--once --json")
 	@$(BIN)/logdirwatch demo $(ARGS)
 
 test: test-unit test-spark test-kafka ## all three tiers; a skipped test is a failure
@@ -117,7 +125,7 @@ bench: java $(STAMP) ## run every benchmark in bench/
 ci: ## what the continuous integration does
 	@.ci/run
 
-lock: ## pin the requirements of pyproject.toml again (ARGS=--upgrade for newer ones)
+lock: ## pin the requirements of pyproject.toml again, for running and for development (ARGS=--upgrade for newer ones)
 	@.ci/lock $(ARGS)
 
 clean: ## stop the local cluster and remove what the project made here, .venv included

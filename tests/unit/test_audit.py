@@ -30,7 +30,7 @@ def audit(tmp_path):
     """Return a function that audits one pinned requirement with a database at a port."""
 
     def run(port, pinned=PINNED):
-        tmp_path.joinpath("requirements.lock").write_text(pinned)
+        tmp_path.joinpath("requirements-dev.lock").write_text(pinned)
         # pip-audit's own cache would answer for the database.
         options = ["--osv-url", f"http://127.0.0.1:{port}/v1/query", "--cache-dir", str(tmp_path / "cache")]
         command = [AUDIT, Path(sys.executable).parent, *options]

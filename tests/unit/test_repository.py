@@ -1,5 +1,7 @@
 """What the repository promises about itself."""
 
+import ast
+import importlib.metadata
 import re
 import shlex
 import shutil
@@ -15,6 +17,7 @@ from logdirwatch.cli.main import app
 from logdirwatch.model.vocabulary import Rule
 
 ROOT = Path(__file__).parents[2]
+LOCKS = ["requirements.lock", "requirements-dev.lock"]
 TESTS = ["test", "test-unit", "test-spark", "test-kafka"]
 MADE = [
     "help",
@@ -81,6 +84,24 @@ def code_in(page: Path) -> Iterator[str]:
     yield from re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
 
 
+def pinned(lock: str) -> set[str]:
+    """Return what a lock pins, as ``name==version``."""
+    return {line.split()[0] for line in text_of(ROOT / lock).splitlines() if line[0].isalnum()}
+
+
+def normal(name: str) -> str:
+    """Return a distribution's name as locks write it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def imported(node: ast.AST) -> Iterator[str]:
+    """Yield the modules that a statement imports."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        yield node.module
+
+
 def calls(page: Path, program: str) -> list[str]:
     return [line.strip() for line in code_in(page) if re.match(rf"(\.venv/bin/)?{program} \S", line.strip())]
 
@@ -96,14 +117,37 @@ def test_no_tracked_file_names(what):
     assert not found, f"{what}:\n" + "\n".join(found)
 
 
-def test_every_requirement_in_the_lock_is_pinned_with_hashes_and_names_no_index():
-    lock = text_of(ROOT / "requirements.lock")
+@pytest.mark.parametrize("name", LOCKS)
+def test_every_requirement_in_the_lock_is_pinned_with_hashes_and_names_no_index(name):
+    lock = text_of(ROOT / name)
     requirements = lock.replace("\\\n", " ").splitlines()
     assert len(requirements) > 50
     for requirement in requirements:
         assert re.match(r"[\w.-]+(\[[\w,-]+\])?==\S+ ", requirement), requirement[:80]
         assert "--hash=sha256:" in requirement, requirement[:80]
     assert "://" not in lock
+
+
+def test_what_the_service_needs_is_pinned_as_the_tests_run_it_and_without_what_only_they_need():
+    run_time, everything = (pinned(name) for name in LOCKS)
+    assert run_time < everything
+    names = {requirement.split("==")[0] for requirement in run_time}
+    assert names >= {"pyspark", "delta-spark", "kafka-python", "great-expectations", "hatchling"}
+    assert not names & {"pytest", "mypy", "playwright", "ruff", "mkdocs-material", "grafana-foundation-sdk", "trino"}
+
+
+def test_the_service_imports_nothing_but_what_its_lock_holds():
+    modules = {
+        name.split(".")[0]
+        for path in (ROOT / "streaming").rglob("*.py")
+        for node in ast.walk(ast.parse(text_of(path)))
+        for name in imported(node)
+    }
+    foreign = modules - {*sys.stdlib_module_names, "logdirwatch"}
+    distributions = importlib.metadata.packages_distributions()
+    names = {requirement.split("==")[0] for requirement in pinned("requirements.lock")}
+    missing = {module for module in foreign if not {normal(name) for name in distributions[module]} & names}
+    assert missing == set()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
