@@ -22,7 +22,7 @@ CODE := streaming dashboards tests conf docs/hooks $(wildcard bench/*.py)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help setup java demo test test-unit test-spark test-kafka test-long test-trust test-scenarios test-cluster test-sql test-browser chaos mutate soak dashboards lint audit release format bench docs docs-release lock clean ci
+.PHONY: help setup java demo test test-unit test-spark test-kafka test-long test-trust test-scenarios test-cluster test-sql test-browser chaos mutate soak dashboards lint audit sbom release format bench docs docs-release lock clean ci
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -102,6 +102,9 @@ lint: docs ## ruff, formatting, mypy --strict and the documentation build
 
 audit: $(STAMP) ## compare the pinned requirements with the database of known vulnerabilities (OSV)
 	@.ci/audit $(BIN) $(ARGS)
+
+sbom: $(STAMP) ## write dist/sbom.json, the bill of materials of what the service runs with (CycloneDX)
+	@$(BIN)/python .ci/sbom $(BIN) dist/sbom.json
 
 release: $(STAMP) ## check that version, changelog and tags agree (TAG=v0.2.0)
 	@$(BIN)/python .ci/release $(TAG)

@@ -10,7 +10,11 @@ from typer.main import get_command
 from logdirwatch.cli.main import app
 from logdirwatch.report import pages
 
-PROJECT = {"CHANGELOG.md": "project/changelog.md", "CONTRIBUTING.md": "project/contributing.md"}
+PROJECT = {
+    "CHANGELOG.md": "project/changelog.md",
+    "CONTRIBUTING.md": "project/contributing.md",
+    "SECURITY.md": "project/security.md",
+}
 """Pages of the repository's root that the site shows as well, and where."""
 
 

@@ -1,6 +1,8 @@
 """``.ci/release``: version, changelog and tags agree, and a release is described in a length that people read."""
 
+import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -106,3 +108,44 @@ def test_what_does_not_agree_is_named(release, version, more, says):
     code, lines = release(version, **more)
     assert code == 1
     assert any(line.endswith(says) for line in lines), lines
+
+
+@pytest.fixture
+def sbom(tmp_path):
+    """Return a function that writes the bill of materials of a lock, twice, and returns the two texts."""
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path)
+    package = tmp_path / "streaming" / "logdirwatch"
+    package.mkdir(parents=True)
+    package.joinpath("__init__.py").write_text('__version__ = "9.8.7"\n')
+
+    def run(lock):
+        tmp_path.joinpath("requirements.lock").write_text(lock)
+        for name in ("one.json", "two.json"):
+            command = [sys.executable, ROOT / ".ci" / "sbom", Path(sys.executable).parent, f"dist/{name}"]
+            subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+        return [(tmp_path / "dist" / name).read_text() for name in ("one.json", "two.json")]
+
+    return run
+
+
+def test_the_bill_of_materials_holds_every_pinned_package_and_is_the_same_each_time(sbom):
+    marker = "; python_full_version < '3.11'"
+    first, second = sbom(
+        f"typer==0.29.1 {marker} \\\n    --hash=sha256:{'0' * 64}\nTyper==0.29.2 \\\n    --hash=sha256:{'1' * 64}\n"
+    )
+    assert first == second
+    bill = json.loads(first)
+    assert [(part["name"], part["version"]) for part in bill["components"]] == [
+        ("Typer", "0.29.2"),
+        ("typer", "0.29.1"),
+    ]
+    component = bill["metadata"]["component"]
+    assert (component["name"], component["version"]) == ("logdirwatch", "9.8.7")
+    assert "timestamp" not in bill["metadata"]
+
+
+def test_the_security_policy_names_the_newest_minor_version_and_its_day():
+    newest, *_ = re.findall(r"^## \[(\d+\.\d+)\.0\] - (\S+)$", CHANGELOG, re.MULTILINE)
+    first_row, *_ = re.findall(r"^\| (\d+\.\d+) \| (\S+) \|", (ROOT / "SECURITY.md").read_text(), re.MULTILINE)
+    assert first_row == newest

@@ -34,6 +34,7 @@ MADE = [
     "lock",
     "audit",
     "release",
+    "sbom",
 ]
 APART = [
     "test-long",
