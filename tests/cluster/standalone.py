@@ -14,7 +14,7 @@ from logdirwatch.demo.services import dying_with_parent
 from logdirwatch.jars import spark_jars
 from logdirwatch.local.ports import free_ports
 from logdirwatch.local.state import HOST
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 SPARK_HOME = Path(pyspark.__file__).parent
 CONF = Path(__file__).parents[2] / "conf"
@@ -22,8 +22,6 @@ LOG_OF_ERRORS = f"-Dlog4j2.configurationFile={CONF / 'log4j2.properties'}"
 SMALL_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 CORES = 8
 MEMORY = "1g"
-START_DEADLINE_S = 60
-STOP_DEADLINE_S = 90
 
 
 class Program:
@@ -47,7 +45,7 @@ class Program:
     def check(self):
         assert self._process.poll() is None, f"{self.log_file} ended: {self.said()[-3_000:]}"
 
-    def waits_to_say(self, text, deadline_s=START_DEADLINE_S):
+    def waits_to_say(self, text, deadline_s=DEADLINE_S):
         def is_said():
             self.check()
             return text in self.said()
@@ -74,7 +72,7 @@ class Program:
         if self._process.poll() is None:
             self._process.terminate()
         try:
-            return self._process.wait(STOP_DEADLINE_S)
+            return self._process.wait(DEADLINE_S)
         except subprocess.TimeoutExpired:
             self.kill()
             return self._process.returncode

@@ -15,9 +15,8 @@ from tests.kafka import collecting
 from tests.kafka.conftest import cluster_in
 from tests.scenarios.reading import Alerts
 from tests.scenarios.world import write_config
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
-DEADLINE_S = 240
 pytestmark = pytest.mark.timeout(1_500)
 
 

@@ -23,10 +23,10 @@ from logdirwatch import kafka_clients
 from logdirwatch.local import jvm
 from tests.kafka.conftest import JARS_HOME
 from tests.kafka.secured import Secured
+from tests.support.waiting import DEADLINE_S
 
 PAGE = Path(__file__).parents[2] / "docs" / "security.md"
 TOOL = "org.apache.kafka.tools.AclCommand"
-DEADLINE_S = 240
 
 
 class Acl(NamedTuple):

@@ -15,11 +15,9 @@ from logdirwatch.local.cluster import LocalCluster
 from logdirwatch.model import topics
 from logdirwatch.model.records import EventRecord, HeartbeatRecord, InventoryRecord, MetricsRecord
 from logdirwatch.settings import KafkaSettings
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 COMMAND = [sys.executable, "-m", "logdirwatch"]
-DEADLINE_S = 180
-STOP_DEADLINE_S = 30
 POLL_MS = 500
 TYPES = {
     topics.METRICS: MetricsRecord | HeartbeatRecord,
@@ -89,7 +87,7 @@ class Collector:
     def stop(self, number=signal.SIGTERM) -> int:
         """Ask it to end; return its exit code."""
         self._process.send_signal(number)
-        return self._process.wait(STOP_DEADLINE_S)
+        return self._process.wait(DEADLINE_S)
 
     def says(self, text: str) -> str:
         """Wait for a line of its log that has ``text``."""

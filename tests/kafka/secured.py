@@ -12,7 +12,7 @@ from logdirwatch.errors import UserError
 from logdirwatch.local import config, jvm, ports, processes
 from logdirwatch.settings import KafkaSettings
 from tests.kafka.certificates import Authority
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
@@ -21,7 +21,6 @@ KEY_PASSWORD = "key-secret"
 BEGIN_CERTIFICATE = "-----BEGIN CERTIFICATE"
 USERS = ("admin", "watcher", "collector", "stream", "reader", "decider", "notifier", "maker")
 HEAP_MIB = 256
-DEADLINE_S = 180
 ATTEMPTS = 3
 # Name of a listener -> its protocol.
 LISTENERS = {

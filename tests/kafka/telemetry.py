@@ -21,7 +21,7 @@ from logdirwatch.local.config import INTERPRETED
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.settings import Settings
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 NAMES = [topic.name for topic in topics.TOPICS]
 
@@ -32,7 +32,9 @@ def fresh_topics(settings: Settings) -> None:
         existing = [name for name in client.list_topics() if name in NAMES]
         if existing:
             client.delete_topics(existing)
-        wait_until(lambda: not set(client.list_topics()) & set(NAMES), 180, "the old telemetry topics to be gone")
+        wait_until(
+            lambda: not set(client.list_topics()) & set(NAMES), DEADLINE_S, "the old telemetry topics to be gone"
+        )
     telemetry.create_missing(settings)
 
 
@@ -57,11 +59,11 @@ def _needed_key(message: Message) -> bytes | None:
 
 def send(settings: Settings, messages: list[Message]) -> None:
     """Write records in order and wait for their acknowledgement."""
-    client = producer(settings.telemetry, acks="all", request_timeout_ms=10_000, delivery_timeout_ms=30_000)
+    client = producer(settings.telemetry, acks="all", request_timeout_ms=30_000, delivery_timeout_ms=240_000)
     try:
         sent = [client.send(m.topic, m.value, _needed_key(m), None, m.partition, m.timestamp_ms) for m in messages]
         for future in sent:
-            future.get(timeout=30)
+            future.get(timeout=DEADLINE_S)
     finally:
         client.close(timeout=5)
 
@@ -153,7 +155,7 @@ class Run:
         self.kill()
         return self.uncommitted(query)
 
-    def wait_for(self, condition, message: str, deadline_s: float = 240.0):
+    def wait_for(self, condition, message: str, deadline_s: float = DEADLINE_S):
         def seen():
             self.service.check()
             return condition()

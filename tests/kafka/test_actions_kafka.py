@@ -25,10 +25,8 @@ from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.lifecycle.action_tracker import Book
 from logdirwatch.settings import KafkaSettings
 from tests.kafka.telemetry import fresh_topics, send_records
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.plan.builders import action, alert
-
-DEADLINE_S = 180
 
 
 def now():
@@ -42,7 +40,7 @@ def commands(cluster, watched):
 
     def command(*arguments, **options):
         line = [sys.executable, "-m", "logdirwatch", "--config", str(cluster.config_path), *arguments]
-        return subprocess.run(line, capture_output=True, text=True, timeout=120, check=False, **options)
+        return subprocess.run(line, capture_output=True, text=True, timeout=DEADLINE_S, check=False, **options)
 
     return command
 
@@ -113,7 +111,7 @@ def test_an_action_holds_until_somebody_else_changed_what_it_is_about(cluster, w
     assert exported.returncode == 0, exported.stderr
     assert json.loads((tmp_path / "out" / "reassignment.json").read_text())["partitions"][0]["replicas"] == [3, 2]
     done = subprocess.run(
-        ["sh", str(tmp_path / "out" / "commands.sh")], capture_output=True, text=True, timeout=120, check=False
+        ["sh", str(tmp_path / "out" / "commands.sh")], capture_output=True, text=True, timeout=DEADLINE_S, check=False
     )
     assert done.returncode == 0, done.stderr
     second = commands("actions", "check", f"id-{made}")
@@ -123,7 +121,7 @@ def test_an_action_holds_until_somebody_else_changed_what_it_is_about(cluster, w
     assert again.returncode == 1
     assert "would be overwritten" in again.stderr
     undone = subprocess.run(
-        ["sh", str(tmp_path / "out" / "undo.sh")], capture_output=True, text=True, timeout=120, check=False
+        ["sh", str(tmp_path / "out" / "undo.sh")], capture_output=True, text=True, timeout=DEADLINE_S, check=False
     )
     assert undone.returncode == 0, undone.stderr
     assert commands("actions", "check", f"id-{made}").returncode == 0
@@ -180,7 +178,9 @@ def test_the_permission_command_is_one_that_kafkas_tool_reads(watched, tmp_path)
     """The local cluster has no authorizer: the tool says so, and nothing against the command itself."""
     commands = policy_for(watched, CLUSTER).tools.allow_collector()
     script = "\n".join(["export COLLECTOR_PRINCIPAL='User:it is me'", *commands])
-    done = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        ["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=DEADLINE_S, check=False
+    )
     said = done.stdout + done.stderr
     assert "SecurityDisabledException" in said
     assert "is not a recognized option" not in said
@@ -188,5 +188,7 @@ def test_the_permission_command_is_one_that_kafkas_tool_reads(watched, tmp_path)
 
 def _paste(commands, folder):
     script = "\n".join(["set -e", *commands])
-    done = subprocess.run(["sh", "-c", script], cwd=folder, capture_output=True, text=True, timeout=240, check=False)
+    done = subprocess.run(
+        ["sh", "-c", script], cwd=folder, capture_output=True, text=True, timeout=DEADLINE_S, check=False
+    )
     assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"

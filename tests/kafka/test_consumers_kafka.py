@@ -19,11 +19,10 @@ from logdirwatch.report.schemas import json_schema
 from tests.kafka.conftest import JARS_HOME
 from tests.kafka.telemetry import fresh_topics
 from tests.kafka.test_notify_kafka import send
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.report.builders import alert
 
 PAGE = Path(__file__).parents[2] / "docs" / "consumers.md"
-DEADLINE_S = 180
 CONNECT = jars.JarSet(
     "connect",
     (
@@ -48,7 +47,7 @@ def telemetry(watched):
     heartbeat = alert("h", 7, rule=Rule.HEARTBEAT, status=AlertStatus.RESOLVED)
     send(watched, alert("x", 1), alert("x", 0), alert("x", 1), alert("y", 3, status=AlertStatus.RESOLVED), heartbeat)
     client = producer(watched.telemetry, acks="all")
-    client.send(topics.ALERTS, key=b"gone", value=None).get(timeout=30)
+    client.send(topics.ALERTS, key=b"gone", value=None).get(timeout=DEADLINE_S)
     client.close(timeout=5)
     return watched
 

@@ -18,7 +18,7 @@ from logdirwatch.settings import load
 from tests.kafka.collecting import collector_of
 from tests.kafka.conftest import JARS_HOME
 from tests.kafka.telemetry import Message, Run, fresh_topics, send
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 pytestmark = pytest.mark.long
 
@@ -31,7 +31,6 @@ STREAM = {
     "driver_java_options": "-XX:TieredStopAtLevel=1",
     "extra": INTERPRETED,
 }
-DEADLINE_S = 240
 TOTAL = 1 << 30
 
 

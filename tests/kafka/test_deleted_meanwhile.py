@@ -7,9 +7,8 @@ from logdirwatch import kafka_clients
 from logdirwatch import settings as configuration
 from logdirwatch.local import probes
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
-DEADLINE_S = 120
 PARTITIONS = 4
 
 

@@ -16,9 +16,7 @@ from tests.kafka.collecting import run
 from tests.kafka.conftest import JARS_HOME
 from tests.kafka.secured import secured_broker
 from tests.kafka.telemetry import fresh_topics
-from tests.support.waiting import wait_until
-
-DEADLINE_S = 240
+from tests.support.waiting import DEADLINE_S, wait_until
 
 
 def examined(config, *arguments):

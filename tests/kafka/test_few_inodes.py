@@ -23,11 +23,10 @@ from logdirwatch.plan.recommend import recommend
 from logdirwatch.settings import KafkaSettings
 from tests.kafka.collecting import collector_of
 from tests.kafka.observing import facts_after
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.detect.builders import BrokerMemory, Driver
 from tests.unit.plan.builders import MIB
 
-DEADLINE_S = 180
 SPARE_INODES = 40
 
 

@@ -21,15 +21,12 @@ from tests.kafka.collecting import Collector, run, write_config
 from tests.kafka.conftest import JARS_HOME
 from tests.kafka.secured import secured_broker
 from tests.kafka.telemetry import Message, Run, send, send_records
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.notify.receivers import receiving
 from tests.unit.report.builders import action, alert
 
 pytestmark = pytest.mark.long
 
-DEADLINE_S = 240
-# Six queries start on two cores.
-STREAM_DEADLINE_S = 300
 WATCHED = [acl for acl in documented("collector") if acl.operation != "Write"]
 TELLING = [acl for acl in documented("collector") if acl.operation == "Write"]
 
@@ -181,13 +178,13 @@ def test_the_stream_runs_with_what_is_documented(watched, secured, tmp_path):
             Message(topics.METRICS, json.dumps(sample | {"collector": "c", "interval_ms": 1_000}).encode(), at_ms),
         ]
         send(Settings(telemetry=secured.admin), [*records, *garbage])
-        stream.wait_for(lambda: ("p", 1) in stream.states(), "the broker judged", STREAM_DEADLINE_S)
+        stream.wait_for(lambda: ("p", 1) in stream.states(), "the broker judged", DEADLINE_S)
         lanes = [json.loads(value)["lane"] for values in stream.alerts().values() for value in values]
         assert {"fast", "stateful"} <= set(lanes)
-        stream.wait_for(lambda: stream.rows("broker_state"), "the tables written", STREAM_DEADLINE_S)
-        stream.wait_for(lambda: proposed(stream), "an action proposed", STREAM_DEADLINE_S)
+        stream.wait_for(lambda: stream.rows("broker_state"), "the tables written", DEADLINE_S)
+        stream.wait_for(lambda: proposed(stream), "an action proposed", DEADLINE_S)
         own = "what the stream tells of itself"
-        stream.wait_for(lambda: any(k.startswith(b"pipeline/") for k, _ in written(secured)), own, STREAM_DEADLINE_S)
+        stream.wait_for(lambda: any(k.startswith(b"pipeline/") for k, _ in written(secured)), own, DEADLINE_S)
         assert stream.stop() == 0
         assert "Authorization" not in (stream.folder / "stream.log").read_text()
     finally:

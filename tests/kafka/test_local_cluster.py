@@ -17,9 +17,7 @@ from logdirwatch.errors import UserError
 from logdirwatch.local import probes
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR
 from logdirwatch.settings import KafkaSettings
-from tests.support.waiting import wait_until
-
-NOTICED_S = 60
+from tests.support.waiting import DEADLINE_S, wait_until
 
 
 def errors_of(cluster, broker):
@@ -62,7 +60,7 @@ def test_kafkas_own_tools_run_as_the_configuration_names_them(cluster):
 def test_a_broken_directory_goes_offline_without_traffic_and_a_restore_brings_it_back(cluster):
     pid = status_of(cluster, 1).pid
     cluster.break_log_dir(1, 1)
-    wait_until(lambda: is_offline(cluster, 1, 1), NOTICED_S, "Kafka to notice the broken directory")
+    wait_until(lambda: is_offline(cluster, 1, 1), DEADLINE_S, "Kafka to notice the broken directory")
     broken = status_of(cluster, 1)
     assert (broken.pid, broken.status) == (pid, "running")
     assert [log_dir.status for log_dir in broken.log_dirs] == ["ok", "failed"]
@@ -80,11 +78,11 @@ def test_a_killed_broker_is_stopped_until_it_is_started_again(cluster):
     with pytest.raises(UserError, match="broker 3 does not run"):
         cluster.kill(3)
     wait_until(
-        lambda: probes.unfenced_brokers(cluster.bootstrap_servers) == {0, 1, 2}, NOTICED_S, "broker 3 to be fenced"
+        lambda: probes.unfenced_brokers(cluster.bootstrap_servers) == {0, 1, 2}, DEADLINE_S, "broker 3 to be fenced"
     )
     cluster.start(3)
     assert status_of(cluster, 3).status == "running"
-    wait_until(lambda: len(probes.unfenced_brokers(cluster.bootstrap_servers)) == 4, NOTICED_S, "broker 3 to be back")
+    wait_until(lambda: len(probes.unfenced_brokers(cluster.bootstrap_servers)) == 4, DEADLINE_S, "broker 3 to be back")
     with pytest.raises(UserError, match="runs already"):
         cluster.start(3)
 
@@ -97,7 +95,7 @@ def test_a_paused_broker_answers_nothing_and_goes_on_when_resumed(cluster):
     finally:
         cluster.resume(2)
     assert status_of(cluster, 2).status == "running"
-    wait_until(lambda: errors_of(cluster, 2), NOTICED_S, "broker 2 to answer again")
+    wait_until(lambda: errors_of(cluster, 2), DEADLINE_S, "broker 2 to answer again")
 
 
 def test_a_directory_without_a_size_is_never_filled(cluster):
@@ -113,7 +111,7 @@ def test_deleted_data_frees_its_space_within_seconds(cluster):
         (log_dir,) = probes.replica_dirs(admin, 0, "short-lived").values()
         before = segments(log_dir)
         admin.delete_records({TopicPartition("short-lived", 0): 30})
-        wait_until(lambda: len(segments(log_dir)) < len(before), NOTICED_S, "the segments to be removed")
+        wait_until(lambda: len(segments(log_dir)) < len(before), DEADLINE_S, "the segments to be removed")
         admin.delete_topics(["short-lived"])
 
 
@@ -122,7 +120,7 @@ def write(settings, topic, records):
     try:
         for _ in range(records):
             producer.send(topic, b"x" * 100_000, partition=0)
-        producer.flush(NOTICED_S)
+        producer.flush(DEADLINE_S)
     finally:
         kafka_clients.discard(producer, 1)
 

@@ -18,9 +18,8 @@ from logdirwatch.local.state import MountMode
 from logdirwatch.local.volumes import open_volumes
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR
 from tests.kafka.conftest import JARS_HOME, cluster_in
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
-NOTICED_S = 60
 MIB = 1 << 20
 SIZE_BYTES = 16 * MIB
 
@@ -115,7 +114,7 @@ def a_bigger_disk_brings_it_back(cluster):
 
 def a_broken_directory_is_noticed_and_mended(cluster):
     cluster.break_log_dir(1, 1)
-    wait_until(lambda: error_of(cluster, 1, 1) == KAFKA_STORAGE_ERROR, NOTICED_S, "Kafka to notice the directory")
+    wait_until(lambda: error_of(cluster, 1, 1) == KAFKA_STORAGE_ERROR, DEADLINE_S, "Kafka to notice the directory")
     cluster.restore(1, 1)
     assert error_of(cluster, 1, 1) == 0
 
@@ -134,7 +133,7 @@ def test_after_a_kill_of_everything_another_one_comes_up_in_its_place(make_clust
     killed = processes_of(cluster)
     for process in killed:
         os.kill(process.pid, signal.SIGKILL)
-    wait_until(lambda: not any(map(processes.find, killed)), NOTICED_S, "the killed processes to be gone")
+    wait_until(lambda: not any(map(processes.find, killed)), DEADLINE_S, "the killed processes to be gone")
     assert [broker.status for broker in cluster.status().brokers] == ["stopped"]
     cluster.up()
     assert [broker.status for broker in cluster.status().brokers] == ["running"]
@@ -147,12 +146,12 @@ def test_a_broker_halts_with_its_metadata_directory_and_serves_again_when_it_is_
     node, other, _ = quorum_from_its_leader(cluster)
     assert node.metadata_dir == node.log_dirs[0]
     cluster.break_log_dir(node.id, 0)
-    wait_until(lambda: status_of(cluster, node) == "stopped", NOTICED_S, "the leader to halt")
+    wait_until(lambda: status_of(cluster, node) == "stopped", DEADLINE_S, "the leader to halt")
     cluster.restore(node.id, 0)
     assert probes.log_dir_errors(node.address, node.id) == dict.fromkeys(node.log_dirs, 0)
     cluster.kill(other.id)
     cluster.break_log_dir(node.id, 0)
-    wait_until(lambda: status_of(cluster, node) == "stopped", NOTICED_S, "the broker to halt again")
+    wait_until(lambda: status_of(cluster, node) == "stopped", DEADLINE_S, "the broker to halt again")
     with pytest.raises(UserError, match="no majority of the other controllers runs"):
         cluster.restore(node.id, 0)
 
@@ -161,7 +160,7 @@ def quorum_from_its_leader(cluster):
     brokers = cluster.state().brokers
     leader = wait_until(
         lambda: next((node for node in brokers if probes.quorum_leader(brokers[0].address) == node.id), None),
-        NOTICED_S,
+        DEADLINE_S,
         "the controllers to have a leader",
     )
     return [leader, *(node for node in brokers if node is not leader)]
@@ -190,7 +189,7 @@ def test_a_cluster_goes_down_with_its_owner_even_after_a_kill(tmp_path, make_clu
         assert owner.stdout.readline() == "up\n"
         started = processes_of(cluster)
         owner.kill()
-    wait_until(lambda: left_of(cluster.folder, started) == [], NOTICED_S, "the guard to take the cluster down")
+    wait_until(lambda: left_of(cluster.folder, started) == [], DEADLINE_S, "the guard to take the cluster down")
 
 
 def test_a_port_that_was_taken_meanwhile_is_replaced(make_cluster, monkeypatch):

@@ -19,11 +19,10 @@ from logdirwatch.model import topics
 from logdirwatch.model.records import NotificationRecord
 from logdirwatch.model.vocabulary import AlertStatus, Rule
 from tests.kafka.telemetry import fresh_topics
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.notify.receivers import receiving
 from tests.unit.report.builders import alert
 
-DEADLINE_S = 180
 OLD_ALERTS = 300
 
 
@@ -46,7 +45,7 @@ def send(settings, *records):
         for record in records:
             key = record.alert_id if record.revision else f"{record.alert_id}/fast"
             client.send(topics.ALERTS, key=key.encode(), value=msgspec.json.encode(record))
-        client.flush(timeout=30)
+        client.flush(timeout=DEADLINE_S)
     finally:
         client.close(timeout=5)
 

@@ -12,6 +12,7 @@ from logdirwatch.local.config import INTERPRETED
 from logdirwatch.model import topics
 from tests.kafka.telemetry import Message, Run, fresh_topics, send
 from tests.support import bad
+from tests.support.waiting import DEADLINE_S
 
 STREAM = {
     "driver_memory": "1g",
@@ -81,8 +82,8 @@ def send_grown(settings):
     client = producer(settings.telemetry, acks="all", compression_type="gzip", **limits)
     try:
         sent = [client.send(topics.EVENTS, b" " * MIB, partition=0) for _ in range(GROWN)]
-        client.flush(timeout=60)
-        assert [future.get(timeout=60).offset for future in sent]
+        client.flush(timeout=DEADLINE_S)
+        assert [future.get(timeout=DEADLINE_S).offset for future in sent]
     finally:
         client.close(timeout=5)
 

@@ -20,12 +20,11 @@ from logdirwatch.plan.capacity.copy_rates import is_limit
 from logdirwatch.settings import KafkaSettings
 from tests.kafka.conftest import cluster_in
 from tests.kafka.telemetry import send_records
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.plan.builders import MIB, space_alert
 
 pytestmark = pytest.mark.long
 
-DEADLINE_S = 180
 SLOW_BYTES_PER_S = 1_500_000
 SIZE = 64 * MIB
 PARTITIONS = 14
@@ -56,7 +55,7 @@ def plan(sized, tmp_path):
 
     def planned(*arguments):
         line = [sys.executable, "-m", "logdirwatch", "--config", str(sized.config_path), "plan", *arguments, "--json"]
-        done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
@@ -78,7 +77,9 @@ def emptied(sized):
 def paste(commands, folder):
     """Paste commands into a shell; all of them must succeed."""
     script = "\n".join(["set -e", *commands])
-    done = subprocess.run(["sh", "-c", script], cwd=folder, capture_output=True, text=True, timeout=240, check=False)
+    done = subprocess.run(
+        ["sh", "-c", script], cwd=folder, capture_output=True, text=True, timeout=DEADLINE_S, check=False
+    )
     assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 

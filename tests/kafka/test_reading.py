@@ -14,7 +14,7 @@ from logdirwatch.model import topics
 from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule
 from tests.kafka.telemetry import fresh_topics, send_records
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.report.builders import action, alert
 
 
@@ -29,7 +29,7 @@ def commands(cluster, watched):
 
     def command(*arguments, **options):
         line = [sys.executable, "-m", "logdirwatch", "--config", str(cluster.config_path), *arguments]
-        return subprocess.run(line, capture_output=True, text=True, timeout=120, check=False, **options)
+        return subprocess.run(line, capture_output=True, text=True, timeout=DEADLINE_S, check=False, **options)
 
     return command
 
@@ -37,7 +37,7 @@ def commands(cluster, watched):
 def ended(process):
     """Return the exit code of a process that was asked to end; one that does not is killed."""
     try:
-        return process.wait(60)
+        return process.wait(DEADLINE_S)
     finally:
         process.kill()
 
@@ -59,9 +59,9 @@ def test_followed_alerts_are_printed_once_as_they_come_until_ctrl_c(cluster, wat
     line = [*program, "--config", str(cluster.config_path), "alerts", "--follow", "--json"]
     with out.open("w") as stdout, subprocess.Popen(line, stdout=stdout, stderr=subprocess.PIPE) as follower:
         try:
-            wait_until(lambda: "\n" in out.read_text(), 180, "the open alert to be printed")
+            wait_until(lambda: "\n" in out.read_text(), DEADLINE_S, "the open alert to be printed")
             send_records(watched, topics.ALERTS, alert("x", 1), alert("z", 1), alert("x", 2))
-            wait_until(lambda: len(out.read_text().splitlines()) >= 3, 180, "the new revisions to be printed")
+            wait_until(lambda: len(out.read_text().splitlines()) >= 3, DEADLINE_S, "the new revisions to be printed")
         finally:
             follower.send_signal(signal.SIGINT)
             code = ended(follower)
@@ -105,5 +105,5 @@ open_until_the_end = client.__enter__()
 def test_a_client_that_nobody_closed_holds_up_no_end(cluster, watched, kind, use):
     """What is cut by the end of its thread cannot close its client; the interpreter must not wait for that."""
     line = [sys.executable, "-c", CUT.format(kind=kind, use=use), str(cluster.config_path)]
-    found = subprocess.run(line, capture_output=True, text=True, timeout=120, check=False)
+    found = subprocess.run(line, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
     assert (found.returncode, found.stdout, found.stderr) == (0, "", "")

@@ -28,10 +28,9 @@ from logdirwatch.settings import KafkaSettings
 from tests.kafka.collecting import collector_of
 from tests.kafka.conftest import cluster_in
 from tests.kafka.observing import facts_after
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.plan.builders import MIB, alert, space_alert
 
-PASTE_DEADLINE_S = 240
 SLACK_S = 30
 EMPTY_RATIO = 0.1
 THROTTLES = (
@@ -83,7 +82,7 @@ def paste(commands, folder):
     folder.mkdir(exist_ok=True)
     script = "\n".join(["set -e", *commands])
     done = subprocess.run(
-        ["sh", "-c", script], cwd=folder, capture_output=True, text=True, timeout=PASTE_DEADLINE_S, check=False
+        ["sh", "-c", script], cwd=folder, capture_output=True, text=True, timeout=DEADLINE_S, check=False
     )
     assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
     return done.stdout
@@ -167,7 +166,7 @@ class Writer:
             while not self._stop.wait(0.1):
                 if self.written_bytes < self.most_bytes:
                     partition = self.written_bytes // self._step % self._partitions
-                    producer.send(self._topic, os.urandom(self._step), partition=partition).get(timeout=60)
+                    producer.send(self._topic, os.urandom(self._step), partition=partition).get(timeout=DEADLINE_S)
                     self.written_bytes += self._step
 
 
@@ -196,7 +195,7 @@ def test_a_directory_that_fills_fast_is_saved_by_its_first_action_and_others_lim
         with Writer(sized, topic, 6, rate, most_bytes=left - 4 * MIB) as writer:
             paste(first.commands, tmp_path)
             writer.most_bytes = left + MIB
-            wait_until(lambda: writer.written_bytes >= left, 300, "more to be written than there was room for")
+            wait_until(lambda: writer.written_bytes >= left, DEADLINE_S, "more to be written than there was room for")
         after = facts_after(collector, now(), lambda facts: progress(first, facts).is_done)
         assert after.directories[place].status is not LogDirStatus.OFFLINE
         assert _limits(after, limits) == limits

@@ -10,6 +10,7 @@ from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, DecisionRecord
 from logdirwatch.model.vocabulary import AlertStatus, Decision
 from tests.kafka.telemetry import Run, fresh_topics
+from tests.support.waiting import DEADLINE_S
 from tests.unit.plan.builders import NOW_MS, alert
 
 
@@ -26,7 +27,7 @@ class Recommending(Run):
     def _send(self, topic, key, record):
         client = producer(self.settings.telemetry, acks="all")
         try:
-            client.send(topic, key=key, value=msgspec.json.encode(record)).get(timeout=30)
+            client.send(topic, key=key, value=msgspec.json.encode(record)).get(timeout=DEADLINE_S)
         finally:
             client.close(timeout=5)
 

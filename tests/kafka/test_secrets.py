@@ -25,15 +25,12 @@ from tests.kafka.collecting import COMMAND
 from tests.kafka.conftest import JARS_HOME
 from tests.kafka.secured import add_scram_users, secured_broker
 from tests.kafka.telemetry import Message, Run, fresh_topics, send, send_records
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.notify.receivers import receiving
 from tests.unit.report.builders import alert
 
 pytestmark = pytest.mark.long
 
-DEADLINE_S = 240
-# Six queries start on two cores.
-STREAM_DEADLINE_S = 300
 # In letters and digits alone, so that no escaping hides one.
 SECRETS = {
     "telemetry": "Sesame4711telemetry",
@@ -110,7 +107,7 @@ def test_no_secret_shows_anywhere(watched, secured, tmp_path):
         at_ms = time.time_ns() // 1_000_000
         send(settings, [Message(topics.EVENTS, b"garbage", at_ms)])
         send_records(settings, topics.ALERTS, alert("a", 1))
-        stream.wait_for(lambda: stream.rows("broker_state"), "the tables written", STREAM_DEADLINE_S)
+        stream.wait_for(lambda: stream.rows("broker_state"), "the tables written", DEADLINE_S)
         stream.wait_for(lambda: "receiver away" in log_of(parts["notify"]), "notify to fail")
         console = service("console", stream, tmp_path)
         running.callback(console.start().stop)
@@ -206,22 +203,22 @@ def said(stream, secured, words, is_wrong):
 def browse(places, at):
     """Look at every page of Spark's interface that shows configuration or plans, and at every endpoint of ours."""
     ui = f"http://127.0.0.1:{at['ui']}"
-    (application,) = requests.get(f"{ui}/api/v1/applications", timeout=30).json()
+    (application,) = requests.get(f"{ui}/api/v1/applications", timeout=DEADLINE_S).json()
     api = f"/api/v1/applications/{application['id']}"
-    executions = requests.get(f"{ui}{api}/sql?details=true&planDescription=true&length=10000", timeout=60)
+    executions = requests.get(f"{ui}{api}/sql?details=true&planDescription=true&length=10000", timeout=DEADLINE_S)
     places.add("ui sql", executions.content)
     numbers = [one["id"] for one in executions.json()]
     plans = [f"/SQL/execution/?id={number}" for number in numbers[:: max(1, len(numbers) // 40)]]
     pages = ["/environment/", "/SQL/", "/jobs/", "/StreamingQuery/", "/executors/", f"{api}/environment", *plans]
     for page in [*pages, f"{api}/jobs", f"{api}/stages"]:
-        places.add(f"ui {page}", requests.get(f"{ui}{page}", timeout=60).content)
+        places.add(f"ui {page}", requests.get(f"{ui}{page}", timeout=DEADLINE_S).content)
     for name in ("stream", "collect"):
         for page in ("/metrics", "/health", "/ready"):
-            places.add(f"{name} {page}", requests.get(f"http://127.0.0.1:{at[name]}{page}", timeout=30).content)
+            places.add(f"{name} {page}", requests.get(f"http://127.0.0.1:{at[name]}{page}", timeout=DEADLINE_S).content)
     for page in ("/", "/alerts", "/actions"):
         for password in (SECRETS["console"], SECRETS["wrong"]):
             url = f"http://127.0.0.1:{at['console']}{page}"
-            answer = requests.get(url, auth=("logdirwatch", password), timeout=30)
+            answer = requests.get(url, auth=("logdirwatch", password), timeout=DEADLINE_S)
             places.add(f"console {page} {answer.status_code}", answer.content + str(answer.headers).encode())
 
 

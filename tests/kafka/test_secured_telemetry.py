@@ -15,11 +15,9 @@ from tests.kafka.collecting import COMMAND, run
 from tests.kafka.conftest import JARS_HOME
 from tests.kafka.secured import KEY_PASSWORD, PASSWORD, secured_broker
 from tests.kafka.telemetry import Run, fresh_topics
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.notify.receivers import receiving
 
-DEADLINE_S = 240
-STREAM_DEADLINE_S = 300
 BROKEN = 1
 AT_ONCE = 4
 
@@ -68,11 +66,11 @@ def test_a_directory_that_fails_becomes_an_alert_over_tls(cluster, watched, secu
     try:
         for part in parts:
             part.start()
-        stream.wait_for(lambda: ("test", BROKEN) in stream.states(), "the broker judged", STREAM_DEADLINE_S)
+        stream.wait_for(lambda: ("test", BROKEN) in stream.states(), "the broker judged", DEADLINE_S)
         cluster.break_log_dir(BROKEN, 0)
-        stream.wait_for(lambda: {"fast", "stateful"} <= lanes(stream), "the alert of both lanes", STREAM_DEADLINE_S)
-        stream.wait_for(lambda: "log_dir_offline" in str(receiver.bodies), "the receiver to be told", STREAM_DEADLINE_S)
-        stream.wait_for(lambda: stream.rows("broker_state"), "the tables to be written", STREAM_DEADLINE_S)
+        stream.wait_for(lambda: {"fast", "stateful"} <= lanes(stream), "the alert of both lanes", DEADLINE_S)
+        stream.wait_for(lambda: "log_dir_offline" in str(receiver.bodies), "the receiver to be told", DEADLINE_S)
+        stream.wait_for(lambda: stream.rows("broker_state"), "the tables to be written", DEADLINE_S)
         commands = [["alerts", "--json"], ["status"], ["topics", "create"], ["topics", "list"]]
         said = {" ".join(words): run(stream.config, *words) for words in commands}
     finally:

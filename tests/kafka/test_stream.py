@@ -10,7 +10,7 @@ import pytest
 from logdirwatch import telemetry
 from logdirwatch.model.identity import Origin, alert_id
 from tests.kafka.telemetry import Message, Run, fresh_topics, send
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 # An hour ago, the same for every run: older records would fall to the topics' retention.
 T0 = int(time.time()) * 1_000 - 3_600_000
@@ -136,7 +136,7 @@ def test_a_kill_inside_a_batch_changes_nothing_of_what_comes_out(undisturbed, se
             query = "detect" if piece == 2 else "store"
             # A batch may end in the moment between the look and the kill: then it was not cut, and the next one is.
             while not cut.get(query):
-                cut[query] = killed.kill_inside_a_batch(query, deadline_s=180)
+                cut[query] = killed.kill_inside_a_batch(query, deadline_s=DEADLINE_S)
                 killed.start()
 
     try:
@@ -203,7 +203,7 @@ def forget_states(settings):
 
     with admin(settings.telemetry) as client:
         client.delete_topics(["logdir.state"])
-        wait_until(lambda: "logdir.state" not in client.list_topics(), 180, "the old topic to be gone")
+        wait_until(lambda: "logdir.state" not in client.list_topics(), DEADLINE_S, "the old topic to be gone")
     telemetry.create_missing(settings)
 
 
@@ -270,7 +270,7 @@ def test_a_missing_topic_is_said_in_one_line_at_start(settings, tmp_path):
         client.delete_topics(["logdir.decisions"])
     run = Run(tmp_path / "run", settings)
     run.start()
-    assert run.service._process.wait(60) == 1
+    assert run.service._process.wait(DEADLINE_S) == 1
     lines = run.service.log_file.read_text().splitlines()
     assert lines == [
         "logdirwatch: stream: the telemetry cluster lacks logdir.decisions; make them with: logdirwatch topics create"
@@ -281,6 +281,6 @@ def test_too_few_slots_are_refused_in_one_line(settings, tmp_path):
     fresh_topics(settings)
     run = Run(tmp_path / "run", settings, overrides={"stream": {"master": "local[3]"}})
     run.start()
-    assert run.service._process.wait(60) == 1
+    assert run.service._process.wait(DEADLINE_S) == 1
     (line,) = run.service.log_file.read_text().splitlines()
     assert "3 task slots are too few: fast_lane holds 3 for good" in line

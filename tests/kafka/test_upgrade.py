@@ -12,7 +12,7 @@ from logdirwatch.model import topics
 from tests.data import release
 from tests.kafka import collecting
 from tests.kafka.telemetry import NAMES, Message, Run, fresh_topics, send
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 pytestmark = pytest.mark.long
 
@@ -36,7 +36,9 @@ def old_topics(settings):
     """Make the topics so that records which are years old stay in them."""
     with admin(settings.telemetry) as client:
         client.delete_topics([name for name in client.list_topics() if name in NAMES])
-        wait_until(lambda: not set(client.list_topics()) & set(NAMES), 180, "the old telemetry topics to be gone")
+        wait_until(
+            lambda: not set(client.list_topics()) & set(NAMES), DEADLINE_S, "the old telemetry topics to be gone"
+        )
         wanted = {
             topic.name: {"num_partitions": topic.partitions, "replication_factor": 1, "configs": KEPT_FOR_EVER}
             for topic in topics.TOPICS

@@ -21,10 +21,9 @@ from tests.kafka import collecting
 from tests.scenarios.clients import Pair
 from tests.scenarios.hands import Hands
 from tests.scenarios.reading import Alerts, Place, Record, Swap, Tail, line, place_of, taken
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 BROKERS = (0, 1, 2, 3)
-DEADLINE_S = 240.0
 SWAPPED_GRACE_S = 15.0
 START_DEADLINE_S = 420.0
 PAUSE_S = 0.5
@@ -396,7 +395,7 @@ class World(Hands):
     def _send(self, topic: str, key: bytes | None, record: Record) -> None:
         client = kafka_clients.producer(self.settings.telemetry, acks="all")
         try:
-            client.send(topic, json.dumps(record).encode(), key=key).get(timeout=30)
+            client.send(topic, json.dumps(record).encode(), key=key).get(timeout=DEADLINE_S)
         finally:
             kafka_clients.discard(client, 5)
 

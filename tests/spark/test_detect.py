@@ -12,7 +12,7 @@ from logdirwatch.jobs import detect
 from logdirwatch.jobs.start_state import lowest_positions, memories_of, parsed_states, starting_offsets
 from logdirwatch.model.records import AlertRecord, StateRecord
 from logdirwatch.settings import Settings
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 SCHEMA = "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"
 T0 = 1_700_000_000_000
@@ -71,7 +71,7 @@ class Feed:
             assert self.query.exception() is None, str(self.query.exception())[:500]
             return [record for record in self.records(topic) if condition(record)]
 
-        return wait_until(seen, 60, message)[-1]
+        return wait_until(seen, DEADLINE_S, message)[-1]
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from logdirwatch.fleet.settings import FleetSettings
 from logdirwatch.jobs import fleet
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.settings import Settings
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 SCHEMA = "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"
 T0 = 1_700_000_000_000
@@ -61,7 +61,7 @@ class Feed:
             alerts = [msgspec.json.decode(row.value, type=AlertRecord) for row in self.written]
             return [alert for alert in alerts if condition(alert)]
 
-        return wait_until(seen, 60, message)[-1]
+        return wait_until(seen, DEADLINE_S, message)[-1]
 
 
 def _key(record):

@@ -16,7 +16,7 @@ from logdirwatch.store.batch import taken_in
 from logdirwatch.store.rejects import rejected_rows
 from tests.spark.lake import BELIEVED, metrics
 from tests.spark.test_detect import SCHEMA, T0, Feed
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 
 def fares(at_ms, query="store", **fields):
@@ -65,11 +65,13 @@ def test_a_query_without_input_is_idle_and_one_that_read_tells_how_far(spark, tm
         .start()
     )
     try:
-        idle = wait_until(lambda: query.lastProgress, 180, "a look at no input")
+        idle = wait_until(lambda: query.lastProgress, DEADLINE_S, "a look at no input")
         assert idle["sources"][0]["endOffset"] == "null", "an idle query tells that it is"
         assert offsets(idle, "endOffset") == {}
         spark.createDataFrame([(None,) * 6], SCHEMA).write.mode("append").parquet(str(tmp_path / "in"))
-        read = wait_until(lambda: query.lastProgress if query.lastProgress["numInputRows"] else None, 180, "a batch")
+        read = wait_until(
+            lambda: query.lastProgress if query.lastProgress["numInputRows"] else None, DEADLINE_S, "a batch"
+        )
         assert read["sources"][0]["endOffset"] == '{"logOffset": 0}'
     finally:
         query.stop()

@@ -8,6 +8,7 @@ import yaml
 
 from tests.kafka import collecting
 from tests.kafka.conftest import JARS_HOME
+from tests.support.waiting import DEADLINE_S
 
 LINE = (
     "logdirwatch: Spark gives no session: [JAVA_GATEWAY_EXITED] Java gateway process exited before sending its port "
@@ -35,6 +36,7 @@ from logdirwatch.jobs.runner import Runner
 from logdirwatch.jobs.session import build_session, end_session, every, start_query
 from logdirwatch.settings import load
 from logdirwatch.store.tables import short_errors
+from tests.support.waiting import DEADLINE_S
 
 def slow(rows, batch_id):
     print("in a batch", file=sys.stderr)
@@ -65,7 +67,7 @@ def test_a_batch_that_is_cut_by_the_stop_is_no_error_with_a_trace(tmp_path):
     }
     config.write_text(yaml.safe_dump(content))
     command = [sys.executable, "-c", CUT, str(config)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
     assert done.returncode == 0, done.stderr
     assert "in a batch" in done.stderr
     assert not [line for line in done.stderr.splitlines() if "error" in line.lower() or line.startswith("\tat ")]

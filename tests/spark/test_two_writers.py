@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from logdirwatch.store.schemas import TABLES, TOPIC_STATE
 from tests.spark.lake import T0, Lake, action, alert, decision, metrics, replicas, scan_end, state, topic, transition
+from tests.support.waiting import DEADLINE_S
 
 pytestmark = pytest.mark.long
 
@@ -22,7 +23,7 @@ def at_once(spark, folder, write):
     begin = Barrier(WRITERS)
 
     def run(lake):
-        begin.wait(60)
+        begin.wait(DEADLINE_S)
         write(lake)
 
     lakes = [Lake(spark, folder) for _ in range(WRITERS)]

@@ -13,9 +13,7 @@ import requests
 from logdirwatch.demo.services import dying_with_parent
 from logdirwatch.local.ports import free_ports
 from logdirwatch.local.state import HOST
-from tests.support.waiting import wait_until
-
-DEADLINE_S = 180
+from tests.support.waiting import DEADLINE_S, wait_until
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from logdirwatch.demo import services
 from logdirwatch.errors import UserError
 from logdirwatch.local import ports, processes
 from logdirwatch.local.state import HOST, Process
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 log = structlog.get_logger(__name__)
 
@@ -32,9 +32,7 @@ WANTED = (f"{TOP}/lib/", f"{TOP}/plugin/{CONNECTOR}/")
 CATALOG, SCHEMA = "delta", "logdirwatch"
 # A mirror may have to fetch 800 MB itself before it sends the first byte.
 DOWNLOAD_TIMEOUT_S = 900
-START_DEADLINE_S = 180.0
 STOP_GRACE_S = 20.0
-NODE_DEADLINE_S = 60.0
 CHUNK = 1 << 20
 
 Answer: TypeAlias = tuple[list[str], list[tuple[Any, ...]]]
@@ -66,7 +64,7 @@ class Server:
                     raise
                 return None
 
-        return wait_until(answered, NODE_DEADLINE_S, "Trino has no node")
+        return wait_until(answered, DEADLINE_S, "Trino has no node")
 
     def _answer(self, sql: str) -> Answer:
         with trino.dbapi.connect(host=HOST, port=self.port, user="logdirwatch") as connection:
@@ -96,9 +94,7 @@ def serving(home: Path, folder: Path, tables: Path, heap_mib: int = 1024) -> Ite
     process = processes.spawn(command(program, folder, heap_mib), output)
     server = Server(port, process)
     try:
-        wait_until(
-            lambda: answers(server, output), START_DEADLINE_S, f"Trino does not start:\n{processes.tail(output)}"
-        )
+        wait_until(lambda: answers(server, output), DEADLINE_S, f"Trino does not start:\n{processes.tail(output)}")
         yield server
     finally:
         processes.stop(process, STOP_GRACE_S)

@@ -6,6 +6,9 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
+DEADLINE_S = 300
+"""When to give up on what a quiet machine does in seconds: late enough for one that has ten times as much to do."""
+
 
 def wait_until(
     condition: Callable[[], T | None], deadline_s: float, message: Callable[[], str] | str, pause_s: float = 0.1

@@ -17,7 +17,7 @@ from logdirwatch.local.volumes import Volumes
 
 log = structlog.get_logger(__name__)
 
-DUMP_DEADLINE_S = 60.0
+DUMP_DEADLINE_S = 180.0
 
 
 def kafka_jvm(jars_home: Path, work: Path, say: Callable[[str], None]) -> Jvm:

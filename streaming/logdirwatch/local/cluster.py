@@ -18,7 +18,7 @@ from logdirwatch.local.state import Node, State, StateFile
 from logdirwatch.local.volumes import Space, volumes_of
 from logdirwatch.local.waiting import wait_until
 
-SIGNAL_DEADLINE_S = 30.0
+SIGNAL_DEADLINE_S = 120.0
 
 
 def _silent(line: str) -> None:

@@ -11,7 +11,7 @@ from logdirwatch.local.waiting import wait_until
 # A directory that is this full after the ballast went is full of data: it gets a bigger volume.
 CROWDED_RATIO = 0.75
 GROWTH = 2
-ELECTION_DEADLINE_S = 60.0
+ELECTION_DEADLINE_S = 180.0
 
 
 def break_log_dir(target: Target) -> None:

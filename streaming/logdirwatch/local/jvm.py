@@ -13,7 +13,7 @@ from logdirwatch.errors import UserError
 
 OLDEST_JAVA = 17
 TOOL_HEAP_MIB = 256
-TOOL_DEADLINE_S = 120.0
+TOOL_DEADLINE_S = 300.0
 FORMAT_TOOL = "kafka.tools.StorageTool"
 BROKER = "kafka.Kafka"
 

@@ -12,7 +12,7 @@ from logdirwatch.errors import UserError
 from logdirwatch.local.state import Process
 
 SAME_PROCESS_TOLERANCE_S = 1.0
-KILL_DEADLINE_S = 20.0
+KILL_DEADLINE_S = 120.0
 
 
 def spawn(command: list[str], output: Path) -> Process:

@@ -16,7 +16,7 @@ from logdirwatch.local.waiting import wait_until
 
 # Keeps the namespace while no broker runs in it.
 HOLDER = ("sleep", "infinity")
-HOLDER_DEADLINE_S = 10.0
+HOLDER_DEADLINE_S = 60.0
 PROBE_BYTES = 1 << 20
 
 

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.collect.logs import NOISE, START, failure
 
-DEADLINE_S = 60
 # Nobody listens on port 1: the telemetry cluster is away.
 AWAY = "127.0.0.1:1"
 

@@ -19,11 +19,10 @@ from logdirwatch.errors import UserError
 from logdirwatch.model import topics
 from logdirwatch.model.records import EventRecord, HostLogDir, HostRecord
 from logdirwatch.parse import records as parse
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.collect.builders import T0, Clock
 from tests.unit.collect.logs import NOISE, START, failure, marked
 
-DEADLINE_S = 10
 TYPES = {topics.METRICS: HostRecord, topics.EVENTS: EventRecord}
 
 

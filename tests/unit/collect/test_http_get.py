@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from logdirwatch.collect.http_get import LOOKUP_THREADS, Getter, HttpError
+from tests.support.waiting import DEADLINE_S
 from tests.unit.collect.exporters import GOOD, Answer, answering, serving
 
-DEADLINE_S = 20
 MANY = 300
 SECRET = "tops3cret"
 OK = b"HTTP/1.1 200 OK\r\n"

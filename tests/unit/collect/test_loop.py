@@ -10,9 +10,8 @@ from logdirwatch.collect.loop import ClusterWatch, every
 from logdirwatch.collect.settings import CollectSettings
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.settings import ClusterSettings
+from tests.support.waiting import DEADLINE_S
 from tests.unit.collect.builders import T0, Clock, decoded
-
-DEADLINE_S = 10
 
 
 def run_until(work, times, **fields):

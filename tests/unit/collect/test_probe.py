@@ -11,8 +11,8 @@ import pytest
 from logdirwatch.collect.probe import MISSING, PROBE_BYTES, PROBE_FILE, REFUSED, ProbeRules, look, probe, read_back
 from logdirwatch.collect.prober import Prober
 from logdirwatch.model.records import HostLogDir
+from tests.support.waiting import DEADLINE_S
 
-DEADLINE_S = 10
 RULES = ProbeRules(is_on=True, reserve_of=lambda path, total_bytes: 0)
 
 

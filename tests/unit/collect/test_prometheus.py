@@ -21,10 +21,10 @@ from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.errors import UserError
 from logdirwatch.local.ports import free_ports
 from logdirwatch.settings import ClusterSettings, load
+from tests.support.waiting import DEADLINE_S
 from tests.unit.collect.builders import Brokers, Clock, broker_facts, decoded, log_dir, node, ok, poller
 from tests.unit.collect.exporters import GOOD, Answer, serving
 
-DEADLINE_S = 20
 FAILED = {"scrape_ok": 0.0}
 SECRET = "tops3cret"
 

@@ -8,10 +8,8 @@ import structlog
 from logdirwatch.collect.channel import Delivery
 from logdirwatch.collect.publish import BATCH_RECORDS, Publisher
 from logdirwatch.model import topics
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.collect.test_buffer import event, metric, numbers, replicas
-
-DEADLINE_S = 10
 
 
 class Telemetry:

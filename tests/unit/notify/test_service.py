@@ -21,11 +21,10 @@ from logdirwatch.notify.senders import senders
 from logdirwatch.notify.service import Notifier
 from logdirwatch.notify.settings import SwitchSettings
 from logdirwatch.settings import Settings
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.notify.receivers import receiving
 from tests.unit.report.builders import alert
 
-DEADLINE_S = 30
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
 
