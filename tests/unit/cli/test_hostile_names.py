@@ -74,11 +74,13 @@ def test_the_status_is_text(run, telemetry, tmp_path, monkeypatch):
     monkeypatch.setattr(command, "now_ms", lambda: NOW_MS)
     tables = Written(tmp_path / "tables")
     place = {"status": "offline", "cause": "directory", "is_future": False, "partition": 0}
-    for number, name in enumerate(NAMES):
-        tables.write("broker_state", broker(number, name, host=name, rack=name, reason=name))
-        tables.write("log_dir_state", log_dir(number, name, cluster=name, cause=name, reason=name))
-        tables.write("topic_state", partition(name, cluster=name, is_leaderless=True))
-        tables.write("replica_state", {"cluster": name, "broker": number, "log_dir": name, "topic": name, **place})
+    numbered = list(enumerate(NAMES))
+    tables.write("broker_state", *(broker(n, name, host=name, rack=name, reason=name) for n, name in numbered))
+    dirs = (log_dir(n, name, cluster=name, cause=name, reason=name) for n, name in numbered)
+    tables.write("log_dir_state", *dirs)
+    tables.write("topic_state", *(partition(name, cluster=name, is_leaderless=True) for name in NAMES))
+    replicas = ({"cluster": name, "broker": n, "log_dir": name, "topic": name, **place} for n, name in numbered)
+    tables.write("replica_state", *replicas)
     telemetry.topics["logdir.alerts"] = [alert(f"{n}", cluster=name, log_dir=name) for n, name in enumerate(NAMES)]
     ended = run("status", "--all")
     assert ended.exit_code == 0, ended.err

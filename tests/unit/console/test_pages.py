@@ -310,12 +310,19 @@ class TestActions:
 
 class TestTrust:
     def test_hostile_names_stay_text(self, site):
+        brokers, log_dirs, alerts, actions = [], [], [], []
         for number, name in enumerate(hostile.NAMES):
-            site.cluster(log_dir(number, name, cluster=name), broker=number, cluster=name, rack=name, host=name)
+            at_ms = NOW_MS - 5_000
+            brokers.append(broker(at_ms=at_ms, broker=number, cluster=name, rack=name, host=name))
+            log_dirs.append(log_dir(number, name, cluster=name))
             told = {"cluster": name, "log_dir": name, "summary": name, "evidence": {name: name}}
-            site.tables.alerts(alert(f"{number:032}", **told))
+            alerts.append(alert(f"{number:032}", **told))
             target = {"cluster": name, "reason": name, "target": {"log_dir": name, "topic": name}, "commands": [name]}
-            site.tables.actions(action(f"{number:032x}", alert_id=f"{number:032}", **target))
+            actions.append(action(f"{number:032x}", alert_id=f"{number:032}", **target))
+        site.tables.write("broker_state", *brokers)
+        site.tables.write("log_dir_state", *log_dirs)
+        site.tables.alerts(*alerts)
+        site.tables.actions(*actions)
         fleet = Page(site.text("/"))
         addresses = {href for href in fleet.links if href.startswith("/directory")}
         assert len(addresses) == len(hostile.NAMES)
