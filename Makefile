@@ -50,7 +50,8 @@ java:
 demo: java $(RUN_TIME) ## start a real Kafka cluster here, break a disk, fill another, watch (ARGS="--once --json")
 	@$(BIN)/logdirwatch demo $(ARGS)
 
-test: test-unit test-spark test-kafka ## all three tiers; a skipped test is a failure
+test: java $(STAMP) ## all three tiers, side by side where the memory allows it; a skipped test is a failure
+	@.ci/lanes test-kafka "test-unit test-spark"
 
 test-unit: $(STAMP) ## pure logic, no Java
 	$(PYTEST) tests/unit -n 2 $(ARGS)

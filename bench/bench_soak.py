@@ -250,7 +250,7 @@ def resident_mib(service: Service) -> tuple[float, float]:
 
 def state_keys(port: int) -> str:
     """Return what the stream's own metrics say of the keys in the state of detect."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=120) as answer:
         families = text_string_to_metric_families(answer.read().decode())
     for sample in (sample for family in families for sample in family.samples):
         if sample.name == "logdirwatch_query_state_rows" and sample.labels["query"] == "detect":

@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Page
 
-PATIENCE_MS = 60_000
+PATIENCE_MS = 180_000
 
 
 class Visit:

@@ -24,7 +24,7 @@ from tests.support.waiting import wait_until
 
 LOOK_S = 0.002
 PHASE_DEADLINE_S = 90.0
-GOES_ON_S = 240.0
+GOES_ON_S = 600.0
 MIB, PAGE_BYTES = 1 << 20, 1 << 12
 BALLAST = "ballast"
 STATEFUL = ("detect", "fleet")
