@@ -1,7 +1,13 @@
 """Free ports on loopback."""
 
+import contextlib
+import fcntl
+import os
 import random
 import socket
+import tempfile
+from functools import cache
+from pathlib import Path
 
 from logdirwatch.errors import UserError
 from logdirwatch.local.state import HOST
@@ -10,17 +16,24 @@ from logdirwatch.local.state import HOST
 LOWEST, HIGHEST = 20_000, 32_000
 ATTEMPTS = 1_000
 
+_chosen: set[int] = set()
+
 
 def free_ports(count: int) -> list[int]:
-    """Return ``count`` different ports that nothing listens on now; UserError when they cannot be found."""
+    """Return ``count`` different ports that nothing listens on now; UserError when they cannot be found.
+
+    No other process of this user is given one of them while this process runs: a broker that is about to start, or
+    that was stopped, does not listen.
+    """
     chooser = random.SystemRandom()
     found: set[int] = set()
     for _ in range(ATTEMPTS):
         if len(found) == count:
             return sorted(found)
         port = chooser.randrange(LOWEST, HIGHEST)
-        if _is_free(port):
+        if port not in _chosen and _is_free(port) and _claim(port):
             found.add(port)
+            _chosen.add(port)
     raise UserError(f"cannot find {count} free ports between {LOWEST} and {HIGHEST} on {HOST}")
 
 
@@ -31,3 +44,27 @@ def _is_free(port: int) -> bool:
         except OSError:
             return False
         return True
+
+
+def _claim(port: int) -> bool:
+    """Lock the byte of a shared file that stands for the port; False when another process holds it.
+
+    The system lets go of the lock when this process ends. Without a file that can be written no port is claimed.
+    """
+    file = _claims()
+    if file is None:
+        return True
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
+    except OSError:
+        return False
+    return True
+
+
+@cache
+def _claims() -> int | None:
+    """Open the shared file once: the system forgets all locks of a process on a file as soon as it closes it once."""
+    path = Path(tempfile.gettempdir()) / f"logdirwatch-ports-{os.getuid()}"
+    with contextlib.suppress(OSError):
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    return None

@@ -1,12 +1,14 @@
 """Sizes, ports, volumes, waiting and Java: the small parts of the local cluster."""
 
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from logdirwatch.errors import UserError
-from logdirwatch.local import jvm
+from logdirwatch.local import jvm, ports
 from logdirwatch.local.fill import step_of
 from logdirwatch.local.ports import free_ports
 from logdirwatch.local.sizes import parse_bytes
@@ -35,6 +37,19 @@ def test_free_ports_are_different_and_not_taken():
     assert len(set(found)) == 50
     with socket.create_server(("127.0.0.1", found[0])):
         pass
+
+
+def test_a_port_that_another_process_chose_is_not_given_out_while_it_runs(monkeypatch):
+    """Of a few ports the other process holds most: not one of them is chosen here, though nothing listens on it."""
+    monkeypatch.setattr(ports, "HIGHEST", ports.LOWEST + 60)
+    chooses = "from logdirwatch.local import ports; ports.HIGHEST = ports.LOWEST + 60; print(*ports.free_ports(25))"
+    command = [sys.executable, "-c", f"{chooses}; print(flush=True); input()"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        theirs = {int(word) for word in other.stdout.readline().split()}
+        mine = set(free_ports(10))
+        other.stdin.write("\n")
+    assert len(theirs) == 25
+    assert not mine & theirs
 
 
 def test_a_namespace_is_reached_through_its_holder_and_entered_by_commands():
