@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.waiting import DEADLINE_S
 from tests.unit.notify.receivers import receiving
 
 AUDIT = Path(__file__).parents[2] / ".ci" / "audit"
@@ -34,7 +35,7 @@ def audit(tmp_path):
         # pip-audit's own cache would answer for the database.
         options = ["--osv-url", f"http://127.0.0.1:{port}/v1/query", "--cache-dir", str(tmp_path / "cache")]
         command = [AUDIT, Path(sys.executable).parent, *options]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=DEADLINE_S)
 
     assert shutil.which("pip-audit", path=Path(sys.executable).parent), "make setup installs pip-audit"
     return run

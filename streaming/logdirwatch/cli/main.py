@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,14 +24,6 @@ def _without_flags(option: TyperOption, ctx: Any) -> str | None:
 
 TyperOption.display_type_rich = _without_flags  # type: ignore[method-assign, assignment]
 
-app = typer.Typer(
-    name="logdirwatch",
-    help="Watch the log directories of Apache Kafka brokers.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
 
 def _print_version(value: bool) -> None:
     if value:
@@ -38,7 +31,6 @@ def _print_version(value: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     ctx: typer.Context,
     config: Annotated[
@@ -52,11 +44,12 @@ def _options(
     ctx.obj = Context(config_path=config, debug=debug)
 
 
-# A command's module is imported by name so that one file holds one command.
-_COMMANDS = (
+# One file holds one command. It is imported by name, and only when it is asked for: all of them take two to three times
+# as long to import as one.
+COMMANDS = (
     "demo",
     "collect",
-    "watch_host",
+    "watch-host",
     "stream",
     "status",
     "alerts",
@@ -74,14 +67,47 @@ _COMMANDS = (
     "schema",
     "cluster",
 )
-for _module in _COMMANDS:
-    importlib.import_module(f"logdirwatch.cli.{_module}").register(app)
+
+
+def application(*commands: str) -> typer.Typer:
+    """Return the command line with these commands, by default all."""
+    made = typer.Typer(
+        name="logdirwatch",
+        help="Watch the log directories of Apache Kafka brokers.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    made.callback()(_options)
+    for command in commands or COMMANDS:
+        importlib.import_module(f"logdirwatch.cli.{command.replace('-', '_')}").register(made)
+    return made
+
+
+def asked(arguments: Sequence[str]) -> list[str]:
+    """Return the command that the arguments name; none when they ask for help, or for what is not there."""
+    words = iter(arguments)
+    for word in words:
+        if word == "--config":
+            next(words, None)
+        elif not word.startswith("-"):
+            return [word] if word in COMMANDS else []
+        elif word != "--debug" and not word.startswith("--config="):
+            return []
+    return []
+
+
+def __getattr__(name: str) -> typer.Typer:
+    """Make ``app``, the command line with all commands, for who describes it."""
+    if name != "app":
+        raise AttributeError(name)
+    return application()
 
 
 def main() -> None:
     """Run the command line: exit 0 fine, 1 failed, 2 wrong use."""
     try:
-        app()
+        application(*asked(sys.argv[1:]))()
     except UserError as error:
         if "--debug" in sys.argv:
             raise
