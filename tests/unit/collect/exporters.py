@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from tests.support.waiting import DEADLINE_S
+
 GOOD = b"kafka_log_logmanager_offlinelogdirectorycount 1.0\nkafka_server_replicamanager_offlinereplicacount 3.0\n"
 
 
@@ -44,7 +46,7 @@ def serving(tls=None) -> Iterator[Exporter]:
             exporter.headers.append(dict(self.headers))
             answer = exporter.says.get(self.path.partition("?")[0], Answer())
             if answer is None:
-                exporter.released.wait(60)
+                exporter.released.wait(DEADLINE_S)
                 return
             self.send_response(answer.status, answer.reason)
             for name, value in answer.headers.items():

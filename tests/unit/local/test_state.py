@@ -7,6 +7,7 @@ import pytest
 from logdirwatch.errors import UserError
 from logdirwatch.local.cluster import log_dir_index
 from logdirwatch.local.state import MountMode, Node, Process, State, StateFile
+from tests.support.waiting import DEADLINE_S
 
 
 def node(broker=0, log_dirs=("/d0", "/d1"), **fields):
@@ -48,7 +49,7 @@ def test_changes_wait_for_each_other_and_leave_no_file(tmp_path):
         other.start()
         other.join(0.2)
         order.append("first")
-    other.join(10)
+    other.join(DEADLINE_S)
     assert order == ["first", "second"]
     assert list((tmp_path / "home").iterdir()) == []
 
