@@ -2,7 +2,7 @@
 
 import pytest
 
-from logdirwatch.demo.patience import LONGEST, said, stretch
+from logdirwatch.demo.patience import LONGEST, said, stretch, too_busy
 
 
 @pytest.mark.parametrize(
@@ -19,3 +19,10 @@ def test_a_busy_machine_is_said_in_one_line_and_an_idle_one_is_not():
     assert "20 processes want 2 processors" in line
     assert "waiting up to 900 s instead of 180 s" in line
     assert "\n" not in line
+
+
+def test_what_was_missed_on_a_busy_machine_is_told_with_what_to_do():
+    assert too_busy(4.0, 2) is None
+    assert too_busy(20.0, 2) == (
+        "this machine is too busy: 20 processes want 2 processors; give it less to do and try again"
+    )

@@ -80,7 +80,7 @@ def demo(
             typer.echo(msgspec.json.encode(_result(report or Report())))
     if not report.is_ok:
         missed = "; ".join(verdict.text for verdict in report.verdicts if not verdict.holds)
-        raise UserError(f"demo: not everything was seen: {missed}")
+        raise UserError("; ".join(filter(None, (f"demo: not everything was seen: {missed}", report.too_busy))))
 
 
 def _plan(brokers: int, log_dirs: int, seed: int | None, break_dir: str | None, fill_dir: str | None) -> Plan:

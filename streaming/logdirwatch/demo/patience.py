@@ -10,6 +10,15 @@ def stretch(load: float, processors: int) -> float:
     return min(LONGEST, max(1.0, load / max(1, processors) / LOAD_THAT_FITS))
 
 
+def too_busy(load: float, processors: int) -> str | None:
+    """Return why something may have been missed, and what to do; None when the machine has time to spare."""
+    if stretch(load, processors) == 1.0:
+        return None
+    return (
+        f"this machine is too busy: {load:.0f} processes want {processors} processors; give it less to do and try again"
+    )
+
+
 def said(load: float, processors: int, deadline_s: float) -> str | None:
     """Return what to tell of a busy machine; None when it has time to spare."""
     by = stretch(load, processors)

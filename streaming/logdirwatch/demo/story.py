@@ -60,13 +60,17 @@ def choose(
 
 @dataclass
 class Report:
-    """What was seen; ``verdicts`` decide whether the run was a success."""
+    """What was seen; ``verdicts`` decide whether the run was a success.
+
+    ``too_busy`` says that the machine was, when something was missed.
+    """
 
     verdicts: list[Verdict] = field(default_factory=list)
     fault_to_alert_s: dict[str, dict[str, float | None]] = field(default_factory=dict)
     table_rows: dict[str, int] = field(default_factory=dict)
     alerts: list[AlertRecord] = field(default_factory=list)
     actions: list[ActionRecord] = field(default_factory=list)
+    too_busy: str | None = None
 
     @property
     def is_ok(self) -> bool:
@@ -124,11 +128,12 @@ class Story:
     def _await_start(self, complaint: str, condition: Callable[[], object]) -> None:
         deadline_s = self._patient(START_DEADLINE_S)
         if not self._watch.wait_for(lambda: bool(condition()), deadline_s, self.check_services):
-            raise UserError(f"demo: {complaint} after {deadline_s:g} s; {self._services[-1].tail()}")
+            why = patience.too_busy(*_wanted()) or self._services[-1].tail()
+            raise UserError(f"demo: {complaint} after {deadline_s:g} s; {why}")
 
     def _patient(self, deadline_s: float) -> float:
         """Return a deadline that fits how busy this machine is now; say so when it is."""
-        load, processors = os.getloadavg()[0], os.cpu_count() or 1
+        load, processors = _wanted()
         if (line := patience.said(load, processors, deadline_s)) is not None and line != self._said_busy:
             self._said_busy = line
             self._tell(line)
@@ -239,7 +244,8 @@ class Story:
         return all(verdict.holds for verdict in verdicts)
 
     def _wait(self, look: Callable[[], list[Verdict]]) -> list[Verdict]:
-        self._watch.wait_for(lambda: self._all(look()), self._patient(self._deadline_s), self.check_services)
+        if not self._watch.wait_for(lambda: self._all(look()), self._patient(self._deadline_s), self.check_services):
+            self.report.too_busy = patience.too_busy(*_wanted())
         return look()
 
     def _tell_alert(self, seen: Seen[AlertRecord]) -> None:
@@ -261,6 +267,11 @@ class Story:
     def _say_verdicts(self, verdicts: list[Verdict]) -> None:
         for verdict in verdicts:
             self._tell(f"{'SEEN  ' if verdict.holds else 'MISSED'} {verdict.text}")
+
+
+def _wanted() -> tuple[float, int]:
+    """Return how many processes want to run, and how many processors there are."""
+    return os.getloadavg()[0], os.cpu_count() or 1
 
 
 def _since(fault_s: float, seen: list[Seen[AlertRecord]]) -> float | None:
