@@ -36,7 +36,6 @@ from logdirwatch.jobs.runner import Runner
 from logdirwatch.jobs.session import build_session, end_session, every, start_query
 from logdirwatch.settings import load
 from logdirwatch.store.tables import short_errors
-from tests.support.waiting import DEADLINE_S
 
 def slow(rows, batch_id):
     print("in a batch", file=sys.stderr)
