@@ -6,12 +6,21 @@ import msgspec
 import pytest
 
 from logdirwatch.kafka_clients import producer
+from logdirwatch.local.config import INTERPRETED
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, DecisionRecord
 from logdirwatch.model.vocabulary import AlertStatus, Decision
 from tests.kafka.telemetry import Run, fresh_topics
 from tests.support.waiting import DEADLINE_S
 from tests.unit.plan.builders import NOW_MS, alert
+
+
+STREAM = {
+    "driver_memory": "1g",
+    "recommend_interval_ms": 500,
+    "driver_java_options": "-XX:TieredStopAtLevel=1",
+    "extra": INTERPRETED,
+}
 
 
 class Recommending(Run):
@@ -46,8 +55,7 @@ def make_run(watched, tmp_path):
     runs = []
 
     def make(name, **plan):
-        overrides = {"plan": plan} | {"stream": {"driver_memory": "1g", "recommend_interval_ms": 500}}
-        runs.append(Recommending(tmp_path / name, watched, overrides, queries=("recommend",)))
+        runs.append(Recommending(tmp_path / name, watched, {"plan": plan, "stream": STREAM}, queries=("recommend",)))
         fresh_topics(watched)
         return runs[-1]
 
