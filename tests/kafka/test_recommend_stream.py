@@ -14,7 +14,6 @@ from tests.kafka.telemetry import Run, fresh_topics
 from tests.support.waiting import DEADLINE_S
 from tests.unit.plan.builders import NOW_MS, alert
 
-
 STREAM = {
     "driver_memory": "1g",
     "recommend_interval_ms": 500,
