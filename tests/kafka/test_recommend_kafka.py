@@ -19,10 +19,10 @@ from logdirwatch.jobs.recommend import policy_for
 from logdirwatch.local.config import CLUSTER, ClusterSpec
 from logdirwatch.local.fill import Ended, FillWith
 from logdirwatch.model.vocabulary import ActionKind, Cause, LogDirStatus, Severity
-from logdirwatch.plan.actions.brokers.investigate import RUNBOOKS, investigate
 from logdirwatch.plan.cluster.excluded_log_dirs import with_marks
 from logdirwatch.plan.lifecycle.progress import progress
 from logdirwatch.plan.recommend import recommend
+from logdirwatch.plan.rule_responses import RUNBOOKS, investigate
 from logdirwatch.plan.settings import LogDirRule
 from logdirwatch.settings import KafkaSettings
 from tests.kafka.collecting import collector_of

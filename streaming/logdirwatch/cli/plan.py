@@ -20,10 +20,10 @@ from logdirwatch.plan.balance.model.csv_reader import read_model
 from logdirwatch.plan.balance.model.task import TOLERANCE_RATIO, Mode, Task, parse_mode
 from logdirwatch.plan.balance.planner import make_plan
 from logdirwatch.plan.balance.summary import About, Summary, summarise
+from logdirwatch.plan.cluster.snapshot_age import too_old
 from logdirwatch.plan.commands.kafka_tools import Tools, reassignment_lines
 from logdirwatch.plan.fix import steps as fix_steps
 from logdirwatch.plan.fix.planner import Fix, fix
-from logdirwatch.plan.recommend import too_old
 from logdirwatch.plan.settings import PlanSettings
 from logdirwatch.report import fix as fix_report
 from logdirwatch.report.cluster_plan import view

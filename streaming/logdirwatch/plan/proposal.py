@@ -1,7 +1,7 @@
 """What a planner hands over: an action without its identity, its alert and its life."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from logdirwatch.model.vocabulary import ActionKind
@@ -62,6 +62,10 @@ class Draft:
     undo: Mapping[str, Any] = field(default_factory=dict)
     data_loss: bool = False
     valid_ms: int | None = None
+
+    def because(self, why: str) -> "Draft":
+        """Return it with a reason that says more."""
+        return replace(self, reason=f"{self.reason} ({why})")
 
 
 def effect(

@@ -15,10 +15,10 @@ from logdirwatch.model.vocabulary import (
     Rule,
     Severity,
 )
+from logdirwatch.plan.action_records import action_id
 from logdirwatch.plan.cluster.snapshot import Broker, Directory, Facts, Layout, Partition, Replica, Topic
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.proposal import Policy
-from logdirwatch.plan.recommend import action_id
 from logdirwatch.plan.settings import PlanSettings, ToolSettings
 
 MIB = 1 << 20

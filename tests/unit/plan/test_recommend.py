@@ -3,9 +3,9 @@
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Cause, LogDirStatus, Rule, Severity
-from logdirwatch.plan.actions.brokers.investigate import RUNBOOKS
 from logdirwatch.plan.cluster.assignment import from_json
 from logdirwatch.plan.recommend import recommend
+from logdirwatch.plan.rule_responses import RUNBOOKS
 from logdirwatch.plan.vetoes.reassignment import violations
 from tests.unit.plan.builders import (
     MIB,

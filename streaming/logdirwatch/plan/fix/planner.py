@@ -13,9 +13,9 @@ from msgspec.structs import replace as changed
 
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import TAKEN_UP, ActionStatus, Rule
+from logdirwatch.plan.action_records import record
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.actions.action_type import FixRole
-from logdirwatch.plan.actions.brokers.investigate import investigate
 from logdirwatch.plan.capacity.observed_rates import with_rates
 from logdirwatch.plan.capacity.projected_use import Space, volumes
 from logdirwatch.plan.capacity.timing import time_to_full_ms
@@ -28,11 +28,12 @@ from logdirwatch.plan.lifecycle.transitions import reconcile
 from logdirwatch.plan.operator_decisions import said_to
 from logdirwatch.plan.proposal import Draft, Policy, Veto
 from logdirwatch.plan.reassignment.within_broker import needed_bytes
-from logdirwatch.plan.recommend import recommend, record
+from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.relief.freed_bytes import to_lose
 from logdirwatch.plan.relief.more_room import more_room
 from logdirwatch.plan.relief.planner import Stand, stand_of
-from logdirwatch.plan.responses.log_dir_space import directory_of
+from logdirwatch.plan.responses.response import directory_of
+from logdirwatch.plan.rule_responses import investigate
 from logdirwatch.plan.vetoes.reassignment import violations
 
 _IN_TURN = frozenset({FixRole.MAKES_ROOM, FixRole.MAKES_ROOM_WITH_LOSS})

@@ -19,13 +19,14 @@ from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.capacity.observed_rates import with_rates
 from logdirwatch.plan.cluster.excluded_log_dirs import with_marks
 from logdirwatch.plan.cluster.snapshot import Facts
+from logdirwatch.plan.cluster.snapshot_age import unusable
 from logdirwatch.plan.lifecycle import close as closing
 from logdirwatch.plan.lifecycle import follow_ups as followup
 from logdirwatch.plan.lifecycle import transitions
 from logdirwatch.plan.lifecycle.overlay import with_actions, with_alerts
 from logdirwatch.plan.operator_decisions import said_to
 from logdirwatch.plan.proposal import Policy
-from logdirwatch.plan.recommend import recommend, unusable
+from logdirwatch.plan.recommend import recommend
 
 Record = AlertRecord | ActionRecord | DecisionRecord
 

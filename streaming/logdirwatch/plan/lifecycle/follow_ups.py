@@ -9,12 +9,12 @@ from dataclasses import replace
 
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import OPEN, ActionStatus
+from logdirwatch.plan.action_records import record
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.actions.progress import was_begun, was_carried_out
 from logdirwatch.plan.actions.topics.restore_retention import with_returning, with_room_for
 from logdirwatch.plan.cluster.snapshot import Facts
 from logdirwatch.plan.proposal import Draft, Policy
-from logdirwatch.plan.recommend import record
 
 VALID_MS = 86_400_000
 """A way back stays right for longer than a way out: it is renewed once a day."""

@@ -6,15 +6,21 @@ from typing import Any
 
 from logdirwatch.model.broker_failures import BrokerFailureReason
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.model.vocabulary import Cause, LogDirStatus, PollStatus
+from logdirwatch.model.vocabulary import Cause, LogDirStatus
 from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
 from logdirwatch.plan.actions.brokers.free_space import free_while_stopped
-from logdirwatch.plan.actions.brokers.grant_permission import grant_collector
-from logdirwatch.plan.actions.brokers.investigate import investigate
+from logdirwatch.plan.actions.brokers.investigate import (
+    UNAVAILABLE,
+    UNDER_MIN_ISR,
+    UNDER_REPLICATED,
+    Runbook,
+    quorum_status,
+)
 from logdirwatch.plan.actions.brokers.raid_arrays import array_of, look_at_array
 from logdirwatch.plan.actions.brokers.repair_file_system import repair_file_system
 from logdirwatch.plan.actions.brokers.replace_disk import replace_disk
 from logdirwatch.plan.actions.brokers.restart_broker import start_broker
+from logdirwatch.plan.actions.brokers.startup_failures import as_its_log_says
 from logdirwatch.plan.actions.replicas.cancel_moves import cancel_dead_ends
 from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild, rebuild_later
 from logdirwatch.plan.actions.topics.delete_topic_candidate import room_elsewhere
@@ -25,6 +31,7 @@ from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto
 from logdirwatch.plan.reassignment.replacement_replicas import plan_rebuild, plan_repair
 from logdirwatch.plan.reassignment.within_broker import needed_bytes
+from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.plan.vetoes import restart_vetoes
 from logdirwatch.report.units import human_ms
 
@@ -33,23 +40,23 @@ FULL_DIRECTORIES = 2
 """Of how many full directories the actions are listed; the metadata directory first, with which the broker halted."""
 
 
-def broker_offline(alert: AlertRecord, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:
+def propose(situation: Situation) -> list[Draft]:
     """Return what to do about a broker that the controller gave up; one that is away as planned is only looked at."""
+    alert, facts, policy, now_ms = situation.alert, situation.facts, situation.policy, situation.now_ms
     if alert.broker is None or alert.broker not in facts.brokers or alert.evidence.get("maintenance"):
-        return [investigate(alert, policy)]
+        return [situation.look]
     broker = alert.broker
     full, sick = _full(broker, alert, facts), _sick(facts, broker)
     is_told = bool(alert.evidence.get("log_says"))
-    looked = investigate(alert, policy)
     return [
-        *([looked] if is_told else []),
+        *([situation.look] if is_told else []),
         *(draft for directory in full for draft in _room(directory, facts, policy)),
         *(_replaced(directory, facts, policy) for directory in sick),
         *(repair_file_system(directory, NOTHING_SAID, None, facts, policy) for directory in _corrupt(facts, broker)),
         _started(alert, start_broker(broker, facts, policy, _why(full, sick, is_told=is_told))),
         *_rebuilt(alert, broker, facts, policy, now_ms),
         *cancel_dead_ends(broker, None, facts, policy),
-        *([] if is_told else [looked]),
+        *([] if is_told else [situation.look]),
     ]
 
 
@@ -61,13 +68,6 @@ def _started(alert: AlertRecord, draft: Draft) -> Draft:
         "process_ended", "the broker's process has ended: its log only says that it was not heard", None
     )
     return replace(draft, preconditions=(ended, *draft.preconditions))
-
-
-def broker_unknown(alert: AlertRecord, policy: Policy) -> list[Draft]:
-    """Return what to do about a broker that does not tell of itself: a permission that is missing can be given."""
-    if not str(alert.evidence.get("reason") or "").startswith(PollStatus.UNAUTHORIZED):
-        return [investigate(alert, policy)]
-    return [grant_collector(alert, policy), investigate(alert, policy)]
 
 
 def _rebuilt(alert: AlertRecord, broker: int, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:
@@ -128,3 +128,24 @@ def _why(full: list[Directory], sick: list[Directory], *, is_told: bool) -> str:
     if full:
         return f"make room in {', '.join(directory.path for directory in full)} first, or it halts again"
     return "mend first what its log says, as above" if is_told else "see in its log why it stopped before"
+
+
+_ROLLING_RESTART = Runbook(
+    "brokers are restarted one after the other: before the next one, wait until no partition is under-replicated",
+    (UNDER_REPLICATED, UNDER_MIN_ISR),
+)
+
+
+def _runbook_for(alert: AlertRecord) -> Runbook | None:
+    return _ROLLING_RESTART if alert.broker is None else as_its_log_says(alert)
+
+
+RESPONSE = Response(
+    runbook=Runbook(
+        "find out why the broker is gone: its process and last log lines, a full or failed metadata directory; "
+        "restart no other broker meanwhile",
+        (quorum_status, UNAVAILABLE, UNDER_MIN_ISR),
+    ),
+    propose=propose,
+    runbook_for=_runbook_for,
+)

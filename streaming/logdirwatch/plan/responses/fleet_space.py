@@ -5,32 +5,33 @@ Cuts are planned over all directories above the target ratio together; an alert 
 
 from collections import Counter
 
-from logdirwatch.model.records import AlertRecord
-from logdirwatch.plan.actions.brokers.investigate import investigate
+from logdirwatch.plan.actions.brokers.investigate import Runbook, describe_all_log_dirs
 from logdirwatch.plan.actions.topics.delete_topic_candidate import candidate_drafts_in
 from logdirwatch.plan.actions.topics.lower_retention import fleet_cut_draft
 from logdirwatch.plan.capacity.projected_use import Space, volumes
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place
 from logdirwatch.plan.proposal import Draft, Policy, Veto
 from logdirwatch.plan.reassignment.within_broker import needed_bytes
+from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.plan.retention.fleet_planner import gain, left, plan_fleet_cuts
 from logdirwatch.plan.retention.planner import REASONS
 from logdirwatch.report.units import human_bytes
 
 
-def fleet_drafts(alert: AlertRecord, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:
+def propose(situation: Situation) -> list[Draft]:
     """Return the cuts that give the filling directories of a cluster most, idle topics, and what is still missing."""
+    facts, policy = situation.facts, situation.policy
     needed = shortage(facts, policy)
     missing = sum(needed.values())
     refusals: Counter[Veto] = Counter()
     cuts = plan_fleet_cuts(needed, facts, policy, refusals)
-    drafts = [fleet_cut_draft(cut, gain(cut, needed), facts, policy, now_ms) for cut in cuts]
+    drafts = [fleet_cut_draft(cut, gain(cut, needed), facts, policy, situation.now_ms) for cut in cuts]
     still = sum(left(needed, cuts).values())
     places = [facts.directories[place] for place in needed]
     if still > 0:
-        drafts += candidate_drafts_in(places, {"broker": None, "log_dir": None}, facts, policy, now_ms)
+        drafts += candidate_drafts_in(places, {"broker": None, "log_dir": None}, facts, policy, situation.now_ms)
     reasons = [veto.reason for veto, _ in refusals.most_common(REASONS)] if still > 0 else []
-    return [*drafts, investigate(alert, policy, _what_is_missing(still, missing, places, facts, policy, reasons))]
+    return [*drafts, situation.look_because(_what_is_missing(still, missing, places, facts, policy, reasons))]
 
 
 def shortage(facts: Facts, policy: Policy) -> dict[Place, int]:
@@ -69,3 +70,13 @@ def _what_is_missing(
     more = f"{brokers} brokers like the present ones, or {human_bytes(left)} more on volumes and disks"
     why = f"; {'; '.join(reasons)}" if reasons else ""
     return f"{human_bytes(left)} of {human_bytes(missing)} fit nowhere{why}; would help: {more}"
+
+
+RESPONSE = Response(
+    runbook=Runbook(
+        "many directories will fill together: moving data between them only shifts the problem; cut retention or add "
+        "disks",
+        (describe_all_log_dirs,),
+    ),
+    propose=propose,
+)

@@ -7,12 +7,12 @@ A disk is replaced only where an I/O error of the device is proven; without evid
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import Cause, FullBy, Lane
 from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
 from logdirwatch.plan.actions.brokers.free_space import free_inodes, free_while_stopped
 from logdirwatch.plan.actions.brokers.grant_permission import let_write
 from logdirwatch.plan.actions.brokers.host_checks import look
+from logdirwatch.plan.actions.brokers.investigate import UNAVAILABLE, UNDER_MIN_ISR, Runbook
 from logdirwatch.plan.actions.brokers.raid_arrays import apart_from_lost, is_active, look_at_array
 from logdirwatch.plan.actions.brokers.raise_limit import raise_limit, raise_quota
 from logdirwatch.plan.actions.brokers.repair_file_system import repair_file_system
@@ -29,6 +29,7 @@ from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.proposal import Draft, Policy, Precondition
 from logdirwatch.plan.reassignment.replacement_replicas import Repair, plan_rebuild, plan_repair
 from logdirwatch.plan.reassignment.within_broker import needed_bytes
+from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.report.words import some_of
 
 EXAMPLES = 20
@@ -37,16 +38,17 @@ _EXPLAINED = frozenset({Cause.FULL, Cause.LIMIT, Cause.PERMISSION})
 _LOOKED_AT = (Cause.UNKNOWN, Cause.REMOUNT, Cause.READ_ONLY)
 
 
-def offline_drafts(alert: AlertRecord, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:
+def propose(situation: Situation) -> list[Draft]:
     """Return what to do about the offline directories of an alert: look or mend, copies elsewhere, one restart.
 
     The fast lane knows no cause: a moment later the state machine does, or knows that nobody does.
     """
+    alert, facts, policy, now_ms = situation.alert, situation.facts, situation.policy, situation.now_ms
     away = away_of(alert, facts)
     if away is None:
         return []
     if alert.lane is not Lane.STATEFUL:
-        return [look(alert, away, away.directories, Cause.UNKNOWN, policy)]
+        return [look(situation.look, away, away.directories, Cause.UNKNOWN)]
     away, arrays = apart_from_lost(away)
     facts = away.facts
     failed = away.of_cause(Cause.FAILED)
@@ -56,7 +58,7 @@ def offline_drafts(alert: AlertRecord, facts: Facts, policy: Policy, now_ms: int
     drafts = [
         *(cancel_dead_ends(away.broker, str(away.target["log_dir"]), facts, policy) if failed else []),
         *(look_at_array(facts.directories[away.broker, path], one, away.proofs[path]) for path, one in arrays.items()),
-        *_looks(alert, away, policy, arrays),
+        *_looks(situation.look, away, policy, arrays),
         *_mended(away, facts, policy),
         *([] if repair is None else _replaced(away, failed, repair, policy, now_ms)),
         *([] if len(away.of_cause(Cause.FILE_SYSTEM)) == len(away.directories) else [restarted]),
@@ -75,14 +77,14 @@ def _with_common_cause(drafts: list[Draft], text: str | None) -> list[Draft]:
     return [replace(drafts[0], reason=f"{text}; {drafts[0].reason}"), *drafts[1:]]
 
 
-def _looks(alert: AlertRecord, away: Away, policy: Policy, arrays: Collection[str]) -> list[Draft]:
+def _looks(step: Draft, away: Away, policy: Policy, arrays: Collection[str]) -> list[Draft]:
     """Return one look for all that nobody knows enough of: those of no known cause decide what it is for."""
     found = [directory for directory in away.of_cause(*_LOOKED_AT) if directory.path not in arrays]
     if found:
         cause = next(cause for cause in _LOOKED_AT if cause in {directory.cause for directory in found})
-        return [look(alert, away, found, cause, policy)]
+        return [look(step, away, found, cause)]
     unclear = [directory for directory in away.of_cause(Cause.FULL) if _is_unclear(away, directory, policy)]
-    return [look(alert, away, unclear, Cause.FULL, policy)] if unclear else []
+    return [look(step, away, unclear, Cause.FULL)] if unclear else []
 
 
 def _mended(away: Away, facts: Facts, policy: Policy) -> list[Draft]:
@@ -183,3 +185,12 @@ def _volumes(directories: Sequence[Directory], facts: Facts) -> list[Directory]:
         if not any(shares_volume(directory, other, facts) for other in found):
             found.append(directory)
     return found
+
+
+RESPONSE = Response(
+    runbook=Runbook(
+        "find out whether the disk is full or broken: df, the kernel's log, the first LogDirFailureChannel line",
+        (UNAVAILABLE, UNDER_MIN_ISR),
+    ),
+    propose=propose,
+)

@@ -7,8 +7,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.model.vocabulary import LOST_WAY, KernelTrouble
-from logdirwatch.plan.actions.brokers.investigate import investigate
+from logdirwatch.model.vocabulary import CLEANER_DEAD, LOST_WAY, REMOTE_COPY_FAILS, KernelTrouble
+from logdirwatch.plan.actions.brokers.investigate import (
+    UNAVAILABLE,
+    UNDER_REPLICATED,
+    Runbook,
+    describe_all_log_dirs,
+    describe_log_dirs,
+)
 from logdirwatch.plan.actions.brokers.raid_arrays import Array, array_in, array_steps, looked_at
 from logdirwatch.plan.actions.replicas.cordon_log_dir import cordon_drafts
 from logdirwatch.plan.actions.replicas.demote_leaders import demote, led_from
@@ -18,11 +24,10 @@ from logdirwatch.plan.availability.lost_replicas import lost_partitions
 from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Draft, Policy
-from logdirwatch.plan.reassignment.log_dir_removal import leaving
 from logdirwatch.plan.reassignment.replacement_replicas import plan_repair
 from logdirwatch.plan.reassignment.unplaced import remedies
-from logdirwatch.report.units import human_bytes
-from logdirwatch.report.words import counted, short_id
+from logdirwatch.plan.responses.response import Response, Situation
+from logdirwatch.report.words import short_id
 
 DISK = frozenset({"error_code", "probe", "read_only", KernelTrouble.MEDIUM_ERROR, KernelTrouble.DEVICE_ERROR})
 """What of ``evidence.why`` says that a disk fails; the rest says that it is slow, or that it is not the disk."""
@@ -37,16 +42,19 @@ _LOOKS = {
 }
 
 
-def suspect(alert: AlertRecord, directory: Directory, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:
+def propose(situation: Situation) -> list[Draft]:
     """Return what to do about a suspect directory, by what speaks against it.
 
     A failing disk is given up: others lead, its replicas are copied elsewhere. A lost path, a silent server or a task
     that hangs is looked at first: the data is there, and copying it would only add load. A full pool is extended, a
     corrupt file system repaired.
     """
+    alert, facts, policy, directory = situation.alert, situation.facts, situation.policy, situation.directory
+    if directory is None:
+        return []
     kinds = frozenset(alert.evidence.get("why") or ())
     device = str(alert.evidence.get("device") or f"what {directory.path} lies on")
-    look = _look(alert, directory, facts, policy, None)
+    look = with_endurance(situation.look, directory, facts)
     demoted = demote(directory.broker, directory.path, led_from(directory, facts), facts, policy, _waiting(directory))
     sick = ": Kafka takes no notice that its disk is slow or sick, and goes on placing new replicas there"
     cordon = cordon_drafts(directory, facts, policy, sick, "the disk is known to be good")
@@ -60,9 +68,9 @@ def suspect(alert: AlertRecord, directory: Directory, facts: Facts, policy: Poli
     if kinds & {KernelTrouble.FILE_SYSTEM_ERROR, KernelTrouble.REMOUNTED_READ_ONLY} and not kinds & CERTAIN:
         return [*demoted, _repair(look, alert, device, directory), *cordon]
     is_given_up = bool(kinds & DISK) and not demoted
-    rebuilt, unplaced = _rebuilt(alert, directory, facts, policy, now_ms) if is_given_up else ([], None)
+    rebuilt, unplaced = _rebuilt(alert, directory, facts, policy, situation.now_ms) if is_given_up else ([], None)
     why = "; ".join(text for text in (unplaced, _replacement(alert, device, kinds)) if text) or None
-    return [*demoted, *cordon, *rebuilt, _look(alert, directory, facts, policy, why)]
+    return [*demoted, *cordon, *rebuilt, with_endurance(situation.look_because(why), directory, facts)]
 
 
 def _waiting(directory: Directory) -> str:
@@ -138,26 +146,6 @@ def _replacement(alert: AlertRecord, device: str, kinds: frozenset[str]) -> str 
     )
 
 
-def unreported(alert: AlertRecord, directory: Directory, facts: Facts, policy: Policy) -> list[Draft]:
-    """Return what to look at when nobody reports a directory: whether it left ``log.dirs``, and what that means."""
-    configured = _configured(directory, facts)
-    lost = lost_partitions(directory.place, facts)
-    found = leaving(directory, lost, facts, policy)
-    if configured is None:
-        why = None
-    elif configured:
-        why = "it is in log.dirs still: see whether it is mounted, and what the broker's log says"
-    elif found.fits:
-        made = counted(found.replicas, "replica is made", "replicas are made")
-        why = f"it left log.dirs: its {made} anew in the broker's other directories"
-    else:
-        short = "an unknown number of bytes" if found.missing_bytes is None else human_bytes(found.missing_bytes)
-        replicas = counted(found.replicas, "replica")
-        why = f"it left log.dirs, and the broker's other directories lack {short} for its {replicas}"
-    look = _look(alert, directory, facts, policy, why)
-    return [replace(look, expected={**look.expected, "in_log_dirs": configured, "leave_log_dirs": found.as_data()})]
-
-
 def _rebuilt(
     alert: AlertRecord, directory: Directory, facts: Facts, policy: Policy, now_ms: int
 ) -> tuple[list[Draft], str | None]:
@@ -177,14 +165,46 @@ def _rebuilt(
     return [rebuild(directory.place, target, loss, repair, facts, policy, now_ms)], None
 
 
-def _look(alert: AlertRecord, directory: Directory, facts: Facts, policy: Policy, why: str | None) -> Draft:
-    look = investigate(alert, policy, why)
+def with_endurance(look: Draft, directory: Directory, facts: Facts) -> Draft:
+    """Return a look that says how much more the topics in a directory endure."""
     lost = lost_partitions(directory.place, facts)
     return replace(look, expected={**look.expected, "endurance": endurance_of(lost, facts)})
 
 
-def _configured(directory: Directory, facts: Facts) -> bool | None:
-    """Tell whether the broker's ``log.dirs`` names the directory; None while its configuration is not known."""
-    configs = facts.brokers[directory.broker].configs if directory.broker in facts.brokers else {}
-    listed = configs.get("log.dirs") or configs.get("log.dir")
-    return None if listed is None else directory.path in [path.strip() for path in listed.split(",")]
+_SLOW_BROKERS = Runbook(
+    "on the hosts that evidence.slow_brokers names, find the slow disk: iostat, SMART, the kernel's log; until it is "
+    "replaced let other brokers lead what lies there",
+    (UNDER_REPLICATED, describe_all_log_dirs),
+)
+_OF_NO_DISK: Mapping[tuple[str, ...], Runbook] = {
+    (CLEANER_DEAD,): Runbook(
+        "find out in log-cleaner.log why the thread died; then change log.cleaner.threads of this broker, by "
+        "kafka-configs and without a restart: all of its threads are started anew",
+        (describe_log_dirs,),
+    ),
+    (REMOTE_COPY_FAILS,): Runbook(
+        "find out why copies to remote storage fail: the exception that evidence names, the storage itself, its "
+        "credentials and the way there; until they succeed no local segment is freed: watch the room, and lower no "
+        "retention for it",
+        (describe_log_dirs,),
+    ),
+    (KernelTrouble.HUNG,): Runbook(
+        "find out what the hanging tasks wait for, and of which disk or server: cat /proc/PID/stack, iostat -x 5, the "
+        "kernel's log before it; a task that waits for a disk cannot be killed, and a restart of the broker would hang "
+        "too",
+        (UNDER_REPLICATED,),
+    ),
+}
+
+
+def _runbook_for(alert: AlertRecord) -> Runbook | None:
+    return _SLOW_BROKERS if alert.broker is None else _OF_NO_DISK.get(tuple(alert.evidence.get("why") or ()))
+
+
+RESPONSE = Response(
+    runbook=Runbook(
+        "ask the file system on the broker's host: df and ls on the directory, the kernel's log", (UNAVAILABLE,)
+    ),
+    propose=propose,
+    runbook_for=_runbook_for,
+)

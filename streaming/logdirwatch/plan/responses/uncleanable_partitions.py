@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.plan.actions.brokers.investigate import investigate
+from logdirwatch.plan.actions.brokers.investigate import UNDER_REPLICATED, Runbook, describe_log_dirs
 from logdirwatch.plan.actions.replicas.demote_leaders import demote
 from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.cluster.snapshot import Facts
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Draft, Policy
+from logdirwatch.plan.responses.response import Response, Situation
 
 
 class _Answer(NamedTuple):
@@ -59,14 +60,14 @@ _UNKNOWN = _Answer(
 )
 
 
-def uncleanable_drafts(alert: AlertRecord, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:
+def propose(situation: Situation) -> list[Draft]:
     """Say what the cleaner met and what helps; where a bad copy leads, others lead first."""
-    del now_ms
+    alert = situation.alert
     answer = _answer(alert)
-    looked = investigate(alert, policy, answer.why)
+    looked = situation.look_because(answer.why)
     notes = tuple(note(f"On broker {alert.broker}'s host: {step}") for step in answer.steps)
     found = replace(looked, commands=(*looked.commands, *notes))
-    return [found, *(_demoted(alert, facts, policy) if _COPY_AGAIN in answer.steps else [])]
+    return [found, *(_demoted(alert, situation.facts, situation.policy) if _COPY_AGAIN in answer.steps else [])]
 
 
 def _answer(alert: AlertRecord) -> _Answer:
@@ -86,3 +87,12 @@ def _demoted(alert: AlertRecord, facts: Facts, policy: Policy) -> Sequence[Draft
         if partition.label in labels and leadership.standing_now(partition, facts).leader == broker
     ]
     return demote(broker, alert.log_dir, led, facts, policy, "its copies cannot be cleaned and are to be copied again")
+
+
+RESPONSE = Response(
+    runbook=Runbook(
+        "partitions that the log cleaner gave up on grow until their broker restarts: mend what it met first",
+        (UNDER_REPLICATED, describe_log_dirs),
+    ),
+    propose=propose,
+)

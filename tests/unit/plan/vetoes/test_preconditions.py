@@ -3,8 +3,8 @@
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.action_records import record
 from logdirwatch.plan.proposal import Draft, Precondition, Veto
-from logdirwatch.plan.recommend import record
 from logdirwatch.plan.vetoes.preconditions import DENIED_BY, agreed
 from tests.unit.plan.builders import NOW_MS, alert, policy
 

@@ -3,12 +3,13 @@
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, Decision, LogDirStatus
+from logdirwatch.plan.action_records import record
 from logdirwatch.plan.availability.impact import outlook
 from logdirwatch.plan.availability.leadership import Standing
 from logdirwatch.plan.lifecycle.live_check import reasons_against
 from logdirwatch.plan.proposal import Draft, Veto, effect
 from logdirwatch.plan.reassignment.running_reassignments import dead_ends
-from logdirwatch.plan.recommend import recommend, record
+from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.plan.vetoes.predicted_impact import LEADERLESS, UNDER_MIN_ISR, heeding_predictions
 from tests.unit.plan.builders import (

@@ -4,14 +4,12 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 
-from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import Cause
-from logdirwatch.plan.actions.brokers.investigate import investigate
 from logdirwatch.plan.availability.fault_tolerance import endurance_of
 from logdirwatch.plan.availability.offline_log_dirs import Away
 from logdirwatch.plan.cluster.snapshot import Directory
 from logdirwatch.plan.commands.kafka_tools import note
-from logdirwatch.plan.proposal import Draft, Policy
+from logdirwatch.plan.proposal import Draft
 from logdirwatch.report.words import some_of
 
 _NO_FORMAT = "do not format it: the data is presumably intact"
@@ -29,9 +27,8 @@ _WHY = {
 }
 
 
-def look(alert: AlertRecord, away: Away, directories: Sequence[Directory], cause: Cause, policy: Policy) -> Draft:
-    """Return the look at directories of one cause, with commands for the broker's host."""
-    found = investigate(alert, policy)
+def look(found: Draft, away: Away, directories: Sequence[Directory], cause: Cause) -> Draft:
+    """Return ``found``, the step of the runbook, as the look at directories of one cause on the broker's host."""
     places = f"{some_of((d.path for d in directories), _NAMED)} of broker {away.broker}"
     reason = _WHY[cause].format(places=places, are="is" if len(directories) == 1 else "are")
     return replace(

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from logdirwatch.model.broker_failures import BrokerFailureReason as Reason
+from logdirwatch.model.records import AlertRecord
+from logdirwatch.plan.actions.brokers.investigate import UNAVAILABLE, Runbook, on_host_of, quorum_status
 
 
 class Remedy(NamedTuple):
@@ -151,3 +153,12 @@ REMEDIES: Mapping[Reason, Remedy] = {
 def remedy_of(reason: object) -> Remedy:
     """Return the remedy for a reason that a record names; one that this release does not know is a general one."""
     return REMEDIES[Reason(reason)] if reason in set(Reason) else REMEDIES[Reason.OTHER]
+
+
+def as_its_log_says(alert: AlertRecord) -> Runbook | None:
+    """Return the way back of a broker whose own log says why it is away; its words are never a part of a command."""
+    if alert.evidence.get("maintenance") or not alert.evidence.get("log_says"):
+        return None
+    remedy = remedy_of(alert.evidence.get("log_reason"))
+    looks = tuple(on_host_of(look) for look in remedy.look)
+    return Runbook(f"{remedy.text}. Its log says: {alert.evidence['log_says']}", (*looks, quorum_status, UNAVAILABLE))

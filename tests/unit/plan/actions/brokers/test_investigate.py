@@ -1,7 +1,7 @@
 """The runbook step says what to do, and not to look for a fault where there is none."""
 
 from logdirwatch.model.vocabulary import Rule, Severity
-from logdirwatch.plan.actions.brokers.investigate import investigate
+from logdirwatch.plan.rule_responses import investigate
 from tests.unit.plan.builders import alert, policy
 
 MAINTENANCE = {"maintenance": {"until_ms": 5, "by": "ada", "reason": "new disk"}}

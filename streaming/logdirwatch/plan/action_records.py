@@ -1,0 +1,68 @@
+"""Action records: a proposal with its identity, its alert and its times, as the first revision of an action."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from logdirwatch.model.identity import identity
+from logdirwatch.model.records import ActionRecord, AlertRecord
+from logdirwatch.model.vocabulary import ActionKind, ActionStatus
+from logdirwatch.plan.action_types import ACTION_TYPES
+from logdirwatch.plan.content_hash import content_hash
+from logdirwatch.plan.proposal import Draft, Policy
+from logdirwatch.plan.vetoes.preconditions import agreed
+from logdirwatch.plan.vetoes.predicted_impact import heeding_predictions
+from logdirwatch.plan.vetoes.restart_vetoes import STOPPING_STEPS
+
+
+def action_id(alert_id: str, kind: ActionKind, target: Mapping[str, Any]) -> str:
+    """Return an action's identity: what is done where, for which alert."""
+    return identity(alert_id, str(kind), json.dumps(target, sort_keys=True, separators=(",", ":")))
+
+
+def record(draft: Draft, alert: AlertRecord, based_on: Mapping[str, Any], policy: Policy, now_ms: int) -> ActionRecord:
+    """Return a draft as the first revision of its action, with what its own prediction says against it."""
+    draft = heeding_predictions(draft)
+    action = ActionRecord(
+        version=1,
+        action_id=action_id(alert.alert_id, draft.kind, draft.target),
+        revision=1,
+        status=ActionStatus.PROPOSED,
+        kind=draft.kind,
+        alert_id=alert.alert_id,
+        alert=_summary(alert),
+        cluster=alert.cluster,
+        target=dict(draft.target),
+        reason=draft.reason,
+        expected=dict(draft.expected),
+        preconditions=[precondition._asdict() for precondition in agreed(draft)],
+        vetoes=[veto._asdict() for veto in draft.vetoes],
+        data_loss=draft.data_loss,
+        requires_approval=ACTION_TYPES[draft.kind].needs_approval or draft.target.get("step") in STOPPING_STEPS,
+        expires_at_ms=now_ms + (draft.valid_ms or policy.limits.expires_after_ms),
+        # What must not be done now cannot be pasted either; the next revision without a veto has it again.
+        commands=[] if draft.vetoes else list(draft.commands),
+        reassignment=None if draft.reassignment is None else dict(draft.reassignment),
+        configs=None if draft.configs is None else dict(draft.configs),
+        undo=dict(draft.undo),
+        based_on=dict(based_on),
+        at_ms=now_ms,
+    )
+    return replace(action, content_hash=content_hash(action))
+
+
+def _summary(alert: AlertRecord) -> dict[str, Any]:
+    """Return what an action's reader must know of its alert."""
+    return {
+        "rule": str(alert.rule),
+        "severity": str(alert.severity),
+        "broker": alert.broker,
+        "log_dir": alert.log_dir,
+        "to": alert.to_status,
+        "cause": None if alert.cause is None else str(alert.cause),
+        "opened_at_ms": alert.opened_at_ms,
+        "revision": alert.revision,
+        "summary": alert.summary,
+    }

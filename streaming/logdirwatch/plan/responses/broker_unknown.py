@@ -1,0 +1,27 @@
+"""A broker that does not tell of itself: a permission that is missing can be given."""
+
+from logdirwatch.model.vocabulary import PollStatus
+from logdirwatch.plan.actions.brokers.grant_permission import grant_collector
+from logdirwatch.plan.actions.brokers.investigate import UNDER_REPLICATED, Runbook, quorum_status
+from logdirwatch.plan.actions.brokers.startup_failures import as_its_log_says
+from logdirwatch.plan.proposal import Draft
+from logdirwatch.plan.responses.response import Response, Situation
+
+
+def propose(situation: Situation) -> list[Draft]:
+    """Return what to do about a broker that does not tell of itself: a permission that is missing can be given."""
+    alert, look = situation.alert, situation.look
+    if not str(alert.evidence.get("reason") or "").startswith(PollStatus.UNAUTHORIZED):
+        return [look]
+    return [grant_collector(alert, situation.policy), look]
+
+
+RESPONSE = Response(
+    runbook=Runbook(
+        "find out why the broker does not answer: network, a long pause, the collector's permission (DESCRIBE on the "
+        "cluster); if it is the whole cluster, whether the collector runs and reaches the telemetry cluster",
+        (quorum_status, UNDER_REPLICATED),
+    ),
+    propose=propose,
+    runbook_for=as_its_log_says,
+)

@@ -1,0 +1,26 @@
+"""A log directory that is not as it was: its volume, or its reserve file."""
+
+from logdirwatch.plan.actions.brokers.investigate import UNAVAILABLE, Runbook
+from logdirwatch.plan.actions.brokers.recreate_reserve import recreate_draft
+from logdirwatch.plan.proposal import Draft
+from logdirwatch.plan.responses.response import Response, Situation
+
+RESERVE_GONE = "reserve"
+"""What the evidence says when the reserve file is not there."""
+
+
+def propose(situation: Situation) -> list[Draft]:
+    """Return the reserve file made anew, where it is what is gone."""
+    if situation.directory is None or situation.alert.evidence.get("why") != RESERVE_GONE:
+        return []
+    made_anew = recreate_draft(situation.directory, situation.policy)
+    return [] if made_anew is None else [made_anew]
+
+
+RESPONSE = Response(
+    runbook=Runbook(
+        "find out why the directory's volume changed: is the disk mounted, or does Kafka write to the root disk",
+        (UNAVAILABLE,),
+    ),
+    propose=propose,
+)

@@ -1,0 +1,47 @@
+"""A broker whose log directories are filled unequally: the fullest gives what it has above their mean."""
+
+from logdirwatch.model.vocabulary import LogDirStatus
+from logdirwatch.plan.actions.brokers.investigate import Runbook, describe_log_dirs
+from logdirwatch.plan.actions.replicas.move_log_dir import move_drafts
+from logdirwatch.plan.cluster.snapshot import Directory
+from logdirwatch.plan.proposal import Draft
+from logdirwatch.plan.reassignment.within_broker import plan_moves
+from logdirwatch.plan.responses.response import Response, Situation
+from logdirwatch.plan.vetoes import replica_vetoes
+
+_FILLING = frozenset({LogDirStatus.FILLING, LogDirStatus.CRITICAL, LogDirStatus.SATURATED})
+
+
+def propose(situation: Situation) -> list[Draft]:
+    """Answer a broker whose directories are filled unequally: the fullest gives what it has above their mean.
+
+    It yields to a directory that fills, whose own plan needs the same replicas and the same room.
+    """
+    alert, facts, policy, now_ms = situation.alert, situation.facts, situation.policy, situation.now_ms
+    mine = [] if alert.broker is None else facts.directories_of.get(alert.broker, ())
+    if any(directory.status in _FILLING for directory in mine):
+        return [situation.look_because("a directory of the broker is filling: its own alert says what to move")]
+    directories = [directory for directory in mine if _counts(directory)]
+    total = sum(directory.total_bytes or 0 for directory in directories)
+    if not total:
+        return []
+    mean = sum(directory.used_bytes or 0 for directory in directories) / total
+    fullest = max(directories, key=lambda d: ((d.used_bytes or 0) / (d.total_bytes or 1), d.path))
+    goal = (fullest.used_bytes or 0) - int(mean * (fullest.total_bytes or 0))
+    return move_drafts(fullest, plan_moves(fullest, facts, policy, goal_bytes=goal), facts, policy, now_ms)
+
+
+def _counts(directory: Directory) -> bool:
+    return (
+        directory.is_serving
+        and replica_vetoes.destination_closed(directory) is None
+        and directory.used_bytes is not None
+    )
+
+
+RESPONSE = Response(
+    runbook=Runbook(
+        "compare the directories of the broker; a plan for them can wait for a quiet hour", (describe_log_dirs,)
+    ),
+    propose=propose,
+)

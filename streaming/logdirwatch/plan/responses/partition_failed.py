@@ -1,0 +1,83 @@
+"""Single bad partitions: others lead them first, then they are copied elsewhere."""
+
+from collections.abc import Sequence
+
+from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.actions.brokers.investigate import UNDER_REPLICATED, Runbook
+from logdirwatch.plan.actions.brokers.restart_broker import restart_steps
+from logdirwatch.plan.actions.replicas.demote_leaders import demote
+from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild
+from logdirwatch.plan.availability import leadership
+from logdirwatch.plan.availability.fault_tolerance import good_copies
+from logdirwatch.plan.cluster.snapshot import Facts, Partition
+from logdirwatch.plan.commands.kafka_tools import note
+from logdirwatch.plan.proposal import Draft, Policy, effect
+from logdirwatch.plan.reassignment.replacement_replicas import Repair, plan_rebuild
+from logdirwatch.plan.reassignment.unplaced import nothing_fits, unplaced
+from logdirwatch.plan.responses.partitions_at_risk import EXAMPLES
+from logdirwatch.plan.responses.response import Response, Situation
+from logdirwatch.plan.vetoes import restart_vetoes
+
+
+def propose(situation: Situation) -> list[Draft]:
+    """Return what to do about single bad partitions: others lead them first, then they are copied elsewhere."""
+    alert, facts, policy, now_ms = situation.alert, situation.facts, situation.policy, situation.now_ms
+    broker, labels = alert.broker, set(alert.evidence.get("why") or ())
+    bad = [p for p in facts.partitions.values() if p.label in labels and broker in p.replicas]
+    if broker is None or not bad:
+        return [situation.look]
+    led = [p for p in bad if leadership.standing_now(p, facts).leader == broker]
+    why = "its copies of them are bad, and new ones would be copied from it"
+    demoted = demote(broker, None, led, facts, policy, why)
+    followed = [p for p in bad if p not in led]
+    repair = plan_rebuild(broker, followed, facts, policy)
+    return [
+        *demoted,
+        *_rebuilt(broker, repair, facts, policy, now_ms),
+        *_copied_in_place(broker, followed, repair, facts, policy),
+        situation.look,
+    ]
+
+
+def _rebuilt(broker: int, repair: Repair, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:
+    if not repair.assignments:
+        return []
+    loss = Loss(
+        what=f"that the log of broker {broker} calls bad",
+        stray=f"the bad copies on broker {broker} are deleted once the new ones are in sync",
+        undo=f"puts the replicas back onto broker {broker}, copied anew",
+    )
+    target = {"broker": broker, "log_dir": None}
+    return [rebuild((broker, "bad"), target, loss, repair, facts, policy, now_ms)]
+
+
+def _copied_in_place(
+    broker: int, bad: Sequence[Partition], repair: Repair, facts: Facts, policy: Policy
+) -> list[Draft]:
+    """Return how bad copies are made anew on the broker itself, where no other broker can take them."""
+    left = {one.label for one in repair.unplaced}
+    chosen = [p for p in bad if p.label in left and good_copies(p, facts) - {broker}][:EXAMPLES]
+    if not chosen:
+        return []
+    text = f"remove the folders {', '.join(p.label for p in chosen)} of broker {broker} while it is stopped"
+    between = [note(f"On broker {broker}'s host: {text}, whole and no others; they are copied again.")]
+    return [
+        Draft(
+            kind=ActionKind.INVESTIGATE,
+            target={"broker": broker, "log_dir": None, "step": restart_vetoes.COPY_AGAIN},
+            reason=f"{text}: other replicas are in sync, and no other broker can take them{nothing_fits(repair)}",
+            expected=effect(**unplaced(repair)),
+            vetoes=restart_vetoes.against_restart(facts, broker),
+            commands=tuple(restart_steps(broker, policy, between)),
+            undo={"text": "move the folders away instead of removing them, until the copies are in sync"},
+        )
+    ]
+
+
+RESPONSE = Response(
+    runbook=Runbook(
+        "look at the one partition that failed: its disk may be well; a restart of the broker or a new copy mends it",
+        (UNDER_REPLICATED,),
+    ),
+    propose=propose,
+)

@@ -1,0 +1,37 @@
+"""logdirwatch's own pipeline: it is behind, rejects records, lost some, or stored what its checks refuse."""
+
+from logdirwatch.plan.actions.brokers.investigate import Runbook, list_topics, select_rejected, show_status
+from logdirwatch.plan.responses.response import Response
+
+HEARTBEAT = Response(
+    runbook=None,
+    nothing_to_propose="it fires always, as the sign that alerts get through; its absence is what alerts",
+)
+PIPELINE_LAGGING = Response(
+    runbook=Runbook(
+        "logdirwatch itself is behind: see its log for batches that fail or take long, and its machine's load; until "
+        "it has caught up, alerts and tables show the past",
+        (show_status,),
+    ),
+    nothing_to_propose="why a query is behind shows in its own log and on its machine",
+)
+PIPELINE_REJECTS = Response(
+    runbook=Runbook(
+        "find the sender that writes what cannot be read; every such record is kept, with the reason, in the table "
+        "rejected_records",
+        (select_rejected,),
+    ),
+    nothing_to_propose="only the owner of the sender can change what it writes",
+)
+PIPELINE_DATA_LOSS = Response(
+    runbook=Runbook(
+        "telemetry was deleted before it was read: see why the query was away so long, and give the topic's retention "
+        "more time",
+        (show_status, list_topics),
+    ),
+    nothing_to_propose="what was deleted before it was read is gone",
+)
+DATA_QUALITY = Response(
+    runbook=Runbook("see the table quality_results: which expectation failed on which table", ()),
+    nothing_to_propose="which data is wrong shows in the tables alone",
+)

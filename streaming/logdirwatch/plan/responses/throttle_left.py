@@ -1,0 +1,30 @@
+"""Throttles that stayed behind: only those that the alert names go, the others are meant to stay."""
+
+from logdirwatch.plan.actions.brokers.investigate import Runbook, list_reassignments
+from logdirwatch.plan.actions.replicas.clear_throttles import clear_draft
+from logdirwatch.plan.proposal import Draft
+from logdirwatch.plan.reassignment.throttles import limits_on, topics_throttled_on
+from logdirwatch.plan.responses.response import Response, Situation
+
+LISTS = "throttled_replicas"
+"""How the alert's evidence calls the topics' lists."""
+
+
+def propose(situation: Situation) -> list[Draft]:
+    """Answer limits that stayed behind; only those that the alert names go, the others are meant to stay."""
+    alert, facts, policy = situation.alert, situation.facts, situation.policy
+    if alert.broker is None:
+        return []
+    named = set(alert.evidence.get("throttles") or ())
+    topics = topics_throttled_on(alert.broker, facts) if alert.evidence.get(LISTS) else []
+    found = limits_on([alert.broker] if named else [], topics, facts)
+    draft = clear_draft(found, facts, policy, {"broker": alert.broker, "log_dir": None}, named)
+    return [] if draft is None else [draft]
+
+
+RESPONSE = Response(
+    runbook=Runbook(
+        "see whether a move still needs the throttle; --verify of its reassignment removes it", (list_reassignments,)
+    ),
+    propose=propose,
+)

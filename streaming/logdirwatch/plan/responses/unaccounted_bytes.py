@@ -1,0 +1,51 @@
+"""Bytes that no replica explains: nobody but a person on the host sees whose they are."""
+
+import shlex
+from dataclasses import replace
+
+from logdirwatch.plan.actions.brokers.investigate import Runbook, describe_log_dirs
+from logdirwatch.plan.capacity.reserve_file import reserve_of
+from logdirwatch.plan.cluster.snapshot import Directory
+from logdirwatch.plan.commands.kafka_tools import note
+from logdirwatch.plan.proposal import Draft, Policy
+from logdirwatch.plan.responses.response import Response, Situation
+from logdirwatch.report.units import human_bytes
+
+
+def propose(situation: Situation) -> list[Draft]:
+    """Answer bytes that no replica explains: nobody but a person on the host sees whose they are."""
+    directory = situation.directory
+    if directory is None:
+        return []
+    path = shlex.quote(directory.path)
+    steps = (
+        f"du -x --max-depth=1 -- {path} | sort -n | tail -20: what ends in -delete or -stray is Kafka's own.",
+        (
+            f"du -sx -- {path}; du -sx --apparent-size -- {path}: where the first is much larger, the file system "
+            "holds more than the files have (preallocated blocks, as on XFS); a restart of the broker frees them."
+        ),
+        (
+            f"lsof +L1 -- {path}: deleted files that a process still holds open take space as well; those of the "
+            "broker are freed by its restart."
+        ),
+        "Remove what is not Kafka's; never segment files of a replica that is listed.",
+    )
+    found = situation.look_because(_explained(directory, situation.policy))
+    notes = tuple(note(f"On broker {directory.broker}'s host: {step}") for step in steps)
+    return [replace(found, commands=(*found.commands, *notes))]
+
+
+def _explained(directory: Directory, policy: Policy) -> str | None:
+    """Say what part of the bytes the configuration explains."""
+    reserve = reserve_of(directory, policy)
+    return None if reserve is None else f"{human_bytes(reserve[1])} of them are the reserve file {reserve[0]}"
+
+
+RESPONSE = Response(
+    runbook=Runbook(
+        "find the bytes that no replica explains: -stray and -delete folders, files not Kafka's, deleted files still "
+        "open, preallocated blocks (du beside du --apparent-size); a restart of the broker frees the last two",
+        (describe_log_dirs,),
+    ),
+    propose=propose,
+)

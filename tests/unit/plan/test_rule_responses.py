@@ -1,0 +1,38 @@
+"""Every rule has its response: actions, or the reason why there are none, and a runbook."""
+
+from pathlib import Path
+
+import pytest
+
+from logdirwatch.model.vocabulary import PIPELINE_RULES, Rule
+from logdirwatch.plan import responses
+from logdirwatch.plan.actions.brokers.investigate import PLANNED
+from logdirwatch.plan.responses.response import Response
+from logdirwatch.plan.rule_responses import RESPONSES, RUNBOOKS
+
+FOLDER = Path(responses.__file__).parent
+
+
+def test_every_rule_has_a_response():
+    assert list(RESPONSES) == list(Rule)
+
+
+@pytest.mark.parametrize("rule", Rule)
+def test_a_rule_without_actions_says_why(rule):
+    response = RESPONSES[rule]
+    assert (response.propose is None) == (response.nothing_to_propose is not None)
+
+
+@pytest.mark.parametrize("rule", sorted(set(Rule) - {*PIPELINE_RULES, Rule.HEARTBEAT}))
+def test_a_rule_has_one_file_of_its_name(rule):
+    assert "RESPONSE = Response(" in (FOLDER / f"{rule}.py").read_text()
+
+
+def test_all_but_the_sign_of_life_have_a_runbook():
+    assert set(RUNBOOKS) == set(Rule) - {Rule.HEARTBEAT}
+
+
+def test_a_response_proposes_or_says_why_not_and_never_both():
+    for both in ({"propose": None}, {"propose": lambda _: [], "nothing_to_propose": "why"}):
+        with pytest.raises(ValueError, match="proposes actions, or says why"):
+            Response(runbook=PLANNED, **both)
