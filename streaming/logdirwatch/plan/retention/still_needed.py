@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from logdirwatch.model.records import ActionRecord
+from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.cluster.snapshot import Facts, Partition, Topic
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.retention.limits import LOCAL, RETENTION_MS, effective, unread_of
@@ -15,21 +16,19 @@ SURELY_LESS = 0.8
 _PERCENT = 100
 
 
-def cut_leaves_too_little(action: ActionRecord, facts: Facts, policy: Policy) -> list[str]:
-    """Return why a cut leaves too little by now; nothing for limits that are set."""
+def keeps_too_little(action: ActionRecord, facts: Facts, policy: Policy) -> list[str]:
+    """Return why a cut or a deletion leaves too little by now; empty for others, and for limits that are set."""
     topic = facts.topics.get(str(action.target.get("topic")))
     if topic is None:
+        return []
+    if action.kind is ActionKind.DELETE_RECORDS:
+        return list(_against_deletion(action, topic, facts, policy))
+    if action.kind is not ActionKind.LOWER_RETENTION:
         return []
     changes = (action.configs or {}).get(topic.name, {})
     limits = {key: int(change["to"]) for key, change in changes.items()}
     waiting = {key: limit for key, limit in limits.items() if not _is_set(topic.configs.get(key), limit)}
     return [why for key, limit in waiting.items() for why in _against(action, topic, key, limit, facts, policy)]
-
-
-def deletion_leaves_too_little(action: ActionRecord, facts: Facts, policy: Policy) -> list[str]:
-    """Return why a deletion of records leaves too little by now."""
-    topic = facts.topics.get(str(action.target.get("topic")))
-    return [] if topic is None else list(_against_deletion(action, topic, facts, policy))
 
 
 def _is_set(now: str | None, limit: int) -> bool:

@@ -30,7 +30,7 @@ from logdirwatch.plan.retention import retention_vetoes
 from logdirwatch.plan.retention.cut import effective_after_ms
 from logdirwatch.plan.retention.limits import RETENTION_MS, freed_bytes, segment_bytes
 from logdirwatch.plan.retention.planner import all_replicas, by_topic
-from logdirwatch.plan.retention.still_needed import deletion_leaves_too_little
+from logdirwatch.plan.retention.still_needed import keeps_too_little
 from logdirwatch.plan.retention.write_rates import fastest, floor_of_replica, wanted_ms
 from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.report.units import human_bytes, human_ms
@@ -205,6 +205,6 @@ ACTION_TYPE = ActionType(
     fix_role=FixRole.MAKES_ROOM_WITH_LOSS,
     progress=_progress,
     covers=frees_as_much,
-    reasons_against=deletion_leaves_too_little,
+    reasons_against=keeps_too_little,
     follow_up=None,
 )

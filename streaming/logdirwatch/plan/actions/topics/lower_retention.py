@@ -21,7 +21,7 @@ from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect,
 from logdirwatch.plan.retention.cut import Cut, effective_after_ms, floor_bytes
 from logdirwatch.plan.retention.limits import UNLIMITED, is_copy_delayed
 from logdirwatch.plan.retention.retention_vetoes import slowest_reader, unread_goes, unread_text
-from logdirwatch.plan.retention.still_needed import cut_leaves_too_little
+from logdirwatch.plan.retention.still_needed import keeps_too_little
 from logdirwatch.plan.retention.write_rates import wanted_ms
 from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.report.units import human_bytes, human_ms
@@ -279,7 +279,7 @@ ACTION_TYPE = ActionType(
     fix_role=FixRole.MAKES_ROOM_WITH_LOSS,
     progress=_progress,
     covers=frees_as_much,
-    reasons_against=cut_leaves_too_little,
+    reasons_against=keeps_too_little,
     follow_up=FollowUp(_restored),
     live_check=_moves,
     carry_over=remembered,
