@@ -17,12 +17,12 @@ from logdirwatch.console.settings import ConsoleSettings
 from logdirwatch.detect.settings import DAY_MS, DetectSettings, Section
 from logdirwatch.errors import UserError
 from logdirwatch.fleet.settings import FleetSettings
-from logdirwatch.model.text import printable
 from logdirwatch.notify.settings import NotifySettings
 from logdirwatch.observe.settings import Listen
 from logdirwatch.plan.settings import PlanSettings, ToolSettings
 from logdirwatch.quality.settings import QualitySettings
 from logdirwatch.store.settings import MaintainSettings
+from logdirwatch.text.printable import printable
 
 ENV_PREFIX = "LOGDIRWATCH_"
 

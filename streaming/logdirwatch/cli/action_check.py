@@ -10,11 +10,11 @@ from logdirwatch.cli.reading import now_ms, telemetry
 from logdirwatch.errors import UserError
 from logdirwatch.jobs.policy import policy_for
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.model.text import printable
 from logdirwatch.model.vocabulary import Cause
 from logdirwatch.plan.cluster.snapshot import Place
 from logdirwatch.plan.lifecycle.live_check import left_to_see, reasons_against
 from logdirwatch.settings import Settings
+from logdirwatch.text.printable import printable
 
 
 def check(ctx: typer.Context, identity: ActionId) -> None:

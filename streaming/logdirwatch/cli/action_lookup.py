@@ -16,11 +16,11 @@ from logdirwatch.cli.table_reading import tables_root
 from logdirwatch.errors import UserError
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.model.text import printable
 from logdirwatch.report.actions import find
 from logdirwatch.report.folding import latest_actions
 from logdirwatch.settings import KafkaSettings, Settings
 from logdirwatch.store.schemas import ACTIONS
+from logdirwatch.text.printable import printable
 
 ActionId = Annotated[str, typer.Argument(metavar="ID", help="The action's id, or the beginning of it.")]
 

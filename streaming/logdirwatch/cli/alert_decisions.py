@@ -13,12 +13,13 @@ from logdirwatch.errors import UserError
 from logdirwatch.model import topics
 from logdirwatch.model.identity import identity as identity_of
 from logdirwatch.model.records import AlertPattern, AlertRecord, DecisionRecord
-from logdirwatch.model.text import printable
 from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule, Severity
 from logdirwatch.report.alerts import find
 from logdirwatch.report.folding import LatestAlerts, latest_alerts
 from logdirwatch.report.handling import about, sayings, sayings_view
-from logdirwatch.report.words import named, place, short_id, utc
+from logdirwatch.report.words import named, place
+from logdirwatch.text.printable import printable
+from logdirwatch.text.words import short_id, utc
 
 SETTING = "decisions.longest_ms"
 

@@ -17,7 +17,7 @@ from logdirwatch.local.config import ClusterSpec
 from logdirwatch.local.fill import FillWith
 from logdirwatch.local.report import ClusterStatus
 from logdirwatch.local.sizes import parse_bytes
-from logdirwatch.report.units import human_bytes
+from logdirwatch.text.units import human_bytes
 
 Broker = Annotated[int, typer.Argument(metavar="BROKER", help="Id of the broker, from 0.", show_default=False)]
 LogDir = Annotated[

@@ -13,12 +13,12 @@ from logdirwatch.decisions import Severities
 from logdirwatch.errors import UserError
 from logdirwatch.model import topics
 from logdirwatch.model.records import DecisionRecord
-from logdirwatch.model.text import printable
 from logdirwatch.model.vocabulary import Decision
 from logdirwatch.report.folding import LatestAlerts, LatestDecisions
 from logdirwatch.report.handling import Handling
-from logdirwatch.report.units import human_ms, written_ms
 from logdirwatch.settings import KafkaSettings
+from logdirwatch.text.printable import printable
+from logdirwatch.text.units import human_ms, written_ms
 
 By = Annotated[str, typer.Option("--by", help="Who decides.")]
 Reason = Annotated[str, typer.Option("--reason", help="Why; kept with the decision.")]

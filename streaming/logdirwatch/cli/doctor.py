@@ -13,8 +13,8 @@ from logdirwatch.cli.reading import now_ms
 from logdirwatch.doctor.examine import Examination, misconfigured
 from logdirwatch.doctor.findings import CHECKS, Report
 from logdirwatch.errors import UserError
-from logdirwatch.model.text import printable
 from logdirwatch.report.doctor import document, lines
+from logdirwatch.text.printable import printable
 
 NAMES = ", ".join(CHECKS)
 

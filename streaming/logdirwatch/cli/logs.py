@@ -7,7 +7,7 @@ from typing import TextIO
 import structlog
 from structlog.typing import EventDict, ExcInfo
 
-from logdirwatch.model.text import printable, printable_lines
+from logdirwatch.text.printable import printable, printable_lines
 
 
 def to_stderr() -> None:

@@ -12,7 +12,7 @@ from typer.core import TyperOption
 from logdirwatch import __version__
 from logdirwatch.cli.context import Context
 from logdirwatch.errors import UserError
-from logdirwatch.model.text import printable_lines
+from logdirwatch.text.printable import printable_lines
 
 _typed = TyperOption.display_type_rich
 

@@ -11,10 +11,10 @@ from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading import now_ms
 from logdirwatch.cli.table_names import Names, chosen
 from logdirwatch.errors import UserError
-from logdirwatch.model.text import printable
 from logdirwatch.report.upkeep import Upkept, line
 from logdirwatch.settings import Settings
 from logdirwatch.store.schemas import TABLES
+from logdirwatch.text.printable import printable
 
 
 def register(app: typer.Typer) -> None:

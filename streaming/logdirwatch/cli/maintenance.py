@@ -10,11 +10,11 @@ from logdirwatch.cli.deciding import By, Reason, Signed
 from logdirwatch.cli.reading import console, now_ms, telemetry
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import DecisionRecord
-from logdirwatch.model.text import printable
 from logdirwatch.model.vocabulary import Decision
 from logdirwatch.report.handling import Planned, planned_view
-from logdirwatch.report.words import utc
 from logdirwatch.settings import Settings
+from logdirwatch.text.printable import printable
+from logdirwatch.text.words import utc
 
 SETTING = "detect.maintenance_max_ms"
 

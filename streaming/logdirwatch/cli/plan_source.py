@@ -13,7 +13,6 @@ from logdirwatch.errors import UserError
 from logdirwatch.jobs.policy import policy_for
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, AlertRecord
-from logdirwatch.model.text import printable
 from logdirwatch.model.vocabulary import TAKEN_UP, AlertStatus, Rule
 from logdirwatch.plan.capacity.projected_use import alike
 from logdirwatch.plan.cluster.excluded_log_dirs import with_marks
@@ -26,6 +25,7 @@ from logdirwatch.report.folding import Latest, Message, latest_actions, latest_a
 from logdirwatch.settings import KafkaSettings, Settings, TableSettings
 from logdirwatch.store.schemas import ACTIONS, ALERTS, BROKER_STATE, Table
 from logdirwatch.store.sql import newest, quoted
+from logdirwatch.text.printable import printable
 
 Records = tuple[list[AlertRecord], list[ActionRecord]]
 """A cluster's firing alerts, and the latest revision of each of its actions."""

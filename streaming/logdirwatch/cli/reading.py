@@ -13,9 +13,9 @@ from rich.text import Text
 
 from logdirwatch import kafka_clients
 from logdirwatch.cli.context import Context
-from logdirwatch.model.text import printable_lines
 from logdirwatch.report.folding import Latest, Message, R
 from logdirwatch.settings import KafkaSettings
+from logdirwatch.text.printable import printable_lines
 
 PIPE_COLUMNS = 100
 

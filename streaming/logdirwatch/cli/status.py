@@ -12,7 +12,6 @@ from logdirwatch.cli.reading import console, now_ms, read_into, telemetry
 from logdirwatch.cli.table_reading import rows, tables_at, tables_root
 from logdirwatch.errors import UserError
 from logdirwatch.model import topics
-from logdirwatch.model.text import printable_lines
 from logdirwatch.report.absent import why_absent
 from logdirwatch.report.cluster import ClusterStatus, heartbeats
 from logdirwatch.report.folding import latest_alerts
@@ -28,6 +27,7 @@ from logdirwatch.report.snapshot import (
 from logdirwatch.report.status import view
 from logdirwatch.settings import Settings
 from logdirwatch.store.schemas import BROKER_STATE, LOG_DIR_STATE
+from logdirwatch.text.printable import printable_lines
 
 
 def register(app: typer.Typer) -> None:

@@ -11,9 +11,9 @@ from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading import now_ms
 from logdirwatch.cli.table_names import Names, chosen
 from logdirwatch.errors import UserError
-from logdirwatch.model.text import printable
 from logdirwatch.report.quality import Checked, failed, lines
 from logdirwatch.store.schemas import QUALITY_RESULTS, TABLES
+from logdirwatch.text.printable import printable
 
 CHECKED = [name for name in TABLES if name != QUALITY_RESULTS.name]
 

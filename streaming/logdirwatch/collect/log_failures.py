@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from logdirwatch.collect.log_lines import Entry
 from logdirwatch.model.broker_failures import WHAT
 from logdirwatch.model.broker_failures import BrokerFailureReason as Reason
-from logdirwatch.model.text import printable
+from logdirwatch.text.printable import printable
 
 DETAIL_CHARACTERS = 300
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from logdirwatch.report.words import utc
+from logdirwatch.text.words import utc
 
 WIDTH, HEIGHT = 900, 240
 GAP_STEPS = 4

@@ -21,9 +21,10 @@ from logdirwatch.report import ages, counts
 from logdirwatch.report import alerts as alert_words
 from logdirwatch.report.cluster import ClusterStatus, LogDir
 from logdirwatch.report.snapshot import Patience, statuses
-from logdirwatch.report.units import human_bytes, human_ms
-from logdirwatch.report.words import place, utc
+from logdirwatch.report.words import place
 from logdirwatch.store.schemas import BROKER_STATE, LOG_DIR_STATE
+from logdirwatch.text.units import human_bytes, human_ms
+from logdirwatch.text.words import utc
 
 Part = TypeVar("Part")
 

@@ -5,7 +5,7 @@ from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.detect.memory import BrokerMemory, BrokerWord
 from logdirwatch.model.broker_failures import BrokerFailureReason
 from logdirwatch.model.records import EventRecord
-from logdirwatch.model.text import printable
+from logdirwatch.text.printable import printable
 
 STOPPING_MS = 60_000
 """For so long a broker may still answer that said why it ends: a controlled shutdown moves its leaders first."""

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from logdirwatch.detect.memory import BrokerMemory, LogDirMemory, RemoteCopies
-from logdirwatch.report.units import human_bytes
-from logdirwatch.report.words import counted, some_of, utc
+from logdirwatch.text.units import human_bytes
+from logdirwatch.text.words import counted, some_of, utc
 
 _NAMED = 3
 _LAG_MATTERS_RATIO = 0.01

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from logdirwatch.detect import causes, rules
 from logdirwatch.detect.memory import BrokerMemory, LogDirMemory, Verdict
 from logdirwatch.model.vocabulary import Cause, FullBy, Rule
-from logdirwatch.report.words import counted, short_id, some_of
+from logdirwatch.text.words import counted, short_id, some_of
 
 NAMED = 3
 SAID_CHARACTERS = 160

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from logdirwatch.detect.wording import ended
-from logdirwatch.report.words import counted, some_of
+from logdirwatch.text.words import counted, some_of
 
 _WAITS = "can wait until morning"
 _NAMED = 3

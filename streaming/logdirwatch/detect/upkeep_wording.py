@@ -5,7 +5,7 @@ from typing import Any
 from logdirwatch.detect import hints
 from logdirwatch.detect.memory import BrokerMemory, LogDirMemory
 from logdirwatch.detect.wording import size
-from logdirwatch.report.words import some_of
+from logdirwatch.text.words import some_of
 
 _WAITS = "can wait until morning"
 _NAMED = 3

@@ -9,8 +9,8 @@ from logdirwatch.detect.recovery import logs_left
 from logdirwatch.detect.rules import used_ratio
 from logdirwatch.model.records import PartitionHealth
 from logdirwatch.model.vocabulary import NOT_OF_A_DISK, KernelTrouble, LogDirStatus, PollStatus, Rule, Severity
-from logdirwatch.report.units import human_bytes, human_ms
-from logdirwatch.report.words import some_of, utc
+from logdirwatch.text.units import human_bytes, human_ms
+from logdirwatch.text.words import some_of, utc
 
 
 def size(value: int | float | None) -> str:

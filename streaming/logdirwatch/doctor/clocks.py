@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from logdirwatch.doctor.findings import Finding
-from logdirwatch.report.units import human_ms
+from logdirwatch.text.units import human_ms
 
 MOST_APART_MS = 5_000
 """Well-kept clocks are milliseconds apart; ages of samples and ends of silences are told from clocks."""

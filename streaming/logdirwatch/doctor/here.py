@@ -10,7 +10,7 @@ from pathlib import Path
 from logdirwatch.doctor.findings import Finding
 from logdirwatch.errors import UserError
 from logdirwatch.jobs import checks
-from logdirwatch.report.units import human_bytes
+from logdirwatch.text.units import human_bytes
 
 LEAST_FREE_BYTES = 1 << 30
 LEAST_FREE_RATIO = 0.05

@@ -11,7 +11,7 @@ from logdirwatch.doctor.findings import Finding
 from logdirwatch.model.vocabulary import PollStatus
 from logdirwatch.plan.cluster import metadata_version as versions
 from logdirwatch.plan.commands.kafka_tools import Tools
-from logdirwatch.report.words import counted, some_of
+from logdirwatch.text.words import counted, some_of
 
 SEVERAL_DIRECTORIES_SINCE = "3.7-IV2"
 """KAFKA-16606: below it, several log directories can lead to indefinite unavailability (Kafka's docs/upgrade.html)."""

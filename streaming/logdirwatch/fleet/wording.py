@@ -4,8 +4,8 @@ from typing import Any
 
 from logdirwatch.detect import hints
 from logdirwatch.detect.wording import ended
-from logdirwatch.report.units import human_bytes, human_ms, human_ratio
-from logdirwatch.report.words import some_of, utc
+from logdirwatch.text.units import human_bytes, human_ms, human_ratio
+from logdirwatch.text.words import some_of, utc
 
 _NAMED = 3
 _LISTED = 8

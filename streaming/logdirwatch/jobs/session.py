@@ -18,8 +18,8 @@ from logdirwatch.errors import UserError
 from logdirwatch.jars import spark_jars
 from logdirwatch.jobs.folder import Folder
 from logdirwatch.kafka_clients import spark_options
-from logdirwatch.report.masking import MASKED_NAMES
 from logdirwatch.settings import Settings
+from logdirwatch.text.masking import MASKED_NAMES
 
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _LOG4J2 = Path(__file__).parent.parent / "conf" / "log4j2.properties"

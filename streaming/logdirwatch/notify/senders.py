@@ -20,7 +20,7 @@ from logdirwatch.notify.alertmanager import Alert, alerts_of
 from logdirwatch.notify.groups import Message
 from logdirwatch.notify.settings import NotifySettings, ReceiverSettings
 from logdirwatch.notify.wording import Text, text_of
-from logdirwatch.report.masking import MASK, masked
+from logdirwatch.text.masking import MASK, masked
 
 GROUP = "{group}"
 SECRET_FROM_CHARACTERS = 5

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from logdirwatch.model.identity import identity
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import NO_CLUSTER, AlertStatus, Lane, Rule, Severity
-from logdirwatch.report.units import human_ms
-from logdirwatch.report.words import some_of, utc
+from logdirwatch.text.units import human_ms
+from logdirwatch.text.words import some_of, utc
 
 
 @dataclass(frozen=True)

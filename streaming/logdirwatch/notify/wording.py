@@ -5,13 +5,14 @@ from typing import NamedTuple
 
 from logdirwatch.decisions import Standing
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.model.text import printable
 from logdirwatch.model.vocabulary import Rule, Severity
 from logdirwatch.notify.groups import Message, Reason
 from logdirwatch.notify.routing import host_of
 from logdirwatch.report.handling import marks
-from logdirwatch.report.units import human_ago
-from logdirwatch.report.words import change, counted, place, short_id, some_of
+from logdirwatch.report.words import change, place
+from logdirwatch.text.printable import printable
+from logdirwatch.text.units import human_ago
+from logdirwatch.text.words import counted, short_id, some_of
 
 EXAMPLES = 2
 """Partitions that a title names."""

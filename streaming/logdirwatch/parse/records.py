@@ -23,9 +23,9 @@ from logdirwatch.model.records import (
     PipelineRecord,
     StateRecord,
 )
-from logdirwatch.model.text import printable
 from logdirwatch.model.vocabulary import Decision, EventName
 from logdirwatch.parse.log_dirs_tool import Arrival, Listing, is_listing, read_listing
+from logdirwatch.text.printable import printable
 
 VERSION = 1
 LONGEST_REASON = 300

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from logdirwatch.report.words import some_of
+from logdirwatch.text.words import some_of
 
 _START = "run logdirwatch collect and logdirwatch stream, or name in tables.path the folder that stream writes to"
 

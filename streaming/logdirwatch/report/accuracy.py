@@ -14,7 +14,7 @@ from rich.text import Text
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionStatus
 from logdirwatch.report.layout import listing
-from logdirwatch.report.units import human_bytes, human_ms
+from logdirwatch.text.units import human_bytes, human_ms
 
 ENDED = (ActionStatus.DONE, ActionStatus.FAILED)
 _BYTES = ("frees_bytes", "copies_bytes")

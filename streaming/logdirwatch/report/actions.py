@@ -10,12 +10,13 @@ from rich.text import Text
 
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.model.text import printable, printable_lines
 from logdirwatch.model.vocabulary import OPEN, ActionStatus, Rule, Severity
 from logdirwatch.report.layout import sentences
 from logdirwatch.report.outlook import outlook_lines
-from logdirwatch.report.units import human_ago, human_bytes, human_ms
-from logdirwatch.report.words import colour, named, place, short_id, utc
+from logdirwatch.report.words import colour, named, place
+from logdirwatch.text.printable import printable, printable_lines
+from logdirwatch.text.units import human_ago, human_bytes, human_ms
+from logdirwatch.text.words import short_id, utc
 
 _BROKER_AWAY = (Rule.BROKER_OFFLINE, Rule.BROKER_UNKNOWN)
 _ENDED_BY = {

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from logdirwatch.report.cluster import ClusterStatus, Heartbeat
-from logdirwatch.report.units import human_ago, human_ms
+from logdirwatch.text.units import human_ago, human_ms
 
 
 class Line(NamedTuple):

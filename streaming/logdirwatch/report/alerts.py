@@ -8,13 +8,14 @@ from rich.text import Text
 from logdirwatch.decisions import Standing
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.model.text import printable
 from logdirwatch.model.vocabulary import AlertStatus
 from logdirwatch.report.folding import is_heartbeat
 from logdirwatch.report.handling import NOTHING_SAID, marks
 from logdirwatch.report.layout import sentences
-from logdirwatch.report.units import human_ago
-from logdirwatch.report.words import change, colour, named, place, short_id, utc
+from logdirwatch.report.words import change, colour, named, place
+from logdirwatch.text.printable import printable
+from logdirwatch.text.units import human_ago
+from logdirwatch.text.words import short_id, utc
 
 
 def listed(

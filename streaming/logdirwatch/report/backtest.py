@@ -9,7 +9,8 @@ from rich.text import Text
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import AlertStatus, Rule, Severity
 from logdirwatch.report.layout import sentences
-from logdirwatch.report.words import colour, place, utc
+from logdirwatch.report.words import colour, place
+from logdirwatch.text.words import utc
 
 
 class Fired(Struct, frozen=True, kw_only=True):

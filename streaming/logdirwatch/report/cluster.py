@@ -11,7 +11,7 @@ from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import PIPELINE_RULES, AlertStatus, Lane, ReplicaCause, Rule, Severity
 from logdirwatch.report.folding import is_heartbeat
 from logdirwatch.report.handling import Handled, Planned
-from logdirwatch.report.units import age_ms
+from logdirwatch.text.units import age_ms
 
 HEARTBEATS_MISSED = 3
 EXAMPLES = 10

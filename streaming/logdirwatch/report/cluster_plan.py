@@ -8,8 +8,9 @@ from rich.text import Text
 
 from logdirwatch.plan.balance.summary import About, Change, Outside, Summary
 from logdirwatch.report.layout import listing
-from logdirwatch.report.units import human_ago, human_bytes, human_ms, human_ratio
-from logdirwatch.report.words import counted, place
+from logdirwatch.report.words import place
+from logdirwatch.text.units import human_ago, human_bytes, human_ms, human_ratio
+from logdirwatch.text.words import counted
 
 SHOWN = 20
 

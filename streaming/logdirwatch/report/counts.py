@@ -1,7 +1,7 @@
 """What an inventory, or alerts newer than it, count: offline replicas and partitions at risk, each as of when. Pure."""
 
 from logdirwatch.report.cluster import ClusterStatus, OfflineReplicas, Risk
-from logdirwatch.report.units import human_ms
+from logdirwatch.text.units import human_ms
 
 RISK_WORDS = {
     "leaderless": "leaderless",

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.model.text import printable
 from logdirwatch.plan.commands.kafka_tools import step_of
 from logdirwatch.report.actions import effect, standing
-from logdirwatch.report.words import utc
+from logdirwatch.text.printable import printable
+from logdirwatch.text.words import utc
 
 REASSIGNMENT = "reassignment.json"
 ROLLBACK = "rollback.json"

@@ -13,8 +13,9 @@ from logdirwatch.decisions import Said, Severities, Standing
 from logdirwatch.model.records import AlertRecord, DecisionRecord
 from logdirwatch.model.vocabulary import AlertStatus
 from logdirwatch.report.layout import sentences
-from logdirwatch.report.units import human_ms
-from logdirwatch.report.words import place, short_id, utc
+from logdirwatch.report.words import place
+from logdirwatch.text.units import human_ms
+from logdirwatch.text.words import short_id, utc
 
 NOTHING_SAID = Standing()
 

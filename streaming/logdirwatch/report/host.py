@@ -7,7 +7,7 @@ from rich.text import Text
 
 from logdirwatch.model.records import EventRecord, HostLogDir, HostRecord
 from logdirwatch.report.layout import listing
-from logdirwatch.report.units import bar, human_bytes, human_ms, human_ratio
+from logdirwatch.text.units import bar, human_bytes, human_ms, human_ratio
 
 HEADERS = ("log directory", "used", "usable", "free inodes", "volume", "probe")
 

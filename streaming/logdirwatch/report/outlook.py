@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from logdirwatch.report.units import human_bytes
-from logdirwatch.report.words import counted
+from logdirwatch.text.units import human_bytes
+from logdirwatch.text.words import counted
 
 _STEPS = {
     "now": "now",

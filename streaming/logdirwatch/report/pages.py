@@ -7,9 +7,9 @@ from typing import Any
 from logdirwatch.model.topics import TOPICS
 from logdirwatch.report.reference import reference_yaml
 from logdirwatch.report.schemas import RECORDS, json_schema
-from logdirwatch.report.units import human_ms
 from logdirwatch.settings import Settings
 from logdirwatch.store.schemas import TABLES
+from logdirwatch.text.units import human_ms
 
 _CARRIES = {
     "logdir.metrics": "one record per broker and poll, whatever the answer was; heartbeats; and how each query fares",

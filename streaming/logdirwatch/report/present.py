@@ -9,8 +9,8 @@ from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import AlertStatus, BrokerStatus, LogDirStatus, Rule
 from logdirwatch.plan.availability import offline_log_dirs
 from logdirwatch.report.cluster import RISKS, Broker, LogDir, Risk
-from logdirwatch.report.units import human_ago
-from logdirwatch.report.words import short_id
+from logdirwatch.text.units import human_ago
+from logdirwatch.text.words import short_id
 
 _BROKER_GONE = {Rule.BROKER_OFFLINE: BrokerStatus.OFFLINE, Rule.BROKER_UNKNOWN: BrokerStatus.UNKNOWN}
 _LOG_DIR_RULES = {Rule.LOG_DIR_OFFLINE, Rule.LOG_DIR_UNKNOWN, Rule.LOG_DIR_SPACE}

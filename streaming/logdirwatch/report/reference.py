@@ -9,7 +9,7 @@ import yaml
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from logdirwatch.report.units import human_bytes, human_ms
+from logdirwatch.text.units import human_bytes, human_ms
 
 HEAD = """\
 # Every key of logdirwatch's configuration with its meaning and default. Written by: logdirwatch config reference

@@ -12,9 +12,9 @@ from logdirwatch.report import cluster as view
 from logdirwatch.report import present
 from logdirwatch.report.cluster import Broker, ClusterStatus, Heartbeat
 from logdirwatch.report.handling import Handling, handled
-from logdirwatch.report.units import age_ms
 from logdirwatch.settings import Settings
 from logdirwatch.store.schemas import BROKER_STATE, LOG_DIR_INVENTORY, LOG_DIR_STATE, REPLICA_STATE, TOPIC_STATE
+from logdirwatch.text.units import age_ms
 
 Row = Mapping[str, Any]
 Known = TypeVar("Known")

@@ -11,8 +11,9 @@ from logdirwatch.report import ages, counts
 from logdirwatch.report.cluster import Broker, ClusterStatus, LogDir, PipelineAlert
 from logdirwatch.report.handling import phrase
 from logdirwatch.report.layout import listing
-from logdirwatch.report.units import bar, human_ago, human_bytes, human_ms, human_ratio
-from logdirwatch.report.words import colour, place, short_id, utc
+from logdirwatch.report.words import colour, place
+from logdirwatch.text.units import bar, human_ago, human_bytes, human_ms, human_ratio
+from logdirwatch.text.words import short_id, utc
 
 LOUD = "bold white on red"
 SHOWN = 40

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from logdirwatch.report.units import human_bytes
+from logdirwatch.text.units import human_bytes
 
 
 class Upkept(Struct, frozen=True, kw_only=True):

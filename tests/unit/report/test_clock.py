@@ -7,7 +7,7 @@ from rich.console import Console
 
 from logdirwatch.report.snapshot import statuses
 from logdirwatch.report.status import view
-from logdirwatch.report.units import CLOCK_TOLERANCE_MS, age_ms, human_ago
+from logdirwatch.text.units import CLOCK_TOLERANCE_MS, age_ms, human_ago
 from tests.unit.report.builders import NOW_MS
 from tests.unit.report.test_status import HOUR_MS, PATIENCE, snapshot
 

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place
-from logdirwatch.report.words import counted, some_of
+from logdirwatch.text.words import counted, some_of
 
 AT_ONCE_MS = 600_000
 """How far apart the last samples before the failures may be."""

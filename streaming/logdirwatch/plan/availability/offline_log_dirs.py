@@ -8,7 +8,7 @@ from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import Cause, FullBy
 from logdirwatch.plan.availability.lost_replicas import lost_together
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Place
-from logdirwatch.report.units import human_ratio
+from logdirwatch.text.units import human_ratio
 
 NO_PROOF = "space_was_left"
 """What decided ``failed`` in release 0.1.0: it proves no broken disk."""

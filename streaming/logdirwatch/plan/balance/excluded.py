@@ -12,7 +12,7 @@ from logdirwatch.plan.capacity.projected_use import volumes
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Place, Replica
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.vetoes import replica_vetoes
-from logdirwatch.report.units import human_ms
+from logdirwatch.text.units import human_ms
 
 
 class LeftOut(Struct, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ from logdirwatch.plan.capacity.timing import DELETE_DELAY_MS, copies_at_once, de
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Place, Replica
 from logdirwatch.plan.cluster.snapshot_age import too_old
 from logdirwatch.plan.proposal import Policy, Veto
-from logdirwatch.report.units import human_ms
+from logdirwatch.text.units import human_ms
 
 
 @dataclass(frozen=True, eq=False)

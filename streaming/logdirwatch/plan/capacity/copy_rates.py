@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Place, Replica
 from logdirwatch.plan.proposal import Precondition
-from logdirwatch.report.units import human_bytes
+from logdirwatch.text.units import human_bytes
 
 SHARE_OF_TIME_LEFT = 0.5
 """A copy is planned to end when this share of the time to full is over: growth may rise."""

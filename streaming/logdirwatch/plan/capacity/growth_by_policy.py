@@ -4,7 +4,7 @@ from collections import defaultdict
 from typing import Any
 
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Topic
-from logdirwatch.report.units import human_bytes
+from logdirwatch.text.units import human_bytes
 
 DELETE, COMPACT, BOTH, UNKNOWN = "delete", "compact", "compact,delete", "unknown"
 

@@ -8,7 +8,7 @@ from logdirwatch.plan.capacity.copy_rates import copy_growth
 from logdirwatch.plan.cluster.assignment import ANY, Assignment
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place
 from logdirwatch.plan.proposal import Veto
-from logdirwatch.report.units import human_bytes, human_ratio
+from logdirwatch.text.units import human_bytes, human_ratio
 
 SAME_VOLUME_BYTES = 16 << 20
 """Directories of one volume report its numbers, taken one after the other while the broker writes."""

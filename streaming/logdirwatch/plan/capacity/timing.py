@@ -5,7 +5,7 @@ from typing import Any
 from logdirwatch.model.vocabulary import COPY_THREADS
 from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.proposal import Precondition
-from logdirwatch.report.units import human_ms
+from logdirwatch.text.units import human_ms
 
 DELETE_DELAY_MS = 60_000
 """Kafka's default of ``log.segment.delete.delay.ms`` (``ServerLogConfigs``), used where nobody could read the value."""

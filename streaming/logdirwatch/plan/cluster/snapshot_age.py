@@ -2,7 +2,7 @@
 
 from logdirwatch.plan.cluster.snapshot import Facts
 from logdirwatch.plan.proposal import Policy
-from logdirwatch.report.units import human_ms
+from logdirwatch.text.units import human_ms
 
 
 def unusable(facts: Facts | None, policy: Policy, now_ms: int) -> str | None:

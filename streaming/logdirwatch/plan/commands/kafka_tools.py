@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from logdirwatch.model.text import printable
 from logdirwatch.plan.commands.throttles import Limits, of_plan
 from logdirwatch.plan.settings import ToolSettings
+from logdirwatch.text.printable import printable
 
 REASSIGN = "kafka-reassign-partitions"
 CONFIGS = "kafka-configs"

@@ -15,8 +15,8 @@ from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.commands.kafka_tools import ADDITIONAL
 from logdirwatch.plan.lifecycle.transitions import standing_against
 from logdirwatch.plan.proposal import Policy
-from logdirwatch.report.units import human_ms
-from logdirwatch.report.words import some_of
+from logdirwatch.text.units import human_ms
+from logdirwatch.text.words import some_of
 
 _NEEDS_OFFLINE = frozenset({Rule.LOG_DIR_OFFLINE.value})
 _NEEDS_AWAY = frozenset({Rule.BROKER_OFFLINE.value})

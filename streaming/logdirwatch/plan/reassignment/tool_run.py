@@ -9,7 +9,7 @@ from logdirwatch.plan.cluster.snapshot import Facts, Place
 from logdirwatch.plan.commands.kafka_tools import ADDITIONAL
 from logdirwatch.plan.commands.throttles import Limits
 from logdirwatch.plan.proposal import Policy, Precondition
-from logdirwatch.report.words import some_of
+from logdirwatch.text.words import some_of
 
 _NAMED = 3
 

@@ -17,7 +17,7 @@ from logdirwatch.plan.commands.kafka_tools import QUORUM
 from logdirwatch.plan.proposal import Draft, Policy, effect
 from logdirwatch.plan.reassignment.between_brokers import Offload, plan_offload
 from logdirwatch.plan.reassignment.within_broker import plan_moves
-from logdirwatch.report.units import human_bytes, human_ms
+from logdirwatch.text.units import human_bytes, human_ms
 
 MOST = 3
 """How many closed directories, the emptiest first, are looked at."""

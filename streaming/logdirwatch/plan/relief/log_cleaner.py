@@ -13,8 +13,8 @@ from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.commands.kafka_tools import CONFIGS, note
 from logdirwatch.plan.proposal import Draft, Policy, effect
-from logdirwatch.report.units import human_bytes
-from logdirwatch.report.words import some_of
+from logdirwatch.text.units import human_bytes
+from logdirwatch.text.words import some_of
 
 STEP = "cleaner"
 MOSTLY = 0.5

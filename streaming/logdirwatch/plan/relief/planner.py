@@ -35,7 +35,7 @@ from logdirwatch.plan.relief.strays import stray_bytes, stray_drafts
 from logdirwatch.plan.relief.without_loss import Ways, lossless_ways
 from logdirwatch.plan.retention.planner import Cuts, plan_cuts
 from logdirwatch.plan.vetoes.predicted_impact import heeding_predictions
-from logdirwatch.report.units import human_bytes
+from logdirwatch.text.units import human_bytes
 
 MOVES = frozenset({ActionKind.MOVE_LOG_DIR, ActionKind.REASSIGN})
 IN_NO_HURRY_MS = 3_600_000

@@ -17,8 +17,8 @@ from logdirwatch.plan.commands.kafka_tools import REASSIGN
 from logdirwatch.plan.proposal import Draft, Policy, effect
 from logdirwatch.plan.reassignment.running_copies import running_copies
 from logdirwatch.plan.reassignment.running_reassignments import dead_end
-from logdirwatch.report.units import human_bytes, human_ms
-from logdirwatch.report.words import some_of
+from logdirwatch.text.units import human_bytes, human_ms
+from logdirwatch.text.words import some_of
 
 STEP = "under_way"
 _NAMED = 3

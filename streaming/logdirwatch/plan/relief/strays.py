@@ -13,8 +13,8 @@ from logdirwatch.plan.cluster.config_values import is_number
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition
 from logdirwatch.plan.commands.kafka_tools import LOG_DIRS, REASSIGN, TOPICS, note
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
-from logdirwatch.report.units import human_bytes
-from logdirwatch.report.words import some_of
+from logdirwatch.text.units import human_bytes
+from logdirwatch.text.words import some_of
 
 STEP = "strays"
 _NAMED = 3

@@ -33,7 +33,7 @@ from logdirwatch.plan.reassignment.replacement_replicas import plan_rebuild, pla
 from logdirwatch.plan.reassignment.within_broker import needed_bytes
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.plan.vetoes import restart_vetoes
-from logdirwatch.report.units import human_ms
+from logdirwatch.text.units import human_ms
 
 NOTHING_SAID = Proof()
 FULL_DIRECTORIES = 2

@@ -15,7 +15,7 @@ from logdirwatch.plan.reassignment.within_broker import needed_bytes
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.plan.retention.fleet_planner import gain, left, plan_fleet_cuts
 from logdirwatch.plan.retention.planner import REASONS
-from logdirwatch.report.units import human_bytes
+from logdirwatch.text.units import human_bytes
 
 
 def propose(situation: Situation) -> list[Draft]:

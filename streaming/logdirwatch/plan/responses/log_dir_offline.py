@@ -30,7 +30,7 @@ from logdirwatch.plan.proposal import Draft, Policy, Precondition
 from logdirwatch.plan.reassignment.replacement_replicas import Repair, plan_rebuild, plan_repair
 from logdirwatch.plan.reassignment.within_broker import needed_bytes
 from logdirwatch.plan.responses.response import Response, Situation
-from logdirwatch.report.words import some_of
+from logdirwatch.text.words import some_of
 
 EXAMPLES = 20
 _EXPLAINED = frozenset({Cause.FULL, Cause.LIMIT, Cause.PERMISSION})

@@ -30,7 +30,7 @@ from logdirwatch.plan.relief.freed_bytes import URGENT, counted_bytes
 from logdirwatch.plan.relief.order import in_sequence
 from logdirwatch.plan.relief.planner import filling_drafts
 from logdirwatch.plan.responses.response import Response, Situation
-from logdirwatch.report.units import human_bytes
+from logdirwatch.text.units import human_bytes
 
 BY_INODES = "inodes"
 """What the evidence of log_dir_space says when inodes run out, not space."""

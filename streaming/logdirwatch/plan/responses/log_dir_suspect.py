@@ -27,7 +27,7 @@ from logdirwatch.plan.proposal import Draft, Policy
 from logdirwatch.plan.reassignment.replacement_replicas import plan_repair
 from logdirwatch.plan.reassignment.unplaced import remedies
 from logdirwatch.plan.responses.response import Response, Situation
-from logdirwatch.report.words import short_id
+from logdirwatch.text.words import short_id
 
 DISK = frozenset({"error_code", "probe", "read_only", KernelTrouble.MEDIUM_ERROR, KernelTrouble.DEVICE_ERROR})
 """What of ``evidence.why`` says that a disk fails; the rest says that it is slow, or that it is not the disk."""

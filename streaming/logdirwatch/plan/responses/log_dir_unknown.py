@@ -9,8 +9,8 @@ from logdirwatch.plan.proposal import Draft
 from logdirwatch.plan.reassignment.log_dir_removal import leaving
 from logdirwatch.plan.responses.log_dir_suspect import with_endurance
 from logdirwatch.plan.responses.response import Response, Situation
-from logdirwatch.report.units import human_bytes
-from logdirwatch.report.words import counted
+from logdirwatch.text.units import human_bytes
+from logdirwatch.text.words import counted
 
 
 def propose(situation: Situation) -> list[Draft]:

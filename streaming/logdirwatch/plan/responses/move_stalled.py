@@ -11,7 +11,7 @@ from logdirwatch.plan.proposal import Draft, Policy
 from logdirwatch.plan.reassignment.running_copies import copies_to
 from logdirwatch.plan.reassignment.running_reassignments import dead_ends
 from logdirwatch.plan.responses.response import Response, Situation
-from logdirwatch.report.units import human_bytes
+from logdirwatch.text.units import human_bytes
 
 RAISED_BY = 2
 

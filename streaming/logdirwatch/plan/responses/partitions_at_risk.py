@@ -14,8 +14,8 @@ from logdirwatch.plan.availability.fault_tolerance import endurance_of
 from logdirwatch.plan.cluster.snapshot import Facts, Partition
 from logdirwatch.plan.proposal import Draft, Policy, Veto
 from logdirwatch.plan.responses.response import Response, Situation
-from logdirwatch.report.units import human_ms
-from logdirwatch.report.words import counted
+from logdirwatch.text.units import human_ms
+from logdirwatch.text.words import counted
 
 EXAMPLES = 20
 

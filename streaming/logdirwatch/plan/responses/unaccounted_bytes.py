@@ -9,7 +9,7 @@ from logdirwatch.plan.cluster.snapshot import Directory
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Draft, Policy
 from logdirwatch.plan.responses.response import Response, Situation
-from logdirwatch.report.units import human_bytes
+from logdirwatch.text.units import human_bytes
 
 
 def propose(situation: Situation) -> list[Draft]:

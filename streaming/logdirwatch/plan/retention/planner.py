@@ -18,8 +18,8 @@ from logdirwatch.plan.retention.cut import Cut, Cuts, effective_after_ms
 from logdirwatch.plan.retention.limits import Way, freed_bytes, ways_of
 from logdirwatch.plan.retention.shares import Giver, spread
 from logdirwatch.plan.vetoes import replica_vetoes
-from logdirwatch.report.units import human_bytes
-from logdirwatch.report.words import counted
+from logdirwatch.text.units import human_bytes
+from logdirwatch.text.words import counted
 
 __all__ = ["Cut", "Cuts", "cut_topic", "cuttable", "effective_after_ms", "freed_bytes", "giving", "plan_cuts"]
 

@@ -20,8 +20,8 @@ from logdirwatch.plan.retention.limits import (
     unread_of,
 )
 from logdirwatch.plan.retention.write_rates import fastest, wanted_ms
-from logdirwatch.report.units import human_bytes, human_ms
-from logdirwatch.report.words import some_of
+from logdirwatch.text.units import human_bytes, human_ms
+from logdirwatch.text.words import some_of
 
 KEEPING_UP_RATIO = 0.05
 """What the collector tells of a group that keeps up: its smallest step."""

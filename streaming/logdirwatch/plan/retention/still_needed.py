@@ -9,7 +9,7 @@ from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.retention.limits import LOCAL, RETENTION_MS, effective, unread_of
 from logdirwatch.plan.retention.retention_vetoes import KEEPING_UP_RATIO, kept_for_ever, unread_text
 from logdirwatch.plan.retention.write_rates import fastest, wanted_ms
-from logdirwatch.report.units import human_bytes, human_ms
+from logdirwatch.text.units import human_bytes, human_ms
 
 SURELY_LESS = 0.8
 """Rates differ from one inventory to the next: what is this share of the history that must stay is near enough."""

@@ -10,7 +10,7 @@ from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.cluster.config_values import is_number
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition
 from logdirwatch.plan.proposal import Precondition, Veto
-from logdirwatch.report.words import some_of
+from logdirwatch.text.words import some_of
 
 SICK_CAUSES = frozenset({Cause.FAILED})
 """What a new disk mends: a start on the old one may fail again. A read-only mount comes back with a start."""

@@ -23,7 +23,7 @@ from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Draft, Policy, Veto, effect
 from logdirwatch.plan.vetoes import restart_vetoes
-from logdirwatch.report.units import human_bytes
+from logdirwatch.text.units import human_bytes
 
 
 def add_log_dir(directory: Directory, facts: Facts, policy: Policy, needed: int, instead: Sequence[Veto] = ()) -> Draft:

@@ -16,7 +16,7 @@ from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
-from logdirwatch.report.units import human_bytes, human_ms
+from logdirwatch.text.units import human_bytes, human_ms
 
 LEAST_GROWTH_RATIO = 0.1
 """Nobody grows a volume by a few bytes: clouds allow a change only each few hours."""

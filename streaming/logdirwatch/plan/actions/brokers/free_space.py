@@ -11,7 +11,7 @@ from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Draft, Policy, effect
 from logdirwatch.plan.vetoes import restart_vetoes
-from logdirwatch.report.units import human_ratio
+from logdirwatch.text.units import human_ratio
 
 EXAMPLES = 20
 INODES = "free_inodes"

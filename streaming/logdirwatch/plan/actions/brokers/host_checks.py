@@ -10,7 +10,7 @@ from logdirwatch.plan.availability.offline_log_dirs import Away
 from logdirwatch.plan.cluster.snapshot import Directory
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Draft
-from logdirwatch.report.words import some_of
+from logdirwatch.text.words import some_of
 
 _NO_FORMAT = "do not format it: the data is presumably intact"
 _NAMED = 5

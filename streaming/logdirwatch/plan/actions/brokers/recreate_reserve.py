@@ -15,8 +15,8 @@ from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.commands.configs import on_host
 from logdirwatch.plan.proposal import Draft, Policy, Veto, effect
-from logdirwatch.report.units import human_bytes
-from logdirwatch.report.words import counted
+from logdirwatch.text.units import human_bytes
+from logdirwatch.text.words import counted
 
 RESERVE_BYTES_PER_PARTITION = 10_000
 

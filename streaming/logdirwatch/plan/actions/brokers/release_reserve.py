@@ -23,7 +23,7 @@ from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.commands.configs import on_host
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
 from logdirwatch.plan.retention import retention_vetoes
-from logdirwatch.report.units import human_bytes
+from logdirwatch.text.units import human_bytes
 
 
 def release_drafts(directory: Directory, policy: Policy) -> list[Draft]:

@@ -29,8 +29,8 @@ from logdirwatch.plan.reassignment.log_dir_removal import Leaving, leaving
 from logdirwatch.plan.reassignment.replacement_replicas import Repair
 from logdirwatch.plan.reassignment.unplaced import nothing_fits, unplaced
 from logdirwatch.plan.vetoes import restart_vetoes
-from logdirwatch.report.units import human_bytes, human_ratio
-from logdirwatch.report.words import counted, some_of
+from logdirwatch.text.units import human_bytes, human_ratio
+from logdirwatch.text.words import counted, some_of
 
 EXAMPLES = 20
 SAVE_DATA = "save_data"

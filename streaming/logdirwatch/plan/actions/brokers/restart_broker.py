@@ -26,8 +26,8 @@ from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition
 from logdirwatch.plan.commands.kafka_tools import QUORUM, TOPICS, note
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.plan.vetoes import restart_vetoes
-from logdirwatch.report.units import human_bytes
-from logdirwatch.report.words import counted, some_of
+from logdirwatch.text.units import human_bytes
+from logdirwatch.text.words import counted, some_of
 
 EXAMPLES = 20
 

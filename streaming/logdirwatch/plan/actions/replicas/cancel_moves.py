@@ -28,8 +28,8 @@ from logdirwatch.plan.reassignment.running_reassignments import DeadEnd, dead_en
 from logdirwatch.plan.reassignment.throttles import unset
 from logdirwatch.plan.reassignment.tool_run import file_name
 from logdirwatch.plan.vetoes import predicted_impact
-from logdirwatch.report.units import human_ratio
-from logdirwatch.report.words import some_of
+from logdirwatch.text.units import human_ratio
+from logdirwatch.text.words import some_of
 
 
 def overflow_drafts(directory: Directory, chosen: Sequence[Copy], facts: Facts, policy: Policy) -> list[Draft]:

@@ -22,7 +22,7 @@ from logdirwatch.plan.commands.configs import set_broker_value
 from logdirwatch.plan.commands.throttles import Limits, from_data
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.plan.reassignment.throttles import SETS_LIMITS, lists_of, rates_of, still_ours
-from logdirwatch.report.words import counted
+from logdirwatch.text.words import counted
 
 _EXAMPLES = 5
 

@@ -28,7 +28,7 @@ from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Topic
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
 from logdirwatch.plan.reassignment.tool_run import nothing_runs, others_run
 from logdirwatch.plan.vetoes import replica_vetoes
-from logdirwatch.report.words import counted
+from logdirwatch.text.words import counted
 
 _FULL = frozenset({LogDirStatus.CRITICAL, LogDirStatus.SATURATED})
 

@@ -23,7 +23,7 @@ from logdirwatch.plan.availability import leadership as leaders
 from logdirwatch.plan.availability.impact import of_election
 from logdirwatch.plan.cluster.snapshot import Facts, Partition
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
-from logdirwatch.report.words import counted
+from logdirwatch.text.words import counted
 
 EXAMPLES = 20
 

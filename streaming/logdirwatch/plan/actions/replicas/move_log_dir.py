@@ -29,8 +29,8 @@ from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
 from logdirwatch.plan.reassignment.throttles import unset
 from logdirwatch.plan.reassignment.tool_run import file_name, no_retention_cut, nothing_runs, others_run, way_back
 from logdirwatch.plan.reassignment.within_broker import Moves
-from logdirwatch.report.units import human_bytes, human_ms
-from logdirwatch.report.words import counted
+from logdirwatch.text.units import human_bytes, human_ms
+from logdirwatch.text.words import counted
 
 
 def move_drafts(source: Directory, moves: Moves, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:

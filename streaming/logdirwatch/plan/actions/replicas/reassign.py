@@ -26,8 +26,8 @@ from logdirwatch.plan.reassignment.throttles import limits_of_copies, unset
 from logdirwatch.plan.reassignment.tool_run import file_name, no_retention_cut, nothing_runs, others_run, way_back
 from logdirwatch.plan.reassignment.unplaced import left_out, unplaced
 from logdirwatch.plan.vetoes import replica_vetoes
-from logdirwatch.report.units import human_bytes
-from logdirwatch.report.words import counted
+from logdirwatch.text.units import human_bytes
+from logdirwatch.text.words import counted
 
 EXAMPLES = 20
 

@@ -16,7 +16,7 @@ from logdirwatch.plan.cluster.cordons import KEY, does_more, is_cordoned_as_aske
 from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.commands.configs import set_broker_list
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
-from logdirwatch.report.units import human_bytes, human_ms, human_ratio
+from logdirwatch.text.units import human_bytes, human_ms, human_ratio
 
 
 def uncordon_for(source: Directory, directory: Directory, then: Draft, facts: Facts, policy: Policy) -> Draft:

@@ -33,7 +33,7 @@ from logdirwatch.plan.retention.planner import all_replicas, by_topic
 from logdirwatch.plan.retention.still_needed import keeps_too_little
 from logdirwatch.plan.retention.write_rates import fastest, floor_of_replica, wanted_ms
 from logdirwatch.plan.vetoes import replica_vetoes
-from logdirwatch.report.units import human_bytes, human_ms
+from logdirwatch.text.units import human_bytes, human_ms
 
 OFFSETS = "kafka-get-offsets"
 DELETE_RECORDS = "kafka-delete-records"

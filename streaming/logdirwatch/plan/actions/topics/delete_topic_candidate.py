@@ -23,7 +23,7 @@ from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect, owner
 from logdirwatch.plan.reassignment.replacement_replicas import Repair
 from logdirwatch.plan.retention import retention_vetoes
 from logdirwatch.plan.retention.planner import all_replicas, by_topic
-from logdirwatch.report.units import human_bytes, human_ms
+from logdirwatch.text.units import human_bytes, human_ms
 
 CONSUMER_GROUPS = "kafka-consumer-groups"
 MOST_CANDIDATES = 3

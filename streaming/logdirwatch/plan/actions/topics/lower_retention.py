@@ -24,8 +24,8 @@ from logdirwatch.plan.retention.retention_vetoes import slowest_reader, unread_g
 from logdirwatch.plan.retention.still_needed import keeps_too_little
 from logdirwatch.plan.retention.write_rates import wanted_ms
 from logdirwatch.plan.vetoes import replica_vetoes
-from logdirwatch.report.units import human_bytes, human_ms
-from logdirwatch.report.words import counted
+from logdirwatch.text.units import human_bytes, human_ms
+from logdirwatch.text.words import counted
 
 
 def cut_draft(source: Directory, cut: Cut, facts: Facts, policy: Policy, now_ms: int, *, is_moving: bool) -> Draft:

@@ -25,7 +25,7 @@ from logdirwatch.plan.capacity.projected_use import Space
 from logdirwatch.plan.cluster.snapshot import Facts, Place
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect, owner_of
 from logdirwatch.plan.retention.limits import UNLIMITED
-from logdirwatch.report.units import human_bytes
+from logdirwatch.text.units import human_bytes
 
 _NAMED = 3
 

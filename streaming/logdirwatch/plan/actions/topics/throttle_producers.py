@@ -24,7 +24,7 @@ from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import Directory, Facts
 from logdirwatch.plan.commands.configs import client_quota, describe_quotas
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect, owner_of
-from logdirwatch.report.units import human_bytes, human_ms
+from logdirwatch.text.units import human_bytes, human_ms
 
 NAMED_TOPICS = 3
 UNKNOWN_NEEDS_MS = 3_600_000

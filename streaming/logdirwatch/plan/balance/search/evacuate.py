@@ -7,7 +7,7 @@ import numpy as np
 from logdirwatch.errors import UserError
 from logdirwatch.plan.balance.model.board import Board
 from logdirwatch.plan.balance.model.cluster import ClusterModel, Flags
-from logdirwatch.report.units import human_bytes
+from logdirwatch.text.units import human_bytes
 
 
 def directory_named(model: ClusterModel, broker: int, log_dir: str) -> int:

@@ -1,6 +1,6 @@
 import pytest
 
-from logdirwatch.report.units import bar, human_ago, human_bytes, human_ms, human_ratio, written_ms
+from logdirwatch.text.units import bar, human_ago, human_bytes, human_ms, human_ratio, written_ms
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 import pytest
 
-from logdirwatch.report.masking import MASK, masked
+from logdirwatch.text.masking import MASK, masked
 
 
 @pytest.mark.parametrize(

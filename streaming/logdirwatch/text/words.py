@@ -1,0 +1,36 @@
+"""Counts, lists, moments and identities, spelled the same everywhere."""
+
+from collections.abc import Iterable
+from datetime import datetime, timezone
+
+ID_CHARACTERS = 8
+
+
+def short_id(identity: str) -> str:
+    """Return the beginning of an identity, which commands accept for the whole."""
+    return identity[:ID_CHARACTERS]
+
+
+def utc(at_ms: int) -> str:
+    """Return a moment to the second, in UTC; in words where no calendar has it, as when somebody wrote microseconds."""
+    try:
+        return datetime.fromtimestamp(at_ms / 1000, tz=timezone.utc).strftime("%Y-%m-%d %H:%M:%SZ")
+    except (ValueError, OverflowError, OSError):
+        return "an unknown time"
+
+
+def some_of(names: Iterable[object], limit: int = 5) -> str:
+    """Return the first ``limit`` names, and how many more there are."""
+    found = [str(name) for name in names]
+    more = f" and {len(found) - limit} more" if len(found) > limit else ""
+    return ", ".join(found[:limit]) + more
+
+
+def counted(count: int, noun: str, many: str | None = None) -> str:
+    """Return a count with its noun in the right number: ``1 replica``, ``5 replicas``, ``2 directories``.
+
+    ``many`` is what stands behind all other numbers than 1 where more than a noun follows: ``come back``.
+    """
+    if count == 1 or many is not None:
+        return f"1 {noun}" if count == 1 else f"{count} {many}"
+    return f"{count} {noun[:-1]}ies" if noun.endswith("y") else f"{count} {noun}s"

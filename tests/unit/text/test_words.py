@@ -1,0 +1,29 @@
+import pytest
+
+from logdirwatch.text.words import counted, utc
+from tests.unit.report.builders import NOW_MS
+
+
+@pytest.mark.parametrize(
+    ("at_ms", "text"),
+    [
+        (NOW_MS, "2023-11-14 22:13:20Z"),
+        (NOW_MS * 1000, "an unknown time"),
+        (2**63, "an unknown time"),
+        (-(2**62), "an unknown time"),
+    ],
+)
+def test_a_moment_is_in_utc_and_one_beyond_the_calendar_unknown(at_ms, text):
+    assert utc(at_ms) == text
+
+
+@pytest.mark.parametrize(
+    ("words", "one", "many"),
+    [
+        (("replica",), "1 replica", "3 replicas"),
+        (("directory",), "1 directory", "3 directories"),
+        (("replica comes", "replicas come"), "1 replica comes", "3 replicas come"),
+    ],
+)
+def test_a_number_has_its_noun_and_verb(words, one, many):
+    assert (counted(1, *words), counted(3, *words)) == (one, many)
