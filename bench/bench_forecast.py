@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from logdirwatch.config.section import HOUR_MS
 from logdirwatch.detect.forecast import NO_MOVES, Moving, Peaks, forecast, missing_bytes, note
-from logdirwatch.detect.settings import HOUR_MS
 
 DAY_MS = 24 * HOUR_MS
 MONTH_MS = 30 * DAY_MS

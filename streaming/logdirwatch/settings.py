@@ -13,12 +13,13 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from logdirwatch.collect.host_settings import HostSettings
 from logdirwatch.collect.settings import CollectSettings, JmxExporterSettings
+from logdirwatch.config.listen import Listen
+from logdirwatch.config.section import DAY_MS, Section
 from logdirwatch.console.settings import ConsoleSettings
-from logdirwatch.detect.settings import DAY_MS, DetectSettings, Section
+from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.errors import UserError
 from logdirwatch.fleet.settings import FleetSettings
 from logdirwatch.notify.settings import NotifySettings
-from logdirwatch.observe.settings import Listen
 from logdirwatch.plan.settings import PlanSettings, ToolSettings
 from logdirwatch.quality.settings import QualitySettings
 from logdirwatch.store.settings import MaintainSettings

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from logdirwatch.detect.settings import DAY_MS
+from logdirwatch.config.section import DAY_MS
 from logdirwatch.store.schemas import ACTIONS, ALERTS, LOG_DIR_SAMPLES, QUALITY_RESULTS, TABLES, TRANSITIONS
 from logdirwatch.store.settings import MaintainSettings, RetentionSettings
 from logdirwatch.store.tables import Tables

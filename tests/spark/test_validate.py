@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from logdirwatch.detect.settings import HOUR_MS
+from logdirwatch.config.section import HOUR_MS
 from logdirwatch.jobs import validate
 from logdirwatch.quality.settings import QualitySettings
 from logdirwatch.report.quality import failed

@@ -13,9 +13,9 @@ from logdirwatch.cli.context import Context
 from logdirwatch.cli.live_alerts import LiveAlerts
 from logdirwatch.cli.reading import now_ms, telemetry
 from logdirwatch.cli.table_reading import rows, select, tables_root
+from logdirwatch.config.listen import address
 from logdirwatch.console.settings import ConsoleSettings
 from logdirwatch.errors import UserError
-from logdirwatch.observe.settings import address
 from logdirwatch.report.snapshot import Patience
 
 log = structlog.get_logger(__name__)

@@ -4,7 +4,7 @@ import socket
 
 from pydantic import Field, model_validator
 
-from logdirwatch.detect.settings import Section
+from logdirwatch.config.section import Section
 
 
 class HostSettings(Section):

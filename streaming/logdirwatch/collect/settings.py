@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
-from logdirwatch.detect.settings import Ms, Section
-from logdirwatch.observe.settings import Listen
+from logdirwatch.config.listen import Listen
+from logdirwatch.config.section import Ms, Section
 
 
 class CollectSettings(Section):

@@ -10,12 +10,12 @@ from flask import Flask, Response, abort, render_template, request
 from markupsafe import Markup, escape
 from werkzeug.exceptions import HTTPException
 
+from logdirwatch.config.listen import address
+from logdirwatch.config.section import DAY_MS, HOUR_MS
 from logdirwatch.console.chart import chart
 from logdirwatch.console.reading import Reader
 from logdirwatch.console.settings import ConsoleSettings
-from logdirwatch.detect.settings import DAY_MS, HOUR_MS
 from logdirwatch.errors import UserError
-from logdirwatch.observe.settings import address
 from logdirwatch.report import actions as action_words
 from logdirwatch.report import ages, counts
 from logdirwatch.report import alerts as alert_words

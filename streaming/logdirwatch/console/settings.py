@@ -4,8 +4,8 @@ import ipaddress
 
 from pydantic import Field, SecretStr, model_validator
 
-from logdirwatch.detect.settings import Section
-from logdirwatch.observe.settings import Listen, address
+from logdirwatch.config.listen import Listen, address
+from logdirwatch.config.section import Section
 
 
 class ConsoleSettings(Section):

@@ -7,9 +7,10 @@ says something new.
 from collections.abc import Collection
 from typing import Any
 
+from logdirwatch.config.section import DAY_MS, HOUR_MS
 from logdirwatch.detect import hints, wording
 from logdirwatch.detect.memory import BrokerMemory, LogDirMemory, OpenAlert
-from logdirwatch.detect.settings import DAY_MS, HOUR_MS, DetectSettings
+from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.model.identity import alert_id
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import AlertStatus, Cause, Lane, Rule, Severity

@@ -1,5 +1,6 @@
 """How a broker is judged: answers, the controller's word, and silence."""
 
+from logdirwatch.config.section import HOUR_MS
 from logdirwatch.detect import (
     absence,
     broker_word,
@@ -19,7 +20,7 @@ from logdirwatch.detect.alerts import RECOVERED, RENEWED_AFTER_MS, Holder
 from logdirwatch.detect.desk import Desk, Moment
 from logdirwatch.detect.memory import BrokerMemory, CollectorView
 from logdirwatch.detect.observations import Decided, Sample, effective_ms
-from logdirwatch.detect.settings import HOUR_MS, DetectSettings
+from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.model.records import MetricsRecord
 from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, PollStatus, Rule
 

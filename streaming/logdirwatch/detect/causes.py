@@ -14,9 +14,10 @@ cause is ``unknown``: space that was left proves no broken disk.
 
 from msgspec.structs import replace
 
+from logdirwatch.config.section import HOUR_MS
 from logdirwatch.detect import rules
 from logdirwatch.detect.memory import BrokerMemory, KernelWord, LogDirMemory, Verdict
-from logdirwatch.detect.settings import HOUR_MS, Thresholds
+from logdirwatch.detect.settings import Thresholds
 from logdirwatch.model.records import EventRecord
 from logdirwatch.model.vocabulary import POLLED_FAILURE, Cause, FullBy, KernelTrouble
 

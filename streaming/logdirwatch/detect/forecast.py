@@ -20,7 +20,7 @@ from zlib import crc32
 
 from msgspec import Struct
 
-from logdirwatch.detect.settings import HOUR_MS
+from logdirwatch.config.section import HOUR_MS
 from logdirwatch.detect.turns import is_turn
 
 DAY = 24

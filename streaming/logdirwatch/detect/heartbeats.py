@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct, field
 
-from logdirwatch.detect.settings import DAY_MS
+from logdirwatch.config.section import DAY_MS
 from logdirwatch.model.identity import identity
 from logdirwatch.model.records import AlertRecord, HeartbeatRecord
 from logdirwatch.model.vocabulary import AlertStatus, Lane, Rule, Severity

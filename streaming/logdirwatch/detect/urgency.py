@@ -5,10 +5,11 @@ least a third of what is still free, in several steps, and goes on rising. The c
 the next is no burst, as it starts anew from below each time.
 """
 
+from logdirwatch.config.section import HOUR_MS
 from logdirwatch.detect.forecast import BURST_TRUST
 from logdirwatch.detect.memory import LogDirMemory, Rise
 from logdirwatch.detect.rules import BACK_STRETCH, SPACE_SEVERITY
-from logdirwatch.detect.settings import HOUR_MS, Thresholds
+from logdirwatch.detect.settings import Thresholds
 from logdirwatch.model.vocabulary import LogDirStatus, Severity
 
 NIGHT_MS = 12 * HOUR_MS

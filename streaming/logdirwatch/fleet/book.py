@@ -6,8 +6,9 @@ The one writer of this query's alert records: revisions rise by one, and nothing
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from logdirwatch.config.section import HOUR_MS
 from logdirwatch.detect.alerts import needs_renewal, next_revision
-from logdirwatch.detect.settings import HOUR_MS, DetectSettings
+from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.fleet import wording
 from logdirwatch.fleet.memory import FleetAlert, FleetMemory, alert_key
 from logdirwatch.fleet.rules import NEWS_AT_ONCE, NEWS_LATER, moved

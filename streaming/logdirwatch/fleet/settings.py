@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from logdirwatch.detect.settings import Ms, Ratio, Section
+from logdirwatch.config.section import Ms, Ratio, Section
 
 
 class FleetSettings(Section):

@@ -5,7 +5,7 @@ Heartbeats prove the way through the state machine, canaries the fast lane.
 
 from collections.abc import Collection, Iterable
 
-from logdirwatch.detect.settings import DAY_MS
+from logdirwatch.config.section import DAY_MS
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import Lane, Severity
 from logdirwatch.notify.settings import SwitchSettings

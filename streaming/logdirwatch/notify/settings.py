@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field, SecretStr, model_validator
 
-from logdirwatch.detect.settings import HOUR_MS, Ms, Section
+from logdirwatch.config.section import HOUR_MS, Ms, Section
 from logdirwatch.errors import UserError
 from logdirwatch.model.vocabulary import Severity
 

@@ -12,8 +12,8 @@ import structlog
 from prometheus_client import CollectorRegistry, make_wsgi_app
 from prometheus_client.registry import Collector
 
+from logdirwatch.config.listen import address
 from logdirwatch.errors import UserError
-from logdirwatch.observe.settings import address
 
 log = structlog.get_logger(__name__)
 

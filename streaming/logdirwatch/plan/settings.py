@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from logdirwatch.detect.settings import DAY_MS, GIB, Ms, Ratio, Section
+from logdirwatch.config.section import DAY_MS, GIB, Ms, Ratio, Section
 
 
 class TopicRule(Section):

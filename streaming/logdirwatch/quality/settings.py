@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from logdirwatch.detect.settings import DAY_MS, HOUR_MS, Section
+from logdirwatch.config.section import DAY_MS, HOUR_MS, Section
 
 
 class QualitySettings(Section):

@@ -2,7 +2,7 @@
 
 from pydantic import Field, model_validator
 
-from logdirwatch.detect.settings import DAY_MS, Ms, Section
+from logdirwatch.config.section import DAY_MS, Ms, Section
 
 
 class RetentionSettings(Section):

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
+from logdirwatch.config.section import HOUR_MS
 from logdirwatch.detect.forecast import DAY, KEPT_HOURS, Grown, Moving, Peaks, forecast, hourly_peaks, is_due, note
-from logdirwatch.detect.settings import HOUR_MS
 
 GB = 10**9
 TOTAL = 1_000 * GB

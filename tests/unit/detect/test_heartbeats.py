@@ -4,9 +4,10 @@ import msgspec
 import pytest
 from pyspark.sql import Row
 
+from logdirwatch.config.section import DAY_MS
 from logdirwatch.detect import heartbeats
 from logdirwatch.detect.processor import HEARTBEAT_BROKER
-from logdirwatch.detect.settings import DAY_MS, DetectSettings
+from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.model.records import AlertRecord, HeartbeatRecord
 from logdirwatch.report.folding import Message, latest_alerts
 from tests.unit.detect.builders import T0

@@ -2,9 +2,9 @@
 
 import msgspec
 
+from logdirwatch.config.section import MIB
 from logdirwatch.detect import machine
 from logdirwatch.detect.pending import MOST
-from logdirwatch.detect.settings import MIB
 from logdirwatch.model.identity import alert_id
 from logdirwatch.model.records import KernelNews, PartitionHealth
 from tests.unit.detect.builders import GIB, POLL_MS, TOTAL, Driver, host_dir, log_dir

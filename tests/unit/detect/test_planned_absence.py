@@ -1,8 +1,9 @@
 """Maintenance, and restarts that are planned: what is quiet, what is not, and when it is told after all."""
 
+from logdirwatch.config.section import DAY_MS
 from logdirwatch.detect import machine, views
 from logdirwatch.detect.memory import BrokerMemory, decode, encode
-from logdirwatch.detect.settings import DAY_MS, DetectSettings
+from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.model.records import PartitionHealth
 from tests.unit.detect.builders import POLL_MS, T0, Driver, log_dir, maintenance
 

@@ -1,9 +1,10 @@
 import pytest
 
+from logdirwatch.config.section import GIB, MIB, TIB
 from logdirwatch.detect import rules
 from logdirwatch.detect.forecast import Grown
 from logdirwatch.detect.memory import BrokerMemory, LogDirMemory
-from logdirwatch.detect.settings import GIB, MIB, TIB, Thresholds
+from logdirwatch.detect.settings import Thresholds
 from logdirwatch.model.records import PartitionHealth
 from logdirwatch.model.vocabulary import Cause, LogDirStatus, Severity
 

@@ -2,9 +2,10 @@
 
 import pytest
 
+from logdirwatch.config.section import DAY_MS, HOUR_MS
 from logdirwatch.detect import urgency
 from logdirwatch.detect.memory import LogDirMemory, Rise
-from logdirwatch.detect.settings import DAY_MS, HOUR_MS, Thresholds
+from logdirwatch.detect.settings import Thresholds
 from logdirwatch.model.vocabulary import LogDirStatus, Severity
 
 FILLING, CRITICAL, SATURATED = LogDirStatus.FILLING, LogDirStatus.CRITICAL, LogDirStatus.SATURATED

@@ -7,10 +7,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 from pydantic import TypeAdapter, ValidationError
 
+from logdirwatch.config.listen import Listen, address
 from logdirwatch.errors import UserError
 from logdirwatch.local.ports import free_ports
 from logdirwatch.observe.endpoint import check_free, serving
-from logdirwatch.observe.settings import Listen, address
 
 TIMEOUT_S = 10
 

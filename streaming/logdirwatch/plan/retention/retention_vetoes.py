@@ -5,7 +5,7 @@ Sources: KIP-405, KIP-928, KIP-1066; Kafka 4.3.1's ``UnifiedLog``, ``Partition``
 
 from collections.abc import Iterable
 
-from logdirwatch.detect.settings import DAY_MS
+from logdirwatch.config.section import DAY_MS
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Replica, Topic
 from logdirwatch.plan.proposal import Policy, Veto

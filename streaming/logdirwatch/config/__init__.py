@@ -1,0 +1,1 @@
+"""What every section of the configuration is made of."""
