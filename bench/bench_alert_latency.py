@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterable
 
 from logdirwatch.demo.services import Service
-from logdirwatch.kafka_clients import producer
+from logdirwatch.kafka.clients import producer
 from logdirwatch.model import topics
 from logdirwatch.model.identity import Origin, alert_id
 from logdirwatch.model.vocabulary import Rule

@@ -25,7 +25,7 @@ from deltalake import DeltaTable
 from kafka import TopicPartition
 
 from logdirwatch.demo.services import Service
-from logdirwatch.kafka_clients import consumer, producer
+from logdirwatch.kafka.clients import consumer, producer
 from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import Rule
 from running import Bench, bench

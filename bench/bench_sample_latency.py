@@ -20,7 +20,7 @@ import msgspec
 
 from bench_fleet_size import LOG_DIRS, TOTAL_BYTES
 from logdirwatch.demo.services import Service
-from logdirwatch.kafka_clients import producer
+from logdirwatch.kafka.clients import producer
 from logdirwatch.model import topics
 from logdirwatch.model.records import LogDirSample, MetricsRecord
 from logdirwatch.model.vocabulary import PollStatus, Rule

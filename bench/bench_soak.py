@@ -31,7 +31,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from bench_idle import MIB, disk
 from logdirwatch.demo import tables
 from logdirwatch.demo.services import Service
-from logdirwatch.kafka_clients import producer
+from logdirwatch.kafka.clients import producer
 from logdirwatch.local.ports import free_ports
 from logdirwatch.model import topics
 from logdirwatch.model.records import (

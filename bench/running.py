@@ -16,10 +16,10 @@ from typing import Any
 import yaml
 
 from logdirwatch import settings as configuration
-from logdirwatch import telemetry
 from logdirwatch.demo.services import Service
 from logdirwatch.errors import UserError
-from logdirwatch.kafka_clients import follow
+from logdirwatch.kafka import telemetry_topics
+from logdirwatch.kafka.clients import follow
 from logdirwatch.local.cluster import LocalCluster
 from logdirwatch.local.config import ClusterSpec
 from logdirwatch.model import topics
@@ -40,7 +40,7 @@ class Bench:
         self.config = cluster.folder / "bench.yaml"
         self.config.write_text(yaml.safe_dump({**local, **sections, "stream": {**java, **stream}}))
         self.settings: Settings = configuration.load(self.config)
-        telemetry.create_missing(self.settings)
+        telemetry_topics.create_missing(self.settings)
         self._alerts: dict[Key, float] = {}
         self._records: list[dict[str, Any]] = []
         threading.Thread(target=self._listen, daemon=True).start()

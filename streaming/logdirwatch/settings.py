@@ -19,6 +19,7 @@ from logdirwatch.console.settings import ConsoleSettings
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.errors import UserError
 from logdirwatch.fleet.settings import FleetSettings
+from logdirwatch.kafka.settings import KafkaSettings, TopicSettings
 from logdirwatch.notify.settings import NotifySettings
 from logdirwatch.plan.settings import PlanSettings, ToolSettings
 from logdirwatch.quality.settings import QualitySettings
@@ -28,33 +29,11 @@ from logdirwatch.text.printable import printable
 ENV_PREFIX = "LOGDIRWATCH_"
 
 
-class KafkaSettings(Section):
-    """How to reach one Kafka cluster."""
-
-    bootstrap_servers: str = Field("localhost:9092", min_length=1, description="host:port, several parted by commas.")
-    client: dict[str, str] = Field(
-        {},
-        repr=False,
-        description="Client properties with Kafka's own names, such as security.protocol or sasl.mechanism.",
-    )
-
-
 class ClusterSettings(KafkaSettings):
     """One monitored cluster."""
 
     tools: ToolSettings = ToolSettings()
     jmx_exporter: JmxExporterSettings = JmxExporterSettings()
-
-
-class TopicSettings(Section):
-    """How the telemetry topics are made."""
-
-    replication_factor: int = Field(1, ge=1, description="Replication factor of the telemetry topics; 3 in production.")
-    events_partitions: int = Field(
-        3, ge=1, description="Partitions of logdir.events; each holds a task slot of fast_lane for good."
-    )
-    metrics_partitions: int = Field(6, ge=1, description="Partitions of logdir.metrics.")
-    inventory_partitions: int = Field(6, ge=1, description="Partitions of logdir.inventory.")
 
 
 class DecisionSettings(Section):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from logdirwatch.demo.services import Service
-from logdirwatch.kafka_clients import read_all
+from logdirwatch.kafka.clients import read_all
 from logdirwatch.local.cluster import LocalCluster
 from logdirwatch.local.state import MountMode
 from logdirwatch.local.volumes import open_volumes, unmount_below

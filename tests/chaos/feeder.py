@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from kafka import KafkaProducer
 from kafka.errors import KafkaError
 
-from logdirwatch.kafka_clients import discard, producer
-from logdirwatch.settings import KafkaSettings
+from logdirwatch.kafka.clients import discard, producer
+from logdirwatch.kafka.settings import KafkaSettings
 from tests.chaos.history import History, Written
 
 PAUSE_S = 0.4

@@ -14,7 +14,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError, DeltaError
 from kafka import TopicPartition
 
-from logdirwatch.kafka_clients import consumer
+from logdirwatch.kafka.clients import consumer
 from logdirwatch.local.cluster import LocalCluster
 from logdirwatch.local.volumes import Volumes
 from logdirwatch.model import topics

@@ -6,9 +6,9 @@ import signal
 import pytest
 
 from logdirwatch import settings as configuration
-from logdirwatch import telemetry
 from logdirwatch.demo import tables
 from logdirwatch.demo.services import Service
+from logdirwatch.kafka import telemetry_topics
 from logdirwatch.local.config import ClusterSpec
 from tests.cluster.standalone import Standalone
 from tests.kafka import collecting
@@ -44,7 +44,7 @@ def told(config):
 
 def test_the_stream_goes_on_when_a_worker_is_killed(kafka, config, tmp_path):
     settings = configuration.load(config)
-    telemetry.create_missing(settings)
+    telemetry_topics.create_missing(settings)
     collector = Service("collect", ["--config", str(config), "collect"], tmp_path / "collect.log")
     alerts = Alerts(settings.telemetry)
 

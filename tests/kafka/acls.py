@@ -19,7 +19,7 @@ from kafka.admin import (
     ResourceType,
 )
 
-from logdirwatch import kafka_clients
+from logdirwatch.kafka import clients
 from logdirwatch.local import jvm
 from tests.kafka.conftest import JARS_HOME
 from tests.kafka.secured import Secured
@@ -85,7 +85,7 @@ def without(secured: Secured, acl: Acl):
     kind, pattern = ResourceType[acl.kind.upper()], ACLResourcePatternType[acl.pattern.upper()]
     operation = ACLOperation[re.sub(r"(?<!^)([A-Z])", r"_\1", acl.operation).upper()]
     who = f"User:{acl.user}", "*", operation, ACLPermissionType.ALLOW
-    with kafka_clients.admin(secured.admin) as admin:
+    with clients.admin(secured.admin) as admin:
         ((_, deleted, _),) = admin.delete_acls([ACLFilter(*who, ResourcePatternFilter(kind, acl.name, pattern))])
         assert len(deleted) == 1, f"{acl} was not granted"
         try:

@@ -10,11 +10,11 @@ from pathlib import Path
 import msgspec
 import yaml
 
-from logdirwatch import kafka_clients
+from logdirwatch.kafka import clients
+from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.local.cluster import LocalCluster
 from logdirwatch.model import topics
 from logdirwatch.model.records import EventRecord, HeartbeatRecord, InventoryRecord, MetricsRecord
-from logdirwatch.settings import KafkaSettings
 from tests.support.waiting import DEADLINE_S, wait_until
 
 COMMAND = [sys.executable, "-m", "logdirwatch"]
@@ -103,7 +103,7 @@ class Collector:
         settings = KafkaSettings(bootstrap_servers=self.telemetry)
         read = (
             (record, msgspec.json.decode(record.value, type=TYPES[topic]))
-            for record in kafka_clients.read_all(settings, topic)
+            for record in clients.read_all(settings, topic)
         )
         mine = [(record, decoded) for record, decoded in read if decoded.collector == self.name]
         return sorted(mine, key=lambda pair: (pair[0].timestamp, pair[1].timestamp_ms))

@@ -10,7 +10,7 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 from logdirwatch import settings as configuration
-from logdirwatch import telemetry
+from logdirwatch.kafka import telemetry_topics
 from logdirwatch.local.cluster import LocalCluster
 from logdirwatch.local.config import ClusterSpec
 from logdirwatch.settings import Settings
@@ -79,5 +79,5 @@ def watched(cluster: LocalCluster) -> Settings:
 @pytest.fixture(scope="module")
 def collected_cluster(cluster: LocalCluster, watched: Settings) -> LocalCluster:
     """The shared cluster with the telemetry topics made."""
-    telemetry.create_missing(watched)
+    telemetry_topics.create_missing(watched)
     return cluster

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from kafka.admin import ScramMechanism, UserScramCredentialUpsertion
 
-from logdirwatch import kafka_clients
 from logdirwatch.errors import UserError
+from logdirwatch.kafka import clients
+from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.local import config, jvm, ports, processes
-from logdirwatch.settings import KafkaSettings
 from tests.kafka.certificates import Authority
 from tests.support.waiting import DEADLINE_S, wait_until
 
@@ -133,7 +133,7 @@ def _started(folder: Path, jars_home: Path, clean_up: ExitStack) -> Secured | No
 
 def _serves(settings: KafkaSettings) -> bool:
     try:
-        with kafka_clients.admin(settings, 2_000) as admin:
+        with clients.admin(settings, 2_000) as admin:
             return bool(admin.describe_cluster()["brokers"])
     except UserError:
         return False
@@ -142,7 +142,7 @@ def _serves(settings: KafkaSettings) -> bool:
 def add_scram_users(settings: KafkaSettings, passwords: dict[str, str]) -> None:
     """Let users in by SCRAM, or change their passwords."""
     made = [UserScramCredentialUpsertion(user, ScramMechanism.SCRAM_SHA_512, one) for user, one in passwords.items()]
-    with kafka_clients.admin(settings) as admin:
+    with clients.admin(settings) as admin:
         admin.alter_user_scram_credentials(made)
         wait_until(
             lambda: passwords.keys() <= admin.describe_user_scram_credentials().keys(), DEADLINE_S, "SCRAM users"

@@ -14,10 +14,10 @@ import msgspec
 import yaml
 
 from logdirwatch import settings as configuration
-from logdirwatch import telemetry
 from logdirwatch.demo import tables
 from logdirwatch.demo.services import Service
-from logdirwatch.kafka_clients import admin, producer, read_all, write
+from logdirwatch.kafka import telemetry_topics
+from logdirwatch.kafka.clients import admin, producer, read_all, write
 from logdirwatch.local.config import INTERPRETED
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, AlertRecord

@@ -14,16 +14,16 @@ import pytest
 from kafka.admin import NewTopic
 from msgspec.structs import replace as changed
 
-from logdirwatch import kafka_clients
 from logdirwatch.cli import live_reading
 from logdirwatch.jobs.policy import policy_for
+from logdirwatch.kafka import clients
+from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.local.config import CLUSTER
 from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Rule
 from logdirwatch.plan.actions.replicas.demote_leaders import demote
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.lifecycle.action_tracker import Book
-from logdirwatch.settings import KafkaSettings
 from tests.kafka.telemetry import fresh_topics, send_records
 from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.plan.builders import action, alert
@@ -50,7 +50,7 @@ def made(watched):
     """A topic with one partition, led by broker 1, with a replica on broker 2; it is gone after the test."""
     settings = KafkaSettings(bootstrap_servers=watched.clusters[CLUSTER].bootstrap_servers)
     name = f"check-{time.time_ns()}"
-    with kafka_clients.admin(settings) as admin:
+    with clients.admin(settings) as admin:
         admin.create_topics([NewTopic(name, replica_assignments={0: [1, 2]})])
         yield name
         if name in admin.list_topics():
@@ -131,7 +131,7 @@ def test_a_deleted_topic_and_an_old_action_hold_no_more(watched, commands, made)
     wait_until(lambda: led_by(watched, made) is not None, DEADLINE_S, "the topic to be led")
     planned = reassign(watched, made, (3, 2))
     send_records(watched, topics.ACTIONS, changed(planned, expires_at_ms=now() - 60_000))
-    with kafka_clients.admin(KafkaSettings(bootstrap_servers=watched.clusters[CLUSTER].bootstrap_servers)) as admin:
+    with clients.admin(KafkaSettings(bootstrap_servers=watched.clusters[CLUSTER].bootstrap_servers)) as admin:
         admin.delete_topics([made])
     wait_until(lambda: led_by(watched, made) is None, DEADLINE_S, "the topic to be gone")
     ended = commands("actions", "check", planned.action_id)

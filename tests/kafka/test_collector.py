@@ -6,14 +6,14 @@ from contextlib import contextmanager
 import pytest
 from kafka import OffsetAndMetadata, TopicPartition, TopicPartitionReplica
 
-from logdirwatch import kafka_clients, telemetry
 from logdirwatch import settings as configuration
+from logdirwatch.kafka import clients, telemetry_topics
+from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.local import probes
 from logdirwatch.local.fill import FillWith
 from logdirwatch.model import topics
 from logdirwatch.model.records import HeartbeatRecord, MetricsRecord, ReplicasRecord, ScanRecord, TopicRecord
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, PollStatus
-from logdirwatch.settings import KafkaSettings
 from tests.kafka.collecting import collector_of, run, write_config
 
 BROKERS = (0, 1, 2, 3)
@@ -25,13 +25,13 @@ MOVED = "moved"
 def observed(collected_cluster):
     """The cluster with a topic of three replicas a partition on every broker, and data in it."""
     settings = KafkaSettings(bootstrap_servers=collected_cluster.bootstrap_servers)
-    with kafka_clients.admin(settings) as admin:
+    with clients.admin(settings) as admin:
         configs = {"min.insync.replicas": "2", "retention.ms": "86400000"}
         admin.create_topics({TOPIC: {"num_partitions": 8, "replication_factor": 3, "configs": configs}})
         admin.wait_for_topics([TOPIC])
     write(settings, TOPIC, 100)
     yield collected_cluster
-    with kafka_clients.admin(settings) as admin:
+    with clients.admin(settings) as admin:
         admin.delete_topics([topic for topic in (TOPIC, MOVED) if topic in admin.list_topics()])
 
 
@@ -98,7 +98,7 @@ def test_the_inventory_tells_every_replica_and_every_topic(observed, collector):
 def test_a_scan_tells_what_a_group_has_still_to_read(observed, collector):
     settings = KafkaSettings(bootstrap_servers=observed.bootstrap_servers)
     part = TopicPartition(TOPIC, 0)
-    with kafka_clients.consumer(settings, group_id="readers") as reader:
+    with clients.consumer(settings, group_id="readers") as reader:
         reader.assign([part])
         end = reader.end_offsets([part])[part]
         reader.commit({part: OffsetAndMetadata(end // 2, "", -1)})
@@ -183,7 +183,7 @@ def test_a_dead_broker_has_records_fenced_first_and_then_no_longer_registered(ob
 def test_a_running_move_comes_to_one_directory_and_goes_from_another(observed, collector):
     settings = KafkaSettings(bootstrap_servers=observed.bootstrap_servers)
     dirs = observed.state().broker(0).log_dirs
-    with kafka_clients.admin(settings) as admin:
+    with clients.admin(settings) as admin:
         admin.create_topics({MOVED: {"assignments": {0: [0]}}})
         admin.wait_for_topics([MOVED])
         write(settings, MOVED, 600)
@@ -203,11 +203,11 @@ def test_a_running_move_comes_to_one_directory_and_goes_from_another(observed, c
 
 def write(settings, topic, records):
     """Write records of 10 kB."""
-    producer = kafka_clients.producer(settings)
+    producer = clients.producer(settings)
     for number in range(records):
         producer.send(topic, key=str(number).encode(), value=b"x" * 10_000)
     producer.flush(30)
-    kafka_clients.discard(producer, 1)
+    clients.discard(producer, 1)
 
 
 @contextmanager
@@ -237,7 +237,7 @@ def test_a_collector_gives_signs_of_life(observed, tmp_path):
 
 def test_a_directory_with_less_than_the_reserve_is_an_event(make_cluster, tmp_path):
     own = make_cluster(brokers=1, log_dirs=2, log_dir_size_bytes=32 << 20)
-    telemetry.create_missing(configuration.load(own.config_path))
+    telemetry_topics.create_missing(configuration.load(own.config_path))
     with collector_of(own, tmp_path) as collector:
         collector.metrics_where(0, is_complete, "healthy")
         own.fill(0, 1, FillWith.FILE, until_ratio=0.97)
@@ -277,10 +277,10 @@ def test_once_fails_when_a_cluster_cannot_be_asked(observed, tmp_path):
 
 def test_a_topic_is_read_from_beginning_to_end_and_its_latest_records_by_key(observed):
     settings = KafkaSettings(bootstrap_servers=observed.bootstrap_servers)
-    records = list(kafka_clients.read_all(settings, TOPIC))
+    records = list(clients.read_all(settings, TOPIC))
     assert len(records) == 100
-    assert set(kafka_clients.latest_by_key(records)) == {str(number).encode() for number in range(100)}
-    following = kafka_clients.follow(settings, TOPIC, from_beginning=True)
+    assert set(clients.latest_by_key(records)) == {str(number).encode() for number in range(100)}
+    following = clients.follow(settings, TOPIC, from_beginning=True)
     assert {next(following).key for _ in range(100)} == {record.key for record in records}
     partition = TopicPartition(TOPIC, records[0].partition)
     assert next(record.offset for record in records if record.partition == partition.partition) == 0

@@ -6,10 +6,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from logdirwatch import kafka_clients
+from logdirwatch.kafka import clients
+from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.local import processes
 from logdirwatch.model import topics
-from logdirwatch.settings import KafkaSettings
 from tests.kafka.collecting import Collector, collector_of, run, write_config
 
 NOBODY = "127.0.0.1:1"
@@ -122,7 +122,7 @@ def test_a_missing_topic_is_named_with_the_way_to_make_it(collected_cluster, tmp
 def no_topics_left(collected_cluster):
     """Remove the telemetry topics that a test makes on the monitored cluster, which has none of its own."""
     yield
-    with kafka_clients.admin(KafkaSettings(bootstrap_servers=collected_cluster.bootstrap_servers)) as admin:
+    with clients.admin(KafkaSettings(bootstrap_servers=collected_cluster.bootstrap_servers)) as admin:
         admin.delete_topics([topic.name for topic in topics.TOPICS])
 
 

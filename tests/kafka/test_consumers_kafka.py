@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from logdirwatch import jars
-from logdirwatch.kafka_clients import producer
+from logdirwatch.kafka.clients import producer
 from logdirwatch.local import jvm, ports
 from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import AlertStatus, Rule

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from logdirwatch import kafka_clients, telemetry
+from logdirwatch.kafka import clients, telemetry_topics
 from logdirwatch.local import archive, nodes, processes
 from logdirwatch.local.bringup import TELEMETRY_HEAP_MIB
 from logdirwatch.local.config import INTERPRETED
@@ -187,7 +187,7 @@ def test_what_retention_took_before_it_was_read_is_said_with_its_range_and_the_s
 def delete_before(settings, topic, partition, offset):
     from kafka import TopicPartition
 
-    with kafka_clients.admin(settings.telemetry) as admin:
+    with clients.admin(settings.telemetry) as admin:
         admin.delete_records({TopicPartition(topic, partition): offset})
 
 
@@ -196,10 +196,10 @@ def test_a_topic_that_was_deleted_and_made_again_is_read_on_and_what_was_passed_
     send(stream.settings, [sample(0) for _ in range(50)])
     stream.wait_for(stream.states, "the broker judged", DEADLINE_S)
     stream.wait_for(lambda: stream.rows("broker_state"), "the tables written", DEADLINE_S)
-    with kafka_clients.admin(stream.settings.telemetry) as admin:
+    with clients.admin(stream.settings.telemetry) as admin:
         admin.delete_topics([topics.METRICS])
         wait_until(lambda: topics.METRICS not in admin.list_topics(), DEADLINE_S, "the topic to be gone")
-    telemetry.create_missing(stream.settings)
+    telemetry_topics.create_missing(stream.settings)
     send(stream.settings, [sample(0) for _ in range(3)])
     stream.wait_for(lambda: firing(stream, "pipeline_data_loss"), "the alert of the loss", DEADLINE_S)
 

@@ -3,8 +3,8 @@
 import subprocess
 from pathlib import Path
 
-from logdirwatch import kafka_clients
 from logdirwatch import settings as configuration
+from logdirwatch.kafka import clients
 from logdirwatch.local import probes
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR
 from tests.support.waiting import DEADLINE_S, wait_until
@@ -37,7 +37,7 @@ def test_its_bytes_stay_as_strays_that_kafka_neither_lists_nor_removes(make_clus
     node = cluster.state().broker(0)
     log_dir = Path(node.log_dirs[1])
     aside = log_dir.with_name("aside")
-    with kafka_clients.admin(configuration.load(cluster.config_path).clusters["local"]) as admin:
+    with clients.admin(configuration.load(cluster.config_path).clusters["local"]) as admin:
         created(admin, "gone", node.log_dirs)
         log_dir.rename(aside)
         log_dir.touch()
@@ -56,7 +56,7 @@ def test_its_bytes_stay_as_strays_that_kafka_neither_lists_nor_removes(make_clus
     strays = folders(log_dir, "gone")
     assert len(strays) == len(lost)
     assert all(name.endswith("-stray") for name in strays)
-    with kafka_clients.admin(configuration.load(cluster.config_path).clusters["local"]) as admin:
+    with clients.admin(configuration.load(cluster.config_path).clusters["local"]) as admin:
         created(admin, "later", node.log_dirs)
         command = [cluster.tool("kafka-log-dirs"), "--bootstrap-server", cluster.bootstrap_servers, "--describe"]
         listed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=DEADLINE_S).stdout

@@ -7,10 +7,11 @@ import subprocess
 import pytest
 import yaml
 
-from logdirwatch import kafka_clients, telemetry
 from logdirwatch import settings as configuration
 from logdirwatch.doctor.findings import CHECKS
-from logdirwatch.settings import KafkaSettings, Settings
+from logdirwatch.kafka import clients, telemetry_topics
+from logdirwatch.kafka.settings import KafkaSettings
+from logdirwatch.settings import Settings
 from tests.kafka.acls import run_tool
 from tests.kafka.collecting import run
 from tests.kafka.conftest import JARS_HOME
@@ -81,7 +82,7 @@ def test_planted_faults_are_all_found_at_once_and_their_remedies_mend_them(clust
         checkpoints={"path": str(tmp_path / "file" / "checkpoints")},
         notify={"receivers": {"ops": {"urls": ["nonsense://x"]}}},
     )
-    with kafka_clients.admin(watched.telemetry) as admin:
+    with clients.admin(watched.telemetry) as admin:
         admin.delete_topics(["logdir.actions"])
         wait_until(lambda: "logdir.actions" not in admin.list_topics(), DEADLINE_S, "the topic to be gone")
     on_telemetry = ("--bootstrap-server", cluster.telemetry, "--alter", "--entity-type", "topics", "--entity-name")
@@ -127,7 +128,7 @@ def test_the_missing_acls_are_named_and_granting_them_is_the_remedy(watched, sec
         telemetry={"bootstrap_servers": secured.sasl, "client": client},
         clusters={"locked": {"bootstrap_servers": secured.sasl, "client": client}},
     )
-    telemetry.create_missing(
+    telemetry_topics.create_missing(
         Settings(telemetry=KafkaSettings(bootstrap_servers=secured.sasl, client=secured.client("admin")))
     )
     with_names = ("--ignore", "telemetry_is_monitored")
@@ -159,7 +160,7 @@ def test_a_wrong_password_is_a_finding_and_never_shown(secured, tmp_path):
 def test_a_broker_that_is_gone_is_named(make_cluster, tmp_path):
     cluster = make_cluster(brokers=3, log_dirs=2)
     settings = configuration.load(cluster.config_path)
-    telemetry.create_missing(settings)
+    telemetry_topics.create_missing(settings)
     cluster.kill(2)
 
     def found():

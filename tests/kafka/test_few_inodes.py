@@ -12,15 +12,15 @@ import yaml
 from kafka.admin import NewTopic
 from kafka.errors import KafkaError
 
-from logdirwatch import kafka_clients, telemetry
 from logdirwatch import settings as configuration
 from logdirwatch.jobs.recommend import policy_for
+from logdirwatch.kafka import clients, telemetry_topics
+from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.local.config import CLUSTER
 from logdirwatch.local.volumes import volumes_of
 from logdirwatch.model.records import EventRecord, HostRecord
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, Rule
 from logdirwatch.plan.recommend import recommend
-from logdirwatch.settings import KafkaSettings
 from tests.kafka.collecting import collector_of
 from tests.kafka.observing import facts_after
 from tests.support.waiting import DEADLINE_S, wait_until
@@ -33,7 +33,7 @@ SPARE_INODES = 40
 @pytest.fixture
 def sized(make_cluster):
     running = make_cluster(brokers=1, log_dirs=2, log_dir_size_bytes=64 * MIB)
-    telemetry.create_missing(configuration.load(running.config_path))
+    telemetry_topics.create_missing(configuration.load(running.config_path))
     return running
 
 
@@ -49,7 +49,7 @@ def give_few_inodes(sized, path):
 
 def use_inodes(sized, is_over):
     """Create topics until it is over: each replica takes half a dozen files."""
-    with kafka_clients.admin(KafkaSettings(bootstrap_servers=sized.bootstrap_servers)) as admin:
+    with clients.admin(KafkaSettings(bootstrap_servers=sized.bootstrap_servers)) as admin:
         for number in range(200):
             if is_over():
                 return

@@ -9,13 +9,14 @@ import pytest
 import yaml
 from kafka import OffsetAndMetadata, TopicPartition
 
-from logdirwatch import kafka_clients, telemetry
 from logdirwatch.demo.services import Service
+from logdirwatch.kafka import clients, telemetry_topics
+from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.local.config import INTERPRETED
 from logdirwatch.model import topics
 from logdirwatch.model.records import TopicRecord
 from logdirwatch.model.vocabulary import PollStatus
-from logdirwatch.settings import KafkaSettings, Settings
+from logdirwatch.settings import Settings
 from tests.kafka.acls import commands, documented, run_tool, without
 from tests.kafka.collecting import Collector, run, write_config
 from tests.kafka.conftest import JARS_HOME
@@ -38,11 +39,11 @@ def secured(tmp_path_factory):
         settings = Settings(telemetry=broker.admin)
         for words in commands():
             run_tool(broker, words)
-        telemetry.create_missing(settings)
+        telemetry_topics.create_missing(settings)
         send_records(settings, topics.ALERTS, alert("a", 1))
         send_records(settings, topics.ACTIONS, action("c1"))
         part = TopicPartition(topics.ALERTS, 0)
-        with kafka_clients.consumer(broker.admin, group_id="readers") as reader:
+        with clients.consumer(broker.admin, group_id="readers") as reader:
             reader.assign([part])
             reader.commit({part: OffsetAndMetadata(0, "", -1)})
         yield broker
@@ -196,7 +197,7 @@ def proposed(stream):
 
 
 def written(secured):
-    return [(record.key or b"", record.value) for record in kafka_clients.read_all(secured.admin, topics.METRICS)]
+    return [(record.key or b"", record.value) for record in clients.read_all(secured.admin, topics.METRICS)]
 
 
 @pytest.mark.parametrize("acl", documented("stream"), ids=str)
@@ -234,7 +235,7 @@ LACKS = {"Read": "telemetry cluster cannot be read", "Write": f"topic {topics.NO
 
 
 def told(secured):
-    return list(kafka_clients.read_all(secured.admin, topics.NOTIFICATIONS))
+    return list(clients.read_all(secured.admin, topics.NOTIFICATIONS))
 
 
 @pytest.mark.parametrize("acl", documented("notifier"), ids=str)
@@ -284,14 +285,14 @@ def test_a_command_works_with_what_is_documented_and_says_what_it_lacks(secured,
 @pytest.mark.parametrize("acl", [None, *documented("maker")], ids=str)
 def test_topics_are_made_with_what_is_documented_and_no_less(secured, tmp_path, acl):
     config = configured(tmp_path / "maker.yaml", secured, "maker")
-    with kafka_clients.admin(secured.admin) as admin:
+    with clients.admin(secured.admin) as admin:
         admin.delete_topics([topics.DECISIONS])
         wait_until(lambda: topics.DECISIONS not in admin.list_topics(), DEADLINE_S, "the topic to be gone")
     try:
         with without(secured, acl) if acl else nullcontext():
             done = run(config, "topics", "create")
     finally:
-        telemetry.create_missing(Settings(telemetry=secured.admin))
+        telemetry_topics.create_missing(Settings(telemetry=secured.admin))
     if acl is None:
         assert (done.returncode, done.stderr) == (0, "")
         assert f"{topics.DECISIONS}: made" in done.stdout

@@ -9,14 +9,14 @@ import typer
 from kafka import TopicPartition
 from typer.testing import CliRunner
 
-from logdirwatch import kafka_clients
 from logdirwatch import settings as configuration
 from logdirwatch.cli import cluster as cluster_command
 from logdirwatch.cli.context import Context
 from logdirwatch.errors import UserError
+from logdirwatch.kafka import clients
+from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.local import probes
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR
-from logdirwatch.settings import KafkaSettings
 from tests.support.waiting import DEADLINE_S, wait_until
 
 
@@ -105,7 +105,7 @@ def test_a_directory_without_a_size_is_never_filled(cluster):
 
 def test_deleted_data_frees_its_space_within_seconds(cluster):
     settings = KafkaSettings(bootstrap_servers=cluster.bootstrap_servers)
-    with kafka_clients.admin(settings) as admin:
+    with clients.admin(settings) as admin:
         admin.create_topics({"short-lived": {"assignments": {0: [0]}}}, wait_for_metadata=True)
         write(settings, "short-lived", records=30)
         (log_dir,) = probes.replica_dirs(admin, 0, "short-lived").values()
@@ -116,13 +116,13 @@ def test_deleted_data_frees_its_space_within_seconds(cluster):
 
 
 def write(settings, topic, records):
-    producer = kafka_clients.producer(settings, acks="all")
+    producer = clients.producer(settings, acks="all")
     try:
         for _ in range(records):
             producer.send(topic, b"x" * 100_000, partition=0)
         producer.flush(DEADLINE_S)
     finally:
-        kafka_clients.discard(producer, 1)
+        clients.discard(producer, 1)
 
 
 def segments(log_dir):

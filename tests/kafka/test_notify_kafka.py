@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from logdirwatch.demo.services import Service
-from logdirwatch.kafka_clients import discard, producer, read_all
+from logdirwatch.kafka.clients import discard, producer, read_all
 from logdirwatch.local import processes
 from logdirwatch.model import topics
 from logdirwatch.model.records import NotificationRecord

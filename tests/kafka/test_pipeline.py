@@ -7,7 +7,7 @@ import pytest
 from deltalake import DeltaTable
 
 from logdirwatch.demo import tables
-from logdirwatch.kafka_clients import producer
+from logdirwatch.kafka.clients import producer
 from logdirwatch.local.config import INTERPRETED
 from logdirwatch.model import topics
 from tests.kafka.telemetry import Message, Run, fresh_topics, send

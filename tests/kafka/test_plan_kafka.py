@@ -10,14 +10,14 @@ import time
 
 import pytest
 
-from logdirwatch import kafka_clients, telemetry
 from logdirwatch import settings as configuration
 from logdirwatch.cli import live_reading
+from logdirwatch.kafka import clients, telemetry_topics
+from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.local.config import CLUSTER, ClusterSpec
 from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, Severity
 from logdirwatch.plan.capacity.copy_rates import is_limit
-from logdirwatch.settings import KafkaSettings
 from tests.kafka.conftest import cluster_in
 from tests.kafka.telemetry import send_records
 from tests.support.waiting import DEADLINE_S, wait_until
@@ -40,7 +40,7 @@ def sized(tmp_path_factory):
     """Two brokers with three directories of 64 MiB each."""
     spec = ClusterSpec(brokers=2, log_dirs=3, log_dir_size_bytes=SIZE)
     with cluster_in(tmp_path_factory.mktemp("sized"), spec) as running:
-        telemetry.create_missing(configuration.load(running.config_path))
+        telemetry_topics.create_missing(configuration.load(running.config_path))
         yield running
 
 
@@ -66,7 +66,7 @@ def plan(sized, tmp_path):
 def emptied(sized):
     """What a test wrote is gone before the next one begins."""
     yield
-    with kafka_clients.admin(KafkaSettings(bootstrap_servers=sized.bootstrap_servers)) as admin:
+    with clients.admin(KafkaSettings(bootstrap_servers=sized.bootstrap_servers)) as admin:
         admin.delete_topics([name for name in admin.list_topics() if name.startswith("fill-")])
     places = [(node.id, path) for node in sized.state().brokers for path in node.log_dirs]
     wait_until(

@@ -9,7 +9,7 @@ import sys
 import msgspec
 import pytest
 
-from logdirwatch.kafka_clients import read_all
+from logdirwatch.kafka.clients import read_all
 from logdirwatch.model import topics
 from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule

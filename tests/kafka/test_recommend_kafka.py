@@ -13,9 +13,10 @@ from dataclasses import replace
 import pytest
 from kafka.admin import AlterConfigOp, ConfigResource, ConfigResourceType
 
-from logdirwatch import kafka_clients, telemetry
 from logdirwatch import settings as configuration
 from logdirwatch.jobs.recommend import policy_for
+from logdirwatch.kafka import clients, telemetry_topics
+from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.local.config import CLUSTER, ClusterSpec
 from logdirwatch.local.fill import Ended, FillWith
 from logdirwatch.model.vocabulary import ActionKind, Cause, LogDirStatus, Severity
@@ -24,7 +25,6 @@ from logdirwatch.plan.lifecycle.progress import progress
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.rule_responses import RUNBOOKS, investigate
 from logdirwatch.plan.settings import LogDirRule
-from logdirwatch.settings import KafkaSettings
 from tests.kafka.collecting import collector_of
 from tests.kafka.conftest import cluster_in
 from tests.kafka.observing import facts_after
@@ -45,7 +45,7 @@ def sized(tmp_path_factory):
     """Four brokers in two racks, with two directories of 64 MiB each."""
     spec = ClusterSpec(brokers=4, log_dirs=2, log_dir_size_bytes=64 * MIB)
     with cluster_in(tmp_path_factory.mktemp("sized"), spec) as running:
-        telemetry.create_missing(configuration.load(running.config_path))
+        telemetry_topics.create_missing(configuration.load(running.config_path))
         yield running
 
 
@@ -65,7 +65,7 @@ def emptied(sized):
     """What a test wrote is gone before the next one begins."""
     yield
     servers = KafkaSettings(bootstrap_servers=sized.bootstrap_servers)
-    with kafka_clients.admin(servers) as admin:
+    with clients.admin(servers) as admin:
         admin.delete_topics([name for name in admin.list_topics() if name.startswith("fill-")])
     places = [(node.id, path) for node in sized.state().brokers for path in node.log_dirs]
     wait_until(
@@ -130,7 +130,7 @@ def test_a_filling_directory_is_saved_by_a_move_and_the_move_can_be_undone(sized
 @contextmanager
 def limits_of_others(sized, *limits):
     """Set limits as somebody else would: each a broker, a key and a value; they are gone afterwards."""
-    with kafka_clients.admin(KafkaSettings(bootstrap_servers=sized.bootstrap_servers)) as admin:
+    with clients.admin(KafkaSettings(bootstrap_servers=sized.bootstrap_servers)) as admin:
         _configure(admin, [(broker, {key: (AlterConfigOp.SET, str(value))}) for broker, key, value in limits])
         try:
             yield
@@ -162,7 +162,7 @@ class Writer:
         self._thread.join()
 
     def _write(self):
-        with kafka_clients.producer(self._servers, acks="all") as producer:
+        with clients.producer(self._servers, acks="all") as producer:
             while not self._stop.wait(0.1):
                 if self.written_bytes < self.most_bytes:
                     partition = self.written_bytes // self._step % self._partitions

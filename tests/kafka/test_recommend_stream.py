@@ -5,7 +5,7 @@ from itertools import pairwise
 import msgspec
 import pytest
 
-from logdirwatch.kafka_clients import producer
+from logdirwatch.kafka.clients import producer
 from logdirwatch.local.config import INTERPRETED
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, DecisionRecord

@@ -15,8 +15,8 @@ import pytest
 import requests
 from deltalake import DeltaTable
 
-from logdirwatch import kafka_clients
 from logdirwatch.demo.services import Service
+from logdirwatch.kafka import clients
 from logdirwatch.local import ports
 from logdirwatch.local.config import INTERPRETED
 from logdirwatch.model import topics
@@ -249,7 +249,7 @@ def look_at_files(places, folder, stream):
 
 def look_at_records(places, settings):
     for topic in topics.TOPICS:
-        for record in kafka_clients.read_all(settings.telemetry, topic.name):
+        for record in clients.read_all(settings.telemetry, topic.name):
             place = f"record {topic.name}/{record.partition}/{record.offset}"
             places.add(place, b"%b %b %r" % (record.key or b"", record.value or b"", repr(record.headers).encode()))
 

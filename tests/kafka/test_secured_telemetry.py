@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from logdirwatch.demo.services import Service
-from logdirwatch.settings import KafkaSettings
+from logdirwatch.kafka.settings import KafkaSettings
 from tests.kafka.certificates import Authority
 from tests.kafka.collecting import COMMAND, run
 from tests.kafka.conftest import JARS_HOME

@@ -7,7 +7,7 @@ from collections import defaultdict
 
 import pytest
 
-from logdirwatch import telemetry
+from logdirwatch.kafka import telemetry_topics
 from logdirwatch.model.identity import Origin, alert_id
 from tests.kafka.telemetry import Message, Run, fresh_topics, send
 from tests.support.waiting import DEADLINE_S, wait_until
@@ -199,7 +199,7 @@ def is_stored_up_to(run):
 
 
 def forget_states(settings):
-    from logdirwatch.kafka_clients import admin
+    from logdirwatch.kafka.clients import admin
 
     with admin(settings.telemetry) as client:
         client.delete_topics(["logdir.state"])
@@ -263,7 +263,7 @@ def test_where_real_time_mode_is_refused_the_fast_lane_runs_in_micro_batches_and
 
 
 def test_a_missing_topic_is_said_in_one_line_at_start(settings, tmp_path):
-    from logdirwatch.kafka_clients import admin
+    from logdirwatch.kafka.clients import admin
 
     fresh_topics(settings)
     with admin(settings.telemetry) as client:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from logdirwatch import telemetry
-from logdirwatch.kafka_clients import admin
+from logdirwatch.kafka import telemetry_topics
+from logdirwatch.kafka.clients import admin
 from logdirwatch.model import topics
 from tests.data import release
 from tests.kafka import collecting
@@ -44,7 +44,7 @@ def old_topics(settings):
             for topic in topics.TOPICS
         }
         client.create_topics(wanted, wait_for_metadata=True)
-    telemetry.create_missing(settings)
+    telemetry_topics.create_missing(settings)
 
 
 def revisions(run):

@@ -8,8 +8,8 @@ from typing import Any
 from kafka import TopicPartition
 from kafka.producer.future import FutureRecordMetadata
 
-from logdirwatch import kafka_clients
-from logdirwatch.settings import KafkaSettings
+from logdirwatch.kafka import clients
+from logdirwatch.kafka.settings import KafkaSettings
 
 PAUSE_S = 0.02
 POLL_MS = 200
@@ -96,7 +96,7 @@ class Pair:
             self._is_written.set()
 
     def _write(self) -> None:
-        client = kafka_clients.producer(self._cluster, **PRODUCER)
+        client = clients.producer(self._cluster, **PRODUCER)
         try:
             while not self._stop.wait(PAUSE_S):
                 number = len(self._sent)
@@ -104,11 +104,11 @@ class Pair:
                 self._sent.append(client.send(self.topic, str(number).encode(), partition=partition))
             client.flush(timeout=FLUSH_S)
         finally:
-            kafka_clients.discard(client, CLOSE_S)
+            clients.discard(client, CLOSE_S)
             self._is_written.set()
 
     def _follow(self) -> None:
-        with kafka_clients.consumer(self._cluster, auto_offset_reset="earliest") as client:
+        with clients.consumer(self._cluster, auto_offset_reset="earliest") as client:
             client.assign(self._partitions)
             client.seek_to_beginning()
             while not self._is_written.is_set():

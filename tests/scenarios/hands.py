@@ -13,14 +13,14 @@ from kafka.admin import AlterConfigOp, ConfigResource, ConfigResourceType
 from kafka.errors import KafkaError
 from kafka.producer.future import FutureRecordMetadata
 
-from logdirwatch import kafka_clients
+from logdirwatch.kafka import clients as kafka_clients
+from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.local import faults, fill, probes
 from logdirwatch.local.cluster import LocalCluster
 from logdirwatch.local.config import new_cluster_id
 from logdirwatch.local.fill import Target
 from logdirwatch.local.nodes import FORMATTED
 from logdirwatch.local.volumes import volumes_of
-from logdirwatch.settings import KafkaSettings
 from tests.scenarios.clients import Pair
 from tests.support.waiting import wait_until
 

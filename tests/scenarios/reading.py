@@ -10,9 +10,9 @@ from typing import Any
 from kafka import TopicPartition
 from kafka.consumer.fetcher import ConsumerRecord
 
-from logdirwatch import kafka_clients
+from logdirwatch.kafka import clients
+from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
-from logdirwatch.settings import KafkaSettings
 
 Record = dict[str, Any]
 Place = tuple[str, int | None, str | None]
@@ -40,7 +40,7 @@ class Tail:
     def __init__(self, telemetry: KafkaSettings, topic: str) -> None:
         self.topic = topic
         self._stack = ExitStack()
-        self._client = self._stack.enter_context(kafka_clients.consumer(telemetry, auto_offset_reset="earliest"))
+        self._client = self._stack.enter_context(clients.consumer(telemetry, auto_offset_reset="earliest"))
         numbers = self._client.partitions_for_topic(topic)
         assert numbers, f"{topic} has no partitions"
         self._partitions = [TopicPartition(topic, number) for number in sorted(numbers)]

@@ -10,10 +10,11 @@ from typing import Any, TypeVar
 
 import yaml
 
-from logdirwatch import kafka_clients, telemetry
 from logdirwatch import settings as configuration
 from logdirwatch.demo import tables
 from logdirwatch.demo.services import Service
+from logdirwatch.kafka import clients as kafka_clients
+from logdirwatch.kafka import telemetry_topics
 from logdirwatch.local.cluster import LocalCluster
 from logdirwatch.local.config import CLUSTER
 from logdirwatch.model import topics
@@ -126,7 +127,7 @@ class World(Hands):
     @contextmanager
     def running(self) -> Iterator["World"]:
         """Everything started, and every broker judged and stored once."""
-        telemetry.create_missing(self.settings)
+        telemetry_topics.create_missing(self.settings)
         with ExitStack() as stack:
             self._alerts = Alerts(self.settings.telemetry)
             self._tails = {

@@ -10,15 +10,16 @@ import typer
 from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from logdirwatch import kafka_clients
 from logdirwatch.cli.reading import read_into
 from logdirwatch.cli.table_reading import tables_root
 from logdirwatch.errors import UserError
+from logdirwatch.kafka import clients
+from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.report.actions import find
 from logdirwatch.report.folding import latest_actions
-from logdirwatch.settings import KafkaSettings, Settings
+from logdirwatch.settings import Settings
 from logdirwatch.store.schemas import ACTIONS
 from logdirwatch.text.printable import printable
 
@@ -37,7 +38,7 @@ def every_revision(settings: Settings, cluster: KafkaSettings) -> Iterator[Actio
 
     The topic is compacted, the table keeps all; without it the topic has to do, and a line says so.
     """
-    read = (record.value for record in kafka_clients.read_all(cluster, topics.ACTIONS) if record.value is not None)
+    read = (record.value for record in clients.read_all(cluster, topics.ACTIONS) if record.value is not None)
     for value in (*read, *_stored(settings)):
         with contextlib.suppress(msgspec.MsgspecError):
             yield msgspec.json.decode(value, type=ActionRecord)

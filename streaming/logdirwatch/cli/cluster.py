@@ -7,11 +7,12 @@ import msgspec
 import typer
 from rich.table import Table
 
-from logdirwatch import kafka_clients, settings
+from logdirwatch import settings
 from logdirwatch.cli import logs, stopping
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.next_step import say_next
 from logdirwatch.cli.reading import console
+from logdirwatch.kafka import clients
 from logdirwatch.local.cluster import LocalCluster
 from logdirwatch.local.config import ClusterSpec
 from logdirwatch.local.fill import FillWith
@@ -167,7 +168,7 @@ def _cluster(ctx: typer.Context, spec: ClusterSpec | None = None) -> LocalCluste
     context: Context = ctx.obj
     logs.to_stderr()
     if not context.debug:
-        kafka_clients.quiet_client_logs()
+        clients.quiet_client_logs()
     return LocalCluster(_home(context), spec, say=lambda line: typer.echo(line, err=True))
 
 

@@ -9,7 +9,6 @@ from typing import Annotated
 import structlog
 import typer
 
-from logdirwatch import kafka_clients
 from logdirwatch.cli import logs
 from logdirwatch.cli.config import remarks
 from logdirwatch.cli.context import Context
@@ -18,6 +17,7 @@ from logdirwatch.collect import loop
 from logdirwatch.collect.channel import Channel
 from logdirwatch.collect.publish import Publisher
 from logdirwatch.errors import UserError
+from logdirwatch.kafka import clients
 from logdirwatch.observe.collecting import CollectorMetrics
 from logdirwatch.observe.endpoint import serving
 from logdirwatch.settings import ClusterSettings, Settings
@@ -53,7 +53,7 @@ def collect(
     context: Context = ctx.obj
     logs.to_stderr()
     if not context.debug:
-        kafka_clients.quiet_client_logs()
+        clients.quiet_client_logs()
     settings = context.settings
     clusters = chosen(settings.clusters, cluster)
     if once:
@@ -88,7 +88,7 @@ def publisher_of(settings: Settings, target: str = "telemetry cluster") -> Publi
 
     ``target`` is what it writes to, in the words of its lines.
     """
-    kafka_clients.python_arguments(settings.telemetry)  # a wrong property is said now, not at the first record
+    clients.python_arguments(settings.telemetry)  # a wrong property is said now, not at the first record
     return Publisher(
         lambda: Channel(settings.telemetry), settings.collect.buffer_records, settings.collect.backoff_max_ms, target
     )

@@ -6,17 +6,17 @@ from typing import Annotated, NamedTuple
 import msgspec
 import typer
 
-from logdirwatch import kafka_clients
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading import now_ms, read_into, telemetry
 from logdirwatch.decisions import Severities
 from logdirwatch.errors import UserError
+from logdirwatch.kafka import clients
+from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
 from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import Decision
 from logdirwatch.report.folding import LatestAlerts, LatestDecisions
 from logdirwatch.report.handling import Handling
-from logdirwatch.settings import KafkaSettings
 from logdirwatch.text.printable import printable
 from logdirwatch.text.units import human_ms, written_ms
 
@@ -90,4 +90,4 @@ def handling_of(context: Context, records: Iterable[DecisionRecord], severities:
 def send(cluster: KafkaSettings, records: Sequence[DecisionRecord]) -> None:
     """Write decisions to their topic and wait until Kafka has them."""
     written = ((record.id, msgspec.json.encode(record)) for record in records)
-    kafka_clients.write(cluster, topics.DECISIONS, written)
+    clients.write(cluster, topics.DECISIONS, written)

@@ -5,7 +5,6 @@ from typing import Annotated
 import msgspec
 import typer
 
-from logdirwatch import kafka_clients
 from logdirwatch.cli.config import remarks
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.next_step import say_next
@@ -13,6 +12,7 @@ from logdirwatch.cli.reading import now_ms
 from logdirwatch.doctor.examine import Examination, misconfigured
 from logdirwatch.doctor.findings import CHECKS, Report
 from logdirwatch.errors import UserError
+from logdirwatch.kafka import clients
 from logdirwatch.report.doctor import document, lines
 from logdirwatch.text.printable import printable
 
@@ -42,7 +42,7 @@ def doctor(
     if unknown:
         raise UserError(f"doctor: no check is called {', '.join(unknown)}; there are {NAMES}", exit_code=2)
     if not context.debug:
-        kafka_clients.quiet_client_logs()
+        clients.quiet_client_logs()
     report = _examined(context).without(ignore or ())
     if as_json:
         typer.echo(msgspec.json.encode(document(report)))
@@ -60,7 +60,7 @@ def _examined(context: Context) -> Report:
         settings = context.settings
         clusters = {f"clusters.{name}": cluster for name, cluster in settings.clusters.items()}
         for where, cluster in {"telemetry": settings.telemetry, **clusters}.items():  # noqa: B007
-            kafka_clients.python_arguments(cluster)
+            clients.python_arguments(cluster)
     except UserError as error:
         return misconfigured(error, where)
     # What else there is to remark, one Kafka for both, is a check of its own.

@@ -5,12 +5,12 @@ import time
 
 import structlog
 
-from logdirwatch import kafka_clients
 from logdirwatch.errors import UserError
+from logdirwatch.kafka import clients
+from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.report.folding import Message, latest_alerts
-from logdirwatch.settings import KafkaSettings
 
 log = structlog.get_logger(__name__)
 RETRY_S = 5.0
@@ -39,11 +39,11 @@ class LiveAlerts:
 
     def follow(self) -> None:
         """Read the topic to its end, then on for ever; UserError when the telemetry cluster does not answer."""
-        for record in kafka_clients.read_all(self._cluster, topics.ALERTS):
+        for record in clients.read_all(self._cluster, topics.ALERTS):
             self._take(record.key, record.value, record.timestamp)
         with self._lock:
             self._is_read = True
-        for record in kafka_clients.follow(self._cluster, topics.ALERTS, from_beginning=True):
+        for record in clients.follow(self._cluster, topics.ALERTS, from_beginning=True):
             self._take(record.key, record.value, record.timestamp)
 
     def _run(self) -> None:

@@ -3,15 +3,16 @@
 import asyncio
 from collections.abc import Mapping
 
-from logdirwatch import kafka_clients
 from logdirwatch.cli.reading import now_ms
 from logdirwatch.collect.admin import ASK_ERRORS, Admin
 from logdirwatch.collect.live import LiveCluster, look
 from logdirwatch.collect.wire import Wire, addresses
+from logdirwatch.kafka import clients
+from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model.vocabulary import Cause
 from logdirwatch.plan.cluster.from_brokers import live_facts
 from logdirwatch.plan.cluster.snapshot import Facts, Place
-from logdirwatch.settings import KafkaSettings, Settings
+from logdirwatch.settings import Settings
 
 
 def seen(cluster: KafkaSettings, settings: Settings) -> LiveCluster:
@@ -19,7 +20,7 @@ def seen(cluster: KafkaSettings, settings: Settings) -> LiveCluster:
     try:
         return asyncio.run(_look(cluster, settings))
     except ASK_ERRORS as error:
-        raise kafka_clients.unreachable(cluster, error) from None
+        raise clients.unreachable(cluster, error) from None
 
 
 def facts_of(name: str, found: LiveCluster, settings: Settings, causes: Mapping[Place, Cause]) -> Facts:
@@ -29,7 +30,7 @@ def facts_of(name: str, found: LiveCluster, settings: Settings, causes: Mapping[
 
 
 async def _look(cluster: KafkaSettings, settings: Settings) -> LiveCluster:
-    wire = Wire(kafka_clients.python_arguments(cluster))
+    wire = Wire(clients.python_arguments(cluster))
     try:
         admin = Admin(wire, settings.collect.request_timeout_ms, settings.collect.inventory_timeout_ms)
         return await look(admin, addresses(cluster.bootstrap_servers), now_ms)

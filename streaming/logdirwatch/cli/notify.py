@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 import structlog
 import typer
 
-from logdirwatch import kafka_clients
 from logdirwatch.cli import logs, stopping
 from logdirwatch.cli.collect import DRAIN_S, publisher_of
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading import now_ms
 from logdirwatch.errors import UserError
+from logdirwatch.kafka import clients
 from logdirwatch.model import topics
 from logdirwatch.settings import Settings
 
@@ -44,7 +44,7 @@ def notify(
     context: Context = ctx.obj
     logs.to_stderr()
     if not context.debug:
-        kafka_clients.quiet_client_logs()
+        clients.quiet_client_logs()
     settings = context.settings
     if not settings.notify.receivers:
         raise UserError("notify: nobody to tell: name a receiver under notify.receivers", exit_code=2)

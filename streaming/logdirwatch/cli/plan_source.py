@@ -11,6 +11,7 @@ from logdirwatch.cli.reading import read_into, telemetry
 from logdirwatch.cli.table_reading import select, select_columns, tables_root
 from logdirwatch.errors import UserError
 from logdirwatch.jobs.policy import policy_for
+from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import TAKEN_UP, AlertStatus, Rule
@@ -22,7 +23,7 @@ from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.lifecycle.overlay import with_actions, with_alerts
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.report.folding import Latest, Message, latest_actions, latest_alerts
-from logdirwatch.settings import KafkaSettings, Settings, TableSettings
+from logdirwatch.settings import Settings, TableSettings
 from logdirwatch.store.schemas import ACTIONS, ALERTS, BROKER_STATE, Table
 from logdirwatch.store.sql import newest, quoted
 from logdirwatch.text.printable import printable

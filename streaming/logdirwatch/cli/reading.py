@@ -11,10 +11,10 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from logdirwatch import kafka_clients
 from logdirwatch.cli.context import Context
+from logdirwatch.kafka import clients
+from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.report.folding import Latest, Message, R
-from logdirwatch.settings import KafkaSettings
 from logdirwatch.text.printable import printable_lines
 
 PIPE_COLUMNS = 100
@@ -28,7 +28,7 @@ def now_ms() -> int:
 def telemetry(context: Context) -> KafkaSettings:
     """Return the telemetry cluster, its client's own log silenced: what it cannot do is one line of ours."""
     if not context.debug:
-        kafka_clients.quiet_client_logs()
+        clients.quiet_client_logs()
     return context.settings.telemetry
 
 
@@ -51,7 +51,7 @@ class Terminal(Console):
 
 def read_into(fold: Latest[R], cluster: KafkaSettings, topic: str) -> None:
     """Read ``topic`` from its beginning to its end into ``fold``; says how much of it could not be read."""
-    for _ in fold.take_all(_messages(kafka_clients.read_all(cluster, topic))):
+    for _ in fold.take_all(_messages(clients.read_all(cluster, topic))):
         pass
     if fold.unreadable:
         typer.echo(f"logdirwatch: {fold.unreadable} records of {topic} are not of a form this version reads", err=True)
@@ -59,7 +59,7 @@ def read_into(fold: Latest[R], cluster: KafkaSettings, topic: str) -> None:
 
 def follow_into(fold: Latest[R], cluster: KafkaSettings, topic: str) -> Iterator[R]:
     """Yield what ``topic`` says beyond what ``fold`` knows, for ever; reads it again from its beginning, so no gap."""
-    return fold.take_all(_messages(kafka_clients.follow(cluster, topic, from_beginning=True)))
+    return fold.take_all(_messages(clients.follow(cluster, topic, from_beginning=True)))
 
 
 def _messages(records: Iterable[ConsumerRecord]) -> Iterator[Message]:

@@ -3,10 +3,10 @@
 import typer
 from rich.table import Table
 
-from logdirwatch import kafka_clients, telemetry
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.next_step import say_next
 from logdirwatch.cli.reading import console
+from logdirwatch.kafka import clients, telemetry_topics
 from logdirwatch.settings import Settings
 
 
@@ -25,7 +25,7 @@ def create(ctx: typer.Context) -> None:
     changes it.
     """
     settings = _settings(ctx)
-    missing = telemetry.create_missing(settings)
+    missing = telemetry_topics.create_missing(settings)
     for topic in missing:
         typer.echo(f"{topic.name}: made, {topic.partitions} partitions")
     for name, found in _compared(settings).items():
@@ -40,10 +40,10 @@ def create(ctx: typer.Context) -> None:
 def list_topics(ctx: typer.Context) -> None:
     """Show the telemetry topics as they are and as they are wanted."""
     settings = _settings(ctx)
-    existing = telemetry.existing_topics(settings)
+    existing = telemetry_topics.existing_topics(settings)
     compared = _compared(settings)
     table = Table("topic", "partitions", "replicas", "cleanup", "as wanted")
-    for topic in telemetry.wanted(settings.topics):
+    for topic in telemetry_topics.wanted(settings.topics):
         found = existing.get(topic.name)
         if found is None:
             table.add_row(topic.name, "", "", "", "missing; make it with: logdirwatch topics create")
@@ -57,16 +57,16 @@ def list_topics(ctx: typer.Context) -> None:
 def _settings(ctx: typer.Context) -> Settings:
     context: Context = ctx.obj
     if not context.debug:
-        kafka_clients.quiet_client_logs()
+        clients.quiet_client_logs()
     return context.settings
 
 
-def _compared(settings: Settings) -> dict[str, list[telemetry.Difference]]:
-    existing = telemetry.existing_topics(settings)
+def _compared(settings: Settings) -> dict[str, list[telemetry_topics.Difference]]:
+    existing = telemetry_topics.existing_topics(settings)
     return {
-        topic.name: telemetry.differences(
+        topic.name: telemetry_topics.differences(
             topic, existing[topic.name], settings.topics.replication_factor, settings.telemetry.bootstrap_servers
         )
-        for topic in telemetry.wanted(settings.topics)
+        for topic in telemetry_topics.wanted(settings.topics)
         if topic.name in existing
     }

@@ -10,7 +10,6 @@ import msgspec
 import structlog
 import typer
 
-from logdirwatch import kafka_clients
 from logdirwatch.cli import logs
 from logdirwatch.cli.collect import DRAIN_S, on_signal, publisher_of
 from logdirwatch.cli.context import Context
@@ -22,6 +21,7 @@ from logdirwatch.collect.host_once import BACK_BYTES, ONCE_PROBE_FILE, look_once
 from logdirwatch.collect.host_settings import HostSettings
 from logdirwatch.collect.tail_state import StateFile, TailState
 from logdirwatch.errors import UserError
+from logdirwatch.kafka import clients
 from logdirwatch.report.host import view
 from logdirwatch.settings import Settings
 
@@ -56,7 +56,7 @@ def watch_host(
         _print_once(context.settings, host, log_dirs, as_json=as_json)
         return
     if not context.debug:
-        kafka_clients.quiet_client_logs()
+        clients.quiet_client_logs()
     asyncio.run(_watch(context.settings, host, log_dirs))
 
 

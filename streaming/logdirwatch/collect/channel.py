@@ -14,9 +14,9 @@ from kafka.errors import (
     TopicAuthorizationFailedError,
 )
 
-from logdirwatch import kafka_clients
 from logdirwatch.collect.buffer import Outgoing
-from logdirwatch.settings import KafkaSettings
+from logdirwatch.kafka import clients
+from logdirwatch.kafka.settings import KafkaSettings
 
 CONNECT_TIMEOUT_MS = 5_000
 REQUEST_TIMEOUT_MS = 5_000
@@ -50,7 +50,7 @@ class Channel:
     """
 
     def __init__(self, settings: KafkaSettings) -> None:
-        self._producer: KafkaProducer = kafka_clients.producer(
+        self._producer: KafkaProducer = clients.producer(
             settings,
             bootstrap_timeout_ms=CONNECT_TIMEOUT_MS,
             request_timeout_ms=REQUEST_TIMEOUT_MS,
@@ -94,7 +94,7 @@ class Channel:
 
     def close(self) -> None:
         """Close the producer within a second, sent or not."""
-        kafka_clients.discard(self._producer, CLOSE_TIMEOUT_S)
+        clients.discard(self._producer, CLOSE_TIMEOUT_S)
 
 
 def _outcome(future: Any, deadline: float) -> Exception | None:
@@ -118,7 +118,7 @@ def _note(delivery: Delivery, record: Outgoing, error: Exception | None) -> None
 
 
 def _reason(record: Outgoing, error: Exception) -> str:
-    text = kafka_clients.one_line(kafka_clients.unwritten(record.topic, error))
+    text = clients.one_line(clients.unwritten(record.topic, error))
     if isinstance(error, KafkaTimeoutError) and "metadata" in text:
         return f"{NO_PARTITIONS} {record.topic} (logdirwatch topics create makes it): {text}"
     return text

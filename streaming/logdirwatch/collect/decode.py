@@ -16,7 +16,7 @@ from logdirwatch.collect.answers import (
     TopicPage,
     Topology,
 )
-from logdirwatch.kafka_clients import one_line
+from logdirwatch.kafka.clients import one_line
 from logdirwatch.model.records import PartitionInfo, Placement
 from logdirwatch.model.vocabulary import PollStatus
 

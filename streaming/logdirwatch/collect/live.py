@@ -20,7 +20,7 @@ from logdirwatch.collect.answers import (
 from logdirwatch.collect.config_keys import BROKER_KEYS, TOPIC_KEYS
 from logdirwatch.collect.consumers import with_unread
 from logdirwatch.collect.wire import Address
-from logdirwatch.kafka_clients import one_line
+from logdirwatch.kafka.clients import one_line
 from logdirwatch.model.vocabulary import PollStatus
 
 Answer = TypeVar("Answer")

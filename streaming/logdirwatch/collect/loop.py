@@ -8,7 +8,6 @@ from typing import Protocol
 
 import structlog
 
-from logdirwatch import kafka_clients
 from logdirwatch.collect import records
 from logdirwatch.collect.admin import Admin
 from logdirwatch.collect.buffer import Outgoing
@@ -19,6 +18,7 @@ from logdirwatch.collect.scan import Scanner
 from logdirwatch.collect.settings import CollectSettings
 from logdirwatch.collect.wire import Wire, addresses
 from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.kafka import clients
 from logdirwatch.model import topics
 from logdirwatch.settings import ClusterSettings
 
@@ -56,7 +56,7 @@ class ClusterWatch:
         self._settings = collect
         self._exporters = Exporters(name, cluster.jmx_exporter, _monotonic_ms)
         self._scrape_interval_ms = cluster.jmx_exporter.interval_ms
-        self._wire = Wire(kafka_clients.python_arguments(cluster))
+        self._wire = Wire(clients.python_arguments(cluster))
         self._origin = records.Origin(name, collect.collector, collect.metrics_interval_ms)
         self._publish = publish
         self._heartbeat_clock = RisingClock(clock, min(REVISION_MS, collect.heartbeat_interval_ms))

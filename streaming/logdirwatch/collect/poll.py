@@ -20,7 +20,7 @@ from logdirwatch.collect.facts import BrokerFacts, ClusterFacts, brokers_after
 from logdirwatch.collect.lacking import with_acl
 from logdirwatch.collect.rising_clock import Clock, RisingClock
 from logdirwatch.collect.wire import Address
-from logdirwatch.kafka_clients import one_line
+from logdirwatch.kafka.clients import one_line
 from logdirwatch.model import topics
 from logdirwatch.model.records import EventRecord, MetricsRecord
 from logdirwatch.model.vocabulary import EventName, PollStatus

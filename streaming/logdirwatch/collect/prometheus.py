@@ -16,7 +16,7 @@ from logdirwatch.collect.facts import BrokerFacts
 from logdirwatch.collect.http_get import Getter, HttpError
 from logdirwatch.collect.settings import JmxExporterSettings
 from logdirwatch.errors import UserError
-from logdirwatch.kafka_clients import one_line
+from logdirwatch.kafka.clients import one_line
 from logdirwatch.model.vocabulary import SCRAPE_AGE_MS
 
 log = structlog.get_logger(__name__)

@@ -11,7 +11,7 @@ import structlog
 from logdirwatch.collect.backoff import Backoff
 from logdirwatch.collect.buffer import Buffer, Outgoing
 from logdirwatch.collect.channel import NO_PARTITIONS, Delivery
-from logdirwatch.kafka_clients import one_line
+from logdirwatch.kafka.clients import one_line
 
 log = structlog.get_logger(__name__)
 

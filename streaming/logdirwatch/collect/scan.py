@@ -29,7 +29,7 @@ from logdirwatch.collect.poll import ClusterPoller, address_of, outgoing
 from logdirwatch.collect.rising_clock import RisingClock
 from logdirwatch.collect.usage import Partition, usages
 from logdirwatch.collect.wire import Address
-from logdirwatch.kafka_clients import one_line
+from logdirwatch.kafka.clients import one_line
 from logdirwatch.model import topics as telemetry
 from logdirwatch.model.vocabulary import PollStatus
 

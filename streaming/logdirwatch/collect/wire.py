@@ -23,7 +23,7 @@ from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 
-from logdirwatch.kafka_network import told
+from logdirwatch.kafka.network import told
 
 ONLY_NODE = "bootstrap-0"
 RECEIVE_MAX_BYTES = 512 << 20

@@ -6,8 +6,8 @@ from kafka import KafkaProducer
 from kafka.admin import NewTopic
 from kafka.errors import KafkaError
 
-from logdirwatch.kafka_clients import admin, producer
-from logdirwatch.settings import KafkaSettings
+from logdirwatch.kafka.clients import admin, producer
+from logdirwatch.kafka.settings import KafkaSettings
 
 TOPICS = {"orders": 6, "payments": 3, "clicks": 6}
 REPLICATION_FACTOR = 3

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 import requests
 
 from logdirwatch import settings as configuration
-from logdirwatch import telemetry
 from logdirwatch.demo import judgement, patience, tables
 from logdirwatch.demo.judgement import Place, Verdict
 from logdirwatch.demo.load import Load
 from logdirwatch.demo.services import Service
 from logdirwatch.demo.watch import Seen, Watch
 from logdirwatch.errors import UserError
+from logdirwatch.kafka import telemetry_topics
 from logdirwatch.local.cluster import LocalCluster
 from logdirwatch.local.ports import free_ports
 from logdirwatch.local.state import HOST
@@ -96,7 +96,7 @@ class Story:
         self._stack.enter_context(self._cluster)
         state = self._cluster.state()
         self.settings: Settings = configuration.load(self._cluster.config_path)
-        telemetry.create_missing(self.settings)
+        telemetry_topics.create_missing(self.settings)
         monitored = next(iter(self.settings.clusters.values()))
         for name in ("collect", "stream"):
             self._start_service(name)

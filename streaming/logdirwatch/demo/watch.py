@@ -9,10 +9,10 @@ from typing import Generic, TypeVar
 import msgspec
 
 from logdirwatch.errors import UserError
-from logdirwatch.kafka_clients import follow
+from logdirwatch.kafka.clients import follow
+from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, AlertRecord, StateRecord
-from logdirwatch.settings import KafkaSettings
 
 R = TypeVar("R", AlertRecord, ActionRecord, StateRecord)
 

@@ -12,7 +12,7 @@ from logdirwatch.config.section import DAY_MS
 from logdirwatch.model.identity import identity
 from logdirwatch.model.records import AlertRecord, HeartbeatRecord
 from logdirwatch.model.vocabulary import AlertStatus, Lane, Rule, Severity
-from logdirwatch.state_codec import StateCodec
+from logdirwatch.state.codec import StateCodec
 
 MEMORY_VERSION = 1
 

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from logdirwatch.detect.forecast import Peaks
 from logdirwatch.model.records import AlertRecord, PartitionHealth
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, FullBy, LogDirStatus, PollStatus, Rule, Severity
-from logdirwatch.state_codec import StateCodec
+from logdirwatch.state.codec import StateCodec
 
 MEMORY_VERSION = 1
 

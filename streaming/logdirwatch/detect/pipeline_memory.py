@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from logdirwatch.detect.memory import OpenAlert, reopened
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import PIPELINE_RULES, AlertStatus, Rule
-from logdirwatch.state_codec import StateCodec
+from logdirwatch.state.codec import StateCodec
 
 MEMORY_VERSION = 1
 

@@ -15,7 +15,7 @@ from pyspark.sql.types import ArrayType, LongType, StructField, StructType
 
 from logdirwatch.detect import memory
 from logdirwatch.detect.memory import BrokerMemory
-from logdirwatch.state_schema import STATE_SCHEMA
+from logdirwatch.state.schema import STATE_SCHEMA
 
 BROKERS, DUE = VARIABLES = ("brokers", "due")
 """The state variables; a checkpoint holds to them."""

@@ -2,18 +2,19 @@
 
 from collections.abc import Callable, Iterable
 
-from logdirwatch import kafka_clients
 from logdirwatch.doctor import clocks, connecting, here, look
 from logdirwatch.doctor import monitored as judge_cluster
 from logdirwatch.doctor import telemetry as judge_telemetry
 from logdirwatch.doctor.findings import CHECKS, Finding, Report
 from logdirwatch.errors import UserError
 from logdirwatch.jobs.checks import cluster_id
+from logdirwatch.kafka import clients
+from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.local.jvm import find_java
 from logdirwatch.model import topics
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.settings import ToolSettings
-from logdirwatch.settings import KafkaSettings, Settings
+from logdirwatch.settings import Settings
 
 Now = Callable[[], int]
 
@@ -161,4 +162,4 @@ def _senders(settings: Settings) -> object:
 
 
 def _principal(cluster: KafkaSettings) -> str | None:
-    return connecting.principal(kafka_clients.python_arguments(cluster))
+    return connecting.principal(clients.python_arguments(cluster))

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, TypeVar
 from kafka import KafkaAdminClient
 from kafka.errors import AuthorizationError, KafkaError, TopicAuthorizationFailedError, for_code
 
-from logdirwatch import kafka_clients, telemetry
 from logdirwatch.collect import records
 from logdirwatch.collect.admin import ASK_ERRORS, Admin
 from logdirwatch.collect.live import look
@@ -16,7 +15,9 @@ from logdirwatch.collect.wire import Address, Wire, addresses
 from logdirwatch.doctor.clocks import Clock
 from logdirwatch.doctor.monitored import ClusterFacts
 from logdirwatch.doctor.telemetry import TelemetryFacts
-from logdirwatch.settings import KafkaSettings, Settings
+from logdirwatch.kafka import clients, telemetry_topics
+from logdirwatch.kafka.settings import KafkaSettings
+from logdirwatch.settings import Settings
 
 Now = Callable[[], int]
 Answer = TypeVar("Answer")
@@ -80,7 +81,7 @@ def _asked(
     settings: Settings, cluster: KafkaSettings, ask: Callable[[Admin, list[Address]], Coroutine[Any, Any, Answer]]
 ) -> Answer:
     async def run() -> Answer:
-        wire = Wire(kafka_clients.python_arguments(cluster))
+        wire = Wire(clients.python_arguments(cluster))
         try:
             admin = Admin(wire, settings.collect.request_timeout_ms, settings.collect.inventory_timeout_ms)
             return await ask(admin, addresses(cluster.bootstrap_servers))
@@ -90,7 +91,7 @@ def _asked(
     try:
         return asyncio.run(run())
     except ASK_ERRORS as error:
-        raise kafka_clients.unreachable(cluster, error) from None
+        raise clients.unreachable(cluster, error) from None
 
 
 async def _answers(admin: Admin, bootstrap: list[Address]) -> None:
@@ -100,14 +101,14 @@ async def _answers(admin: Admin, bootstrap: list[Address]) -> None:
 def telemetry_facts(settings: Settings) -> tuple[str, TelemetryFacts]:
     """Ask the telemetry cluster for its id and its topics; raises UserError when it does not answer."""
     _asked(settings, settings.telemetry, _answers)  # kafka-python's own client only says that it had no success
-    with kafka_clients.admin(settings.telemetry) as client:
+    with clients.admin(settings.telemetry) as client:
         try:
             cluster = client.describe_cluster()
             facts = TelemetryFacts(len(cluster["brokers"]), {}, {}, [], [])
-            for topic in telemetry.wanted(settings.topics):
+            for topic in telemetry_topics.wanted(settings.topics):
                 facts = _with_topic(facts, client, topic.name)
         except KafkaError as error:
-            raise kafka_clients.unreachable(settings.telemetry, error) from None
+            raise clients.unreachable(settings.telemetry, error) from None
     return str(cluster["cluster_id"]), facts
 
 
@@ -118,6 +119,6 @@ def _with_topic(facts: TelemetryFacts, client: KafkaAdminClient, name: str) -> T
         return replace(facts, hidden=[*facts.hidden, name]) if is_hidden else facts
     facts = replace(facts, operations={**facts.operations, name: described.get("authorized_operations")})
     try:
-        return replace(facts, existing={**facts.existing, **telemetry.describe(client, [name])})
+        return replace(facts, existing={**facts.existing, **telemetry_topics.describe(client, [name])})
     except AuthorizationError:
         return replace(facts, no_configs=[*facts.no_configs, name])

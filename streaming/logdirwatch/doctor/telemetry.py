@@ -4,12 +4,12 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from logdirwatch import telemetry
 from logdirwatch.doctor.findings import Finding
+from logdirwatch.kafka import telemetry_topics
+from logdirwatch.kafka.telemetry_topics import Existing
 from logdirwatch.model.topics import Topic
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.settings import Settings
-from logdirwatch.telemetry import Existing
 
 MIN_ISR = "min.insync.replicas"
 NEEDED = ("DESCRIBE", "READ", "WRITE")
@@ -34,14 +34,16 @@ class TelemetryFacts:
 def judge_topics(settings: Settings, facts: TelemetryFacts) -> Iterator[Finding]:
     """Judge partitions, retention and compaction against what ``topics create`` makes."""
     servers, factor = settings.telemetry.bootstrap_servers, settings.topics.replication_factor
-    missing = [topic.name for topic in telemetry.wanted(settings.topics) if _is_missing(topic, facts)]
+    missing = [topic.name for topic in telemetry_topics.wanted(settings.topics) if _is_missing(topic, facts)]
     if missing:
         what = "does not exist" if len(missing) == 1 else "do not exist"
         yield Finding("topics", ", ".join(missing), what, f"logdirwatch makes what is missing: {CREATE}")
-    topics_of: dict[telemetry.Difference, list[str]] = {}
-    for topic in telemetry.wanted(settings.topics):
+    topics_of: dict[telemetry_topics.Difference, list[str]] = {}
+    for topic in telemetry_topics.wanted(settings.topics):
         existing = facts.existing.get(topic.name)
-        for difference in telemetry.differences(topic, existing, factor, servers, facts.brokers) if existing else ():
+        for difference in (
+            telemetry_topics.differences(topic, existing, factor, servers, facts.brokers) if existing else ()
+        ):
             topics_of.setdefault(difference, []).append(topic.name)
     # What several topics have in common, as a number of replicas, is one thing to mend.
     for difference, names in topics_of.items():

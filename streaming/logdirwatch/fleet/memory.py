@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 from logdirwatch.detect.memory import OpenAlert, reopened
 from logdirwatch.model.records import AlertRecord, PartitionHealth
 from logdirwatch.model.vocabulary import AlertStatus, BrokerStatus, LogDirStatus, Rule
-from logdirwatch.state_codec import StateCodec
+from logdirwatch.state.codec import StateCodec
 
 MEMORY_VERSION = 1
 

@@ -22,7 +22,7 @@ from logdirwatch.model import topics
 from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import StateRecord
 from logdirwatch.parse.records import Accepted, Deleted, parse
-from logdirwatch.state_schema import STATE_SCHEMA
+from logdirwatch.state.schema import STATE_SCHEMA
 
 
 class ClusterProcessor(StatefulProcessor):

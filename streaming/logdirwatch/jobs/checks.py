@@ -9,9 +9,10 @@ import structlog
 from kafka.errors import KafkaError, TopicAuthorizationFailedError
 
 from logdirwatch.errors import UserError
-from logdirwatch.kafka_clients import admin, unreachable
+from logdirwatch.kafka.clients import admin, unreachable
+from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
-from logdirwatch.settings import KafkaSettings, Settings
+from logdirwatch.settings import Settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -14,7 +14,7 @@ from logdirwatch.jobs.start_state import has_checkpoint, last_alerts
 from logdirwatch.model import topics
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.settings import Settings
-from logdirwatch.state_schema import STATE_SCHEMA
+from logdirwatch.state.schema import STATE_SCHEMA
 
 NAME = "fleet"
 TOPICS = (topics.STATE,)

@@ -20,7 +20,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from logdirwatch.jobs.policy import policy_for
 from logdirwatch.jobs.session import every, kafka_stream, start_query
-from logdirwatch.kafka_clients import one_line, read_all, spark_options
+from logdirwatch.kafka.clients import one_line, read_all, spark_options
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import NO_CLUSTER

@@ -20,7 +20,7 @@ from logdirwatch.detect.memory import MEMORY_VERSION
 from logdirwatch.detect.processor import PIPELINE_BROKER
 from logdirwatch.jobs.folder import Folder
 from logdirwatch.jobs.session import SHORT_FETCHES, checkpoint, unpacked
-from logdirwatch.kafka_clients import admin, read_all, spark_options
+from logdirwatch.kafka.clients import admin, read_all, spark_options
 from logdirwatch.model import topics
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import NO_CLUSTER, PIPELINE_RULES, Rule

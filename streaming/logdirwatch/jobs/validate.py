@@ -8,7 +8,7 @@ import msgspec
 from pyspark.sql import DataFrame, SparkSession
 
 from logdirwatch.jobs.session import build_session, end_session
-from logdirwatch.kafka_clients import write
+from logdirwatch.kafka.clients import write
 from logdirwatch.model import topics
 from logdirwatch.model.records import PipelineRecord
 from logdirwatch.quality.examine import Examiner

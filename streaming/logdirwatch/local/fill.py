@@ -13,13 +13,13 @@ from typing import Any
 
 from kafka.errors import KafkaError
 
-from logdirwatch import kafka_clients
 from logdirwatch.errors import UserError
+from logdirwatch.kafka import clients
+from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.local import probes
 from logdirwatch.local.state import Node, State
 from logdirwatch.local.volumes import Volumes
 from logdirwatch.local.waiting import wait_until
-from logdirwatch.settings import KafkaSettings
 
 BALLAST = "fill.bin"
 """The file beside the log directory, on the same filesystem."""
@@ -131,9 +131,9 @@ def fill_with_data(
     """
     settings = KafkaSettings(bootstrap_servers=target.state.bootstrap_servers)
     try:
-        producer = kafka_clients.producer(settings, **_PRODUCER)
+        producer = clients.producer(settings, **_PRODUCER)
     except KafkaError as error:
-        raise kafka_clients.unreachable(settings, error) from None
+        raise clients.unreachable(settings, error) from None
     written, progress_s, looked_s = 0, time.monotonic(), time.monotonic()
     try:
         while not stop.is_set():
@@ -153,7 +153,7 @@ def fill_with_data(
                 )
             _pace(rate_bytes_per_s, stop)
     finally:
-        kafka_clients.discard(producer, CLOSE_S)
+        clients.discard(producer, CLOSE_S)
     return Filled(written, Ended.STOPPED, topic)
 
 
@@ -171,7 +171,7 @@ def place_topic(target: Target, topic: str, replicas: Sequence[int], partitions:
                 _make_topic(client, target, topic, {number: list(replicas) for number in range(partitions)}, configs)
             _wait_placed(client, target, topic, partitions)
     except KafkaError as error:
-        raise UserError(f"cannot make topic {topic}: {kafka_clients.one_line(error)}") from None
+        raise UserError(f"cannot make topic {topic}: {clients.one_line(error)}") from None
     return partitions
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from kafka.errors import KafkaError
 
-from logdirwatch import kafka_clients
 from logdirwatch.errors import UserError
-from logdirwatch.settings import KafkaSettings
+from logdirwatch.kafka import clients
+from logdirwatch.kafka.settings import KafkaSettings
 
 CONNECT_TIMEOUT_MS = 2_000
 REQUEST_TIMEOUT_MS = "3000"
@@ -23,7 +23,7 @@ def admin(bootstrap_servers: str) -> Iterator[Any]:
     """Yield an admin client with short timeouts; UserError when nobody answers."""
     client = {"request.timeout.ms": REQUEST_TIMEOUT_MS}
     settings = KafkaSettings(bootstrap_servers=bootstrap_servers, client=client)
-    with kafka_clients.admin(settings, CONNECT_TIMEOUT_MS) as connected:
+    with clients.admin(settings, CONNECT_TIMEOUT_MS) as connected:
         yield connected
 
 

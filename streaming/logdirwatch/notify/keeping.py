@@ -5,7 +5,7 @@ from collections.abc import Callable
 import structlog
 from kafka import KafkaConsumer, TopicPartition
 
-from logdirwatch import kafka_clients
+from logdirwatch.kafka import clients
 from logdirwatch.model import topics
 
 log = structlog.get_logger(__name__)
@@ -29,7 +29,7 @@ class Keeper:
 
     def begin(self, client: KafkaConsumer) -> bool:
         """Tell at the start whether there is anything to read what was told from."""
-        self._is_gone = not kafka_clients.exists(client, TOPIC)
+        self._is_gone = not clients.exists(client, TOPIC)
         if self._is_gone:
             log.warning(f"topic {TOPIC} does not exist: nobody knows what was told before, so {_AGAIN}; {_MAKE}")
         return not self._is_gone
@@ -39,7 +39,7 @@ class Keeper:
         if self._looked_ms is not None and 0 <= now_ms - self._looked_ms < CHECK_MS:
             return
         self._looked_ms = now_ms
-        if not kafka_clients.exists(client, TOPIC):
+        if not clients.exists(client, TOPIC):
             if not self._is_gone:
                 log.warning(f"topic {TOPIC} is gone: what was told is not kept, and after a restart {_AGAIN}; {_MAKE}")
             self._is_gone, self._end = True, 0

@@ -7,15 +7,15 @@ import msgspec
 from kafka import KafkaConsumer, TopicPartition
 from kafka.consumer.fetcher import ConsumerRecord
 
-from logdirwatch import kafka_clients
 from logdirwatch.decisions import Said
+from logdirwatch.kafka import clients
+from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
 from logdirwatch.model.records import AlertRecord, NotificationRecord
 from logdirwatch.model.vocabulary import AlertStatus
 from logdirwatch.notify.groups import Member
 from logdirwatch.notify.heartbeats import Switch
 from logdirwatch.report.folding import LatestDecisions, Message, is_heartbeat, latest_alerts
-from logdirwatch.settings import KafkaSettings
 
 TOPICS = (topics.ALERTS, topics.DECISIONS)
 POLL_MS = 500
@@ -36,7 +36,7 @@ class Reader:
 
     def start(self, client: KafkaConsumer) -> None:
         """Begin at the beginning of both topics; raises UserError when one does not exist, KafkaError otherwise."""
-        partitions = [part for topic in TOPICS for part in kafka_clients.partitions_of(client, topic)]
+        partitions = [part for topic in TOPICS for part in clients.partitions_of(client, topic)]
         begins, ends = client.beginning_offsets(partitions), client.end_offsets(partitions)
         client.assign(partitions)
         self._assigned = set(partitions)
@@ -46,7 +46,7 @@ class Reader:
 
     def poll(self, client: KafkaConsumer, now_ms: int) -> bool:
         """Take in what came within half a second; tell whether all that was there at the start is read."""
-        if self._assigned != {part for topic in TOPICS for part in kafka_clients.partitions_of(client, topic)}:
+        if self._assigned != {part for topic in TOPICS for part in clients.partitions_of(client, topic)}:
             self.start(client)  # a topic was given more partitions
         for records in client.poll(timeout_ms=POLL_MS).values():
             for record in records:
@@ -93,7 +93,7 @@ def told_before(settings: KafkaSettings) -> list[NotificationRecord]:
     """Return what was told before, the last word of each group; UserError when the topic cannot be read."""
     decoder = msgspec.json.Decoder(NotificationRecord)
     found = []
-    for record in kafka_clients.latest_by_key(kafka_clients.read_all(settings, topics.NOTIFICATIONS)).values():
+    for record in clients.latest_by_key(clients.read_all(settings, topics.NOTIFICATIONS)).values():
         with contextlib.suppress(msgspec.MsgspecError):  # of another version: it is told anew
             found.append(decoder.decode(record.value))
     return found

@@ -14,7 +14,7 @@ from apprise import NotifyBase, NotifyFormat, NotifyType
 from apprise.conversion import convert_between
 
 from logdirwatch.errors import UserError
-from logdirwatch.kafka_clients import one_line
+from logdirwatch.kafka.clients import one_line
 from logdirwatch.model.vocabulary import Severity
 from logdirwatch.notify.alertmanager import Alert, alerts_of
 from logdirwatch.notify.groups import Message

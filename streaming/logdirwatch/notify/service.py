@@ -8,12 +8,12 @@ import structlog
 from kafka import KafkaConsumer
 from kafka.errors import KafkaError
 
-from logdirwatch import kafka_clients
 from logdirwatch.collect.backoff import Backoff
 from logdirwatch.collect.buffer import Outgoing
 from logdirwatch.collect.publish import Publisher
 from logdirwatch.errors import UserError
-from logdirwatch.kafka_clients import one_line
+from logdirwatch.kafka import clients
+from logdirwatch.kafka.clients import one_line
 from logdirwatch.model import topics
 from logdirwatch.model.records import AlertRecord, NotificationRecord
 from logdirwatch.notify.book import Book
@@ -70,7 +70,7 @@ class Notifier:
     def _read(self, stop: threading.Event) -> None:
         """Read until ``stop`` is set or the telemetry cluster cannot be read."""
         try:
-            with kafka_clients.consumer(self._settings.telemetry, auto_offset_reset="earliest") as client:
+            with clients.consumer(self._settings.telemetry, auto_offset_reset="earliest") as client:
                 self._follow(client, stop)
         except (UserError, KafkaError) as error:
             self._away(error, stop)

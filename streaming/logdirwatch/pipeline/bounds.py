@@ -8,11 +8,11 @@ import structlog
 from kafka import TopicPartition
 from kafka.errors import KafkaError
 
-from logdirwatch import kafka_clients
 from logdirwatch.errors import UserError
-from logdirwatch.kafka_clients import one_line
+from logdirwatch.kafka import clients
+from logdirwatch.kafka.clients import one_line
+from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.pipeline.meter import Bounds, Partition
-from logdirwatch.settings import KafkaSettings
 
 log = structlog.get_logger(__name__)
 
@@ -43,7 +43,7 @@ class KafkaBounds:
 
     def _asked(self) -> Bounds:
         if self._client is None:
-            self._client = self._held.enter_context(kafka_clients.consumer(self._settings))
+            self._client = self._held.enter_context(clients.consumer(self._settings))
         partitions = [
             TopicPartition(name, number)
             for name in self._names

@@ -15,7 +15,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming.query import StreamingQuery
 
-from logdirwatch.kafka_clients import one_line
+from logdirwatch.kafka.clients import one_line
 from logdirwatch.model.records import PipelineRecord
 from logdirwatch.pipeline.meter import Bounds, Meter, Partition, Progress, Standing
 from logdirwatch.pipeline.rejects import Rejects

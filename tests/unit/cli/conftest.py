@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import pytest
 import structlog
 
-from logdirwatch import kafka_clients
 from logdirwatch.cli.main import main
+from logdirwatch.kafka import clients
 from tests.unit.cli.telemetry import Telemetry
 
 
@@ -49,5 +49,5 @@ def telemetry(monkeypatch) -> Telemetry:
     """Stand in for the telemetry cluster."""
     fake = Telemetry()
     for name in ("read_all", "follow", "producer"):
-        monkeypatch.setattr(kafka_clients, name, getattr(fake, name))
+        monkeypatch.setattr(clients, name, getattr(fake, name))
     return fake

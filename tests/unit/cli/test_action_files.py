@@ -7,10 +7,10 @@ import msgspec
 import pytest
 import yaml
 
-from logdirwatch import kafka_clients
 from logdirwatch.cli import action_check
 from logdirwatch.collect.answers import Configs, LogDirAnswer, LogDirsAnswer, Node, Quorum, Topic
 from logdirwatch.collect.live import LiveCluster
+from logdirwatch.kafka import clients
 from logdirwatch.model.records import PartitionInfo, Placement
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, PollStatus
 from tests.unit.report.builders import action
@@ -28,7 +28,7 @@ def told(monkeypatch):
     messages = lambda settings, topic: iter(  # noqa: E731
         [SimpleNamespace(key=b"k", value=msgspec.json.encode(r), timestamp=r.at_ms) for r in records]
     )
-    monkeypatch.setattr(kafka_clients, "read_all", messages)
+    monkeypatch.setattr(clients, "read_all", messages)
     return records
 
 

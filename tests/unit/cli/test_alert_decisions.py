@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from logdirwatch import kafka_clients
 from logdirwatch.cli import alert_decisions, alerts, deciding
 from logdirwatch.errors import UserError
+from logdirwatch.kafka import clients
 from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule, Severity
 from tests.unit.report.builders import NOW_MS, alert
 
@@ -171,7 +171,7 @@ def test_alerts_are_shown_though_nobody_knows_what_was_said_of_them(run, firing,
             raise UserError("topic logdir.decisions does not exist")
         return firing.read_all(settings, topic)
 
-    monkeypatch.setattr(kafka_clients, "read_all", read_all)
+    monkeypatch.setattr(clients, "read_all", read_all)
     ended = run("alerts", "--json")
     assert (ended.exit_code, len(ended.out.splitlines())) == (0, 2)
     assert "who acknowledged or silenced alerts is not known: topic logdir.decisions does not exist" in ended.err

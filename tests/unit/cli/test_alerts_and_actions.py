@@ -5,8 +5,8 @@ import json
 import msgspec
 import pytest
 
-from logdirwatch import kafka_clients
 from logdirwatch.errors import UserError
+from logdirwatch.kafka import clients
 from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import ActionStatus, AlertStatus, Decision
 from logdirwatch.plan.content_hash import content_hash
@@ -53,7 +53,7 @@ def test_a_telemetry_cluster_that_is_away_is_one_line_and_a_failure(run, monkeyp
     def away(settings, topic):
         raise UserError("Kafka at localhost:9092 cannot be reached")
 
-    monkeypatch.setattr(kafka_clients, "read_all", away)
+    monkeypatch.setattr(clients, "read_all", away)
     for command in (["alerts"], ["actions"], ["actions", "show", "c1"]):
         ended = run(*command)
         assert ended.exit_code == 1

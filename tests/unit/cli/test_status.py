@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from logdirwatch import kafka_clients
 from logdirwatch.cli import status as command
 from logdirwatch.errors import UserError
+from logdirwatch.kafka import clients
 from tests.support.delta import Written
 from tests.unit.report.builders import NOW_MS, alert, heartbeat
 from tests.unit.report.rows import broker, log_dir, partition
@@ -44,7 +44,7 @@ def topic(monkeypatch):
             return iter([])
         return iter([SimpleNamespace(key=b"k", value=msgspec.json.encode(a), timestamp=a.at_ms) for a in alerts])
 
-    monkeypatch.setattr(kafka_clients, "read_all", read_all)
+    monkeypatch.setattr(clients, "read_all", read_all)
     return alerts
 
 

@@ -9,10 +9,10 @@ from kafka.errors import (
 )
 from kafka.future import Future
 
-from logdirwatch import kafka_clients
 from logdirwatch.collect.channel import Channel
+from logdirwatch.kafka import clients
+from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
-from logdirwatch.settings import KafkaSettings
 from tests.unit.collect.test_buffer import event, metric, numbers, replicas
 
 
@@ -53,7 +53,7 @@ class Late(Attempt):
 @pytest.fixture
 def producer(monkeypatch):
     made = Producer()
-    monkeypatch.setattr(kafka_clients, "producer", lambda settings, **arguments: made)
+    monkeypatch.setattr(clients, "producer", lambda settings, **arguments: made)
     return made
 
 

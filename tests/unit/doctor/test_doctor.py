@@ -17,11 +17,11 @@ from logdirwatch.doctor.look import Monitored
 from logdirwatch.doctor.monitored import ClusterFacts
 from logdirwatch.doctor.telemetry import TelemetryFacts
 from logdirwatch.errors import UserError
+from logdirwatch.kafka.telemetry_topics import Existing, wanted
 from logdirwatch.model.records import PartitionInfo, Placement
 from logdirwatch.model.vocabulary import PollStatus
 from logdirwatch.report.doctor import document, lines
 from logdirwatch.settings import Settings
-from logdirwatch.telemetry import Existing, wanted
 from tests.unit.report.builders import NOW_MS
 
 ALLOWED = ["DESCRIBE", "READ", "WRITE", "DESCRIBE_CONFIGS"]

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from kafka import TopicPartition
 
-from logdirwatch import kafka_clients
 from logdirwatch.errors import UserError
+from logdirwatch.kafka import clients
 from logdirwatch.model import topics
 from logdirwatch.model.records import DecisionRecord, NotificationRecord
 from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule, Severity
@@ -103,9 +103,9 @@ class Kafka:
 @pytest.fixture
 def kafka(monkeypatch):
     fake = Kafka()
-    monkeypatch.setattr(kafka_clients, "consumer", fake.consumer)
-    monkeypatch.setattr(kafka_clients, "read_all", fake.read_all)
-    monkeypatch.setattr(kafka_clients, "exists", fake.exists)
+    monkeypatch.setattr(clients, "consumer", fake.consumer)
+    monkeypatch.setattr(clients, "read_all", fake.read_all)
+    monkeypatch.setattr(clients, "exists", fake.exists)
     return fake
 
 

@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from kafka.errors import KafkaError
 
 from logdirwatch.errors import UserError
+from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.pipeline import bounds
 from logdirwatch.pipeline.bounds import KafkaBounds
 from logdirwatch.pipeline.meter import Bounds
-from logdirwatch.settings import KafkaSettings
 
 
 class Consumer:
@@ -32,7 +32,7 @@ class Cluster:
 
     def __init__(self, monkeypatch):
         self.consumer, self.is_away, self.opened, self.closed = Consumer(), False, 0, 0
-        monkeypatch.setattr(bounds.kafka_clients, "consumer", self.open)
+        monkeypatch.setattr(bounds.clients, "consumer", self.open)
 
     @contextmanager
     def open(self, settings):

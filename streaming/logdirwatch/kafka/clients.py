@@ -16,10 +16,10 @@ from kafka.errors import (
     TopicAuthorizationFailedError,
 )
 
-from logdirwatch import kafka_properties
 from logdirwatch.errors import UserError
-from logdirwatch.kafka_network import Network, is_final, plain, with_stores
-from logdirwatch.settings import KafkaSettings
+from logdirwatch.kafka import properties
+from logdirwatch.kafka.network import Network, is_final, plain, with_stores
+from logdirwatch.kafka.settings import KafkaSettings
 
 CONNECT_TIMEOUT_MS = 10_000
 READ_CONNECT_TIMEOUT_MS = 5_000
@@ -39,12 +39,12 @@ def quiet_client_logs() -> None:
 
 def python_arguments(settings: KafkaSettings) -> dict[str, Any]:
     """Return kafka-python's arguments for a cluster; UserError names a property that is wrong, or whose file is."""
-    return with_stores(kafka_properties.python_arguments(settings.bootstrap_servers, settings.client))
+    return with_stores(properties.python_arguments(settings.bootstrap_servers, settings.client))
 
 
 def spark_options(settings: KafkaSettings) -> dict[str, str]:
     """Return the options of Spark's Kafka source and sink; UserError as in :func:`python_arguments`."""
-    return kafka_properties.spark_options(settings.bootstrap_servers, settings.client)
+    return properties.spark_options(settings.bootstrap_servers, settings.client)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 import pytest
 
 from logdirwatch.errors import UserError
-from logdirwatch.kafka_properties import python_arguments, spark_options
+from logdirwatch.kafka.properties import python_arguments, spark_options
 
 SERVERS = "a:1, b:2"
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"

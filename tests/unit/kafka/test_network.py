@@ -8,11 +8,11 @@ from contextlib import contextmanager, suppress
 import pytest
 from kafka.errors import KafkaConnectionError, KafkaTimeoutError
 
-from logdirwatch import kafka_clients
 from logdirwatch.errors import UserError
-from logdirwatch.kafka_clients import admin, one_line
-from logdirwatch.kafka_network import told, with_stores
-from logdirwatch.settings import KafkaSettings
+from logdirwatch.kafka import clients
+from logdirwatch.kafka.clients import admin, one_line
+from logdirwatch.kafka.network import told, with_stores
+from logdirwatch.kafka.settings import KafkaSettings
 from tests.kafka.certificates import Authority
 
 KEY_PASSWORD = "hunter2"
@@ -228,21 +228,21 @@ def tries(monkeypatch):
 
     def script(*failures):
         left = list(failures)
-        monkeypatch.setattr(kafka_clients, "Network", lambda **_: Failing(*left.pop(0)))
+        monkeypatch.setattr(clients, "Network", lambda **_: Failing(*left.pop(0)))
 
         def make(kafka_client, bootstrap_timeout_ms=None, **_):
             made.append(bootstrap_timeout_ms)
             kafka_client()
             raise KafkaTimeoutError("no brokers")
 
-        monkeypatch.setattr(kafka_clients, "KafkaConsumer", make)
+        monkeypatch.setattr(clients, "KafkaConsumer", make)
         return made
 
     return script
 
 
 def opened():
-    with pytest.raises(UserError) as raised, kafka_clients.consumer(KafkaSettings(bootstrap_servers="a:1")):
+    with pytest.raises(UserError) as raised, clients.consumer(KafkaSettings(bootstrap_servers="a:1")):
         pass
     return str(raised.value)
 

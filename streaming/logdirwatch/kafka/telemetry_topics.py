@@ -15,11 +15,11 @@ from kafka.errors import (
     for_code,
 )
 
-from logdirwatch import kafka_clients
 from logdirwatch.errors import UserError
+from logdirwatch.kafka import clients
+from logdirwatch.kafka.settings import TelemetrySettings, TopicSettings
 from logdirwatch.model import topics as model
 from logdirwatch.model.topics import Topic
-from logdirwatch.settings import Settings, TopicSettings
 
 _TOO_MANY_REPLICAS = " Set topics.replication_factor to what the telemetry cluster has brokers for"
 
@@ -131,21 +131,21 @@ def describe(admin: KafkaAdminClient, names: Sequence[str]) -> dict[str, Existin
     }
 
 
-def existing_topics(settings: Settings) -> dict[str, Existing]:
+def existing_topics(settings: TelemetrySettings) -> dict[str, Existing]:
     """Return the telemetry topics that exist. Raises UserError when the telemetry cluster cannot be asked."""
-    with kafka_clients.admin(settings.telemetry) as admin:
+    with clients.admin(settings.telemetry) as admin:
         try:
             return describe(admin, [topic.name for topic in wanted(settings.topics)])
         except KafkaError as error:
-            raise kafka_clients.unreachable(settings.telemetry, error) from None
+            raise clients.unreachable(settings.telemetry, error) from None
 
 
-def create_missing(settings: Settings) -> list[Topic]:
+def create_missing(settings: TelemetrySettings) -> list[Topic]:
     """Make the telemetry topics that do not exist and wait until they can be used; return them.
 
     Raises UserError when the telemetry cluster cannot be asked or refuses.
     """
-    with kafka_clients.admin(settings.telemetry) as admin:
+    with clients.admin(settings.telemetry) as admin:
         try:
             present = describe(admin, [topic.name for topic in wanted(settings.topics)])
             missing = [topic for topic in wanted(settings.topics) if topic.name not in present]
@@ -154,7 +154,7 @@ def create_missing(settings: Settings) -> list[Topic]:
         except KafkaError as error:
             remedy = _TOO_MANY_REPLICAS if isinstance(error, InvalidReplicationFactorError) else ""
             raise UserError(
-                f"topics: {settings.telemetry.bootstrap_servers}: {kafka_clients.one_line(error)}{remedy}"
+                f"topics: {settings.telemetry.bootstrap_servers}: {clients.one_line(error)}{remedy}"
             ) from None
     return missing
 

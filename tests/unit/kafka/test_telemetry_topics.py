@@ -4,22 +4,24 @@ import shlex
 
 import pytest
 
-from logdirwatch import telemetry
+from logdirwatch.kafka import telemetry_topics
+from logdirwatch.kafka.settings import TopicSettings
 from logdirwatch.model import topics
-from logdirwatch.settings import TopicSettings
 
 SETTINGS = TopicSettings(events_partitions=5)
-EVENTS = next(topic for topic in telemetry.wanted(SETTINGS) if topic.name == topics.EVENTS)
-ALERTS = next(topic for topic in telemetry.wanted(SETTINGS) if topic.name == topics.ALERTS)
+EVENTS = next(topic for topic in telemetry_topics.wanted(SETTINGS) if topic.name == topics.EVENTS)
+ALERTS = next(topic for topic in telemetry_topics.wanted(SETTINGS) if topic.name == topics.ALERTS)
 
 
 def found(topic, partitions=None, replication_factor=1, **configs):
-    existing = telemetry.Existing(partitions or topic.partitions, replication_factor, {**topic.configs, **configs})
-    return telemetry.differences(topic, existing, 1, "host:1")
+    existing = telemetry_topics.Existing(
+        partitions or topic.partitions, replication_factor, {**topic.configs, **configs}
+    )
+    return telemetry_topics.differences(topic, existing, 1, "host:1")
 
 
 def test_the_settings_decide_the_number_of_partitions():
-    by_name = {topic.name: topic.partitions for topic in telemetry.wanted(SETTINGS)}
+    by_name = {topic.name: topic.partitions for topic in telemetry_topics.wanted(SETTINGS)}
     assert (by_name[topics.EVENTS], by_name[topics.METRICS], by_name[topics.ALERTS]) == (5, 6, 3)
     assert set(by_name) == {topic.name for topic in topics.TOPICS}
 
@@ -50,7 +52,7 @@ def test_other_settings_are_named_with_the_command_that_changes_them():
 
 def test_more_partitions_than_wanted_are_no_reason_to_delete_a_topic():
     for name, setting in ((topics.EVENTS, "set topics.events_partitions to 9"), (topics.ALERTS, "leave it")):
-        topic = next(topic for topic in telemetry.wanted(SETTINGS) if topic.name == name)
+        topic = next(topic for topic in telemetry_topics.wanted(SETTINGS) if topic.name == name)
         (difference,) = found(topic, partitions=9)
         assert difference.command.startswith(setting)
         assert "--delete" not in difference.command
@@ -70,8 +72,8 @@ def test_more_partitions_than_wanted_are_no_reason_to_delete_a_topic():
     ],
 )
 def test_replicas_that_no_broker_is_there_for_are_a_matter_of_the_setting(brokers, text, command):
-    existing = telemetry.Existing(EVENTS.partitions, 1, EVENTS.configs)
-    (difference,) = telemetry.differences(EVENTS, existing, 3, "host:1", brokers)
+    existing = telemetry_topics.Existing(EVENTS.partitions, 1, EVENTS.configs)
+    (difference,) = telemetry_topics.differences(EVENTS, existing, 3, "host:1", brokers)
     assert difference.text == f"replication {text}"
     assert command in difference.command
 

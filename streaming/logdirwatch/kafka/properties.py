@@ -52,7 +52,7 @@ def _hostname_check(key: str, value: str) -> bool:
 
 # Kafka's name -> (kafka-python's name, how its value reads). A PEM store holds what kafka-python calls cafile or
 # certfile; a PEM key store holds the private key too (KIP-651). What is given as PEM itself has no name there, so
-# ``kafka_network.with_stores`` makes an SSL context of it.
+# ``network.with_stores`` makes an SSL context of it.
 _TRANSLATIONS: dict[str, tuple[str | None, Callable[[str, str], Any]]] = {
     "client.id": ("client_id", _text),
     "client.dns.lookup": ("client_dns_lookup", _text),

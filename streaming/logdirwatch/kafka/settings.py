@@ -1,0 +1,41 @@
+"""How a Kafka cluster is reached, and how the telemetry topics are made."""
+
+from typing import Protocol
+
+from pydantic import Field
+
+from logdirwatch.config.section import Section
+
+
+class KafkaSettings(Section):
+    """How to reach one Kafka cluster."""
+
+    bootstrap_servers: str = Field("localhost:9092", min_length=1, description="host:port, several parted by commas.")
+    client: dict[str, str] = Field(
+        {},
+        repr=False,
+        description="Client properties with Kafka's own names, such as security.protocol or sasl.mechanism.",
+    )
+
+
+class TopicSettings(Section):
+    """How the telemetry topics are made."""
+
+    replication_factor: int = Field(1, ge=1, description="Replication factor of the telemetry topics; 3 in production.")
+    events_partitions: int = Field(
+        3, ge=1, description="Partitions of logdir.events; each holds a task slot of fast_lane for good."
+    )
+    metrics_partitions: int = Field(6, ge=1, description="Partitions of logdir.metrics.")
+    inventory_partitions: int = Field(6, ge=1, description="Partitions of logdir.inventory.")
+
+
+class TelemetrySettings(Protocol):
+    """The sections that say where the telemetry topics are and how they are made."""
+
+    @property
+    def telemetry(self) -> KafkaSettings:
+        """The cluster that they are in."""
+
+    @property
+    def topics(self) -> TopicSettings:
+        """How they are made."""

@@ -1,0 +1,1 @@
+"""How a query's state is written down and read."""
