@@ -11,7 +11,6 @@ import structlog
 from logdirwatch.collect import host_records
 from logdirwatch.collect.host_eyes import HostEyes
 from logdirwatch.collect.host_settings import HostSettings
-from logdirwatch.collect.kernel_log import KernelError
 from logdirwatch.collect.log_news import NewsDesk
 from logdirwatch.collect.loop import every
 from logdirwatch.collect.poll import Publish, event_outgoing, outgoing
@@ -21,6 +20,7 @@ from logdirwatch.collect.rising_clock import Clock, RisingClock
 from logdirwatch.collect.tail_state import StateFile, TailState
 from logdirwatch.model import topics
 from logdirwatch.model.records import HostLogDir, HostRecord
+from logdirwatch.parse.kernel_log.lines import KernelError
 
 log = structlog.get_logger(__name__)
 

@@ -10,7 +10,6 @@ import structlog
 from logdirwatch.collect import block_devices, host_records, server_properties
 from logdirwatch.collect.changes import ReserveOf
 from logdirwatch.collect.host_settings import HostSettings
-from logdirwatch.collect.kernel_log import KernelError, placed
 from logdirwatch.collect.log_sources import BrokerLog, BrokerLogs, KernelLog, KernelRing, LogRead, Source
 from logdirwatch.collect.logtail import Position, Tail
 from logdirwatch.collect.probe import PROBE_FILE, ProbeRules, ReserveFileOf, look, no_reserve_file
@@ -18,6 +17,8 @@ from logdirwatch.collect.prober import Look, Prober
 from logdirwatch.collect.tail_state import TailState
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import HostLogDir
+from logdirwatch.parse.kernel_log.lines import KernelError, placed
+from logdirwatch.parse.kernel_log.log_dirs import with_kernel_errors
 
 log = structlog.get_logger(__name__)
 
@@ -122,7 +123,7 @@ class HostEyes:
         except OSError:
             devices = {}
         by_dir, unplaced = placed(news, devices)
-        return host_records.with_kernel_errors(log_dirs, by_dir), unplaced
+        return with_kernel_errors(log_dirs, by_dir), unplaced
 
     def close(self) -> None:
         """Close the logs."""

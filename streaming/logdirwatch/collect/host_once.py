@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from logdirwatch.collect import host_records
 from logdirwatch.collect.host_eyes import HostEyes
 from logdirwatch.collect.host_settings import HostSettings
-from logdirwatch.collect.log_findings import Finding
 from logdirwatch.collect.log_news import NewsDesk
 from logdirwatch.collect.log_sources import BrokerLogs
 from logdirwatch.collect.logtail import LOOKS_BEFORE_TOLD
 from logdirwatch.collect.records import Origin
 from logdirwatch.model.records import EventRecord, HostRecord
+from logdirwatch.parse.broker_log.findings import Finding
 
 # How far back a single look reads the logs.
 BACK_BYTES = 8 << 20

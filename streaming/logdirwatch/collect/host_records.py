@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from logdirwatch.collect.kernel_log import KernelError
-from logdirwatch.collect.log_failures import BrokerFailed
-from logdirwatch.collect.log_findings import DirFailed, PartitionBad, PartitionUncleanable, RemoteCopyFailed
 from logdirwatch.collect.log_news import News
 from logdirwatch.collect.log_sources import LogRead
 from logdirwatch.collect.records import Origin
 from logdirwatch.model.records import EventRecord, HostLogDir, HostRecord
 from logdirwatch.model.vocabulary import EventName, KernelTrouble
+from logdirwatch.parse.broker_log.failures import BrokerFailed
+from logdirwatch.parse.broker_log.findings import DirFailed, PartitionBad, PartitionUncleanable, RemoteCopyFailed
+from logdirwatch.parse.kernel_log.lines import KernelError
 
 
 def event_record(origin: Origin, broker: int, news: News, at_ms: int) -> EventRecord:
@@ -71,27 +71,4 @@ def host_record(
         kernel=[error.news for error in unplaced if error.device is None and error.trouble is KernelTrouble.HUNG],
         log_entries=None if read is None else read.entries,
         log_lines_not_understood=None if read is None else read.lines_not_understood,
-    )
-
-
-def with_kernel_errors(log_dirs: Sequence[HostLogDir], news: Mapping[str, Sequence[KernelError]]) -> list[HostLogDir]:
-    """Return ``log_dirs`` with what the kernel said of their disks: no probe that passed speaks against that."""
-    return [_with_news(log_dir, news.get(log_dir.path, ())) for log_dir in log_dirs]
-
-
-def _with_news(log_dir: HostLogDir, news: Sequence[KernelError]) -> HostLogDir:
-    if not news:
-        return log_dir
-    # Of what does not heal by itself the loudest and latest stands for all the others.
-    worst = max(
-        (error for error in reversed(news) if not error.is_over),
-        key=lambda error: (not error.heals, error.trouble.severity.rank),
-        default=None,
-    )
-    told = replace(log_dir, kernel=[error.news for error in news])
-    if worst is None:
-        return told
-    cause = worst.trouble.cause
-    return replace(
-        told, device=worst.device, kernel_error=worst.text, kernel_cause=None if cause is None else str(cause)
     )

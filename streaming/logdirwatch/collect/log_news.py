@@ -8,8 +8,10 @@ broker ends is told once a run, by the line that says most; what follows within 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from logdirwatch.collect.log_failures import BrokerFailed
-from logdirwatch.collect.log_findings import (
+from logdirwatch.model.broker_failures import BrokerFailureReason as Reason
+from logdirwatch.model.vocabulary import Cause
+from logdirwatch.parse.broker_log.failures import BrokerFailed
+from logdirwatch.parse.broker_log.findings import (
     DirFailed,
     Finding,
     MarkExplained,
@@ -18,8 +20,6 @@ from logdirwatch.collect.log_findings import (
     RemoteCopyFailed,
     Started,
 )
-from logdirwatch.model.broker_failures import BrokerFailureReason as Reason
-from logdirwatch.model.vocabulary import Cause
 
 PARTITION_QUIET_MS = 600_000
 FAILURE_QUIET_MS = 60_000

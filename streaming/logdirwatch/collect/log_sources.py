@@ -5,11 +5,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from logdirwatch.collect import log_findings
-from logdirwatch.collect.kernel_log import KernelError, kernel_news
-from logdirwatch.collect.log_findings import Finding, Started
-from logdirwatch.collect.log_lines import ENTRY_LINES, Entries, Entry, Lines
 from logdirwatch.collect.logtail import END_OF_FILE, Piece, Position
+from logdirwatch.parse.broker_log import findings as log_findings
+from logdirwatch.parse.broker_log.entries import ENTRY_LINES, Entries, Entry, Lines
+from logdirwatch.parse.broker_log.findings import Finding, Started
+from logdirwatch.parse.kernel_log.lines import KernelError, kernel_news
 
 # An exception is written right behind its line; after this many looks without a byte nothing more belongs to it.
 QUIET_LOOKS = 4

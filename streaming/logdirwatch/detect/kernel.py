@@ -11,8 +11,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from logdirwatch.collect.host_records import with_kernel_errors
-from logdirwatch.collect.kernel_log import kernel_error
 from logdirwatch.decisions import dated
 from logdirwatch.detect import host_words, suspicions
 from logdirwatch.detect.alerts import RECOVERED
@@ -22,6 +20,8 @@ from logdirwatch.detect.memory import LogDirMemory, Trouble
 from logdirwatch.detect.observations import Decided
 from logdirwatch.model.records import HostLogDir, HostRecord, KernelNews
 from logdirwatch.model.vocabulary import Decision, KernelTrouble, LogDirStatus, Rule
+from logdirwatch.parse.kernel_log.lines import kernel_error
+from logdirwatch.parse.kernel_log.log_dirs import with_kernel_errors
 
 KINDS = frozenset(str(trouble) for trouble in KernelTrouble)
 TROUBLES_KEPT = 20

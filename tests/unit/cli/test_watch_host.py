@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from tests.support.waiting import DEADLINE_S, wait_until
-from tests.unit.collect.logs import NOISE, START, failure
+from tests.unit.parse.broker_log.logs import NOISE, START, failure
 
 # Nobody listens on port 1: the telemetry cluster is away.
 AWAY = "127.0.0.1:1"

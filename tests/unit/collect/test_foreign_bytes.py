@@ -10,16 +10,16 @@ from logdirwatch.collect import decode, mbeans, records
 from logdirwatch.collect.exposition import samples
 from logdirwatch.collect.facts import ClusterFacts
 from logdirwatch.collect.host_records import event_record
-from logdirwatch.collect.kernel_log import kernel_error
-from logdirwatch.collect.log_findings import MarkExplained, Started, findings
-from logdirwatch.collect.log_lines import Entries
 from logdirwatch.collect.server_properties import check_broker, log_dirs_of, parsed
 from logdirwatch.errors import UserError
 from logdirwatch.model import topics
+from logdirwatch.parse.broker_log.entries import Entries
+from logdirwatch.parse.broker_log.findings import MarkExplained, Started, findings
+from logdirwatch.parse.kernel_log.lines import kernel_error
 from logdirwatch.parse.records import Accepted, parse
 from tests.support.hostile import NAMES
 from tests.unit.collect.builders import ORIGIN, T0, broker_facts, log_dir_result, log_dirs_response
-from tests.unit.collect.logs import CHANNEL, fenced, fetcher_error, line, marked
+from tests.unit.parse.broker_log.logs import CHANNEL, fenced, fetcher_error, line, marked
 
 LONGS = st.sampled_from([-(2**63), -1, 0, 2**63 - 1]) | st.integers(-(2**63), 2**63 - 1)
 names = st.sampled_from(NAMES) | st.text(min_size=1, max_size=20)

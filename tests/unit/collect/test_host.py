@@ -21,7 +21,7 @@ from logdirwatch.model.records import EventRecord, HostLogDir, HostRecord
 from logdirwatch.parse import records as parse
 from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.collect.builders import T0, Clock
-from tests.unit.collect.logs import NOISE, START, failure, marked
+from tests.unit.parse.broker_log.logs import NOISE, START, failure, marked
 
 TYPES = {topics.METRICS: HostRecord, topics.EVENTS: EventRecord}
 

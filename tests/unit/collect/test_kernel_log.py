@@ -3,11 +3,12 @@
 import pytest
 
 from logdirwatch.collect.block_devices import devices_below
-from logdirwatch.collect.host_records import host_record, with_kernel_errors
-from logdirwatch.collect.kernel_log import ERRORS_KEPT, KernelError, is_below, kernel_error, kernel_news, placed
+from logdirwatch.collect.host_records import host_record
 from logdirwatch.collect.records import Origin
 from logdirwatch.model.records import HostLogDir, KernelNews
 from logdirwatch.model.vocabulary import KernelTrouble
+from logdirwatch.parse.kernel_log.lines import ERRORS_KEPT, KernelError, is_below, kernel_error, kernel_news, placed
+from logdirwatch.parse.kernel_log.log_dirs import with_kernel_errors
 
 MOUNTS = """\
 22 1 8:2 / / rw,relatime shared:1 - ext4 /dev/sda2 rw

@@ -2,11 +2,11 @@
 
 import pytest
 
-from logdirwatch.collect.host_records import with_kernel_errors
-from logdirwatch.collect.kernel_log import kernel_news, placed
 from logdirwatch.detect.kernel import TROUBLES_KEPT
 from logdirwatch.model.records import DecisionRecord, HostRecord, KernelNews
 from logdirwatch.model.vocabulary import Decision
+from logdirwatch.parse.kernel_log.lines import kernel_news, placed
+from logdirwatch.parse.kernel_log.log_dirs import with_kernel_errors
 from tests.unit.detect.builders import POLL_MS, Driver, host_dir, host_view, log_dir
 
 MINUTE_MS = 60_000

@@ -1,10 +1,10 @@
 """From the text of a broker's log to the events that its host sends, as the product reads it."""
 
 from logdirwatch.collect.host_records import event_record
-from logdirwatch.collect.log_findings import findings
-from logdirwatch.collect.log_lines import Entries
 from logdirwatch.collect.log_news import NewsDesk
 from logdirwatch.collect.records import Origin
+from logdirwatch.parse.broker_log.entries import Entries
+from logdirwatch.parse.broker_log.findings import findings
 
 AT = "2026-03-08 16:42:33,730"
 START = f"[{AT}] INFO Registered `kafka:type=kafka.Log4jController` MBean (kafka.utils.Log4jControllerRegistration$)\n"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from logdirwatch.collect.host_records import with_kernel_errors
-from logdirwatch.collect.kernel_log import kernel_error
 from logdirwatch.model.vocabulary import Cause, Rule
+from logdirwatch.parse.kernel_log.lines import kernel_error
+from logdirwatch.parse.kernel_log.log_dirs import with_kernel_errors
 from tests.unit.detect.builders import host_dir, log_dir
 from tests.unit.plan.builders import MIB, alert, directory, facts, offline, replica, space_alert, topic
 from tests.unit.situations.table import Advice, Conclusion, check_advice, check_conclusion

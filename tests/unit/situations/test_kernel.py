@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from logdirwatch.collect.host_records import with_kernel_errors
-from logdirwatch.collect.kernel_log import kernel_news, placed
 from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import Decision, Rule
+from logdirwatch.parse.kernel_log.lines import kernel_news, placed
+from logdirwatch.parse.kernel_log.log_dirs import with_kernel_errors
 from tests.unit.detect.builders import POLL_MS, host_dir, log_dir
 from tests.unit.plan import builders as b
 from tests.unit.situations.table import Advice, Conclusion, check_advice, check_conclusion

@@ -3,8 +3,8 @@
 They are read as those of :mod:`kernel_devices`.
 """
 
-from logdirwatch.collect.kernel_devices import NAME
 from logdirwatch.model.vocabulary import KernelTrouble
+from logdirwatch.parse.kernel_log.devices import NAME
 
 FILE_SYSTEM = KernelTrouble.FILE_SYSTEM_ERROR
 DEVICE = KernelTrouble.DEVICE_ERROR

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from logdirwatch.collect.log_findings import findings
-from logdirwatch.collect.log_lines import Entries
-from tests.unit.collect.layouts import LAYOUTS, PREFIXES, told, translated
-from tests.unit.collect.logs import CHANNEL, NOISE, START, failure, fenced, fetcher_error, line, marked
+from logdirwatch.parse.broker_log.entries import Entries
+from logdirwatch.parse.broker_log.findings import findings
+from tests.unit.parse.broker_log.layouts import LAYOUTS, PREFIXES, told, translated
+from tests.unit.parse.broker_log.logs import CHANNEL, NOISE, START, failure, fenced, fetcher_error, line, marked
 
 LOG_DIRS = ("/d1", "/d10")
 EXCEPTION = "java.io.IOException: Map failed\nCaused by: java.lang.OutOfMemoryError: Map failed"

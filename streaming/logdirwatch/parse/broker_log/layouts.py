@@ -6,9 +6,9 @@ prefix is learnt from a line whose date and level stand behind it.
 
 import re
 
-from logdirwatch.collect.log_heads import Head, head_of
-from logdirwatch.collect.log_json import read_object
-from logdirwatch.collect.log_prefixes import cleaned, shape_of, unknown_prefix, without_prefix
+from logdirwatch.parse.broker_log.heads import Head, head_of
+from logdirwatch.parse.broker_log.json_lines import read_object
+from logdirwatch.parse.broker_log.prefixes import cleaned, shape_of, unknown_prefix, without_prefix
 
 NESTED = 5
 

@@ -5,7 +5,7 @@ They may be nested, and a multi-line exception has them on each of its lines.
 
 import re
 
-from logdirwatch.collect.log_heads import DATE, LEVEL
+from logdirwatch.parse.broker_log.heads import DATE, LEVEL
 
 _COLOURS = re.compile(r"(?:\x1b|#033)\[[0-9;]*[A-Za-z]")
 _RFC_3339 = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)"

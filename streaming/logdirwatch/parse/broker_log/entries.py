@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from logdirwatch.collect.log_heads import Head
-from logdirwatch.collect.log_layouts import Layout
+from logdirwatch.parse.broker_log.heads import Head
+from logdirwatch.parse.broker_log.layouts import Layout
 
 # More than any line of use, an exception as a JSON object included; the rest of a longer one is only counted.
 LINE_BYTES = 65_536

@@ -8,14 +8,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
-from logdirwatch.collect import kernel_devices, kernel_file_systems
 from logdirwatch.model.records import KernelNews
 from logdirwatch.model.vocabulary import KernelTrouble
+from logdirwatch.parse.kernel_log import devices as kernel_devices
+from logdirwatch.parse.kernel_log import file_systems
 
 ERRORS_KEPT = 20
 ERROR_CHARACTERS = 200
 
-_BENIGN = [re.compile(pattern, re.IGNORECASE) for pattern in (*kernel_file_systems.BENIGN, *kernel_devices.BENIGN)]
+_BENIGN = [re.compile(pattern, re.IGNORECASE) for pattern in (*file_systems.BENIGN, *kernel_devices.BENIGN)]
 _TROUBLES = [
     (trouble, re.compile(pattern, re.IGNORECASE))
     for trouble, pattern in chain(
@@ -25,17 +26,16 @@ _TROUBLES = [
         kernel_devices.NVME,
         kernel_devices.VOLUMES,
         kernel_devices.PATHS,
-        kernel_file_systems.EXT,
-        kernel_file_systems.XFS,
-        kernel_file_systems.BTRFS,
-        kernel_file_systems.OTHERS,
-        kernel_file_systems.SERVERS,
-        kernel_file_systems.HANGS,
+        file_systems.EXT,
+        file_systems.XFS,
+        file_systems.BTRFS,
+        file_systems.OTHERS,
+        file_systems.SERVERS,
+        file_systems.HANGS,
     )
 ]
 _ENDS = [
-    (troubles, re.compile(pattern, re.IGNORECASE))
-    for troubles, pattern in (*kernel_devices.ENDS, *kernel_file_systems.ENDS)
+    (troubles, re.compile(pattern, re.IGNORECASE)) for troubles, pattern in (*kernel_devices.ENDS, *file_systems.ENDS)
 ]
 
 _DATE = (

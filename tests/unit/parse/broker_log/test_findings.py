@@ -2,7 +2,10 @@
 
 import pytest
 
-from logdirwatch.collect.log_findings import (
+from logdirwatch.collect.log_news import PARTITION_QUIET_MS, NewsDesk
+from logdirwatch.model.vocabulary import Cause
+from logdirwatch.parse.broker_log.entries import Entries
+from logdirwatch.parse.broker_log.findings import (
     DirFailed,
     MarkExplained,
     PartitionBad,
@@ -11,10 +14,7 @@ from logdirwatch.collect.log_findings import (
     Started,
     findings,
 )
-from logdirwatch.collect.log_lines import Entries
-from logdirwatch.collect.log_news import PARTITION_QUIET_MS, NewsDesk
-from logdirwatch.model.vocabulary import Cause
-from tests.unit.collect.logs import CHANNEL, NOISE, START, failure, fenced, fetcher_error, line, marked
+from tests.unit.parse.broker_log.logs import CHANNEL, NOISE, START, failure, fenced, fetcher_error, line, marked
 
 LOG_DIRS = ("/d1", "/d1/nested", "/mnt/disk 2/kafka", "/d10")
 CLEANER = "org.apache.kafka.storage.internals.log.LogCleaner"

@@ -19,10 +19,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from logdirwatch.collect.log_causes import cause_of, full_by
-from logdirwatch.collect.log_failures import BrokerFailed, broker_failed
-from logdirwatch.collect.log_lines import Entry
 from logdirwatch.model.vocabulary import COORDINATOR_LOAD, Cause, FullBy
+from logdirwatch.parse.broker_log.causes import cause_of, full_by
+from logdirwatch.parse.broker_log.entries import Entry
+from logdirwatch.parse.broker_log.failures import BrokerFailed, broker_failed
 
 UNKNOWN_OPERATION = "unknown operation"
 DETAIL_CHARACTERS = 500

@@ -2,11 +2,11 @@
 
 import pytest
 
-from logdirwatch.collect.log_failures import DETAIL_CHARACTERS, BrokerFailed
-from logdirwatch.collect.log_findings import Started, findings
-from logdirwatch.collect.log_lines import Entries
 from logdirwatch.collect.log_news import FAILURE_QUIET_MS, NewsDesk
-from tests.unit.collect.logs import NOISE, START, failure, line
+from logdirwatch.parse.broker_log.entries import Entries
+from logdirwatch.parse.broker_log.failures import DETAIL_CHARACTERS, BrokerFailed
+from logdirwatch.parse.broker_log.findings import Started, findings
+from tests.unit.parse.broker_log.logs import NOISE, START, failure, line
 
 FATAL = "Exiting Kafka due to fatal exception"
 FAULT = "Encountered fatal fault: "

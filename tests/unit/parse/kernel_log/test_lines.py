@@ -2,8 +2,8 @@
 
 import pytest
 
-from logdirwatch.collect.kernel_log import ERROR_CHARACTERS, kernel_error, kernel_news
 from logdirwatch.model.vocabulary import KernelTrouble
+from logdirwatch.parse.kernel_log.lines import ERROR_CHARACTERS, kernel_error, kernel_news
 
 TROUBLES = {
     "medium_error": [

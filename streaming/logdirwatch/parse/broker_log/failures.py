@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from logdirwatch.collect.log_lines import Entry
 from logdirwatch.model.broker_failures import WHAT
 from logdirwatch.model.broker_failures import BrokerFailureReason as Reason
+from logdirwatch.parse.broker_log.entries import Entry
 from logdirwatch.text.printable import printable
 
 DETAIL_CHARACTERS = 300

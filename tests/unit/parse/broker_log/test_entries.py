@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logdirwatch.collect.log_lines import ENTRY_LINES, LINE_BYTES, Entries, Entry
-from tests.unit.collect.layouts import translated
-from tests.unit.collect.logs import AT, FRAMES, NOISE, START, failure, line, marked
+from logdirwatch.parse.broker_log.entries import ENTRY_LINES, LINE_BYTES, Entries, Entry
+from tests.unit.parse.broker_log.layouts import translated
+from tests.unit.parse.broker_log.logs import AT, FRAMES, NOISE, START, failure, line, marked
 
 EXCEPTION = "java.io.IOException: No space left on device"
 LOG = START + NOISE + failure() + NOISE + marked("töpic-3") + failure("Error while flushing log for t-0 in dir /d1 x")

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from logdirwatch.collect.log_heads import LEVEL, Head, head, head_of
-from logdirwatch.collect.log_prefixes import cleaned
+from logdirwatch.parse.broker_log.heads import LEVEL, Head, head, head_of
+from logdirwatch.parse.broker_log.prefixes import cleaned
 
 _MESSAGES = (
     "message", "msg", "log", "MESSAGE", "textPayload", "full_message", "short_message", "@message", "body", "text",

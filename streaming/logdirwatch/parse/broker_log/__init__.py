@@ -1,0 +1,1 @@
+"""A broker's log: bytes to entries, entries to findings."""

@@ -1,0 +1,31 @@
+"""What the kernel said of the disks of log directories, as part of a look at them. Pure."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from logdirwatch.model.records import HostLogDir
+from logdirwatch.parse.kernel_log.lines import KernelError
+
+
+def with_kernel_errors(log_dirs: Sequence[HostLogDir], news: Mapping[str, Sequence[KernelError]]) -> list[HostLogDir]:
+    """Return ``log_dirs`` with what the kernel said of their disks: no probe that passed speaks against that."""
+    return [_with_news(log_dir, news.get(log_dir.path, ())) for log_dir in log_dirs]
+
+
+def _with_news(log_dir: HostLogDir, news: Sequence[KernelError]) -> HostLogDir:
+    if not news:
+        return log_dir
+    # Of what does not heal by itself the loudest and latest stands for all the others.
+    worst = max(
+        (error for error in reversed(news) if not error.is_over),
+        key=lambda error: (not error.heals, error.trouble.severity.rank),
+        default=None,
+    )
+    told = replace(log_dir, kernel=[error.news for error in news])
+    if worst is None:
+        return told
+    cause = worst.trouble.cause
+    return replace(
+        told, device=worst.device, kernel_error=worst.text, kernel_cause=None if cause is None else str(cause)
+    )
