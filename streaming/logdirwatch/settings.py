@@ -11,7 +11,7 @@ import yaml
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from logdirwatch.collect.host_settings import HostSettings
+from logdirwatch.collect.host.settings import HostSettings
 from logdirwatch.collect.settings import CollectSettings, JmxExporterSettings
 from logdirwatch.config.listen import Listen
 from logdirwatch.config.section import DAY_MS, Section

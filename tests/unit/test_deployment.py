@@ -13,9 +13,9 @@ from jsonschema.validators import validator_for
 from typer.main import get_command
 
 from logdirwatch.cli.main import app
-from logdirwatch.collect.publish import Publisher
+from logdirwatch.collect.metrics import CollectorMetrics
+from logdirwatch.collect.publish.publisher import Publisher
 from logdirwatch.jobs.runner import Runner
-from logdirwatch.observe.collecting import CollectorMetrics
 from logdirwatch.observe.streaming import StreamMetrics
 from logdirwatch.settings import Settings
 from logdirwatch.store.schemas import TABLES

@@ -14,11 +14,11 @@ from logdirwatch.cli.config import remarks
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.next_step import say_next
 from logdirwatch.collect import loop
-from logdirwatch.collect.channel import Channel
-from logdirwatch.collect.publish import Publisher
+from logdirwatch.collect.metrics import CollectorMetrics
+from logdirwatch.collect.publish.channel import Channel
+from logdirwatch.collect.publish.publisher import Publisher
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
-from logdirwatch.observe.collecting import CollectorMetrics
 from logdirwatch.observe.endpoint import serving
 from logdirwatch.settings import ClusterSettings, Settings
 

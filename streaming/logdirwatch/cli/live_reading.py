@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Mapping
 
 from logdirwatch.cli.reading import now_ms
-from logdirwatch.collect.admin import ASK_ERRORS, Admin
-from logdirwatch.collect.live import LiveCluster, look
-from logdirwatch.collect.wire import Wire, addresses
+from logdirwatch.collect.kafka.connections import Wire, addresses
+from logdirwatch.collect.kafka.live import LiveCluster, look
+from logdirwatch.collect.kafka.requests import ASK_ERRORS, Admin
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model.vocabulary import Cause

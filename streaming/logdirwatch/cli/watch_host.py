@@ -15,11 +15,11 @@ from logdirwatch.cli.collect import DRAIN_S, on_signal, publisher_of
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading import console, now_ms
 from logdirwatch.collect import loop
-from logdirwatch.collect.host import HostWatch
-from logdirwatch.collect.host_eyes import HostEyes, log_dirs_of
-from logdirwatch.collect.host_once import BACK_BYTES, ONCE_PROBE_FILE, look_once
-from logdirwatch.collect.host_settings import HostSettings
-from logdirwatch.collect.tail_state import StateFile, TailState
+from logdirwatch.collect.host.once import BACK_BYTES, ONCE_PROBE_FILE, look_once
+from logdirwatch.collect.host.settings import HostSettings
+from logdirwatch.collect.host.sources import HostEyes, log_dirs_of
+from logdirwatch.collect.host.tail_state import StateFile, TailState
+from logdirwatch.collect.host.watch import HostWatch
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
 from logdirwatch.report.host import view

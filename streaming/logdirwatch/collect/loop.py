@@ -8,15 +8,15 @@ from typing import Protocol
 
 import structlog
 
-from logdirwatch.collect import records
-from logdirwatch.collect.admin import Admin
-from logdirwatch.collect.buffer import Outgoing
-from logdirwatch.collect.poll import ClusterPoller, Publish, event_outgoing, outgoing
-from logdirwatch.collect.prometheus import Exporters
-from logdirwatch.collect.rising_clock import Clock, RisingClock
-from logdirwatch.collect.scan import Scanner
+from logdirwatch.collect.exporter.scrape import Exporters
+from logdirwatch.collect.kafka.connections import Wire, addresses
+from logdirwatch.collect.kafka.requests import Admin
+from logdirwatch.collect.publish.buffer import Outgoing
+from logdirwatch.collect.rounds import records
+from logdirwatch.collect.rounds.poll import ClusterPoller, Publish, event_outgoing, outgoing
+from logdirwatch.collect.rounds.rising_clock import Clock, RisingClock
+from logdirwatch.collect.rounds.scan import Scanner
 from logdirwatch.collect.settings import CollectSettings
-from logdirwatch.collect.wire import Wire, addresses
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.kafka import clients
 from logdirwatch.model import topics

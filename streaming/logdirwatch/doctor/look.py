@@ -8,10 +8,10 @@ from typing import Any, NamedTuple, TypeVar
 from kafka import KafkaAdminClient
 from kafka.errors import AuthorizationError, KafkaError, TopicAuthorizationFailedError, for_code
 
-from logdirwatch.collect import records
-from logdirwatch.collect.admin import ASK_ERRORS, Admin
-from logdirwatch.collect.live import look
-from logdirwatch.collect.wire import Address, Wire, addresses
+from logdirwatch.collect.kafka.connections import Address, Wire, addresses
+from logdirwatch.collect.kafka.live import look
+from logdirwatch.collect.kafka.requests import ASK_ERRORS, Admin
+from logdirwatch.collect.rounds import records
 from logdirwatch.doctor.clocks import Clock
 from logdirwatch.doctor.monitored import ClusterFacts
 from logdirwatch.doctor.telemetry import TelemetryFacts

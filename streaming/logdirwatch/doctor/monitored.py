@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from logdirwatch.collect.lacking import with_acl
-from logdirwatch.collect.live import LiveCluster
-from logdirwatch.collect.mbeans import OFFLINE_REPLICA_COUNT_SINCE, release
+from logdirwatch.collect.exporter.mbeans import OFFLINE_REPLICA_COUNT_SINCE, release
+from logdirwatch.collect.kafka.live import LiveCluster
+from logdirwatch.collect.kafka.missing_acls import with_acl
 from logdirwatch.doctor.findings import Finding
 from logdirwatch.model.vocabulary import PollStatus
 from logdirwatch.plan.cluster import metadata_version as versions

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 import msgspec
 from pyspark.sql import SparkSession
 
-from logdirwatch.collect.buffer import Outgoing
-from logdirwatch.collect.channel import Channel
-from logdirwatch.collect.publish import Publisher
+from logdirwatch.collect.publish.buffer import Outgoing
+from logdirwatch.collect.publish.channel import Channel
+from logdirwatch.collect.publish.publisher import Publisher
 from logdirwatch.jobs import detect, fast_lane, fleet, recommend, store, store_inventory
 from logdirwatch.jobs.session import last_commit_ms
 from logdirwatch.model import topics

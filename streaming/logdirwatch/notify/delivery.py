@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from logdirwatch.collect.backoff import Backoff
+from logdirwatch.collect.publish.backoff import Backoff
 from logdirwatch.notify.groups import Message
 from logdirwatch.notify.senders import Sender, SendError, hand_over
 

@@ -8,9 +8,9 @@ import structlog
 from kafka import KafkaConsumer
 from kafka.errors import KafkaError
 
-from logdirwatch.collect.backoff import Backoff
-from logdirwatch.collect.buffer import Outgoing
-from logdirwatch.collect.publish import Publisher
+from logdirwatch.collect.publish.backoff import Backoff
+from logdirwatch.collect.publish.buffer import Outgoing
+from logdirwatch.collect.publish.publisher import Publisher
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.clients import one_line

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from logdirwatch.cli import action_check
-from logdirwatch.collect.answers import Configs, LogDirAnswer, LogDirsAnswer, Node, Quorum, Topic
-from logdirwatch.collect.live import LiveCluster
+from logdirwatch.collect.kafka.answers import Configs, LogDirAnswer, LogDirsAnswer, Node, Quorum, Topic
+from logdirwatch.collect.kafka.live import LiveCluster
 from logdirwatch.kafka import clients
 from logdirwatch.model.records import PartitionInfo, Placement
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, PollStatus

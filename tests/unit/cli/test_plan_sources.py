@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from logdirwatch.cli import live_reading, plan, plan_source
-from logdirwatch.collect.answers import Configs, LogDirAnswer, LogDirsAnswer, Node, Topic
-from logdirwatch.collect.live import LiveCluster
+from logdirwatch.collect.kafka.answers import Configs, LogDirAnswer, LogDirsAnswer, Node, Topic
+from logdirwatch.collect.kafka.live import LiveCluster
 from logdirwatch.model.records import PartitionInfo, Placement
 from logdirwatch.model.vocabulary import ActionStatus, AlertStatus, PollStatus, Rule, Severity
 from tests.support.delta import Written

@@ -13,12 +13,12 @@ from kafka.protocol.admin import (
     ListPartitionReassignmentsResponse,
 )
 
-from logdirwatch.collect import records
-from logdirwatch.collect.answers import Configs, LogDirAnswer, LogDirsAnswer, Node, Reassignment, Topic, Topology
-from logdirwatch.collect.buffer import Outgoing
-from logdirwatch.collect.facts import BrokerFacts
-from logdirwatch.collect.poll import ClusterPoller
-from logdirwatch.collect.wire import Address
+from logdirwatch.collect.kafka.answers import Configs, LogDirAnswer, LogDirsAnswer, Node, Reassignment, Topic, Topology
+from logdirwatch.collect.kafka.connections import Address
+from logdirwatch.collect.publish.buffer import Outgoing
+from logdirwatch.collect.rounds import records
+from logdirwatch.collect.rounds.facts import BrokerFacts
+from logdirwatch.collect.rounds.poll import ClusterPoller
 from logdirwatch.model import topics
 from logdirwatch.model.records import (
     EventRecord,

@@ -6,11 +6,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from kafka.protocol.admin import DescribeLogDirsResponse
 
-from logdirwatch.collect import decode, mbeans, records
-from logdirwatch.collect.exposition import samples
-from logdirwatch.collect.facts import ClusterFacts
-from logdirwatch.collect.host_records import event_record
-from logdirwatch.collect.server_properties import check_broker, log_dirs_of, parsed
+from logdirwatch.collect.exporter import mbeans
+from logdirwatch.collect.exporter.exposition import samples
+from logdirwatch.collect.host.records import event_record
+from logdirwatch.collect.host.server_properties import check_broker, log_dirs_of, parsed
+from logdirwatch.collect.kafka import responses
+from logdirwatch.collect.rounds import records
+from logdirwatch.collect.rounds.facts import ClusterFacts
 from logdirwatch.errors import UserError
 from logdirwatch.model import topics
 from logdirwatch.parse.broker_log.entries import Entries
@@ -38,7 +40,7 @@ results = st.builds(
 
 @given(st.lists(results, max_size=3, unique_by=lambda result: result.log_dir), codes)
 def test_whatever_a_broker_answers_its_record_is_one_that_is_accepted(found, code):
-    answer = decode.log_dirs(log_dirs_response(*found, error_code=code))
+    answer = responses.log_dirs(log_dirs_response(*found, error_code=code))
     record = records.metrics_record(ORIGIN, broker_facts(), ClusterFacts(), answer, T0, with_configs=True)
     assert parse(topics.METRICS, None, msgspec.json.encode(record), T0, "home") == Accepted(record)
 
@@ -52,7 +54,7 @@ def test_an_answer_that_can_be_decoded_has_an_outcome(at, more, cut):
         read = DescribeLogDirsResponse.decode(spoilt, version=5)
     except Exception:  # the client library's own affair: the connection is closed
         return
-    assert decode.log_dirs(read).status
+    assert responses.log_dirs(read).status
 
 
 LABELS = st.lists(st.tuples(st.sampled_from(["logDirectory", "name", "x"]), names), max_size=3)
@@ -73,7 +75,7 @@ EXPOSED = st.builds(
 def test_no_exporter_breaks_a_record(body):
     found = mbeans.metrics(body)
     assert len(found) <= mbeans.MAX_METRICS
-    answer = decode.log_dirs(log_dirs_response(log_dir_result()))
+    answer = responses.log_dirs(log_dirs_response(log_dir_result()))
     record = records.metrics_record(
         ORIGIN, broker_facts(), ClusterFacts(), answer, T0, with_configs=False, metrics=found
     )

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 import structlog
 
-from logdirwatch.collect.admin import first_answer
+from logdirwatch.collect.kafka.requests import first_answer
 from logdirwatch.collect.loop import ClusterWatch, every
 from logdirwatch.collect.settings import CollectSettings
 from logdirwatch.detect.settings import DetectSettings

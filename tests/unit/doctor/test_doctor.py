@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from logdirwatch.collect.answers import Configs, LogDirAnswer, LogDirsAnswer, Node, Topic
-from logdirwatch.collect.live import LiveCluster
+from logdirwatch.collect.kafka.answers import Configs, LogDirAnswer, LogDirsAnswer, Node, Topic
+from logdirwatch.collect.kafka.live import LiveCluster
 from logdirwatch.doctor import examine as module
 from logdirwatch.doctor import here, look
 from logdirwatch.doctor.clocks import Clock

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from logdirwatch.collect.answers import LogDirAnswer, LogDirsAnswer, Topic
-from logdirwatch.collect.live import LiveCluster
-from logdirwatch.collect.usage import DirUsage, is_same_dir, metadata_dir, usages
+from logdirwatch.collect.kafka.answers import LogDirAnswer, LogDirsAnswer, Topic
+from logdirwatch.collect.kafka.live import LiveCluster
+from logdirwatch.collect.kafka.log_dir_usage import DirUsage, is_same_dir, metadata_dir, usages
 from logdirwatch.detect import rules
 from logdirwatch.detect.settings import Thresholds
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, BrokerStatus, Cause, LogDirStatus, PollStatus

@@ -6,7 +6,7 @@ nobody knows then.
 
 from collections.abc import Iterator
 
-from logdirwatch.collect.answers import Quorum
+from logdirwatch.collect.kafka.answers import Quorum
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import OPEN, ActionStatus, Rule
 from logdirwatch.plan.action_types import ACTION_TYPES

@@ -2,7 +2,7 @@
 
 import pytest
 
-from logdirwatch.collect.log_news import FAILURE_QUIET_MS, NewsDesk
+from logdirwatch.collect.host.news import FAILURE_QUIET_MS, NewsDesk
 from logdirwatch.parse.broker_log.entries import Entries
 from logdirwatch.parse.broker_log.failures import DETAIL_CHARACTERS, BrokerFailed
 from logdirwatch.parse.broker_log.findings import Started, findings

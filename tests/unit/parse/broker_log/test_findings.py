@@ -2,7 +2,7 @@
 
 import pytest
 
-from logdirwatch.collect.log_news import PARTITION_QUIET_MS, NewsDesk
+from logdirwatch.collect.host.news import PARTITION_QUIET_MS, NewsDesk
 from logdirwatch.model.vocabulary import Cause
 from logdirwatch.parse.broker_log.entries import Entries
 from logdirwatch.parse.broker_log.findings import (

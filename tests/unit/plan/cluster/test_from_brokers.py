@@ -2,8 +2,8 @@
 
 from types import SimpleNamespace
 
-from logdirwatch.collect.answers import Configs, LogDirAnswer, LogDirsAnswer, Node, Reassignment, Topic
-from logdirwatch.collect.live import LiveCluster
+from logdirwatch.collect.kafka.answers import Configs, LogDirAnswer, LogDirsAnswer, Node, Reassignment, Topic
+from logdirwatch.collect.kafka.live import LiveCluster
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.model.records import PartitionInfo, Placement
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus, PollStatus
@@ -120,7 +120,7 @@ def test_eligible_replicas_are_kept():
 
 
 def test_the_quorum_is_decoded_with_who_is_caught_up():
-    from logdirwatch.collect import decode
+    from logdirwatch.collect.kafka import responses
 
     def voter(number, end, stamp):
         return SimpleNamespace(replica_id=number, log_end_offset=end, last_caught_up_timestamp=stamp)
@@ -128,6 +128,6 @@ def test_the_quorum_is_decoded_with_who_is_caught_up():
     voters = [voter(1, 100, 50_000), voter(2, 99, 49_500), voter(3, 10, 1_000), voter(4, -1, -1)]
     partition = SimpleNamespace(error_code=0, leader_id=1, high_watermark=100, current_voters=voters)
     response = SimpleNamespace(error_code=0, topics=[SimpleNamespace(partitions=[partition])])
-    quorum = decode.quorum(response)
+    quorum = responses.quorum(response)
     assert (quorum.leader, quorum.caught_up) == (1, {1: True, 2: True, 3: False, 4: None})
-    assert decode.quorum(SimpleNamespace(error_code=0, topics=[])).caught_up == {}
+    assert responses.quorum(SimpleNamespace(error_code=0, topics=[])).caught_up == {}

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace as changed
 
-from logdirwatch.collect.answers import Quorum
+from logdirwatch.collect.kafka.answers import Quorum
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, BrokerStatus, Cause, LogDirStatus, Rule
 from logdirwatch.plan.lifecycle.live_check import left_to_see, reasons_against
 from logdirwatch.plan.recommend import recommend

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from logdirwatch.collect.answers import Quorum
+from logdirwatch.collect.kafka.answers import Quorum
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.actions.action_type import (

@@ -7,7 +7,7 @@ A preferred election needs the first assigned replica in sync and alive (Kafka 4
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from logdirwatch.collect.answers import Quorum
+from logdirwatch.collect.kafka.answers import Quorum
 from logdirwatch.model.identity import identity
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind

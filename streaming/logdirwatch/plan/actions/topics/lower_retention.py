@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from logdirwatch.collect.answers import Quorum
+from logdirwatch.collect.kafka.answers import Quorum
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.actions.action_type import (

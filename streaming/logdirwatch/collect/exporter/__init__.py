@@ -1,0 +1,1 @@
+"""The brokers' JMX exporters, an optional source."""

@@ -1,0 +1,135 @@
+"""Scrapes the JMX exporters of one cluster's brokers and keeps what each said last, for the records of the polls.
+
+Scraping and polling do not wait for each other: a record takes what is there. Values that are too old are left out.
+"""
+
+import asyncio
+import base64
+import ssl
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import structlog
+
+from logdirwatch.collect.exporter import mbeans
+from logdirwatch.collect.exporter.http_get import Getter, HttpError
+from logdirwatch.collect.rounds.facts import BrokerFacts
+from logdirwatch.collect.settings import JmxExporterSettings
+from logdirwatch.errors import UserError
+from logdirwatch.kafka.clients import one_line
+from logdirwatch.model.vocabulary import SCRAPE_AGE_MS
+
+log = structlog.get_logger(__name__)
+
+SCRAPE_OK = "scrape_ok"
+# How old values may be that a record still carries, in intervals of the scrapes.
+MAX_AGE_INTERVALS = 3
+# Between the starts of two scrapes of a round, so that the answers of a large cluster do not all arrive at once.
+PAUSE_S = 0.005
+SCRAPE_ERRORS = (OSError, asyncio.TimeoutError, ValueError, HttpError)
+
+
+class _Scrape(NamedTuple):
+    """What the last scrape of a broker brought; ``found`` is None when it failed."""
+
+    begun_ms: int
+    found: dict[str, float | None] | None
+
+
+class Exporters:
+    """The exporters of one cluster. ``now_ms`` is a clock that nobody sets back; use from one asyncio loop.
+
+    Raises UserError when the file with the authorities cannot be read.
+    """
+
+    def __init__(self, cluster: str, settings: JmxExporterSettings, now_ms: Callable[[], int]) -> None:
+        self._cluster = cluster
+        self._settings = settings
+        self._now_ms = now_ms
+        self._getter = Getter(_headers(settings), _tls(cluster, settings))
+        self._newest: dict[int, _Scrape] = {}
+        self._busy: set[int] = set()
+
+    async def scrape(self, brokers: Iterable[BrokerFacts]) -> None:
+        """One round: scrape every broker that has an exporter and is not still being scraped."""
+        scrapes = []
+        for broker in [*brokers]:
+            url = self._settings.url_of(broker.node.broker, broker.node.host)
+            if url is not None and broker.node.broker not in self._busy:
+                scrapes.append(asyncio.create_task(self._scrape(broker.node.broker, url)))
+                await asyncio.sleep(PAUSE_S)
+        await asyncio.gather(*scrapes)
+
+    def metrics_of(self, broker: BrokerFacts) -> dict[str, float | None]:
+        """Return what a record of ``broker`` may carry now.
+
+        ``scrape_ok`` 1 beside values and their age, 0 alone when the last scrape failed or is too old, nothing before
+        the first one ended and for a broker without an exporter.
+        """
+        newest = self._newest.get(broker.node.broker)
+        if newest is None:
+            return {}
+        age_ms = self._now_ms() - newest.begun_ms
+        if newest.found is None or age_ms > MAX_AGE_INTERVALS * self._settings.interval_ms:
+            return {SCRAPE_OK: 0.0}
+        found = mbeans.trusted(newest.found, broker.kafka_version)
+        return {**found, SCRAPE_OK: 1.0, SCRAPE_AGE_MS: float(age_ms)}
+
+    def close(self) -> None:
+        """Let go of the threads."""
+        self._getter.close()
+
+    async def _scrape(self, broker: int, url: str) -> None:
+        self._busy.add(broker)
+        begun_ms = self._now_ms()
+        try:
+            found = await self._found(url)
+        except SCRAPE_ERRORS as error:
+            self._tell_failed(broker, url, error)
+            self._newest[broker] = _Scrape(begun_ms, None)
+        else:
+            self._tell_worked(broker)
+            self._newest[broker] = _Scrape(begun_ms, found)
+        finally:
+            self._busy.discard(broker)
+
+    async def _found(self, url: str) -> dict[str, float | None]:
+        body = await self._getter.get(url, self._settings.timeout_ms)
+        # In a thread: reading a large answer would hold up the answers of the other brokers.
+        found = await asyncio.to_thread(mbeans.metrics, body)
+        if not found:
+            raise HttpError("the answer has no metric of a Kafka broker that logdirwatch knows")
+        return found
+
+    def _has_failed(self, broker: int) -> bool:
+        return broker in self._newest and self._newest[broker].found is None
+
+    def _tell_failed(self, broker: int, url: str, error: Exception) -> None:
+        if not self._has_failed(broker):
+            where = url.partition("?")[0]
+            log.warning(
+                "exporter cannot be scraped", cluster=self._cluster, broker=broker, url=where, error=one_line(error)
+            )
+
+    def _tell_worked(self, broker: int) -> None:
+        if self._has_failed(broker):
+            log.warning("exporter can be scraped again", cluster=self._cluster, broker=broker)
+
+
+def _headers(settings: JmxExporterSettings) -> dict[str, str]:
+    if settings.bearer_token is not None:
+        return {"Authorization": f"Bearer {settings.bearer_token.get_secret_value()}"}
+    if settings.username is not None and settings.password is not None:
+        pair = f"{settings.username}:{settings.password.get_secret_value()}"
+        return {"Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
+    return {}
+
+
+def _tls(cluster: str, settings: JmxExporterSettings) -> ssl.SSLContext | None:
+    if not settings.needs_tls:
+        return None
+    try:
+        return ssl.create_default_context(cafile=settings.ca_file)
+    except OSError as error:
+        where = f"clusters.{cluster}.jmx_exporter.ca_file"
+        raise UserError(f"configuration: {where}: {settings.ca_file}: {error.strerror}", exit_code=2) from None

@@ -1,0 +1,198 @@
+"""The logs that the host source reads, as findings: the broker's own, and the kernel's."""
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from logdirwatch.collect.host.tail import END_OF_FILE, Piece, Position
+from logdirwatch.parse.broker_log import findings as log_findings
+from logdirwatch.parse.broker_log.entries import ENTRY_LINES, Entries, Entry, Lines
+from logdirwatch.parse.broker_log.findings import Finding, Started
+from logdirwatch.parse.kernel_log.lines import KernelError, kernel_news
+
+# An exception is written right behind its line; after this many looks without a byte nothing more belongs to it.
+QUIET_LOOKS = 4
+RECORD_BYTES = 8_192
+
+
+class Source(Protocol):
+    """A log that grows."""
+
+    def read(self) -> Iterator[Piece]:
+        """Yield what came since the last call."""
+
+    def position(self, held_bytes: int = 0) -> Position | None:
+        """Return where to go on after a restart, None where that cannot be."""
+
+    def close(self) -> None:
+        """Close it."""
+
+    @property
+    def began_midway(self) -> bool:
+        """Tell whether what was read first may be the rest of something."""
+
+
+class LogRead(NamedTuple):
+    """What was read of a log: "no failure" holds of the entries only, not of lines that began none."""
+
+    entries: int
+    lines_not_understood: int
+
+
+class BrokerLog:
+    """The findings in one log of a broker."""
+
+    def __init__(self, source: Source, log_dirs: Sequence[str]) -> None:
+        self._source = source
+        self._log_dirs = log_dirs
+        self._entries = Entries()
+        self._quiet_looks = 0
+
+    def findings(self, since: str = "") -> Iterator[Finding]:
+        """Yield what the log has told since the last call, of entries that are not older than ``since``."""
+        for entry in self._new():
+            yield from self._told(entry, since)
+
+    def position(self) -> Position | None:
+        """Return where to go on after a restart: with the first entry that is not judged yet."""
+        return self._source.position(self._entries.held_bytes)
+
+    def close(self) -> None:
+        """Close the log."""
+        self._source.close()
+
+    @property
+    def read(self) -> LogRead:
+        """How much was read so far; what came first where reading began in the middle is the rest of an entry."""
+        found, rest = self._entries.not_understood_lines, self._entries.lines_before_first
+        is_rest = self._source.began_midway and self._entries.understood_lines > 0 and rest <= ENTRY_LINES
+        return LogRead(self._entries.understood_lines, found - rest if is_rest else found)
+
+    def _new(self) -> Iterator[Entry]:
+        is_quiet = True
+        for piece in self._source.read():
+            is_quiet = False
+            yield from self._entries.end() if piece is END_OF_FILE else self._entries.feed(piece)
+        self._quiet_looks = self._quiet_looks + 1 if is_quiet else 0
+        if self._quiet_looks == QUIET_LOOKS:
+            yield from self._entries.flush()
+
+    def rest(self, since: str = "") -> Iterator[Finding]:
+        """Yield what the last entry tells, for one who does not wait for the next one."""
+        for entry in self._entries.end():
+            yield from self._told(entry, since)
+
+    def _told(self, entry: Entry, since: str) -> Iterator[Finding]:
+        is_older = _ISO.match(since) and _ISO.match(entry.at) and entry.at < since
+        return iter(()) if is_older else log_findings.findings(entry, self._log_dirs)
+
+
+class BrokerLogs:
+    """A broker's main log, which alone tells when a run began, and its others beside it.
+
+    What the others told of an earlier run is left out where both write their dates alike.
+    """
+
+    def __init__(self, main: BrokerLog, others: Mapping[str, BrokerLog]) -> None:
+        self._main = main
+        self._others = dict(others)
+        self._started_at = ""
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield what the logs have told since the last call."""
+        yield from self._noting_starts(self._main.findings())
+        for log in self._others.values():
+            yield from _without_starts(log.findings(self._started_at))
+
+    def rest(self) -> Iterator[Finding]:
+        """Yield what their last entries tell, for one who does not wait for the next ones."""
+        yield from self._noting_starts(self._main.rest())
+        for log in self._others.values():
+            yield from _without_starts(log.rest(self._started_at))
+
+    def positions(self, main: str) -> dict[str, Position]:
+        """Return how far each log was read, by its path; ``main`` is that of the main one."""
+        found = {path: log.position() for path, log in ((main, self._main), *self._others.items())}
+        return {path: position for path, position in found.items() if position is not None}
+
+    @property
+    def read(self) -> LogRead:
+        """How much was read of all of them."""
+        parts = [log.read for log in (self._main, *self._others.values())]
+        return LogRead(sum(part.entries for part in parts), sum(part.lines_not_understood for part in parts))
+
+    def close(self) -> None:
+        """Close the logs."""
+        for log in (self._main, *self._others.values()):
+            log.close()
+
+    def _noting_starts(self, findings: Iterator[Finding]) -> Iterator[Finding]:
+        for found in findings:
+            if isinstance(found, Started):
+                self._started_at = found.at
+            yield found
+
+
+def _without_starts(findings: Iterator[Finding]) -> Iterator[Finding]:
+    return (found for found in findings if not isinstance(found, Started))
+
+
+_ISO = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
+
+
+class KernelLog:
+    """What the kernel's log tells of disks and file systems."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._lines = Lines()
+
+    def news(self) -> Iterator[KernelError]:
+        """Yield the troubles that the log has told of since the last call, and those that are over."""
+        for piece in self._source.read():
+            for text, _ in self._lines.end() if piece is END_OF_FILE else self._lines.feed(piece):
+                yield from kernel_news(text)
+
+    def position(self) -> Position | None:
+        """Return where to go on after a restart."""
+        return self._source.position(self._lines.held_bytes)
+
+    def close(self) -> None:
+        """Close the log."""
+        self._source.close()
+
+
+class KernelRing:
+    """The kernel's own buffer (/dev/kmsg): one record a read, nothing to resume.
+
+    Begins at its end, or with what it still holds. Raises OSError when it cannot be opened.
+    """
+
+    began_midway = False
+
+    def __init__(self, path: str, *, from_start: bool = False) -> None:
+        self._descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        os.lseek(self._descriptor, 0, os.SEEK_SET if from_start else os.SEEK_END)
+
+    def read(self) -> Iterator[Piece]:
+        """Yield the records that came since the last call."""
+        while True:
+            try:
+                record = os.read(self._descriptor, RECORD_BYTES)
+            except BlockingIOError:
+                return
+            except BrokenPipeError:
+                continue  # records were overwritten before they were read; the next read goes on behind them
+            if not record:
+                return
+            yield record
+
+    def position(self, held_bytes: int = 0) -> Position | None:
+        """Return None: a restart begins at the end again."""
+        del held_bytes
+        return None
+
+    def close(self) -> None:
+        """Close it."""
+        os.close(self._descriptor)

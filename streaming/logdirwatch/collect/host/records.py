@@ -1,0 +1,74 @@
+"""The records of the host source. Pure."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from logdirwatch.collect.host.logs import LogRead
+from logdirwatch.collect.host.news import News
+from logdirwatch.collect.rounds.records import Origin
+from logdirwatch.model.records import EventRecord, HostLogDir, HostRecord
+from logdirwatch.model.vocabulary import EventName, KernelTrouble
+from logdirwatch.parse.broker_log.failures import BrokerFailed
+from logdirwatch.parse.broker_log.findings import DirFailed, PartitionBad, PartitionUncleanable, RemoteCopyFailed
+from logdirwatch.parse.kernel_log.lines import KernelError
+
+
+def event_record(origin: Origin, broker: int, news: News, at_ms: int) -> EventRecord:
+    """Return the event of one finding; one of a directory names no partition, for all of them are lost with it."""
+    event = EventRecord(
+        version=1,
+        broker=broker,
+        event=_NAMES[type(news)],
+        cluster=origin.cluster,
+        timestamp_ms=at_ms,
+        detail=news.detail,
+        collector=origin.collector,
+    )
+    match news:
+        case DirFailed():
+            return replace(event, log_dir=news.log_dir, cause=news.cause, full_by=news.full_by)
+        case BrokerFailed():
+            return replace(event, log_dir=news.log_dir, reason=news.reason)
+        case PartitionBad():
+            where = news.log_dir
+            return replace(event, log_dir=where, topic=news.topic, partition=news.partition, reason=news.reason)
+        case PartitionUncleanable():
+            return replace(event, log_dir=news.log_dir, topic=news.topic, partition=news.partition)
+        case RemoteCopyFailed():
+            return replace(event, topic=news.topic, partition=news.partition)
+
+
+_NAMES: Mapping[type, EventName] = {
+    DirFailed: EventName.LOG_DIR_FAILURE,
+    BrokerFailed: EventName.BROKER_FAILURE,
+    PartitionBad: EventName.PARTITION_FAILED,
+    PartitionUncleanable: EventName.PARTITION_UNCLEANABLE,
+    RemoteCopyFailed: EventName.REMOTE_COPY_FAILED,
+}
+
+
+def host_record(
+    origin: Origin,
+    broker: int,
+    host: str,
+    log_dirs: Sequence[HostLogDir],
+    unplaced: Sequence[KernelError],
+    at_ms: int,
+    read: LogRead | None = None,
+) -> HostRecord:
+    """Return the record of one look at a host's directories; ``unplaced`` are the kernel's troubles of none of them."""
+    return HostRecord(
+        version=1,
+        cluster=origin.cluster,
+        broker=broker,
+        timestamp_ms=at_ms,
+        collector=origin.collector,
+        interval_ms=origin.interval_ms,
+        host=host,
+        log_dirs=list(log_dirs),
+        errors=[error.text for error in unplaced],
+        kernel=[error.news for error in unplaced if error.device is None and error.trouble is KernelTrouble.HUNG],
+        log_entries=None if read is None else read.entries,
+        log_lines_not_understood=None if read is None else read.lines_not_understood,
+    )

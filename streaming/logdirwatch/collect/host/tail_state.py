@@ -1,0 +1,64 @@
+"""What the host source remembers over its own restart: how far it read each log, and what it has told."""
+
+import os
+from pathlib import Path
+from urllib.parse import quote
+
+import msgspec
+import structlog
+from msgspec import Struct, field
+
+from logdirwatch.collect.host.tail import Position
+from logdirwatch.errors import UserError
+
+log = structlog.get_logger(__name__)
+
+
+class TailState(Struct, frozen=True):
+    """Positions by the path of the log, and the directories told of in this run of the broker with their causes."""
+
+    positions: dict[str, Position] = field(default_factory=dict)
+    told_dirs: dict[str, str] = field(default_factory=dict)
+
+
+class StateFile:
+    """A small JSON file; a broken or lost one costs the lines that were written meanwhile, nothing else.
+
+    Raises UserError when the folder cannot be made.
+    """
+
+    def __init__(self, folder: Path, cluster: str, broker: int) -> None:
+        self._path = folder / f"{quote(cluster, safe='')}-{broker}.json"
+        self._written: TailState | None = None
+        self._is_told = False
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"host.state_dir {folder}: {error.strerror}") from None
+
+    def load(self) -> TailState:
+        """Return what was saved last, the empty state when there is nothing to read."""
+        try:
+            return msgspec.json.decode(self._path.read_bytes(), type=TailState)
+        except FileNotFoundError:
+            pass
+        except (OSError, msgspec.MsgspecError) as error:
+            log.warning(
+                "state cannot be read: logs are followed from their end", path=str(self._path), error=str(error)
+            )
+        return TailState()
+
+    def save(self, state: TailState) -> None:
+        """Write ``state`` when it changed; a full disk is no reason to stop, so one warning is all."""
+        if state == self._written:
+            return
+        fresh = self._path.with_suffix(".new")
+        try:
+            fresh.write_bytes(msgspec.json.encode(state))
+            os.replace(fresh, self._path)  # noqa: PTH105 - one step, or the old state stays
+        except OSError as error:
+            if not self._is_told:
+                log.warning("state cannot be written", path=str(self._path), error=error.strerror)
+            self._is_told = True
+        else:
+            self._written, self._is_told = state, False

@@ -1,0 +1,152 @@
+"""The source on a broker's own host: publishes what its logs tell and how its directories look."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Callable, Sequence
+from queue import SimpleQueue
+
+import structlog
+
+from logdirwatch.collect.host import records as host_records
+from logdirwatch.collect.host.news import NewsDesk
+from logdirwatch.collect.host.prober import in_thread
+from logdirwatch.collect.host.settings import HostSettings
+from logdirwatch.collect.host.sources import HostEyes
+from logdirwatch.collect.host.tail_state import StateFile, TailState
+from logdirwatch.collect.loop import every
+from logdirwatch.collect.rounds.poll import Publish, event_outgoing, outgoing
+from logdirwatch.collect.rounds.records import Origin
+from logdirwatch.collect.rounds.rising_clock import Clock, RisingClock
+from logdirwatch.model import topics
+from logdirwatch.model.records import HostLogDir, HostRecord
+from logdirwatch.parse.kernel_log.lines import KernelError
+
+log = structlog.get_logger(__name__)
+
+READ_MS = 250
+READS_PER_SAVE = 4
+LOCK_S = 1.0
+# A storm of errors between two looks; the latest few of them are all that a record holds.
+KERNEL_NEWS_KEPT = 1_000
+
+
+class HostWatch:
+    """Runs the host source of one broker.
+
+    After an event the state file moves on only when ``is_delivered`` says that everything published has arrived: a
+    crash repeats an event, it loses none.
+    """
+
+    def __init__(
+        self,
+        settings: HostSettings,
+        eyes: HostEyes,
+        state_file: StateFile,
+        state: TailState,
+        publish: Publish,
+        is_delivered: Callable[[], bool],
+        clock: Clock,
+    ) -> None:
+        self._interval_ms = settings.interval_ms
+        self._is_probing = settings.probe
+        self._broker = settings.broker
+        self._origin = Origin(settings.cluster, settings.name, settings.interval_ms)
+        self._eyes = eyes
+        self._state_file = state_file
+        self._desk = NewsDesk(state.told_dirs)
+        self._publish = publish
+        self._is_delivered = is_delivered
+        self._clock = clock
+        self._record_clock = RisingClock(clock)
+        self._event_clock = RisingClock(clock)
+        self._kernel_news: SimpleQueue[KernelError] = SimpleQueue()
+        self._reads = 0
+        self._is_event_out = False
+        self._reading = threading.Lock()
+        self._told_unproven: set[str] = set()
+        self._is_layout_told = False
+
+    async def run(self) -> None:
+        """Read the logs several times a second and look at the directories every interval, until cancelled."""
+        await asyncio.gather(every(READ_MS, self._read_logs), every(self._interval_ms, self.look))
+
+    def close(self) -> None:
+        """Do nothing: the logs stay open until :meth:`end`, after the last records are sent."""
+
+    def end(self) -> None:
+        """End the looks, save how far the logs were read, and close them; what hangs is left behind."""
+        self._eyes.prober.finish(LOCK_S)
+        if self._reading.acquire(timeout=LOCK_S):
+            self._save()
+            self._eyes.close()
+
+    async def look(self) -> HostRecord:
+        """Look at every directory once, publish the record and return it."""
+        seen = await self._eyes.prober.round()
+        log_dirs, unplaced = self._eyes.placed(seen, self._taken_news())
+        record = host_records.host_record(
+            self._origin,
+            self._broker,
+            socket.gethostname(),
+            log_dirs,
+            unplaced,
+            self._record_clock(),
+            self._eyes.log_read,
+        )
+        self._publish(outgoing(topics.METRICS, [(f"{record.cluster}/{record.broker}", record)]))
+        self._tell_unproven(log_dirs)
+        self._tell_not_understood(record.log_lines_not_understood or 0)
+        return record
+
+    async def _read_logs(self) -> None:
+        await in_thread(self.read_logs)
+
+    def read_logs(self) -> None:
+        """Publish what the logs have told since the last call, and from time to time save how far they were read."""
+        with self._reading:
+            self._read_broker_log()
+            if self._eyes.kernel_log is not None:
+                for news in self._eyes.kernel_log.news():
+                    self._kernel_news.put(news)
+            self._reads += 1
+            if self._reads % READS_PER_SAVE == 1:
+                self._save()
+
+    def _read_broker_log(self) -> None:
+        findings = self._eyes.broker_log.findings() if self._eyes.broker_log is not None else ()
+        for news in self._desk.of_present_run(findings, self._clock()):
+            self._is_event_out = True
+            event = host_records.event_record(self._origin, self._broker, news, self._event_clock())
+            self._publish([event_outgoing(event)])
+
+    def _save(self) -> None:
+        if self._is_event_out and not self._is_delivered():
+            return
+        self._is_event_out = False
+        self._state_file.save(TailState(self._eyes.positions(), self._desk.told_dirs))
+
+    def _taken_news(self) -> list[KernelError]:
+        taken = [self._kernel_news.get() for _ in range(self._kernel_news.qsize())]
+        return taken[-KERNEL_NEWS_KEPT:]
+
+    def _tell_not_understood(self, lines: int) -> None:
+        """Say once that the log has lines in which a failure would not be seen."""
+        if lines and not self._is_layout_told:
+            log.warning(
+                "the broker's log has lines that are not understood: no failure would be seen there", lines=lines
+            )
+            self._is_layout_told = True
+
+    def _tell_unproven(self, log_dirs: Sequence[HostLogDir]) -> None:
+        """Say once of each directory that it cannot be looked at, or is not probed although it should be."""
+        for log_dir in log_dirs:
+            is_unproven = log_dir.config_error is not None or (
+                self._is_probing and log_dir.probe_ms is None and log_dir.probe_error is None
+            )
+            if is_unproven and log_dir.path not in self._told_unproven:
+                what = "not probed: less is free than the reserve, or this user may not write"
+                if log_dir.config_error is not None:
+                    what = f"wrong configuration: log directory {log_dir.path} {log_dir.config_error}"
+                log.warning(what, path=log_dir.path)
+            (self._told_unproven.add if is_unproven else self._told_unproven.discard)(log_dir.path)

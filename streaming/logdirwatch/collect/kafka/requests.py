@@ -1,0 +1,203 @@
+"""The requests of the collector: one request a broker, each with its own time limit."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+from kafka.errors import KafkaError
+from kafka.protocol.admin import (
+    DescribeClusterRequest,
+    DescribeConfigsRequest,
+    DescribeLogDirsRequest,
+    DescribeQuorumRequest,
+    DescribeTopicPartitionsRequest,
+    ListGroupsRequest,
+    ListPartitionReassignmentsRequest,
+)
+from kafka.protocol.consumer import ListOffsetsRequest, OffsetFetchRequest
+from kafka.protocol.metadata import ApiVersionsRequest
+
+from logdirwatch.collect.kafka import answers, responses
+from logdirwatch.collect.kafka.connections import Address, Lane, Wire
+from logdirwatch.collect.kafka.responses import BROKER_RESOURCE, TOPIC_RESOURCE
+from logdirwatch.collect.kafka.split import in_parts
+from logdirwatch.errors import UserError
+
+METADATA_TOPIC = "__cluster_metadata"
+# Kafka's own upper bound of a page (max.request.partition.size.limit).
+PAGE_PARTITIONS = 2_000
+# More than one is asked at once, so that one that hangs costs no time; more than a few is waste.
+CANDIDATES = 3
+CONFIGS_TOPICS = 100
+# ListOffsets' names for the start and the end of a log, and OffsetFetch's versions that take several groups by name.
+EARLIEST, LATEST = -2, -1
+OFFSET_FETCH_VERSIONS = {"min_version": 8, "max_version": 9}
+ASK_ERRORS = (KafkaError, OSError, asyncio.TimeoutError, ValueError)
+
+Answer = TypeVar("Answer")
+
+
+class Admin:
+    """Asks the brokers of one cluster."""
+
+    def __init__(self, wire: Wire, timeout_ms: int, scan_timeout_ms: int) -> None:
+        self._wire = wire
+        self._timeout_ms = timeout_ms
+        self._scan_timeout_ms = scan_timeout_ms
+
+    async def capacity(self, address: Address) -> answers.LogDirsAnswer:
+        """Ask one broker for its directories without their replicas.
+
+        An empty topic list asks for no partition, null for all of them (Kafka 4.3.1 ``DescribeLogDirsRequest
+        .isAllTopicPartitions``); total, usable and the error of every directory come either way. Never raises.
+        """
+        return await self._log_dirs(address, DescribeLogDirsRequest(topics=[]), self._timeout_ms, Lane.POLL)
+
+    async def replicas(self, address: Address) -> answers.LogDirsAnswer:
+        """Ask one broker for its directories with every replica in them. Never raises."""
+        return await self._log_dirs(address, DescribeLogDirsRequest(topics=None), self._scan_timeout_ms, Lane.SCAN)
+
+    async def _log_dirs(self, address: Address, request: Any, timeout_ms: int, lane: Lane) -> answers.LogDirsAnswer:
+        try:
+            return responses.log_dirs(await self._wire.ask(address, request, timeout_ms, lane))
+        except ASK_ERRORS as error:
+            return responses.failure(error)
+
+    async def topology(self, candidates: Sequence[Address], now_ms: Callable[[], int]) -> answers.Topology:
+        """Ask the first of ``candidates`` that answers which brokers are registered, fenced ones included (KIP-1073).
+
+        Raises the last error when none answers.
+        """
+
+        async def ask(address: Address) -> answers.Topology:
+            request = DescribeClusterRequest(include_cluster_authorized_operations=False, include_fenced_brokers=True)
+            response = await self._wire.ask(address, request, self._timeout_ms)
+            return responses.topology(response, now_ms())
+
+        return await first_answer([ask(address) for address in candidates[:CANDIDATES]])
+
+    async def all_topics(self, address: Address) -> tuple[answers.Topic, ...]:
+        """Return every topic with leader, ISR, ELR and offline replicas, page by page (KIP-966)."""
+        return await self._topics(address, self._scan_timeout_ms, Lane.SCAN)
+
+    async def live_topics(self, address: Address) -> tuple[answers.Topic, ...]:
+        """Return the same as :meth:`all_topics`, or give up as early as a poll does: it is of no use when it is old."""
+        return await self._topics(address, self._timeout_ms, Lane.LOOK)
+
+    async def hidden_topics(self, address: Address, names: Sequence[str]) -> tuple[str, ...]:
+        """Return those of some topics that the user may not see: a list leaves them out, by name Kafka says so."""
+        wanted = [DescribeTopicPartitionsRequest.TopicRequest(name=name) for name in names]
+        request = DescribeTopicPartitionsRequest(topics=wanted, response_partition_limit=PAGE_PARTITIONS, cursor=None)
+        return responses.hidden_topics(await self._wire.ask(address, request, self._scan_timeout_ms, Lane.SCAN))
+
+    async def _topics(self, address: Address, timeout_ms: int, lane: Lane) -> tuple[answers.Topic, ...]:
+        pages = [await self._topic_page(address, None, timeout_ms, lane)]
+        while pages[-1].cursor is not None:
+            pages.append(await self._topic_page(address, pages[-1].cursor, timeout_ms, lane))
+        return responses.merged(pages)
+
+    async def _topic_page(
+        self, address: Address, cursor: tuple[str, int] | None, timeout_ms: int, lane: Lane
+    ) -> answers.TopicPage:
+        request = DescribeTopicPartitionsRequest(
+            topics=[],
+            response_partition_limit=PAGE_PARTITIONS,
+            cursor=cursor and DescribeTopicPartitionsRequest.Cursor(topic_name=cursor[0], partition_index=cursor[1]),
+        )
+        return responses.topic_page(await self._wire.ask(address, request, timeout_ms, lane))
+
+    async def topic_configs(self, address: Address, topics: Sequence[str], keys: Sequence[str]) -> answers.Configs:
+        """Return some of the effective configuration of topics, a hundred at a time.
+
+        Decoding a large answer would hold up the I/O thread and with it the answers of every other broker.
+        """
+        resources = [(TOPIC_RESOURCE, topic, keys) for topic in topics]
+        return responses.joined([await self._configs(address, part) for part in in_parts(resources, CONFIGS_TOPICS)])
+
+    async def broker_configs(self, address: Address, broker: int, keys: Sequence[str]) -> answers.Configs:
+        """Return some of a broker's configuration; only the broker itself knows its static part."""
+        return await self._configs(address, [(BROKER_RESOURCE, str(broker), keys)])
+
+    async def _configs(self, address: Address, resources: list[tuple[int, str, Any]]) -> answers.Configs:
+        request = DescribeConfigsRequest(resources=resources, include_synonyms=False, include_documentation=False)
+        return responses.configs(await self._wire.ask(address, request, self._scan_timeout_ms, Lane.SCAN))
+
+    async def reassignments(self, address: Address) -> dict[tuple[str, int], answers.Reassignment]:
+        """Return the partitions that are being reassigned; the broker passes the question on to the controller."""
+        request = ListPartitionReassignmentsRequest(timeout_ms=self._timeout_ms, topics=None)
+        return responses.reassignments(await self._wire.ask(address, request, self._scan_timeout_ms, Lane.SCAN))
+
+    async def groups(self, address: Address) -> tuple[str, ...]:
+        """Return the consumer groups that a broker coordinates."""
+        request = ListGroupsRequest(states_filter=[], types_filter=[])
+        return responses.groups(await self._wire.ask(address, request, self._scan_timeout_ms, Lane.SCAN))
+
+    async def committed(self, address: Address, groups: Sequence[str]) -> answers.Committed:
+        """Return the offsets that groups committed; ``address`` is their coordinator's."""
+        asked = [OffsetFetchRequest.OffsetFetchRequestGroup(group_id=group, topics=None) for group in groups]
+        request = OffsetFetchRequest(groups=asked, require_stable=False, **OFFSET_FETCH_VERSIONS)
+        return responses.committed(await self._wire.ask(address, request, self._scan_timeout_ms, Lane.SCAN))
+
+    async def offsets(
+        self, address: Address, partitions: Sequence[tuple[str, int]], at: int
+    ) -> dict[tuple[str, int], int]:
+        """Return the first or last offset (``at``) of partitions that a broker leads, without those it refuses."""
+        topic_of = ListOffsetsRequest.ListOffsetsTopic
+        by_topic: dict[str, list[Any]] = {}
+        for topic, number in partitions:
+            part = topic_of.ListOffsetsPartition(partition_index=number, current_leader_epoch=-1, timestamp=at)
+            by_topic.setdefault(topic, []).append(part)
+        request = ListOffsetsRequest(
+            replica_id=-1,
+            isolation_level=0,
+            topics=[topic_of(name=topic, partitions=parts) for topic, parts in by_topic.items()],
+            timeout_ms=self._scan_timeout_ms,
+        )
+        return responses.offsets(await self._wire.ask(address, request, self._scan_timeout_ms, Lane.SCAN))
+
+    async def controller_id(self, address: Address) -> int | None:
+        """Return the active controller, from DescribeQuorum: a broker's DescribeCluster names any live broker."""
+        return responses.quorum_leader(await self._quorum(address))
+
+    async def quorum(self, address: Address) -> answers.Quorum:
+        """Return the controllers' quorum: who leads it, and which voters have what is committed."""
+        return responses.quorum(await self._quorum(address))
+
+    async def _quorum(self, address: Address) -> Any:
+        partition = DescribeQuorumRequest.TopicData.PartitionData(partition_index=0)
+        topic = DescribeQuorumRequest.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])
+        return await self._wire.ask(address, DescribeQuorumRequest(topics=[topic]), self._timeout_ms, Lane.QUORUM)
+
+    async def metadata_level(self, address: Address) -> int | None:
+        """Return the finalized feature level of ``metadata.version`` (KIP-778), None when none is finalized."""
+        request = ApiVersionsRequest(client_software_name="logdirwatch", client_software_version="1", min_version=3)
+        return responses.metadata_level(await self._wire.ask(address, request, self._timeout_ms, Lane.LOOK))
+
+    def kafka_version(self, address: Address) -> str | None:
+        """Return the release that a broker's API versions point to, None before it answered."""
+        return self._wire.kafka_version(address)
+
+
+async def first_answer(attempts: Iterable[Awaitable[Answer]]) -> Answer:
+    """Return what answers first, without waiting for the rest; raise an error of theirs when nothing does."""
+    pending: set[asyncio.Future[Answer]] = {asyncio.ensure_future(attempt) for attempt in attempts}
+    for attempt in pending:
+        attempt.add_done_callback(_looked_at)
+    error: BaseException = UserError("no broker is known to ask")
+    try:
+        while pending:
+            finished, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+            for attempt in finished:
+                if (failed := attempt.exception()) is None:
+                    return attempt.result()
+                error = failed
+        raise error
+    finally:
+        for attempt in pending:
+            attempt.cancel()
+
+
+def _looked_at(attempt: "asyncio.Future[Answer]") -> None:
+    """Take note of an error that nobody waits for any more, or asyncio calls it forgotten."""
+    if not attempt.cancelled():
+        attempt.exception()

@@ -1,0 +1,286 @@
+"""From kafka-python's response objects to answers. Pure: no network, no clock."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from kafka import errors
+
+from logdirwatch.collect.kafka.answers import (
+    Configs,
+    LogDirAnswer,
+    LogDirsAnswer,
+    Node,
+    Quorum,
+    Reassignment,
+    Topic,
+    TopicPage,
+    Topology,
+)
+from logdirwatch.kafka.clients import one_line
+from logdirwatch.model.records import PartitionInfo, Placement
+from logdirwatch.model.vocabulary import PollStatus
+
+NO_LEADER = -1
+# DescribeClusterResponse v2 names fenced brokers (KIP-1073); older brokers list only those that are alive.
+LISTS_FENCED_SINCE = 2
+CAUGHT_UP_WITHIN_MS = 10_000
+# DescribeConfigs' resource types, and the ConfigSource that says: set on this very topic, on this very broker.
+TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
+SET_ON_ITSELF = {TOPIC_RESOURCE: 1, BROKER_RESOURCE: 2}
+
+
+def failure(error: BaseException) -> LogDirsAnswer:
+    """Return the answer of a broker that could not be asked: timeout, unauthorized or error, with the error's text."""
+    return LogDirsAnswer(status_of(error), one_line(error))
+
+
+def status_of(error: BaseException) -> PollStatus:
+    """Return the status that an error stands for; refused credentials are not authorized either."""
+    if isinstance(error, (TimeoutError, errors.KafkaTimeoutError, errors.RequestTimedOutError)):
+        return PollStatus.TIMEOUT
+    if isinstance(error, (errors.AuthorizationError, errors.SaslAuthenticationFailedError)):
+        return PollStatus.UNAUTHORIZED
+    return PollStatus.ERROR
+
+
+def log_dirs(response: Any) -> LogDirsAnswer:
+    """Decode DescribeLogDirs v1 to v5.
+
+    The top-level error (v3, KIP-784) is kept: without DESCRIBE on the cluster a broker answers
+    CLUSTER_AUTHORIZATION_FAILED and an empty list, which must not look like a broker without disks (Kafka
+    ``KafkaApis.handleDescribeLogDirsRequest``). Brokers before v3 answer the empty list alone.
+    """
+    code = response.error_code or 0
+    if code:
+        return failure(errors.for_code(code)("DescribeLogDirs"))
+    if not response.results:
+        return LogDirsAnswer(
+            PollStatus.ERROR, "DescribeLogDirs listed no directory; is DESCRIBE on the cluster granted?"
+        )
+    return LogDirsAnswer(
+        PollStatus.OK, None, tuple(_log_dir(result, response.API_VERSION) for result in response.results)
+    )
+
+
+def _log_dir(result: Any, version: int) -> LogDirAnswer:
+    return LogDirAnswer(
+        path=result.log_dir,
+        error_code=result.error_code,
+        total_bytes=_known(result.total_bytes),
+        usable_bytes=_known(result.usable_bytes),
+        is_cordoned=result.is_cordoned if version >= 5 else None,
+        replicas=tuple(
+            Placement(
+                topic=topic.name,
+                partition=partition.partition_index,
+                size_bytes=_known(partition.partition_size),
+                offset_lag=_known(partition.offset_lag),
+                is_future=partition.is_future_key,
+            )
+            for topic in result.topics
+            for partition in topic.partitions
+        ),
+    )
+
+
+def _known(value: int | None) -> int | None:
+    return None if value is None or value < 0 else value
+
+
+def topology(response: Any, at_ms: int) -> Topology:
+    """Decode DescribeCluster; raises the response's own error."""
+    _raise_for(response)
+    lists_fenced = response.API_VERSION >= LISTS_FENCED_SINCE
+    return Topology(
+        nodes={
+            node.broker_id: Node(
+                node.broker_id, node.host, node.port, node.rack, bool(node.is_fenced) if lists_fenced else None
+            )
+            for node in response.brokers
+        },
+        lists_fenced=lists_fenced,
+        at_ms=at_ms,
+    )
+
+
+def topic_page(response: Any) -> TopicPage:
+    """Decode one page of DescribeTopicPartitions; topics deleted while it was made are left out."""
+    topics = tuple(
+        Topic(topic.name, bool(topic.is_internal), tuple(_partition(part) for part in topic.partitions))
+        for topic in response.topics
+        if topic.error_code == 0
+    )
+    cursor = response.next_cursor
+    return TopicPage(topics, None if cursor is None else (cursor.topic_name, cursor.partition_index))
+
+
+def hidden_topics(response: Any) -> tuple[str, ...]:
+    """Decode which topics of DescribeTopicPartitions the user may not see; one that is gone is none of them."""
+    hidden = errors.TopicAuthorizationFailedError.errno
+    return tuple(topic.name for topic in response.topics if topic.error_code == hidden)
+
+
+def _partition(partition: Any) -> PartitionInfo:
+    return PartitionInfo(
+        partition=partition.partition_index,
+        leader=None if partition.leader_id == NO_LEADER else partition.leader_id,
+        replicas=list(partition.replica_nodes),
+        isr=list(partition.isr_nodes),
+        offline_replicas=list(partition.offline_replicas),
+        elr=_list(partition.eligible_leader_replicas),
+        last_known_elr=_list(partition.last_known_elr),
+    )
+
+
+def _list(brokers: Sequence[int] | None) -> list[int] | None:
+    return None if brokers is None else list(brokers)
+
+
+def merged(pages: Sequence[TopicPage]) -> tuple[Topic, ...]:
+    """Return the topics of all pages; a page may end inside a topic."""
+    topics: dict[str, Topic] = {}
+    for topic in (topic for page in pages for topic in page.topics):
+        earlier = topics.get(topic.name)
+        partitions = (*earlier.partitions, *topic.partitions) if earlier else topic.partitions
+        topics[topic.name] = Topic(topic.name, topic.is_internal, partitions)
+    return tuple(topics.values())
+
+
+def configs(response: Any) -> Configs:
+    """Decode DescribeConfigs; Kafka answers None for the value of a secret."""
+    good = [result for result in response.results if result.error_code == 0]
+    return Configs(
+        values={result.resource_name: {entry.name: entry.value for entry in result.configs} for result in good},
+        overridden={
+            result.resource_name: tuple(
+                entry.name for entry in result.configs if entry.config_source == SET_ON_ITSELF.get(result.resource_type)
+            )
+            for result in good
+        },
+        failed={
+            result.resource_name: one_line(errors.for_code(result.error_code)(result.error_message or ""))
+            for result in response.results
+            if result.error_code != 0
+        },
+    )
+
+
+def joined(parts: Sequence[Configs]) -> Configs:
+    """Return several answers of DescribeConfigs as one."""
+    return Configs(
+        values={name: values for part in parts for name, values in part.values.items()},
+        overridden={name: keys for part in parts for name, keys in part.overridden.items()},
+        failed={name: error for part in parts for name, error in part.failed.items()},
+    )
+
+
+def reassignments(response: Any) -> dict[tuple[str, int], Reassignment]:
+    """Decode ListPartitionReassignments; raises the response's own error."""
+    _raise_for(response)
+    return {
+        (topic.name, partition.partition_index): Reassignment(
+            tuple(partition.adding_replicas), tuple(partition.removing_replicas)
+        )
+        for topic in response.topics
+        for partition in topic.partitions
+    }
+
+
+def groups(response: Any) -> tuple[str, ...]:
+    """Decode ListGroups to the groups that commit offsets; raises the response's own error.
+
+    Kafka Connect's own groups (protocol ``connect``) and share groups (KIP-932) keep none.
+    """
+    _raise_for(response)
+    return tuple(
+        group.group_id
+        for group in response.groups
+        if group.protocol_type != "connect" and (getattr(group, "group_type", None) or "").lower() != "share"
+    )
+
+
+def committed(response: Any) -> dict[str, dict[tuple[str, int], int]]:
+    """Decode OffsetFetch v8 and v9; raises a group's error, for nobody knows then what it reads."""
+    found = {}
+    for group in response.groups:
+        if group.error_code:
+            raise errors.for_code(group.error_code)(f"offsets of group {group.group_id}")
+        found[group.group_id] = {
+            (topic.name, partition.partition_index): partition.committed_offset
+            for topic in group.topics
+            for partition in topic.partitions
+            if partition.error_code == 0 and partition.committed_offset >= 0
+        }
+    return found
+
+
+def offsets(response: Any) -> dict[tuple[str, int], int]:
+    """Decode ListOffsets; a partition with an error is left out."""
+    return {
+        (topic.name, partition.partition_index): partition.offset
+        for topic in response.topics
+        for partition in topic.partitions
+        if partition.error_code == 0 and partition.offset >= 0
+    }
+
+
+def quorum_leader(response: Any) -> int | None:
+    """Decode DescribeQuorum to the node id of the active controller; raises the error that it holds."""
+    partition = _metadata_partition(response)
+    return partition.leader_id if partition is not None and partition.leader_id >= 0 else None
+
+
+def _metadata_partition(response: Any) -> Any | None:
+    """Return what DescribeQuorum tells of the metadata log; raises the response's error or the partition's.
+
+    A controller that does not lead answers its error with the partition alone, and 0 as the leader (Kafka 4.3.1
+    ``KafkaRaftClient.handleDescribeQuorumRequest``).
+    """
+    _raise_for(response)
+    partition = next((partition for topic in response.topics for partition in topic.partitions), None)
+    if partition is not None:
+        _raise_for(partition)
+    return partition
+
+
+def quorum(response: Any) -> Quorum:
+    """Decode DescribeQuorum v0 to v2; raises the error that it holds.
+
+    A voter has caught up when it holds the high watermark, or did so shortly before the latest one (KIP-836): the
+    metadata log gets a record every 500 ms, which nobody has at once. The leader itself is caught up as of its answer
+    (Kafka 4.3.1 ``LeaderState.describeReplicaState``).
+    """
+    partition = _metadata_partition(response)
+    if partition is None:
+        return Quorum(None, {})
+    stamps = {voter.replica_id: voter.last_caught_up_timestamp for voter in partition.current_voters}
+    newest = max((stamp for stamp in stamps.values() if stamp is not None), default=-1)
+    return Quorum(
+        leader=partition.leader_id if partition.leader_id >= 0 else None,
+        caught_up={
+            voter.replica_id: _is_caught_up(voter, partition.high_watermark, newest)
+            for voter in partition.current_voters
+        },
+        leader_at_ms=_known(stamps.get(partition.leader_id)),
+    )
+
+
+def _is_caught_up(voter: Any, high_watermark: int, newest: int) -> bool | None:
+    if high_watermark < 0 or voter.log_end_offset < 0:
+        return None
+    stamp = -1 if voter.last_caught_up_timestamp is None else voter.last_caught_up_timestamp
+    return bool(voter.log_end_offset >= high_watermark or 0 <= newest - CAUGHT_UP_WITHIN_MS <= stamp)
+
+
+def _raise_for(response: Any) -> None:
+    if response.error_code:
+        raise errors.for_code(response.error_code)(getattr(response, "error_message", None) or "")
+
+
+def metadata_level(response: Any) -> int | None:
+    """Decode ApiVersions v3 to the finalized level of ``metadata.version``; raises the response's own error."""
+    _raise_for(response)
+    levels = [
+        feature.max_version_level for feature in response.finalized_features or [] if feature.name == "metadata.version"
+    ]
+    return levels[0] if levels else None

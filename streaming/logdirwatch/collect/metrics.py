@@ -1,0 +1,86 @@
+"""The collector's metrics: how its polls fare, broker by broker, and what waits to be sent."""
+
+import time
+from collections.abc import Iterator, Sequence
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from logdirwatch.collect.loop import ClusterWatch
+from logdirwatch.collect.publish.publisher import Publisher
+
+STUCK_AFTER_S = 30.0
+ROUNDS = 5
+
+
+class CollectorMetrics(Collector):
+    """Reads the pollers and the publisher when it is asked."""
+
+    def __init__(self, watched: Sequence[ClusterWatch], publisher: Publisher, interval_ms: int) -> None:
+        self._watched = watched
+        self._publisher = publisher
+        self._stuck_after_s = max(STUCK_AFTER_S, ROUNDS * interval_ms / 1000)
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the metrics of this moment."""
+        yield from self._polls()
+        yield from self._clusters()
+        yield from self._records()
+
+    def is_ill(self) -> str | None:
+        """Say which clusters' rounds stand still; a cluster that is away has rounds too."""
+        now_s = time.monotonic()
+        stuck = [w.name for w in self._watched if now_s - w.poller.last_round_s > self._stuck_after_s]
+        return f"no round since {self._stuck_after_s:g} s: {', '.join(stuck)}" if stuck else None
+
+    def is_unready(self) -> str | None:
+        """Say which clusters' brokers are not known yet."""
+        missing = [watch.name for watch in self._watched if not watch.poller.discovered.is_set()]
+        return f"no broker answered yet: {', '.join(missing)}" if missing else None
+
+    def _polls(self) -> Iterator[Metric]:
+        labels = ["cluster", "broker"]
+        polls = CounterMetricFamily(
+            "logdirwatch_collect_polls", "Polls of a broker by how they ended", labels=[*labels, "status"]
+        )
+        took = GaugeMetricFamily(
+            "logdirwatch_collect_poll_seconds", "How long the last poll of a broker took", labels=labels
+        )
+        for watch in self._watched:
+            for broker, stats in sorted(watch.poller.stats.items()):
+                where = [watch.name, str(broker)]
+                for status, count in sorted(stats.polls.items()):
+                    polls.add_metric([*where, str(status)], count)
+                took.add_metric(where, stats.last_s)
+        yield polls
+        yield took
+
+    def _clusters(self) -> Iterator[Metric]:
+        away = GaugeMetricFamily("logdirwatch_collect_cluster_away", "Whether no broker answers", labels=["cluster"])
+        brokers = GaugeMetricFamily("logdirwatch_collect_brokers", "Brokers that are asked", labels=["cluster"])
+        for watch in self._watched:
+            away.add_metric([watch.name], float(watch.poller.is_away))
+            brokers.add_metric([watch.name], len(watch.poller.brokers))
+        yield away
+        yield brokers
+
+    def _records(self) -> Iterator[Metric]:
+        sent = CounterMetricFamily(
+            "logdirwatch_collect_records_sent", "Records that the telemetry cluster took", labels=["topic"]
+        )
+        for topic, count in sorted(self._publisher.sent.items()):
+            sent.add_metric([topic], count)
+        yield sent
+        yield CounterMetricFamily(
+            "logdirwatch_collect_records_dropped",
+            "Records that no room was left for while the telemetry cluster was away",
+            value=self._publisher.dropped,
+        )
+        yield GaugeMetricFamily(
+            "logdirwatch_collect_records_waiting", "Records not acknowledged yet", value=self._publisher.pending
+        )
+        yield GaugeMetricFamily(
+            "logdirwatch_collect_telemetry_away",
+            "Whether the telemetry cluster does not take records",
+            value=float(self._publisher.is_away),
+        )

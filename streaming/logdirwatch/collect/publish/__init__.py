@@ -1,0 +1,1 @@
+"""Records to the telemetry cluster, kept while it is away."""

@@ -1,0 +1,203 @@
+"""Sends records to the telemetry cluster in their order, and keeps them while it is away."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+import structlog
+
+from logdirwatch.collect.publish.backoff import Backoff
+from logdirwatch.collect.publish.buffer import Buffer, Outgoing
+from logdirwatch.collect.publish.channel import NO_PARTITIONS, Delivery
+from logdirwatch.kafka.clients import one_line
+
+log = structlog.get_logger(__name__)
+
+BATCH_RECORDS = 500
+
+
+class Sender(Protocol):
+    """What a channel to the telemetry cluster does."""
+
+    def send(self, batch: list[Outgoing]) -> Delivery:
+        """Send a batch and say what became of it."""
+
+    def close(self) -> None:
+        """Close within about a second."""
+
+
+class Publisher:
+    """One thread that sends what :meth:`put` took; ``connect`` opens a channel or raises.
+
+    While the telemetry cluster is away the last ``capacity`` records are kept, see :class:`~.buffer.Buffer`. What it
+    alone does not take stands aside, and is tried again when there is nothing else to send.
+    """
+
+    def __init__(
+        self, connect: Callable[[], Sender], capacity: int, backoff_max_ms: int, target: str = "telemetry cluster"
+    ) -> None:
+        """``target`` is what the lines call away or back: all that this publisher writes to."""
+        self.sent: Counter[str] = Counter()
+        self.refused = 0
+        self._connect = connect
+        self._target = target
+        self._buffer = Buffer(capacity)
+        self._backoff = Backoff(backoff_max_ms)
+        self._aside = Backoff(backoff_max_ms)
+        self._retry_at = 0.0
+        self._is_retry = False
+        self._has_told_aside = False
+        self._told_dropped = 0
+        self._kept = 0
+        self._channel: Sender | None = None
+        self._changed = threading.Condition()
+        self._stop_at: float | None = None
+        self._in_flight = 0
+        self._thread = threading.Thread(target=self._run, name="publisher", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def put(self, records: Iterable[Outgoing]) -> None:
+        """Take records to send; never waits."""
+        with self._changed:
+            self._buffer.put(records)
+            self._changed.notify_all()
+
+    @property
+    def pending(self) -> int:
+        """How many records were taken and are not acknowledged yet."""
+        with self._changed:
+            return len(self._buffer) + self._in_flight
+
+    @property
+    def dropped(self) -> int:
+        """How many records went for want of room."""
+        with self._changed:
+            return self._buffer.dropped
+
+    @property
+    def is_away(self) -> bool:
+        """Whether the telemetry cluster did not take what was last sent."""
+        return self._backoff.is_away
+
+    def stop(self, drain_s: float) -> int:
+        """Stop after at most ``drain_s`` seconds, once everything is sent; return how many records were not."""
+        with self._changed:
+            self._stop_at = time.monotonic() + drain_s
+            self._changed.notify_all()
+        self._thread.join(drain_s)
+        return self.pending
+
+    def _run(self) -> None:
+        while batch := self._next_batch():
+            self._settle(self._attempt(batch))
+        if self._channel is not None:
+            self._channel.close()
+
+    def _next_batch(self) -> list[Outgoing]:
+        """Wait for something to send; nothing means that it is time to stop."""
+        with self._changed:
+            while not self._is_stopping():
+                self._kept = len(self._buffer)
+                batch = self._buffer.take(BATCH_RECORDS)
+                self._is_retry = not batch and time.monotonic() >= self._retry_at
+                if self._is_retry:
+                    batch = self._buffer.take_aside(BATCH_RECORDS)
+                if batch:
+                    self._in_flight = len(batch)
+                    return batch
+                self._changed.wait(self._idle_s())
+        return []
+
+    def _is_stopping(self) -> bool:
+        """While the cluster is away nothing more is tried; otherwise what is left is sent until time is up."""
+        if self._stop_at is None:
+            return False
+        return self._backoff.is_away or not len(self._buffer) or time.monotonic() >= self._stop_at
+
+    def _idle_s(self) -> float | None:
+        """Return until when there is nothing to do: what stands aside is tried again, or time is up."""
+        until = [self._retry_at] if self._buffer.aside else []
+        if self._stop_at is not None:
+            until.append(self._stop_at)
+        return max(0.0, min(until) - time.monotonic()) if until else None
+
+    def _attempt(self, batch: list[Outgoing]) -> Delivery:
+        try:
+            self._channel = self._channel or self._connect()
+            return self._channel.send(batch)
+        except Exception as error:  # whatever it is, the records are kept and the next attempt is another channel
+            return Delivery(failed=batch, error=one_line(error), connected=False)
+
+    def _settle(self, delivery: Delivery) -> None:
+        with self._changed:
+            self.sent.update(record.topic for record in delivery.delivered)
+            self.refused += len(delivery.refused)
+            self._keep(delivery)
+            self._in_flight = 0
+        for record in delivery.refused:
+            log.error("record refused for good", topic=record.topic, key=record.key.decode(), bytes=len(record.value))
+        is_lost = bool(delivery.failed) and not (delivery.delivered or delivery.refused)
+        if is_lost:
+            self._disconnect()
+        if is_lost and (not self._is_retry or not delivery.connected):
+            self._went_away(delivery.error)
+        elif not is_lost:
+            self._tell()
+        self._tell_aside(delivery.error)
+
+    def _keep(self, delivery: Delivery) -> None:
+        """Keep what failed: aside if other records may still be taken, else, and when in doubt once, in its place."""
+        is_partial = delivery.delivered or delivery.refused or self._is_retry or self._backoff.is_away
+        if delivery.connected and is_partial:
+            self._buffer.set_aside(delivery.failed, delivery.shut)
+        elif delivery.failed:
+            self._buffer.put_back(delivery.failed)
+        self._pace(delivery)
+
+    def _pace(self, delivery: Delivery) -> None:
+        """Set when what stands aside is tried again: at once while some of it is taken, then later and later."""
+        if not self._buffer.aside or (self._is_retry and delivery.delivered):
+            self._aside.worked()
+        if delivery.failed and self._buffer.aside and (self._is_retry or not self._aside.is_away):
+            self._retry_at = time.monotonic() + self._aside.failed() / 1000
+
+    def _disconnect(self) -> None:
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
+
+    def _went_away(self, error: str | None) -> None:
+        if not self._backoff.is_away:
+            is_gone = (error or "").startswith(NO_PARTITIONS)
+            what = "no partitions to write to" if is_gone else f"{self._target} away"
+            log.warning(f"{what}: records are kept until {'there are some' if is_gone else 'it is back'}", error=error)
+        self._has_told_aside = False
+        pause_s = self._backoff.failed() / 1000
+        with self._changed:
+            self._changed.wait_for(lambda: self._stop_at is not None, timeout=pause_s)
+
+    def _tell(self) -> None:
+        """Say that the cluster is back, or that more came than the buffer holds; nothing in the usual case."""
+        with self._changed:
+            kept, dropped = self._kept, self._buffer.dropped - self._told_dropped
+            self._told_dropped = self._buffer.dropped
+        loss = f"{dropped} of the oldest had to be dropped" if dropped else "none was dropped"
+        if self._backoff.is_away:
+            log.warning(f"{self._target} back: {kept} records were kept, {loss}", kept=kept, dropped=dropped)
+        elif dropped:
+            log.warning(f"buffer too small: {kept} records were kept, {loss}", kept=kept, dropped=dropped)
+        self._backoff.worked()
+
+    def _tell_aside(self, error: str | None) -> None:
+        """Say once that some records are not taken though others are, and once that all are taken again."""
+        if self._is_retry and error is not None and not self._has_told_aside and not self._backoff.is_away:
+            self._has_told_aside = True
+            log.warning("some records are not taken: they are kept and tried again, the others are sent", error=error)
+        elif self._has_told_aside and not self._buffer.aside:
+            self._has_told_aside = False
+            log.warning("all records are taken again")

@@ -1,0 +1,62 @@
+"""What the collector knows of a cluster between two polls. Plain values; the poller replaces them, nobody mutates."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from logdirwatch.collect.kafka.answers import Node
+from logdirwatch.collect.kafka.log_dir_usage import DirUsage, Place
+from logdirwatch.model.records import PartitionHealth, ReplicaMoves
+
+
+@dataclass(frozen=True)
+class BrokerFacts:
+    """One broker as the controller sees it, at ``controller_at_ms``; None where nobody told.
+
+    ``throttles`` are the rates of moves that are set on the broker itself, as of its last inventory scan.
+    """
+
+    node: Node
+    is_fenced: bool | None
+    is_registered: bool | None
+    controller_at_ms: int
+    kafka_version: str | None = None
+    configs: Mapping[str, str | None] | None = None
+    throttles: Mapping[str, int] | None = None
+
+
+@dataclass(frozen=True)
+class ClusterFacts:
+    """What is true of the whole cluster, from the last inventory scan and the last look at the partitions.
+
+    ``usages`` keeps a directory's last known usage when a later scan found it broken, ``moves`` what was last known of
+    a broker; ``partitions`` is None when the last look at them failed.
+    """
+
+    controller_id: int | None = None
+    metadata_version: str | None = None
+    usages: Mapping[Place, DirUsage] = field(default_factory=dict)
+    partitions: Mapping[int, PartitionHealth] | None = None
+    moves: Mapping[int, ReplicaMoves] = field(default_factory=dict)
+
+
+def brokers_after(
+    known: Mapping[int, BrokerFacts], nodes: Mapping[int, Node], *, lists_fenced: bool, at_ms: int
+) -> dict[int, BrokerFacts]:
+    """Return the brokers known after one DescribeCluster answer.
+
+    A known broker that the answer lacks is no longer registered; where fenced brokers are not listed (before KIP-1073)
+    it may as well be fenced, which is as good as gone.
+    """
+    after = {}
+    for broker in sorted(known.keys() | nodes.keys()):
+        earlier, node = known.get(broker), nodes.get(broker)
+        after[broker] = BrokerFacts(
+            node=node or known[broker].node,
+            is_fenced=node.is_fenced if node is not None else (None if lists_fenced else True),
+            is_registered=True if node is not None else (False if lists_fenced else None),
+            controller_at_ms=at_ms,
+            kafka_version=earlier.kafka_version if earlier else None,
+            configs=earlier.configs if earlier else None,
+            throttles=earlier.throttles if earlier else None,
+        )
+    return after

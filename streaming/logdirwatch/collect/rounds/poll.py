@@ -1,0 +1,269 @@
+"""Asks the brokers of one cluster and hands over what they said, each broker's record as soon as it is known."""
+
+import asyncio
+import contextlib
+import time
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+import msgspec
+import structlog
+
+from logdirwatch.collect.kafka.answers import LogDirsAnswer
+from logdirwatch.collect.kafka.connections import Address
+from logdirwatch.collect.kafka.missing_acls import with_acl
+from logdirwatch.collect.kafka.requests import ASK_ERRORS, Admin
+from logdirwatch.collect.publish.backoff import Backoff
+from logdirwatch.collect.publish.buffer import Outgoing
+from logdirwatch.collect.rounds import records
+from logdirwatch.collect.rounds.changes import Change, ReserveOf, Seen, changes
+from logdirwatch.collect.rounds.facts import BrokerFacts, ClusterFacts, brokers_after
+from logdirwatch.collect.rounds.rising_clock import Clock, RisingClock
+from logdirwatch.kafka.clients import one_line
+from logdirwatch.model import topics
+from logdirwatch.model.records import EventRecord, MetricsRecord
+from logdirwatch.model.vocabulary import EventName, PollStatus
+
+log = structlog.get_logger(__name__)
+
+Publish = Callable[[list[Outgoing]], None]
+MetricsOf = Callable[[BrokerFacts], Mapping[str, float | None]]
+# How long the record of a failure waits for a fresh look at the partitions; its event does not wait.
+LOOK_TIMEOUT_S = 1.0
+# An unregistered broker is told of so many times, and then no longer asked for.
+LAST_WORDS = 10
+_encode = msgspec.json.Encoder().encode
+
+
+@dataclass
+class PollStats:
+    """How the polls of one broker ended, and how long the last one took."""
+
+    polls: Counter[PollStatus] = field(default_factory=Counter)
+    last_s: float = 0.0
+
+    def add(self, status: PollStatus, took_s: float) -> None:
+        """Count one poll."""
+        self.polls[status] += 1
+        self.last_s = took_s
+
+
+class ClusterPoller:
+    """What is known of one cluster, and the rounds that renew it; ``publish`` takes records in the order to send."""
+
+    def __init__(
+        self,
+        origin: records.Origin,
+        bootstrap: list[Address],
+        admin: Admin,
+        publish: Publish,
+        clock: Clock,
+        reserve_of: ReserveOf,
+        backoff_max_ms: int,
+    ) -> None:
+        self.origin = origin
+        self.admin = admin
+        self.publish = publish
+        self.clock = clock
+        self.brokers: dict[int, BrokerFacts] = {}
+        self.facts = ClusterFacts()
+        self.with_configs: set[int] = set()
+        self.stats: dict[int, PollStats] = {}
+        self.last_round_s = time.monotonic()
+        self._bootstrap = bootstrap
+        self._reserve_of = reserve_of
+        self._backoff = Backoff(backoff_max_ms)
+        self._failed_at_ms = self._pause_ms = 0
+        self._unreachable: BaseException | None = None
+        self._waiting: dict[int, int] = {}
+        self._last: dict[int, LogDirsAnswer] = {}
+        self._told: dict[int, PollStatus] = {}
+        self._seen: dict[int, dict[str, Seen]] = {}
+        self._clocks: defaultdict[int, RisingClock] = defaultdict(lambda: RisingClock(clock))
+        self._missing: Counter[int] = Counter()
+        self._rounds = 0
+        self.discovered = asyncio.Event()
+        self.after_failure: Callable[[], Awaitable[None]] = _nothing
+        self.metrics_of: MetricsOf = _no_metrics
+
+    @property
+    def is_away(self) -> bool:
+        """Whether no broker of the cluster answered when it was last asked."""
+        return self._backoff.is_away
+
+    async def poll(self) -> None:
+        """One round: ask every known broker at once, and which brokers there are; one still asked is not asked again.
+
+        While the whole cluster is away it is asked less and less often; the rounds between repeat what was last known.
+        """
+        self._rounds += 1
+        self.last_round_s = time.monotonic()
+        if self.is_away and 0 <= self.clock() - self._failed_at_ms < self._pause_ms:
+            self._repeat_last()
+            return
+        known = set(self.brokers)
+        polls = [asyncio.create_task(self._poll_broker(broker)) for broker in known]
+        await self.refresh_brokers()
+        polls += [asyncio.create_task(self._poll_broker(broker)) for broker in self.brokers.keys() - known]
+        await asyncio.gather(*polls)
+        self._settle()
+        self._forget_unregistered()
+
+    async def refresh_brokers(self) -> None:
+        """Ask which brokers are registered and fenced; when none answers, what was known stays, with its age."""
+        try:
+            topology = await self.admin.topology(self.addresses(), self.clock)
+        except ASK_ERRORS as error:
+            self._unreachable = error
+            return
+        self._unreachable = None
+        self.brokers = brokers_after(
+            self.brokers, topology.nodes, lists_fenced=topology.lists_fenced, at_ms=topology.at_ms
+        )
+        self.discovered.set()
+
+    def _settle(self) -> None:
+        """End a round: say once that the whole cluster is away or back, or else which brokers fell silent or answer."""
+        if self._unreachable is not None and not any(map(self._answered, self._last)):
+            if not self.is_away:
+                log.warning(
+                    "cluster away: no broker answers", cluster=self.origin.cluster, error=one_line(self._unreachable)
+                )
+            self._failed_at_ms, self._pause_ms = self.clock(), self._backoff.failed()
+            return
+        if self.is_away:
+            log.warning("cluster back", cluster=self.origin.cluster)
+        self._backoff.worked()
+        self._tell_statuses()
+
+    def _forget_unregistered(self) -> None:
+        """Let go of brokers that the controller has not known for some rounds: somebody unregistered them."""
+        for broker, facts in list(self.brokers.items()):
+            self._missing[broker] = self._missing[broker] + 1 if facts.is_registered is False else 0
+            if self._missing[broker] >= LAST_WORDS and broker not in self._waiting:
+                log.warning("broker unregistered, no longer asked", cluster=self.origin.cluster, broker=broker)
+                for known in (self.brokers, self.stats, self._last, self._told, self._seen, self._missing):
+                    known.pop(broker, None)
+
+    def addresses(self) -> list[Address]:
+        """Return whom to ask about the cluster: in turn the brokers that answered last, then all others."""
+        turn = self._rounds % max(1, len(self.brokers))
+        in_turn = [*self.brokers.values()][turn:] + [*self.brokers.values()][:turn]
+        good = [facts for facts in in_turn if self._answered(facts.node.broker)]
+        rest = [address_of(facts) for facts in in_turn if not self._answered(facts.node.broker)]
+        start = self._rounds % (len(rest) + len(self._bootstrap))
+        others = (rest + self._bootstrap)[start:] + (rest + self._bootstrap)[:start]
+        return [address_of(facts) for facts in good] + others
+
+    def _answered(self, broker: int) -> bool:
+        answer = self._last.get(broker)
+        return answer is not None and answer.status is PollStatus.OK
+
+    def is_silent(self, broker: int) -> bool:
+        """Whether a broker failed to answer when it was last polled."""
+        return broker in self._last and not self._answered(broker)
+
+    async def _poll_broker(self, broker: int) -> None:
+        if broker in self._waiting:
+            self._tell_waiting(broker)
+            return
+        self._waiting[broker] = 0
+        began_s = time.monotonic()
+        try:
+            address = address_of(self.brokers[broker])
+            answer = await self.admin.capacity(address)
+        finally:
+            del self._waiting[broker]
+        version = self.admin.kafka_version(address)
+        if version is not None:
+            self.brokers[broker] = replace(self.brokers[broker], kafka_version=version)
+        self._last[broker] = answer
+        self.stats.setdefault(broker, PollStats()).add(answer.status, time.monotonic() - began_s)
+        await self._publish_answer(broker, answer)
+
+    def _tell_waiting(self, broker: int) -> None:
+        """Write a timeout where the limit is longer than a round; one that answered last has a round more."""
+        self._waiting[broker] += 1
+        if self._waiting[broker] > 1 or self.is_silent(broker):
+            self._last[broker] = LogDirsAnswer(PollStatus.TIMEOUT, "no answer to an earlier poll yet")
+            self.publish([self._record(broker, self._last[broker], self.stamp(broker), waits=False)])
+
+    async def _publish_answer(self, broker: int, answer: LogDirsAnswer) -> None:
+        """Hand over the events of one poll, then its record: readers meet the event before the sample with the error.
+
+        When a directory failed, its record tells of the partitions after the failure, if that can be asked quickly.
+        """
+        self._seen[broker], news = changes(self._seen.get(broker, {}), answer.log_dirs, self._reserve_of)
+        at_ms = self.stamp(broker, len(news))
+        self.publish([self._event(broker, change, at_ms + number) for number, change in enumerate(news)])
+        if any(change.event is EventName.LOG_DIR_FAILURE for change in news):
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self.after_failure(), LOOK_TIMEOUT_S)
+        self.publish([self._record(broker, answer, at_ms + len(news), waits=bool(news))])
+
+    def _event(self, broker: int, change: Change, at_ms: int) -> Outgoing:
+        event = records.event_record(self.origin, broker, change.event, change.log_dir, at_ms, change.detail)
+        return event_outgoing(event)
+
+    def _record(self, broker: int, answer: LogDirsAnswer, at_ms: int, *, waits: bool) -> Outgoing:
+        with_configs = broker in self.with_configs
+        self.with_configs.discard(broker)
+        facts = self.brokers[broker]
+        record = records.metrics_record(
+            self.origin, facts, self.facts, answer, at_ms, with_configs=with_configs, metrics=self.metrics_of(facts)
+        )
+        return metrics_outgoing(record, waits=waits)
+
+    def _repeat_last(self) -> None:
+        for broker, answer in self._last.items():
+            if broker not in self._waiting:
+                error = f"not asked again yet, the whole cluster is away; last: {answer.error}"
+                repeated = replace(answer, error=error)
+                self.publish([self._record(broker, repeated, self.stamp(broker), waits=False)])
+
+    def stamp(self, broker: int, more: int = 0) -> int:
+        """Return a time later than all times given for ``broker`` before, with ``more`` milliseconds free behind it."""
+        return self._clocks[broker](more)
+
+    def _tell_statuses(self) -> None:
+        """Log one line for each broker that fell silent or came back."""
+        for broker, answer in self._last.items():
+            before = self._told.get(broker, PollStatus.OK)
+            self._told[broker] = answer.status
+            if before == answer.status:
+                continue
+            text = (
+                "broker tells its disks again" if answer.status is PollStatus.OK else "broker does not tell its disks"
+            )
+            error = answer.error and with_acl("broker", answer.error)
+            log.warning(text, cluster=self.origin.cluster, broker=broker, status=str(answer.status), error=error)
+
+
+async def _nothing() -> None:
+    """Look at nothing: the poller knows no scanner yet."""
+
+
+def _no_metrics(_: BrokerFacts) -> Mapping[str, float | None]:
+    """Know no metrics: the poller knows no exporters yet."""
+    return {}
+
+
+def address_of(facts: BrokerFacts) -> Address:
+    """Return where a broker listens."""
+    return Address(facts.node.host, facts.node.port)
+
+
+def metrics_outgoing(record: MetricsRecord, *, waits: bool) -> Outgoing:
+    """Return a metrics record under its key ``cluster/broker``."""
+    return Outgoing(topics.METRICS, f"{record.cluster}/{record.broker}".encode(), _encode(record), waits=waits)
+
+
+def event_outgoing(record: EventRecord) -> Outgoing:
+    """Return an event under its key ``cluster/broker``."""
+    return Outgoing(topics.EVENTS, f"{record.cluster}/{record.broker}".encode(), _encode(record))
+
+
+def outgoing(topic: str, keyed: Iterable[tuple[str, msgspec.Struct]], *, waits: bool = False) -> list[Outgoing]:
+    """Return records of one topic under their keys."""
+    return [Outgoing(topic, key.encode(), _encode(record), waits=waits) for key, record in keyed]
