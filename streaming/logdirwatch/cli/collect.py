@@ -4,6 +4,7 @@ import asyncio
 import signal
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated
 
 import structlog
@@ -95,7 +96,18 @@ def publisher_of(settings: Settings, target: str = "telemetry cluster") -> Publi
 
 
 def _watches(settings: Settings, clusters: dict[str, ClusterSettings], publisher: Publisher) -> list[loop.ClusterWatch]:
-    return loop.watches(clusters, settings.collect, settings.detect, publisher.put, _now_ms)
+    return [
+        loop.ClusterWatch(
+            name,
+            cluster,
+            cluster.jmx_exporter,
+            settings.collect,
+            partial(settings.detect.reserve_of, name),
+            publisher.put,
+            _now_ms,
+        )
+        for name, cluster in clusters.items()
+    ]
 
 
 async def _collect(settings: Settings, clusters: dict[str, ClusterSettings]) -> None:

@@ -2,8 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 import structlog
@@ -11,16 +10,15 @@ import structlog
 from logdirwatch.collect.exporter.scrape import Exporters
 from logdirwatch.collect.kafka.connections import Wire, addresses
 from logdirwatch.collect.kafka.requests import Admin
-from logdirwatch.collect.publish.buffer import Outgoing
 from logdirwatch.collect.rounds import records
+from logdirwatch.collect.rounds.changes import ReserveOf
 from logdirwatch.collect.rounds.poll import ClusterPoller, Publish, event_outgoing, outgoing
 from logdirwatch.collect.rounds.rising_clock import Clock, RisingClock
 from logdirwatch.collect.rounds.scan import Scanner
-from logdirwatch.collect.settings import CollectSettings
-from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.collect.settings import CollectSettings, JmxExporterSettings
 from logdirwatch.kafka import clients
+from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
-from logdirwatch.settings import ClusterSettings
 
 log = structlog.get_logger(__name__)
 
@@ -41,21 +39,25 @@ class Watch(Protocol):
 
 
 class ClusterWatch:
-    """One monitored cluster: its connections, its poller, its scanner and its brokers' exporters."""
+    """One monitored cluster: its connections, its poller, its scanner and its brokers' exporters.
+
+    Raises UserError naming a client property that cannot be translated.
+    """
 
     def __init__(
         self,
         name: str,
-        cluster: ClusterSettings,
+        cluster: KafkaSettings,
+        exporter: JmxExporterSettings,
         collect: CollectSettings,
-        detect: DetectSettings,
+        reserve_of: ReserveOf,
         publish: Publish,
         clock: Clock,
     ) -> None:
         self.name = name
         self._settings = collect
-        self._exporters = Exporters(name, cluster.jmx_exporter, _monotonic_ms)
-        self._scrape_interval_ms = cluster.jmx_exporter.interval_ms
+        self._exporters = Exporters(name, exporter, _monotonic_ms)
+        self._scrape_interval_ms = exporter.interval_ms
         self._wire = Wire(clients.python_arguments(cluster))
         self._origin = records.Origin(name, collect.collector, collect.metrics_interval_ms)
         self._publish = publish
@@ -66,7 +68,7 @@ class ClusterWatch:
             Admin(self._wire, collect.request_timeout_ms, collect.inventory_timeout_ms),
             publish,
             clock,
-            partial(detect.reserve_of, name),
+            reserve_of,
             collect.backoff_max_ms,
         )
         self._scanner = Scanner(self.poller, collect.record_max_bytes, reads_groups=collect.consumer_groups)
@@ -147,17 +149,6 @@ async def _logged(work: Round) -> None:
         await work()
     except Exception:
         log.exception("round failed; the next one tries again", round=getattr(work, "__qualname__", repr(work)))
-
-
-def watches(
-    clusters: Mapping[str, ClusterSettings],
-    collect: CollectSettings,
-    detect: DetectSettings,
-    publish: Callable[[list[Outgoing]], None],
-    clock: Clock,
-) -> list[ClusterWatch]:
-    """Return a watch for every cluster; UserError names a client property that cannot be translated."""
-    return [ClusterWatch(name, cluster, collect, detect, publish, clock) for name, cluster in clusters.items()]
 
 
 async def run(watched: Sequence[Watch], stop: asyncio.Event) -> None:

@@ -71,7 +71,7 @@ def test_a_clock_that_is_set_back_makes_no_heartbeat_older_than_one_before(inter
     collect = CollectSettings(collector="c", heartbeat_interval_ms=interval_ms)
 
     async def beat():
-        watch = ClusterWatch("prod", ClusterSettings(), collect, DetectSettings(), sent.extend, clock)
+        watch = ClusterWatch("prod", KafkaSettings(), JmxExporterSettings(), collect, reserve_of, sent.extend, clock)
         try:
             for back_ms in (0, 600_000, -interval_ms):
                 clock.at_ms -= back_ms

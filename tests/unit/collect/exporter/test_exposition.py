@@ -251,7 +251,7 @@ def test_what_is_written_by_the_rules_is_read_back(labels, value):
     assert sample == Sample("m", labels, value if value - value == 0 else None)
 
 
-PAGE = (Path(__file__).parents[3] / "docs" / "prometheus.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[4] / "docs" / "prometheus.md").read_text(encoding="utf-8")
 # What the exporter matches its rules against.
 BEANS = r"""
 kafka.log<type=LogManager, name=OfflineLogDirectoryCount><>Value

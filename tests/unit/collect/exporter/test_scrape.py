@@ -17,8 +17,8 @@ from pydantic import ValidationError
 from logdirwatch.collect.exporter.scrape import MAX_AGE_INTERVALS, Exporters
 from logdirwatch.collect.loop import ClusterWatch
 from logdirwatch.collect.settings import CollectSettings, JmxExporterSettings
-from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.errors import UserError
+from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.local.ports import free_ports
 from logdirwatch.settings import ClusterSettings, load
 from tests.support.waiting import DEADLINE_S
@@ -336,8 +336,7 @@ def watch(monkeypatch):
     collect = CollectSettings(collector="c", metrics_interval_ms=100)
 
     def make(sent, configured):
-        cluster = ClusterSettings(jmx_exporter=configured)
-        return ClusterWatch("prod", cluster, collect, DetectSettings(), sent.extend, Clock())
+        return ClusterWatch("prod", KafkaSettings(), configured, collect, reserve_of, sent.extend, Clock())
 
     return make
 
