@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from logdirwatch.config.section import HOUR_MS
-from logdirwatch.detect.forecast import NO_MOVES, Moving, Peaks, forecast, missing_bytes, note
+from logdirwatch.detect.state.forecast import NO_MOVES, Moving, Peaks, forecast, missing_bytes, note
 
 DAY_MS = 24 * HOUR_MS
 MONTH_MS = 30 * DAY_MS

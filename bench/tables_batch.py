@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from pyspark.sql import SparkSession
 
 from lakehouse import DAY_MS, LOG_DIRS, MIB, NOW_MS, TOTAL_BYTES, configure, markdown, session, spent, version, written
-from logdirwatch.detect import machine, views
-from logdirwatch.detect.memory import BrokerMemory
+from logdirwatch.detect import machine, state_view
 from logdirwatch.detect.observations import Sample
 from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.detect.state.broker_state import BrokerMemory
 from logdirwatch.model import topics
 from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import LogDirSample, MetricsRecord, PartitionHealth, StateRecord
@@ -161,7 +161,7 @@ def judged() -> StateRecord:
         machine.advance(
             memory, Sample(polled("bench", 0, at_ms), Origin(topics.METRICS, 0, hour, at_ms)), at_ms, settings
         )
-    return views.state_record(memory, [])
+    return state_view.state_record(memory, [])
 
 
 def polled(cluster: str, broker: int, at_ms: int) -> MetricsRecord:

@@ -5,10 +5,12 @@ from functools import cache
 import msgspec
 import pytest
 
-from logdirwatch.detect import alerts, brokers, log_dirs, machine, rules, space
-from logdirwatch.detect.memory import BrokerMemory
+from logdirwatch.detect import brokers, log_dirs, machine, predicates
+from logdirwatch.detect.alerts import lifecycle
 from logdirwatch.detect.observations import Event, Sample
+from logdirwatch.detect.rules import log_dir_space
 from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.detect.state.broker_state import BrokerMemory
 from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import MetricsRecord
 from logdirwatch.model.vocabulary import Cause, Rule, Severity
@@ -96,61 +98,63 @@ def test_of_the_watched_cluster_only_what_a_stretched_machine_does_is_true():
 
 def swap_causes(patch):
     swapped = {Cause.FULL: Cause.UNKNOWN, Cause.UNKNOWN: Cause.FULL}
-    right = rules.offline_cause
+    right = predicates.offline_cause
 
     def wrong(*arguments):
         cause, decided_by = right(*arguments)
         return swapped.get(cause, cause), decided_by
 
-    patch.setattr(rules, "offline_cause", wrong)
+    patch.setattr(predicates, "offline_cause", wrong)
 
 
 def believe_the_first_sample(patch):
-    right = rules.debounced_level
-    patch.setattr(rules, "debounced_level", lambda current, proposals, samples: right(current, proposals, 1))
+    right = predicates.debounced_level
+    patch.setattr(predicates, "debounced_level", lambda current, proposals, samples: right(current, proposals, 1))
 
 
 def drop_a_resolve(patch):
-    right = alerts.AlertBook.resolve
+    right = lifecycle.AlertBook.resolve
 
     def wrong(book, rule, path, reason, at_ms, **fields):
         if (rule, reason) != (Rule.LOG_DIR_SPACE, "offline"):
             right(book, rule, path, reason, at_ms, **fields)
 
-    patch.setattr(alerts.AlertBook, "resolve", wrong)
+    patch.setattr(lifecycle.AlertBook, "resolve", wrong)
 
 
 def lose_a_revision(patch):
-    right = alerts.AlertBook._write
+    right = lifecycle.AlertBook._write
 
     def wrong(book, *arguments, **fields):
         right(book, *arguments, **fields)
         if book.records[-1].revision == 2:
             book.records.pop()
 
-    patch.setattr(alerts.AlertBook, "_write", wrong)
+    patch.setattr(lifecycle.AlertBook, "_write", wrong)
 
 
 def miss_the_threshold_by_a_byte(patch):
-    right = rules.level
+    right = predicates.level
     patch.setattr(
-        rules, "level", lambda thresholds, total, usable, **lowered: right(thresholds, total, usable + 1, **lowered)
+        predicates,
+        "level",
+        lambda thresholds, total, usable, **lowered: right(thresholds, total, usable + 1, **lowered),
     )
 
 
 def forget_the_hysteresis(patch):
-    right = rules.judged_level
-    patch.setattr(rules, "judged_level", lambda thresholds, room, on_the_way_back=False: right(thresholds, room))
+    right = predicates.judged_level
+    patch.setattr(predicates, "judged_level", lambda thresholds, room, on_the_way_back=False: right(thresholds, room))
 
 
 def count_a_record_twice(patch):
-    right = space.take_good_sample
+    right = log_dir_space.take_good_sample
 
     def wrong(*arguments):
         right(*arguments)
         right(*arguments)
 
-    patch.setattr(space, "take_good_sample", wrong)
+    patch.setattr(log_dir_space, "take_good_sample", wrong)
 
 
 def believe_late_records(patch):
@@ -168,11 +172,11 @@ def believe_clocks_that_are_ahead(patch):
 
 
 def leave_an_event_unanswered(patch):
-    patch.setattr(alerts.AlertBook, "answer_fast", lambda *arguments: None)
+    patch.setattr(lifecycle.AlertBook, "answer_fast", lambda *arguments: None)
 
 
 def forget_gaps(patch):
-    patch.setattr(rules, "is_gap", lambda memory, at_ms, interval_ms: memory.sample_at_ms is None)
+    patch.setattr(predicates, "is_gap", lambda memory, at_ms, interval_ms: memory.sample_at_ms is None)
 
 
 def cry_too_early(patch):
@@ -182,7 +186,7 @@ def cry_too_early(patch):
 
 
 def whisper(patch):
-    patch.setitem(rules.SPACE_SEVERITY, "saturated", Severity.CRITICAL)
+    patch.setitem(predicates.SPACE_SEVERITY, "saturated", Severity.CRITICAL)
 
 
 def call_nonsense_online(patch):

@@ -15,9 +15,9 @@ from pydantic import ValidationError
 from logdirwatch.cli.reading import console, now_ms
 from logdirwatch.cli.table_reading import stream, tables_root
 from logdirwatch.config.section import DAY_MS, HOUR_MS
-from logdirwatch.detect.memory import BrokerMemory
-from logdirwatch.detect.replay import replay
+from logdirwatch.detect.backtest import replay
 from logdirwatch.detect.settings import DetectSettings, Thresholds
+from logdirwatch.detect.state.broker_state import BrokerMemory
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.report.backtest import Fired, fired, view

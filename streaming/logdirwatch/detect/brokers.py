@@ -1,26 +1,23 @@
 """How a broker is judged: answers, the controller's word, and silence."""
 
 from logdirwatch.config.section import HOUR_MS
-from logdirwatch.detect import (
-    absence,
-    broker_word,
-    gauges,
-    log_dirs,
-    maintenance,
-    partitions,
-    pending,
-    recovery,
-    remote_copies,
-    rules,
-    suspicions,
-    uncleanable,
-    upkeep,
-)
-from logdirwatch.detect.alerts import RECOVERED, RENEWED_AFTER_MS, Holder
-from logdirwatch.detect.desk import Desk, Moment
-from logdirwatch.detect.memory import BrokerMemory, CollectorView
+from logdirwatch.detect import log_dirs, predicates, upkeep
+from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.alerts.lifecycle import RECOVERED, RENEWED_AFTER_MS, Holder
 from logdirwatch.detect.observations import Decided, Sample, effective_ms
+from logdirwatch.detect.rules import (
+    broker_gauges,
+    broker_log,
+    broker_offline,
+    log_dir_suspect,
+    partition_failed,
+    remote_copies,
+    uncleanable_partitions,
+    unnamed_failures,
+)
 from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.detect.state import log_recovery, maintenance
+from logdirwatch.detect.state.broker_state import BrokerMemory, CollectorView
 from logdirwatch.model.records import MetricsRecord
 from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, PollStatus, Rule
 
@@ -49,7 +46,7 @@ def take_sample(desk: Desk, sample: Sample, now_ms: int) -> None:
     moment = Moment(at_ms, str(sample.origin))
     maintenance.end_if_due(memory, at_ms)
     if record.status is not PollStatus.OK:
-        recovery.note(memory, record, at_ms)
+        log_recovery.note(memory, record, at_ms)
     given_up = _given_up(record, at_ms)
     _note_registration(memory, is_missing=given_up == UNREGISTERED)
     if memory.is_gone:
@@ -60,18 +57,18 @@ def take_sample(desk: Desk, sample: Sample, now_ms: int) -> None:
         _lose(desk, BrokerStatus.OFFLINE, given_up, moment)
     elif record.status is PollStatus.OK:
         memory.seen_ms, memory.collector = at_ms, record.collector
-        broker_word.forget_if_over(memory, at_ms)
+        broker_log.forget_if_over(memory, at_ms)
         log_dirs.take_samples(desk, record, moment)
         _answer(desk, moment)
-        gauges.take_gauges(desk, record, moment)
-        uncleanable.judge(desk, moment)
+        broker_gauges.take_gauges(desk, record, moment)
+        uncleanable_partitions.judge(desk, moment)
         remote_copies.end_if_silent(desk, moment)
         upkeep.judge(desk, record, moment)
-        partitions.forget_old(desk, moment)
-        suspicions.end_held(desk, moment)
+        partition_failed.forget_old(desk, moment)
+        log_dir_suspect.end_held(desk, moment)
     elif not _another_answers(memory, record.collector):
         _lose(desk, BrokerStatus.UNKNOWN, _failure(record), moment)
-    absence.keep_to_plan(desk, moment)
+    broker_offline.keep_to_plan(desk, moment)
     desk.book.renew(at_ms)
 
 
@@ -80,7 +77,7 @@ def take_decision(desk: Desk, decided: Decided) -> None:
     memory = desk.memory
     if maintenance.take(memory, decided, desk.settings) and memory.maintenance is not None:
         at_ms = max(memory.newest_ms, memory.maintenance.at_ms)
-        absence.tell_again(desk, Moment(at_ms, str(decided.origin)))
+        broker_offline.tell_again(desk, Moment(at_ms, str(decided.origin)))
 
 
 def end_maintenance(desk: Desk, now_ms: int) -> None:
@@ -90,7 +87,7 @@ def end_maintenance(desk: Desk, now_ms: int) -> None:
         return
     # Later than that the query itself was away, and in its input the broker may be back.
     if now_ms - found.until_ms <= desk.settings.late_timer_ms:
-        absence.tell_again(desk, Moment(now_ms, f"timer/{desk.memory.newest_ms}"))
+        broker_offline.tell_again(desk, Moment(now_ms, f"timer/{desk.memory.newest_ms}"))
 
 
 def _note_collector(memory: BrokerMemory, view: CollectorView | None, record: MetricsRecord, at_ms: int) -> None:
@@ -138,14 +135,17 @@ def _leave(desk: Desk, moment: Moment) -> None:
     for path in list(desk.memory.log_dirs):
         desk.remove_log_dir(path, UNREGISTERED, moment)
     desk.book.resolve_all(None, UNREGISTERED, moment.at_ms)
-    pending.give_up(desk, moment.at_ms)
+    unnamed_failures.give_up(desk, moment.at_ms)
     desk.memory.word = None
     desk.remove_broker(UNREGISTERED, moment)
 
 
 def _given_up(record: MetricsRecord, at_ms: int) -> str | None:
     """Return why the controller does not count on the broker, if its word is not older than three polls."""
-    if record.controller_at_ms is None or at_ms - record.controller_at_ms > rules.SILENCE_POLLS * record.interval_ms:
+    if (
+        record.controller_at_ms is None
+        or at_ms - record.controller_at_ms > predicates.SILENCE_POLLS * record.interval_ms
+    ):
         return None
     if record.is_registered is False:
         return UNREGISTERED
@@ -161,7 +161,7 @@ def _another_answers(memory: BrokerMemory, collector: str) -> bool:
 
 
 def _is_current(view: CollectorView, said_ms: int, now_ms: int) -> bool:
-    return now_ms - said_ms <= rules.SILENCE_POLLS * view.interval_ms
+    return now_ms - said_ms <= predicates.SILENCE_POLLS * view.interval_ms
 
 
 def _failure(record: MetricsRecord) -> str:
@@ -197,10 +197,10 @@ def _lose(desk: Desk, status: BrokerStatus, reason: str, moment: Moment) -> None
     log_dirs.lose_sight(desk, f"broker {status}", moment)
     upkeep.lose_sight(desk, moment)
     if status is BrokerStatus.OFFLINE:
-        absence.raise_offline(desk, moment)
+        broker_offline.raise_offline(desk, moment)
     else:
         desk.book.mark_stale(None, moment.at_ms, only={Rule.BROKER_OFFLINE})
-        absence.raise_unknown(desk, _failures(desk.memory), moment)
+        broker_offline.raise_unknown(desk, _failures(desk.memory), moment)
 
 
 def _failures(memory: BrokerMemory) -> int:
@@ -227,7 +227,7 @@ def unseen_renewal_ms(memory: BrokerMemory) -> int | None:
 def silence_ms(memory: BrokerMemory, settings: DetectSettings) -> int:
     """Return how long nothing may be heard of a broker before it is unknown."""
     interval_ms = max((view.interval_ms for view in memory.collectors.values()), default=0)
-    return max(rules.SILENCE_POLLS * interval_ms, settings.silence_min_ms)
+    return max(predicates.SILENCE_POLLS * interval_ms, settings.silence_min_ms)
 
 
 def judge_silence(desk: Desk, now_ms: int) -> None:
@@ -243,5 +243,5 @@ def judge_silence(desk: Desk, now_ms: int) -> None:
     memory.is_silent = True
     moment = Moment(now_ms, f"timer/{memory.newest_ms}")
     _lose(desk, BrokerStatus.UNKNOWN, f"{SILENT}no collector reports it", moment)
-    absence.go_on_unseen(desk, moment)
-    absence.keep_to_plan(desk, moment)
+    broker_offline.go_on_unseen(desk, moment)
+    broker_offline.keep_to_plan(desk, moment)

@@ -15,9 +15,9 @@ cause is ``unknown``: space that was left proves no broken disk.
 from msgspec.structs import replace
 
 from logdirwatch.config.section import HOUR_MS
-from logdirwatch.detect import rules
-from logdirwatch.detect.memory import BrokerMemory, KernelWord, LogDirMemory, Verdict
+from logdirwatch.detect import predicates
 from logdirwatch.detect.settings import Thresholds
+from logdirwatch.detect.state.broker_state import BrokerMemory, KernelWord, LogDirMemory, Verdict
 from logdirwatch.model.records import EventRecord
 from logdirwatch.model.vocabulary import POLLED_FAILURE, Cause, FullBy, KernelTrouble
 
@@ -188,11 +188,11 @@ def _was_seen_to_fail(log_dir: LogDirMemory) -> bool:
     if log_dir.event_ms == log_dir.offline_ms:
         return True
     sample_at_ms = log_dir.sample_at_ms
-    return sample_at_ms is not None and log_dir.offline_ms - sample_at_ms <= rules.GAP_POLLS * log_dir.interval_ms
+    return sample_at_ms is not None and log_dir.offline_ms - sample_at_ms <= predicates.GAP_POLLS * log_dir.interval_ms
 
 
 def _by_space(log_dir: LogDirMemory, thresholds: Thresholds) -> Verdict:
-    cause, decided_by = rules.offline_cause(log_dir, thresholds, log_dir.offline_ms or 0)
+    cause, decided_by = predicates.offline_cause(log_dir, thresholds, log_dir.offline_ms or 0)
     return Verdict(cause=cause, decided_by=decided_by, full_by=FullBy.SPACE if cause is Cause.FULL else None)
 
 
@@ -218,7 +218,7 @@ def _measured(log_dir: LogDirMemory, verdict: Verdict, thresholds: Thresholds) -
     is_short = (log_dir.used_inodes_ratio or 0.0) >= INODES_SHORT_RATIO
     if is_short:
         return replace(verdict, full_by=FullBy.INODES)
-    used_ratio = rules.used_ratio(log_dir.total_bytes, log_dir.usable_bytes) or 0.0
+    used_ratio = predicates.used_ratio(log_dir.total_bytes, log_dir.usable_bytes) or 0.0
     return replace(verdict, full_by=FullBy.SPACE) if used_ratio >= SPACE_SHORT_RATIO else verdict
 
 

@@ -5,11 +5,20 @@ A LogDirFailure says that a directory stopped serving, not why: KIP-928 sends th
 
 from msgspec.structs import replace
 
-from logdirwatch.detect import broker_word, causes, offline, partitions, pending, remote_copies, space, uncleanable
-from logdirwatch.detect.desk import Desk, Moment
-from logdirwatch.detect.kept import clipped
-from logdirwatch.detect.memory import LogDirMemory
+from logdirwatch.detect import causes
+from logdirwatch.detect.alerts.context import Desk, Moment
 from logdirwatch.detect.observations import Event, effective_ms
+from logdirwatch.detect.rules import (
+    broker_log,
+    log_dir_offline,
+    log_dir_space,
+    partition_failed,
+    remote_copies,
+    uncleanable_partitions,
+    unnamed_failures,
+)
+from logdirwatch.detect.state.bounds import clipped
+from logdirwatch.detect.state.broker_state import LogDirMemory
 from logdirwatch.model.identity import alert_id
 from logdirwatch.model.records import EventRecord
 from logdirwatch.model.vocabulary import SPACE_STATUSES, EventName, LogDirStatus, Rule
@@ -31,9 +40,9 @@ def take_event(desk: Desk, event: Event, now_ms: int) -> None:
         else:
             _take_failure(desk, record, record.log_dir, identity, moment)
     elif record.event == EventName.BROKER_FAILURE:
-        broker_word.take(desk, record, moment)
+        broker_log.take(desk, record, moment)
     elif record.event == EventName.PARTITION_UNCLEANABLE:
-        uncleanable.take_event(desk, record, moment)
+        uncleanable_partitions.take_event(desk, record, moment)
     elif record.event == EventName.REMOTE_COPY_FAILED:
         remote_copies.take_event(desk, record, moment)
     elif record.event == EventName.PARTITION_FAILED:
@@ -44,11 +53,11 @@ def take_event(desk: Desk, event: Event, now_ms: int) -> None:
 
 def _take_failure(desk: Desk, record: EventRecord, path: str, identity: str, moment: Moment) -> None:
     log_dir = desk.memory.log_dirs.setdefault(path, LogDirMemory())
-    open_alert = offline.alert_of(desk.memory, path)
+    open_alert = log_dir_offline.alert_of(desk.memory, path)
     if log_dir.status is LogDirStatus.OFFLINE and open_alert is not None:
         desk.book.answer_fast(identity, moment.at_ms, moment.at_ms, open_alert.alert_id)
         if _weigh(desk, path, record):
-            offline.tell(desk, path, log_dir.status, moment)
+            log_dir_offline.tell(desk, path, log_dir.status, moment)
         return
     is_outdated = log_dir.sample_at_ms is not None and moment.at_ms < log_dir.sample_at_ms
     is_repeat = log_dir.event_ms is not None and moment.at_ms <= log_dir.event_ms
@@ -57,15 +66,15 @@ def _take_failure(desk: Desk, record: EventRecord, path: str, identity: str, mom
         return
     log_dir.event_ms = log_dir.offline_ms = moment.at_ms
     log_dir.verdict = log_dir.cause = log_dir.event_detail = None
-    offline.join(desk.memory, path)
-    open_alert = offline.alert_of(desk.memory, path)
+    log_dir_offline.join(desk.memory, path)
+    open_alert = log_dir_offline.alert_of(desk.memory, path)
     _weigh(desk, path, record)
     before = desk.set_log_dir(path, LogDirStatus.OFFLINE, "event", moment)
     if open_alert is not None:
         desk.book.answer_fast(identity, moment.at_ms, moment.at_ms, open_alert.alert_id)
-    offline.tell(desk, path, before, moment, identity)
-    offline.end_lesser(desk, path, moment)
-    pending.settle(desk, [path], moment)
+    log_dir_offline.tell(desk, path, before, moment, identity)
+    log_dir_offline.end_lesser(desk, path, moment)
+    unnamed_failures.settle(desk, [path], moment)
 
 
 def _weigh(desk: Desk, path: str, record: EventRecord) -> bool:
@@ -81,14 +90,14 @@ def _weigh(desk: Desk, path: str, record: EventRecord) -> bool:
     if is_told_more:
         log_dir.event_detail = line
     if log_dir.decided_by is not None:
-        offline.judge(desk, path)
+        log_dir_offline.judge(desk, path)
     return log_dir.verdict != before or is_told_more
 
 
 def _take_partition_failure(desk: Desk, record: EventRecord, moment: Moment) -> None:
     """One partition is bad, not its directory (KIP-18's distinction)."""
     if record.topic is not None and record.partition is not None:
-        partitions.take(desk, f"{record.topic}-{record.partition}", record, moment)
+        partition_failed.take(desk, f"{record.topic}-{record.partition}", record, moment)
 
 
 def _take_bare_failure(desk: Desk, identity: str, moment: Moment, now_ms: int) -> None:
@@ -97,18 +106,18 @@ def _take_bare_failure(desk: Desk, identity: str, moment: Moment, now_ms: int) -
     recent = [
         alert.alert_id
         for path, log_dir in sorted(desk.memory.log_dirs.items())
-        if (alert := offline.alert_of(desk.memory, path)) is not None
+        if (alert := log_dir_offline.alert_of(desk.memory, path)) is not None
         and log_dir.offline_ms is not None
         and abs(moment.at_ms - log_dir.offline_ms) <= wait_ms
     ]
     if recent:
         desk.book.answer_fast(identity, moment.at_ms, moment.at_ms, recent[0])
     else:
-        pending.wait(desk, identity, moment.at_ms, now_ms + wait_ms)
+        unnamed_failures.wait(desk, identity, moment.at_ms, now_ms + wait_ms)
 
 
 def _take_saturation(desk: Desk, path: str, moment: Moment) -> None:
     log_dir = desk.memory.log_dirs[path]
     is_current = log_dir.sample_at_ms is None or moment.at_ms >= log_dir.sample_at_ms
     if log_dir.status in SPACE_STATUSES and log_dir.status is not LogDirStatus.SATURATED and is_current:
-        space.set_level(desk, path, log_dir, LogDirStatus.SATURATED, moment)
+        log_dir_space.set_level(desk, path, log_dir, LogDirStatus.SATURATED, moment)

@@ -2,10 +2,17 @@
 
 import statistics
 
-from logdirwatch.detect import changes, host_words, kernel, offline, remote_copies, suspicions
-from logdirwatch.detect.desk import Desk, Moment
-from logdirwatch.detect.memory import LogDirMemory
+from logdirwatch.detect.alerts.context import Desk, Moment
 from logdirwatch.detect.observations import HostView, effective_ms
+from logdirwatch.detect.rules import (
+    host_findings,
+    kernel_errors,
+    log_dir_changed,
+    log_dir_offline,
+    log_dir_suspect,
+    remote_copies,
+)
+from logdirwatch.detect.state.broker_state import LogDirMemory
 from logdirwatch.model.records import HostLogDir, HostRecord
 from logdirwatch.model.vocabulary import LogDirStatus
 
@@ -26,48 +33,50 @@ def take_host_view(desk: Desk, view: HostView) -> None:
     for seen in record.log_dirs:
         log_dir = memory.log_dirs.get(seen.path)
         if log_dir is not None and (log_dir.host_ms is None or at_ms > log_dir.host_ms):
-            _take(desk, kernel.in_present_form(seen), log_dir, record, moment)
-    kernel.judge_broker(desk, record, moment)
+            _take(desk, kernel_errors.in_present_form(seen), log_dir, record, moment)
+    kernel_errors.judge_broker(desk, record, moment)
 
 
 def _take(desk: Desk, seen: HostLogDir, log_dir: LogDirMemory, record: HostRecord, moment: Moment) -> None:
     log_dir.host_ms, log_dir.host_interval_ms = moment.at_ms, record.interval_ms
-    log_dir.used_inodes_ratio = host_words.used_inodes_ratio(seen)
-    kernel.note(log_dir, seen, moment.at_ms)
-    host_words.note(log_dir, seen, moment.at_ms)
+    log_dir.used_inodes_ratio = host_findings.used_inodes_ratio(seen)
+    kernel_errors.note(log_dir, seen, moment.at_ms)
+    host_findings.note(log_dir, seen, moment.at_ms)
     if log_dir.status is LogDirStatus.OFFLINE:
         _explain(desk, seen.path, log_dir, moment)
         return
     if seen.volume is not None:
-        changes.note_volume(log_dir, seen, moment)
-        changes.note_reserve(log_dir, seen, moment)
-        changes.tell(desk, seen.path, log_dir, moment)
+        log_dir_changed.note_volume(log_dir, seen, moment)
+        log_dir_changed.note_reserve(log_dir, seen, moment)
+        log_dir_changed.tell(desk, seen.path, log_dir, moment)
     if seen.is_read_only:
-        suspicions.suspect(desk, seen.path, suspicions.READ_ONLY, "its file system is mounted read-only", moment)
+        log_dir_suspect.suspect(
+            desk, seen.path, log_dir_suspect.READ_ONLY, "its file system is mounted read-only", moment
+        )
     elif seen.is_read_only is False:
-        suspicions.clear(desk, seen.path, suspicions.READ_ONLY, moment)
+        log_dir_suspect.clear(desk, seen.path, log_dir_suspect.READ_ONLY, moment)
     _judge_probe(desk, seen, log_dir, moment)
-    kernel.judge(desk, seen, log_dir, moment)
+    kernel_errors.judge(desk, seen, log_dir, moment)
 
 
 def _judge_probe(desk: Desk, seen: HostLogDir, log_dir: LogDirMemory, moment: Moment) -> None:
     if seen.config_error is not None or seen.probe_error in CONFIG_ERRORS:
         return  # nothing was looked at, so nothing is known: neither good nor bad
     if seen.probe_error is not None:
-        suspicions.suspect(desk, seen.path, suspicions.PROBE, f"the probe failed: {seen.probe_error}", moment)
+        log_dir_suspect.suspect(desk, seen.path, log_dir_suspect.PROBE, f"the probe failed: {seen.probe_error}", moment)
     elif seen.probe_ms is not None:
         log_dir.proof_ms = moment.at_ms
-        suspicions.clear(desk, seen.path, suspicions.PROBE, moment)
-        suspicions.judge_pace(
-            desk, seen.path, suspicions.SLOW_PROBE, log_dir.probe, seen.probe_ms, "writing 4 KiB", moment
+        log_dir_suspect.clear(desk, seen.path, log_dir_suspect.PROBE, moment)
+        log_dir_suspect.judge_pace(
+            desk, seen.path, log_dir_suspect.SLOW_PROBE, log_dir.probe, seen.probe_ms, "writing 4 KiB", moment
         )
         _compare_with_others(desk, seen.path, moment)
 
 
 def _explain(desk: Desk, path: str, log_dir: LogDirMemory, moment: Moment) -> None:
     """Let the host's look correct the cause of an open alert."""
-    if offline.alert_of(desk.memory, path) is not None and offline.judge(desk, path):
-        offline.tell(desk, path, log_dir.status, moment)
+    if log_dir_offline.alert_of(desk.memory, path) is not None and log_dir_offline.judge(desk, path):
+        log_dir_offline.tell(desk, path, log_dir.status, moment)
 
 
 def _compare_with_others(desk: Desk, path: str, moment: Moment) -> None:
@@ -75,15 +84,15 @@ def _compare_with_others(desk: Desk, path: str, moment: Moment) -> None:
     learned = {
         other: known.probe.usual_ms
         for other, known in desk.memory.log_dirs.items()
-        if known.probe.samples >= suspicions.LEARNING
+        if known.probe.samples >= log_dir_suspect.LEARNING
     }
     usual_ms = learned.pop(path, None)
     if usual_ms is None or len(learned) < OTHERS_MIN:
         return
     theirs_ms, settings = statistics.median(learned.values()), desk.settings
-    kind = suspicions.SLOWER_THAN_OTHERS
+    kind = log_dir_suspect.SLOWER_THAN_OTHERS
     if usual_ms < settings.slow_min_ms or usual_ms <= settings.slow_factor * theirs_ms:
-        suspicions.clear(desk, path, kind, moment)
-    elif not suspicions.is_told(desk, path, kind):
+        log_dir_suspect.clear(desk, path, kind, moment)
+    elif not log_dir_suspect.is_told(desk, path, kind):
         text = f"writing 4 KiB usually takes {usual_ms:.0f} ms, in the broker's other directories {theirs_ms:.0f} ms"
-        suspicions.suspect(desk, path, kind, text, moment)
+        log_dir_suspect.suspect(desk, path, kind, text, moment)

@@ -1,8 +1,11 @@
 """How the log directories of an answering broker are judged by its samples."""
 
-from logdirwatch.detect import causes, evidence, offline, pending, rules, space, suspicions, volumes, wording
-from logdirwatch.detect.desk import Desk, Moment
-from logdirwatch.detect.memory import BrokerMemory, LogDirMemory
+from logdirwatch.detect import causes, predicates
+from logdirwatch.detect.alerts import evidence, messages
+from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.rules import log_dir_offline, log_dir_space, log_dir_suspect, unnamed_failures
+from logdirwatch.detect.state import shared_volumes
+from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory
 from logdirwatch.model.records import LogDirSample, MetricsRecord
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, LogDirStatus, Rule, Severity
 
@@ -14,7 +17,7 @@ def take_samples(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
         log_dir = known.setdefault(sample.path, LogDirMemory())
         log_dir.codes[record.collector] = (sample.error_code, desk.memory.newest_ms)
         _note(log_dir, sample, record, moment)
-    volumes.watch(desk.memory, record.log_dirs)
+    shared_volumes.watch(desk.memory, record.log_dirs)
     gone = [sample.path for sample in record.log_dirs if _is_offline(desk.memory, known[sample.path])]
     _take_offline(desk, gone, moment)
     for sample in record.log_dirs:
@@ -23,7 +26,7 @@ def take_samples(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
     reported = {sample.path for sample in record.log_dirs}
     for path in [path for path in known if path not in reported]:
         _leave_report(desk, path, moment)
-    offline.settle(desk, moment)
+    log_dir_offline.settle(desk, moment)
 
 
 def _note(log_dir: LogDirMemory, sample: LogDirSample, record: MetricsRecord, moment: Moment) -> None:
@@ -42,7 +45,7 @@ def _take_sample(desk: Desk, sample: LogDirSample, collector: str, moment: Momen
     elif not sample.total_bytes or sample.usable_bytes is None:
         _become_unknown(desk, sample.path, log_dir, "no capacity reported", moment)
     else:
-        space.take_good_sample(desk, sample, collector, moment)
+        log_dir_space.take_good_sample(desk, sample, collector, moment)
 
 
 def _is_offline(memory: BrokerMemory, log_dir: LogDirMemory) -> bool:
@@ -50,7 +53,7 @@ def _is_offline(memory: BrokerMemory, log_dir: LogDirMemory) -> bool:
     for collector, (code, said_ms) in log_dir.codes.items():
         if code == KAFKA_STORAGE_ERROR:
             interval_ms = memory.collectors[collector].interval_ms
-            if memory.newest_ms - said_ms <= rules.GAP_POLLS * interval_ms:
+            if memory.newest_ms - said_ms <= predicates.GAP_POLLS * interval_ms:
                 return True
     return False
 
@@ -64,19 +67,19 @@ def _take_offline(desk: Desk, gone: list[str], moment: Moment) -> None:
         if known[path].offline_ms is None:
             known[path].offline_ms = moment.at_ms
     for number, path in enumerate(failing):
-        offline.join(desk.memory, path, failing[:number])
-    meant, before = pending.meant_by(desk, failing), {path: _confirm(desk, path, moment) for path in gone}
-    for path in {offline.carrier_of(desk.memory, path): path for path in reversed(gone)}.values():
-        offline.tell(desk, path, before[path], moment, meant)
+        log_dir_offline.join(desk.memory, path, failing[:number])
+    meant, before = unnamed_failures.meant_by(desk, failing), {path: _confirm(desk, path, moment) for path in gone}
+    for path in {log_dir_offline.carrier_of(desk.memory, path): path for path in reversed(gone)}.values():
+        log_dir_offline.tell(desk, path, before[path], moment, meant)
     for path in gone:
-        offline.end_lesser(desk, path, moment)
-    pending.settle(desk, failing, moment)
+        log_dir_offline.end_lesser(desk, path, moment)
+    unnamed_failures.settle(desk, failing, moment)
 
 
 def _confirm(desk: Desk, path: str, moment: Moment) -> str | None:
     """Judge an offline directory anew, as evidence may have come since; return the status that it had."""
     log_dir = desk.memory.log_dirs[path]
-    offline.judge(desk, path)
+    log_dir_offline.judge(desk, path)
     log_dir.decided_by = causes.shown(log_dir).decided_by
     return desk.set_log_dir(path, LogDirStatus.OFFLINE, f"error {KAFKA_STORAGE_ERROR}", moment)
 
@@ -88,7 +91,7 @@ def _become_suspect(desk: Desk, sample: LogDirSample, log_dir: LogDirMemory, mom
     before = desk.set_log_dir(sample.path, LogDirStatus.UNKNOWN, f"error {sample.error_code}", moment)
     desk.book.mark_stale(sample.path, moment.at_ms, fresh=Rule.LOG_DIR_SUSPECT)
     text = f"cannot be asked (error {sample.error_code}), though Kafka does not call it offline"
-    suspicions.suspect(desk, sample.path, suspicions.ERROR_CODE, text, moment, before=before)
+    log_dir_suspect.suspect(desk, sample.path, log_dir_suspect.ERROR_CODE, text, moment, before=before)
 
 
 def _become_unknown(desk: Desk, path: str, log_dir: LogDirMemory, reason: str, moment: Moment) -> None:
@@ -102,7 +105,7 @@ def _become_unknown(desk: Desk, path: str, log_dir: LogDirMemory, reason: str, m
         transition=(before, LogDirStatus.UNKNOWN),
         evidence={"reason": reason, **evidence.last_sample(log_dir)},
         affected=evidence.affected(desk, log_dir),
-        summary=wording.unknown(desk.memory, path, reason),
+        summary=messages.unknown(desk.memory, path, reason),
         at_ms=moment.at_ms,
         origin=moment.origin,
     )

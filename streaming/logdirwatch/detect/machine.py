@@ -19,11 +19,13 @@ A broker: ``online`` (answers), ``degraded`` (answers, a directory is offline), 
 ``unknown`` (no answer). A maintenance changes no status: it says how loudly the broker's absence is told.
 """
 
-from logdirwatch.detect import brokers, events, host, kernel, maintenance, pending
-from logdirwatch.detect.desk import Desk, Moment, Outcome
-from logdirwatch.detect.memory import BrokerMemory
+from logdirwatch.detect import brokers, events, host
+from logdirwatch.detect.alerts.context import Desk, Moment, Outcome
 from logdirwatch.detect.observations import Decided, HostView, Observation, Sample
+from logdirwatch.detect.rules import kernel_errors, unnamed_failures
 from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.detect.state import maintenance
+from logdirwatch.detect.state.broker_state import BrokerMemory
 from logdirwatch.model.identity import Origin
 
 
@@ -32,7 +34,7 @@ def advance(memory: BrokerMemory, observation: Observation, now_ms: int, setting
     desk = Desk(memory, settings)
     if isinstance(observation, Decided):
         brokers.take_decision(desk, observation)
-        kernel.take_word(desk, observation)
+        kernel_errors.take_word(desk, observation)
         return desk.outcome()
     if _is_replay(memory, observation.origin):
         return desk.outcome()
@@ -51,7 +53,7 @@ def advance(memory: BrokerMemory, observation: Observation, now_ms: int, setting
 def tick(memory: BrokerMemory, now_ms: int, settings: DetectSettings) -> Outcome:
     """Let time pass: events that no directory followed, maintenance that is over, silence, and how long it lasts."""
     desk = Desk(memory, settings)
-    pending.expire(desk, now_ms)
+    unnamed_failures.expire(desk, now_ms)
     brokers.end_maintenance(desk, now_ms)
     brokers.judge_silence(desk, now_ms)
     brokers.renew_unseen(desk, now_ms)
@@ -60,7 +62,7 @@ def tick(memory: BrokerMemory, now_ms: int, settings: DetectSettings) -> Outcome
 
 def next_deadline_ms(memory: BrokerMemory, settings: DetectSettings) -> int | None:
     """Return when ``tick`` has something to judge next; None when only a record can change anything."""
-    deadlines = [event.deadline_ms for event in memory.pending if pending.is_answered(memory, event)]
+    deadlines = [event.deadline_ms for event in memory.pending if unnamed_failures.is_answered(memory, event)]
     if (planned := maintenance.running(memory)) is not None:
         deadlines.append(planned.until_ms)
     if memory.collectors and not memory.is_silent:

@@ -1,7 +1,7 @@
 """What is judged of an answering broker beside its directories' room: balance, followers that lag, moves, throttles."""
 
-from logdirwatch.detect import balance, lagging, moves, throttles
-from logdirwatch.detect.desk import Desk, Moment
+from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.rules import lagging_replicas, log_dir_imbalance, move_stalled, throttle_left
 from logdirwatch.model.records import MetricsRecord
 from logdirwatch.model.vocabulary import Rule
 
@@ -19,15 +19,15 @@ RULES = (
 
 def judge(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
     """Judge one answer. What moves and what lags is counted by the inventory scan, so it is looked at once a scan."""
-    balance.judge(desk, moment)
+    log_dir_imbalance.judge(desk, moment)
     # A record that does not say when its moves were counted speaks of its own time.
     counted_ms = moment.at_ms if record.moves is None else min(record.moves.at_ms, moment.at_ms)
     if counted_ms <= desk.memory.moves_at_ms:
         return
     desk.memory.moves_at_ms = counted_ms
-    lagging.judge(desk, record, moment)
-    moves.judge(desk, record, counted_ms, moment)
-    throttles.judge(desk, record, counted_ms, moment)
+    lagging_replicas.judge(desk, record, moment)
+    move_stalled.judge(desk, record, counted_ms, moment)
+    throttle_left.judge(desk, record, counted_ms, moment)
 
 
 def lose_sight(desk: Desk, moment: Moment) -> None:
@@ -39,6 +39,6 @@ def lose_sight(desk: Desk, moment: Moment) -> None:
     memory.unequal_since_ms = memory.throttles_since_ms = None
     for log_dir in memory.log_dirs.values():
         log_dir.move = None
-        lagging.lose_sight(log_dir)
+        lagging_replicas.lose_sight(log_dir)
     if memory.alerts:
         desk.book.mark_stale(None, moment.at_ms, only=RULES)

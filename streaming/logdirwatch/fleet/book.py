@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from logdirwatch.config.section import HOUR_MS
-from logdirwatch.detect.alerts import needs_renewal, next_revision
+from logdirwatch.detect.alerts.lifecycle import needs_renewal, next_revision
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.fleet import wording
 from logdirwatch.fleet.memory import FleetAlert, FleetMemory, alert_key

@@ -5,7 +5,7 @@ whose book gathers what must be written. Partitions and space are judged by the 
 does not matter how records are cut into batches; only silence waits by the batch's clock, since no record may come.
 """
 
-from logdirwatch.detect.desk import Moment
+from logdirwatch.detect.alerts.context import Moment
 from logdirwatch.fleet import intake, peers, restarts, risk, silence, space
 from logdirwatch.fleet.desk import Desk
 from logdirwatch.fleet.intake import Seen

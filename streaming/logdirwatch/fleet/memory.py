@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from msgspec import Struct, field
 from msgspec.structs import asdict
 
-from logdirwatch.detect.memory import OpenAlert, reopened
+from logdirwatch.detect.state.broker_state import OpenAlert, reopened
 from logdirwatch.model.records import AlertRecord, PartitionHealth
 from logdirwatch.model.vocabulary import AlertStatus, BrokerStatus, LogDirStatus, Rule
 from logdirwatch.state.codec import StateCodec

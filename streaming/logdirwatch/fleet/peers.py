@@ -8,7 +8,7 @@ directory.
 import statistics
 from typing import Any, NamedTuple
 
-from logdirwatch.detect.desk import Moment
+from logdirwatch.detect.alerts.context import Moment
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.fleet import rules, wording
 from logdirwatch.fleet.book import Claim, Details

@@ -7,7 +7,7 @@ than the grace has its own alert, and is no part of it.
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from logdirwatch.detect.desk import Moment
+from logdirwatch.detect.alerts.context import Moment
 from logdirwatch.fleet import rules, wording
 from logdirwatch.fleet.book import Claim, Details
 from logdirwatch.fleet.desk import Desk

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from logdirwatch.detect.desk import Moment
+from logdirwatch.detect.alerts.context import Moment
 from logdirwatch.fleet import rules, wording
 from logdirwatch.fleet.book import Claim, Details
 from logdirwatch.fleet.desk import Desk

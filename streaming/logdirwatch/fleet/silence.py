@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from logdirwatch.detect.alerts import RENEWED_AFTER_MS
+from logdirwatch.detect.alerts.lifecycle import RENEWED_AFTER_MS
 from logdirwatch.detect.brokers import SILENT
 from logdirwatch.fleet import risk, rules, wording
 from logdirwatch.fleet.book import Claim, Details

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
+from logdirwatch.detect.alerts.urgency import NIGHT_MS
 from logdirwatch.detect.settings import DetectSettings, Thresholds
-from logdirwatch.detect.urgency import NIGHT_MS
 from logdirwatch.fleet.disks import Disk, disks
 from logdirwatch.fleet.memory import BrokerDigest, FleetMemory
 from logdirwatch.model.records import PartitionHealth

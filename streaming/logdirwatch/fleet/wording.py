@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from logdirwatch.detect import hints
-from logdirwatch.detect.wording import ended
+from logdirwatch.detect.alerts import hints
+from logdirwatch.detect.alerts.messages import ended
 from logdirwatch.text.units import human_bytes, human_ms, human_ratio
 from logdirwatch.text.words import some_of, utc
 

@@ -6,8 +6,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 from pyspark.sql.streaming.query import StreamingQuery
 
-from logdirwatch.detect.processor import HEARTBEAT_BROKER, PIPELINE_BROKER, ShardProcessor
-from logdirwatch.detect.shard import VARIABLES, shard_of
+from logdirwatch.detect.spark.processor import HEARTBEAT_BROKER, PIPELINE_BROKER, ShardProcessor
+from logdirwatch.detect.spark.shard import VARIABLES, shard_of
 from logdirwatch.jobs import older
 from logdirwatch.jobs.session import (
     KAFKA_ROWS,

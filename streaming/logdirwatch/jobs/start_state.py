@@ -14,10 +14,10 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
-from logdirwatch.detect import pipeline_memory
 from logdirwatch.detect.brokers import SILENT
-from logdirwatch.detect.memory import MEMORY_VERSION
-from logdirwatch.detect.processor import PIPELINE_BROKER
+from logdirwatch.detect.pipeline import query_state
+from logdirwatch.detect.spark.processor import PIPELINE_BROKER
+from logdirwatch.detect.state.broker_state import MEMORY_VERSION
 from logdirwatch.jobs.folder import Folder
 from logdirwatch.jobs.session import SHORT_FETCHES, checkpoint, unpacked
 from logdirwatch.kafka.clients import admin, read_all, spark_options
@@ -101,10 +101,10 @@ def last_alerts(spark: SparkSession, settings: Settings, rules: Iterable[Rule]) 
 
 def with_pipeline(spark: SparkSession, memories: DataFrame, alerts: Iterable[AlertRecord]) -> DataFrame:
     """Return the memories with that of the stream's own queries, as its alerts leave it."""
-    memory = pipeline_memory.restored(alerts)
+    memory = query_state.restored(alerts)
     if not memory.queries:
         return memories
-    row = NO_CLUSTER, PIPELINE_BROKER, pipeline_memory.MEMORY_VERSION, pipeline_memory.CODEC.encode(memory)
+    row = NO_CLUSTER, PIPELINE_BROKER, query_state.MEMORY_VERSION, query_state.CODEC.encode(memory)
     return memories.unionByName(spark.createDataFrame([row], memories.schema))
 
 

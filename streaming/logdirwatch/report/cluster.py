@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from logdirwatch.detect.placement import next_log_dirs
+from logdirwatch.detect.state.placement import next_log_dirs
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import PIPELINE_RULES, AlertStatus, Lane, ReplicaCause, Rule, Severity
 from logdirwatch.report.folding import is_heartbeat

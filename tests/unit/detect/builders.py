@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 
 from logdirwatch.detect import machine
-from logdirwatch.detect.memory import BrokerMemory, decode, encode
 from logdirwatch.detect.observations import Decided, Event, HostView, Sample
 from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.detect.state.broker_state import BrokerMemory, decode, encode
 from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import (
     AlertRecord,

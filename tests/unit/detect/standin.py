@@ -2,7 +2,7 @@
 
 from pyspark.sql.streaming.tws_tester import TwsTester
 
-from logdirwatch.detect.processor import ShardProcessor
+from logdirwatch.detect.spark.processor import ShardProcessor
 
 
 class _Unpacked(ShardProcessor):

@@ -6,7 +6,7 @@ from itertools import permutations
 import pytest
 
 from logdirwatch.detect import causes
-from logdirwatch.detect.memory import Verdict
+from logdirwatch.detect.state.broker_state import Verdict
 from logdirwatch.model.vocabulary import Cause, FullBy
 
 IO_ERROR = Verdict(cause=Cause.FAILED, decided_by="broker_log", said="Input/output error")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from logdirwatch.detect.memory import encode
+from logdirwatch.detect.state.broker_state import encode
 from tests.unit.detect.builders import POLL_MS, T0, Driver, log_dir, metrics
 
 SLOW_MS = 60_000

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from logdirwatch.detect.alerts import RENEWED_AFTER_MS
+from logdirwatch.detect.alerts.lifecycle import RENEWED_AFTER_MS
 from logdirwatch.fleet import machine
 from logdirwatch.fleet.settings import FleetSettings
 from logdirwatch.model.identity import alert_id

@@ -2,7 +2,7 @@
 
 import json
 
-from logdirwatch.detect import shard
+from logdirwatch.detect.spark import shard
 from logdirwatch.jobs.older import variables_of
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from logdirwatch.detect import views
+from logdirwatch.detect import state_view
 from logdirwatch.model.records import PartitionHealth
 from tests.unit.detect.builders import POLL_MS, T0, Driver, host_dir, log_dir, metrics
 from tests.unit.fleet.builders import Driver as FleetDriver
@@ -264,7 +264,7 @@ def test_the_watcher_goes_blind_while_a_broker_is_away_and_nobody_is_told_that_a
 
     def hand_over():
         fleet.now_ms = max(fleet.now_ms, detect.at_ms)
-        fleet.take(views.state_record(detect.memory, []))
+        fleet.take(state_view.state_record(detect.memory, []))
         told.extend(alert for alert in [*detect.alerts, *fleet.alerts] if alert not in told)
 
     _fails(detect)

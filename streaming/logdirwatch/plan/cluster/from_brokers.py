@@ -6,7 +6,7 @@ from typing import Any
 from logdirwatch.collect.kafka.answers import LogDirAnswer, LogDirsAnswer, Topic
 from logdirwatch.collect.kafka.live import LiveCluster
 from logdirwatch.collect.kafka.log_dir_usage import DirUsage, is_same_dir, metadata_dir, usages
-from logdirwatch.detect import rules
+from logdirwatch.detect import predicates
 from logdirwatch.detect.settings import Thresholds
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, BrokerStatus, Cause, LogDirStatus, PollStatus
 from logdirwatch.plan.cluster import snapshot as model
@@ -88,7 +88,7 @@ def _level(answer: LogDirAnswer, thresholds: Thresholds) -> LogDirStatus:
         return LogDirStatus.OFFLINE
     if answer.error_code or not answer.total_bytes or answer.usable_bytes is None:
         return LogDirStatus.UNKNOWN
-    return rules.level(thresholds, answer.total_bytes, answer.usable_bytes)
+    return predicates.level(thresholds, answer.total_bytes, answer.usable_bytes)
 
 
 def _replicas(answers: Mapping[int, tuple[LogDirAnswer, ...]]) -> Iterator[Replica]:

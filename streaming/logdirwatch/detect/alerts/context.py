@@ -1,0 +1,105 @@
+"""What every judgement works with, and where it writes."""
+
+from typing import NamedTuple
+
+from logdirwatch.detect.alerts.lifecycle import AlertBook
+from logdirwatch.detect.settings import DetectSettings, Thresholds
+from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory
+from logdirwatch.detect.state.turns import seed_of
+from logdirwatch.model.identity import identity
+from logdirwatch.model.records import AlertRecord, Transition
+from logdirwatch.model.vocabulary import BrokerStatus, Departure, LogDirStatus
+
+
+class Outcome(NamedTuple):
+    """What an observation or the passing of time brought about, in order."""
+
+    transitions: list[Transition]
+    alerts: list[AlertRecord]
+
+
+class Moment(NamedTuple):
+    """When something is judged to have happened, and which record says so."""
+
+    at_ms: int
+    origin: str
+
+
+class Desk:
+    """One broker's memory, the settings, and what was written during one step."""
+
+    def __init__(self, memory: BrokerMemory, settings: DetectSettings) -> None:
+        self.memory = memory
+        self.settings = settings
+        self.seed = seed_of(memory.cluster, memory.broker)
+        self.book = AlertBook(memory, settings)
+        self.transitions: list[Transition] = []
+
+    def outcome(self) -> Outcome:
+        """Return what was written."""
+        return Outcome(self.transitions, self.book.records)
+
+    def thresholds(self, path: str) -> Thresholds:
+        """Return the thresholds of one of the broker's directories."""
+        return self.settings.thresholds_for(self.memory.cluster, path)
+
+    def set_log_dir(self, path: str, status: LogDirStatus, reason: str, moment: Moment) -> str | None:
+        """Give a directory a status; return the one it had, None at first sight."""
+        log_dir = self.memory.log_dirs[path]
+        before = None if log_dir.reason is None else log_dir.status
+        if before is not status:
+            log_dir.status, log_dir.since_ms = status, moment.at_ms
+            self._record(path, before, status, reason, moment, log_dir)
+        log_dir.reason = reason
+        return before
+
+    def remove_log_dir(self, path: str, reason: str, moment: Moment) -> None:
+        """Forget a directory and close its alerts."""
+        self.book.resolve_all(path, reason, moment.at_ms)
+        log_dir = self.memory.log_dirs.pop(path)
+        self._record(path, log_dir.status, Departure.REMOVED, reason, moment, log_dir)
+
+    def set_broker(self, status: BrokerStatus, reason: str, moment: Moment) -> None:
+        """Give the broker a status."""
+        memory = self.memory
+        before = memory.status if memory.is_judged else None
+        memory.is_judged, memory.reason = True, reason
+        if before is not status:
+            memory.status, memory.since_ms = status, moment.at_ms
+            self._record(None, before, status, reason, moment, None)
+
+    def remove_broker(self, reason: str, moment: Moment) -> None:
+        """Say that a broker is gone, if it was ever judged."""
+        memory = self.memory
+        if memory.is_judged:
+            self._record(None, memory.status, Departure.REMOVED, reason, moment, None)
+        memory.status, memory.is_judged, memory.reason = BrokerStatus.UNKNOWN, False, reason
+
+    def _record(
+        self,
+        path: str | None,
+        before: str | None,
+        after: str,
+        reason: str,
+        moment: Moment,
+        log_dir: LogDirMemory | None,
+    ) -> None:
+        memory = self.memory
+        key = identity(
+            memory.cluster, str(memory.broker), path or "*", before or "", after, str(moment.at_ms), moment.origin
+        )
+        cause = log_dir.cause if log_dir is not None and after == LogDirStatus.OFFLINE else None
+        self.transitions.append(
+            Transition(
+                transition_id=key,
+                cluster=memory.cluster,
+                broker=memory.broker,
+                log_dir=path,
+                from_status=before,
+                to_status=after,
+                cause=cause,
+                reason=reason,
+                at_ms=moment.at_ms,
+                origin=moment.origin,
+            )
+        )

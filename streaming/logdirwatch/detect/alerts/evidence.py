@@ -1,0 +1,109 @@
+"""What an alert of a log directory or broker shows: the numbers behind it, and what hangs on it."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from logdirwatch.detect import causes, predicates
+from logdirwatch.detect.alerts.context import Desk
+from logdirwatch.detect.state import placement
+from logdirwatch.detect.state.broker_state import LogDirMemory
+from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR
+
+
+def last_sample(log_dir: LogDirMemory) -> dict[str, Any]:
+    """Return the numbers of the last sample that had them."""
+    return {
+        "sample_at_ms": log_dir.sample_at_ms,
+        "total_bytes": log_dir.total_bytes,
+        "usable_bytes": log_dir.usable_bytes,
+        "used_ratio": predicates.used_ratio(log_dir.total_bytes, log_dir.usable_bytes),
+        "growth_bytes_per_s": log_dir.growth_bytes_per_s,
+        "full_at_ms": log_dir.full_at_ms,
+        "forecast_confidence": log_dir.forecast_confidence,
+        "is_metadata_dir": log_dir.is_metadata_dir,
+    }
+
+
+def of_offline(desk: Desk, path: str, away: Sequence[str]) -> dict[str, Any]:
+    """Return what was known of a directory before it went offline, and which step named the cause.
+
+    ``away`` are the directories that the alert of ``path`` tells of, the first one's numbers are shown; where they are
+    others, or several, each one is listed.
+    """
+    log_dir = desk.memory.log_dirs[away[0]]
+    is_confirmed = any(desk.memory.log_dirs[other].decided_by for other in away)
+    verdict, kernel = causes.shown(log_dir), causes.kernel_near(log_dir)
+    reserve_bytes = None if log_dir.total_bytes is None else desk.thresholds(away[0]).reserve_of(log_dir.total_bytes)
+    return {
+        "error_code": KAFKA_STORAGE_ERROR if is_confirmed else None,
+        "event_ms": log_dir.event_ms,
+        "event_detail": log_dir.event_detail,
+        "decided_by": verdict.decided_by,
+        "said": verdict.said,
+        "full_by": None if verdict.full_by is None else str(verdict.full_by),
+        "device": verdict.device,
+        "kernel_error": None if kernel is None else kernel.text,
+        "used_inodes_ratio": log_dir.used_inodes_ratio,
+        "why": [_why(desk, other) for other in away],
+        "reserve_bytes": reserve_bytes,
+        "new_replicas_go_to": placement.next_log_dirs(desk.memory.log_dirs),
+        **last_sample(log_dir),
+        **({} if list(away) == [path] else {"log_dirs": {other: _one(desk, other) for other in away}}),
+    }
+
+
+def _why(desk: Desk, path: str) -> str:
+    """Return in one line what is believed of an offline directory: a change of it is news."""
+    verdict = causes.shown(desk.memory.log_dirs[path])
+    more = [str(part) for part in (verdict.full_by, verdict.device) if part is not None]
+    return f"{path}: {verdict.cause} ({', '.join([verdict.decided_by, *more])})"
+
+
+def _one(desk: Desk, path: str) -> dict[str, Any]:
+    log_dir = desk.memory.log_dirs[path]
+    return {
+        "last_status": log_dir.last_status,
+        "replica_count": log_dir.replica_count,
+        "used_ratio": predicates.used_ratio(log_dir.total_bytes, log_dir.usable_bytes),
+        "event_detail": log_dir.event_detail,
+        **{
+            name: None if value is None else str(value)
+            for name, value in msgspec.structs.asdict(causes.shown(log_dir)).items()
+        },
+    }
+
+
+def affected_in(desk: Desk, log_dirs: Sequence[LogDirMemory]) -> dict[str, Any]:
+    """Return what lies in several directories together, as :func:`affected` does of one."""
+    return {
+        "replica_count": _total(log_dir.replica_count for log_dir in log_dirs),
+        "replica_bytes": _total(log_dir.replica_bytes for log_dir in log_dirs),
+        **affected_by_broker(desk),
+    }
+
+
+def _total(numbers: Iterable[int | None]) -> int | None:
+    """Return the sum; None where a part of it is not known."""
+    total = 0
+    for number in numbers:
+        if number is None:
+            return None
+        total += number
+    return total
+
+
+def affected(desk: Desk, log_dir: LogDirMemory) -> dict[str, Any]:
+    """Return what lies in a directory, and the partitions in danger that its broker hosts."""
+    return {
+        "replica_count": log_dir.replica_count,
+        "replica_bytes": log_dir.replica_bytes,
+        **affected_by_broker(desk),
+    }
+
+
+def affected_by_broker(desk: Desk) -> dict[str, Any]:
+    """Return the partitions in danger that the broker hosts; nothing while they are not known."""
+    partitions = desk.memory.partitions
+    return {} if partitions is None else msgspec.to_builtins(partitions)

@@ -1,0 +1,238 @@
+"""The life of alerts: opened with an identity, updated when something changed, resolved with a reason.
+
+The one writer of alert records in the stateful lane: revisions rise by one, a record is written only when the alert
+says something new.
+"""
+
+from collections.abc import Collection
+from typing import Any
+
+from logdirwatch.config.section import DAY_MS, HOUR_MS
+from logdirwatch.detect.alerts import hints, messages
+from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory, OpenAlert
+from logdirwatch.model.identity import alert_id
+from logdirwatch.model.records import AlertRecord
+from logdirwatch.model.vocabulary import AlertStatus, Cause, Lane, Rule, Severity
+
+_REASONS = ("why", "event_detail", "log_reason", "keeps_growing", "uncleanable_partitions", "coordinators")
+_COMES_BACK = frozenset({Rule.LOG_DIR_OFFLINE, Rule.BROKER_OFFLINE})
+Holder = BrokerMemory | LogDirMemory
+RECOVERED = "recovered"
+"""Why an alert ends whose evidence is good again; the one reason that flapping holds back."""
+RENEWED_AFTER_MS = 7 * DAY_MS
+"""How old the last revision of an alert that fires may get: the topic lets go of what is 30 days old."""
+
+
+class AlertBook:
+    """The alerts of one broker and its directories; ``records`` gathers what must be written."""
+
+    def __init__(self, memory: BrokerMemory, settings: DetectSettings) -> None:
+        self._memory = memory
+        self._settings = settings
+        self.records: list[AlertRecord] = []
+
+    def holder(self, path: str | None) -> Holder:
+        """Return where the alerts of a directory, or of the broker (None), are kept."""
+        return self._memory if path is None else self._memory.log_dirs[path]
+
+    def raise_alert(
+        self,
+        rule: Rule,
+        path: str | None,
+        *,
+        severity: Severity,
+        transition: tuple[str | None, str | None],
+        cause: Cause | None = None,
+        evidence: dict[str, Any],
+        affected: dict[str, Any],
+        summary: str,
+        at_ms: int,
+        origin: str,
+        identity: str | None = None,
+    ) -> OpenAlert:
+        """Open the alert of ``rule``, or write its next revision when severity, status, cause or freshness changed.
+
+        ``identity`` is the alert_id that the fast lane used already.
+        """
+        holder = self.holder(path)
+        alert = holder.alerts.get(rule)
+        if alert is None:
+            alert = OpenAlert(
+                alert_id=identity or alert_id(self._memory.cluster, self._memory.broker, path, rule, origin),
+                revision=0,
+                severity=severity,
+                opened_at_ms=at_ms,
+                from_status=transition[0],
+                to_status=transition[1],
+            )
+            holder.alerts[rule] = alert
+        was_held, alert.calm_since_ms = "flapping" in alert.evidence, None
+        if alert.revision:
+            if not was_held and not _says_more(alert, severity, transition[1], cause, evidence):
+                return alert
+            alert.from_status, alert.to_status = transition
+        alert.severity, alert.cause, alert.stale_since_ms = severity, cause, None
+        # Brokers of one host share its fate: whoever groups alerts needs it of each.
+        host = {"host": self._memory.host} if self._memory.host else {}
+        alert.evidence, alert.affected, alert.summary = host | evidence, affected, summary
+        self._write(rule, path, alert, AlertStatus.FIRING, at_ms)
+        return alert
+
+    def mark_stale(
+        self, path: str | None, since_ms: int, *, fresh: Rule | None = None, only: Collection[Rule] | None = None
+    ) -> None:
+        """Say on every alert of a place, but that of ``fresh``, that nobody sees it any more; it keeps firing.
+
+        ``only`` names the rules whose alerts are meant, where not all are.
+        """
+        for rule, alert in self.holder(path).alerts.items():
+            if alert.stale_since_ms is None and rule is not fresh and (only is None or rule in only):
+                alert.stale_since_ms = since_ms
+                self._write(rule, path, alert, AlertStatus.FIRING, since_ms)
+
+    def renew(self, at_ms: int) -> None:
+        """Write anew what has fired unchanged for long."""
+        for path in (None, *self._memory.log_dirs):
+            for rule, alert in self.holder(path).alerts.items():
+                if needs_renewal(alert, at_ms):
+                    self._write(rule, path, alert, AlertStatus.FIRING, at_ms)
+
+    def resolve(
+        self,
+        rule: Rule,
+        path: str | None,
+        reason: str,
+        at_ms: int,
+        *,
+        to_status: str | None = None,
+        into: OpenAlert | None = None,
+    ) -> None:
+        """Close the alert of ``rule`` if it is open; one that flaps only after its evidence stayed good for a while.
+
+        ``into`` is the open alert that says it from now on.
+        """
+        holder = self.holder(path)
+        alert = holder.alerts.get(rule)
+        if alert is None or (reason == RECOVERED and self._is_held(rule, path, alert, at_ms)):
+            return
+        del holder.alerts[rule]
+        alert.from_status, alert.to_status = alert.to_status, to_status
+        alert.stale_since_ms = None
+        alert.summary = messages.resolved(self._memory, path, reason, rule)
+        if reason == RECOVERED and rule in _COMES_BACK:
+            alert.summary += hints.catching_up(self._memory)
+        merged_into = None if into is None else into.alert_id
+        self._write(rule, path, alert, AlertStatus.RESOLVED, at_ms, reason=reason, merged_into=merged_into)
+
+    def _is_held(self, rule: Rule, path: str | None, alert: OpenAlert, at_ms: int) -> bool:
+        """Tell whether a flapping alert stays open for now; says so once, and keeps when it would have ended."""
+        holder, settings = self.holder(path), self._settings
+        ended = [ended_ms for ended_ms in holder.ended.get(rule, []) if at_ms - ended_ms < HOUR_MS]
+        if alert.calm_since_ms is None:
+            alert.calm_since_ms = at_ms
+            ended = [*ended, at_ms][-settings.flapping_times :]
+        holder.ended[rule] = ended
+        if len(ended) < settings.flapping_times:
+            return False
+        if "flapping" not in alert.evidence:
+            alert.evidence = {**alert.evidence, "flapping": len(ended)}
+            until_ms = alert.calm_since_ms + settings.flapping_hold_ms
+            alert.summary = messages.held(self._memory, path, rule, len(ended), (alert.calm_since_ms, until_ms))
+            self._write(rule, path, alert, AlertStatus.FIRING, at_ms)
+        return at_ms - alert.calm_since_ms < settings.flapping_hold_ms
+
+    def resolve_all(self, path: str | None, reason: str, at_ms: int) -> None:
+        """Close every alert of a place."""
+        for rule in list(self.holder(path).alerts):
+            self.resolve(rule, path, reason, at_ms)
+
+    def answer_fast(self, identity: str, event_ms: int, at_ms: int, merged_into: str | None) -> None:
+        """Close an alert that only the fast lane opened: merged into another one, or unconfirmed."""
+        summary = messages.merged(self._memory) if merged_into else messages.unconfirmed(self._memory)
+        answered = OpenAlert(
+            alert_id=identity,
+            revision=0,
+            severity=Severity.INFO,
+            opened_at_ms=event_ms,
+            from_status=None,
+            to_status=None,
+            summary=summary,
+        )
+        reason = "merged" if merged_into else "unconfirmed"
+        self._write(
+            Rule.LOG_DIR_OFFLINE, None, answered, AlertStatus.RESOLVED, at_ms, reason=reason, merged_into=merged_into
+        )
+
+    def _write(
+        self,
+        rule: Rule,
+        path: str | None,
+        alert: OpenAlert,
+        status: AlertStatus,
+        at_ms: int,
+        *,
+        reason: str | None = None,
+        merged_into: str | None = None,
+    ) -> None:
+        place = self._memory.cluster, self._memory.broker, path
+        self.records.append(next_revision(alert, rule, place, status, at_ms, reason=reason, merged_into=merged_into))
+
+
+def next_revision(
+    alert: OpenAlert,
+    rule: Rule,
+    place: tuple[str, int | None, str | None],
+    status: AlertStatus,
+    at_ms: int,
+    *,
+    reason: str | None = None,
+    merged_into: str | None = None,
+) -> AlertRecord:
+    """Return the next record of an alert and raise its revision; ``place`` is cluster, broker and directory."""
+    alert.revision += 1
+    alert.said_ms = max(alert.said_ms, at_ms)
+    cluster, broker, log_dir = place
+    return AlertRecord(
+        version=1,
+        alert_id=alert.alert_id,
+        revision=alert.revision,
+        status=status,
+        rule=rule,
+        severity=alert.severity,
+        cluster=cluster,
+        broker=broker,
+        log_dir=log_dir,
+        from_status=alert.from_status,
+        to_status=alert.to_status,
+        cause=alert.cause,
+        opened_at_ms=alert.opened_at_ms,
+        at_ms=at_ms,
+        lane=Lane.STATEFUL,
+        evidence=alert.evidence,
+        affected=alert.affected,
+        summary=alert.summary,
+        reason=reason,
+        merged_into=merged_into,
+        stale_since_ms=alert.stale_since_ms,
+    )
+
+
+def needs_renewal(alert: OpenAlert, at_ms: int) -> bool:
+    """Tell whether the last revision of an alert that fires is so old that it must be written anew."""
+    return at_ms - alert.said_ms >= RENEWED_AFTER_MS
+
+
+def _says_more(
+    alert: OpenAlert, severity: Severity, to_status: str | None, cause: Cause | None, evidence: dict[str, Any]
+) -> bool:
+    """Tell what is news: of the evidence only the parts that are a reason, numbers beside them change all the time."""
+    return (
+        any(evidence.get(part) != alert.evidence.get(part) for part in _REASONS)
+        or evidence.get("can_wait") != alert.evidence.get("can_wait", evidence.get("can_wait"))
+        or severity is not alert.severity
+        or to_status != alert.to_status
+        or cause is not alert.cause
+        or evidence.get("device") != alert.evidence.get("device")
+        or alert.stale_since_ms is not None
+    )

@@ -1,0 +1,264 @@
+"""The sentences of alerts: what happened, how bad, and whether it can wait until morning."""
+
+from collections.abc import Mapping, Sequence
+
+from logdirwatch.detect.alerts import hints, offline_messages, urgency
+from logdirwatch.detect.predicates import used_ratio
+from logdirwatch.detect.state.broker_state import BrokerMemory, Change, LogDirMemory, Maintenance
+from logdirwatch.detect.state.log_recovery import logs_left
+from logdirwatch.detect.state.maintenance import running
+from logdirwatch.model.records import PartitionHealth
+from logdirwatch.model.vocabulary import NOT_OF_A_DISK, KernelTrouble, LogDirStatus, PollStatus, Rule, Severity
+from logdirwatch.text.units import human_bytes, human_ms
+from logdirwatch.text.words import some_of, utc
+
+
+def size(value: int | float | None) -> str:
+    """Return bytes as actions and tables write them."""
+    return "an unknown size" if value is None else human_bytes(value)
+
+
+_HALTS = {"metadata_dir": "the directory of its metadata log", "last_dir": "its last directory"}
+_ASKED_BY = {
+    "forecast": "by its forecast",
+    "moves_do_not_fit": "running moves bring more than fits",
+    "inodes": "its inodes run out",
+}
+
+
+def space(
+    memory: BrokerMemory,
+    path: str,
+    log_dir: LogDirMemory,
+    decided_by: str,
+    halts: str | None,
+    *,
+    takes_new: bool | None = None,
+    severity: Severity = Severity.WARNING,
+) -> str:
+    """Say how full a directory is, what made it so bad, what goes on filling it, and how long it has left."""
+    ratio = used_ratio(log_dir.total_bytes, log_dir.usable_bytes)
+    percent = "an unknown share" if ratio is None else f"{ratio:.1%}"
+    text = f"Broker {memory.broker} {path} is {log_dir.status}: {percent} of {size(log_dir.total_bytes)} used"
+    if decided_by in _ASKED_BY:
+        text += f", {_ASKED_BY[decided_by]}"
+    if decided_by == "inodes" and log_dir.used_inodes_ratio is not None:
+        text += f" ({log_dir.used_inodes_ratio:.0%} of them used)"
+    left_ms = urgency.time_left_ms(log_dir)
+    if left_ms is not None:
+        text += f", full in about {_duration(left_ms / 1000)}"
+    if halts is not None:
+        text += f"; the whole broker halts with it: it is {_HALTS[halts]}"
+    text += "".join(f"; {cause}" for cause in hints.growth(memory, log_dir, takes_new=takes_new))
+    can_wait, why = urgency.waits(log_dir, severity)
+    return f"{text}; can wait until morning: {'yes' if can_wait else 'no'}, because {why}"
+
+
+def offline(memory: BrokerMemory, away: Sequence[str], severity: Severity = Severity.CRITICAL) -> str:
+    """Say which directories went offline, why, and what hangs on them."""
+    waits = _waits_for_partitions(memory.partitions)
+    if severity is Severity.PAGE and ": yes" in waits:
+        waits = "can wait until morning: no, because partitions had no leader or too few in-sync replicas meanwhile"
+    return (
+        f"{offline_messages.place_and_cause(memory, away)}; {offline_messages.replicas_there(memory, away)}"
+        f"{_hurt(memory)}; {waits}"
+    )
+
+
+def unconfirmed(memory: BrokerMemory) -> str:
+    """Say that a broker reported a failure and no directory followed."""
+    return f"Broker {memory.broker} reported LogDirFailure, but no log directory turned offline; nothing to do"
+
+
+def merged(memory: BrokerMemory) -> str:
+    """Say that another alert already speaks of this failure."""
+    return f"Broker {memory.broker} reported LogDirFailure for a log directory whose alert is open already"
+
+
+_PATH_KINDS = {str(trouble) for trouble in KernelTrouble if trouble.heals}
+
+
+def suspect(
+    memory: BrokerMemory, path: str | None, suspicions: Mapping[str, str], severity: Severity = Severity.WARNING
+) -> str:
+    """Say what is held against a directory or broker that Kafka calls healthy, by kind."""
+    kinds, texts = set(suspicions), "; ".join(suspicions.values())
+    return f"{_place(memory, path)} is suspect: {texts}; can wait until morning: {_waits_for_disk(kinds, severity)}"
+
+
+def _waits_for_disk(kinds: set[str], severity: Severity) -> str:
+    if kinds == {KernelTrouble.POOL_FULL}:
+        return "no, because writes wait or fail until the pool has room"
+    if severity.rank >= Severity.CRITICAL.rank:
+        return "no, because a disk that behaves like this may be failing"
+    if kinds <= NOT_OF_A_DISK:
+        return "yes, while its directories have room, because no disk is in doubt"
+    if kinds <= _PATH_KINDS:
+        return "yes, because Kafka still serves from it and no disk is in doubt, look at the way to it first"
+    return "yes, because Kafka still serves from it; but a disk that behaves like this may be failing"
+
+
+def changed(memory: BrokerMemory, path: str, change: Change, total_bytes: int | None) -> str:
+    """Say that a directory has another size, or lies on another volume, than before."""
+    text = {
+        "capacity": f"has another size: {size(change.total_bytes)} before, {size(total_bytes)} now",
+        "volume": "lies on another volume than before",
+        "root_volume": "lies on the root volume, which it did not before: its mount is gone",
+        "reserve": "has no reserve file of the configured size: there is nothing to give up when it is full",
+    }[change.why]
+    is_worse = change.why == "root_volume" or (change.why == "capacity" and (total_bytes or 0) < change.total_bytes)
+    waits = (
+        "no, because the broker may be writing beside its disk"
+        if is_worse
+        else "yes, because no space was lost; check that it was meant"
+    )
+    return f"{_place(memory, path)} {text}; can wait until morning: {waits}"
+
+
+def unaccounted(memory: BrokerMemory, path: str, unaccounted_bytes: int, total_bytes: int) -> str:
+    """Say how much of a volume no replica explains."""
+    return (
+        f"{_place(memory, path)}: {size(unaccounted_bytes)} ({unaccounted_bytes / total_bytes:.0%} of the volume) are "
+        "explained by no replica: files that are not Kafka's, stray and deleted replicas that stay, deleted files "
+        "still open, or blocks that the file system preallocated; "
+        "can wait until morning: yes, because nothing fails by it, but no retention frees them"
+    )
+
+
+def placement_reports_stuck(memory: BrokerMemory, queued: int) -> str:
+    """Say that the controller does not know in which directories replicas lie."""
+    return (
+        f"Broker {memory.broker} cannot tell the controller where {queued} replicas lie; "
+        "can wait until morning: yes, because they still serve; but they would not fail over if their directory failed"
+    )
+
+
+def partitions_failed(memory: BrokerMemory, failed: list[str]) -> str:
+    """Say which partitions the broker's log calls bad and where they lie, first those of which a coordinator hangs."""
+    named = [f"{label} in {memory.failed_in[label]}" if label in memory.failed_in else label for label in failed]
+    waits = "yes, while other replicas are in sync"
+    if memory.coordinators:
+        stopped = some_of(sorted(memory.coordinators), 3)
+        waits = f"no, because groups or transactions that belong to {stopped} may stand still"
+    return (
+        f"Broker {memory.broker} calls partitions bad, not their directory: {some_of(named, 3)}; "
+        f"can wait until morning: {waits}"
+    )
+
+
+def unknown(memory: BrokerMemory, path: str, reason: str) -> str:
+    """Say that nothing is known of a directory."""
+    return (
+        f"Broker {memory.broker} {path} is unknown ({reason}); "
+        "can wait until morning: yes, because no failure was seen, but nobody watches it meanwhile"
+    )
+
+
+def broker_unknown(memory: BrokerMemory) -> str:
+    """Say that a broker does not answer and the controller has not given it up."""
+    kind, _, detail = (memory.reason or "").partition(": ")
+    if kind == PollStatus.UNAUTHORIZED:
+        text, why = "refuses to tell of its disks", detail
+    else:
+        for_ms = None if memory.seen_ms is None else memory.newest_ms - memory.seen_ms
+        text = "does not answer" if for_ms is None else f"has not answered for {human_ms(for_ms)}"
+        why = "" if kind == PollStatus.TIMEOUT else memory.reason or ""
+    planned = _waits_as_planned(memory)
+    act = ". Act now." if planned is None else f"; {planned}"
+    said = f" ({why})" if why else ""
+    return f"Broker {memory.broker} {text}{said}{_log_says(memory)}; its disks are not visible{act}"
+
+
+def broker_unseen(memory: BrokerMemory, reason: str | None) -> str:
+    """Say that nobody reports a broker any more that did not answer before."""
+    before = f" ({reason})" if reason else ""
+    waits = _waits_as_planned(memory) or "can wait until morning: no, because nobody sees its disks"
+    text = f"Broker {memory.broker} is unknown: it did not answer{before}, and now no collector reports it"
+    return f"{text}{_log_says(memory)}; {waits}"
+
+
+def broker_offline(memory: BrokerMemory) -> str:
+    """Say that the controller gave a broker up, and in what state its directories were seen last."""
+    worst = max(
+        ((path, log_dir) for path, log_dir in memory.log_dirs.items() if log_dir.last_status is not None),
+        key=lambda item: (item[1].last_status or LogDirStatus.UNKNOWN).rank,
+        default=None,
+    )
+    text = f"Broker {memory.broker} is offline ({memory.reason}){_log_says(memory)}"
+    if worst is not None and worst[1].last_status is not LogDirStatus.ONLINE:
+        ratio = used_ratio(worst[1].total_bytes, worst[1].usable_bytes)
+        kind = "metadata directory" if worst[1].is_metadata_dir else "directory"
+        share = "" if ratio is None else f" at {ratio:.1%}"
+        text += f"; last seen: {kind} {worst[0]} {worst[1].last_status}{share}"
+    return f"{text}{_hurt(memory)}; {_waits_as_planned(memory) or _waits_for_partitions(memory.partitions)}"
+
+
+def standing(memory: BrokerMemory) -> str | None:
+    """Return why a broker's status is what it is, how far its recovery is, and who planned what."""
+    left, planned = logs_left(memory), running(memory)
+    said = [
+        f"{memory.reason}{_log_says(memory)}" if memory.reason else None,
+        f"recovers its logs, {left} left" if left else None,
+        None if planned is None else _planned(planned),
+    ]
+    return "; ".join(text for text in said if text) or None
+
+
+def _log_says(memory: BrokerMemory) -> str:
+    return "" if memory.word is None else f"; its log says: {memory.word.text}"
+
+
+def _planned(planned: Maintenance) -> str:
+    return f"maintenance until {utc(planned.until_ms)} by {planned.by} ({planned.reason})"
+
+
+def _waits_as_planned(memory: BrokerMemory) -> str | None:
+    planned = running(memory)
+    return None if planned is None else f"can wait until morning: yes, because it is planned: {_planned(planned)}"
+
+
+def held(memory: BrokerMemory, path: str | None, rule: Rule, times: int, calm: tuple[int, int]) -> str:
+    """Say that an alert that comes and goes is held open though nothing is wrong now; since when, and until when."""
+    since_ms, until_ms = calm
+    what = "answers again" if rule in {Rule.BROKER_OFFLINE, Rule.BROKER_UNKNOWN} else f"has had no {rule}"
+    return (
+        f"{_place(memory, path)} {what} since {utc(since_ms)}; flapping: ended {times} times within an hour, held open "
+        f"until {utc(until_ms)}"
+    )
+
+
+def ended(reason: str) -> str:
+    """Say why an alert is over; that what it told of is well again needs no more words."""
+    return reason if reason == "recovered" else f"resolved, {reason}"
+
+
+def resolved(memory: BrokerMemory, path: str | None, reason: str, rule: Rule) -> str:
+    """Say that an alert is over and why; one of a directory that is offline now names the alert that goes on."""
+    if path is not None and reason == "offline" and rule is not Rule.LOG_DIR_OFFLINE:
+        return f"{_place(memory, path)}: {offline_messages.closed(memory, path, rule)}"
+    return f"{_place(memory, path)}: {ended(reason)}"
+
+
+def _hurt(memory: BrokerMemory) -> str:
+    found = memory.partitions
+    return "" if found is None else hints.hurt(found.hurt_topics, found.hurt_groups)
+
+
+def _place(memory: BrokerMemory, path: str | None) -> str:
+    return f"Broker {memory.broker} {path}" if path else f"Broker {memory.broker}"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.0f} h" if seconds < 72 * 3600 else f"{seconds / 86400:.0f} days"
+
+
+def _waits_for_partitions(partitions: PartitionHealth | None) -> str:
+    if partitions is None:
+        return "can wait until morning: no, because the state of its partitions is not known"
+    if partitions.leaderless or partitions.under_min_isr:
+        return "can wait until morning: no, because partitions have no leader or too few in-sync replicas"
+    return "can wait until morning: yes, because every partition still has a leader and enough in-sync replicas"

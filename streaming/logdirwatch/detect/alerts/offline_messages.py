@@ -1,0 +1,96 @@
+"""The sentences of alerts about offline directories: which, why, and how much lies there."""
+
+from collections.abc import Sequence
+
+from logdirwatch.detect import causes, predicates
+from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory, Verdict
+from logdirwatch.model.vocabulary import Cause, FullBy, Rule
+from logdirwatch.text.words import counted, short_id, some_of
+
+NAMED = 3
+SAID_CHARACTERS = 160
+COMMON_CAUSE = "look for a common cause (controller, bus, mount, limit)"
+
+_CAUSES = {
+    Cause.FAILED: "disk failure (not full)",
+    Cause.LIMIT: "a limit of the operating system was reached (open files or memory maps); the disk is fine",
+    Cause.READ_ONLY: "the file system is mounted read-only",
+    Cause.PERMISSION: "the broker may not write there",
+    Cause.REMOUNT: "the mount or the path to the storage is lost; the data is presumably intact",
+    Cause.FILE_SYSTEM: "the file system is corrupt or shut itself down; repair it, the disk may be fine",
+}
+_NAMES = {Rule.LOG_DIR_SPACE: "space alert"}
+
+
+def place_and_cause(memory: BrokerMemory, away: Sequence[str]) -> str:
+    """Return the first half of the sentence; several directories are named with what they may have in common."""
+    verdicts = [causes.shown(memory.log_dirs[path]) for path in away]
+    if len(away) == 1:
+        return f"Broker {memory.broker} {away[0]} is offline: {_cause(memory.log_dirs[away[0]], verdicts[0])}"
+    cause = causes.common(verdicts)
+    if cause is Cause.UNKNOWN:
+        known = [f"{path}: {verdict.cause}" for path, verdict in zip(away, verdicts, strict=True) if _is_known(verdict)]
+        why = "".join(f"{text}; " for text in known[:NAMED]) + COMMON_CAUSE
+    else:
+        why = _cause(memory.log_dirs[away[0]], next(v for v in verdicts if v.cause is cause))
+        why += f"; {COMMON_CAUSE}" if cause is Cause.FAILED else ""
+    return f"Broker {memory.broker}: {len(away)} log directories went offline together ({some_of(away, NAMED)}): {why}"
+
+
+def replicas_there(memory: BrokerMemory, away: Sequence[str]) -> str:
+    """Say how many replicas are unavailable."""
+    counts = [memory.log_dirs[path].replica_count for path in away]
+    if None in counts:
+        return "an unknown number of replicas unavailable there"
+    return f"{counted(sum(count or 0 for count in counts), 'replica')} unavailable there"
+
+
+def closed(memory: BrokerMemory, path: str, rule: Rule) -> str:
+    """Say that an alert gave way to that of the directory's failure, and which one that is."""
+    log_dir = memory.log_dirs[path]
+    holder = memory.log_dirs.get(log_dir.carrier or path, log_dir)
+    alert = holder.alerts.get(Rule.LOG_DIR_OFFLINE)
+    see = "" if alert is None else f" (see {short_id(alert.alert_id)})"
+    return f"{_NAMES.get(rule, 'alert')} closed: the directory is now offline{see}"
+
+
+def _is_known(verdict: Verdict) -> bool:
+    return verdict.cause is not Cause.UNKNOWN
+
+
+def _cause(log_dir: LogDirMemory, verdict: Verdict) -> str:
+    """Return why a directory is offline, with the device or the number that was seen."""
+    if verdict.cause is Cause.FULL:
+        return _full(log_dir, verdict)
+    if verdict.cause is Cause.UNKNOWN:
+        return _unknown(log_dir, verdict)
+    text = _CAUSES[verdict.cause]
+    return text if verdict.device is None else f"{text}, device {verdict.device}"
+
+
+def _full(log_dir: LogDirMemory, verdict: Verdict) -> str:
+    ratio = predicates.used_ratio(log_dir.total_bytes, log_dir.usable_bytes)
+    used = "" if ratio is None else f" ({ratio:.1%} of the volume used)"
+    if verdict.full_by is FullBy.QUOTA:
+        return f"disk quota reached{used}"
+    if verdict.full_by is FullBy.INODES:
+        inodes = log_dir.used_inodes_ratio
+        return "no inodes left" + ("" if inodes is None else f" ({inodes:.0%} of the inodes used{_of_volume(ratio)})")
+    if verdict.full_by is FullBy.SPACE:
+        return f"no space left{used}"
+    kernel = log_dir.kernel
+    if kernel is not None and kernel.cause is Cause.FULL:
+        return f"the pool below the volume has no room left{used}, device {kernel.device or 'unknown'}"
+    return f"no space left for the broker{used}: inodes, a quota or a thin pool below may have run out"
+
+
+def _of_volume(ratio: float | None) -> str:
+    return "" if ratio is None else f", {ratio:.1%} of the space"
+
+
+def _unknown(log_dir: LogDirMemory, verdict: Verdict) -> str:
+    if line := causes.log_line(log_dir.event_detail):
+        return f"cause unknown; the broker's log says: {line[:SAID_CHARACTERS]}"
+    if (kernel := causes.kernel_near(log_dir)) is not None:
+        return f"cause unknown; the kernel's log says: {kernel.text[:SAID_CHARACTERS]}"
+    return "cause unknown, space was left" if verdict.decided_by == causes.SPACE_WAS_LEFT else "cause unknown"

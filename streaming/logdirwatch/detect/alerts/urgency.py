@@ -1,0 +1,122 @@
+"""How soon somebody must look after a directory that fills: severity and "can wait" follow one number, the time left.
+
+The time left is that of the forecast, which needs hours, or that of a burst: use rose within the last half hour by at
+least a third of what is still free, in several steps, and goes on rising. The climb of a sawtooth from one deletion to
+the next is no burst, as it starts anew from below each time.
+"""
+
+from logdirwatch.config.section import HOUR_MS
+from logdirwatch.detect.predicates import BACK_STRETCH, SPACE_SEVERITY
+from logdirwatch.detect.settings import Thresholds
+from logdirwatch.detect.state.broker_state import LogDirMemory, Rise
+from logdirwatch.detect.state.forecast import BURST_TRUST
+from logdirwatch.model.vocabulary import LogDirStatus, Severity
+
+NIGHT_MS = 12 * HOUR_MS
+SPAN_MS = HOUR_MS // 4
+STEPS = 3
+"""A single copied file is a step or two; what goes on is more."""
+STILL_MS = 60_000
+"""The time without growth from which a burst is over; file systems write what is new every half minute or so."""
+
+
+def note(log_dir: LogDirMemory, at_ms: int) -> None:
+    """Take the last sample of a directory's own use, after it was remembered."""
+    rise, own_bytes = log_dir.rise, log_dir.peaks.last_bytes
+    if rise is not None and 0 <= rise.last_ms - at_ms < SPAN_MS:
+        return  # of another collector, whose clock is a little behind
+    if rise is None or own_bytes < (rise.from_bytes + rise.last_bytes) / 2 or at_ms < rise.last_ms:
+        log_dir.rise = _from(own_bytes, at_ms)
+        return
+    if own_bytes > rise.last_bytes:
+        rise.steps, rise.risen_ms = min(rise.steps + 1, STEPS), at_ms
+    elif own_bytes < rise.last_bytes:
+        rise.steps = 0
+    rise.last_bytes, rise.last_ms = own_bytes, at_ms
+    if at_ms - rise.next_ms >= SPAN_MS:
+        rise.from_ms, rise.from_bytes = rise.next_ms, rise.next_bytes
+        rise.next_ms, rise.next_bytes = at_ms, own_bytes
+
+
+def _from(own_bytes: int, at_ms: int) -> Rise:
+    return Rise(
+        from_ms=at_ms,
+        from_bytes=own_bytes,
+        next_ms=at_ms,
+        next_bytes=own_bytes,
+        last_ms=at_ms,
+        last_bytes=own_bytes,
+    )
+
+
+def time_left_ms(log_dir: LogDirMemory) -> int | None:
+    """Return how long a directory has until it is full, as far as that can be believed; None where nothing says it."""
+    found = [left_ms for left_ms in (_by_forecast(log_dir), _by_burst(log_dir)) if left_ms is not None]
+    return min(found, default=None)
+
+
+def _by_forecast(log_dir: LogDirMemory) -> int | None:
+    if log_dir.full_at_ms is None or log_dir.sample_at_ms is None:
+        return None
+    return max(0, log_dir.full_at_ms - log_dir.sample_at_ms)
+
+
+def _by_burst(log_dir: LogDirMemory) -> int | None:
+    rise, usable_bytes = log_dir.rise, log_dir.usable_bytes
+    if rise is None or usable_bytes is None or rise.steps < STEPS:
+        return None
+    grown_bytes, in_ms = rise.last_bytes - rise.from_bytes, rise.last_ms - rise.from_ms
+    goes_on = rise.last_ms - rise.risen_ms <= max(STILL_MS, STEPS * log_dir.interval_ms)
+    if not goes_on or in_ms <= 0 or usable_bytes > BURST_TRUST * grown_bytes:
+        return None
+    per_ms = max(grown_bytes / in_ms, (log_dir.growth_bytes_per_s or 0.0) / 1000)
+    return round(usable_bytes / per_ms) if per_ms > 0 else None
+
+
+def severity(thresholds: Thresholds, level: LogDirStatus, left_ms: int | None, told: Severity | None) -> Severity:
+    """Return how loud a level is with the time left; what is ``told`` stays until clearly more time is left."""
+    asked = _by_time(thresholds, left_ms, 1.0)
+    if told is not None and told.rank > asked.rank:
+        asked = min(told, _by_time(thresholds, left_ms, BACK_STRETCH), key=lambda severity: severity.rank)
+    return max(SPACE_SEVERITY[level], asked, key=lambda severity: severity.rank)
+
+
+def _by_time(thresholds: Thresholds, left_ms: int | None, stretched: float) -> Severity:
+    """Return what the time left asks for: what will be full before the morning is not as quiet as what can wait."""
+    if left_ms is None:
+        return Severity.INFO
+    if left_ms < thresholds.page_within_ms * stretched:
+        return Severity.PAGE
+    within_ms = thresholds.critical_within_ms and max(thresholds.critical_within_ms, NIGHT_MS)
+    return Severity.CRITICAL if left_ms < within_ms * stretched else Severity.INFO
+
+
+def waits(log_dir: LogDirMemory, severity: Severity) -> tuple[bool, str]:
+    """Return whether a directory can wait until morning, and why. A page cannot, a warning can."""
+    left_ms = time_left_ms(log_dir)
+    if log_dir.status is LogDirStatus.SATURATED:
+        return False, "the next write may take the directory offline"
+    if left_ms is not None and left_ms < NIGHT_MS:
+        is_loud = severity.rank >= Severity.CRITICAL.rank
+        return not is_loud, "it will be full before" if is_loud else "the settings judge it by space alone"
+    if severity is Severity.PAGE:
+        return False, "a moment ago it was about to be full"
+    if left_ms is not None:
+        return True, "space is left at its present growth"
+    return _waits_unforeseen(log_dir, severity)
+
+
+def _waits_unforeseen(log_dir: LogDirMemory, severity: Severity) -> tuple[bool, str]:
+    """Answer it where nothing foresees when the directory will be full: what is critical must not grow at all."""
+    growth = log_dir.growth_bytes_per_s
+    if growth is None:
+        is_critical = severity is Severity.CRITICAL
+        return (
+            not is_critical,
+            "its growth is not known yet" if is_critical else "space is left, and it gets louder if it grows fast",
+        )
+    if growth <= 0:
+        return True, "it does not grow"
+    if severity is Severity.CRITICAL and (log_dir.usable_bytes or 0) / growth * 1000 < NIGHT_MS:
+        return False, "it may be full before, if it goes on growing as it does now"
+    return True, "nothing says that it will be full before"

@@ -1,0 +1,81 @@
+"""The sentences about logdirwatch's own queries."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from logdirwatch.detect.alerts.messages import ended
+from logdirwatch.text.words import counted, some_of
+
+_WAITS = "can wait until morning"
+_NAMED = 3
+_LATE = {
+    "detect": "alerts and states come late, and silence is not judged meanwhile",
+    "fleet": "alerts about clusters and silence come late",
+    "fast_lane": "the first word of a failure comes late",
+    "store": "the tables show the past",
+    "store_inventory": "replicas and partitions in the tables are those of the past",
+    "recommend": "actions come late",
+}
+_ALERTS_LATE = frozenset({"detect", "fleet", "fast_lane"})
+
+
+def lagging(query: str, evidence: dict[str, Any]) -> str:
+    """Say how far a query is behind, and what comes late by it."""
+    rows = evidence["behind_rows"]
+    unread = "" if rows is None else f": {counted(rows, 'record waits', 'records wait')}"
+    if not evidence["is_active"]:
+        text = f"does not run, and has not for {_minutes(evidence['lag_ms'])}{unread}"
+    elif evidence["away_ms"]:
+        left = "" if rows is None else f": {counted(rows, 'record is', 'records are')} left to read"
+        text = f"was away, like all of the stream, for {_minutes(evidence['away_ms'])}{left}"
+    else:
+        text = f"is {_minutes(evidence['lag_ms'])} behind{unread}"
+    return f"logdirwatch's query {query} {text}; {_LATE.get(query, 'what it writes comes late')}; {_late(query)}"
+
+
+def rejects(query: str, evidence: dict[str, Any]) -> str:
+    """Say how many records cannot be read, and why most of them."""
+    first = evidence["reasons"][0]
+    return (
+        f"logdirwatch's query {query} could not read {evidence['rows']} records within "
+        f"{_minutes(evidence['window_ms'])}, most of {first['topic']}: {first['reason']} (such as {first['example']}); "
+        f"{_WAITS}: yes, because a broker of which nothing can be read has an alert of its own; but nobody "
+        "sees what these records say"
+    )
+
+
+def data_loss(query: str, evidence: dict[str, Any]) -> str:
+    """Say how many records were gone before they were read."""
+    topics = sorted({lost["topic"] for lost in evidence["ranges"]})
+    more = f" and {len(topics) - _NAMED} more topics" if len(topics) > _NAMED else ""
+    return (
+        f"logdirwatch's query {query} lost up to {evidence['rows']} records of {', '.join(topics[:_NAMED])}{more}: "
+        f"they were deleted before it had read them; {_WAITS}: "
+        + ("no, because what they told was never judged" if query in _ALERTS_LATE else "yes, because alerts had them")
+    )
+
+
+def data_quality(failed: Mapping[str, Sequence[str]]) -> str:
+    """Say which tables are not what they must be."""
+    table, expectations = next(iter(sorted(failed.items())))
+    count = sum(map(len, failed.values()))
+    return (
+        f"logdirwatch's tables are not what they must be: {count} expectations are not met in "
+        f"{some_of(sorted(failed), _NAMED)}, such as of {table}: {expectations[0]}; {_WAITS}: yes, because no alert "
+        "comes from a table, though actions and panels do"
+    )
+
+
+def resolved(query: str, reason: str) -> str:
+    """Say that an alert is over and why."""
+    return f"logdirwatch's query {query}: {ended(reason)}"
+
+
+def _late(query: str) -> str:
+    if query in _ALERTS_LATE:
+        return f"{_WAITS}: no, because what fails now is told late"
+    return f"{_WAITS}: yes, because alerts do not wait for it"
+
+
+def _minutes(ms: int) -> str:
+    return f"{ms / 1000:.0f} s" if ms < 120_000 else f"{ms // 60_000} min"

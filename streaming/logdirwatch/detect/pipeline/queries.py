@@ -1,0 +1,183 @@
+"""pipeline_lagging, pipeline_rejects, pipeline_data_loss and data_quality: what logdirwatch tells of itself, judged.
+
+Time is that of the records alone. Each alert is about one query; it has neither cluster nor broker.
+"""
+
+from typing import Any, NamedTuple
+
+from logdirwatch.detect.alerts.lifecycle import RECOVERED, needs_renewal, next_revision
+from logdirwatch.detect.observations import effective_ms
+from logdirwatch.detect.pipeline import messages as wording
+from logdirwatch.detect.pipeline.query_state import PipelineMemory, QueryMemory
+from logdirwatch.detect.settings import DetectSettings, PipelineSettings
+from logdirwatch.detect.state.broker_state import OpenAlert
+from logdirwatch.model.identity import Origin, alert_id
+from logdirwatch.model.records import AlertRecord, PipelineRecord
+from logdirwatch.model.vocabulary import NO_CLUSTER, AlertStatus, Rule, Severity
+
+NEWS = 2
+"""A number is told anew when it doubled or halved."""
+EXAMPLES = 20
+_ALERTS_WAIT_FOR = frozenset({"detect", "fleet", "fast_lane"})
+
+
+class Fares(NamedTuple):
+    """How a query fares, and where that was read."""
+
+    record: PipelineRecord
+    origin: Origin
+
+
+def take(memory: PipelineMemory, seen: Fares, settings: DetectSettings) -> list[AlertRecord]:
+    """Judge one record and return what must be written; one that is not newer than the last changes nothing."""
+    record = seen.record
+    query = memory.queries.setdefault(record.query, QueryMemory())
+    at_ms, _ = effective_ms(record.timestamp_ms, seen.origin.kafka_timestamp_ms, settings.clock_skew_ms)
+    if at_ms <= query.taken_ms:
+        return []
+    query.taken_ms = at_ms
+    book = _Book(query, record.query, at_ms, str(seen.origin))
+    _judge_lag(book, record, settings.pipeline)
+    _judge_rejects(book, record, settings.pipeline)
+    _judge_loss(book, record, settings.pipeline)
+    _judge_quality(book, record)
+    book.renew()
+    return book.records
+
+
+class _Book:
+    """The alerts of one query; ``records`` gathers what must be written."""
+
+    def __init__(self, memory: QueryMemory, name: str, at_ms: int, origin: str) -> None:
+        self.memory, self.name, self.at_ms = memory, name, at_ms
+        self._origin = origin
+        self.records: list[AlertRecord] = []
+
+    def fire(self, rule: Rule, severity: Severity, figure: str, evidence: dict[str, Any], summary: str) -> None:
+        """Open the alert of a rule, or revise it when what its evidence calls ``figure`` is news."""
+        alert = self.memory.alerts.get(rule)
+        if alert is None:
+            alert = self.memory.alerts[rule] = self._opened(rule, severity)
+        elif not _moved(alert.evidence.get(figure), evidence[figure]):
+            alert.calm_since_ms = None
+            return
+        alert.calm_since_ms, alert.evidence, alert.summary = None, {"query": self.name, **evidence}, summary
+        self._write(rule, alert, AlertStatus.FIRING, None)
+
+    def resolve(self, rule: Rule, reason: str) -> None:
+        """Close the alert of a rule if it is open."""
+        alert = self.memory.alerts.pop(rule, None)
+        if alert is not None:
+            alert.summary = wording.resolved(self.name, reason)
+            self._write(rule, alert, AlertStatus.RESOLVED, reason)
+
+    def renew(self) -> None:
+        """Write anew what has fired unchanged for long."""
+        for rule, alert in self.memory.alerts.items():
+            if needs_renewal(alert, self.at_ms):
+                self._write(rule, alert, AlertStatus.FIRING, None)
+
+    def _opened(self, rule: Rule, severity: Severity) -> OpenAlert:
+        return OpenAlert(
+            alert_id=alert_id(NO_CLUSTER, None, None, rule, self._origin),
+            revision=0,
+            severity=severity,
+            opened_at_ms=self.at_ms,
+            from_status=None,
+            to_status=None,
+        )
+
+    def _write(self, rule: Rule, alert: OpenAlert, status: AlertStatus, reason: str | None) -> None:
+        place = NO_CLUSTER, None, None
+        self.records.append(next_revision(alert, rule, place, status, self.at_ms, reason=reason))
+
+
+def _moved(before: Any, after: Any) -> bool:
+    if not isinstance(after, int):
+        return bool(before != after)
+    return not isinstance(before, int) or max(before, after) >= NEWS * max(1, min(before, after))
+
+
+def severity_of(query: str) -> Severity:
+    """Return how loud it is when a query falls short: alerts wait for some of them, for others only what is shown."""
+    return Severity.CRITICAL if query in _ALERTS_WAIT_FOR else Severity.WARNING
+
+
+def _judge_lag(book: _Book, record: PipelineRecord, settings: PipelineSettings) -> None:
+    """Judge how far a query is behind; one that was away and found something unread has been, caught up or not."""
+    if record.lag_ms is None:
+        return
+    lag_ms = max(record.lag_ms - record.trigger_ms, record.away_ms or 0)
+    alert = book.memory.alerts.get(Rule.PIPELINE_LAGGING)
+    if lag_ms >= settings.lag_ms:
+        evidence = _of_lag(record, lag_ms)
+        summary = wording.lagging(book.name, evidence)
+        book.fire(Rule.PIPELINE_LAGGING, severity_of(book.name), "lag_ms", evidence, summary)
+    elif alert is not None and lag_ms * 2 > settings.lag_ms:
+        alert.calm_since_ms = None
+    elif alert is not None:
+        alert.calm_since_ms = book.at_ms if alert.calm_since_ms is None else alert.calm_since_ms
+        if book.at_ms - alert.calm_since_ms >= settings.lag_hold_ms:
+            book.resolve(Rule.PIPELINE_LAGGING, RECOVERED)
+
+
+def _of_lag(record: PipelineRecord, lag_ms: int) -> dict[str, Any]:
+    return {
+        "lag_ms": lag_ms,
+        "away_ms": record.away_ms,
+        "behind_rows": None if record.behind is None else sum(record.behind.values()),
+        "behind": record.behind,
+        "read_rows": record.read_rows,
+        "trigger_ms": record.trigger_ms,
+        "is_active": record.is_active,
+    }
+
+
+def _judge_rejects(book: _Book, record: PipelineRecord, settings: PipelineSettings) -> None:
+    """Count what could not be read of late."""
+    memory = book.memory
+    if record.rejected:
+        memory.rejected.append((book.at_ms, sum(found.rows for found in record.rejected)))
+    oldest_ms = book.at_ms - settings.rejects_window_ms
+    if memory.rejected and memory.rejected[0][0] <= oldest_ms:
+        memory.rejected = [entry for entry in memory.rejected if entry[0] > oldest_ms]
+    rows = sum(found for _, found in memory.rejected)
+    if record.rejected and rows >= settings.rejects_limit:
+        reasons = sorted(record.rejected, key=lambda found: (-found.rows, found.topic, found.reason))[:EXAMPLES]
+        evidence = {"rows": rows, "window_ms": settings.rejects_window_ms, "reasons": [_plain(one) for one in reasons]}
+        book.fire(Rule.PIPELINE_REJECTS, Severity.WARNING, "rows", evidence, wording.rejects(book.name, evidence))
+    elif rows * 2 < settings.rejects_limit and _has_read(record):
+        book.resolve(Rule.PIPELINE_REJECTS, RECOVERED)
+
+
+def _judge_loss(book: _Book, record: PipelineRecord, settings: PipelineSettings) -> None:
+    """Tell what was deleted unread; as it does not come back, the alert ends when nothing more is lost for a while."""
+    memory = book.memory
+    if record.lost:
+        memory.lost_ms = book.at_ms
+        memory.lost_rows += sum(lost.to_offset - lost.from_offset for lost in record.lost)
+        evidence = {"rows": memory.lost_rows, "ranges": [_plain(lost) for lost in record.lost[:EXAMPLES]]}
+        summary = wording.data_loss(book.name, evidence)
+        book.fire(Rule.PIPELINE_DATA_LOSS, severity_of(book.name), "rows", evidence, summary)
+    elif memory.lost_ms is not None and book.at_ms - memory.lost_ms >= settings.loss_hold_ms and _has_read(record):
+        memory.lost_ms, memory.lost_rows = None, 0
+        book.resolve(Rule.PIPELINE_DATA_LOSS, "nothing more was lost")
+
+
+def _has_read(record: PipelineRecord) -> bool:
+    """Tell whether a query is at work: one that reads nothing can refuse and lose nothing either."""
+    return record.is_active and record.read_rows != 0
+
+
+def _judge_quality(book: _Book, record: PipelineRecord) -> None:
+    """Tell what ``validate`` found wrong in the tables, until it finds all right."""
+    failed = {table: expectations for table, expectations in (record.quality or {}).items() if expectations}
+    if failed:
+        summary = wording.data_quality(failed)
+        book.fire(Rule.DATA_QUALITY, Severity.WARNING, "failed", {"failed": failed}, summary)
+    elif record.quality is not None:
+        book.resolve(Rule.DATA_QUALITY, RECOVERED)
+
+
+def _plain(found: Any) -> dict[str, Any]:
+    return {name: getattr(found, name) for name in found.__struct_fields__}

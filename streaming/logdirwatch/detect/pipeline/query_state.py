@@ -1,0 +1,57 @@
+"""What ``detect`` remembers of the stream's own queries, and how it is written down.
+
+Under a key of its own it is one value ``struct<version:int, body:string>`` like the memory of a broker.
+"""
+
+from collections.abc import Iterable
+
+from msgspec import Struct, field
+
+from logdirwatch.detect.state.broker_state import OpenAlert, reopened
+from logdirwatch.model.records import AlertRecord
+from logdirwatch.model.vocabulary import PIPELINE_RULES, AlertStatus, Rule
+from logdirwatch.state.codec import StateCodec
+
+MEMORY_VERSION = 1
+
+
+class QueryMemory(Struct, kw_only=True, omit_defaults=True):
+    """One query: the time of the last record taken, rejected rows by time, and what was lost and when."""
+
+    taken_ms: int = 0
+    rejected: list[tuple[int, int]] = []
+    lost_ms: int | None = None
+    lost_rows: int = 0
+    alerts: dict[Rule, OpenAlert] = field(default_factory=dict)
+
+
+class PipelineMemory(Struct, kw_only=True, omit_defaults=True):
+    """Every query of the stream, by name."""
+
+    queries: dict[str, QueryMemory] = field(default_factory=dict)
+
+
+CODEC = StateCodec("detect", MEMORY_VERSION, PipelineMemory)
+
+
+def restored(alerts: Iterable[AlertRecord]) -> PipelineMemory:
+    """Return the memory as the last revisions of alerts leave it, for a ``detect`` that lost its own."""
+    memory = PipelineMemory()
+    for alert in sorted(alerts, key=lambda alert: alert.at_ms):
+        name = alert.evidence.get("query")
+        if alert.rule not in PIPELINE_RULES or not isinstance(name, str):
+            continue
+        query = memory.queries.setdefault(name, QueryMemory())
+        query.taken_ms = alert.at_ms
+        if alert.status is AlertStatus.FIRING:
+            query.alerts[alert.rule] = reopened(alert)
+            _recount(query, alert)
+    return memory
+
+
+def _recount(query: QueryMemory, alert: AlertRecord) -> None:
+    rows = int(alert.evidence.get("rows") or 0)
+    if alert.rule is Rule.PIPELINE_REJECTS:
+        query.rejected = [(alert.at_ms, rows)]
+    elif alert.rule is Rule.PIPELINE_DATA_LOSS:
+        query.lost_ms, query.lost_rows = alert.at_ms, rows

@@ -1,0 +1,172 @@
+"""The judgements of the state machine, one short predicate a rule; no state, no clock."""
+
+from msgspec import Struct
+
+from logdirwatch.detect.settings import Thresholds
+from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory
+from logdirwatch.detect.state.forecast import Grown
+from logdirwatch.model.records import PartitionHealth
+from logdirwatch.model.vocabulary import SPACE_STATUSES, Cause, LogDirStatus, Severity
+
+SILENCE_POLLS = 3
+FULL_SAMPLE_POLLS = 2
+GAP_POLLS = 3
+GROWTH_SMOOTHING = 0.3
+BACK_STRETCH = 1.5
+
+SPACE_SEVERITY = {
+    LogDirStatus.FILLING: Severity.WARNING,
+    LogDirStatus.CRITICAL: Severity.CRITICAL,
+    LogDirStatus.SATURATED: Severity.PAGE,
+}
+
+
+def used_ratio(total_bytes: int | None, usable_bytes: int | None) -> float | None:
+    """Return ``1 - usable / total``, or None when Kafka did not report both (KIP-827)."""
+    if not total_bytes or usable_bytes is None:
+        return None
+    return 1.0 - usable_bytes / total_bytes
+
+
+class Room(Struct, frozen=True):
+    """What a directory's level is judged by; None where nothing is known, which decides nothing.
+
+    ``missing_bytes`` are those that running moves will bring and that do not fit.
+    """
+
+    total_bytes: int
+    usable_bytes: int
+    full_in_ms: int | None = None
+    missing_bytes: int | None = None
+    used_inodes_ratio: float | None = None
+
+
+def judged_level(thresholds: Thresholds, room: Room, *, on_the_way_back: bool = False) -> tuple[LogDirStatus, str]:
+    """Return the worst of the levels that a directory's room asks for, and what asks for it.
+
+    On the way back every threshold is a step lower.
+    """
+    back = thresholds.back_ratio if on_the_way_back else 0.0
+    by_space = level(thresholds, room.total_bytes, room.usable_bytes, lowered_by=back), "space"
+    if room.full_in_ms is None and not room.missing_bytes and room.used_inodes_ratio is None:
+        return by_space
+    stretched = BACK_STRETCH if on_the_way_back else 1.0
+    asked = [
+        by_space,
+        (_level_by_forecast(thresholds, room.full_in_ms, stretched), "forecast"),
+        (LogDirStatus.CRITICAL if room.missing_bytes else LogDirStatus.ONLINE, "moves_do_not_fit"),
+        (_level_by_inodes(thresholds, room.used_inodes_ratio, back), "inodes"),
+    ]
+    return max(asked, key=lambda answer: answer[0].rank)
+
+
+def _level_by_forecast(thresholds: Thresholds, full_in_ms: int | None, stretched: float) -> LogDirStatus:
+    if full_in_ms is None:
+        return LogDirStatus.ONLINE
+    if full_in_ms < thresholds.critical_within_ms * stretched:
+        return LogDirStatus.CRITICAL
+    return LogDirStatus.FILLING if full_in_ms < thresholds.filling_within_ms * stretched else LogDirStatus.ONLINE
+
+
+def _level_by_inodes(thresholds: Thresholds, used_ratio: float | None, lowered_by: float) -> LogDirStatus:
+    """Without inodes no segment can be made, whatever space is left."""
+    if used_ratio is None:
+        return LogDirStatus.ONLINE
+    if used_ratio >= thresholds.saturated_ratio - lowered_by:
+        return LogDirStatus.SATURATED
+    return LogDirStatus.CRITICAL if used_ratio >= thresholds.critical_ratio - lowered_by else LogDirStatus.ONLINE
+
+
+def level(thresholds: Thresholds, total_bytes: int, usable_bytes: int, *, lowered_by: float = 0.0) -> LogDirStatus:
+    """Return the level of a used ratio; ``lowered_by`` moves every threshold down by that much.
+
+    A directory above ``large_from_bytes`` is judged by free bytes where that comes later than the ratio.
+    """
+    ratio = 1.0 - usable_bytes / total_bytes
+    critical, saturated = thresholds.critical_ratio, thresholds.saturated_ratio
+    if total_bytes > thresholds.large_from_bytes:
+        critical = max(critical, 1.0 - thresholds.large_critical_free_bytes / total_bytes)
+        saturated = max(saturated, 1.0 - thresholds.large_saturated_free_bytes / total_bytes)
+    if ratio >= saturated - lowered_by:
+        return LogDirStatus.SATURATED
+    if ratio >= critical - lowered_by:
+        return LogDirStatus.CRITICAL
+    if ratio >= thresholds.filling_ratio - lowered_by:
+        return LogDirStatus.FILLING
+    return LogDirStatus.ONLINE
+
+
+def proposed_level(thresholds: Thresholds, current: LogDirStatus, room: Room) -> LogDirStatus:
+    """Return the level that one sample asks for: up at the thresholds, down only a step below them."""
+    up, _ = judged_level(thresholds, room)
+    if up is current or up.rank > current.rank:
+        return up
+    down, _ = judged_level(thresholds, room, on_the_way_back=True)
+    return down if down.rank < current.rank else current
+
+
+def debounced_level(current: LogDirStatus, proposals: list[LogDirStatus], samples: int) -> LogDirStatus:
+    """Return the level that the last ``samples`` proposals agree on: the change that all of them support."""
+    recent = proposals[-samples:]
+    if len(recent) < samples or recent.count(current) == samples:
+        return current
+    ranks = [proposal.rank for proposal in recent]
+    if min(ranks) > current.rank:
+        return SPACE_STATUSES[min(ranks)]
+    if max(ranks) < current.rank:
+        return SPACE_STATUSES[max(ranks)]
+    return current
+
+
+def is_gap(memory: LogDirMemory, at_ms: int, interval_ms: int) -> bool:
+    """Tell whether so long passed since the last sample that the next one decides alone."""
+    return memory.sample_at_ms is None or at_ms - memory.sample_at_ms > GAP_POLLS * interval_ms
+
+
+def growth(before: float | None, grown: Grown, interval_ms: int) -> float:
+    """Return the smoothed growth in bytes per second; what was seen over several polls counts for so many."""
+    now = grown.own_bytes / grown.in_ms * 1000
+    if before is None:
+        return now
+    weight: float = 1 - (1 - GROWTH_SMOOTHING) ** (grown.in_ms / max(interval_ms, 1))
+    return before + weight * (now - before)
+
+
+def offline_cause(memory: LogDirMemory, thresholds: Thresholds, at_ms: int) -> tuple[Cause, str]:
+    """Return what the free bytes say of why a directory went offline at ``at_ms``, and which rule decided.
+
+    Stock Kafka treats a full disk like any other I/O error (Kafka 4.3.1 ``LogDirFailureChannel``), so the free bytes
+    seen before the failure tell of a full one, as KIP-928 does it. Space that was left says nothing of the disk.
+    """
+    if memory.sample_at_ms is None or memory.total_bytes is None or memory.usable_bytes is None:
+        return Cause.UNKNOWN, "no_sample_before"
+    age_ms = at_ms - memory.sample_at_ms
+    reserve_bytes = thresholds.reserve_of(memory.total_bytes)
+    is_recent = age_ms <= FULL_SAMPLE_POLLS * memory.interval_ms
+    if is_recent and memory.usable_bytes <= reserve_bytes:
+        return Cause.FULL, "usable_under_reserve"
+    grown_bytes = max(0.0, memory.growth_bytes_per_s or 0.0) * age_ms / 1000
+    if memory.usable_bytes - grown_bytes <= 0:
+        return Cause.FULL, "growth_reached_zero"
+    if is_recent:
+        return Cause.UNKNOWN, "space_was_left"
+    return Cause.UNKNOWN, "sample_too_old"
+
+
+def halts_broker(memory: BrokerMemory, path: str) -> str | None:
+    """Return why the broker halts when this directory fails, None when it would go on without it.
+
+    Kafka 4.3.1 halts with the directory of its metadata log and with its last one (``ReplicaManager`` and
+    ``LogManager.handleLogDirFailure``).
+    """
+    if memory.log_dirs[path].is_metadata_dir:
+        return "metadata_dir"
+    others = [log_dir.status for other, log_dir in memory.log_dirs.items() if other != path]
+    return "last_dir" if all(status is LogDirStatus.OFFLINE for status in others) else None
+
+
+def offline_severity(partitions: PartitionHealth | None) -> Severity:
+    """Return ``page`` when a partition of the broker has no leader or too few in-sync replicas, else ``critical``."""
+    if partitions is not None and (partitions.leaderless or partitions.under_min_isr):
+        return Severity.PAGE
+    return Severity.CRITICAL

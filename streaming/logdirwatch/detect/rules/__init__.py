@@ -1,0 +1,1 @@
+"""One file a rule: when it fires, and when it ends."""

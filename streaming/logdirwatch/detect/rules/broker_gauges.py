@@ -1,0 +1,88 @@
+"""What the broker's own gauges add: slow flushes, a dead log cleaner, reports to the controller that wait."""
+
+from logdirwatch.detect.alerts import evidence, hints, messages
+from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.alerts.lifecycle import RECOVERED
+from logdirwatch.detect.rules import log_dir_suspect, remote_copies, uncleanable_partitions
+from logdirwatch.model.records import MetricsRecord
+from logdirwatch.model.vocabulary import CLEANER_DEAD, KAFKA_STORAGE_ERROR, SCRAPE_AGE_MS, Rule, Severity
+
+FLUSH_MS = "LogFlushTimeMs:p99"
+OFFLINE_COUNT = "OfflineLogDirectoryCount"
+MISCOUNTS = 3
+QUEUED = "QueuedReplicaToDirAssignments"
+DEAD_CLEANERS = "DeadThreadCount"
+
+
+def take_gauges(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
+    """Take the gauges of one poll; what they leave out changes nothing, a scrape that several polls carry is one."""
+    gauges = record.metrics
+    age_ms = gauges.get(SCRAPE_AGE_MS)
+    if age_ms is not None and age_ms >= record.interval_ms:
+        return
+    flush_ms, queued = gauges.get(FLUSH_MS), gauges.get(QUEUED)
+    desk.memory.flush_ms = flush_ms
+    if flush_ms is not None:
+        log_dir_suspect.judge_pace(
+            desk, None, log_dir_suspect.SLOW_FLUSH, desk.memory.flush, flush_ms, "flushing a log (p99)", moment
+        )
+    if queued is not None:
+        _take_queue(desk, queued, moment)
+    if (counted := gauges.get(OFFLINE_COUNT)) is not None:
+        _compare_count(desk, record, int(counted), moment)
+    if gauges:
+        _take_cleaner(desk, record, moment)
+        uncleanable_partitions.note_gauges(desk, record, moment.at_ms - int(age_ms or 0))
+        remote_copies.take_gauges(desk, record, moment)
+
+
+def _take_cleaner(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
+    """Note dead threads of the cleaner, which stay dead (Kafka 4.3 ``LogCleaner``).
+
+    Nothing but compaction ever makes a compacted topic smaller, so its directories grow without end.
+    """
+    memory = desk.memory
+    dead = record.metrics.get(DEAD_CLEANERS)
+    memory.dead_cleaner_threads = None if dead is None else int(dead)
+    if memory.dead_cleaner_threads == 0:
+        log_dir_suspect.clear(desk, None, CLEANER_DEAD, moment)
+    elif memory.dead_cleaner_threads and not log_dir_suspect.is_told(desk, None, CLEANER_DEAD):
+        text = hints.dead_cleaner(memory.dead_cleaner_threads)
+        log_dir_suspect.suspect(desk, None, CLEANER_DEAD, text, moment)
+
+
+def _compare_count(desk: Desk, record: MetricsRecord, counted: int, moment: Moment) -> None:
+    """Kafka counts its offline directories twice, as a gauge and in DescribeLogDirs; one of them may be wrong."""
+    memory = desk.memory
+    told = sum(log_dir.error_code == KAFKA_STORAGE_ERROR for log_dir in record.log_dirs)
+    if counted == told:
+        memory.miscounts = 0
+        log_dir_suspect.clear(desk, None, log_dir_suspect.OFFLINE_COUNT, moment)
+        return
+    memory.miscounts += 1
+    if memory.miscounts >= MISCOUNTS and not log_dir_suspect.is_told(desk, None, log_dir_suspect.OFFLINE_COUNT):
+        text = f"it counts {counted} offline directories and lists {told}"
+        log_dir_suspect.suspect(desk, None, log_dir_suspect.OFFLINE_COUNT, text, moment)
+
+
+def _take_queue(desk: Desk, queued: float, moment: Moment) -> None:
+    """While placement reports wait, a failing directory may not fail over these replicas (KIP-858)."""
+    memory = desk.memory
+    if queued <= 0:
+        memory.queued_since_ms = None
+        desk.book.resolve(Rule.PLACEMENT_REPORTS_STUCK, None, RECOVERED, moment.at_ms, to_status=memory.status)
+        return
+    memory.queued_since_ms = memory.queued_since_ms or moment.at_ms
+    if moment.at_ms - memory.queued_since_ms < desk.settings.placement_queue_ms:
+        return
+    desk.book.raise_alert(
+        Rule.PLACEMENT_REPORTS_STUCK,
+        None,
+        severity=Severity.WARNING,
+        transition=(memory.status, memory.status),
+        evidence={"queued": queued, "since_ms": memory.queued_since_ms},
+        affected=evidence.affected_by_broker(desk),
+        summary=messages.placement_reports_stuck(memory, int(queued)),
+        at_ms=moment.at_ms,
+        origin=moment.origin,
+    )

@@ -1,0 +1,137 @@
+"""How it is told that a broker is away: after a grace, and as a note while it is planned."""
+
+from typing import Any
+
+from logdirwatch.detect import predicates
+from logdirwatch.detect.alerts import evidence, messages
+from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.state import log_recovery, maintenance
+from logdirwatch.detect.state.broker_state import BrokerMemory
+from logdirwatch.model.vocabulary import BrokerStatus, Rule, Severity
+
+AWAY = frozenset({BrokerStatus.OFFLINE, BrokerStatus.UNKNOWN})
+RULES = (Rule.BROKER_OFFLINE, Rule.BROKER_UNKNOWN)
+"""The rules about a broker's absence."""
+
+
+def raise_unknown(desk: Desk, failures: int, moment: Moment) -> None:
+    """Raise the alert of a broker that failed to answer so many polls in a row; fleet tells of silent ones."""
+    memory = desk.memory
+    if failures < desk.settings.failure_polls or memory.is_silent:
+        return
+    if Rule.BROKER_UNKNOWN in memory.alerts or not log_recovery.is_under_way(memory, moment.at_ms, desk.settings):
+        _tell_unknown(desk, moment)
+
+
+def raise_offline(desk: Desk, moment: Moment) -> None:
+    """Raise the alert once the grace is over: a planned restart is over sooner, or is still recovering its logs."""
+    memory = desk.memory
+    if Rule.BROKER_OFFLINE not in memory.alerts and _has_grace(desk, moment):
+        return
+    _tell_offline(desk, moment)
+    told = desk.memory.alerts[Rule.BROKER_OFFLINE]
+    desk.book.resolve(Rule.BROKER_UNKNOWN, None, "offline", moment.at_ms, to_status=BrokerStatus.OFFLINE, into=told)
+
+
+def go_on_unseen(desk: Desk, moment: Moment) -> None:
+    """Let the alert of a broker that falls silent go on, and say that nobody looks: silence is no evidence of health.
+
+    It ends when the broker answers, or ``broker_offline`` takes over. That a silent broker has one already is in its
+    state: ``fleet``, which tells of silence, does not tell of it twice.
+    """
+    alert = desk.memory.alerts.get(Rule.BROKER_UNKNOWN)
+    if alert is not None:
+        alert.calm_since_ms = None
+        alert.summary = messages.broker_unseen(desk.memory, alert.evidence.get("reason"))
+        desk.book.mark_stale(None, moment.at_ms, only={Rule.BROKER_UNKNOWN})
+
+
+def tell_again(desk: Desk, moment: Moment) -> None:
+    """Revise what is told of an absence of which a decision speaks."""
+    if desk.memory.status in AWAY:
+        _revise(desk, [rule for rule in _TELL if rule in desk.memory.alerts], moment)
+
+
+def keep_to_plan(desk: Desk, moment: Moment) -> None:
+    """Let what is told of an absence be a note exactly as long as it is planned, also what fired before."""
+    alerts, is_planned = desk.memory.alerts, maintenance.running(desk.memory) is not None
+    told = [rule for rule in _TELL if rule in alerts and (alerts[rule].severity is Severity.INFO) is not is_planned]
+    if told and desk.memory.status in AWAY:
+        _revise(desk, told, moment)
+
+
+def _revise(desk: Desk, told: list[Rule], moment: Moment) -> None:
+    for rule in told:
+        _TELL[rule](desk, moment)
+    if desk.memory.is_silent:
+        # What a person decided is no sight of the broker.
+        desk.book.mark_stale(None, moment.at_ms, only=told)
+
+
+def _has_grace(desk: Desk, moment: Moment) -> bool:
+    memory, settings = desk.memory, desk.settings
+    is_short = moment.at_ms - memory.since_ms < settings.broker_offline_grace_ms
+    return is_short or log_recovery.is_under_way(memory, moment.at_ms, settings)
+
+
+def _tell_unknown(desk: Desk, moment: Moment) -> None:
+    desk.book.raise_alert(
+        Rule.BROKER_UNKNOWN,
+        None,
+        severity=_severity(desk.memory, Severity.CRITICAL),
+        transition=(None, BrokerStatus.UNKNOWN),
+        evidence=_evidence(desk.memory),
+        affected=evidence.affected_by_broker(desk),
+        summary=messages.broker_unknown(desk.memory),
+        at_ms=moment.at_ms,
+        origin=moment.origin,
+    )
+
+
+def _tell_offline(desk: Desk, moment: Moment) -> None:
+    partitions = desk.memory.partitions
+    leaderless = partitions is not None and partitions.leaderless > 0
+    desk.book.raise_alert(
+        Rule.BROKER_OFFLINE,
+        None,
+        severity=_severity(desk.memory, Severity.PAGE if leaderless else Severity.CRITICAL),
+        transition=(None, BrokerStatus.OFFLINE),
+        evidence=_evidence(desk.memory),
+        affected=evidence.affected_by_broker(desk),
+        summary=messages.broker_offline(desk.memory),
+        at_ms=moment.at_ms,
+        origin=moment.origin,
+    )
+
+
+_TELL = {Rule.BROKER_OFFLINE: _tell_offline, Rule.BROKER_UNKNOWN: _tell_unknown}
+
+
+def _severity(memory: BrokerMemory, otherwise: Severity) -> Severity:
+    return otherwise if maintenance.running(memory) is None else Severity.INFO
+
+
+def _evidence(memory: BrokerMemory) -> dict[str, Any]:
+    return {
+        "reason": memory.reason,
+        "is_fenced": memory.is_fenced,
+        "controller_id": memory.controller_id,
+        "last_seen_ms": memory.seen_ms,
+        "recovering_logs": log_recovery.logs_left(memory),
+        "log_dirs": {
+            path: {
+                "last_status": log_dir.last_status,
+                "used_ratio": predicates.used_ratio(log_dir.total_bytes, log_dir.usable_bytes),
+                "is_metadata_dir": log_dir.is_metadata_dir,
+            }
+            for path, log_dir in sorted(memory.log_dirs.items())
+        },
+        **_said(memory),
+        **maintenance.evidence(memory),
+    }
+
+
+def _said(memory: BrokerMemory) -> dict[str, Any]:
+    """Return what the broker's own log says of why it is away; nothing while it said nothing."""
+    word = memory.word
+    return {} if word is None else {"log_says": word.text, "log_reason": word.reason, "log_says_ms": word.at_ms}

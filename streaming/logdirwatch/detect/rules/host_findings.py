@@ -1,0 +1,114 @@
+"""What the host says that would explain a failure: the kernel's word on a device, and what a look finds wrong."""
+
+from logdirwatch.detect import causes
+from logdirwatch.detect.state.broker_state import HostWord, KernelWord, LogDirMemory, Trouble, Verdict
+from logdirwatch.model.records import HostLogDir
+from logdirwatch.model.vocabulary import LOST_WAY, Cause, FullBy, KernelTrouble
+
+PATH_LOST = "host_path_lost"
+
+_EXPLAIN = (
+    frozenset({KernelTrouble.MEDIUM_ERROR}),
+    LOST_WAY,
+    frozenset({KernelTrouble.POOL_FULL}),
+)
+# As glibc words them; the first that is found decides.
+_PATH_LOST = (
+    "Stale file handle",
+    "Stale NFS file handle",
+    "Transport endpoint is not connected",
+    "No such file or directory",
+    "No such device",
+    "Host is down",
+    "does not exist on this host",
+    "Not a directory",
+    "not a directory",
+)
+_BY_PROBE = (
+    ("Read-only file system", Cause.READ_ONLY, None, "host_read_only"),
+    ("Disk quota exceeded", Cause.FULL, FullBy.QUOTA, "host_quota"),
+    ("No space left on device", Cause.FULL, None, "host_no_space"),
+    ("Permission denied", Cause.PERMISSION, None, "host_permission"),
+    ("Structure needs cleaning", Cause.FILE_SYSTEM, None, "host_file_system"),
+    ("Input/output error", Cause.FAILED, None, "host_io_error"),
+)
+
+
+def note(log_dir: LogDirMemory, seen: HostLogDir, at_ms: int) -> None:
+    """Take one look: the kernel's word is kept, what the look itself finds holds until the next one."""
+    word = _kernel_word(seen, at_ms)
+    behind = None if word is None else explanation(log_dir, at_ms)
+    if behind is not None:
+        cause = KernelTrouble(behind.kind).cause or Cause.UNKNOWN
+        log_dir.kernel = KernelWord(at_ms=at_ms, cause=cause, text=behind.text, device=behind.device)
+    elif word is not None and not _is_lesser(log_dir.kernel, word):
+        log_dir.kernel = word
+    verdict = _look(log_dir, seen)
+    log_dir.host_word = None if verdict is None else HostWord(at_ms=at_ms, verdict=verdict)
+
+
+def explanation(log_dir: LogDirMemory, at_ms: int) -> Trouble | None:
+    """Return what the kernel said since not long ago that explains its other lines, whichever came last.
+
+    An unreadable sector is the disk's own, whatever follows from it. Without its path, or room in the pool below, every
+    volume answers with I/O errors, and the file system on it shuts down or turns read-only.
+    """
+    near = [
+        trouble for trouble in reversed(log_dir.troubles.values()) if at_ms - trouble.at_ms <= causes.KERNEL_NEAR_MS
+    ]
+    for kinds in _EXPLAIN:
+        if found := next((trouble for trouble in near if trouble.kind in kinds), None):
+            return found
+    return None
+
+
+def forget(log_dir: LogDirMemory, until_ms: int) -> None:
+    """Let the kernel's word up to a moment explain no failure any more: somebody says that the disk is good."""
+    if log_dir.kernel is not None and log_dir.kernel.at_ms <= until_ms:
+        log_dir.kernel = None
+
+
+def _kernel_word(seen: HostLogDir, at_ms: int) -> KernelWord | None:
+    if seen.kernel_error is None:
+        return None
+    cause = Cause(seen.kernel_cause) if seen.kernel_cause in set(Cause) else Cause.UNKNOWN
+    return KernelWord(at_ms=at_ms, cause=cause, text=seen.kernel_error, device=seen.device)
+
+
+def _is_lesser(known: KernelWord | None, word: KernelWord) -> bool:
+    """Tell whether a word must not displace the one before: an I/O error of the device, not long ago, explains more."""
+    if known is None or known.cause is not Cause.FAILED or word.cause is Cause.FAILED:
+        return False
+    return word.at_ms - known.at_ms <= causes.KERNEL_NEAR_MS
+
+
+def _look(log_dir: LogDirMemory, seen: HostLogDir) -> Verdict | None:
+    """Return what a look finds, the reason before what follows from it: a lost mount is not writable either."""
+    error = seen.probe_error or seen.config_error or ""
+    if _is_path_lost(log_dir, seen, error):
+        return Verdict(cause=Cause.REMOUNT, decided_by=PATH_LOST, said=error or "the path lies on the root volume now")
+    if seen.is_read_only:
+        return Verdict(cause=Cause.READ_ONLY, decided_by="host_read_only", said="mounted read-only")
+    if seen.full_by == FullBy.QUOTA:
+        return Verdict(cause=Cause.FULL, decided_by="host_quota", full_by=FullBy.QUOTA, said=error or None)
+    if (used_inodes_ratio(seen) or 0.0) >= causes.INODES_OUT_RATIO:
+        return Verdict(cause=Cause.FULL, decided_by="host_inodes", full_by=FullBy.INODES)
+    for text, cause, full_by, decided_by in _BY_PROBE:
+        if text in error:
+            return Verdict(cause=cause, decided_by=decided_by, full_by=full_by, said=error)
+    return None
+
+
+def _is_path_lost(log_dir: LogDirMemory, seen: HostLogDir, error: str) -> bool:
+    """Tell whether a path is gone that was seen before; one that was never there is a fault of the configuration."""
+    if seen.is_root_volume:
+        was_lost = log_dir.host_word is not None and log_dir.host_word.verdict.decided_by == PATH_LOST
+        return was_lost or log_dir.is_root_volume is False
+    return log_dir.is_volume_told and seen.volume is None and any(text in error for text in _PATH_LOST)
+
+
+def used_inodes_ratio(seen: HostLogDir) -> float | None:
+    """Return the share of inodes in use; some file systems have no fixed number and report 0."""
+    if not seen.total_inodes or seen.free_inodes is None:
+        return None
+    return 1.0 - seen.free_inodes / seen.total_inodes

@@ -1,0 +1,128 @@
+"""What the kernel said of a directory's disk stands until there is evidence that it has healed.
+
+A probe writes 4 KiB somewhere else: that it passes never proves that an unreadable sector can be read again (decision
+31). Such trouble stands for weeks, or until a person says that the disk is good. A path, a server or a command that was
+slow heals by itself: with the kernel's own word, or when nothing was said for hours and something could be written.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from logdirwatch.decisions import dated
+from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.alerts.lifecycle import RECOVERED
+from logdirwatch.detect.observations import Decided
+from logdirwatch.detect.rules import host_findings, log_dir_suspect
+from logdirwatch.detect.state.bounds import CHARACTERS, clipped
+from logdirwatch.detect.state.broker_state import LogDirMemory, Trouble
+from logdirwatch.model.records import HostLogDir, HostRecord, KernelNews
+from logdirwatch.model.vocabulary import Decision, KernelTrouble, LogDirStatus, Rule
+from logdirwatch.parse.kernel_log.lines import kernel_error
+from logdirwatch.parse.kernel_log.log_dirs import with_kernel_errors
+
+KINDS = frozenset(str(trouble) for trouble in KernelTrouble)
+TROUBLES_KEPT = 20
+_TEXTS = ("probe_error", "kernel_error", "config_error", "device")
+_OLD_FORM = re.compile(r"(?:(?P<probe>.*); )?kernel: (?P<line>.*)", re.DOTALL)
+
+
+def in_present_form(seen: HostLogDir) -> HostLogDir:
+    """Return a look as it is told today: older host sources wrote the kernel's line behind the probe's error."""
+    seen = replace(seen, **{name: clipped(getattr(seen, name)) for name in _TEXTS})
+    old = _OLD_FORM.fullmatch(seen.probe_error or "")
+    if old is None:
+        return seen
+    error = kernel_error(old["line"])
+    (present,) = with_kernel_errors([replace(seen, probe_error=old["probe"])], {seen.path: [error] if error else []})
+    return present
+
+
+def note(log_dir: LogDirMemory, seen: HostLogDir, at_ms: int) -> None:
+    """Remember what the kernel said of a directory, also of one that is offline."""
+    _note(log_dir.troubles, seen.kernel, at_ms)
+
+
+def _note(held: dict[str, Trouble], news: Sequence[KernelNews], at_ms: int) -> None:
+    for said in news:
+        if said.trouble not in KINDS:
+            continue  # of a newer host source
+        text, device = said.text[:CHARACTERS], clipped(said.device)
+        key = f"{said.trouble} {device or ''}"
+        held.pop(key, None)
+        if not said.is_over:
+            held[key] = Trouble(kind=said.trouble, text=text, device=device, at_ms=at_ms)
+    for key in list(held)[:-TROUBLES_KEPT]:
+        del held[key]
+
+
+def judge(desk: Desk, seen: HostLogDir, log_dir: LogDirMemory, moment: Moment) -> None:
+    """Hold against a directory what the kernel said of its disk and has not healed."""
+    for key, trouble in list(log_dir.troubles.items()):
+        if _has_healed(desk, trouble, log_dir.proof_ms, moment, is_read_only=seen.is_read_only):
+            del log_dir.troubles[key]
+    _tell(desk, seen.path, log_dir.troubles, moment)
+
+
+def judge_broker(desk: Desk, record: HostRecord, moment: Moment) -> None:
+    """Hold against the broker the tasks on its host that hang; each disk must have been written since."""
+    memory = desk.memory
+    _note(memory.troubles, record.kernel, moment.at_ms)
+    serving = [log_dir for log_dir in memory.log_dirs.values() if log_dir.status is not LogDirStatus.OFFLINE]
+    proof_ms = min((log_dir.proof_ms or 0 for log_dir in serving), default=None)
+    for key, trouble in list(memory.troubles.items()):
+        if _has_healed(desk, trouble, proof_ms, moment, is_read_only=None):
+            del memory.troubles[key]
+    _tell(desk, None, memory.troubles, moment)
+
+
+def _has_healed(
+    desk: Desk, trouble: Trouble, proof_ms: int | None, moment: Moment, *, is_read_only: bool | None
+) -> bool:
+    kind, calm_ms = KernelTrouble(trouble.kind), moment.at_ms - trouble.at_ms
+    is_proven = proof_ms is not None and proof_ms > trouble.at_ms
+    if kind.heals and is_proven and calm_ms >= desk.settings.kernel_calm_ms:
+        return True
+    if kind is KernelTrouble.REMOUNTED_READ_ONLY and is_read_only is False and calm_ms > 0:
+        return True
+    return calm_ms >= desk.settings.kernel_hold_ms
+
+
+def _tell(desk: Desk, path: str | None, held: dict[str, Trouble], moment: Moment) -> None:
+    holder = desk.book.holder(path)
+    newest = {trouble.kind: trouble for trouble in sorted(held.values(), key=lambda trouble: trouble.at_ms)}
+    alert = holder.alerts.get(Rule.LOG_DIR_SUSPECT)
+    is_told = alert is not None and alert.evidence.get("device") == log_dir_suspect.devices_of(holder)
+    is_news = not is_told or not all(log_dir_suspect.is_told(desk, path, kind) for kind in newest)
+    if newest and is_news:
+        log_dir_suspect.hold(desk, path, {kind: _words(trouble) for kind, trouble in newest.items()}, moment)
+    _clear(desk, path, set(newest), moment, RECOVERED)
+
+
+def _clear(desk: Desk, path: str | None, still: set[str], moment: Moment, reason: str) -> None:
+    for kind in sorted(KINDS & set(desk.book.holder(path).suspicions) - still):
+        log_dir_suspect.clear(desk, path, kind, moment, reason=reason)
+
+
+def _words(trouble: Trouble) -> str:
+    of_device = f" of {trouble.device}" if trouble.device else ""
+    return f"the kernel says{of_device}: {trouble.text}"
+
+
+def take_word(desk: Desk, decided: Decided) -> None:
+    """Take a person's word that a disk is good: what the kernel said before is held against it no longer."""
+    if decided.record.decision is not Decision.HEALTHY:
+        return
+    record = dated(decided.record, decided.origin.kafka_timestamp_ms, desk.settings.clock_skew_ms)
+    path = record.log_dir
+    if path is not None and path not in desk.memory.log_dirs:
+        return
+    holder: Any = desk.book.holder(path)
+    holder.troubles = {key: trouble for key, trouble in holder.troubles.items() if trouble.at_ms > record.at_ms}
+    still = {trouble.kind for trouble in holder.troubles.values()}
+    if path is not None:
+        host_findings.forget(desk.memory.log_dirs[path], record.at_ms)
+    at_ms = max(desk.memory.newest_ms, record.at_ms)
+    _clear(desk, path, still, Moment(at_ms, str(decided.origin)), f"{record.by} says that it is good: {record.reason}")

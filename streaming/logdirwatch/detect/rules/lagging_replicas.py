@@ -1,0 +1,80 @@
+"""A directory whose replicas fall out of sync while those in the broker's other directories keep up: its disk is slow.
+
+Every directory of a broker shares its network, its processor and its fetchers, so what lags in one of them alone lags
+because of the disk. Kafka takes no notice of it (KIP-112 leaves slow disks undetected). A directory that has not kept
+up once since its broker came back is catching up, after a restart or on a new disk, and is left alone.
+"""
+
+from typing import NamedTuple
+
+from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.rules import log_dir_suspect
+from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.detect.state.broker_state import LogDirMemory
+from logdirwatch.model.records import MetricsRecord
+from logdirwatch.model.vocabulary import SPACE_STATUSES
+
+
+class Sync(NamedTuple):
+    """How many replicas there are, and how many of them are out of sync."""
+
+    replicas: int
+    behind: int
+
+    @property
+    def ratio(self) -> float:
+        """The share of those out of sync; 0 without replicas."""
+        return self.behind / self.replicas if self.replicas else 0.0
+
+
+def judge(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
+    """Compare the directories of one answer that can be written; it carries the counts of a new scan."""
+    known = desk.memory.log_dirs
+    counts = {
+        sample.path: Sync(sample.replica_count, sample.out_of_sync_count)
+        for sample in record.log_dirs
+        if sample.replica_count is not None
+        and sample.out_of_sync_count is not None
+        and known[sample.path].status in SPACE_STATUSES
+    }
+    whole = Sync(sum(count.replicas for count in counts.values()), sum(count.behind for count in counts.values()))
+    for path, count in counts.items():
+        others = Sync(whole.replicas - count.replicas, whole.behind - count.behind)
+        _judge(desk, path, known[path], count, others, moment)
+
+
+def _judge(desk: Desk, path: str, log_dir: LogDirMemory, count: Sync, others: Sync, moment: Moment) -> None:
+    log_dir.kept_up = log_dir.kept_up or not is_behind(count, desk.settings)
+    if is_behind(count, desk.settings) and not others.replicas:
+        return  # with nothing to compare it with, it neither stands out nor keeps up
+    if not stands_out(count, others, desk.settings):
+        log_dir.lagging_scans = 0
+        if log_dir_suspect.LAGGING in log_dir.suspicions:
+            log_dir_suspect.clear(desk, path, log_dir_suspect.LAGGING, moment)
+    elif log_dir.kept_up:
+        log_dir.lagging_scans += 1
+        is_told = log_dir_suspect.is_told(desk, path, log_dir_suspect.LAGGING)
+        if log_dir.lagging_scans >= desk.settings.slow_samples and not is_told:
+            log_dir_suspect.suspect(desk, path, log_dir_suspect.LAGGING, _text(count, others), moment)
+
+
+def lose_sight(log_dir: LogDirMemory) -> None:
+    """Begin anew, as the broker does not answer: when it is back all its replicas have to catch up."""
+    log_dir.kept_up, log_dir.lagging_scans = False, 0
+
+
+def is_behind(count: Sync, settings: DetectSettings) -> bool:
+    """Tell whether so many of a directory's replicas are out of sync that it does not keep up."""
+    return count.behind >= settings.lagging_replicas_min and count.ratio >= settings.lagging_ratio
+
+
+def stands_out(count: Sync, others: Sync, settings: DetectSettings) -> bool:
+    """Tell whether many more of a directory's replicas are out of sync than of the broker's others, as far as known."""
+    return is_behind(count, settings) and others.replicas > 0 and count.ratio > settings.slow_factor * others.ratio
+
+
+def _text(count: Sync, others: Sync) -> str:
+    return (
+        f"{count.behind} of its {count.replicas} replicas are out of sync, of those in the broker's other directories "
+        f"{others.behind} of {others.replicas}"
+    )

@@ -1,0 +1,113 @@
+"""A directory that suddenly has another size, or lies on another volume, is news: a lost mount looks like that.
+
+So is one that has lost the reserve file that the configuration names: nothing is left to give to a full disk.
+"""
+
+from typing import Any
+
+from logdirwatch.detect.alerts import evidence, messages
+from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.alerts.lifecycle import RECOVERED
+from logdirwatch.detect.state.broker_state import Change, LogDirMemory
+from logdirwatch.detect.state.forecast import Peaks
+from logdirwatch.model.records import HostLogDir, LogDirSample
+from logdirwatch.model.vocabulary import LogDirStatus, Rule, Severity
+
+CAPACITY = "capacity"
+VOLUME = "volume"
+ROOT_VOLUME = "root_volume"
+RESERVE = "reserve"
+CHANGE_RATIO = 0.01
+
+
+def note_capacity(log_dir: LogDirMemory, sample: LogDirSample, moment: Moment) -> None:
+    """Take the size of a sample, before it is remembered; what was used on another volume forecasts nothing here."""
+    known, now = log_dir.total_bytes, sample.total_bytes
+    if not known or not now or _is_same_size(known, now):
+        return
+    log_dir.peaks, log_dir.rise, log_dir.full_at_ms, log_dir.forecast_confidence = Peaks(), None, None, None
+    if log_dir.change is None or log_dir.change.why == RESERVE:
+        log_dir.change = Change(why=CAPACITY, at_ms=moment.at_ms, total_bytes=known, volume=log_dir.volume)
+
+
+def note_volume(log_dir: LogDirMemory, seen: HostLogDir, moment: Moment) -> None:
+    """Take the volume that the host names."""
+    is_lost = bool(seen.is_root_volume) and log_dir.is_root_volume is False
+    is_other = log_dir.is_volume_told and seen.volume != log_dir.volume
+    why = ROOT_VOLUME if is_lost else VOLUME
+    lesser = {CAPACITY, RESERVE, VOLUME} if is_lost else {CAPACITY, RESERVE}
+    if (is_lost or is_other) and (log_dir.change is None or log_dir.change.why in lesser):
+        log_dir.change = Change(
+            why=why, at_ms=moment.at_ms, total_bytes=log_dir.total_bytes or 0, volume=log_dir.volume
+        )
+    log_dir.volume, log_dir.is_volume_told = seen.volume, True
+    log_dir.is_root_volume = seen.is_root_volume
+
+
+def note_reserve(log_dir: LogDirMemory, seen: HostLogDir, moment: Moment) -> None:
+    """Take whether the reserve file is there; in a directory that fills it is given up on purpose (KIP-928)."""
+    log_dir.is_reserve_there = seen.is_reserve_there
+    if seen.is_reserve_there is False and log_dir.status is LogDirStatus.ONLINE and log_dir.change is None:
+        log_dir.change = Change(
+            why=RESERVE, at_ms=moment.at_ms, total_bytes=log_dir.total_bytes or 0, volume=log_dir.volume
+        )
+
+
+def tell(desk: Desk, path: str, log_dir: LogDirMemory, moment: Moment) -> None:
+    """Open or end the alert of a change; it ends when all is as before, or when the new state has stayed."""
+    change = log_dir.change
+    if change is None:
+        return
+    ended = _ended(desk, log_dir, change, moment)
+    if ended is not None:
+        desk.book.resolve(Rule.LOG_DIR_CHANGED, path, ended, moment.at_ms, to_status=log_dir.status)
+        if Rule.LOG_DIR_CHANGED not in log_dir.alerts:
+            log_dir.change = None
+        return
+    desk.book.raise_alert(
+        Rule.LOG_DIR_CHANGED,
+        path,
+        severity=_severity(log_dir, change),
+        transition=(log_dir.status, log_dir.status),
+        evidence=_evidence(log_dir, change),
+        affected=evidence.affected(desk, log_dir),
+        summary=messages.changed(desk.memory, path, change, log_dir.total_bytes),
+        at_ms=moment.at_ms,
+        origin=moment.origin,
+    )
+
+
+def _ended(desk: Desk, log_dir: LogDirMemory, change: Change, moment: Moment) -> str | None:
+    has_stayed = moment.at_ms - change.at_ms >= desk.settings.changed_hold_ms
+    if change.why == RESERVE:
+        if log_dir.is_reserve_there is None:
+            return "nobody looks for it any more" if has_stayed else None
+        return RECOVERED if log_dir.is_reserve_there else None
+    if change.why == ROOT_VOLUME:
+        # The mount may come back under another name: a new disk, or device numbers of a new start.
+        return RECOVERED if log_dir.is_root_volume is False else None
+    is_back = (
+        _is_same_size(change.total_bytes, log_dir.total_bytes or 0)
+        if change.why == CAPACITY
+        else log_dir.volume == change.volume
+    )
+    if is_back:
+        return RECOVERED
+    return "it stayed so" if has_stayed else None
+
+
+def _severity(log_dir: LogDirMemory, change: Change) -> Severity:
+    if change.why == ROOT_VOLUME:
+        return Severity.CRITICAL
+    if change.why in {VOLUME, RESERVE}:
+        return Severity.WARNING
+    return Severity.CRITICAL if (log_dir.total_bytes or 0) < change.total_bytes else Severity.INFO
+
+
+def _evidence(log_dir: LogDirMemory, change: Change) -> dict[str, Any]:
+    before = {"total_bytes_before": change.total_bytes, "volume_before": change.volume}
+    return {"why": change.why, **before, "volume": log_dir.volume, **evidence.last_sample(log_dir)}
+
+
+def _is_same_size(known: int, now: int) -> bool:
+    return abs(now - known) <= CHANGE_RATIO * known

@@ -1,0 +1,113 @@
+"""log_dir_imbalance: the directories of one broker are filled very unequally.
+
+What is offline, cordoned or unknown is left out. Brokers are not compared with each other: that is for the planner.
+"""
+
+from typing import Any, NamedTuple
+
+from logdirwatch.detect.alerts import evidence, upkeep_messages
+from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.alerts.lifecycle import RECOVERED
+from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory, OpenAlert
+from logdirwatch.model.vocabulary import LogDirStatus, Rule, Severity
+
+RULE = Rule.LOG_DIR_IMBALANCE
+NEWS = 0.1
+"""The alert says more when the spread has changed by this much."""
+
+
+class Spread(NamedTuple):
+    """The lowest and highest used ratio, and whether no directory is unknown; one disk, or none, has no spread."""
+
+    lowest: float
+    highest: float
+    is_whole: bool
+
+
+def judge(desk: Desk, moment: Moment) -> None:
+    """Open, carry on or end the broker's alert by what its directories have room for now."""
+    memory, settings = desk.memory, desk.settings
+    alert, spread = memory.alerts.get(RULE), spread_of(memory)
+    was_unequal = alert is not None or memory.unequal_since_ms is not None
+    back = settings.imbalance_back_ratio if was_unequal else 0.0
+    is_wide = spread.highest - spread.lowest >= settings.imbalance_ratio - back
+    if not is_wide or spread.highest < settings.imbalance_from_ratio - back:
+        memory.unequal_since_ms = None
+        if alert is not None and spread.is_whole:
+            desk.book.resolve(RULE, None, RECOVERED, moment.at_ms)
+        return
+    if memory.unequal_since_ms is None:
+        memory.unequal_since_ms = moment.at_ms
+    if alert is not None or moment.at_ms - memory.unequal_since_ms >= settings.imbalance_after_ms:
+        _tell(desk, alert, spread, moment)
+
+
+def spread_of(memory: BrokerMemory) -> Spread:
+    """Return how far apart the directories are that can take replicas; those on one volume are equally full.
+
+    Every poll of every broker comes through here.
+    """
+    least_free, most_free, is_whole = 1.0, 0.0, True
+    for log_dir in memory.log_dirs.values():
+        status, total_bytes, usable_bytes = log_dir.status, log_dir.total_bytes, log_dir.usable_bytes
+        if status is LogDirStatus.UNKNOWN:
+            is_whole = False
+        elif total_bytes and usable_bytes is not None and status is not LogDirStatus.OFFLINE:
+            free = usable_bytes / total_bytes
+            if (free < least_free or free > most_free) and not log_dir.is_cordoned:
+                least_free, most_free = min(free, least_free), max(free, most_free)
+    return Spread(1.0 - most_free, 1.0 - least_free, is_whole)
+
+
+def _takes_part(log_dir: LogDirMemory) -> bool:
+    return (
+        log_dir.status is not LogDirStatus.OFFLINE
+        and log_dir.status is not LogDirStatus.UNKNOWN
+        and not log_dir.is_cordoned
+        and bool(log_dir.total_bytes)
+        and log_dir.usable_bytes is not None
+    )
+
+
+def _used_ratio(log_dir: LogDirMemory) -> float:
+    return 1.0 - (log_dir.usable_bytes or 0) / (log_dir.total_bytes or 1)
+
+
+def _tell(desk: Desk, alert: OpenAlert | None, spread: Spread, moment: Moment) -> None:
+    width = spread.highest - spread.lowest
+    if alert is not None and alert.stale_since_ms is None and abs(width - alert.evidence["spread_ratio"]) < NEWS:
+        alert.calm_since_ms = None
+        return
+    found = _evidence(desk.memory)
+    desk.book.raise_alert(
+        RULE,
+        None,
+        severity=Severity.INFO,
+        transition=(None, None),
+        evidence={**found, "why": f"{width:.0%}", "since_ms": desk.memory.unequal_since_ms},
+        affected=evidence.affected_by_broker(desk),
+        summary=upkeep_messages.unequal(desk.memory, found),
+        at_ms=moment.at_ms,
+        origin=moment.origin,
+    )
+
+
+def _evidence(memory: BrokerMemory) -> dict[str, Any]:
+    """Return how full each disk is, and the bytes that would have to move for all to be equally full."""
+    disks: dict[str, tuple[str, LogDirMemory]] = {}
+    for path, log_dir in sorted(memory.log_dirs.items()):
+        if _takes_part(log_dir):
+            disks.setdefault(log_dir.volume or path, (path, log_dir))
+    used = {path: (disk.total_bytes or 0) - (disk.usable_bytes or 0) for path, disk in disks.values()}
+    mean = sum(used.values()) / sum(disk.total_bytes or 0 for _, disk in disks.values())
+    ratios = {path: _used_ratio(disk) for path, disk in disks.values()}
+    fullest, emptiest = max(ratios, key=lambda path: ratios[path]), min(ratios, key=lambda path: ratios[path])
+    return {
+        "fullest": {"log_dir": fullest, "used_ratio": ratios[fullest]},
+        "emptiest": {"log_dir": emptiest, "used_ratio": ratios[emptiest]},
+        "spread_ratio": ratios[fullest] - ratios[emptiest],
+        "mean_ratio": mean,
+        "move_bytes": sum(max(0, used[path] - int(mean * (disk.total_bytes or 0))) for path, disk in disks.values()),
+        "used_ratios": ratios,
+        "left_out": sorted(path for path, log_dir in memory.log_dirs.items() if not _takes_part(log_dir)),
+    }

@@ -1,0 +1,162 @@
+"""The alert of directories that went offline: one for those that went at once, as long as any of them is away.
+
+The alert is kept with the first of them, its carrier, under whose path it stays: consumers know an alert by its place.
+"""
+
+from collections.abc import Iterable
+
+from logdirwatch.detect import causes, predicates
+from logdirwatch.detect.alerts import evidence, messages
+from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.alerts.lifecycle import RECOVERED
+from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory, OpenAlert
+from logdirwatch.model.vocabulary import SPACE_STATUSES, LogDirStatus, Rule
+
+AT_ONCE_POLLS = 1.5
+"""Within how many polls directories go offline at once: two failures of one moment may be seen by two polls."""
+DEFAULT_INTERVAL_MS = 5_000
+
+_LESSER_RULES = (
+    Rule.LOG_DIR_SUSPECT,
+    Rule.LOG_DIR_UNKNOWN,
+    Rule.UNACCOUNTED_BYTES,
+    Rule.LOG_DIR_CHANGED,
+    Rule.UNCLEANABLE_PARTITIONS,
+)
+
+
+def alert_of(memory: BrokerMemory, path: str) -> OpenAlert | None:
+    """Return the open alert that tells of an offline directory: its own, or that of its carrier."""
+    return memory.log_dirs[carrier_of(memory, path)].alerts.get(Rule.LOG_DIR_OFFLINE)
+
+
+def join(memory: BrokerMemory, path: str, peers: Iterable[str] = ()) -> None:
+    """Let a directory that goes offline share the alert of those that went at once.
+
+    ``peers`` are those that go with it and have no alert yet.
+    """
+    log_dir = memory.log_dirs[path]
+    if alert_of(memory, path) is not None:
+        return
+    ready = set(peers)
+    others = [
+        other
+        for other, known in sorted(memory.log_dirs.items())
+        if other != path and _are_at_once(known, log_dir) and (other in ready or _is_told(memory, other))
+    ]
+    log_dir.carrier = carrier_of(memory, others[0]) if others else None
+
+
+def judge(desk: Desk, path: str) -> bool:
+    """Weigh the evidence on an offline directory anew; return whether something else is believed now."""
+    log_dir = desk.memory.log_dirs[path]
+    verdict = causes.judge(desk.memory, path, desk.thresholds(path))
+    is_news = verdict != log_dir.verdict
+    causes.set_verdict(log_dir, verdict)
+    return is_news
+
+
+def tell(desk: Desk, path: str, before: str | None, moment: Moment, identity: str | None = None) -> None:
+    """Open or update the alert that tells of an offline directory; its alerts of lesser states end."""
+    carrier = carrier_of(desk.memory, path)
+    open_alert = desk.memory.log_dirs[carrier].alerts.get(Rule.LOG_DIR_OFFLINE)
+    away = away_with(desk.memory, carrier)
+    severity = predicates.offline_severity(desk.memory.partitions)
+    if open_alert is not None and open_alert.severity.rank > severity.rank:
+        severity = open_alert.severity
+    desk.book.raise_alert(
+        Rule.LOG_DIR_OFFLINE,
+        carrier,
+        severity=severity,
+        transition=(before if open_alert is None else open_alert.from_status, LogDirStatus.OFFLINE),
+        cause=causes.common([causes.shown(desk.memory.log_dirs[other]) for other in away]),
+        evidence=evidence.of_offline(desk, carrier, away),
+        affected=evidence.affected_in(desk, [desk.memory.log_dirs[other] for other in away]),
+        summary=messages.offline(desk.memory, away, severity),
+        at_ms=moment.at_ms,
+        origin=moment.origin,
+        identity=identity,
+    )
+
+
+def end_lesser(desk: Desk, path: str, moment: Moment) -> None:
+    """End the alerts of lesser states of a directory that is offline now."""
+    log_dir = desk.memory.log_dirs[path]
+    log_dir.suspicions, log_dir.change = {}, None
+    told = alert_of(desk.memory, path)
+    for rule in (*_LESSER_RULES, Rule.LOG_DIR_SPACE):
+        desk.book.resolve(rule, path, "offline", moment.at_ms, to_status=LogDirStatus.OFFLINE, into=told)
+
+
+def is_shared(memory: BrokerMemory, path: str) -> bool:
+    """Tell whether the alert of a directory tells of others as well."""
+    log_dir = memory.log_dirs[path]
+    return log_dir.carrier is not None or any(other.carrier == path for other in memory.log_dirs.values())
+
+
+def settle(desk: Desk, moment: Moment) -> None:
+    """Let directories that are back leave the alerts that they share; one ends when all of them are."""
+    memory = desk.memory
+    for path, log_dir in sorted(memory.log_dirs.items()):
+        if log_dir.carrier is not None and log_dir.carrier not in memory.log_dirs:
+            _find_another(desk, path, moment)
+    for carrier in sorted({log_dir.carrier for log_dir in memory.log_dirs.values() if log_dir.carrier is not None}):
+        if Rule.LOG_DIR_OFFLINE in memory.log_dirs[carrier].alerts:
+            _settle(desk, carrier, moment)
+
+
+def _settle(desk: Desk, carrier: str, moment: Moment) -> None:
+    members = [path for path, log_dir in sorted(desk.memory.log_dirs.items()) if log_dir.carrier == carrier]
+    left = [path for path in (carrier, *members) if desk.memory.log_dirs[path].status not in SPACE_STATUSES]
+    alert = desk.memory.log_dirs[carrier].alerts[Rule.LOG_DIR_OFFLINE]
+    if left:
+        if set(alert.evidence.get("log_dirs") or ()) != set(left):
+            tell(desk, carrier, None, moment)
+        for path in set(members) - set(left):
+            desk.memory.log_dirs[path].carrier = None
+        return
+    was_confirmed = alert.calm_since_ms is not None or alert.evidence.get("error_code") is not None
+    status = desk.memory.log_dirs[carrier].status
+    desk.book.resolve(
+        Rule.LOG_DIR_OFFLINE,
+        carrier,
+        RECOVERED if was_confirmed else "unconfirmed",
+        moment.at_ms,
+        to_status=status,
+    )
+    if Rule.LOG_DIR_OFFLINE not in desk.memory.log_dirs[carrier].alerts:
+        for path in members:
+            desk.memory.log_dirs[path].carrier = None
+
+
+def _find_another(desk: Desk, path: str, moment: Moment) -> None:
+    """Tell of a directory whose carrier was taken out of ``log.dirs``, and its alert with it."""
+    log_dir = desk.memory.log_dirs[path]
+    log_dir.carrier = None
+    if log_dir.status is LogDirStatus.OFFLINE:
+        join(desk.memory, path)
+        tell(desk, path, LogDirStatus.OFFLINE, moment)
+
+
+def away_with(memory: BrokerMemory, carrier: str) -> list[str]:
+    """Return the directories that an alert tells of and that are not back, the carrier first; itself if all are."""
+    members = [path for path, log_dir in sorted(memory.log_dirs.items()) if log_dir.carrier == carrier]
+    away = [path for path in (carrier, *members) if memory.log_dirs[path].status not in SPACE_STATUSES]
+    return away or [carrier]
+
+
+def carrier_of(memory: BrokerMemory, path: str) -> str:
+    """Return the directory whose alert tells of an offline one: itself where no other does."""
+    carrier = memory.log_dirs[path].carrier
+    return path if carrier is None or carrier not in memory.log_dirs else carrier
+
+
+def _is_told(memory: BrokerMemory, path: str) -> bool:
+    return memory.log_dirs[path].status is LogDirStatus.OFFLINE and alert_of(memory, path) is not None
+
+
+def _are_at_once(one: LogDirMemory, other: LogDirMemory) -> bool:
+    if one.offline_ms is None or other.offline_ms is None:
+        return False
+    interval_ms = max(one.interval_ms, other.interval_ms) or DEFAULT_INTERVAL_MS
+    return abs(one.offline_ms - other.offline_ms) <= AT_ONCE_POLLS * interval_ms

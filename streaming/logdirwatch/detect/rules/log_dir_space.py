@@ -1,0 +1,223 @@
+"""How a directory that can be written is judged: its level by room and forecast, and what else its numbers show."""
+
+from logdirwatch.detect import predicates
+from logdirwatch.detect.alerts import evidence, hints, messages, urgency
+from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.alerts.lifecycle import RECOVERED
+from logdirwatch.detect.rules import log_dir_changed, log_dir_offline, log_dir_suspect
+from logdirwatch.detect.state import forecast, placement, shared_volumes
+from logdirwatch.detect.state.broker_state import LogDirMemory
+from logdirwatch.model.records import LogDirSample
+from logdirwatch.model.vocabulary import SPACE_STATUSES, LogDirStatus, Rule, Severity
+
+BY_SPACE = "space"
+"""The reason of a status that room and forecast gave."""
+
+
+def take_good_sample(desk: Desk, sample: LogDirSample, collector: str, moment: Moment) -> None:
+    """Judge a sample without an error that tells its space."""
+    log_dir = desk.memory.log_dirs[sample.path]
+    decides_alone = log_dir.status not in SPACE_STATUSES or predicates.is_gap(
+        log_dir, moment.at_ms, log_dir.interval_ms
+    )
+    log_dir_changed.note_capacity(log_dir, sample, moment)
+    _grow(log_dir, sample, moment.at_ms, starts_anew=decides_alone)
+    _remember_numbers(log_dir, sample, moment.at_ms, starts_anew=decides_alone)
+    urgency.note(log_dir, moment.at_ms)
+    _forecast(desk, sample, log_dir, moment.at_ms)
+    wanted = _wanted_level(desk, sample.path, log_dir, collector, moment.at_ms, decides_alone=decides_alone)
+    set_level(desk, sample.path, log_dir, wanted, moment)
+    log_dir_changed.tell(desk, sample.path, log_dir, moment)
+    _tell_unaccounted(desk, sample.path, log_dir, moment)
+
+
+def _wanted_level(
+    desk: Desk, path: str, log_dir: LogDirMemory, collector: str, at_ms: int, *, decides_alone: bool
+) -> LogDirStatus:
+    thresholds, room = desk.thresholds(path), _room(log_dir, at_ms)
+    if decides_alone:
+        wanted, _ = predicates.judged_level(thresholds, room)
+        log_dir.proposals = {collector: [wanted]}
+        return wanted
+    proposals = log_dir.proposals.setdefault(collector, [])
+    proposals.append(predicates.proposed_level(thresholds, log_dir.status, room))
+    del proposals[: -desk.settings.debounce_samples]
+    return predicates.debounced_level(log_dir.status, proposals, desk.settings.debounce_samples)
+
+
+def _room(log_dir: LogDirMemory, at_ms: int) -> predicates.Room:
+    total_bytes, usable_bytes = log_dir.total_bytes or 0, log_dir.usable_bytes or 0
+    return predicates.Room(
+        total_bytes=total_bytes,
+        usable_bytes=usable_bytes,
+        full_in_ms=None if log_dir.full_at_ms is None else max(0, log_dir.full_at_ms - at_ms),
+        missing_bytes=forecast.missing_bytes(log_dir.peaks, total_bytes),
+        used_inodes_ratio=log_dir.used_inodes_ratio,
+    )
+
+
+def set_level(desk: Desk, path: str, log_dir: LogDirMemory, wanted: LogDirStatus, moment: Moment) -> None:
+    """Give a directory that can be written a level; its alerts follow."""
+    if wanted is log_dir.status is LogDirStatus.ONLINE and log_dir.reason == BY_SPACE and not log_dir.alerts:
+        return
+    alert = log_dir.alerts.get(Rule.LOG_DIR_OFFLINE)
+    is_held = alert is not None and alert.calm_since_ms is not None
+    was_confirmed = is_held or log_dir.decided_by is not None
+    before = desk.set_log_dir(path, wanted, BY_SPACE, moment)
+    log_dir.cause = log_dir.offline_ms = log_dir.decided_by = log_dir.last_status = log_dir.event_detail = None
+    log_dir.verdict = None
+    if not log_dir_offline.is_shared(desk.memory, path):
+        ended = RECOVERED if was_confirmed else "unconfirmed"
+        desk.book.resolve(Rule.LOG_DIR_OFFLINE, path, ended, moment.at_ms, to_status=wanted)
+    desk.book.resolve(Rule.LOG_DIR_UNKNOWN, path, RECOVERED, moment.at_ms, to_status=wanted)
+    log_dir_suspect.clear(desk, path, log_dir_suspect.ERROR_CODE, moment)
+    _tell_space(desk, path, log_dir, before, moment)
+
+
+def _tell_space(desk: Desk, path: str, log_dir: LogDirMemory, before: str | None, moment: Moment) -> None:
+    wanted = log_dir.status
+    if wanted is LogDirStatus.ONLINE:
+        desk.book.resolve(Rule.LOG_DIR_SPACE, path, RECOVERED, moment.at_ms, to_status=wanted)
+        return
+    sharing = [other for other in shared_volumes.sharing(desk.memory, path) if other != path]
+    if (speaker := _speaker(desk, path, log_dir, sharing)) is not None:
+        into = desk.memory.log_dirs[speaker].alerts[Rule.LOG_DIR_SPACE]
+        reason = f"one volume with {speaker}"
+        desk.book.resolve(Rule.LOG_DIR_SPACE, path, reason, moment.at_ms, to_status=wanted, into=into)
+        return
+    _, decided_by = predicates.judged_level(desk.thresholds(path), _room(log_dir, moment.at_ms), on_the_way_back=True)
+    halts, next_dirs = predicates.halts_broker(desk.memory, path), placement.next_log_dirs(desk.memory.log_dirs)
+    takes_new = None if next_dirs is None else path in next_dirs
+    severity, can_wait = _urgency(desk, path, log_dir)
+    desk.book.raise_alert(
+        Rule.LOG_DIR_SPACE,
+        path,
+        severity=severity,
+        transition=(before, wanted),
+        evidence={
+            **evidence.last_sample(log_dir),
+            "decided_by": decided_by,
+            "used_inodes_ratio": log_dir.used_inodes_ratio,
+            "time_to_full_ms": urgency.time_left_ms(log_dir),
+            "can_wait": can_wait,
+            "shares_volume_with": sharing,
+            "halts_broker": halts,
+            "takes_new_replicas": takes_new,
+            "dead_cleaner_threads": desk.memory.dead_cleaner_threads,
+            "uncleanable_bytes": log_dir.uncleanable_bytes,
+            "strays": log_dir.strays,
+            "remote_copy_lag_bytes": desk.memory.remote_copy_lag_bytes,
+            "keeps_growing": hints.kinds_of_growth(desk.memory, log_dir) or None,
+        },
+        affected=evidence.affected(desk, log_dir),
+        summary=messages.space(desk.memory, path, log_dir, decided_by, halts, takes_new=takes_new, severity=severity),
+        at_ms=moment.at_ms,
+        origin=moment.origin,
+    )
+
+
+def _urgency(desk: Desk, path: str, log_dir: LogDirMemory) -> tuple[Severity, bool]:
+    """Return how loud the alert of a filling directory is, and whether it can wait until morning."""
+    told, left_ms = log_dir.alerts.get(Rule.LOG_DIR_SPACE), urgency.time_left_ms(log_dir)
+    severity = urgency.severity(desk.thresholds(path), log_dir.status, left_ms, None if told is None else told.severity)
+    can_wait, _ = urgency.waits(log_dir, severity)
+    return severity, can_wait
+
+
+def _speaker(desk: Desk, path: str, log_dir: LogDirMemory, sharing: list[str]) -> str | None:
+    """Return which directory on the same volume tells already what this one would; by path where both do."""
+    for other in sharing:
+        known = desk.memory.log_dirs[other]
+        is_before = Rule.LOG_DIR_SPACE not in log_dir.alerts or other < path
+        is_worse = known.status.rank > log_dir.status.rank
+        if Rule.LOG_DIR_SPACE in known.alerts and (is_worse or (known.status is log_dir.status and is_before)):
+            return other
+    return None
+
+
+def _grow(log_dir: LogDirMemory, sample: LogDirSample, at_ms: int, *, starts_anew: bool) -> None:
+    total_bytes, usable_bytes = sample.total_bytes or 0, sample.usable_bytes or 0
+    moving = forecast.Moving(sample.future_bytes, sample.incoming_bytes)
+    grown = forecast.note(log_dir.peaks, at_ms, total_bytes, total_bytes - usable_bytes, moving)
+    if starts_anew:
+        log_dir.growth_bytes_per_s = None
+    elif grown is not None:
+        log_dir.growth_bytes_per_s = predicates.growth(log_dir.growth_bytes_per_s, grown, log_dir.interval_ms)
+
+
+def _remember_numbers(log_dir: LogDirMemory, sample: LogDirSample, at_ms: int, *, starts_anew: bool) -> None:
+    has_grown = None not in (sample.replica_bytes, log_dir.replica_bytes) and (
+        (sample.replica_bytes or 0) > (log_dir.replica_bytes or 0)
+    )
+    if has_grown and not starts_anew:
+        log_dir.proof_ms = at_ms
+    # The clock of another collector may be ahead of this one's.
+    log_dir.sample_at_ms = max(at_ms, log_dir.sample_at_ms or 0)
+    log_dir.error_code = sample.error_code
+    log_dir.total_bytes, log_dir.usable_bytes = sample.total_bytes, sample.usable_bytes
+    log_dir.replica_count, log_dir.replica_bytes = sample.replica_count, sample.replica_bytes
+    log_dir.future_bytes = sample.future_bytes
+    log_dir.incoming_bytes, log_dir.outgoing_bytes = sample.incoming_bytes, sample.outgoing_bytes
+    log_dir.strays = sample.strays or None
+    log_dir.is_cordoned = sample.is_cordoned
+
+
+def _forecast(desk: Desk, sample: LogDirSample, log_dir: LogDirMemory, at_ms: int) -> None:
+    if not forecast.is_due(sample.path, log_dir.forecast_at_ms, at_ms, desk.seed):
+        return
+    log_dir.forecast_at_ms = at_ms
+    found = forecast.forecast(log_dir.peaks, sample.usable_bytes or 0)
+    log_dir.full_at_ms = None if found is None else at_ms + found.full_in_ms
+    log_dir.forecast_confidence = None if found is None else found.confidence
+
+
+def _is_told_by_another(desk: Desk, path: str, moment: Moment) -> bool:
+    """Tell whether another directory on the volume tells of the same bytes; the alert of this one ends in that."""
+    for other in shared_volumes.sharing(desk.memory, path):
+        into = desk.memory.log_dirs[other].alerts.get(Rule.UNACCOUNTED_BYTES)
+        if other < path and into is not None:
+            reason, status = f"one volume with {other}", desk.memory.log_dirs[path].status
+            desk.book.resolve(Rule.UNACCOUNTED_BYTES, path, reason, moment.at_ms, to_status=status, into=into)
+            return True
+    return False
+
+
+def _tell_unaccounted(desk: Desk, path: str, log_dir: LogDirMemory, moment: Moment) -> None:
+    """Bytes that no replica explains: files that are not Kafka's, stray or deleted replicas that stay."""
+    settings, total_bytes = desk.settings, log_dir.total_bytes or 0
+    at_least = settings.unaccounted_ratio * total_bytes
+    if _explains_itself(log_dir, at_least) and Rule.UNACCOUNTED_BYTES not in log_dir.alerts:
+        log_dir.unaccounted_since_ms = None
+        return
+    unaccounted = shared_volumes.unaccounted_bytes(desk.memory, path)
+    if unaccounted is None or unaccounted < at_least:
+        log_dir.unaccounted_since_ms = None
+        if log_dir.alerts and unaccounted is not None:
+            desk.book.resolve(Rule.UNACCOUNTED_BYTES, path, RECOVERED, moment.at_ms, to_status=log_dir.status)
+        return
+    if Rule.UNACCOUNTED_BYTES not in log_dir.alerts and path != shared_volumes.first_serving(desk.memory, path):
+        log_dir.unaccounted_since_ms = None
+        return
+    if _is_told_by_another(desk, path, moment):
+        return
+    log_dir.unaccounted_since_ms = log_dir.unaccounted_since_ms or moment.at_ms
+    if moment.at_ms - log_dir.unaccounted_since_ms < settings.unaccounted_after_ms:
+        return
+    desk.book.raise_alert(
+        Rule.UNACCOUNTED_BYTES,
+        path,
+        severity=Severity.WARNING,
+        transition=(log_dir.status, log_dir.status),
+        evidence={"unaccounted_bytes": unaccounted, **evidence.last_sample(log_dir)},
+        affected=evidence.affected(desk, log_dir),
+        summary=messages.unaccounted(desk.memory, path, unaccounted, total_bytes),
+        at_ms=moment.at_ms,
+        origin=moment.origin,
+    )
+
+
+def _explains_itself(log_dir: LogDirMemory, at_least: float) -> bool:
+    """Tell whether a directory's own replicas explain enough; mostly they do, and no other one need be looked at."""
+    if log_dir.replica_bytes is None or log_dir.total_bytes is None or log_dir.usable_bytes is None:
+        return False
+    return log_dir.total_bytes - log_dir.usable_bytes - log_dir.replica_bytes < at_least

@@ -1,0 +1,120 @@
+"""What makes a disk or broker suspect though Kafka calls it healthy: one alert, as long as one suspicion stands.
+
+Kafka leaves slow and sick disks undetected (KIP-112), and its reads for consumers never mark a directory.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from logdirwatch.detect.alerts import evidence, messages
+from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.alerts.lifecycle import RECOVERED, Holder
+from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.detect.state.broker_state import Pace
+from logdirwatch.model.vocabulary import KernelTrouble, Rule, Severity
+
+ERROR_CODE = "error_code"
+PROBE = "probe"
+READ_ONLY = "read_only"
+SLOW_PROBE = "slow_probe"
+SLOWER_THAN_OTHERS = "slower_than_others"
+LAGGING = "lagging"
+SLOW_FLUSH = "slow_flush"
+OFFLINE_COUNT = "offline_count"
+LEARNING = 20
+LEARNED = 0.05
+
+
+def suspect(desk: Desk, path: str | None, kind: str, text: str, moment: Moment, *, before: str | None = None) -> None:
+    """Hold something against a directory, or the broker (None)."""
+    hold(desk, path, {kind: text}, moment, before=before)
+
+
+def hold(desk: Desk, path: str | None, texts: Mapping[str, str], moment: Moment, *, before: str | None = None) -> None:
+    """Hold several things against a directory, or the broker (None), by kind."""
+    holder = desk.book.holder(path)
+    holder.suspicions.update(texts)
+    status = str(holder.status)
+    log_dir = None if path is None else desk.memory.log_dirs[path]
+    severity = _severity(holder.suspicions)
+    desk.book.raise_alert(
+        Rule.LOG_DIR_SUSPECT,
+        path,
+        severity=severity,
+        transition=(before or status, status),
+        evidence={
+            "why": sorted(holder.suspicions),
+            "device": devices_of(holder),
+            **holder.suspicions,
+            **(evidence.last_sample(log_dir) if log_dir else {}),
+        },
+        affected=evidence.affected(desk, log_dir) if log_dir else evidence.affected_by_broker(desk),
+        summary=messages.suspect(
+            desk.memory,
+            path,
+            {kind: holder.suspicions[kind] for kind in sorted(holder.suspicions)},
+            severity,
+        ),
+        at_ms=moment.at_ms,
+        origin=moment.origin,
+    )
+
+
+def _severity(kinds: Iterable[str]) -> Severity:
+    """Return how loud it is: what the kernel says may be worse than what was measured."""
+    told = [KernelTrouble(kind).severity for kind in kinds if kind in set(KernelTrouble)]
+    return max([Severity.WARNING, *told], key=lambda severity: severity.rank)
+
+
+def devices_of(holder: Holder) -> str | None:
+    """Return the devices of which the kernel spoke, None when it named none."""
+    named = {trouble.device for trouble in holder.troubles.values() if trouble.device}
+    return ", ".join(sorted(named)) or None
+
+
+def clear(desk: Desk, path: str | None, kind: str, moment: Moment, *, reason: str = RECOVERED) -> None:
+    """Hold one thing against it no longer: the alert says so, and with the last one it ends."""
+    holder = desk.book.holder(path)
+    was_held, alert = holder.suspicions.pop(kind, None) is not None, holder.alerts.get(Rule.LOG_DIR_SUSPECT)
+    if was_held and holder.suspicions and alert is not None and alert.stale_since_ms is None:
+        hold(desk, path, {}, moment)
+    if not holder.suspicions:
+        desk.book.resolve(Rule.LOG_DIR_SUSPECT, path, reason, moment.at_ms, to_status=str(holder.status))
+
+
+def end_held(desk: Desk, moment: Moment) -> None:
+    """End what flapping held open though nothing is held against its place any more: no kind is left to say so."""
+    for path in (None, *desk.memory.log_dirs):
+        holder = desk.book.holder(path)
+        if Rule.LOG_DIR_SUSPECT in holder.alerts and not holder.suspicions:
+            desk.book.resolve(Rule.LOG_DIR_SUSPECT, path, RECOVERED, moment.at_ms, to_status=str(holder.status))
+
+
+def is_told(desk: Desk, path: str | None, kind: str) -> bool:
+    """Tell whether the alert says so already; one that was stale while its broker was away says it again."""
+    alert = desk.book.holder(path).alerts.get(Rule.LOG_DIR_SUSPECT)
+    return kind in desk.book.holder(path).suspicions and (alert is None or alert.stale_since_ms is None)
+
+
+def judge_pace(desk: Desk, path: str | None, kind: str, pace: Pace, took_ms: float, what: str, moment: Moment) -> None:
+    """Compare how long something took with how long it usually takes there; slow ones teach nothing."""
+    if not _is_slow(pace, took_ms, desk.settings):
+        pace.slow_samples = 0
+        _learn(pace, took_ms)
+        clear(desk, path, kind, moment)
+        return
+    pace.slow_samples += 1
+    if pace.slow_samples >= desk.settings.slow_samples:
+        text = f"{what} took {took_ms:.0f} ms, usually {pace.usual_ms:.0f} ms"
+        if not is_told(desk, path, kind):
+            suspect(desk, path, kind, text, moment)
+
+
+def _is_slow(pace: Pace, took_ms: float, settings: DetectSettings) -> bool:
+    is_known = pace.samples >= LEARNING
+    return is_known and took_ms >= settings.slow_min_ms and took_ms > settings.slow_factor * pace.usual_ms
+
+
+def _learn(pace: Pace, took_ms: float) -> None:
+    pace.samples = min(pace.samples + 1, LEARNING)
+    weight = max(LEARNED, 1 / pace.samples) if pace.samples < LEARNING else LEARNED
+    pace.usual_ms += weight * (took_ms - pace.usual_ms)

@@ -1,0 +1,76 @@
+"""Partitions that the broker's log calls bad, one by one: no verdict on their directory (KIP-18)."""
+
+from logdirwatch.detect.alerts import evidence, messages
+from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.state.bounds import newest
+from logdirwatch.detect.state.broker_state import BrokerMemory
+from logdirwatch.model.records import EventRecord
+from logdirwatch.model.vocabulary import COORDINATOR_LOAD, Rule, Severity
+
+EXAMPLES = 20
+COORDINATED = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
+"""Without a partition of these no coordinator serves the groups or transactions that belong to it."""
+
+
+def take(desk: Desk, label: str, record: EventRecord, moment: Moment) -> None:
+    """Note a partition that is called bad, where it lies, and whether its coordinator stands still."""
+    memory = desk.memory
+    memory.failed_partitions[label] = moment.at_ms
+    if record.log_dir is not None:
+        memory.failed_in[label] = record.log_dir
+    if record.reason == COORDINATOR_LOAD or record.topic in COORDINATED:
+        memory.coordinators[label] = moment.at_ms
+    _keep(memory, newest(memory.failed_partitions))
+    tell_failed(desk, moment, record.detail)
+
+
+def tell_failed(desk: Desk, moment: Moment, detail: str | None) -> None:
+    """Open the broker's alert of failed partitions, or add to it."""
+    memory = desk.memory
+    failed = sorted(memory.failed_partitions, key=lambda label: (label not in memory.coordinators, label))
+    stopped = sorted(memory.coordinators)
+    desk.book.raise_alert(
+        Rule.PARTITION_FAILED,
+        None,
+        severity=Severity.CRITICAL if stopped else Severity.WARNING,
+        transition=(memory.status, memory.status),
+        evidence={
+            "why": failed[:EXAMPLES],
+            "partitions": len(failed),
+            "coordinators": stopped[:EXAMPLES] or None,
+            "log_dirs": {label: memory.failed_in[label] for label in failed[:EXAMPLES] if label in memory.failed_in},
+            "detail": detail,
+        },
+        affected=evidence.affected_by_broker(desk),
+        summary=messages.partitions_failed(memory, failed),
+        at_ms=moment.at_ms,
+        origin=moment.origin,
+    )
+
+
+def forget_old(desk: Desk, moment: Moment) -> None:
+    """Let go of partitions that were not called bad again for a while; with the last one the alert ends.
+
+    A broker calls a partition bad once, so that it is silent about it says nothing: all of its replicas must be in sync
+    as well, which one that is no longer fetched is not. While the broker was away the alert was stale; what its log
+    called bad is as bad as before.
+    """
+    memory = desk.memory
+    alert = memory.alerts.get(Rule.PARTITION_FAILED)
+    if alert is not None and alert.stale_since_ms is not None:
+        tell_failed(desk, moment, alert.evidence.get("detail"))
+    oldest_ms = moment.at_ms - desk.settings.partition_failed_hold_ms
+    if memory.partitions is None or memory.partitions.out_of_sync != 0:
+        return
+    if not any(seen_ms < oldest_ms for seen_ms in memory.failed_partitions.values()):
+        return
+    _keep(memory, {name: seen for name, seen in memory.failed_partitions.items() if seen >= oldest_ms})
+    if not memory.failed_partitions:
+        desk.book.resolve(Rule.PARTITION_FAILED, None, "not seen again", moment.at_ms, to_status=memory.status)
+
+
+def _keep(memory: BrokerMemory, failed: dict[str, int]) -> None:
+    """Keep these partitions and what else is known of them."""
+    memory.failed_partitions = failed
+    memory.failed_in = {label: path for label, path in memory.failed_in.items() if label in failed}
+    memory.coordinators = {label: at_ms for label, at_ms in memory.coordinators.items() if label in failed}

@@ -1,0 +1,90 @@
+"""Copies to remote storage that fail: what is not copied stays on the disks, whatever the retention says (KIP-405).
+
+Witnesses are the line of a copy that failed and Kafka's counter of errors. It is over when nothing failed for a while
+and what waits is copied again; without gauges, when the log that is read has been silent for so long that the task,
+which tries again every half minute, must have succeeded (Kafka 4.3 ``RemoteLogManager``).
+"""
+
+from msgspec.structs import replace
+
+from logdirwatch.detect.alerts import hints
+from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.rules import log_dir_suspect
+from logdirwatch.detect.state.broker_state import BrokerMemory, RemoteCopies
+from logdirwatch.model.records import EventRecord, MetricsRecord
+from logdirwatch.model.vocabulary import REMOTE_COPY_FAILS
+
+ERRORS = "RemoteCopyErrorsTotal"
+LAG = "RemoteCopyLagBytes"
+TOLD_AFTER_MS = 300_000
+"""A storage that is away for a moment is no alert; its task tries again."""
+CALM_MS = 900_000
+SILENT_MS = 3_600_000
+LOG_READ_MS = 60_000
+
+
+def take_event(desk: Desk, record: EventRecord, moment: Moment) -> None:
+    """Note a copy that failed."""
+    _failed(desk.memory, moment.at_ms, record.detail)
+    _judge(desk, moment)
+
+
+def take_gauges(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
+    """Take the counter of errors and what waits."""
+    memory, errors, lag = desk.memory, record.metrics.get(ERRORS), record.metrics.get(LAG)
+    memory.remote_copy_lag_bytes = None if lag is None else int(lag)
+    if memory.remote_copies is not None and memory.remote_copies.lag_bytes is None:
+        # The first that is known since it began: some always waits where topics are written.
+        memory.remote_copies = replace(memory.remote_copies, lag_bytes=memory.remote_copy_lag_bytes)
+    if errors is not None:
+        if memory.remote_copy_errors is not None and errors > memory.remote_copy_errors:
+            _failed(memory, moment.at_ms, None)
+        memory.remote_copy_errors = int(errors)
+    else:
+        memory.remote_copy_errors = None
+    if memory.remote_copies is not None:
+        _judge(desk, moment)
+
+
+def note_log_read(memory: BrokerMemory, at_ms: int) -> None:
+    """Note that the broker's log is being read: only then its silence says something."""
+    memory.log_read_ms = at_ms
+
+
+def end_if_silent(desk: Desk, moment: Moment) -> None:
+    """Let go of failures that a log which is read has not repeated for long."""
+    if desk.memory.remote_copies is not None:
+        _judge(desk, moment)
+
+
+def _failed(memory: BrokerMemory, at_ms: int, text: str | None) -> None:
+    known = memory.remote_copies
+    memory.remote_copies = RemoteCopies(
+        since_ms=at_ms if known is None else known.since_ms,
+        failed_ms=at_ms,
+        text=text or (None if known is None else known.text),
+        lag_bytes=memory.remote_copy_lag_bytes if known is None else known.lag_bytes,
+    )
+
+
+def _judge(desk: Desk, moment: Moment) -> None:
+    memory = desk.memory
+    found = memory.remote_copies
+    if found is None:
+        return
+    if _is_over(memory, found, moment.at_ms):
+        memory.remote_copies = None
+        log_dir_suspect.clear(desk, None, REMOTE_COPY_FAILS, moment)
+    elif found.failed_ms - found.since_ms >= TOLD_AFTER_MS and not log_dir_suspect.is_told(
+        desk, None, REMOTE_COPY_FAILS
+    ):
+        log_dir_suspect.suspect(desk, None, REMOTE_COPY_FAILS, hints.remote_copies(found), moment)
+
+
+def _is_over(memory: BrokerMemory, found: RemoteCopies, at_ms: int) -> bool:
+    calm_ms, lag = at_ms - found.failed_ms, memory.remote_copy_lag_bytes
+    if lag is not None:
+        has_fallen = lag == 0 or lag <= (found.lag_bytes or 0)
+        return calm_ms >= CALM_MS and has_fallen
+    is_read = memory.log_read_ms is not None and at_ms - memory.log_read_ms <= LOG_READ_MS
+    return calm_ms >= SILENT_MS and is_read

@@ -1,0 +1,67 @@
+"""throttle_left: limits of moves that stay set when nothing moves.
+
+They hold back replicas that fell behind, and the next move. kafka-reassign-partitions takes them away only when
+somebody runs its --verify after the end.
+"""
+
+from logdirwatch.detect.alerts import evidence, upkeep_messages
+from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.alerts.lifecycle import RECOVERED
+from logdirwatch.model.records import MetricsRecord, ReplicaMoves
+from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, Rule, Severity
+
+RULE = Rule.THROTTLE_LEFT
+LISTS = "throttled_replicas"
+"""How evidence and settings call the topics' lists of throttled replicas."""
+
+
+def judge(desk: Desk, record: MetricsRecord, counted_ms: int, moment: Moment) -> None:
+    """Judge the limits of one broker, as they were seen at ``counted_ms``."""
+    seen, memory = record.moves, desk.memory
+    if seen is None or seen.throttles is None:
+        return
+    left = left_over(seen, desk.settings.kept_throttles)
+    if left:
+        since_ms = memory.throttles_since_ms = memory.throttles_since_ms or counted_ms
+        if RULE in memory.alerts or counted_ms - since_ms >= desk.settings.throttle_left_after_ms:
+            _tell(desk, left, moment)
+    elif left is not None:
+        memory.throttles_since_ms = None
+        ended = "in use again" if seen.throttles else RECOVERED
+        desk.book.resolve(RULE, None, ended, moment.at_ms)
+
+
+def left_over(seen: ReplicaMoves, kept: tuple[str, ...]) -> dict[str, int] | None:
+    """Return the limits that no running move needs, by key; None when it is not known whether one does.
+
+    A limit between brokers is needed as long as any partition of the cluster is reassigned: the leader that a move
+    copies from need not be part of it.
+    """
+    limits = {key: value for key, value in (seen.throttles or {}).items() if key not in kept}
+    between = {key: limits[key] for key in REPLICATION_THROTTLES if key in limits}
+    if seen.throttled_replicas and LISTS not in kept:
+        between[LISTS] = seen.throttled_replicas
+    within = {key: limits[key] for key in (LOG_DIR_THROTTLE,) if key in limits}
+    found = {**({} if seen.reassignments else between), **({} if seen.copies else within)}
+    is_unknown = (between and seen.reassignments is None) or (within and seen.copies is None)
+    return None if is_unknown else found
+
+
+def _tell(desk: Desk, left: dict[str, int], moment: Moment) -> None:
+    limits = {key: value for key, value in left.items() if key != LISTS}
+    desk.book.raise_alert(
+        RULE,
+        None,
+        severity=Severity.WARNING,
+        transition=(None, None),
+        evidence={
+            "why": sorted(left),
+            "throttles": limits,
+            LISTS: left.get(LISTS, 0),
+            "since_ms": desk.memory.throttles_since_ms,
+        },
+        affected=evidence.affected_by_broker(desk),
+        summary=upkeep_messages.throttles_left(desk.memory, limits, left.get(LISTS, 0)),
+        at_ms=moment.at_ms,
+        origin=moment.origin,
+    )

@@ -1,0 +1,120 @@
+"""Partitions that the log cleaner gave up on (KIP-346): it compacts them no more until the broker restarts.
+
+Two witnesses: the line in the broker's log, which names the partition, and the gauges of each directory, which count.
+Only a gauge of 0 that is younger than the line is evidence that it is over. A restart is none: it forgets the mark, and
+the cleaner meets the same log again. A gauge that is not there says nothing.
+"""
+
+from typing import Any
+
+from logdirwatch.detect.alerts import evidence, upkeep_messages
+from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.alerts.lifecycle import RECOVERED, Holder
+from logdirwatch.detect.state.bounds import newest
+from logdirwatch.detect.state.broker_state import LogDirMemory
+from logdirwatch.model.records import EventRecord, MetricsRecord
+from logdirwatch.model.vocabulary import SPACE_STATUSES, LogDirStatus, Rule, Severity
+
+COUNT = "UncleanablePartitionsCount:"
+BYTES = "UncleanableBytes:"
+NAMED = 20
+
+
+def take_event(desk: Desk, record: EventRecord, moment: Moment) -> None:
+    """Note a partition that the log names; of one whose directory it does not tell the broker's alert speaks."""
+    if record.topic is None or record.partition is None:
+        return
+    path = record.log_dir if record.log_dir in desk.memory.log_dirs else None
+    holder = desk.book.holder(path)
+    holder.uncleanable = newest({**holder.uncleanable, f"{record.topic}-{record.partition}": moment.at_ms})
+    holder.uncleanable_detail = record.detail
+    _judge_place(desk, path, moment)
+
+
+def note_gauges(desk: Desk, record: MetricsRecord, scraped_ms: int) -> None:
+    """Take what the gauges count; 0 lets go of what the log named before."""
+    for path, log_dir in desk.memory.log_dirs.items():
+        log_dir.uncleanable_bytes = _whole(record.metrics.get(BYTES + path))
+        log_dir.uncleanable_count = _whole(record.metrics.get(COUNT + path))
+        if log_dir.uncleanable_count == 0:
+            _let_go(log_dir, scraped_ms)
+    counts = [log_dir.uncleanable_count for log_dir in desk.memory.log_dirs.values()]
+    if counts and all(count == 0 for count in counts):
+        _let_go(desk.memory, scraped_ms)
+
+
+def judge(desk: Desk, moment: Moment) -> None:
+    """Tell of every place where something is uncleanable, and end what is over."""
+    for path, log_dir in desk.memory.log_dirs.items():
+        if log_dir.status in SPACE_STATUSES and _concerns(log_dir):
+            _judge_place(desk, path, moment)
+    if _concerns(desk.memory):
+        _judge_place(desk, None, moment)
+
+
+def _concerns(holder: Holder) -> bool:
+    is_gauged = isinstance(holder, LogDirMemory) and bool(holder.uncleanable_count or holder.uncleanable_bytes)
+    return bool(holder.uncleanable) or is_gauged or Rule.UNCLEANABLE_PARTITIONS in holder.alerts
+
+
+def _judge_place(desk: Desk, path: str | None, moment: Moment) -> None:
+    holder = desk.book.holder(path)
+    if holder.status is LogDirStatus.OFFLINE:
+        return
+    if holder.uncleanable or (isinstance(holder, LogDirMemory) and _is_counted(holder)):
+        _tell(desk, path, holder, moment)
+    elif _is_over(desk, holder):
+        status = str(holder.status)
+        desk.book.resolve(Rule.UNCLEANABLE_PARTITIONS, path, RECOVERED, moment.at_ms, to_status=status)
+
+
+def _is_counted(log_dir: LogDirMemory) -> bool:
+    if log_dir.uncleanable_count is None:
+        return bool(log_dir.uncleanable_bytes)
+    return log_dir.uncleanable_count > 0
+
+
+def _is_over(desk: Desk, holder: Holder) -> bool:
+    """Tell whether a gauge says that nothing is uncleanable; of the broker's own those of all directories must."""
+    if isinstance(holder, LogDirMemory):
+        return holder.uncleanable_count == 0 or (holder.uncleanable_count is None and holder.uncleanable_bytes == 0)
+    return all(log_dir.uncleanable_count == 0 for log_dir in desk.memory.log_dirs.values())
+
+
+def _tell(desk: Desk, path: str | None, holder: Holder, moment: Moment) -> None:
+    log_dir = holder if isinstance(holder, LogDirMemory) else None
+    named = sorted(holder.uncleanable)
+    fills = log_dir is not None and log_dir.status in SPACE_STATUSES and log_dir.status is not LogDirStatus.ONLINE
+    status = str(holder.status)
+    desk.book.raise_alert(
+        Rule.UNCLEANABLE_PARTITIONS,
+        path,
+        severity=Severity.CRITICAL if fills else Severity.WARNING,
+        transition=(status, status),
+        evidence={"why": named[:NAMED], **_numbers(named, log_dir), "detail": holder.uncleanable_detail},
+        affected=evidence.affected(desk, log_dir) if log_dir else evidence.affected_by_broker(desk),
+        summary=upkeep_messages.uncleanable(desk.memory, path, log_dir, named, fills=fills),
+        at_ms=moment.at_ms,
+        origin=moment.origin,
+    )
+
+
+def _numbers(named: list[str], log_dir: LogDirMemory | None) -> dict[str, Any]:
+    if log_dir is None:
+        return {"uncleanable_partitions": len(named), "uncleanable_bytes": None}
+    counted = log_dir.uncleanable_count
+    return {
+        "uncleanable_partitions": max(counted, len(named)) if counted is not None else len(named) or None,
+        "uncleanable_bytes": log_dir.uncleanable_bytes,
+        **evidence.last_sample(log_dir),
+    }
+
+
+def _let_go(holder: Holder, scraped_ms: int) -> None:
+    holder.uncleanable = {label: at_ms for label, at_ms in holder.uncleanable.items() if at_ms >= scraped_ms}
+    if not holder.uncleanable:
+        holder.uncleanable_detail = None
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else int(value)

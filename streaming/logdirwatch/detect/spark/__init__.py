@@ -1,0 +1,1 @@
+"""The Spark side: state of shards, rows in, records out."""

@@ -1,0 +1,192 @@
+"""The thin Spark adapter: rows of a shard's brokers in, records for Kafka out.
+
+Keyed by (cluster, shard). Broker ``HEARTBEAT_BROKER`` stands for a cluster's heartbeats, ``PIPELINE_BROKER`` of cluster
+``NO_CLUSTER`` for the queries of the stream itself. Batch time comes from Spark, which replays it after a crash.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+from pyspark.sql import Row
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from logdirwatch.detect import machine, state_view
+from logdirwatch.detect.alerts.context import Outcome
+from logdirwatch.detect.observations import Decided, Event, HostView, Observation, Sample, effective_ms, in_order
+from logdirwatch.detect.pipeline import heartbeats, queries, query_state
+from logdirwatch.detect.pipeline.heartbeats import HeartbeatMemory
+from logdirwatch.detect.settings import DetectSettings
+from logdirwatch.detect.spark.shard import Shard
+from logdirwatch.detect.state import broker_state
+from logdirwatch.detect.state.broker_state import BrokerMemory
+from logdirwatch.model import topics
+from logdirwatch.model.identity import Origin
+from logdirwatch.model.records import (
+    AlertRecord,
+    DecisionRecord,
+    EventRecord,
+    HeartbeatRecord,
+    HostRecord,
+    MetricsRecord,
+    PipelineRecord,
+    StateRecord,
+)
+from logdirwatch.parse.records import Accepted, parse
+
+HEARTBEAT_BROKER = -1
+PIPELINE_BROKER = -2
+
+
+class Gone(NamedTuple):
+    """A broker that is written to ``logdir.state`` as a tombstone."""
+
+    cluster: str
+    broker: int
+
+
+Written = AlertRecord | StateRecord | Gone
+
+
+class ShardProcessor(StatefulProcessor):
+    """Runs the state machine of every broker of a shard."""
+
+    def __init__(self, settings: DetectSettings, default_cluster: str) -> None:
+        self._settings = settings
+        self._default_cluster = default_cluster
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Declare the state."""
+        self._shard = Shard(handle)
+
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
+        """Show the machines a batch's records, each broker's in their total order."""
+        cluster, now_ms = key[0], timerValues.getCurrentProcessingTimeInMs()
+        for broker, of_broker in _by_broker(rows).items():
+            if broker == PIPELINE_BROKER:
+                records: Iterable[Written] = self._pipeline(of_broker)
+            elif broker == HEARTBEAT_BROKER:
+                records = self._heartbeats(cluster, of_broker)
+            else:
+                records = self._broker(cluster, broker, of_broker, now_ms)
+            yield from map(_row, records)
+        self._shard.set_timers()
+
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802, N803
+        """Let time pass for the brokers that wait for it."""
+        del key
+        now_ms = timerValues.getCurrentProcessingTimeInMs()
+        for known in self._shard.due(expiredTimerInfo.getExpiryTimeInMs()):
+            outcome = machine.tick(known, now_ms, self._settings)
+            yield from map(_row, self._finish(known, [outcome]))
+        self._shard.set_timers()
+
+    def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:  # noqa: N802, N803
+        """Begin with the memory of a state record; its timer was another checkpoint's."""
+        del key, timerValues
+        broker, version, body = initialState["broker"], initialState["version"], initialState["body"]
+        if broker == PIPELINE_BROKER:
+            query_state.CODEC.keep(self._shard.entry(broker), query_state.CODEC.decode(version, body))
+            return
+        known = broker_state.decode(version, body)
+        known.timer_ms = None
+        self._keep(known)
+        self._shard.set_timers()
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _accepted(self, cluster: str, rows: list[Row]) -> Iterator[Observation | HeartbeatRecord]:
+        """Yield what the parser accepts; ``store`` keeps what it rejects."""
+        for row in rows:
+            kafka_ms = row["timestamp_ms"]
+            result = parse(row["topic"], None, row["value"], kafka_ms, self._default_cluster)
+            if not isinstance(result, Accepted) or isinstance(result.record, PipelineRecord):
+                continue
+            if result.record.cluster != cluster:
+                continue
+            origin = Origin(row["topic"], row["partition"], row["offset"], kafka_ms)
+            if isinstance(result.record, MetricsRecord):
+                yield Sample(result.record, origin)
+            elif isinstance(result.record, EventRecord):
+                yield Event(result.record, origin)
+            elif isinstance(result.record, HostRecord):
+                yield HostView(result.record, origin)
+            elif isinstance(result.record, DecisionRecord):
+                yield Decided(result.record, origin)
+            elif isinstance(result.record, HeartbeatRecord):
+                at_ms, _ = effective_ms(result.record.timestamp_ms, kafka_ms, self._settings.clock_skew_ms)
+                yield msgspec.structs.replace(result.record, timestamp_ms=at_ms)
+
+    def _heartbeats(self, cluster: str, rows: list[Row]) -> list[AlertRecord]:
+        """Answer a cluster's heartbeats."""
+        heard = [item for item in self._accepted(cluster, rows) if isinstance(item, HeartbeatRecord)]
+        if not heard:
+            return []
+        entry = self._shard.entry(HEARTBEAT_BROKER)
+        known = heartbeats.CODEC.load(entry) or HeartbeatMemory()
+        alerts = heartbeats.answer(known, heard)
+        heartbeats.CODEC.keep(entry, known)
+        return alerts
+
+    def _broker(self, cluster: str, broker: int, rows: list[Row], now_ms: int) -> list[Written]:
+        """Show the machine the records of one broker; one of whom nothing can be believed leaves no memory behind."""
+        observations = [item for item in self._accepted(cluster, rows) if not isinstance(item, HeartbeatRecord)]
+        if not observations:
+            return []
+        known = self._shard.load(broker) or BrokerMemory(cluster=cluster, broker=broker)
+        outcomes = [machine.advance(known, seen, now_ms, self._settings) for seen in in_order(observations)]
+        return self._finish(known, outcomes)
+
+    def _pipeline(self, rows: list[Row]) -> list[AlertRecord]:
+        """Judge what the stream says of its own queries."""
+        entry = self._shard.entry(PIPELINE_BROKER)
+        known = query_state.CODEC.load(entry) or query_state.PipelineMemory()
+        seen = in_order(_fares(rows, self._default_cluster))
+        if not seen:
+            return []
+        alerts = [alert for item in seen for alert in queries.take(known, item, self._settings)]
+        query_state.CODEC.keep(entry, known)
+        return alerts
+
+    def _finish(self, known: BrokerMemory, outcomes: list[Outcome]) -> list[Written]:
+        """Gather what must be written, set the timer, and keep the memory."""
+        alerts = [alert for outcome in outcomes for alert in outcome.alerts]
+        transitions = [transition for outcome in outcomes for transition in outcome.transitions]
+        records: list[Written] = list(alerts)
+        if alerts or transitions or (not known.is_gone and state_view.has_news(known, self._settings.state_refresh_ms)):
+            records.append(state_view.state_record(known, transitions))
+        if not known.is_gone:
+            self._keep(known)
+            return records
+        self._shard.drop(known.broker)
+        return [*records, Gone(known.cluster, known.broker)] if records else []
+
+    def _keep(self, known: BrokerMemory) -> None:
+        self._shard.keep(known, machine.next_deadline_ms(known, self._settings))
+
+
+def _by_broker(rows: Iterable[Row]) -> dict[int, list[Row]]:
+    found: dict[int, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row["broker"], []).append(row)
+    return found
+
+
+def _fares(rows: list[Row], default_cluster: str) -> Iterator[queries.Fares]:
+    for row in rows:
+        result = parse(row["topic"], None, row["value"], row["timestamp_ms"], default_cluster)
+        if isinstance(result, Accepted) and isinstance(result.record, PipelineRecord):
+            origin = Origin(row["topic"], row["partition"], row["offset"], row["timestamp_ms"])
+            yield queries.Fares(result.record, origin)
+
+
+def _row(record: Written) -> Row:
+    if isinstance(record, AlertRecord):
+        return Row(topic=topics.ALERTS, key=record.alert_id, value=_json(record))
+    value = None if isinstance(record, Gone) else _json(record)
+    return Row(topic=topics.STATE, key=f"{record.cluster}/{record.broker}", value=value)
+
+
+def _json(record: AlertRecord | StateRecord) -> str:
+    return msgspec.json.encode(record).decode()

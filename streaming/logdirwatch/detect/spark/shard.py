@@ -1,0 +1,100 @@
+"""What Spark keeps of the brokers of one key, and which of them it wakes when.
+
+A key is (cluster, shard of its brokers): a key of its own for every broker would cost a call into Python, four requests
+to the JVM and a message back for each of them in every batch, which is most of the time a batch takes. State is a map
+from the broker to ``struct<version:int, body:string>``, and one from a time to the brokers to be looked at then.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
+from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessorHandle
+from pyspark.sql.types import ArrayType, LongType, StructField, StructType
+
+from logdirwatch.detect.state import broker_state
+from logdirwatch.detect.state.broker_state import BrokerMemory
+from logdirwatch.state.schema import STATE_SCHEMA
+
+BROKERS, DUE = VARIABLES = ("brokers", "due")
+"""The state variables; a checkpoint holds to them."""
+
+SHARDS = 32
+"""Shards of a cluster: as many tasks can work on it at most. A checkpoint holds to it."""
+
+_BROKER = StructType([StructField("broker", LongType())])
+_TIME = StructType([StructField("at_ms", LongType())])
+_BROKERS = StructType([StructField("brokers", ArrayType(LongType()))])
+
+_GRID_MS = 1_000
+"""Times are rounded up to it, so that brokers share a timer."""
+
+
+def shard_of(broker: Column) -> Column:
+    """Return the shard that a broker belongs to."""
+    return F.pmod(broker, F.lit(SHARDS))
+
+
+class Entry:
+    """One broker's entry, read and written as a value state is."""
+
+    def __init__(self, brokers: MapState, broker: int) -> None:
+        self._brokers, self._key = brokers, (broker,)
+
+    def get(self) -> tuple[Any, ...] | None:
+        """Return the value, None when there is none."""
+        return self._brokers.getValue(self._key)
+
+    def update(self, value: tuple[Any, ...]) -> None:
+        """Write the value."""
+        self._brokers.updateValue(self._key, value)
+
+
+class Shard:
+    """The memories of a shard's brokers and their timers; always those of the key at hand."""
+
+    def __init__(self, handle: StatefulProcessorHandle) -> None:
+        self._handle = handle
+        self._brokers = handle.getMapState(BROKERS, _BROKER, STATE_SCHEMA)
+        self._due = handle.getMapState(DUE, _TIME, _BROKERS)
+        self._woken: dict[int, list[int]] = {}
+
+    def entry(self, broker: int) -> Entry:
+        """Return one broker's entry."""
+        return Entry(self._brokers, broker)
+
+    def load(self, broker: int) -> BrokerMemory | None:
+        """Return what is remembered of a broker, None before its first record."""
+        return broker_state.CODEC.load(self.entry(broker))
+
+    def keep(self, known: BrokerMemory, deadline_ms: int | None) -> None:
+        """Keep a broker's memory, and see to it that the broker is looked at soon after ``deadline_ms``."""
+        at_ms = None if deadline_ms is None else -(-deadline_ms // _GRID_MS) * _GRID_MS
+        if at_ms is not None and (known.timer_ms is None or at_ms < known.timer_ms):
+            # One timer, looked at again when it fires: setting it anew for every record is what costs.
+            self._woken.setdefault(at_ms, []).append(known.broker)
+            known.timer_ms = at_ms
+        broker_state.CODEC.keep(self.entry(known.broker), known)
+
+    def drop(self, broker: int) -> None:
+        """Keep nothing of a broker; a timer of its own finds nobody."""
+        self._brokers.removeKey((broker,))
+
+    def set_timers(self) -> None:
+        """Set the timers that ``keep`` asked for."""
+        for at_ms, brokers in self._woken.items():
+            before = self._due.getValue((at_ms,))
+            self._due.updateValue((at_ms,), (sorted({*brokers, *(before[0] if before else ())}),))
+            self._handle.registerTimer(at_ms)
+        self._woken.clear()
+
+    def due(self, at_ms: int) -> Iterator[BrokerMemory]:
+        """Yield the memories of the brokers whose timer fired; one that was set to another time since is none."""
+        waiting = self._due.getValue((at_ms,))
+        self._due.removeKey((at_ms,))
+        for broker in waiting[0] if waiting else ():
+            known = self.load(broker)
+            if known is not None and known.timer_ms == at_ms:
+                known.timer_ms = None
+                yield known

@@ -1,0 +1,1 @@
+"""What is remembered of one broker and its directories, and what follows from it alone."""

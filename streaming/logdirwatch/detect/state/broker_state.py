@@ -1,0 +1,329 @@
+"""What the state machine remembers of one broker, and how it is written down.
+
+Spark keeps it as one value ``struct<version:int, body:string>``; the same body travels in ``logdir.state`` records, so
+that a lost checkpoint is made good from the topic.
+"""
+
+from typing import Any
+
+from msgspec import Struct, field
+
+from logdirwatch.detect.state.forecast import Peaks
+from logdirwatch.model.records import AlertRecord, PartitionHealth
+from logdirwatch.model.vocabulary import BrokerStatus, Cause, FullBy, LogDirStatus, PollStatus, Rule, Severity
+from logdirwatch.state.codec import StateCodec
+
+MEMORY_VERSION = 1
+
+
+class OpenAlert(Struct, kw_only=True, omit_defaults=True):
+    """An alert that fires; what its next revision needs to know of it.
+
+    ``said_ms`` is the time of the last revision, 0 where an older release wrote it; ``calm_since_ms`` is since when
+    nothing is wrong any more.
+    """
+
+    alert_id: str
+    revision: int
+    severity: Severity
+    opened_at_ms: int
+    from_status: str | None
+    to_status: str | None
+    cause: Cause | None = None
+    evidence: dict[str, Any] = {}
+    affected: dict[str, Any] = {}
+    summary: str = ""
+    stale_since_ms: int | None = None
+    calm_since_ms: int | None = None
+    said_ms: int = 0
+
+
+def reopened(alert: AlertRecord) -> OpenAlert:
+    """Return what its last revision leaves of an alert that fires."""
+    return OpenAlert(
+        alert_id=alert.alert_id,
+        revision=alert.revision,
+        severity=alert.severity,
+        opened_at_ms=alert.opened_at_ms,
+        from_status=alert.from_status,
+        to_status=alert.to_status,
+        evidence=alert.evidence,
+        affected=alert.affected,
+        summary=alert.summary,
+        stale_since_ms=alert.stale_since_ms,
+        said_ms=alert.at_ms,
+    )
+
+
+class PendingEvent(Struct, kw_only=True):
+    """A LogDirFailure that named no directory: its fast alert waits for one to turn offline."""
+
+    alert_id: str
+    at_ms: int
+    deadline_ms: int
+
+
+class CollectorView(Struct, kw_only=True, omit_defaults=True):
+    """What one collector last said of the broker.
+
+    ``taken_ms`` is its own clock. ``said_ms`` and ``ok_ms`` are the newest time that any collector had shown by then:
+    clocks differ, so only those can be compared with what another one says.
+    """
+
+    taken_ms: int
+    interval_ms: int
+    status: PollStatus
+    ok_ms: int | None = None
+    failures: int = 0
+    said_ms: int = 0
+
+
+class Pace(Struct, kw_only=True, omit_defaults=True):
+    """How long something usually takes in milliseconds, from how many samples, and how many slow ones came in a row."""
+
+    usual_ms: float = 0.0
+    samples: int = 0
+    slow_samples: int = 0
+
+
+class Rise(Struct, kw_only=True, omit_defaults=True):
+    """How a directory's own use rose lately: from where, what takes the place of that later, and the last sample.
+
+    ``steps`` counts samples that were higher than the one before, up to a few; ``risen_ms`` is when the last one was.
+    """
+
+    from_ms: int
+    from_bytes: int
+    next_ms: int
+    next_bytes: int
+    last_ms: int
+    last_bytes: int
+    risen_ms: int = 0
+    steps: int = 0
+
+
+class Change(Struct, kw_only=True):
+    """Another size or volume than a directory had: since when, and what it had."""
+
+    why: str
+    at_ms: int
+    total_bytes: int
+    volume: str | None
+
+
+class Trouble(Struct, kw_only=True, omit_defaults=True):
+    """What the kernel said last of one kind of trouble (``KernelTrouble``) of one device."""
+
+    kind: str
+    text: str
+    at_ms: int
+    device: str | None = None
+
+
+class Maintenance(Struct, kw_only=True, omit_defaults=True):
+    """What a person last said of a broker: it may be away until then."""
+
+    at_ms: int
+    until_ms: int
+    by: str
+    reason: str
+    is_over: bool = False
+
+
+class Recovery(Struct, kw_only=True):
+    """A broker that recovers its logs: since when, when it last got on, and the fewest logs left by directory."""
+
+    began_ms: int
+    progress_ms: int
+    seen_ms: int
+    left: dict[str, int]
+
+
+class Move(Struct, kw_only=True, omit_defaults=True):
+    """What is still to come to a directory: since when, when it last got on, and how fast over the last span."""
+
+    since_ms: int
+    progress_ms: int
+    remaining_bytes: int
+    copied_bytes: int
+    span_ms: int
+    span_bytes: int
+    bytes_per_s: float | None = None
+    slow_spans: int = 0
+
+
+class Verdict(Struct, kw_only=True, omit_defaults=True, frozen=True):
+    """Why a directory is offline, and which step decided; ``said`` is the line or observation behind it."""
+
+    cause: Cause
+    decided_by: str
+    full_by: FullBy | None = None
+    device: str | None = None
+    said: str | None = None
+
+
+class RemoteCopies(Struct, kw_only=True, omit_defaults=True, frozen=True):
+    """Copies to remote storage that fail: since when, when the last one did, and what waited when it began."""
+
+    since_ms: int
+    failed_ms: int
+    text: str | None = None
+    lag_bytes: int | None = None
+
+
+class BrokerWord(Struct, kw_only=True, omit_defaults=True, frozen=True):
+    """Why a broker ended, as its own log says it; ``reason`` is one of ``BrokerFailureReason``."""
+
+    at_ms: int
+    reason: str
+    text: str
+
+
+class KernelWord(Struct, kw_only=True, omit_defaults=True, frozen=True):
+    """What the kernel's log said last of the device below a directory."""
+
+    at_ms: int
+    cause: Cause
+    text: str
+    device: str | None = None
+
+
+class HostWord(Struct, kw_only=True, omit_defaults=True, frozen=True):
+    """What the host's last look found wrong that would explain a failure."""
+
+    at_ms: int
+    verdict: Verdict
+
+
+class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
+    """One log directory; numbers are those of the last sample that had them.
+
+    ``carrier`` is the directory whose alert tells of this one too: both went offline at once.
+    """
+
+    status: LogDirStatus = LogDirStatus.UNKNOWN
+    since_ms: int = 0
+    cause: Cause | None = None
+    reason: str | None = None
+    last_status: LogDirStatus | None = None
+    seen_ms: int | None = None
+    event_ms: int | None = None
+    offline_ms: int | None = None
+    decided_by: str | None = None
+    sample_at_ms: int | None = None
+    interval_ms: int = 0
+    error_code: int | None = None
+    total_bytes: int | None = None
+    usable_bytes: int | None = None
+    growth_bytes_per_s: float | None = None
+    peaks: Peaks = field(default_factory=Peaks)
+    rise: Rise | None = None
+    forecast_at_ms: int | None = None
+    full_at_ms: int | None = None
+    forecast_confidence: float | None = None
+    replica_count: int | None = None
+    replica_bytes: int | None = None
+    future_bytes: int | None = None
+    incoming_bytes: int | None = None
+    outgoing_bytes: int | None = None
+    strays: dict[str, int] | None = None
+    proof_ms: int | None = None
+    is_cordoned: bool | None = None
+    is_metadata_dir: bool | None = None
+    volume: str | None = None
+    is_volume_told: bool = False
+    twin: str | None = None
+    twin_samples: int = 0
+    is_root_volume: bool | None = None
+    is_reserve_there: bool | None = None
+    change: Change | None = None
+    unaccounted_since_ms: int | None = None
+    used_inodes_ratio: float | None = None
+    uncleanable_bytes: int | None = None
+    uncleanable_count: int | None = None
+    uncleanable: dict[str, int] = field(default_factory=dict)
+    uncleanable_detail: str | None = None
+    host_ms: int | None = None
+    host_interval_ms: int = 0
+    event_detail: str | None = None
+    probe: Pace = field(default_factory=Pace)
+    troubles: dict[str, Trouble] = field(default_factory=dict)
+    suspicions: dict[str, str] = field(default_factory=dict)
+    ended: dict[Rule, list[int]] = field(default_factory=dict)
+    proposals: dict[str, list[LogDirStatus]] = field(default_factory=dict)
+    codes: dict[str, tuple[int, int]] = field(default_factory=dict)
+    alerts: dict[Rule, OpenAlert] = field(default_factory=dict)
+    move: Move | None = None
+    kept_up: bool = False
+    lagging_scans: int = 0
+    verdict: Verdict | None = None
+    kernel: KernelWord | None = None
+    host_word: HostWord | None = None
+    carrier: str | None = None
+
+
+class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
+    """One broker with all its directories."""
+
+    cluster: str
+    broker: int
+    status: BrokerStatus = BrokerStatus.UNKNOWN
+    since_ms: int = 0
+    reason: str | None = None
+    is_judged: bool = False
+    sequence: int = 0
+    newest_ms: int = 0
+    emitted_ms: int = 0
+    emitted_silent: bool = False
+    emitted_partitions: PartitionHealth | None = None
+    newest_kafka_ms: int = 0
+    heard_ms: int = 0
+    is_silent: bool = False
+    timer_ms: int | None = None
+    seen_ms: int | None = None
+    collector: str | None = None
+    host: str | None = None
+    rack: str | None = None
+    is_fenced: bool | None = None
+    kafka_version: str | None = None
+    metadata_version: str | None = None
+    controller_id: int | None = None
+    configured_dirs: list[str] | None = None
+    partitions: PartitionHealth | None = None
+    corrected_clocks: int = 0
+    collectors: dict[str, CollectorView] = field(default_factory=dict)
+    positions: dict[str, int] = field(default_factory=dict)
+    log_dirs: dict[str, LogDirMemory] = field(default_factory=dict)
+    alerts: dict[Rule, OpenAlert] = field(default_factory=dict)
+    pending: list[PendingEvent] = field(default_factory=list)
+    ended: dict[Rule, list[int]] = field(default_factory=dict)
+    flush: Pace = field(default_factory=Pace)
+    troubles: dict[str, Trouble] = field(default_factory=dict)
+    suspicions: dict[str, str] = field(default_factory=dict)
+    queued_since_ms: int | None = None
+    miscounts: int = 0
+    dead_cleaner_threads: int | None = None
+    remote_copy_lag_bytes: int | None = None
+    failed_partitions: dict[str, int] = field(default_factory=dict)
+    unequal_since_ms: int | None = None
+    moves_at_ms: int = 0
+    throttles_since_ms: int | None = None
+    maintenance: Maintenance | None = None
+    emitted_maintenance_ms: int | None = None
+    recovery: Recovery | None = None
+    unregistered_polls: int = 0
+    is_gone: bool = False
+    flush_ms: float | None = None
+    word: BrokerWord | None = None
+    failed_in: dict[str, str] = field(default_factory=dict)
+    coordinators: dict[str, int] = field(default_factory=dict)
+    uncleanable: dict[str, int] = field(default_factory=dict)
+    uncleanable_detail: str | None = None
+    remote_copies: RemoteCopies | None = None
+    remote_copy_errors: int | None = None
+    log_read_ms: int | None = None
+
+
+CODEC = StateCodec("detect", MEMORY_VERSION, BrokerMemory)
+encode = CODEC.encode
+decode = CODEC.decode

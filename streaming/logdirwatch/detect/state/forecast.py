@@ -1,0 +1,242 @@
+"""When a log directory will be full: from the peaks of its hours, pure, one number an hour and directory.
+
+Three things make a straight line through the samples lie, and each has its answer here:
+
+- Retention deletes whole segments, so use is a sawtooth. What fills a disk is its crest: of each hour the peak is kept,
+  and growth is that of the highest peak of a day, from day to day; the median, so that a single step counts as one.
+- Traffic has a day. How far each hour lies from the middle of its day, the median over the days, is expected again.
+- Moves bring bytes that no producer wrote. They are taken out of the series.
+
+Before a day and a half of history there is only the median slope between the peaks, and it is believed for ``TRUST``
+times as long as it was watched. A burst, growth faster than nearly every hour before it, is believed for
+``BURST_TRUST`` times as long as it has lasted.
+"""
+
+import statistics
+from array import array
+from base64 import b64decode, b64encode
+from itertools import combinations, pairwise, takewhile
+from zlib import crc32
+
+from msgspec import Struct
+
+from logdirwatch.config.section import HOUR_MS
+from logdirwatch.detect.state.turns import is_turn
+
+DAY = 24
+KEPT_HOURS = 4 * DAY + 1
+LONGEST_HOURS = 7 * DAY
+SHORTEST_HOURS = 2
+TRUST = 2.0
+BURST_TRUST = 3.0
+BURST_RATIO = 1.5
+USUAL = 0.98
+STEPS = 32_000
+NO_SAMPLE = -(2**15)
+
+Point = tuple[int, int]
+
+
+class Moving(Struct, frozen=True):
+    """What moves do in a directory: bytes of copies that arrived and bytes still to come; None where nobody knows."""
+
+    future_bytes: int | None = None
+    incoming_bytes: int | None = None
+
+
+NO_MOVES = Moving()
+
+
+class Grown(Struct, frozen=True):
+    """How many bytes a directory grew by on its own, without what moves brought, and in how long (above 0)."""
+
+    own_bytes: int
+    in_ms: int
+
+
+class Peaks(Struct, kw_only=True, omit_defaults=True):
+    """The highest own use of each hour: ``past`` the hours that are over, ``peak_bytes`` the one that runs, ``hour``.
+
+    Own use is what is used without the bytes that moves brought, ``brought_bytes``. The past is packed, two bytes an
+    hour: state is written with every batch, and this is most of it.
+    """
+
+    hour: int = 0
+    peak_bytes: int | None = None
+    past: str = ""
+    unit_bytes: int = 1
+    last_bytes: int = 0
+    brought_bytes: int = 0
+    future_bytes: int = 0
+    incoming_bytes: int = 0
+    used_at_scan_bytes: int = 0
+    last_ms: int = 0
+    scan_ms: int = 0
+
+
+class Forecast(Struct, frozen=True):
+    """Milliseconds until full, and how sure that is: the time watched over the time told, at most 1."""
+
+    full_in_ms: int
+    confidence: float
+
+
+def note(peaks: Peaks, at_ms: int, total_bytes: int, used_bytes: int, moving: Moving = NO_MOVES) -> Grown | None:
+    """Take a sample of a directory's bytes in use.
+
+    Return what it grew by since the sample before; while moves bring bytes, which are counted now and then, since they
+    were last counted, and None in between.
+    """
+    at_count = peaks.used_at_scan_bytes - peaks.brought_bytes, peaks.scan_ms
+    is_counted = _take_out_what_came(peaks, at_ms, used_bytes, moving)
+    own, hour = used_bytes - peaks.brought_bytes, at_ms // HOUR_MS
+    since = at_count if is_counted else (peaks.last_bytes, peaks.last_ms)
+    grown = None if peaks.incoming_bytes and not is_counted else _grown(own, at_ms, *since)
+    if at_ms > peaks.last_ms:
+        peaks.last_bytes, peaks.last_ms = own, at_ms
+    if peaks.peak_bytes is None or hour - peaks.hour >= KEPT_HOURS:
+        peaks.hour, peaks.peak_bytes, peaks.past = hour, own, ""
+    elif hour > peaks.hour:
+        _close_hours(peaks, hour, total_bytes)
+        peaks.peak_bytes = own
+    elif hour == peaks.hour:
+        peaks.peak_bytes = max(peaks.peak_bytes, own)
+    return grown
+
+
+def _grown(own_bytes: int, at_ms: int, from_bytes: int, from_ms: int) -> Grown | None:
+    return Grown(own_bytes - from_bytes, at_ms - from_ms) if 0 < from_ms < at_ms else None
+
+
+def _take_out_what_came(peaks: Peaks, at_ms: int, used_bytes: int, moving: Moving) -> bool:
+    """Count the bytes that moves brought between two scans, at most as many as use rose by; return if it is a scan.
+
+    A move that is taken back takes its bytes along, which looks the same as a deletion and only lowers the forecast.
+    """
+    future = peaks.future_bytes if moving.future_bytes is None else moving.future_bytes
+    incoming = peaks.incoming_bytes if moving.incoming_bytes is None else moving.incoming_bytes
+    if (future, incoming) == (peaks.future_bytes, peaks.incoming_bytes):
+        return False
+    came = max(future - peaks.future_bytes, peaks.incoming_bytes - incoming, 0)
+    peaks.brought_bytes += min(came, max(0, used_bytes - peaks.used_at_scan_bytes))
+    peaks.future_bytes, peaks.incoming_bytes, peaks.used_at_scan_bytes = future, incoming, used_bytes
+    peaks.scan_ms = at_ms
+    return True
+
+
+def _close_hours(peaks: Peaks, hour: int, total_bytes: int) -> None:
+    past = [*_past(peaks), peaks.peak_bytes, *[None] * (hour - peaks.hour - 1)][1 - KEPT_HOURS :]
+    peaks.unit_bytes = max(1, -(-total_bytes // STEPS))
+    steps = (NO_SAMPLE if used is None else round(used / peaks.unit_bytes) for used in past)
+    packed = array("h", (max(NO_SAMPLE, min(step, 2**15 - 1)) for step in steps))
+    peaks.past, peaks.hour = b64encode(packed.tobytes()).decode(), hour
+
+
+def _past(peaks: Peaks) -> list[int | None]:
+    packed = array("h", b64decode(peaks.past))
+    return [None if step == NO_SAMPLE else step * peaks.unit_bytes for step in packed]
+
+
+def hourly_peaks(peaks: Peaks) -> list[int | None]:
+    """Return the highest own use of each hour in bytes, oldest first, the one that runs last; None without a sample."""
+    return [] if peaks.peak_bytes is None else [*_past(peaks), peaks.peak_bytes]
+
+
+def is_due(path: str, before_ms: int | None, at_ms: int, seed: int = 0) -> bool:
+    """Tell whether a directory is to be forecast again: once an hour, and not all in the same second.
+
+    ``seed`` is a number of its broker's own.
+    """
+    return before_ms is None or is_turn(before_ms, at_ms, HOUR_MS, crc32(path.encode(), seed))
+
+
+def missing_bytes(peaks: Peaks, total_bytes: int) -> int | None:
+    """Return how many of the bytes that running moves will bring do not fit; None where none are to come."""
+    if not peaks.incoming_bytes:
+        return None
+    return max(0, peaks.incoming_bytes + peaks.used_at_scan_bytes - total_bytes)
+
+
+def forecast(peaks: Peaks, free_bytes: int) -> Forecast | None:
+    """Return when ``free_bytes``, those of the last sample, will be used up; None when nothing says within a week."""
+    points = [(hour, peak) for hour, peak in enumerate(hourly_peaks(peaks)) if peak is not None]
+    if len(points) <= SHORTEST_HOURS:
+        return None
+    limit = peaks.last_bytes + free_bytes
+    # After a long gap two days are seldom whole, and from one nobody can tell its growth.
+    if points[-1][0] - points[0][0] >= DAY + DAY // 2 and len(crests := _crests(points)) > 1:
+        return _by_days(points, crests, limit)
+    return _by_slope(points, limit)
+
+
+def _by_slope(points: list[Point], limit: int) -> Forecast | None:
+    # The first and the last hour are cut short: their peaks were before, or are still to come.
+    whole = points[1:-1] if len(points) > SHORTEST_HOURS + 2 else points
+    slope = _median_slope(whole)
+    watched = points[-1][0] - points[0][0]
+    hours = (limit - points[-1][1]) / slope if slope > 0 else LONGEST_HOURS
+    return _forecast(hours, watched) if hours <= TRUST * watched else None
+
+
+def _median_slope(points: list[Point]) -> float:
+    return statistics.median((b - a) / (j - i) for (i, a), (j, b) in combinations(points, 2))
+
+
+def _by_days(points: list[Point], crests: list[Point], limit: int) -> Forecast | None:
+    drift = _drift(crests)
+    shape = _shape_of_the_day(points, drift)
+    now = points[-1][0]
+    levels = [(hour, used - drift * (hour - now) - shape.get(hour % DAY, 0.0)) for hour, used in points]
+    # The last hour has only begun.
+    burst, lasts_hours = _burst(levels[:-1])
+    level = levels[-1][1] if burst else max(used for hour, used in levels if hour > now - DAY)
+    for hour in range(1, LONGEST_HOURS + 1):
+        expected = level + drift * hour + shape.get((now + hour) % DAY, 0.0)
+        if expected + burst * min(hour, lasts_hours) >= limit:
+            return _forecast(hour, now - points[0][0])
+    return None
+
+
+def _drift(crests: list[Point]) -> float:
+    """Return the growth an hour: from day to day once there are enough days, so that a single step counts as one."""
+    by_hour = dict(crests)
+    steps = [used - by_hour[hour - DAY] for hour, used in crests if hour - DAY in by_hour]
+    return statistics.median(steps) / DAY if len(steps) >= DAY else _median_slope(crests)
+
+
+def _crests(points: list[Point]) -> list[Point]:
+    """Return for every hour that ends a day of history the highest peak of that day."""
+    whole_from = points[0][0] + DAY - 1
+    return [
+        (hour, max(used for then, used in points if hour - DAY < then <= hour))
+        for hour, _ in points
+        if hour >= whole_from
+    ]
+
+
+def _shape_of_the_day(points: list[Point], drift: float) -> dict[int, float]:
+    """Return how far each hour of the day lies from the middle of its day; the median over the days."""
+    flat = [(hour, used - drift * hour) for hour, used in points]
+    middles = {
+        day: statistics.median(used for hour, used in flat if hour // DAY == day)
+        for day in {hour // DAY for hour, _ in flat}
+    }
+    far: dict[int, list[float]] = {}
+    for hour, used in flat:
+        far.setdefault(hour % DAY, []).append(used - middles[hour // DAY])
+    return {hour: statistics.median(values) for hour, values in far.items()}
+
+
+def _burst(levels: list[tuple[int, float]]) -> tuple[float, float]:
+    """Return the growth an hour that the days before do not explain, and for how many hours it is believed."""
+    steps = [(b - a) / (j - i) for (i, a), (j, b) in pairwise(levels)]
+    latest = statistics.median(steps[-2:])
+    lasted = sum(1 for _ in takewhile(lambda step: step >= latest / 2, reversed(steps)))
+    before = sorted(steps[:-lasted] if lasted else steps)
+    if latest <= 0 or not before or latest <= BURST_RATIO * max(0.0, before[int(len(before) * USUAL)]):
+        return 0.0, 0.0
+    return latest, BURST_TRUST * lasted
+
+
+def _forecast(hours: float, watched: int) -> Forecast:
+    return Forecast(int(max(0.0, hours) * HOUR_MS), round(min(1.0, watched / max(hours, 1.0)), 2))

@@ -1,0 +1,324 @@
+"""What one directory goes through, and what is said of it."""
+
+import msgspec
+
+from logdirwatch.config.section import MIB
+from logdirwatch.detect import machine
+from logdirwatch.detect.rules.unnamed_failures import MOST
+from logdirwatch.model.identity import alert_id
+from logdirwatch.model.records import KernelNews, PartitionHealth
+from tests.unit.detect.builders import GIB, POLL_MS, TOTAL, Driver, host_dir, log_dir
+
+
+def offline(path="/d1"):
+    return log_dir(path, error_code=56)
+
+
+def test_the_first_sample_decides_at_once():
+    driver = Driver().polls(0.97)
+    assert driver.path_of() == ["saturated"]
+    assert driver.said() == [("log_dir_space", "firing", "page")]
+
+
+def test_one_sample_over_a_threshold_changes_nothing():
+    driver = Driver().polls(0.5, 0.8, 0.5)
+    assert driver.path_of() == ["online"]
+    assert driver.alerts == []
+
+
+def test_filling_goes_through_every_level_in_one_alert():
+    driver = Driver().polls(0.5, 0.76, 0.77, 0.86, 0.87, 0.96, 0.97)
+    assert driver.path_of() == ["online", "filling", "critical", "saturated"]
+    assert driver.said() == [
+        ("log_dir_space", "firing", "warning"),
+        *[("log_dir_space", "firing", "page")] * 3,
+    ], "so fast that nobody may wait for the last level"
+    assert [alert.to_status for alert in driver.alerts] == ["filling", "filling", "critical", "saturated"]
+    assert [alert.revision for alert in driver.alerts] == [1, 2, 3, 4]
+    assert len({alert.alert_id for alert in driver.alerts}) == 1
+
+
+def test_a_jump_goes_straight_to_its_level():
+    assert Driver().polls(0.5, 0.96, 0.97).path_of() == ["online", "saturated"]
+
+
+def test_space_that_comes_back_resolves_the_alert():
+    driver = Driver().polls(0.5, 0.8, 0.8, 0.71, 0.71, 0.69, 0.69)
+    assert driver.path_of() == ["online", "filling", "online"]
+    assert driver.said()[-1] == ("log_dir_space", "resolved", "recovered")
+    assert driver.open_alerts() == []
+
+
+def test_after_a_gap_one_sample_decides():
+    driver = Driver().polls(0.5)
+    driver.at_ms += 4 * POLL_MS
+    driver.polls(0.8)
+    assert driver.status() == "filling"
+
+
+def test_error_56_needs_no_second_sample_and_closes_the_space_alert():
+    driver = Driver().polls(0.8)
+    driver.poll(offline())
+    assert driver.path_of() == ["filling", "offline"]
+    assert driver.cause() == "unknown", "space that was left proves no broken disk"
+    assert driver.said() == [
+        ("log_dir_space", "firing", "warning"),
+        ("log_dir_offline", "firing", "critical"),
+        ("log_dir_space", "resolved", "offline"),
+    ]
+
+
+def test_a_directory_that_was_full_before_it_failed_is_full():
+    driver = Driver().polls(0.96, 0.99999)
+    driver.poll(offline())
+    assert driver.cause() == "full"
+    assert driver.alerts[-2].evidence["decided_by"] == "usable_under_reserve"
+
+
+def test_a_directory_that_comes_back_saturated_is_never_online_between():
+    driver = Driver().polls(0.5)
+    driver.poll(offline())
+    driver.polls(0.97)
+    assert driver.path_of() == ["online", "offline", "saturated"]
+    assert driver.said()[-2:] == [("log_dir_offline", "resolved", "recovered"), ("log_dir_space", "firing", "page")]
+
+
+def test_offline_at_first_sight_has_no_known_cause():
+    driver = Driver().poll(offline())
+    assert (driver.status(), driver.cause()) == ("offline", "unknown")
+    assert driver.alerts[0].evidence["decided_by"] == "no_sample_before"
+
+
+def test_leaderless_partitions_raise_an_open_alert_and_never_lower_it_again():
+    driver = Driver().polls(0.5)
+    driver.poll(offline(), partitions=PartitionHealth())
+    driver.poll(offline(), partitions=PartitionHealth(leaderless=2, examples=["t-0"]))
+    driver.poll(offline(), partitions=PartitionHealth())
+    assert driver.said("log_dir_offline") == [
+        ("log_dir_offline", "firing", "critical"),
+        ("log_dir_offline", "firing", "page"),
+    ]
+    assert driver.alerts[-1].affected["examples"] == ["t-0"]
+
+
+def test_any_other_error_is_unknown_and_suspect_never_online():
+    driver = Driver().polls(0.5)
+    driver.poll(log_dir(error_code=-1))
+    assert driver.status() == "unknown"
+    assert driver.said() == [("log_dir_suspect", "firing", "warning")]
+    driver.polls(0.5)
+    assert driver.said()[-1] == ("log_dir_suspect", "resolved", "recovered")
+
+
+def test_a_directory_without_capacity_is_unknown_not_online():
+    driver = Driver()
+    driver.poll(log_dir(error_code=0, total_bytes=0))
+    assert driver.status() == "unknown"
+    assert driver.said() == [("log_dir_unknown", "firing", "warning")]
+
+
+def test_a_directory_that_leaves_the_report_is_unknown_until_the_configuration_explains_it():
+    driver = Driver()
+    driver.poll(log_dir("/d1"), log_dir("/d2"))
+    driver.poll(log_dir("/d1"))
+    assert driver.status("/d2") == "unknown"
+    driver.poll(log_dir("/d1"), configs={"log.dirs": "/d1"})
+    assert "/d2" not in driver.memory.log_dirs
+    assert driver.path_of("/d2") == ["online", "unknown", "removed"]
+    assert driver.said("log_dir_unknown")[-1] == ("log_dir_unknown", "resolved", "no longer in log.dirs")
+
+
+def test_two_collectors_disagree_and_offline_wins():
+    driver = Driver()
+    driver.poll(log_dir(used=0.5), collector="a")
+    driver.poll(offline(), collector="b")
+    driver.poll(log_dir(used=0.5), collector="a")
+    assert driver.status() == "offline"
+    driver.poll(log_dir(used=0.5), collector="b")
+    assert driver.status() == "online"
+
+
+def test_each_collector_debounces_for_itself():
+    driver = Driver()
+    driver.poll(log_dir(used=0.5), collector="a")
+    driver.poll(log_dir(used=0.8), collector="a")
+    driver.poll(log_dir(used=0.8), collector="b")
+    assert driver.status() == "online"
+    driver.poll(log_dir(used=0.8), collector="b")
+    assert driver.status() == "filling"
+
+
+def test_an_event_with_a_directory_takes_it_offline_under_the_fast_lanes_identity():
+    driver = Driver().polls(0.5)
+    driver.event(log_dir="/d1")
+    alert = driver.alerts[-1]
+    origin = f"logdir.events/0/0/{driver.at_ms}"
+    assert alert.alert_id == alert_id("prod", 7, "/d1", "log_dir_offline", origin)
+    assert (alert.revision, alert.cause, alert.to_status) == (1, "unknown", "offline")
+    assert driver.memory.status == "degraded"
+
+
+def test_the_next_answer_corrects_the_cause_of_an_event_as_a_second_revision():
+    driver = Driver().polls(0.5, 0.99999)
+    driver.alerts.clear()
+    driver.event(log_dir="/d1")
+    driver.poll(offline())
+    assert [(a.revision, a.cause) for a in driver.alerts] == [(1, "unknown"), (2, "full")]
+    assert len({a.alert_id for a in driver.alerts}) == 1
+
+
+def test_an_event_that_no_answer_confirms_is_resolved_as_unconfirmed():
+    driver = Driver().polls(0.5)
+    driver.event(log_dir="/d1")
+    driver.polls(0.5)
+    assert driver.said()[-1] == ("log_dir_offline", "resolved", "unconfirmed")
+    assert driver.status() == "online"
+
+
+def test_an_event_for_a_directory_that_is_offline_already_is_merged():
+    driver = Driver().polls(0.5)
+    driver.poll(offline())
+    opened = driver.alerts[-1].alert_id
+    driver.event(log_dir="/d1")
+    assert driver.said()[-1] == ("log_dir_offline", "resolved", "merged")
+    assert driver.alerts[-1].merged_into == opened
+    assert len(driver.open_alerts()) == 1
+
+
+def test_an_event_older_than_a_good_sample_is_answered_but_not_believed():
+    driver = Driver().polls(0.5)
+    driver.event(log_dir="/d1", after_ms=-1_000)
+    assert driver.status() == "online"
+    assert driver.said() == [("log_dir_offline", "resolved", "unconfirmed")]
+
+
+def test_a_sample_older_than_an_event_does_not_revive_the_directory():
+    driver = Driver().polls(0.5)
+    driver.event(log_dir="/d1", after_ms=2 * POLL_MS)
+    driver.at_ms -= 2 * POLL_MS
+    driver.polls(0.5)
+    assert driver.status() == "offline"
+
+
+def test_a_bare_event_waits_and_the_one_directory_that_fails_carries_its_alert():
+    driver = Driver()
+    driver.poll(log_dir("/d1"), log_dir("/d2"))
+    driver.event()
+    assert driver.alerts == []
+    driver.poll(log_dir("/d1"), offline("/d2"))
+    alert = driver.alerts[-1]
+    assert alert.alert_id == alert_id("prod", 7, None, "log_dir_offline", f"logdir.events/0/0/{driver.at_ms - POLL_MS}")
+    assert (alert.log_dir, alert.status) == ("/d2", "firing")
+
+
+def test_a_bare_event_with_two_failing_directories_is_carried_on_by_the_alert_that_they_share():
+    driver = Driver()
+    driver.poll(log_dir("/d1"), log_dir("/d2"))
+    driver.event()
+    driver.poll(offline("/d1"), offline("/d2"))
+    (alert,) = driver.alerts
+    assert alert.alert_id == alert_id("prod", 7, None, "log_dir_offline", f"logdir.events/0/0/{driver.at_ms - POLL_MS}")
+    assert (alert.log_dir, list(alert.evidence["log_dirs"])) == ("/d1", ["/d1", "/d2"])
+
+
+def test_a_bare_event_after_the_directory_failed_is_merged():
+    driver = Driver().polls(0.5)
+    driver.poll(offline())
+    driver.event()
+    assert driver.said()[-1] == ("log_dir_offline", "resolved", "merged")
+
+
+def test_a_bare_event_before_the_collectors_own_is_merged_into_it():
+    driver = Driver().polls(0.5)
+    driver.event()
+    driver.event(log_dir="/d1")
+    assert [(a.reason, a.log_dir) for a in driver.alerts] == [(None, "/d1"), ("merged", None)]
+    assert driver.alerts[1].merged_into == driver.alerts[0].alert_id
+    driver.poll(offline())
+    driver.wait(120_000)
+    assert len(driver.open_alerts()) == 1
+    assert "unconfirmed" not in {alert.reason for alert in driver.alerts}
+
+
+def test_a_bare_event_that_no_directory_follows_is_closed_after_a_minute():
+    driver = Driver().polls(0.5)
+    driver.event()
+    for _ in range(11):
+        driver.polls(0.5).wait(0)
+    assert driver.alerts == []
+    driver.polls(0.5).wait(0)
+    assert driver.said() == [("log_dir_offline", "resolved", "unconfirmed")]
+
+
+def test_a_bare_event_is_not_closed_while_the_broker_does_not_answer():
+    driver = Driver().polls(0.5)
+    driver.event()
+    driver.wait(120_000)
+    assert driver.alerts == []
+    assert machine.next_deadline_ms(driver.memory, driver.settings) > driver.at_ms, "no timer fires again and again"
+    driver.poll(status="timeout").wait(120_000)
+    assert driver.said() == []
+    driver.polls(0.5).wait(0)
+    assert driver.said() == [("log_dir_offline", "resolved", "unconfirmed")]
+
+
+def test_log_dir_reset_and_recovered_make_nothing_healthy():
+    driver = Driver().polls(0.5)
+    driver.poll(offline())
+    driver.event("LogDirReset", "/d1")
+    driver.event("LogDirRecovered", "/d1")
+    assert driver.status() == "offline"
+
+
+def test_log_dir_saturated_needs_no_second_sample():
+    driver = Driver().polls(0.8)
+    driver.event("LogDirSaturated", "/d1")
+    assert driver.status() == "saturated"
+    assert driver.said()[-1] == ("log_dir_space", "firing", "page")
+
+
+def test_the_summary_says_whether_it_can_wait():
+    driver = Driver().polls(0.5, 0.6, 0.7, 0.8, 0.85)
+    assert "full in about 9 s" in driver.alerts[-1].summary
+    assert "can wait until morning: no, because it will be full before" in driver.alerts[-1].summary
+    driver = Driver().polls(0.5, 0.8, 0.8)
+    assert "full in" not in driver.alerts[-1].summary, "one copied file is no forecast"
+    assert "yes, because nothing says that it will be full before" in driver.alerts[-1].summary
+    driver = Driver().polls(0.8)
+    assert "yes, because space is left, and it gets louder if it grows fast" in driver.alerts[-1].summary
+    driver = Driver().polls(0.9)
+    assert "no, because its growth is not known yet" in driver.alerts[-1].summary
+
+
+def test_unaccounted_bytes_and_proof_of_life_come_from_replicas():
+    driver = Driver()
+    driver.poll(log_dir(used=0.5, replica_bytes=100 * GIB))
+    driver.poll(log_dir(used=0.5, replica_bytes=101 * GIB))
+    assert driver.memory.log_dirs["/d1"].proof_ms == driver.at_ms
+
+
+def test_reserve_of_a_small_directory_is_a_share_of_it():
+    driver = Driver()
+    small = 64 * MIB
+    driver.poll(log_dir(used=0.96, total_bytes=small))
+    driver.poll(offline())
+    assert driver.cause() == "full"
+    assert small < TOTAL
+
+
+def test_however_many_failures_name_no_directory_each_of_their_fast_alerts_is_answered():
+    driver = Driver().polls(0.5)
+    for _ in range(MOST + 2):
+        driver.event()
+    assert len(driver.memory.pending) == MOST
+    assert driver.said() == [("log_dir_offline", "resolved", "unconfirmed")] * 2
+
+
+def test_of_long_texts_only_the_beginning_is_remembered():
+    text, driver = "x" * 200_000, Driver().polls(0.5)
+    driver.event(log_dir="/d1", detail=text, device=text, cause="failed")
+    news = [KernelNews(trouble="medium_error", text=text, device=text)]
+    driver.host(host_dir(probe_error=text, kernel_error=text, kernel_cause="failed", device=text, kernel=news))
+    driver.event("PartitionUncleanable", "/d1", topic="t", partition=0, detail=text)
+    driver.event("RemoteCopyFailed", topic="t", partition=0, detail=text)
+    assert len(msgspec.json.encode(driver.memory)) < 50_000
