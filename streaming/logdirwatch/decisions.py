@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from logdirwatch.detect.observations import effective_ms
 from logdirwatch.model.records import AlertPattern, AlertRecord, DecisionRecord
+from logdirwatch.model.times import effective_ms
 from logdirwatch.model.vocabulary import AlertStatus, Decision, Severity
 
 Severities = Sequence[tuple[int, Severity]]

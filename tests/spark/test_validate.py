@@ -7,8 +7,8 @@ import pytest
 
 from logdirwatch.config.section import HOUR_MS
 from logdirwatch.jobs import validate
+from logdirwatch.quality.results import failed
 from logdirwatch.quality.settings import QualitySettings
-from logdirwatch.report.quality import failed
 from logdirwatch.store.schemas import TABLES
 from tests.spark.lake import T0, action, alert, decision, metrics, replicas, scan_end, state, topic, transition
 

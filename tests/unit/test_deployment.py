@@ -15,8 +15,8 @@ from typer.main import get_command
 from logdirwatch.cli.main import app
 from logdirwatch.collect.metrics import CollectorMetrics
 from logdirwatch.collect.publish.publisher import Publisher
+from logdirwatch.jobs.metrics import StreamMetrics
 from logdirwatch.jobs.runner import Runner
-from logdirwatch.observe.streaming import StreamMetrics
 from logdirwatch.settings import Settings
 from logdirwatch.store.schemas import TABLES
 

@@ -11,9 +11,9 @@ from logdirwatch.cli.next_step import say_next
 from logdirwatch.cli.reading import now_ms
 from logdirwatch.doctor.examine import Examination, misconfigured
 from logdirwatch.doctor.findings import CHECKS, Report
+from logdirwatch.doctor.report import document, lines
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
-from logdirwatch.report.doctor import document, lines
 from logdirwatch.text.printable import printable
 
 NAMES = ", ".join(CHECKS)

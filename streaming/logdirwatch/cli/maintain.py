@@ -11,9 +11,9 @@ from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading import now_ms
 from logdirwatch.cli.table_names import Names, chosen
 from logdirwatch.errors import UserError
-from logdirwatch.report.upkeep import Upkept, line
 from logdirwatch.settings import Settings
 from logdirwatch.store.schemas import TABLES
+from logdirwatch.store.upkeep_results import Upkept, line
 from logdirwatch.text.printable import printable
 
 

@@ -11,7 +11,7 @@ from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading import now_ms
 from logdirwatch.cli.table_names import Names, chosen
 from logdirwatch.errors import UserError
-from logdirwatch.report.quality import Checked, failed, lines
+from logdirwatch.quality.results import Checked, failed, lines
 from logdirwatch.store.schemas import QUALITY_RESULTS, TABLES
 from logdirwatch.text.printable import printable
 

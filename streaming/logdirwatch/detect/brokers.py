@@ -4,7 +4,7 @@ from logdirwatch.config.section import HOUR_MS
 from logdirwatch.detect import log_dirs, predicates, upkeep
 from logdirwatch.detect.alerts.context import Desk, Moment
 from logdirwatch.detect.alerts.lifecycle import RECOVERED, RENEWED_AFTER_MS, Holder
-from logdirwatch.detect.observations import Decided, Sample, effective_ms
+from logdirwatch.detect.observations import Decided, Sample
 from logdirwatch.detect.rules import (
     broker_gauges,
     broker_log,
@@ -19,6 +19,7 @@ from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state import log_recovery, maintenance
 from logdirwatch.detect.state.broker_state import BrokerMemory, CollectorView
 from logdirwatch.model.records import MetricsRecord
+from logdirwatch.model.times import effective_ms
 from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, PollStatus, Rule
 
 SILENT = "silent: "

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from logdirwatch.detect import causes
 from logdirwatch.detect.alerts.context import Desk, Moment
-from logdirwatch.detect.observations import Event, effective_ms
+from logdirwatch.detect.observations import Event
 from logdirwatch.detect.rules import (
     broker_log,
     log_dir_offline,
@@ -21,6 +21,7 @@ from logdirwatch.detect.state.bounds import clipped
 from logdirwatch.detect.state.broker_state import LogDirMemory
 from logdirwatch.model.identity import alert_id
 from logdirwatch.model.records import EventRecord
+from logdirwatch.model.times import effective_ms
 from logdirwatch.model.vocabulary import SPACE_STATUSES, EventName, LogDirStatus, Rule
 
 

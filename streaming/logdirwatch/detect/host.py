@@ -3,7 +3,7 @@
 import statistics
 
 from logdirwatch.detect.alerts.context import Desk, Moment
-from logdirwatch.detect.observations import HostView, effective_ms
+from logdirwatch.detect.observations import HostView
 from logdirwatch.detect.rules import (
     host_findings,
     kernel_errors,
@@ -14,6 +14,7 @@ from logdirwatch.detect.rules import (
 )
 from logdirwatch.detect.state.broker_state import LogDirMemory
 from logdirwatch.model.records import HostLogDir, HostRecord
+from logdirwatch.model.times import effective_ms
 from logdirwatch.model.vocabulary import LogDirStatus
 
 CONFIG_ERRORS = frozenset({"look: No such file or directory", "look: Permission denied"})

@@ -62,13 +62,3 @@ def in_order(batch: Iterable[R]) -> list[R]:
         newest[topic, partition] = max(timestamp_ms, newest.get((topic, partition), 0))
         keyed.append(((newest[topic, partition], topic, partition, offset), item))
     return [item for _, item in sorted(keyed, key=lambda pair: pair[0])]
-
-
-def effective_ms(timestamp_ms: int, kafka_timestamp_ms: int, skew_ms: int) -> tuple[int, bool]:
-    """Return the time a record counts for, and whether its own clock was too far ahead to be believed.
-
-    Where Kafka has no time of it (-1), there is nothing to tell that by.
-    """
-    if 0 <= kafka_timestamp_ms < timestamp_ms - skew_ms:
-        return kafka_timestamp_ms, True
-    return timestamp_ms, False

@@ -11,11 +11,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from logdirwatch.errors import UserError
 from logdirwatch.jobs import checks, detect, fast_lane, fleet, moved, pipeline, recommend, store, store_inventory, torn
+from logdirwatch.jobs.metrics import StreamMetrics
 from logdirwatch.jobs.runner import Runner, Start
 from logdirwatch.jobs.session import build_session, checkpoint, end_session
 from logdirwatch.model import topics
 from logdirwatch.observe.endpoint import check_free, serving
-from logdirwatch.observe.streaming import StreamMetrics
 from logdirwatch.pipeline.rejects import Rejects
 from logdirwatch.settings import Settings
 

@@ -13,9 +13,9 @@ from logdirwatch.model import topics
 from logdirwatch.model.records import PipelineRecord
 from logdirwatch.quality.examine import Examiner
 from logdirwatch.quality.relations import Moment, view
+from logdirwatch.quality.results import Checked, failed
 from logdirwatch.quality.settings import QualitySettings
 from logdirwatch.quality.suites import suite_of
-from logdirwatch.report.quality import Checked, failed
 from logdirwatch.settings import Settings
 from logdirwatch.store.batch import computed
 from logdirwatch.store.columns import Column, Table

@@ -11,7 +11,7 @@ from great_expectations.data_context.store.store import DataDocsSiteConfigTypedD
 from great_expectations.data_context.types.base import ProgressBarsConfig
 from pyspark.sql import DataFrame
 
-from logdirwatch.report.quality import Checked
+from logdirwatch.quality.results import Checked
 
 SITE = "logdirwatch"
 LONGEST = 500

@@ -14,7 +14,6 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
-from logdirwatch.detect.observations import effective_ms
 from logdirwatch.model import topics
 from logdirwatch.model.identity import identity
 from logdirwatch.model.records import (
@@ -30,6 +29,7 @@ from logdirwatch.model.records import (
     StateRecord,
     TopicRecord,
 )
+from logdirwatch.model.times import effective_ms
 from logdirwatch.model.vocabulary import EventName, Rule
 from logdirwatch.parse.log_dirs_tool import Listing
 from logdirwatch.parse.records import Accepted, Deleted, Record, Rejected, parse

@@ -15,12 +15,12 @@ from logdirwatch.doctor.findings import CHECKS, Report
 from logdirwatch.doctor.here import Folder, folder, judge_folder
 from logdirwatch.doctor.look import Monitored
 from logdirwatch.doctor.monitored import ClusterFacts
+from logdirwatch.doctor.report import document, lines
 from logdirwatch.doctor.telemetry import TelemetryFacts
 from logdirwatch.errors import UserError
 from logdirwatch.kafka.telemetry_topics import Existing, wanted
 from logdirwatch.model.records import PartitionInfo, Placement
 from logdirwatch.model.vocabulary import PollStatus
-from logdirwatch.report.doctor import document, lines
 from logdirwatch.settings import Settings
 from tests.unit.report.builders import NOW_MS
 

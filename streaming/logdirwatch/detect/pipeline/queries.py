@@ -6,13 +6,13 @@ Time is that of the records alone. Each alert is about one query; it has neither
 from typing import Any, NamedTuple
 
 from logdirwatch.detect.alerts.lifecycle import RECOVERED, needs_renewal, next_revision
-from logdirwatch.detect.observations import effective_ms
 from logdirwatch.detect.pipeline import messages as wording
 from logdirwatch.detect.pipeline.query_state import PipelineMemory, QueryMemory
 from logdirwatch.detect.settings import DetectSettings, PipelineSettings
 from logdirwatch.detect.state.broker_state import OpenAlert
 from logdirwatch.model.identity import Origin, alert_id
 from logdirwatch.model.records import AlertRecord, PipelineRecord
+from logdirwatch.model.times import effective_ms
 from logdirwatch.model.vocabulary import NO_CLUSTER, AlertStatus, Rule, Severity
 
 NEWS = 2

@@ -13,7 +13,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from logdirwatch.detect import machine, state_view
 from logdirwatch.detect.alerts.context import Outcome
-from logdirwatch.detect.observations import Decided, Event, HostView, Observation, Sample, effective_ms, in_order
+from logdirwatch.detect.observations import Decided, Event, HostView, Observation, Sample, in_order
 from logdirwatch.detect.pipeline import heartbeats, queries, query_state
 from logdirwatch.detect.pipeline.heartbeats import HeartbeatMemory
 from logdirwatch.detect.settings import DetectSettings
@@ -32,6 +32,7 @@ from logdirwatch.model.records import (
     PipelineRecord,
     StateRecord,
 )
+from logdirwatch.model.times import effective_ms
 from logdirwatch.parse.records import Accepted, parse
 
 HEARTBEAT_BROKER = -1

@@ -10,10 +10,10 @@ from prometheus_client.parser import text_string_to_metric_families as families
 
 from logdirwatch.collect.metrics import CollectorMetrics
 from logdirwatch.collect.publish.publisher import Publisher
+from logdirwatch.jobs.metrics import StreamMetrics
 from logdirwatch.jobs.runner import Runner, Supervised
 from logdirwatch.model.records import LostRange, RejectedRows
 from logdirwatch.model.vocabulary import ReplicaStatus
-from logdirwatch.observe.streaming import StreamMetrics
 from logdirwatch.pipeline.meter import Meter, Standing
 from logdirwatch.pipeline.tell import Teller
 from logdirwatch.pipeline.watch import Watched

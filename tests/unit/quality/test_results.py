@@ -1,6 +1,6 @@
 """What a look at the tables says to people."""
 
-from logdirwatch.report.quality import Checked, failed, lines
+from logdirwatch.quality.results import Checked, failed, lines
 
 FOUND = [
     Checked(suite="alerts", expectation="one", success=True),
