@@ -8,7 +8,7 @@ from mkdocs.structure.files import File, Files
 from typer.main import get_command
 
 from logdirwatch.cli.main import app
-from logdirwatch.report import pages
+from logdirwatch.reference import pages
 
 PROJECT = {
     "CHANGELOG.md": "project/changelog.md",

@@ -15,7 +15,7 @@ from logdirwatch.kafka.clients import producer
 from logdirwatch.local import jvm, ports
 from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import AlertStatus, Rule
-from logdirwatch.report.schemas import json_schema
+from logdirwatch.reference.schemas import json_schema
 from tests.kafka.conftest import JARS_HOME
 from tests.kafka.telemetry import fresh_topics
 from tests.kafka.test_notify_kafka import send

@@ -14,8 +14,8 @@ from logdirwatch.doctor.findings import CHECKS
 from logdirwatch.model import vocabulary as words
 from logdirwatch.model.broker_failures import BrokerFailureReason
 from logdirwatch.model.topics import TOPICS
-from logdirwatch.report.pages import generated
-from logdirwatch.report.schemas import RECORDS, json_schema
+from logdirwatch.reference.pages import generated
+from logdirwatch.reference.schemas import RECORDS, json_schema
 from logdirwatch.settings import ClusterSettings, Settings
 from logdirwatch.store.schemas import TABLES
 

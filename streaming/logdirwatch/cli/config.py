@@ -6,7 +6,7 @@ import yaml
 from logdirwatch import settings as configuration
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.next_step import say_next
-from logdirwatch.report.reference import reference_yaml
+from logdirwatch.reference.configuration import reference_yaml
 from logdirwatch.settings import Settings
 from logdirwatch.text.masking import masked
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from logdirwatch.errors import UserError
-from logdirwatch.report.schemas import RECORDS, json_schema
+from logdirwatch.reference.schemas import RECORDS, json_schema
 
 _NAMES = ", ".join(RECORDS)
 

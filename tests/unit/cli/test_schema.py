@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from logdirwatch.report.schemas import RECORDS
+from logdirwatch.reference.schemas import RECORDS
 
 
 @pytest.mark.parametrize("name", RECORDS)

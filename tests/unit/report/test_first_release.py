@@ -9,7 +9,7 @@ import jsonschema
 import msgspec
 import pytest
 
-from logdirwatch.report.schemas import RECORDS, json_schema
+from logdirwatch.reference.schemas import RECORDS, json_schema
 from tests.data import release
 
 ARCHIVE = Path(release.__file__).parent / "release-0.1.0.tar.xz"

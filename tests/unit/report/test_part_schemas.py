@@ -5,7 +5,7 @@ import re
 from logdirwatch.model.actions import EXPECTED
 from logdirwatch.model.evidence import EVIDENCE
 from logdirwatch.model.vocabulary import ActionKind, Rule
-from logdirwatch.report.schemas import json_schema
+from logdirwatch.reference.schemas import json_schema
 
 UNITS = re.compile(r"(^|_)(bytes|ms|ratios?|percent|per_s|byte_rate)(_|$)")
 COUNTS_AND_NAMES = {

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from logdirwatch.model.topics import TOPICS
-from logdirwatch.report.reference import reference_yaml
-from logdirwatch.report.schemas import RECORDS, json_schema
+from logdirwatch.reference.configuration import reference_yaml
+from logdirwatch.reference.schemas import RECORDS, json_schema
 from logdirwatch.settings import Settings
 from logdirwatch.store.schemas import TABLES
 from logdirwatch.text.units import human_ms

@@ -6,7 +6,7 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from logdirwatch.report.reference import description, reference_yaml
+from logdirwatch.reference.configuration import description, reference_yaml
 from logdirwatch.settings import Settings
 
 COMMITTED = Path(__file__).parents[3] / "conf" / "reference.yaml"

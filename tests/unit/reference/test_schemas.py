@@ -5,7 +5,7 @@ import jsonschema
 import msgspec
 import pytest
 
-from logdirwatch.report.schemas import RECORDS, json_schema
+from logdirwatch.reference.schemas import RECORDS, json_schema
 
 WHOLE: dict[str, dict[str, Any]] = {
     "metrics": {"version": 1, "cluster": "c", "broker": 2, "timestamp_ms": 5, "status": "ok"},

@@ -1,0 +1,1 @@
+"""What is documented from the code: pages, the configuration's keys, the records' schemas."""
