@@ -24,13 +24,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 from pyspark.sql.streaming.query import StreamingQuery
 
+from logdirwatch.config.stream import StreamSettings
 from logdirwatch.jobs import detect
 from logdirwatch.jobs.session import build_session
 from logdirwatch.model import topics
 from logdirwatch.model.records import LogDirSample, MetricsRecord
 from logdirwatch.model.vocabulary import PollStatus
 from logdirwatch.parse.records import Accepted, parse
-from logdirwatch.settings import Settings, StreamSettings
+from logdirwatch.settings import Settings
 
 SCHEMA = "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"
 T0_MS = 1_700_000_000_000

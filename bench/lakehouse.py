@@ -13,10 +13,12 @@ from typing import NamedTuple
 import psutil
 from pyspark.sql import DataFrame, SparkSession
 
+from logdirwatch.config.stream import StreamSettings
 from logdirwatch.jobs.maintain import java_speaks_to_stderr
 from logdirwatch.jobs.session import build_session
-from logdirwatch.settings import Settings, StreamSettings, TableSettings
+from logdirwatch.settings import Settings
 from logdirwatch.store.columns import Table
+from logdirwatch.store.settings import TableSettings
 from logdirwatch.store.tables import Tables
 
 LOG_DIRS = 12

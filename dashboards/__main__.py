@@ -18,7 +18,7 @@ FOLDER = Path(__file__).parent
 
 def limits(settings: Settings) -> Limits:
     """Return the numbers of a configuration that dashboards need."""
-    thresholds, patience = settings.detect.thresholds, Patience.of(settings)
+    thresholds, patience = settings.detect.thresholds, Patience.of(settings.detect, settings.collect, settings.stream)
     return Limits(
         thresholds.filling_ratio,
         thresholds.critical_ratio,

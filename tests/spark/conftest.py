@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from logdirwatch.config.stream import StreamSettings
 from logdirwatch.jobs.session import build_session
 from logdirwatch.local import spark_archive
 from logdirwatch.local.config import INTERPRETED
-from logdirwatch.settings import Settings, StreamSettings
+from logdirwatch.settings import Settings
 from logdirwatch.store.schemas import TABLES
 from tests.spark.lake import Lake
 

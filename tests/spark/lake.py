@@ -22,10 +22,11 @@ from logdirwatch.model.records import (
     TopicRecord,
     Transition,
 )
-from logdirwatch.settings import Settings, TableSettings
+from logdirwatch.settings import Settings
 from logdirwatch.store.batch import taken_in
 from logdirwatch.store.intake import Belief
 from logdirwatch.store.schemas import TABLES
+from logdirwatch.store.settings import TableSettings
 from logdirwatch.store.tables import Tables
 from logdirwatch.store.write import write_batch
 from logdirwatch.store.write_inventory import InventoryWriter

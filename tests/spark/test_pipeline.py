@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from logdirwatch.config.stream import CheckpointSettings
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.jobs.session import last_commit_ms
 from logdirwatch.jobs.start_state import with_pipeline
@@ -11,7 +12,7 @@ from logdirwatch.model import topics
 from logdirwatch.model.records import ReplicaMoves
 from logdirwatch.pipeline.watch import offsets
 from logdirwatch.report.stored import observations
-from logdirwatch.settings import CheckpointSettings, Settings
+from logdirwatch.settings import Settings
 from logdirwatch.store.batch import taken_in
 from logdirwatch.store.rejects import rejected_rows
 from tests.spark.lake import BELIEVED, metrics

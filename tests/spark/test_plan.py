@@ -10,7 +10,7 @@ from logdirwatch.cli.context import Context
 from logdirwatch.cli.plan_source import Source, find
 from logdirwatch.model.vocabulary import ActionStatus
 from logdirwatch.plan.cluster.from_tables_spark import load_facts
-from logdirwatch.settings import Settings, TableSettings
+from logdirwatch.settings import Settings
 from logdirwatch.store.schemas import (
     ACTIONS,
     ALERTS,
@@ -20,6 +20,7 @@ from logdirwatch.store.schemas import (
     REPLICA_STATE,
     TOPIC_STATE,
 )
+from logdirwatch.store.settings import TableSettings
 from logdirwatch.store.tables import Tables
 from tests.spark.test_recommend import PARTITION, a_directory, a_replica, write
 from tests.unit.plan.builders import action, alert

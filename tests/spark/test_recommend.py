@@ -13,8 +13,9 @@ from logdirwatch.model import topics
 from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import Decision
 from logdirwatch.plan.cluster.from_tables_spark import load_facts
-from logdirwatch.settings import ClusterSettings, Settings, TableSettings
+from logdirwatch.settings import ClusterSettings, Settings
 from logdirwatch.store.schemas import BROKER_STATE, LOG_DIR_INVENTORY, LOG_DIR_STATE, REPLICA_STATE, TOPIC_STATE
+from logdirwatch.store.settings import TableSettings
 from logdirwatch.store.tables import Tables
 from tests.unit.plan.builders import MIB, alert
 

@@ -5,9 +5,10 @@ from delta.exceptions import ConcurrentAppendException
 from deltalake import DeltaTable
 
 from logdirwatch.errors import UserError
-from logdirwatch.settings import Settings, TableSettings
+from logdirwatch.settings import Settings
 from logdirwatch.store import tables as store_tables
 from logdirwatch.store.schemas import DECISIONS, TABLES
+from logdirwatch.store.settings import TableSettings
 from logdirwatch.store.tables import Tables, retried, within
 
 pytestmark = pytest.mark.long

@@ -4,11 +4,12 @@ from itertools import chain
 
 import pytest
 
+from logdirwatch.config.stream import CheckpointSettings
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.jobs import moved, torn
 from logdirwatch.jobs.session import checkpoint, start_query
 from logdirwatch.jobs.start_state import has_checkpoint
-from logdirwatch.settings import CheckpointSettings, Settings
+from logdirwatch.settings import Settings
 from tests.spark.test_detect import T0, Feed, metrics
 from tests.support import checkpoints
 

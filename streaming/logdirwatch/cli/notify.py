@@ -58,12 +58,16 @@ def notify(
 
 
 def _run(settings: Settings, ways: dict[str, dict[str, "Sender"]]) -> None:
+    from logdirwatch.notify.heartbeats import Switch  # noqa: PLC0415
+    from logdirwatch.notify.reader import Reader  # noqa: PLC0415
     from logdirwatch.notify.service import Notifier  # noqa: PLC0415
 
     stop = stopping.on_signals()
     publisher = publisher_of(settings, f"topic {topics.NOTIFICATIONS}")
     publisher.start()
     log.info("notifying", receivers=sorted(name for of_receiver in ways.values() for name in of_receiver))
-    Notifier(settings, ways, publisher, now_ms).run(stop)
+    switch = Switch(settings.notify.heartbeat, settings.clusters, settings.collect.canary_interval_ms, now_ms())
+    reader = Reader(switch, settings.decisions.longest_ms, settings.detect.clock_skew_ms)
+    Notifier(settings.notify, settings.telemetry, switch, reader, ways, publisher, now_ms).run(stop)
     left = publisher.stop(DRAIN_S)
     log.info("stopped", not_kept=left)

@@ -52,7 +52,7 @@ def status(
     """
     context: Context = ctx.obj
     tables, snapshot, problem = _read(context)
-    now, patience = now_ms(), Patience.of(context.settings)
+    now, patience = now_ms(), Patience.of(context.settings.detect, context.settings.collect, context.settings.stream)
     troubles = _troubles(context.settings, tables, snapshot, now, patience)
     found = _found(snapshot, now, patience, cluster)
     if as_json:

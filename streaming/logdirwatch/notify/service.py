@@ -14,6 +14,7 @@ from logdirwatch.collect.publish.publisher import Publisher
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.clients import one_line
+from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
 from logdirwatch.model.records import AlertRecord, NotificationRecord
 from logdirwatch.notify.book import Book
@@ -25,7 +26,7 @@ from logdirwatch.notify.pinger import Pinger
 from logdirwatch.notify.reader import Reader, told_before
 from logdirwatch.notify.routing import GroupKey, Router
 from logdirwatch.notify.senders import Sender
-from logdirwatch.settings import Settings
+from logdirwatch.notify.settings import NotifySettings
 
 log = structlog.get_logger(__name__)
 
@@ -38,21 +39,23 @@ class Notifier:
 
     def __init__(
         self,
-        settings: Settings,
+        notify: NotifySettings,
+        telemetry: KafkaSettings,
+        switch: Switch,
+        reader: Reader,
         senders: dict[str, dict[str, Sender]],
         publisher: Publisher,
         now_ms: Callable[[], int],
     ) -> None:
-        notify = settings.notify
         ways = {name: sender for of_receiver in senders.values() for name, sender in of_receiver.items()}
         keeping_alive = {name for name, sender in ways.items() if sender.keeps_alive}
         router = Router(notify, {name: tuple(found) for name, found in senders.items()}, keeping_alive)
-        self._settings = settings
+        self._telemetry = telemetry
         self._now_ms = now_ms
         self._publisher = publisher
         self._book = Book(router, ways)
-        self._switch = Switch(notify.heartbeat, settings.clusters, settings.collect.canary_interval_ms, now_ms())
-        self._reader = Reader(self._switch, settings.decisions.longest_ms, settings.detect.clock_skew_ms)
+        self._switch = switch
+        self._reader = reader
         self._delivery = Delivery(ways, notify.backoff_max_ms)
         self._pinger = Pinger(notify.heartbeat, notify.send_timeout_ms)
         self._backoff = Backoff(notify.backoff_max_ms)
@@ -70,7 +73,7 @@ class Notifier:
     def _read(self, stop: threading.Event) -> None:
         """Read until ``stop`` is set or the telemetry cluster cannot be read."""
         try:
-            with clients.consumer(self._settings.telemetry, auto_offset_reset="earliest") as client:
+            with clients.consumer(self._telemetry, auto_offset_reset="earliest") as client:
                 self._follow(client, stop)
         except (UserError, KafkaError) as error:
             self._away(error, stop)
@@ -92,7 +95,7 @@ class Notifier:
     def _begin(self, client: KafkaConsumer) -> None:
         """Everything is read: from here on what fires and was not told is news, whenever it began."""
         if self._keeper.begin(client):
-            self._book.remember(told_before(self._settings.telemetry))
+            self._book.remember(told_before(self._telemetry))
         self._switch.remember(self._book.known())
         self._is_ready = True
         log.info("reading what comes", firing=len(self._reader.alerts(())), known=len(self._book.known()))

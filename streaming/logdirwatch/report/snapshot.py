@@ -5,6 +5,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from logdirwatch.collect.settings import CollectSettings
+from logdirwatch.config.stream import StreamSettings
+from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import NO_CLUSTER
@@ -12,7 +15,6 @@ from logdirwatch.report import cluster as view
 from logdirwatch.report import present
 from logdirwatch.report.cluster import Broker, ClusterStatus, Heartbeat
 from logdirwatch.report.handling import Handling, handled
-from logdirwatch.settings import Settings
 from logdirwatch.store.schemas import BROKER_STATE, LOG_DIR_INVENTORY, LOG_DIR_STATE, REPLICA_STATE, TOPIC_STATE
 from logdirwatch.text.units import age_ms
 
@@ -105,16 +107,15 @@ class Patience:
     skew_ms: int
 
     @classmethod
-    def of(cls, settings: Settings) -> "Patience":
+    def of(cls, detect: DetectSettings, collect: CollectSettings, stream: StreamSettings) -> "Patience":
         """Return what the configured rhythm allows."""
-        stream = settings.stream
-        state_ms = settings.detect.state_refresh_ms + interval_ms(stream.store_trigger)
-        inventory_ms = settings.collect.inventory_interval_ms + interval_ms(stream.store_inventory_trigger)
+        state_ms = detect.state_refresh_ms + interval_ms(stream.store_trigger)
+        inventory_ms = collect.inventory_interval_ms + interval_ms(stream.store_inventory_trigger)
         return cls(
             state_ms=ROUNDS_MISSED * state_ms,
             inventory_ms=ROUNDS_MISSED * inventory_ms,
-            proof_ms=ROUNDS_MISSED * settings.collect.canary_interval_ms,
-            skew_ms=settings.detect.clock_skew_ms,
+            proof_ms=ROUNDS_MISSED * collect.canary_interval_ms,
+            skew_ms=detect.clock_skew_ms,
         )
 
 

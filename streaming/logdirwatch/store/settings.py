@@ -1,8 +1,20 @@
-"""How long tables keep what, and what ``maintain`` holds to."""
+"""Where the tables are, how long they keep what, and what ``maintain`` holds to."""
+
+from typing import Protocol
 
 from pydantic import Field, model_validator
 
 from logdirwatch.config.section import DAY_MS, Ms, Section
+
+
+class TableSettings(Section):
+    """Where the Delta tables are: a path, or a catalog and schema."""
+
+    path: str | None = Field(
+        None, description="Folder or object store URL of the tables; default: tables in the home folder."
+    )
+    catalog: str | None = Field(None, description="Unity Catalog name; needs table_schema, excludes path.")
+    table_schema: str | None = Field(None, description="Schema in the catalog.")
 
 
 class RetentionSettings(Section):
@@ -35,3 +47,19 @@ class MaintainSettings(Section):
         if self.table_log_ms < self.deleted_files_ms:
             raise ValueError("table_log_ms must not be less than deleted_files_ms: Delta refuses it")
         return self
+
+
+class StoreSettings(Protocol):
+    """The sections that say where the tables are and how they are kept."""
+
+    @property
+    def tables(self) -> TableSettings:
+        """The catalog that they are in, if any."""
+
+    @property
+    def tables_path(self) -> str:
+        """The folder or object store URL that they are in otherwise."""
+
+    @property
+    def maintain(self) -> MaintainSettings:
+        """How long they keep what."""

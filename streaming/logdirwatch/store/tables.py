@@ -23,9 +23,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from logdirwatch.errors import UserError
-from logdirwatch.settings import Settings
 from logdirwatch.store.columns import Column, Table
-from logdirwatch.store.settings import MaintainSettings
+from logdirwatch.store.settings import MaintainSettings, StoreSettings
 
 log = structlog.get_logger(__name__)
 
@@ -66,7 +65,7 @@ Result = TypeVar("Result")
 class Tables:
     """The tables of one configuration, seen through one Spark session."""
 
-    def __init__(self, spark: SparkSession, settings: Settings) -> None:
+    def __init__(self, spark: SparkSession, settings: StoreSettings) -> None:
         self._spark = spark
         for key, value in CONF.items():
             spark.conf.set(key, value)

@@ -131,7 +131,10 @@ def notifying(kafka, url, clusters=(), **notify):
     }
     settings = Settings(notify=values, clusters={name: {} for name in clusters})
     stop = threading.Event()
-    notifier = Notifier(settings, senders(settings.notify), SimpleNamespace(put=kafka.put), now_ms)
+    switch = Switch(settings.notify.heartbeat, settings.clusters, settings.collect.canary_interval_ms, now_ms())
+    reader = Reader(switch, settings.decisions.longest_ms, settings.detect.clock_skew_ms)
+    publisher, ways = SimpleNamespace(put=kafka.put), senders(settings.notify)
+    notifier = Notifier(settings.notify, settings.telemetry, switch, reader, ways, publisher, now_ms)
     thread = threading.Thread(target=notifier.run, args=(stop,))
     thread.start()
     try:

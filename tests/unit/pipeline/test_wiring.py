@@ -3,8 +3,9 @@
 import pytest
 
 from logdirwatch.cli.stream import Query
+from logdirwatch.config.stream import StreamSettings
 from logdirwatch.jobs import application, pipeline
-from logdirwatch.settings import Settings, StreamSettings
+from logdirwatch.settings import Settings
 
 T0 = 1_700_000_000_000
 

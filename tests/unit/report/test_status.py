@@ -5,13 +5,15 @@ import msgspec
 import pytest
 from rich.console import Console
 
+from logdirwatch.collect.settings import CollectSettings
+from logdirwatch.config.stream import StreamSettings
+from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import AlertStatus, Cause, Decision, Lane, Rule, Severity
 from logdirwatch.report.handling import Handling
 from logdirwatch.report.snapshot import Patience, Snapshot, interval_ms, statuses
 from logdirwatch.report.status import view
-from logdirwatch.settings import Settings
 from tests.unit.report.builders import NOW_MS, alert, heartbeat
 from tests.unit.report.rows import broker, log_dir, offline, partition, scan
 
@@ -483,4 +485,6 @@ def test_spark_intervals_are_read(text, expected_ms):
 
 
 def test_patience_is_three_rounds_of_what_is_configured():
-    assert Patience.of(Settings()) == Patience(180_000, 360_000, 10_800_000, 60_000)
+    assert Patience.of(DetectSettings(), CollectSettings(), StreamSettings()) == Patience(
+        180_000, 360_000, 10_800_000, 60_000
+    )
