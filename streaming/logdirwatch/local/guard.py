@@ -10,7 +10,7 @@ class Guard:
 
     def __init__(self, home: Path, cluster_id: str) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "logdirwatch.local.guard", str(home), cluster_id],
+            [sys.executable, "-m", "logdirwatch.local.guard_process", str(home), cluster_id],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -21,15 +21,3 @@ class Guard:
         """End the guard; the cluster stays as it is."""
         self._process.kill()
         self._process.communicate()
-
-
-def main(home: str, cluster_id: str) -> None:
-    """Wait for the end of standard input, then take that very cluster down."""
-    sys.stdin.read()
-    from logdirwatch.local.cluster import LocalCluster  # noqa: PLC0415 - the guard of a living owner stays small
-
-    LocalCluster(Path(home)).down(cluster_id)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

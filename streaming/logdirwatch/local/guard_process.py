@@ -1,0 +1,16 @@
+"""The process that a guard starts: takes the cluster down when the owner is gone."""
+
+import sys
+from pathlib import Path
+
+
+def main(home: str, cluster_id: str) -> None:
+    """Wait for the end of standard input, then take that very cluster down."""
+    sys.stdin.read()
+    from logdirwatch.local.cluster import LocalCluster  # noqa: PLC0415 - the guard of a living owner stays small
+
+    LocalCluster(Path(home)).down(cluster_id)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
