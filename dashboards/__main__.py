@@ -10,7 +10,7 @@ from dashboards.boards import BOARDS, dashboard
 from dashboards.engines import ENGINES
 from dashboards.fields import Limits
 from logdirwatch import settings as configuration
-from logdirwatch.report.snapshot import Patience
+from logdirwatch.report.status.snapshot import Patience
 from logdirwatch.settings import Settings
 
 FOLDER = Path(__file__).parent

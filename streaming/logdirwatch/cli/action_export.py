@@ -9,7 +9,7 @@ from logdirwatch.cli.action_lookup import ActionId, find_action
 from logdirwatch.cli.reading import now_ms, telemetry
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.report.export import files
+from logdirwatch.report.actions.export import files
 from logdirwatch.text.printable import printable
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write into; made when it is missing.")]

@@ -17,7 +17,7 @@ from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.report.actions import find
+from logdirwatch.report.actions.listing import find
 from logdirwatch.report.folding import latest_actions
 from logdirwatch.settings import Settings
 from logdirwatch.store.schemas import ACTIONS

@@ -18,9 +18,9 @@ from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, DecisionRecord
 from logdirwatch.model.vocabulary import ActionStatus, Decision
 from logdirwatch.plan.content_hash import content_hash
-from logdirwatch.report.accuracy import Record, accuracy, as_data
-from logdirwatch.report.accuracy import view as track_record_view
-from logdirwatch.report.actions import details, line, listed, view
+from logdirwatch.report.actions.accuracy import Record, accuracy, as_data
+from logdirwatch.report.actions.accuracy import view as track_record_view
+from logdirwatch.report.actions.listing import details, line, listed, view
 from logdirwatch.report.folding import latest_actions
 from logdirwatch.text.printable import printable
 

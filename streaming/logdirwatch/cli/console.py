@@ -16,7 +16,7 @@ from logdirwatch.cli.table_reading import rows, select, tables_root
 from logdirwatch.config.listen import address
 from logdirwatch.console.settings import ConsoleSettings
 from logdirwatch.errors import UserError
-from logdirwatch.report.snapshot import Patience
+from logdirwatch.report.status.snapshot import Patience
 
 log = structlog.get_logger(__name__)
 

@@ -25,8 +25,8 @@ from logdirwatch.plan.commands.kafka_tools import Tools, reassignment_lines
 from logdirwatch.plan.fix import steps as fix_steps
 from logdirwatch.plan.fix.planner import Fix, fix
 from logdirwatch.plan.settings import PlanSettings
-from logdirwatch.report import fix as fix_report
-from logdirwatch.report.cluster_plan import view
+from logdirwatch.report.actions import fix as fix_report
+from logdirwatch.report.actions.cluster_plan import view
 
 FIX = "fix"
 SOMETHING_TO_DO = 3

@@ -12,10 +12,11 @@ from logdirwatch.cli.reading import console, now_ms, read_into, telemetry
 from logdirwatch.cli.table_reading import rows, tables_at, tables_root
 from logdirwatch.errors import UserError
 from logdirwatch.model import topics
-from logdirwatch.report.absent import why_absent
-from logdirwatch.report.cluster import ClusterStatus, heartbeats
 from logdirwatch.report.folding import latest_alerts
-from logdirwatch.report.snapshot import (
+from logdirwatch.report.status.absent_tables import why_absent
+from logdirwatch.report.status.cluster import ClusterStatus, heartbeats
+from logdirwatch.report.status.lines import view
+from logdirwatch.report.status.snapshot import (
     Patience,
     Snapshot,
     TableRows,
@@ -24,7 +25,6 @@ from logdirwatch.report.snapshot import (
     snapshot_of,
     statuses,
 )
-from logdirwatch.report.status import view
 from logdirwatch.settings import Settings
 from logdirwatch.store.schemas import BROKER_STATE, LOG_DIR_STATE
 from logdirwatch.text.printable import printable_lines

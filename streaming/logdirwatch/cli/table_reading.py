@@ -12,7 +12,7 @@ from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from logdirwatch.errors import UserError
-from logdirwatch.report.cluster import BROKER_COLUMNS, RISKS, LogDir
+from logdirwatch.report.status.cluster import BROKER_COLUMNS, RISKS, LogDir
 from logdirwatch.settings import Settings
 from logdirwatch.store.schemas import BROKER_STATE, LOG_DIR_INVENTORY, LOG_DIR_STATE, REPLICA_STATE, TOPIC_STATE
 

@@ -16,11 +16,11 @@ from logdirwatch.console.chart import chart
 from logdirwatch.console.reading import Reader
 from logdirwatch.console.settings import ConsoleSettings
 from logdirwatch.errors import UserError
-from logdirwatch.report import actions as action_words
-from logdirwatch.report import ages, counts
 from logdirwatch.report import alerts as alert_words
-from logdirwatch.report.cluster import ClusterStatus, LogDir
-from logdirwatch.report.snapshot import Patience, statuses
+from logdirwatch.report.actions import listing as action_words
+from logdirwatch.report.status import ages, counts
+from logdirwatch.report.status.cluster import ClusterStatus, LogDir
+from logdirwatch.report.status.snapshot import Patience, statuses
 from logdirwatch.report.words import place
 from logdirwatch.store.schemas import BROKER_STATE, LOG_DIR_STATE
 from logdirwatch.text.units import human_bytes, human_ms

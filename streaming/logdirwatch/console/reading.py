@@ -9,7 +9,7 @@ import msgspec
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import OPEN, AlertStatus
-from logdirwatch.report.snapshot import STATUS_TABLES, Snapshot, read_tables, snapshot_of
+from logdirwatch.report.status.snapshot import STATUS_TABLES, Snapshot, read_tables, snapshot_of
 from logdirwatch.store.schemas import (
     ACTIONS,
     ALERTS,

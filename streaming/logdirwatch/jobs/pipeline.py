@@ -20,7 +20,7 @@ from logdirwatch.pipeline.meter import Meter
 from logdirwatch.pipeline.rejects import Rejects
 from logdirwatch.pipeline.tell import Teller
 from logdirwatch.pipeline.watch import Queries, Watched, Watcher
-from logdirwatch.report.snapshot import interval_ms
+from logdirwatch.report.status.snapshot import interval_ms
 from logdirwatch.settings import Settings
 
 KEPT_RECORDS = 1_000

@@ -10,7 +10,7 @@ from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import Lane, Severity
 from logdirwatch.notify.settings import SwitchSettings
 from logdirwatch.notify.signs import Kind, Watch
-from logdirwatch.report.snapshot import ROUNDS_MISSED
+from logdirwatch.report.status.snapshot import ROUNDS_MISSED
 
 GATHER_MS = 15_000
 """How long one silent cluster waits to see whether all are: heartbeats of a broken path end within 10 s."""

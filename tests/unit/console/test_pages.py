@@ -16,7 +16,7 @@ from logdirwatch.console.pages import application
 from logdirwatch.console.reading import Reader
 from logdirwatch.console.settings import ConsoleSettings
 from logdirwatch.model.vocabulary import ActionStatus, AlertStatus, Rule
-from logdirwatch.report.snapshot import Patience
+from logdirwatch.report.status.snapshot import Patience
 from tests.support import hostile
 from tests.support.delta import Written
 from tests.unit.report.builders import NOW_MS, action, alert, heartbeat

@@ -5,11 +5,11 @@ import io
 import pytest
 from rich.console import Console
 
-from logdirwatch.report.snapshot import statuses
-from logdirwatch.report.status import view
+from logdirwatch.report.status.lines import view
+from logdirwatch.report.status.snapshot import statuses
 from logdirwatch.text.units import CLOCK_TOLERANCE_MS, age_ms, human_ago
 from tests.unit.report.builders import NOW_MS
-from tests.unit.report.test_status import HOUR_MS, PATIENCE, snapshot
+from tests.unit.report.status.test_lines import HOUR_MS, PATIENCE, snapshot
 
 BACK_MS = NOW_MS - 3 * HOUR_MS
 """What the clock says after it was set back by three hours."""

@@ -10,7 +10,7 @@ from logdirwatch.plan.cluster.metadata_version import CORDON
 from logdirwatch.plan.fix.planner import fix
 from logdirwatch.plan.fix.steps import reassignment, steps
 from logdirwatch.plan.lifecycle.overlay import with_actions
-from logdirwatch.report.fix import as_data, view
+from logdirwatch.report.actions.fix import as_data, view
 from tests.unit.plan.builders import (
     MIB,
     NOW_MS,

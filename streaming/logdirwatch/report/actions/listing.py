@@ -11,8 +11,8 @@ from rich.text import Text
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import OPEN, ActionStatus, Rule, Severity
+from logdirwatch.report.actions.outlook import outlook_lines
 from logdirwatch.report.layout import sentences
-from logdirwatch.report.outlook import outlook_lines
 from logdirwatch.report.words import colour, named, place
 from logdirwatch.text.printable import printable, printable_lines
 from logdirwatch.text.units import human_ago, human_bytes, human_ms

@@ -5,7 +5,7 @@ import io
 from rich.console import Console
 
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus
-from logdirwatch.report.accuracy import accuracy, as_data, view
+from logdirwatch.report.actions.accuracy import accuracy, as_data, view
 from tests.unit.report.builders import action
 
 GIB = 1 << 30

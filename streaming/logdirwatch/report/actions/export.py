@@ -11,7 +11,7 @@ from typing import Any
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.plan.commands.kafka_tools import step_of
-from logdirwatch.report.actions import effect, standing
+from logdirwatch.report.actions.listing import effect, standing
 from logdirwatch.text.printable import printable
 from logdirwatch.text.words import utc
 

@@ -11,10 +11,10 @@ from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import NO_CLUSTER
-from logdirwatch.report import cluster as view
-from logdirwatch.report import present
-from logdirwatch.report.cluster import Broker, ClusterStatus, Heartbeat
 from logdirwatch.report.handling import Handling, handled
+from logdirwatch.report.status import cluster as view
+from logdirwatch.report.status import present
+from logdirwatch.report.status.cluster import Broker, ClusterStatus, Heartbeat
 from logdirwatch.store.schemas import BROKER_STATE, LOG_DIR_INVENTORY, LOG_DIR_STATE, REPLICA_STATE, TOPIC_STATE
 from logdirwatch.text.units import age_ms
 

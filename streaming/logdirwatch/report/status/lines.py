@@ -7,10 +7,10 @@ from typing import TypeVar
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from logdirwatch.report import ages, counts
-from logdirwatch.report.cluster import Broker, ClusterStatus, LogDir, PipelineAlert
 from logdirwatch.report.handling import phrase
 from logdirwatch.report.layout import listing
+from logdirwatch.report.status import ages, counts
+from logdirwatch.report.status.cluster import Broker, ClusterStatus, LogDir, PipelineAlert
 from logdirwatch.report.words import colour, place
 from logdirwatch.text.units import bar, human_ago, human_bytes, human_ms, human_ratio
 from logdirwatch.text.words import short_id, utc

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from logdirwatch.plan.commands.kafka_tools import note
-from logdirwatch.report.export import COMMANDS, README, REASSIGNMENT, ROLLBACK, UNDO, files
+from logdirwatch.report.actions.export import COMMANDS, README, REASSIGNMENT, ROLLBACK, UNDO, files
 from tests.support.hostile import NAMES
 from tests.unit.report.builders import NOW_MS, action
 

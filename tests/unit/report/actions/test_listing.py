@@ -6,7 +6,7 @@ from rich.console import Console
 
 from logdirwatch.errors import UserError
 from logdirwatch.model.vocabulary import ActionStatus
-from logdirwatch.report.actions import details, effect, find, line, listed, standing, view
+from logdirwatch.report.actions.listing import details, effect, find, line, listed, standing, view
 from tests.unit.report.builders import NOW_MS, action
 
 

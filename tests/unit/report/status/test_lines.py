@@ -12,8 +12,8 @@ from logdirwatch.errors import UserError
 from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import AlertStatus, Cause, Decision, Lane, Rule, Severity
 from logdirwatch.report.handling import Handling
-from logdirwatch.report.snapshot import Patience, Snapshot, interval_ms, statuses
-from logdirwatch.report.status import view
+from logdirwatch.report.status.lines import view
+from logdirwatch.report.status.snapshot import Patience, Snapshot, interval_ms, statuses
 from tests.unit.report.builders import NOW_MS, alert, heartbeat
 from tests.unit.report.rows import broker, log_dir, offline, partition, scan
 

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.fix.planner import Fix, Remedy
-from logdirwatch.report import actions as report
+from logdirwatch.report.actions import listing as report
 from logdirwatch.report.words import place
 from logdirwatch.text.units import human_ago, human_bytes, human_ms
 from logdirwatch.text.words import counted, short_id

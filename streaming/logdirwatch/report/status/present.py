@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import AlertStatus, BrokerStatus, LogDirStatus, Rule
 from logdirwatch.plan.availability import offline_log_dirs
-from logdirwatch.report.cluster import RISKS, Broker, LogDir, Risk
+from logdirwatch.report.status.cluster import RISKS, Broker, LogDir, Risk
 from logdirwatch.text.units import human_ago
 from logdirwatch.text.words import short_id
 

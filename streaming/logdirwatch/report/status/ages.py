@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from logdirwatch.report.cluster import ClusterStatus, Heartbeat
+from logdirwatch.report.status.cluster import ClusterStatus, Heartbeat
 from logdirwatch.text.units import human_ago, human_ms
 
 

@@ -1,6 +1,6 @@
 """What an inventory, or alerts newer than it, count: offline replicas and partitions at risk, each as of when. Pure."""
 
-from logdirwatch.report.cluster import ClusterStatus, OfflineReplicas, Risk
+from logdirwatch.report.status.cluster import ClusterStatus, OfflineReplicas, Risk
 from logdirwatch.text.units import human_ms
 
 RISK_WORDS = {

@@ -1,0 +1,1 @@
+"""Actions and plans for people: lists, files, what they do, how good they were."""
