@@ -19,10 +19,10 @@ from string import Template
 
 from pyspark.sql import SparkSession
 
-from logdirwatch.store.schemas import TABLES
+from logdirwatch.store.schema.definitions import TABLES
 from logdirwatch.store.settings import MaintainSettings
 from logdirwatch.store.tables import Tables
-from logdirwatch.store.upkeep import Upkeep
+from logdirwatch.store.upkeep.maintain import Upkeep
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the tests' Trino, and the dashboards
 

@@ -44,7 +44,7 @@ from logdirwatch.model.records import (
     TopicRecord,
 )
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, PollStatus
-from logdirwatch.store.schemas import TABLES
+from logdirwatch.store.schema.definitions import TABLES
 from running import Bench, bench, heap
 
 CLUSTER = "month"

@@ -17,7 +17,7 @@ from logdirwatch.config.stream import StreamSettings
 from logdirwatch.jobs.maintain import java_speaks_to_stderr
 from logdirwatch.jobs.session import build_session
 from logdirwatch.settings import Settings
-from logdirwatch.store.columns import Table
+from logdirwatch.store.schema.columns import Table
 from logdirwatch.store.settings import TableSettings
 from logdirwatch.store.tables import Tables
 

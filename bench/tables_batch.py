@@ -22,11 +22,11 @@ from logdirwatch.model import topics
 from logdirwatch.model.identity import Origin
 from logdirwatch.model.records import LogDirSample, MetricsRecord, PartitionHealth, StateRecord
 from logdirwatch.model.vocabulary import PollStatus
-from logdirwatch.store.batch import taken_in
-from logdirwatch.store.intake import Belief
-from logdirwatch.store.schemas import BROKER_STATE, LOG_DIR_SAMPLES, LOG_DIR_STATE, TABLES
+from logdirwatch.store.schema.definitions import BROKER_STATE, LOG_DIR_SAMPLES, LOG_DIR_STATE, TABLES
 from logdirwatch.store.tables import Tables
-from logdirwatch.store.write import write_batch
+from logdirwatch.store.writing.batch import taken_in
+from logdirwatch.store.writing.history import write_batch
+from logdirwatch.store.writing.intake import Belief
 
 LIMIT_S = 6.0
 INTERVAL_MS = 10_000

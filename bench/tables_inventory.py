@@ -14,10 +14,10 @@ from lakehouse import LOG_DIRS, MIB, NOW_MS, configure, markdown, session, spent
 from logdirwatch.model import topics
 from logdirwatch.model.records import PartitionInfo, Placement, ReplicasRecord, ScanRecord, StateRecord, TopicRecord
 from logdirwatch.model.vocabulary import BrokerStatus
-from logdirwatch.store.intake import Belief
-from logdirwatch.store.schemas import REPLICA_STATE, TABLES, TOPIC_STATE
+from logdirwatch.store.schema.definitions import REPLICA_STATE, TABLES, TOPIC_STATE
 from logdirwatch.store.tables import Tables
-from logdirwatch.store.write_inventory import InventoryWriter
+from logdirwatch.store.writing.intake import Belief
+from logdirwatch.store.writing.inventory import InventoryWriter
 from tables_batch import CLUSTERS, records, store, write_kafka
 
 LIMIT_S = 30.0

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lakehouse import DAY_MS, MIB, NOW_MS, markdown, session
-from logdirwatch.store.schemas import TABLES
+from logdirwatch.store.schema.definitions import TABLES
 from logdirwatch.store.settings import MaintainSettings
 from logdirwatch.store.tables import Tables
-from logdirwatch.store.upkeep import Upkeep, upkeep
+from logdirwatch.store.upkeep.maintain import Upkeep, upkeep
 from tests.spark.lake import Lake, action, alert, decision, metrics, replicas, scan_end, state, topic, transition
 
 BROKERS = (7, 8, 9)

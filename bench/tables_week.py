@@ -26,10 +26,10 @@ from lakehouse import (
     version,
     written,
 )
-from logdirwatch.store.schemas import LOG_DIR_SAMPLES, TABLES
+from logdirwatch.store.schema.definitions import LOG_DIR_SAMPLES, TABLES
 from logdirwatch.store.settings import MaintainSettings
 from logdirwatch.store.tables import Tables
-from logdirwatch.store.upkeep import Upkeep
+from logdirwatch.store.upkeep.maintain import Upkeep
 from tables_batch import CLUSTERS
 
 WHOLE_FLEET = 24_000

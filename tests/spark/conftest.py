@@ -12,7 +12,7 @@ from logdirwatch.jobs.session import build_session
 from logdirwatch.local import spark_archive
 from logdirwatch.local.config import INTERPRETED
 from logdirwatch.settings import Settings
-from logdirwatch.store.schemas import TABLES
+from logdirwatch.store.schema.definitions import TABLES
 from tests.spark.lake import Lake
 
 # PySpark takes a main module without a file, as the processes of pytest-xdist have, for a doctest, and without Spark

@@ -23,13 +23,13 @@ from logdirwatch.model.records import (
     Transition,
 )
 from logdirwatch.settings import Settings
-from logdirwatch.store.batch import taken_in
-from logdirwatch.store.intake import Belief
-from logdirwatch.store.schemas import TABLES
+from logdirwatch.store.schema.definitions import TABLES
 from logdirwatch.store.settings import TableSettings
 from logdirwatch.store.tables import Tables
-from logdirwatch.store.write import write_batch
-from logdirwatch.store.write_inventory import InventoryWriter
+from logdirwatch.store.writing.batch import taken_in
+from logdirwatch.store.writing.history import write_batch
+from logdirwatch.store.writing.intake import Belief
+from logdirwatch.store.writing.inventory import InventoryWriter
 
 SCHEMA = "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"
 T0 = 1_700_000_000_000

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.model import topics
 from logdirwatch.settings import Settings
-from logdirwatch.store.intake import Position, thin_rows
+from logdirwatch.store.writing.intake import Position, thin_rows
 from tests.spark.lake import (
     BELIEVED,
     KAFKA_MS,

@@ -7,10 +7,10 @@ import pytest
 from deltalake import DeltaTable
 
 from logdirwatch.config.section import DAY_MS
-from logdirwatch.store.schemas import ACTIONS, ALERTS, LOG_DIR_SAMPLES, QUALITY_RESULTS, TABLES, TRANSITIONS
+from logdirwatch.store.schema.definitions import ACTIONS, ALERTS, LOG_DIR_SAMPLES, QUALITY_RESULTS, TABLES, TRANSITIONS
 from logdirwatch.store.settings import MaintainSettings, RetentionSettings
 from logdirwatch.store.tables import Tables
-from logdirwatch.store.upkeep import DELTA_CONF, Upkeep, upkeep
+from logdirwatch.store.upkeep.maintain import DELTA_CONF, Upkeep, upkeep
 from tests.spark.lake import T0, Lake, action, alert, metrics, state, transition
 
 BATCHES = 7

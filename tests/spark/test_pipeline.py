@@ -13,8 +13,8 @@ from logdirwatch.model.records import ReplicaMoves
 from logdirwatch.pipeline.watch import offsets
 from logdirwatch.report.stored import observations
 from logdirwatch.settings import Settings
-from logdirwatch.store.batch import taken_in
-from logdirwatch.store.rejects import rejected_rows
+from logdirwatch.store.writing.batch import taken_in
+from logdirwatch.store.writing.rejects import rejected_rows
 from tests.spark.lake import BELIEVED, metrics
 from tests.spark.test_detect import SCHEMA, T0, Feed
 from tests.support.waiting import DEADLINE_S, wait_until

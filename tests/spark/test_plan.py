@@ -11,7 +11,7 @@ from logdirwatch.cli.plan_source import Source, find
 from logdirwatch.model.vocabulary import ActionStatus
 from logdirwatch.plan.cluster.from_tables_spark import load_facts
 from logdirwatch.settings import Settings
-from logdirwatch.store.schemas import (
+from logdirwatch.store.schema.definitions import (
     ACTIONS,
     ALERTS,
     BROKER_STATE,

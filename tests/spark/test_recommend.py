@@ -14,7 +14,13 @@ from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import Decision
 from logdirwatch.plan.cluster.from_tables_spark import load_facts
 from logdirwatch.settings import ClusterSettings, Settings
-from logdirwatch.store.schemas import BROKER_STATE, LOG_DIR_INVENTORY, LOG_DIR_STATE, REPLICA_STATE, TOPIC_STATE
+from logdirwatch.store.schema.definitions import (
+    BROKER_STATE,
+    LOG_DIR_INVENTORY,
+    LOG_DIR_STATE,
+    REPLICA_STATE,
+    TOPIC_STATE,
+)
 from logdirwatch.store.settings import TableSettings
 from logdirwatch.store.tables import Tables
 from tests.unit.plan.builders import MIB, alert

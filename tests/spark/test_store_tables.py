@@ -7,7 +7,7 @@ from deltalake import DeltaTable
 from logdirwatch.errors import UserError
 from logdirwatch.settings import Settings
 from logdirwatch.store import tables as store_tables
-from logdirwatch.store.schemas import DECISIONS, TABLES
+from logdirwatch.store.schema.definitions import DECISIONS, TABLES
 from logdirwatch.store.settings import TableSettings
 from logdirwatch.store.tables import Tables, retried, within
 

@@ -7,7 +7,7 @@ from threading import Barrier
 import pytest
 from msgspec.structs import replace
 
-from logdirwatch.store.schemas import TABLES, TOPIC_STATE
+from logdirwatch.store.schema.definitions import TABLES, TOPIC_STATE
 from tests.spark.lake import T0, Lake, action, alert, decision, metrics, replicas, scan_end, state, topic, transition
 from tests.support.waiting import DEADLINE_S
 

@@ -9,7 +9,7 @@ from logdirwatch.config.section import HOUR_MS
 from logdirwatch.jobs import validate
 from logdirwatch.quality.results import failed
 from logdirwatch.quality.settings import QualitySettings
-from logdirwatch.store.schemas import TABLES
+from logdirwatch.store.schema.definitions import TABLES
 from tests.spark.lake import T0, action, alert, decision, metrics, replicas, scan_end, state, topic, transition
 
 NOW_MS = T0 + HOUR_MS // 2

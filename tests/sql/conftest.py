@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from logdirwatch.store.schemas import TABLES
+from logdirwatch.store.schema.definitions import TABLES
 from tests.spark.conftest import empty_tables, spark  # noqa: F401 - fixtures
 from tests.spark.lake import Lake
 from tests.support import trino

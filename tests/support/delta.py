@@ -4,7 +4,7 @@ import msgspec
 import pyarrow as pa
 from deltalake import write_deltalake
 
-from logdirwatch.store.schemas import TABLES
+from logdirwatch.store.schema.definitions import TABLES
 
 ARROW = {
     "string": pa.string(),

@@ -18,7 +18,7 @@ from logdirwatch.collect.publish.publisher import Publisher
 from logdirwatch.jobs.metrics import StreamMetrics
 from logdirwatch.jobs.runner import Runner
 from logdirwatch.settings import Settings
-from logdirwatch.store.schemas import TABLES
+from logdirwatch.store.schema.definitions import TABLES
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = ROOT / "docker" / "compose.yaml"

@@ -17,7 +17,7 @@ from logdirwatch.model.topics import TOPICS
 from logdirwatch.reference.pages import generated
 from logdirwatch.reference.schemas import RECORDS, json_schema
 from logdirwatch.settings import ClusterSettings, Settings
-from logdirwatch.store.schemas import TABLES
+from logdirwatch.store.schema.definitions import TABLES
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

@@ -12,8 +12,8 @@ from logdirwatch.cli.reading import now_ms
 from logdirwatch.cli.table_names import Names, chosen
 from logdirwatch.errors import UserError
 from logdirwatch.settings import Settings
-from logdirwatch.store.schemas import TABLES
-from logdirwatch.store.upkeep_results import Upkept, line
+from logdirwatch.store.schema.definitions import TABLES
+from logdirwatch.store.upkeep.results import Upkept, line
 from logdirwatch.text.printable import printable
 
 

@@ -26,7 +26,7 @@ from logdirwatch.report.status.snapshot import (
     statuses,
 )
 from logdirwatch.settings import Settings
-from logdirwatch.store.schemas import BROKER_STATE, LOG_DIR_STATE
+from logdirwatch.store.schema.definitions import BROKER_STATE, LOG_DIR_STATE
 from logdirwatch.text.printable import printable_lines
 
 

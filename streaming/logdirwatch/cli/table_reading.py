@@ -14,7 +14,13 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from logdirwatch.errors import UserError
 from logdirwatch.report.status.cluster import BROKER_COLUMNS, RISKS, LogDir
 from logdirwatch.settings import Settings
-from logdirwatch.store.schemas import BROKER_STATE, LOG_DIR_INVENTORY, LOG_DIR_STATE, REPLICA_STATE, TOPIC_STATE
+from logdirwatch.store.schema.definitions import (
+    BROKER_STATE,
+    LOG_DIR_INVENTORY,
+    LOG_DIR_STATE,
+    REPLICA_STATE,
+    TOPIC_STATE,
+)
 
 Row = Mapping[str, Any]
 _AT_ONCE = 10_000

@@ -22,7 +22,7 @@ from logdirwatch.report.status import ages, counts
 from logdirwatch.report.status.cluster import ClusterStatus, LogDir
 from logdirwatch.report.status.snapshot import Patience, statuses
 from logdirwatch.report.words import place
-from logdirwatch.store.schemas import BROKER_STATE, LOG_DIR_STATE
+from logdirwatch.store.schema.definitions import BROKER_STATE, LOG_DIR_STATE
 from logdirwatch.text.units import human_bytes, human_ms
 from logdirwatch.text.words import utc
 

@@ -10,7 +10,7 @@ from logdirwatch.errors import UserError
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import OPEN, AlertStatus
 from logdirwatch.report.status.snapshot import STATUS_TABLES, Snapshot, read_tables, snapshot_of
-from logdirwatch.store.schemas import (
+from logdirwatch.store.schema.definitions import (
     ACTIONS,
     ALERTS,
     BROKER_STATE,

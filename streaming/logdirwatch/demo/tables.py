@@ -4,7 +4,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
 
 from logdirwatch.demo.judgement import Row
-from logdirwatch.store.schemas import TABLES
+from logdirwatch.store.schema.definitions import TABLES
 
 
 def rows(tables_path: str, table: str) -> list[Row]:

@@ -6,10 +6,10 @@ from contextlib import contextmanager
 
 from logdirwatch.jobs.session import build_session, end_session
 from logdirwatch.settings import Settings
-from logdirwatch.store.schemas import TABLES
+from logdirwatch.store.schema.definitions import TABLES
 from logdirwatch.store.tables import Tables
-from logdirwatch.store.upkeep import Upkeep, upkeep
-from logdirwatch.store.upkeep_results import Upkept
+from logdirwatch.store.upkeep.maintain import Upkeep, upkeep
+from logdirwatch.store.upkeep.results import Upkept
 
 
 def run(settings: Settings, names: Iterable[str], now_ms: int, *, is_dry_run: bool) -> Iterator[Upkept]:

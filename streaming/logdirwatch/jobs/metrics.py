@@ -17,7 +17,7 @@ from logdirwatch.jobs.recommend import OpenAlerts
 from logdirwatch.jobs.runner import Runner, Supervised
 from logdirwatch.pipeline.meter import Standing
 from logdirwatch.pipeline.watch import Watched
-from logdirwatch.store.tally import Replicas
+from logdirwatch.store.writing.tally import Replicas
 
 STUCK_AFTER_S = 120.0
 """Starting a query takes that long at worst."""

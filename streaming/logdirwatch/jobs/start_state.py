@@ -25,7 +25,7 @@ from logdirwatch.model import topics
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import NO_CLUSTER, PIPELINE_RULES, Rule
 from logdirwatch.settings import Settings
-from logdirwatch.store.schemas import BROKER_STATE
+from logdirwatch.store.schema.definitions import BROKER_STATE
 from logdirwatch.store.tables import Tables
 
 log = structlog.get_logger(__name__)

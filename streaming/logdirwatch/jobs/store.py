@@ -6,11 +6,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 from logdirwatch.jobs.session import every, few_tasks, kafka_stream, start_query
 from logdirwatch.model import topics
 from logdirwatch.settings import Settings
-from logdirwatch.store.batch import taken_in
-from logdirwatch.store.intake import Belief
-from logdirwatch.store.rejects import Note, forget, rejected_rows
 from logdirwatch.store.tables import Tables, short_errors
-from logdirwatch.store.write import WRITTEN, write_batch
+from logdirwatch.store.writing.batch import taken_in
+from logdirwatch.store.writing.history import WRITTEN, write_batch
+from logdirwatch.store.writing.intake import Belief
+from logdirwatch.store.writing.rejects import Note, forget, rejected_rows
 
 NAME = "store"
 TOPICS = (topics.METRICS, topics.EVENTS, topics.STATE, topics.ALERTS, topics.ACTIONS, topics.DECISIONS)

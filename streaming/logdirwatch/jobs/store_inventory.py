@@ -8,11 +8,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 from logdirwatch.jobs.session import every, few_tasks, kafka_stream, start_query
 from logdirwatch.model import topics
 from logdirwatch.settings import Settings
-from logdirwatch.store.intake import Belief
-from logdirwatch.store.rejects import Note, forget
 from logdirwatch.store.tables import Tables, short_errors
-from logdirwatch.store.tally import Replicas, Tally
-from logdirwatch.store.write_inventory import READ, WRITTEN, InventoryWriter
+from logdirwatch.store.writing.intake import Belief
+from logdirwatch.store.writing.inventory import READ, WRITTEN, InventoryWriter
+from logdirwatch.store.writing.rejects import Note, forget
+from logdirwatch.store.writing.tally import Replicas, Tally
 
 NAME = "store_inventory"
 TOPICS = (topics.INVENTORY, topics.STATE)

@@ -17,10 +17,10 @@ from logdirwatch.quality.results import Checked, failed
 from logdirwatch.quality.settings import QualitySettings
 from logdirwatch.quality.suites import suite_of
 from logdirwatch.settings import Settings
-from logdirwatch.store.batch import computed
-from logdirwatch.store.columns import Column, Table
-from logdirwatch.store.schemas import ACTIONS, ALERTS, QUALITY_RESULTS, TABLES
+from logdirwatch.store.schema.columns import Column, Table
+from logdirwatch.store.schema.definitions import ACTIONS, ALERTS, QUALITY_RESULTS, TABLES
 from logdirwatch.store.tables import Tables, retried
+from logdirwatch.store.writing.batch import computed
 
 NAME = "validate"
 WHOLE = {ALERTS.name, ACTIONS.name}

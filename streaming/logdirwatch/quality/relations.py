@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from logdirwatch.model.vocabulary import AlertStatus, LogDirStatus
-from logdirwatch.store.columns import Table
-from logdirwatch.store.schemas import ACTIONS, ALERTS, BROKER_STATE, LOG_DIR_STATE, TRANSITIONS
+from logdirwatch.store.schema.columns import Table
+from logdirwatch.store.schema.definitions import ACTIONS, ALERTS, BROKER_STATE, LOG_DIR_STATE, TRANSITIONS
 from logdirwatch.store.sql import by_age
 
 

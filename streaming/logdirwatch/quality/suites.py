@@ -23,8 +23,8 @@ from logdirwatch.model.vocabulary import (
     Severity,
 )
 from logdirwatch.quality.relations import RELATIONS, Moment
-from logdirwatch.store.columns import Table
-from logdirwatch.store.schemas import (
+from logdirwatch.store.schema.columns import Table
+from logdirwatch.store.schema.definitions import (
     ACTIONS,
     ALERTS,
     BROKER_STATE,

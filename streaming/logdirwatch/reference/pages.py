@@ -8,7 +8,7 @@ from logdirwatch.model.topics import TOPICS
 from logdirwatch.reference.configuration import reference_yaml
 from logdirwatch.reference.schemas import RECORDS, json_schema
 from logdirwatch.settings import Settings
-from logdirwatch.store.schemas import TABLES
+from logdirwatch.store.schema.definitions import TABLES
 from logdirwatch.text.units import human_ms
 
 _CARRIES = {

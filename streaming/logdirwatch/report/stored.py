@@ -17,7 +17,7 @@ from logdirwatch.model.records import (
     PartitionHealth,
     ReplicaMoves,
 )
-from logdirwatch.store.history_tables import OF_EVENT, OF_HOST, OF_POLL, OF_POLL_AND_LOG_DIR
+from logdirwatch.store.schema.history_tables import OF_EVENT, OF_HOST, OF_POLL, OF_POLL_AND_LOG_DIR
 
 Row = Mapping[str, Any]
 SOURCE = ("kafka_timestamp_ms", "source_topic", "source_partition", "source_offset")

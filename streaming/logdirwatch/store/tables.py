@@ -23,7 +23,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from logdirwatch.errors import UserError
-from logdirwatch.store.columns import Column, Table
+from logdirwatch.store.schema.columns import Column, Table
 from logdirwatch.store.settings import MaintainSettings, StoreSettings
 
 log = structlog.get_logger(__name__)

@@ -5,10 +5,10 @@ from typer.testing import CliRunner
 
 from logdirwatch.cli.main import app
 from logdirwatch.errors import UserError
-from logdirwatch.store.history_tables import ALERTS
-from logdirwatch.store.schemas import TABLES
+from logdirwatch.store.schema.definitions import TABLES
+from logdirwatch.store.schema.history_tables import ALERTS
 from logdirwatch.store.settings import MaintainSettings, RetentionSettings
-from logdirwatch.store.upkeep_results import Upkept, line
+from logdirwatch.store.upkeep.results import Upkept, line
 
 
 def test_a_table_that_is_none_is_refused_at_once():

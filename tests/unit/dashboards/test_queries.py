@@ -7,7 +7,7 @@ from sqlglot.optimizer.qualify import qualify
 
 from dashboards import sql
 from dashboards.fields import FIELDS
-from logdirwatch.store.schemas import TABLES
+from logdirwatch.store.schema.definitions import TABLES
 
 NUMBERS = {"critical_ratio": 0.85, "state_patience_ms": 1, "inventory_patience_ms": 1, "longest_said_ms": 1}
 EVERYTHING = frozenset({"cluster", "broker", "log_dir"})

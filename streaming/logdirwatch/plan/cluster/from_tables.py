@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus
 from logdirwatch.plan.cluster import config_values
 from logdirwatch.plan.cluster.snapshot import Broker, Directory, Facts, Layout, Partition, Replica, Topic
-from logdirwatch.store.schemas import (
+from logdirwatch.store.schema.definitions import (
     BROKER_STATE,
     LOG_DIR_INVENTORY,
     LOG_DIR_STATE,

@@ -15,7 +15,13 @@ from logdirwatch.report.handling import Handling, handled
 from logdirwatch.report.status import cluster as view
 from logdirwatch.report.status import present
 from logdirwatch.report.status.cluster import Broker, ClusterStatus, Heartbeat
-from logdirwatch.store.schemas import BROKER_STATE, LOG_DIR_INVENTORY, LOG_DIR_STATE, REPLICA_STATE, TOPIC_STATE
+from logdirwatch.store.schema.definitions import (
+    BROKER_STATE,
+    LOG_DIR_INVENTORY,
+    LOG_DIR_STATE,
+    REPLICA_STATE,
+    TOPIC_STATE,
+)
 from logdirwatch.text.units import age_ms
 
 Row = Mapping[str, Any]

@@ -11,7 +11,13 @@ from logdirwatch.plan.cluster.from_tables import facts_from
 from logdirwatch.plan.fix.planner import fix
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.relief.strays import STEP
-from logdirwatch.store.schemas import BROKER_STATE, LOG_DIR_INVENTORY, LOG_DIR_STATE, REPLICA_STATE, TOPIC_STATE
+from logdirwatch.store.schema.definitions import (
+    BROKER_STATE,
+    LOG_DIR_INVENTORY,
+    LOG_DIR_STATE,
+    REPLICA_STATE,
+    TOPIC_STATE,
+)
 from tests.unit.plan.builders import (
     MIB,
     NOW_MS,

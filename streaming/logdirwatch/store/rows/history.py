@@ -17,10 +17,17 @@ from logdirwatch.model.records import (
     MetricsRecord,
     Transition,
 )
-from logdirwatch.store.columns import SOURCE, Table
-from logdirwatch.store.history_tables import OF_EVENT, OF_HOST, OF_POLL, OF_POLL_AND_LOG_DIR
-from logdirwatch.store.json_types import spark_type
-from logdirwatch.store.schemas import ACTIONS, ALERTS, DECISIONS, LOG_DIR_SAMPLES, REJECTED_RECORDS, TRANSITIONS
+from logdirwatch.store.schema.columns import SOURCE, Table
+from logdirwatch.store.schema.definitions import (
+    ACTIONS,
+    ALERTS,
+    DECISIONS,
+    LOG_DIR_SAMPLES,
+    REJECTED_RECORDS,
+    TRANSITIONS,
+)
+from logdirwatch.store.schema.history_tables import OF_EVENT, OF_HOST, OF_POLL, OF_POLL_AND_LOG_DIR
+from logdirwatch.store.schema.json_types import spark_type
 
 UNKNOWN_CLUSTER = "unknown"
 SOURCE_NAMES = tuple(column.name for column in SOURCE)

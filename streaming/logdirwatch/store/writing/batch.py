@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
-from logdirwatch.store.intake import Belief, take_in
 from logdirwatch.store.tables import Span
+from logdirwatch.store.writing.intake import Belief, take_in
 
 HOUR_MS = 3_600_000
 MOST_SPANS = 12

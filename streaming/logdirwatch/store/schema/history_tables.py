@@ -1,6 +1,6 @@
 """The tables that only grow: samples, transitions, alerts, actions, decisions, rejected records, quality results."""
 
-from logdirwatch.store.columns import SOURCE, Table, columns
+from logdirwatch.store.schema.columns import SOURCE, Table, columns
 
 # Which columns of ``log_dir_samples`` a kind of row fills besides those of its directory; a poll fills both first ones.
 OF_POLL_AND_LOG_DIR = ("cluster", "broker", "collector", "timestamp_ms", "status", "error", "interval_ms")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logdirwatch.model import topics
-from logdirwatch.store.intake import Belief, Position, thin_rows
+from logdirwatch.store.writing.intake import Belief, Position, thin_rows
 
 METRICS = {"version": 1, "cluster": "c", "broker": 7, "timestamp_ms": 5, "status": "ok"}
 STATE = {"version": 1, "cluster": "c", "broker": 7, "sequence": 4, "at_ms": 9, "status": "online", "since_ms": 1}

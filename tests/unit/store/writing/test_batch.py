@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logdirwatch.model import records
-from logdirwatch.store.batch import HOUR_MS, MOST_SPANS, joined
-from logdirwatch.store.schemas import ACTIONS, ALERTS, DECISIONS, LOG_DIR_STATE, TABLES, TRANSITIONS
+from logdirwatch.store.schema.definitions import ACTIONS, ALERTS, DECISIONS, LOG_DIR_STATE, TABLES, TRANSITIONS
+from logdirwatch.store.writing.batch import HOUR_MS, MOST_SPANS, joined
 
 spans = st.lists(st.tuples(st.integers(0, 2**53), st.integers(0, HOUR_MS)).map(lambda s: (s[0], s[0] + s[1])))
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pyspark.sql import Row, SparkSession
 
 from logdirwatch.model.vocabulary import OPEN, AlertStatus
-from logdirwatch.store.columns import Table
-from logdirwatch.store.schemas import ACTIONS, ALERTS
+from logdirwatch.store.schema.columns import Table
+from logdirwatch.store.schema.definitions import ACTIONS, ALERTS
 from logdirwatch.store.settings import MaintainSettings
 from logdirwatch.store.tables import Tables, as_sql, kept_properties, retried, short
-from logdirwatch.store.upkeep_results import Upkept
+from logdirwatch.store.upkeep.results import Upkept
 
 # Readers leave out whole files and the groups of rows in them; Delta's 1 GiB would put days of all clusters into one.
 FILE_BYTES = 128 << 20

@@ -4,8 +4,8 @@ Times are epoch milliseconds in columns ending ``_ms``, sizes are bytes in colum
 nobody knows. What varies in shape is JSON text.
 """
 
-from logdirwatch.store.columns import Column, Table
-from logdirwatch.store.history_tables import (
+from logdirwatch.store.schema.columns import Column, Table
+from logdirwatch.store.schema.history_tables import (
     ACTIONS,
     ALERTS,
     DECISIONS,
@@ -14,7 +14,13 @@ from logdirwatch.store.history_tables import (
     REJECTED_RECORDS,
     TRANSITIONS,
 )
-from logdirwatch.store.now_tables import BROKER_STATE, LOG_DIR_INVENTORY, LOG_DIR_STATE, REPLICA_STATE, TOPIC_STATE
+from logdirwatch.store.schema.now_tables import (
+    BROKER_STATE,
+    LOG_DIR_INVENTORY,
+    LOG_DIR_STATE,
+    REPLICA_STATE,
+    TOPIC_STATE,
+)
 
 TABLES: dict[str, Table] = {
     table.name: table

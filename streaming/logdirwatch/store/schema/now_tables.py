@@ -1,6 +1,6 @@
 """The tables that say how things are now: one row a broker, log directory, replica, partition."""
 
-from logdirwatch.store.columns import SOURCE, Table, columns
+from logdirwatch.store.schema.columns import SOURCE, Table, columns
 
 BROKER_STATE = Table(
     "broker_state",

@@ -24,8 +24,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
 from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, ReplicaCause, ReplicaStatus
-from logdirwatch.store.placements import KEY, SEEN, WHEN
-from logdirwatch.store.schemas import REPLICA_STATE
+from logdirwatch.store.rows.placements import KEY, SEEN, WHEN
+from logdirwatch.store.schema.definitions import REPLICA_STATE
 
 _PARTITION = ("cluster", "topic", "partition")
 _METADATA = ("leader", "replicas", "isr", "offline_replicas")

@@ -5,9 +5,8 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
-from logdirwatch.store import brokers, history
-from logdirwatch.store.batch import Batch, computed
-from logdirwatch.store.schemas import (
+from logdirwatch.store.rows import brokers, history
+from logdirwatch.store.schema.definitions import (
     ACTIONS,
     ALERTS,
     BROKER_STATE,
@@ -19,6 +18,7 @@ from logdirwatch.store.schemas import (
     TRANSITIONS,
 )
 from logdirwatch.store.tables import Tables, same_key
+from logdirwatch.store.writing.batch import Batch, computed
 
 WRITTEN = (
     BROKER_STATE,

@@ -33,7 +33,7 @@ from logdirwatch.model.times import effective_ms
 from logdirwatch.model.vocabulary import EventName, Rule
 from logdirwatch.parse.log_dirs_tool import Listing
 from logdirwatch.parse.records import Accepted, Deleted, Record, Rejected, parse
-from logdirwatch.store.json_types import flattened
+from logdirwatch.store.schema.json_types import flattened
 
 BATCH_BYTES = 16 << 20
 

@@ -9,12 +9,9 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
 from logdirwatch.model import topics
-from logdirwatch.store import brokers, partitions, placements, replicas, scans
-from logdirwatch.store.batch import Batch, computed, cut_off, held, let_go, looked_over
-from logdirwatch.store.history import rejected
-from logdirwatch.store.intake import Belief, take_in
-from logdirwatch.store.rejects import Note, forget, rejected_rows
-from logdirwatch.store.schemas import (
+from logdirwatch.store.rows import brokers, partitions, placements, replicas, scans
+from logdirwatch.store.rows.history import rejected
+from logdirwatch.store.schema.definitions import (
     BROKER_STATE,
     LOG_DIR_INVENTORY,
     REJECTED_RECORDS,
@@ -23,7 +20,10 @@ from logdirwatch.store.schemas import (
     Table,
 )
 from logdirwatch.store.tables import Tables, same_key
-from logdirwatch.store.tally import Tally, differences
+from logdirwatch.store.writing.batch import Batch, computed, cut_off, held, let_go, looked_over
+from logdirwatch.store.writing.intake import Belief, take_in
+from logdirwatch.store.writing.rejects import Note, forget, rejected_rows
+from logdirwatch.store.writing.tally import Tally, differences
 
 WRITTEN = (REPLICA_STATE, TOPIC_STATE, LOG_DIR_INVENTORY, REJECTED_RECORDS)
 READ = (BROKER_STATE,)

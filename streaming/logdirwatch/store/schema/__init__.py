@@ -1,0 +1,1 @@
+"""The tables' definitions: columns, keys, comments."""

@@ -1,0 +1,1 @@
+"""What keeps tables small and quick for years."""
