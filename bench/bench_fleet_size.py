@@ -25,7 +25,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 from pyspark.sql.streaming.query import StreamingQuery
 
 from logdirwatch.config.stream import StreamSettings
-from logdirwatch.jobs import detect
+from logdirwatch.jobs.queries import detect
 from logdirwatch.jobs.session import build_session
 from logdirwatch.model import topics
 from logdirwatch.model.records import LogDirSample, MetricsRecord

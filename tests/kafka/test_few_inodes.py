@@ -13,7 +13,7 @@ from kafka.admin import NewTopic
 from kafka.errors import KafkaError
 
 from logdirwatch import settings as configuration
-from logdirwatch.jobs.recommend import policy_for
+from logdirwatch.jobs.queries.recommend import policy_for
 from logdirwatch.kafka import clients, telemetry_topics
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.local.config import CLUSTER

@@ -14,7 +14,7 @@ import pytest
 from kafka.admin import AlterConfigOp, ConfigResource, ConfigResourceType
 
 from logdirwatch import settings as configuration
-from logdirwatch.jobs.recommend import policy_for
+from logdirwatch.jobs.queries.recommend import policy_for
 from logdirwatch.kafka import clients, telemetry_topics
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.local.config import CLUSTER, ClusterSpec

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from logdirwatch.detect.settings import DetectSettings
-from logdirwatch.jobs import detect
-from logdirwatch.jobs.start_state import lowest_positions, memories_of, parsed_states, starting_offsets
+from logdirwatch.jobs.queries import detect
+from logdirwatch.jobs.queries.start_state import lowest_positions, memories_of, parsed_states, starting_offsets
 from logdirwatch.model.records import AlertRecord, StateRecord
 from logdirwatch.settings import Settings
 from tests.support.waiting import DEADLINE_S, wait_until

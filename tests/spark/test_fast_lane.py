@@ -6,7 +6,7 @@ import json
 import msgspec
 import pytest
 
-from logdirwatch.jobs import fast_lane
+from logdirwatch.jobs.queries import fast_lane
 from logdirwatch.model.identity import Origin, alert_id
 from logdirwatch.model.records import AlertRecord, EventRecord
 from logdirwatch.parse.records import Accepted, parse

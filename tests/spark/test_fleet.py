@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from logdirwatch.fleet.settings import FleetSettings
-from logdirwatch.jobs import fleet
+from logdirwatch.jobs.queries import fleet
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.settings import Settings
 from tests.support.waiting import DEADLINE_S, wait_until

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
 from logdirwatch.collect.settings import CollectSettings
-from logdirwatch.jobs.recommend import Recommender, batch_function, policy_for
+from logdirwatch.jobs.queries.recommend import Recommender, batch_function, policy_for
 from logdirwatch.model import topics
 from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import Decision

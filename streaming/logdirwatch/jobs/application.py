@@ -10,8 +10,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from logdirwatch.errors import UserError
-from logdirwatch.jobs import checks, detect, fast_lane, fleet, moved, pipeline, recommend, store, store_inventory, torn
+from logdirwatch.jobs import checks, pipeline
+from logdirwatch.jobs.checkpoint import moved, torn
 from logdirwatch.jobs.metrics import StreamMetrics
+from logdirwatch.jobs.queries import detect, fast_lane, fleet, recommend, store, store_inventory
 from logdirwatch.jobs.runner import Runner, Start
 from logdirwatch.jobs.session import build_session, checkpoint, end_session
 from logdirwatch.model import topics

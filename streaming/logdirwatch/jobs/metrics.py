@@ -12,8 +12,8 @@ from prometheus_client.registry import Collector
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from logdirwatch.jobs import store_inventory
-from logdirwatch.jobs.recommend import OpenAlerts
+from logdirwatch.jobs.queries import store_inventory
+from logdirwatch.jobs.queries.recommend import OpenAlerts
 from logdirwatch.jobs.runner import Runner, Supervised
 from logdirwatch.pipeline.meter import Standing
 from logdirwatch.pipeline.watch import Watched

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from logdirwatch.collect.publish.buffer import Outgoing
 from logdirwatch.collect.publish.channel import Channel
 from logdirwatch.collect.publish.publisher import Publisher
-from logdirwatch.jobs import detect, fast_lane, fleet, recommend, store, store_inventory
+from logdirwatch.jobs.queries import detect, fast_lane, fleet, recommend, store, store_inventory
 from logdirwatch.jobs.session import last_commit_ms
 from logdirwatch.model import topics
 from logdirwatch.model.records import PipelineRecord

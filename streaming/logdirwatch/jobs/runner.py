@@ -15,7 +15,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from logdirwatch.errors import UserError
-from logdirwatch.jobs import busy, fast_lane
+from logdirwatch.jobs import busy
+from logdirwatch.jobs.queries import fast_lane
 from logdirwatch.jobs.session import silence
 from logdirwatch.settings import Settings
 

@@ -16,7 +16,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from logdirwatch.errors import UserError
 from logdirwatch.jars import spark_jars
-from logdirwatch.jobs.folder import Folder
+from logdirwatch.jobs.checkpoint.folder import Folder
 from logdirwatch.kafka.clients import spark_options
 from logdirwatch.settings import Settings
 from logdirwatch.text.masking import MASKED_NAMES

@@ -1,6 +1,6 @@
 """Deterministic identities: functions of what they speak of, never of a clock.
 
-The fast lane computes the same identities in Spark SQL (``logdirwatch.jobs.fast_lane``); a test holds both equal over
+The fast lane computes the same identities in Spark SQL (``jobs.queries.fast_lane``); a test holds both equal over
 hostile strings. Every part is written as a netstring (``<bytes>:<text>,``), so no two lists of parts collide.
 """
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace as changed
 
-from logdirwatch.jobs.recommend import Recommender
+from logdirwatch.jobs.queries.recommend import Recommender
 from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, AlertStatus, Decision, LogDirStatus, Rule
 from logdirwatch.plan.actions.brokers.recreate_reserve import recreate_draft

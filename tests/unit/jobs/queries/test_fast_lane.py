@@ -2,7 +2,7 @@
 
 from msgspec.structs import fields
 
-from logdirwatch.jobs.fast_lane import _NULLABLE_STRINGS
+from logdirwatch.jobs.queries.fast_lane import _NULLABLE_STRINGS
 from logdirwatch.model.records import EventRecord
 
 NUMBERS = {"version", "broker", "timestamp_ms", "partition"}

@@ -8,7 +8,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from logdirwatch.detect.spark.processor import HEARTBEAT_BROKER, PIPELINE_BROKER, ShardProcessor
 from logdirwatch.detect.spark.shard import VARIABLES, shard_of
-from logdirwatch.jobs import older
+from logdirwatch.jobs.checkpoint import older
+from logdirwatch.jobs.queries.start_state import start_state
 from logdirwatch.jobs.session import (
     KAFKA_ROWS,
     checkpoint,
@@ -19,7 +20,6 @@ from logdirwatch.jobs.session import (
     to_kafka,
     unpacked,
 )
-from logdirwatch.jobs.start_state import start_state
 from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import NO_CLUSTER
 from logdirwatch.settings import Settings

@@ -2,7 +2,7 @@
 
 import pytest
 
-from logdirwatch.jobs.torn import is_whole
+from logdirwatch.jobs.checkpoint.torn import is_whole
 
 OFFSETS = 'v1\n{"batchWatermarkMs":0}\n{"logdir.metrics":{"0":12}}'
 COMMITS = 'v1\n{"nextBatchWatermarkMs":0}'

@@ -5,7 +5,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from logdirwatch.jobs.folder import Folder
+from logdirwatch.jobs.checkpoint.folder import Folder
 
 
 def notes(spark: SparkSession, checkpoint: str, operator: str) -> tuple[Folder, list[str]]:

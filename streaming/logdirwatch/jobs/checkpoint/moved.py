@@ -7,8 +7,8 @@ checkpoint is found by where the checkpoint lies.
 import structlog
 from pyspark.sql import SparkSession
 
-from logdirwatch.jobs.folder import Folder
-from logdirwatch.jobs.state_notes import content, notes
+from logdirwatch.jobs.checkpoint.folder import Folder
+from logdirwatch.jobs.checkpoint.state_notes import content, notes
 
 log = structlog.get_logger(__name__)
 

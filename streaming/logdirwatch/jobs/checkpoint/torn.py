@@ -14,9 +14,9 @@ import structlog
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from logdirwatch.jobs import older
-from logdirwatch.jobs.folder import Folder
-from logdirwatch.jobs.state_notes import notes
+from logdirwatch.jobs.checkpoint import older
+from logdirwatch.jobs.checkpoint.folder import Folder
+from logdirwatch.jobs.checkpoint.state_notes import notes
 
 log = structlog.get_logger(__name__)
 

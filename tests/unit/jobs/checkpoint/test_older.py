@@ -3,7 +3,7 @@
 import json
 
 from logdirwatch.detect.spark import shard
-from logdirwatch.jobs.older import variables_of
+from logdirwatch.jobs.checkpoint.older import variables_of
 
 
 def metadata(*names):

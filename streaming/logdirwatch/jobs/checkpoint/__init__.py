@@ -1,0 +1,1 @@
+"""Checkpoints that were moved, torn, or written by another release."""

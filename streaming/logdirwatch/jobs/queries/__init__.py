@@ -1,0 +1,1 @@
+"""One streaming query a file: wiring only."""
