@@ -14,7 +14,7 @@ import pytest
 from kafka.admin import NewTopic
 from msgspec.structs import replace as changed
 
-from logdirwatch.cli import live_reading
+from logdirwatch.cli.reading import live_cluster
 from logdirwatch.jobs.policy import policy_for
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
@@ -59,9 +59,9 @@ def made(watched):
 
 def seen(watched):
     """Return the facts of the cluster as ``actions check`` sees them."""
-    found = live_reading.seen(watched.clusters[CLUSTER], watched)
+    found = live_cluster.seen(watched.clusters[CLUSTER], watched)
     assert found.unknown == {}, "every question must be answered"
-    return live_reading.facts_of(CLUSTER, found, watched, {}), found
+    return live_cluster.facts_of(CLUSTER, found, watched, {}), found
 
 
 def led_by(watched, name):

@@ -10,7 +10,7 @@ from kafka import TopicPartition
 from typer.testing import CliRunner
 
 from logdirwatch import settings as configuration
-from logdirwatch.cli import cluster as cluster_command
+from logdirwatch.cli.commands import cluster as cluster_command
 from logdirwatch.cli.context import Context
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients

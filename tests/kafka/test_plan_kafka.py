@@ -11,7 +11,7 @@ import time
 import pytest
 
 from logdirwatch import settings as configuration
-from logdirwatch.cli import live_reading
+from logdirwatch.cli.reading import live_cluster
 from logdirwatch.kafka import clients, telemetry_topics
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.local.config import CLUSTER, ClusterSpec
@@ -85,7 +85,7 @@ def paste(commands, folder):
 
 
 def now_facts(settings):
-    return live_reading.facts_of(CLUSTER, live_reading.seen(settings.clusters[CLUSTER], settings), settings, {})
+    return live_cluster.facts_of(CLUSTER, live_cluster.seen(settings.clusters[CLUSTER], settings), settings, {})
 
 
 def throttle(settings, broker):

@@ -7,7 +7,7 @@ from functools import partial
 import msgspec
 
 from logdirwatch.cli.context import Context
-from logdirwatch.cli.plan_source import Source, find
+from logdirwatch.cli.reading.plan_source import Source, find
 from logdirwatch.model.vocabulary import ActionStatus
 from logdirwatch.plan.cluster.from_tables_spark import load_facts
 from logdirwatch.settings import Settings

@@ -2,7 +2,7 @@
 
 from delta.tables import DeltaTable
 
-from logdirwatch.cli.table_reading import QUERIES, rows, tables_root
+from logdirwatch.cli.reading.tables import QUERIES, rows, tables_root
 from logdirwatch.settings import Settings
 from logdirwatch.store.schema.definitions import BROKER_STATE, LOG_DIR_INVENTORY, REPLICA_STATE, TABLES, TOPIC_STATE
 from logdirwatch.store.settings import TableSettings

@@ -7,7 +7,7 @@ import msgspec
 import typer
 
 from logdirwatch.cli.context import Context
-from logdirwatch.cli.reading import now_ms, read_into, telemetry
+from logdirwatch.cli.reading.records import now_ms, read_into, telemetry
 from logdirwatch.decisions import Severities
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients

@@ -2,8 +2,8 @@
 
 import pytest
 
-from logdirwatch.cli import status as command
-from logdirwatch.cli.table_reading import select
+from logdirwatch.cli.commands import status as command
+from logdirwatch.cli.reading.tables import select
 from logdirwatch.store.sql import quoted
 from tests.support.delta import Written
 from tests.support.hostile import NAMES

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from pydantic import ValidationError
 
-from logdirwatch.cli.table_reading import rows, select
+from logdirwatch.cli.reading.tables import rows, select
 from logdirwatch.console.pages import application
 from logdirwatch.console.reading import Reader
 from logdirwatch.console.settings import ConsoleSettings

@@ -2,7 +2,7 @@
 
 import pytest
 
-from logdirwatch.cli.stream import Query
+from logdirwatch.cli.commands.stream import Query
 from logdirwatch.jobs.session import checkpoint, start_query
 from logdirwatch.settings import Settings
 

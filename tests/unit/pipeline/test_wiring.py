@@ -2,7 +2,7 @@
 
 import pytest
 
-from logdirwatch.cli.stream import Query
+from logdirwatch.cli.commands.stream import Query
 from logdirwatch.config.stream import StreamSettings
 from logdirwatch.jobs import application, pipeline
 from logdirwatch.settings import Settings

@@ -1,0 +1,1 @@
+"""The command actions, and those below it."""

@@ -1,0 +1,48 @@
+"""``logdirwatch actions check``: whether an action still holds, asked of the live cluster."""
+
+from collections.abc import Mapping
+
+import typer
+
+from logdirwatch.cli.actions.lookup import ActionId, find_action
+from logdirwatch.cli.reading.live_cluster import facts_of, seen
+from logdirwatch.cli.reading.records import now_ms, telemetry
+from logdirwatch.errors import UserError
+from logdirwatch.jobs.policy import policy_for
+from logdirwatch.model.records import ActionRecord
+from logdirwatch.model.vocabulary import Cause
+from logdirwatch.plan.cluster.snapshot import Place
+from logdirwatch.plan.lifecycle.live_check import left_to_see, reasons_against
+from logdirwatch.settings import Settings
+from logdirwatch.text.printable import printable
+
+
+def check(ctx: typer.Context, identity: ActionId) -> None:
+    """Ask the live cluster whether an action still holds. Exit code 1 when it does not, with one reason a line."""
+    settings: Settings = ctx.obj.settings
+    action = find_action(telemetry(ctx.obj), identity)
+    cluster = settings.clusters.get(action.cluster)
+    if cluster is None:
+        raise UserError(
+            f"check: cluster {action.cluster} is not in the configuration, so it cannot be asked", exit_code=2
+        )
+    found = seen(cluster, settings)
+    facts = facts_of(action.cluster, found, settings, _causes(action))
+    reasons = reasons_against(action, facts, found.quorum, policy_for(settings, action.cluster), now_ms())
+    for what, error in found.unknown.items():
+        typer.echo(printable(f"not known: {what}: {error}"), err=True)
+    if reasons:
+        for reason in reasons:
+            typer.echo(printable(f"no longer holds: {reason}"))
+        raise typer.Exit(1)
+    typer.echo(printable(f"holds: {action.kind} {action.action_id}, as cluster {action.cluster} is now"))
+    for text in left_to_see(action):
+        typer.echo(printable(f"for you to see: {text}"))
+
+
+def _causes(action: ActionRecord) -> Mapping[Place, Cause]:
+    """Return why the action's own directory is offline, as its alert knew: the broker does not say."""
+    broker, log_dir, cause = action.target.get("broker"), action.target.get("log_dir"), action.alert.get("cause")
+    if not isinstance(broker, int) or not isinstance(log_dir, str) or cause not in set(Cause):
+        return {}
+    return {(broker, log_dir): Cause(cause)}

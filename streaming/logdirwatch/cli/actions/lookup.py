@@ -1,0 +1,59 @@
+"""What the commands about one action share: how it is named, and where it is found."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Annotated
+
+import msgspec
+import pyarrow as pa
+import typer
+from deltalake import DeltaTable, QueryBuilder
+from deltalake.exceptions import DeltaError, TableNotFoundError
+
+from logdirwatch.cli.reading.records import read_into
+from logdirwatch.cli.reading.tables import tables_root
+from logdirwatch.errors import UserError
+from logdirwatch.kafka import clients
+from logdirwatch.kafka.settings import KafkaSettings
+from logdirwatch.model import topics
+from logdirwatch.model.records import ActionRecord
+from logdirwatch.report.actions.listing import find
+from logdirwatch.report.folding import latest_actions
+from logdirwatch.settings import Settings
+from logdirwatch.store.schema.definitions import ACTIONS
+from logdirwatch.text.printable import printable
+
+ActionId = Annotated[str, typer.Argument(metavar="ID", help="The action's id, or the beginning of it.")]
+
+
+def find_action(cluster: KafkaSettings, identity: str) -> ActionRecord:
+    """Return the newest revision of the action that ``identity`` names; UserError when none or several do."""
+    fold = latest_actions()
+    read_into(fold, cluster, topics.ACTIONS)
+    return find(fold.records, identity)
+
+
+def every_revision(settings: Settings, cluster: KafkaSettings) -> Iterator[ActionRecord]:
+    """Yield every revision of every action that the topic or the table still has; some of them twice.
+
+    The topic is compacted, the table keeps all; without it the topic has to do, and a line says so.
+    """
+    read = (record.value for record in clients.read_all(cluster, topics.ACTIONS) if record.value is not None)
+    for value in (*read, *_stored(settings)):
+        with contextlib.suppress(msgspec.MsgspecError):
+            yield msgspec.json.decode(value, type=ActionRecord)
+
+
+def _stored(settings: Settings) -> list[str]:
+    """Return the records of the table ``actions``; none while it is not there or cannot be reached."""
+    try:
+        table = DeltaTable(f"{tables_root(settings)}/{ACTIONS.name}")
+        found = QueryBuilder().register("t", table).execute("SELECT record FROM t WHERE record IS NOT NULL")
+        records: list[str] = pa.table(found.read_all()).column("record").to_pylist()
+    except TableNotFoundError:
+        return []
+    except (DeltaError, OSError, ValueError, UserError) as error:
+        why = printable(str(error).splitlines()[0])
+        typer.echo(f"logdirwatch: only what the topic {topics.ACTIONS} still has is counted: {why}", err=True)
+        return []
+    return records

@@ -1,0 +1,1 @@
+"""The command alerts, and what people say about alerts."""

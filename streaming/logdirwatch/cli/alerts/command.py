@@ -1,0 +1,93 @@
+"""``logdirwatch alerts``: what is wrong, loudest first, and what people say about it."""
+
+import contextlib
+from typing import Annotated
+
+import msgspec
+import typer
+
+from logdirwatch.cli.alerts import decisions as alert_decisions
+from logdirwatch.cli.context import Context
+from logdirwatch.cli.deciding import handling
+from logdirwatch.cli.reading.records import console, follow_into, now_ms, read_into, telemetry
+from logdirwatch.decisions import Standing
+from logdirwatch.model import topics
+from logdirwatch.model.records import AlertRecord
+from logdirwatch.report.alerts import line, listed, view
+from logdirwatch.report.folding import LatestAlerts, is_heartbeat, latest_alerts
+from logdirwatch.report.handling import NOTHING_SAID, document
+
+REREAD_MS = 10_000
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    commands = typer.Typer(invoke_without_command=True)
+    commands.callback()(alerts)
+    alert_decisions.register(commands)
+    app.add_typer(commands, name="alerts")
+
+
+def alerts(
+    ctx: typer.Context,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on printing what comes, until Ctrl-C.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One record per line, for programs.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Resolved alerts too.")] = False,
+) -> None:
+    """Show the open alerts, loudest first, silenced ones behind them; who acknowledged or silenced them, until when.
+
+    Each alert is shown once, in its latest revision, whichever lane it came by. With --follow every further revision
+    is printed once, as it comes, the resolving one too. An acknowledged or silenced alert goes on firing.
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    cluster = telemetry(ctx.obj)
+    fold = latest_alerts()
+    read_into(fold, cluster, topics.ALERTS)
+    sayings = _Sayings(ctx.obj, fold)
+    _print(fold, sayings.standings(), as_json=as_json, everything=everything)
+    if follow:
+        with contextlib.suppress(KeyboardInterrupt):
+            for alert in follow_into(fold, cluster, topics.ALERTS):
+                if not is_heartbeat(alert):
+                    _print_one(alert, sayings.standing(alert), as_json=as_json)
+
+
+class _Sayings:
+    """What was said of the alerts, read anew when it is some seconds old; nothing when it cannot be read."""
+
+    def __init__(self, context: Context, fold: LatestAlerts) -> None:
+        self._context, self._fold = context, fold
+        self._read()
+
+    def standings(self) -> dict[str, Standing]:
+        """Return what holds now of the alerts that fire, by ``alert_id``."""
+        return {} if self._handling is None else self._handling.standings(self._fold.records, now_ms())
+
+    def standing(self, alert: AlertRecord) -> Standing:
+        """Return what holds of an alert now."""
+        if now_ms() - self._read_ms > REREAD_MS:
+            self._read()
+        return NOTHING_SAID if self._handling is None else self._handling.standing(alert, now_ms())
+
+    def _read(self) -> None:
+        self._handling, self._read_ms = handling(self._context, self._fold), now_ms()
+
+
+def _print(fold: LatestAlerts, standings: dict[str, Standing], *, as_json: bool, everything: bool) -> None:
+    shown = listed(fold.records, standings, everything=everything)
+    if as_json:
+        for alert in shown:
+            _print_one(alert, standings.get(alert.alert_id, NOTHING_SAID), as_json=True)
+    elif shown:
+        terminal = console()
+        terminal.print(view(shown, now_ms(), terminal.width, standings))
+    else:
+        typer.echo("No open alert. Resolved ones: logdirwatch alerts --all. Is everything seen? logdirwatch status")
+
+
+def _print_one(alert: AlertRecord, standing: Standing, *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(msgspec.json.encode(document(alert, standing)))
+    else:
+        console().print(line(alert, standing), soft_wrap=True)

@@ -1,0 +1,238 @@
+"""``logdirwatch alerts ack|silence|healthy|unack|unsilence|decisions``: what people say of alerts."""
+
+from typing import Annotated
+
+import msgspec
+import typer
+
+from logdirwatch.cli import deciding
+from logdirwatch.cli.deciding import By, Reason, Signed
+from logdirwatch.cli.reading.records import console, now_ms, read_into, telemetry
+from logdirwatch.decisions import holds
+from logdirwatch.errors import UserError
+from logdirwatch.model import topics
+from logdirwatch.model.identity import identity as identity_of
+from logdirwatch.model.records import AlertPattern, AlertRecord, DecisionRecord
+from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule, Severity
+from logdirwatch.report.alerts import find
+from logdirwatch.report.folding import LatestAlerts, latest_alerts
+from logdirwatch.report.handling import about, sayings, sayings_view
+from logdirwatch.report.words import named, place
+from logdirwatch.text.printable import printable
+from logdirwatch.text.words import short_id, utc
+
+SETTING = "decisions.longest_ms"
+
+AlertId = Annotated[str, typer.Argument(metavar="ID", help="The alert's id, or the beginning of it.")]
+Taken = Annotated[str, typer.Option("--reason", help="Why; kept with the decision.")]
+
+
+def register(commands: typer.Typer) -> None:
+    """Add the commands below ``alerts``."""
+    commands.command("ack")(ack)
+    commands.command("unack")(unack)
+    commands.command("silence")(silence)
+    commands.command("healthy")(healthy)
+    commands.command("unsilence")(unsilence)
+    commands.command("decisions")(decisions)
+
+
+def ack(
+    ctx: typer.Context,
+    identity: AlertId,
+    by: By,
+    reason: Reason,
+    lasting: Annotated[str, typer.Option("--for", help="How long, as 4h, 90m or 1d.")] = "24h",
+    owner: Annotated[
+        str | None, typer.Option("--owner", help="Who takes care of it; default: who acknowledges.")
+    ] = None,
+) -> None:
+    """Say that somebody takes care of an alert. It goes on firing; the word ends when it gets louder, or in time."""
+    alert = _firing(_alerts(ctx), identity)
+    _say(ctx, Decision.ACKNOWLEDGE, alert, deciding.signed(by, reason), lasting, owner=(owner or "").strip() or None)
+
+
+def unack(ctx: typer.Context, identity: AlertId, by: By, reason: Taken = "taken back") -> None:
+    """Take an acknowledgement back."""
+    _take_back(ctx, Decision.ACKNOWLEDGE, identity, deciding.signed(by, reason))
+
+
+def silence(
+    ctx: typer.Context,
+    by: By,
+    reason: Reason,
+    identity: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="One alert's id, or the beginning of it.")
+    ] = None,
+    lasting: Annotated[str, typer.Option("--for", help="How long, as 4h, 90m or 1d.")] = "4h",
+    cluster: Annotated[str | None, typer.Option("--cluster", help="All alerts of this cluster.")] = None,
+    rule: Annotated[Rule | None, typer.Option("--rule", help="All alerts of this rule.")] = None,
+    broker: Annotated[int | None, typer.Option("--broker", min=0, help="All alerts of this broker.")] = None,
+    log_dir: Annotated[str | None, typer.Option("--log-dir", help="Shell pattern of log directories.")] = None,
+    up_to: Annotated[
+        Severity | None,
+        typer.Option("--up-to", help="Loudest severity that is silenced; default: the alert's now; of a pattern all."),
+    ] = None,
+) -> None:
+    """Keep an alert quiet, or all that --cluster, --rule, --broker and --log-dir say together.
+
+    It goes on firing and is shown as silenced; only nobody is told of it. An alert that gets louder than the silence
+    covers is told again.
+    """
+    pattern = AlertPattern(cluster=cluster, rule=rule, broker=broker, log_dir=log_dir)
+    is_pattern = pattern != AlertPattern()
+    if (identity is None) != is_pattern:
+        raise UserError("name one alert by its id, or some by --cluster, --rule, --broker and --log-dir", exit_code=2)
+    signed = deciding.signed(by, reason)
+    if identity is None:
+        _silence_all(ctx, pattern, signed, lasting, up_to)
+        return
+    alert = _firing(_alerts(ctx), identity)
+    covered = up_to or alert.severity
+    if covered.rank < alert.severity.rank:
+        raise UserError(f"alert {alert.alert_id} is {alert.severity}: silencing it up to {covered} changes nothing")
+    _say(ctx, Decision.SILENCE, alert, signed, lasting, severity=covered)
+
+
+def unsilence(
+    ctx: typer.Context,
+    identity: Annotated[str, typer.Argument(metavar="ID", help="The alert's or the silence's id, or its beginning.")],
+    by: By,
+    reason: Taken = "taken back",
+) -> None:
+    """Take a silence back; `alerts decisions` shows the ids of those that run."""
+    _take_back(ctx, Decision.SILENCE, identity, deciding.signed(by, reason))
+
+
+def decisions(
+    ctx: typer.Context,
+    as_json: Annotated[bool, typer.Option("--json", help="One decision per line, for programs.")] = False,
+) -> None:
+    """Show what people said of alerts and still holds: acknowledgements and silences, those by a pattern too."""
+    fold, at_ms = _alerts(ctx), now_ms()
+    handling = deciding.handling_of(ctx.obj, deciding.decided(ctx.obj), fold.severities)
+    found = sayings(fold.records, handling, at_ms)
+    if as_json:
+        for record, _ in found:
+            typer.echo(msgspec.json.encode(record))
+    elif found:
+        terminal = console()
+        terminal.print(sayings_view(found, at_ms, terminal.width))
+    else:
+        typer.echo("No alert is acknowledged or silenced.")
+
+
+def healthy(ctx: typer.Context, identity: AlertId, by: By, reason: Reason) -> None:
+    """Say that a suspect disk is good: it was replaced, repaired or tested.
+
+    What the kernel said before is held against its directory no longer, and log_dir_suspect ends unless something else
+    speaks against it. No probe that passes can say so: it reads 4 KiB, not the sector that could not be read.
+    """
+    alert = _firing(_alerts(ctx), identity)
+    if alert.broker is None:
+        raise UserError(f"alert {alert.alert_id} names no broker, so there is no disk to call healthy")
+    signed = deciding.signed(by, reason)
+    spoken_of = f"{alert.cluster}/{alert.broker}/{alert.log_dir or '*'}"
+    at_ms = deciding.decided_at_ms(deciding.decided(ctx.obj), Decision.HEALTHY, spoken_of)
+    record = DecisionRecord(
+        version=1,
+        id=spoken_of,
+        decision=Decision.HEALTHY,
+        by=signed.by,
+        reason=signed.reason,
+        at_ms=at_ms,
+        cluster=alert.cluster,
+        broker=alert.broker,
+        log_dir=alert.log_dir,
+    )
+    deciding.send(telemetry(ctx.obj), [record])
+    where = place(alert.cluster, alert.broker, alert.log_dir)
+    typer.echo(printable(f"healthy: {where}, by {record.by}: {record.reason}"))
+
+
+def _silence_all(
+    ctx: typer.Context, pattern: AlertPattern, signed: Signed, lasting: str, up_to: Severity | None
+) -> None:
+    parts = (pattern.cluster, pattern.rule, pattern.broker, pattern.log_dir)
+    spoken_of = identity_of("silence", *("" if part is None else str(part) for part in parts))
+    at_ms, until_ms = _times(ctx, Decision.SILENCE, spoken_of, lasting)
+    record = DecisionRecord(
+        version=1,
+        id=spoken_of,
+        decision=Decision.SILENCE,
+        by=signed.by,
+        reason=signed.reason,
+        at_ms=at_ms,
+        until_ms=until_ms,
+        cluster=pattern.cluster,
+        severity=up_to,
+        matching=pattern,
+    )
+    _send(ctx, record, about(record))
+
+
+def _say(
+    ctx: typer.Context,
+    decision: Decision,
+    alert: AlertRecord,
+    signed: Signed,
+    lasting: str,
+    *,
+    owner: str | None = None,
+    severity: Severity | None = None,
+) -> None:
+    at_ms, until_ms = _times(ctx, decision, alert.alert_id, lasting)
+    record = DecisionRecord(
+        version=1,
+        id=alert.alert_id,
+        decision=decision,
+        by=signed.by,
+        reason=signed.reason,
+        at_ms=at_ms,
+        until_ms=until_ms,
+        cluster=alert.cluster,
+        owner=owner,
+        severity=severity or alert.severity,
+        revision=alert.revision,
+    )
+    _send(ctx, record, about(record, alert))
+
+
+def _times(ctx: typer.Context, decision: Decision, spoken_of: str, lasting: str) -> tuple[int, int]:
+    lasting_ms = deciding.lasting_ms(lasting, ctx.obj.settings.decisions.longest_ms, SETTING)
+    at_ms = deciding.decided_at_ms(deciding.decided(ctx.obj), decision, spoken_of)
+    return at_ms, at_ms + lasting_ms
+
+
+def _send(ctx: typer.Context, record: DecisionRecord, what: str) -> None:
+    deciding.send(telemetry(ctx.obj), [record])
+    until = utc(record.until_ms or record.at_ms)
+    told = f"{record.decision}: {what}, {short_id(record.id)}, until {until}, by {record.by}: {record.reason}"
+    typer.echo(printable(told))
+
+
+def _take_back(ctx: typer.Context, decision: Decision, identity: str, signed: Signed) -> None:
+    at_ms, longest_ms = now_ms(), ctx.obj.settings.decisions.longest_ms
+    known = (r for r in deciding.decided(ctx.obj) if r.decision is decision and holds(r, longest_ms, at_ms))
+    found = named(known, identity, lambda record: record.id)
+    if not found:
+        raise UserError(f"no {decision} of {identity!r} holds; those that do: logdirwatch alerts decisions")
+    if len(found) > 1:
+        raise UserError(f"{len(found)} of them begin with {identity}; write more of the id", exit_code=2)
+    ended_ms = deciding.decided_at_ms(found, decision, found[0].id)
+    record = msgspec.structs.replace(found[0], **signed._asdict(), owner=None, at_ms=ended_ms, until_ms=ended_ms)
+    deciding.send(telemetry(ctx.obj), [record])
+    typer.echo(printable(f"{decision} of {short_id(record.id)}: ended, by {record.by}: {record.reason}"))
+
+
+def _alerts(ctx: typer.Context) -> LatestAlerts:
+    fold = latest_alerts()
+    read_into(fold, telemetry(ctx.obj), topics.ALERTS)
+    return fold
+
+
+def _firing(fold: LatestAlerts, identity: str) -> AlertRecord:
+    alert = find(fold.records, identity)
+    if alert.status is not AlertStatus.FIRING:
+        raise UserError(f"alert {alert.alert_id} is over: there is nothing to say of it")
+    return alert

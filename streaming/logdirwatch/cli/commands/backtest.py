@@ -1,0 +1,131 @@
+"""``logdirwatch backtest``: what other settings would have fired, over what is stored."""
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Annotated, Any
+
+import msgspec
+import typer
+import yaml
+from pydantic import ValidationError
+
+from logdirwatch.cli.reading.records import console, now_ms
+from logdirwatch.cli.reading.tables import stream, tables_root
+from logdirwatch.config.section import DAY_MS, HOUR_MS
+from logdirwatch.detect.backtest import replay
+from logdirwatch.detect.settings import DetectSettings, Thresholds
+from logdirwatch.detect.state.broker_state import BrokerMemory
+from logdirwatch.errors import UserError
+from logdirwatch.model.records import AlertRecord
+from logdirwatch.report.backtest import Fired, fired, view
+from logdirwatch.report.stored import SOURCE, Row, observations
+from logdirwatch.store.schema.definitions import LOG_DIR_SAMPLES
+from logdirwatch.store.sql import quoted
+
+
+@dataclass(frozen=True)
+class Range:
+    """Which stored samples are replayed: [``from_ms``, ``to_ms``) and, if named, one cluster."""
+
+    from_ms: int
+    to_ms: int
+    cluster: str | None
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("backtest")(backtest)
+
+
+def backtest(
+    ctx: typer.Context,
+    from_: Annotated[str, typer.Option("--from", help="Begin, as 2026-11-20T22:00 (UTC); or 24h, that long ago.")],
+    to: Annotated[str, typer.Option(help="End, in the same forms; default: now.")] = "0h",
+    changed: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A setting of detect, as filling_ratio=0.7; may be repeated."),
+    ] = None,
+    cluster: Annotated[str | None, typer.Option(help="Only this cluster.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One alert per line, for programs.")] = False,
+) -> None:
+    """Replay stored samples through the state machine and print which alerts it would have fired, and when.
+
+    Without --set the present settings are used; with it they are replayed too, to compare. Alerts about the cluster as
+    a whole and about silence are no single broker's and are left out; maintenance that ran then quiets nothing.
+    """
+    settings = ctx.obj.settings
+    chosen = Range(time_ms(from_, now_ms()), time_ms(to, now_ms()), cluster)
+    if chosen.from_ms >= chosen.to_ms:
+        raise UserError("backtest: --from must be before --to", exit_code=2)
+    other = with_changes(settings.detect, changed or [])
+    root = tables_root(settings)
+    found = fired(run(root, chosen, other))
+    if as_json:
+        for alert in found:
+            typer.echo(msgspec.json.encode(alert))
+        return
+    terminal = console()
+    terminal.print(view(found, terminal.width)) if found else typer.echo("Nothing would have fired.")
+    if changed:
+        _compare(found, fired(run(root, chosen, settings.detect)))
+
+
+def _compare(found: list[Fired], present: list[Fired]) -> None:
+    counts = [Counter(str(alert.severity) for alert in alerts) for alerts in (found, present)]
+    texts = [", ".join(f"{count} {severity}" for severity, count in sorted(c.items())) or "none" for c in counts]
+    typer.echo(f"With --set: {len(found)} alerts ({texts[0]}). As configured: {len(present)} ({texts[1]}).")
+
+
+def time_ms(text: str, at_ms: int) -> int:
+    """Return epoch milliseconds from ``2026-11-20T22:00`` (UTC unless it says otherwise) or ``24h``, so long ago."""
+    units = {"h": HOUR_MS, "d": DAY_MS, "m": HOUR_MS // 60}
+    if text[:-1].isdecimal() and text[-1] in units:
+        return at_ms - int(text[:-1]) * units[text[-1]]
+    try:
+        told = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        raise UserError(
+            f"backtest: {text!r} is no time; write 2026-11-20T22:00 (UTC), or 24h, 90m or 7d ago", exit_code=2
+        ) from None
+    return int((told if told.tzinfo else told.replace(tzinfo=timezone.utc)).timestamp() * 1000)
+
+
+def with_changes(settings: DetectSettings, changes: Iterable[str]) -> DetectSettings:
+    """Return the settings with ``name=value`` changes; a threshold needs no prefix. UserError names a wrong one."""
+    content: dict[str, Any] = settings.model_dump()
+    for change in changes:
+        name, sign, value = change.partition("=")
+        if not sign:
+            raise UserError(f"backtest: --set {change}: expected name=value", exit_code=2)
+        is_threshold = name in Thresholds.model_fields
+        (content["thresholds"] if is_threshold else content)[name] = yaml.safe_load(value)
+    try:
+        return DetectSettings.model_validate(content)
+    except ValidationError as error:
+        problem = error.errors(include_input=False)[0]
+        place = ".".join(map(str, problem["loc"]))
+        raise UserError(f"backtest: --set {place}: {problem['msg']}".replace(": :", ":"), exit_code=2) from None
+
+
+def run(root: str, chosen: Range, settings: DetectSettings) -> Iterator[AlertRecord]:
+    """Yield every alert revision that ``settings`` would have written, broker by broker."""
+    by_broker = itertools.groupby(stored(root, chosen), key=lambda row: (row["cluster"], row["broker"]))
+    for (cluster, broker), rows in by_broker:
+        memory = BrokerMemory(cluster=cluster, broker=broker)
+        for outcome in replay(memory, observations(rows), settings, chosen.to_ms):
+            yield from outcome.alerts
+
+
+def stored(root: str, chosen: Range) -> Iterator[Row]:
+    """Return the stored rows in the order they are replayed; UserError when the table is not there."""
+    where = f"timestamp_ms >= {chosen.from_ms} AND timestamp_ms < {chosen.to_ms}"
+    if chosen.cluster is not None:
+        where += f" AND cluster = {quoted(chosen.cluster)}"
+    query = f"SELECT * FROM t WHERE {where} ORDER BY cluster, broker, {', '.join(SOURCE)}"  # noqa: S608 - quoted above
+    rows = stream(root, LOG_DIR_SAMPLES.name, query)
+    if rows is None:
+        raise UserError(f"backtest: no table {LOG_DIR_SAMPLES.name} at {root} yet: nothing is stored")
+    return rows

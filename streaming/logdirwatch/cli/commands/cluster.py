@@ -1,0 +1,191 @@
+"""``logdirwatch cluster``: a local Kafka cluster whose disks can be filled and broken, to try things on."""
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.table import Table
+
+from logdirwatch import settings
+from logdirwatch.cli import logs, stopping
+from logdirwatch.cli.context import Context
+from logdirwatch.cli.next_step import say_next
+from logdirwatch.cli.reading.records import console
+from logdirwatch.kafka import clients
+from logdirwatch.local.cluster import LocalCluster
+from logdirwatch.local.config import ClusterSpec
+from logdirwatch.local.fill import FillWith
+from logdirwatch.local.report import ClusterStatus
+from logdirwatch.local.sizes import parse_bytes
+from logdirwatch.text.units import human_bytes
+
+Broker = Annotated[int, typer.Argument(metavar="BROKER", help="Id of the broker, from 0.", show_default=False)]
+LogDir = Annotated[
+    str, typer.Argument(metavar="DIR", help="Index of the log directory, from 0, or its path.", show_default=False)
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    commands = typer.Typer(
+        help="A local Kafka cluster whose log directories can be filled, broken and mended.", no_args_is_help=True
+    )
+    for command in (up, status, fill, restore, kill, pause, resume, stop, start, down):
+        commands.command(command.__name__)(command)
+    commands.command("break")(break_)
+    app.add_typer(commands, name="cluster")
+
+
+def up(
+    ctx: typer.Context,
+    brokers: Annotated[int, typer.Option(help="Monitored brokers; up to three are controllers too.")] = 4,
+    log_dirs: Annotated[int, typer.Option(help="Log directories of each.")] = 3,
+    log_dir_size: Annotated[
+        str | None,
+        typer.Option(
+            help="Give every log directory a filesystem of this size, such as 64MB; it takes memory as it fills. "
+            "Without it the directories lie on this machine's disk and cannot be filled.",
+            show_default=False,
+        ),
+    ] = None,
+    metadata_in_first_dir: Annotated[
+        bool,
+        typer.Option(
+            "--metadata-in-first-dir",
+            help="Keep the metadata log in the first log directory, as Kafka does by default: "
+            "a broker halts when that one fails.",
+        ),
+    ] = False,
+) -> None:
+    """Start the monitored brokers and a telemetry broker, real Kafka on free local ports, and wait until they serve.
+
+    Kafka's jars are downloaded at the first time. Afterwards the other commands find the cluster without --config.
+    """
+    size_bytes = parse_bytes(log_dir_size) if log_dir_size is not None else None
+    spec = ClusterSpec(brokers, log_dirs, size_bytes, metadata_in_first_dir)
+    cluster = _cluster(ctx, spec)
+    cluster.up()
+    typer.echo(f"brokers        {cluster.bootstrap_servers}")
+    typer.echo(f"telemetry      {cluster.telemetry}")
+    typer.echo(f"configuration  {cluster.config_path}")
+    typer.echo(f"Kafka's tools  {cluster.folder / 'bin'}")
+    say_next(ctx.obj, "topics create")
+
+
+def status(ctx: typer.Context, json: JsonOption = False) -> None:
+    """Show brokers and log directories as they are on this machine, whatever Kafka believes of them."""
+    found = _cluster(ctx).status()
+    if json:
+        typer.echo(msgspec.json.encode(found).decode())
+        return
+    typer.echo(f"brokers    {found.bootstrap_servers}\ntelemetry  {found.telemetry}")
+    console().print(_table(found))
+
+
+def break_(ctx: typer.Context, broker: Broker, log_dir: LogDir) -> None:
+    """Break a log directory: it is removed and a file put in its place, so that everything in it fails."""
+    _cluster(ctx).break_log_dir(broker, log_dir)
+    typer.echo(f"broker {broker}: log directory {log_dir} is broken; mend it with: logdirwatch cluster restore")
+
+
+def fill(
+    ctx: typer.Context,
+    broker: Broker,
+    log_dir: LogDir,
+    with_: Annotated[
+        FillWith,
+        typer.Option("--with", help="data: records of a topic that lies there; file: bytes that no replica explains."),
+    ] = FillWith.DATA,
+    rate: Annotated[
+        str | None, typer.Option(help="Bytes a second, such as 1MB; as fast as it goes without.", show_default=False)
+    ] = None,
+    until: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0, max=1.0, help="Stop at this used ratio; when the disk is full without.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Fill a log directory's filesystem until it is full, Kafka gives the directory up, or Ctrl-C."""
+    stop = stopping.on_signals()
+    rate_bytes_per_s = parse_bytes(rate) if rate is not None else None
+    cluster = _cluster(ctx)
+    done = cluster.fill(broker, log_dir, with_, rate_bytes_per_s=rate_bytes_per_s, until_ratio=until, stop=stop)
+    space = cluster.space(broker, log_dir)
+    into = f" to topic {done.topic}" if done.topic else ""
+    free = f"; {human_bytes(space.free_bytes)} of {human_bytes(space.total_bytes)} are free" if space else ""
+    typer.echo(f"wrote {human_bytes(done.written_bytes)}{into}, ended: {done.ended.value}{free}")
+
+
+def restore(ctx: typer.Context, broker: Broker, log_dir: LogDir) -> None:
+    """Mend a log directory and wait until it is online: new where it was broken, larger where data fills it.
+
+    The broker is restarted when Kafka had given the directory up, since nothing else brings it back.
+    """
+    _cluster(ctx).restore(broker, log_dir)
+    typer.echo(f"broker {broker}: log directory {log_dir} is online")
+
+
+def kill(ctx: typer.Context, broker: Broker) -> None:
+    """End a broker at once (SIGKILL)."""
+    _cluster(ctx).kill(broker)
+    typer.echo(f"broker {broker} is killed")
+
+
+def pause(ctx: typer.Context, broker: Broker) -> None:
+    """Make a broker hang (SIGSTOP): its connections stay open and nothing answers."""
+    _cluster(ctx).pause(broker)
+    typer.echo(f"broker {broker} is paused")
+
+
+def resume(ctx: typer.Context, broker: Broker) -> None:
+    """Let a paused broker go on (SIGCONT)."""
+    _cluster(ctx).resume(broker)
+    typer.echo(f"broker {broker} goes on")
+
+
+def stop(ctx: typer.Context, broker: Broker) -> None:
+    """Shut a broker down in an orderly way (SIGTERM)."""
+    _cluster(ctx).stop(broker)
+    typer.echo(f"broker {broker} is stopped")
+
+
+def start(ctx: typer.Context, broker: Broker) -> None:
+    """Start a broker that was killed or stopped and wait until it serves."""
+    _cluster(ctx).start(broker)
+    typer.echo(f"broker {broker} serves")
+
+
+def down(ctx: typer.Context) -> None:
+    """Stop everything and remove it: processes, filesystems and files. Only the downloaded jars stay."""
+    existed = _cluster(ctx).down()
+    typer.echo("the local cluster is gone" if existed else "there was no local cluster")
+
+
+def _cluster(ctx: typer.Context, spec: ClusterSpec | None = None) -> LocalCluster:
+    context: Context = ctx.obj
+    logs.to_stderr()
+    if not context.debug:
+        clients.quiet_client_logs()
+    return LocalCluster(_home(context), spec, say=lambda line: typer.echo(line, err=True))
+
+
+def _home(context: Context) -> Path:
+    """Return the home folder; the cluster's own configuration, were it unreadable, must not keep it from going down."""
+    path = settings.find_config(context.config_path)
+    if path is not None and path == settings.local_cluster_config(path.parent.parent):
+        return path.parent.parent
+    return context.settings.home_path
+
+
+def _table(found: ClusterStatus) -> Table:
+    table = Table("broker", "pid", "status", "dir", "path", "state", "free", "size")
+    table.columns[4].overflow = "fold"
+    for broker in found.brokers:
+        for index, log_dir in enumerate(broker.log_dirs):
+            first = (str(broker.id), str(broker.pid or ""), broker.status) if index == 0 else ("", "", "")
+            sizes = (human_bytes(log_dir.usable_bytes), human_bytes(log_dir.total_bytes))
+            table.add_row(*first, str(index), log_dir.path, log_dir.status, *sizes)
+    return table

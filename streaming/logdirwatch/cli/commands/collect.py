@@ -1,0 +1,147 @@
+"""``logdirwatch collect``: brokers to records, until SIGTERM."""
+
+import asyncio
+import signal
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated
+
+import structlog
+import typer
+
+from logdirwatch.cli import logs
+from logdirwatch.cli.commands.config import remarks
+from logdirwatch.cli.context import Context
+from logdirwatch.cli.next_step import say_next
+from logdirwatch.collect import loop
+from logdirwatch.collect.metrics import CollectorMetrics
+from logdirwatch.collect.publish.channel import Channel
+from logdirwatch.collect.publish.publisher import Publisher
+from logdirwatch.errors import UserError
+from logdirwatch.kafka import clients
+from logdirwatch.observe.endpoint import serving
+from logdirwatch.settings import ClusterSettings, Settings
+
+log = structlog.get_logger(__name__)
+
+DRAIN_S = 3.0
+ONCE_DRAIN_S = 30.0
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("collect")(collect)
+
+
+def collect(
+    ctx: typer.Context,
+    cluster: Annotated[
+        list[str] | None,
+        typer.Option("--cluster", help="Watch only this cluster; may be given several times. Default: all."),
+    ] = None,
+    once: Annotated[
+        bool, typer.Option("--once", help="Ask everything once, print how many records were sent, and end.")
+    ] = False,
+) -> None:
+    """Ask the brokers for their log directories, and write what they say to the telemetry topics.
+
+    Metrics go out every few seconds, replicas and topics every minute, an event as soon as a directory fails, comes
+    back or has less free than the reserve. Runs until SIGTERM or Ctrl-C, also while a cluster is away: what cannot be
+    sent is kept, and one line says so. Several collectors may watch one cluster. With --once it exits 1 when a cluster
+    could not be asked completely or the telemetry cluster did not take everything.
+    """
+    context: Context = ctx.obj
+    logs.to_stderr()
+    if not context.debug:
+        clients.quiet_client_logs()
+    settings = context.settings
+    clusters = chosen(settings.clusters, cluster)
+    if once:
+        _collect_once(settings, clusters)
+    else:
+        say_next(context, "stream", where=", in another terminal")
+        asyncio.run(_collect(settings, clusters))
+
+
+def chosen(clusters: dict[str, ClusterSettings], names: list[str] | None) -> dict[str, ClusterSettings]:
+    """Return the clusters to watch; UserError when there is none or one is not configured."""
+    if not clusters:
+        raise UserError(
+            "collect: no cluster to watch: name one under clusters in the configuration, or start the local one with "
+            "logdirwatch cluster up",
+            exit_code=2,
+        )
+    unknown = [name for name in names or [] if name not in clusters]
+    if unknown:
+        raise UserError(
+            f"collect: no cluster named {', '.join(unknown)}; configured are {', '.join(clusters)}", exit_code=2
+        )
+    return {name: clusters[name] for name in names or clusters}
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def publisher_of(settings: Settings, target: str = "telemetry cluster") -> Publisher:
+    """Return a publisher to the telemetry cluster, not started; UserError names a client property that is wrong.
+
+    ``target`` is what it writes to, in the words of its lines.
+    """
+    clients.python_arguments(settings.telemetry)  # a wrong property is said now, not at the first record
+    return Publisher(
+        lambda: Channel(settings.telemetry), settings.collect.buffer_records, settings.collect.backoff_max_ms, target
+    )
+
+
+def _watches(settings: Settings, clusters: dict[str, ClusterSettings], publisher: Publisher) -> list[loop.ClusterWatch]:
+    return [
+        loop.ClusterWatch(
+            name,
+            cluster,
+            cluster.jmx_exporter,
+            settings.collect,
+            partial(settings.detect.reserve_of, name),
+            publisher.put,
+            _now_ms,
+        )
+        for name, cluster in clusters.items()
+    ]
+
+
+async def _collect(settings: Settings, clusters: dict[str, ClusterSettings]) -> None:
+    publisher = publisher_of(settings)
+    watched = _watches(settings, clusters, publisher)
+    stop = asyncio.Event()
+    on_signal(stop.set)
+    for remark in remarks(settings):
+        log.warning(remark)
+    metrics = CollectorMetrics(watched, publisher, settings.collect.metrics_interval_ms)
+    with serving(settings.collect.listen, [metrics], metrics.is_ill, metrics.is_unready):
+        publisher.start()
+        log.info("collecting", clusters=list(clusters), collector=settings.collect.collector)
+        await loop.run(watched, stop)
+    left = publisher.stop(DRAIN_S)
+    log.info("stopped", sent=sum(publisher.sent.values()), not_sent=left)
+
+
+def on_signal(stop: Callable[[], None]) -> None:
+    """Call ``stop`` at SIGTERM and Ctrl-C."""
+    running = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        running.add_signal_handler(number, stop)
+
+
+def _collect_once(settings: Settings, clusters: dict[str, ClusterSettings]) -> None:
+    publisher = publisher_of(settings)
+    watched = _watches(settings, clusters, publisher)
+    publisher.start()
+    incomplete = asyncio.run(loop.run_once(watched))
+    left = publisher.stop(ONCE_DRAIN_S) + publisher.dropped + publisher.refused
+    for topic, count in sorted(publisher.sent.items()):
+        typer.echo(f"{topic}: {count} records")
+    if left:
+        raise UserError(f"collect: {left} records could not be sent to {settings.telemetry.bootstrap_servers}")
+    if incomplete:
+        raise UserError(f"collect: could not ask everything of {', '.join(incomplete)}; the lines above say what")

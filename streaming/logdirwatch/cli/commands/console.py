@@ -1,0 +1,80 @@
+"""``logdirwatch console``: a read-only web page over the tables, until Ctrl-C."""
+
+import signal
+from functools import partial
+from typing import Annotated
+
+import structlog
+import typer
+from pydantic import ValidationError
+
+from logdirwatch.cli import logs
+from logdirwatch.cli.context import Context
+from logdirwatch.cli.reading.live_alerts import LiveAlerts
+from logdirwatch.cli.reading.records import now_ms, telemetry
+from logdirwatch.cli.reading.tables import rows, select, tables_root
+from logdirwatch.config.listen import address
+from logdirwatch.console.settings import ConsoleSettings
+from logdirwatch.errors import UserError
+from logdirwatch.report.status.snapshot import Patience
+
+log = structlog.get_logger(__name__)
+
+THREADS = 4
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("console")(console)
+
+
+def console(
+    ctx: typer.Context,
+    listen: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Instead of console.listen.", show_default=False)
+    ] = None,
+) -> None:
+    """Show the fleet, open alerts, directories with their forecast, and actions with their commands, in a browser.
+
+    Reads the tables, and alerts and heartbeats from the telemetry cluster; changes nothing. Listens on this machine
+    alone unless console.listen says otherwise and console.password is set. Runs until Ctrl-C.
+    """
+    # Flask takes a moment to import, which no other command should pay for.
+    from waitress.server import create_server  # noqa: PLC0415
+
+    from logdirwatch.console.pages import application  # noqa: PLC0415
+    from logdirwatch.console.reading import Reader  # noqa: PLC0415
+
+    context: Context = ctx.obj
+    settings = context.settings
+    own = _listening(settings.console, listen)
+    logs.to_stderr()
+    root = tables_root(settings)
+    live = LiveAlerts(telemetry(context))
+    reader = Reader(partial(select, root), partial(rows, root), live.alerts)
+    pages = application(reader, own, Patience.of(settings.detect, settings.collect, settings.stream), now_ms)
+    host, port = address(own.listen)
+    try:
+        server = create_server(pages, host=host, port=port, threads=THREADS, ident=None)
+    except OSError as error:
+        raise UserError(f"console: cannot listen at {own.listen}: {error.strerror}; name another --listen") from None
+    live.start()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    log.info("console.listening", url=f"http://{own.listen}/", tables=root)
+    try:
+        server.run()
+    except KeyboardInterrupt:
+        log.info("console.stopped")
+    finally:
+        server.close()
+
+
+def _listening(settings: ConsoleSettings, listen: str | None) -> ConsoleSettings:
+    if listen is None:
+        return settings
+    try:
+        return ConsoleSettings.model_validate({**dict(settings), "listen": listen})
+    except ValidationError as error:
+        raise UserError(
+            f"console: --listen {listen}: {error.errors(include_input=False)[0]['msg']}", exit_code=2
+        ) from None

@@ -1,0 +1,67 @@
+"""``logdirwatch doctor``: is everything as it should be, and what to do about what is not."""
+
+from typing import Annotated
+
+import msgspec
+import typer
+
+from logdirwatch.cli.commands.config import remarks
+from logdirwatch.cli.context import Context
+from logdirwatch.cli.next_step import say_next
+from logdirwatch.cli.reading.records import now_ms
+from logdirwatch.doctor.examine import Examination, misconfigured
+from logdirwatch.doctor.findings import CHECKS, Report
+from logdirwatch.doctor.report import document, lines
+from logdirwatch.errors import UserError
+from logdirwatch.kafka import clients
+from logdirwatch.text.printable import printable
+
+NAMES = ", ".join(CHECKS)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("doctor")(doctor)
+
+
+def doctor(
+    ctx: typer.Context,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")] = False,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option("--ignore", help=f"Leave out what a check finds; may be given several times. One of: {NAMES}."),
+    ] = None,
+) -> None:
+    """Check everything that logdirwatch needs, and say of each fault what it is, where, and what to do about it.
+
+    Configuration, Java, Spark's slots, folders, both clusters and every broker, permissions by the missing ACL, the
+    telemetry topics, versions with known faults, clocks. Changes nothing. Exit code 0: nothing found; 1: something.
+    """
+    context: Context = ctx.obj
+    unknown = [name for name in ignore or () if name not in CHECKS]
+    if unknown:
+        raise UserError(f"doctor: no check is called {', '.join(unknown)}; there are {NAMES}", exit_code=2)
+    if not context.debug:
+        clients.quiet_client_logs()
+    report = _examined(context).without(ignore or ())
+    if as_json:
+        typer.echo(msgspec.json.encode(document(report)))
+    else:
+        for line in lines(report):
+            typer.echo(printable(line))
+    if report.findings:
+        raise typer.Exit(1)
+    say_next(context, "collect", "stream", where=", each in a terminal of its own")
+
+
+def _examined(context: Context) -> Report:
+    where = "configuration"
+    try:
+        settings = context.settings
+        clusters = {f"clusters.{name}": cluster for name, cluster in settings.clusters.items()}
+        for where, cluster in {"telemetry": settings.telemetry, **clusters}.items():  # noqa: B007
+            clients.python_arguments(cluster)
+    except UserError as error:
+        return misconfigured(error, where)
+    # What else there is to remark, one Kafka for both, is a check of its own.
+    return Examination(settings, [] if settings.clusters else remarks(settings), now_ms).run()

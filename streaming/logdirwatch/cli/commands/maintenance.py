@@ -1,0 +1,126 @@
+"""``logdirwatch maintenance``: say that brokers will be away as planned, so that nobody is woken for it."""
+
+from typing import Annotated
+
+import msgspec
+import typer
+
+from logdirwatch.cli import deciding
+from logdirwatch.cli.deciding import By, Reason, Signed
+from logdirwatch.cli.reading.records import console, now_ms, telemetry
+from logdirwatch.errors import UserError
+from logdirwatch.model.records import DecisionRecord
+from logdirwatch.model.vocabulary import Decision
+from logdirwatch.report.handling import Planned, planned_view
+from logdirwatch.settings import Settings
+from logdirwatch.text.printable import printable
+from logdirwatch.text.words import utc
+
+SETTING = "detect.maintenance_max_ms"
+
+ClusterName = Annotated[str, typer.Option("--cluster", help="The cluster, by its name in the configuration.")]
+Brokers = Annotated[list[int], typer.Option("--broker", min=0, help="A broker's id; may be repeated.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    commands = typer.Typer(
+        help="Plan the absence of brokers: while maintenance runs, that they are away is a note and no alarm.",
+        no_args_is_help=True,
+    )
+    commands.command("start")(start)
+    commands.command("end")(end)
+    commands.command("list")(list_planned)
+    app.add_typer(commands, name="maintenance")
+
+
+def start(
+    ctx: typer.Context,
+    cluster: ClusterName,
+    broker: Brokers,
+    lasting: Annotated[str, typer.Option("--for", help="How long, as 2h, 90m or 1d.")],
+    by: By,
+    reason: Reason,
+) -> None:
+    """Let brokers be away for a while: broker_offline and broker_unknown are told as info until then.
+
+    The tables and `status` go on telling the truth. Disks that fail, and partitions without a leader, are told as ever.
+    A broker that is still away when the time is over is an alert then. Said again, it replaces what was said before.
+    """
+    settings: Settings = ctx.obj.settings
+    _check_cluster(settings, cluster)
+    signed = deciding.signed(by, reason)
+    lasting_ms = deciding.lasting_ms(lasting, settings.detect.maintenance_max_ms, SETTING)
+    _decide(ctx, cluster, broker, signed, lasting_ms)
+
+
+def end(
+    ctx: typer.Context,
+    cluster: ClusterName,
+    broker: Brokers,
+    by: By,
+    reason: Annotated[str, typer.Option("--reason", help="Why; kept with the decision.")] = "done",
+) -> None:
+    """End the maintenance of brokers before its time; one that is away for longer than the grace is an alert then."""
+    signed = deciding.signed(by, reason)
+    running = {planned.broker for planned in _planned(ctx, cluster)}
+    if missing := sorted(set(broker) - running):
+        names = ", ".join(map(str, missing))
+        raise UserError(f"no maintenance of broker {names} of {cluster} runs; see: logdirwatch maintenance list")
+    _decide(ctx, cluster, broker, signed, 0)
+
+
+def list_planned(
+    ctx: typer.Context,
+    cluster: Annotated[str | None, typer.Option("--cluster", help="Only this cluster.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="What is over too: the last of each broker.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One maintenance per line, for programs.")] = False,
+) -> None:
+    """Show which brokers may be away, until when, and who said so."""
+    found = _planned(ctx, cluster, everything=everything)
+    if as_json:
+        for planned in found:
+            typer.echo(msgspec.json.encode(planned))
+    elif found:
+        terminal = console()
+        terminal.print(planned_view(found, now_ms(), terminal.width))
+    else:
+        typer.echo("No maintenance runs.")
+
+
+def _planned(ctx: typer.Context, cluster: str | None, *, everything: bool = False) -> list[Planned]:
+    known = deciding.decided(ctx.obj)
+    handling = deciding.handling_of(ctx.obj, known, lambda _: ())
+    return handling.planned(now_ms(), cluster, everything=everything)
+
+
+def _decide(ctx: typer.Context, cluster: str, brokers: list[int], signed: Signed, lasting_ms: int) -> None:
+    known = deciding.decided(ctx.obj)
+    records = [_record(known, cluster, broker, signed, lasting_ms) for broker in sorted(set(brokers))]
+    deciding.send(telemetry(ctx.obj), records)
+    for record in records:
+        what = f"until {utc(record.until_ms or record.at_ms)}" if lasting_ms else "ended"
+        told = f"maintenance of broker {record.broker} of {cluster}: {what}, by {record.by}: {record.reason}"
+        typer.echo(printable(told))
+
+
+def _record(known: list[DecisionRecord], cluster: str, broker: int, signed: Signed, lasting_ms: int) -> DecisionRecord:
+    spoken_of = f"{cluster}/{broker}"
+    at_ms = deciding.decided_at_ms(known, Decision.MAINTENANCE, spoken_of)
+    return DecisionRecord(
+        version=1,
+        id=spoken_of,
+        decision=Decision.MAINTENANCE,
+        by=signed.by,
+        reason=signed.reason,
+        at_ms=at_ms,
+        until_ms=at_ms + lasting_ms,
+        cluster=cluster,
+        broker=broker,
+    )
+
+
+def _check_cluster(settings: Settings, cluster: str) -> None:
+    if settings.clusters and cluster not in settings.clusters:
+        names = ", ".join(sorted(settings.clusters))
+        raise UserError(f"no cluster {cluster} in the configuration; there are {names}", exit_code=2)

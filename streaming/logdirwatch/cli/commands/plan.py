@@ -1,0 +1,187 @@
+"""``logdirwatch plan``: balance and evacuation of a whole cluster, and one plan for all its open alerts."""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+import typer
+
+from logdirwatch.cli.context import Context
+from logdirwatch.cli.reading.plan_source import Found, Source, find
+from logdirwatch.cli.reading.records import console, now_ms
+from logdirwatch.errors import UserError
+from logdirwatch.plan.balance.files import reassignment, steps, write_model
+from logdirwatch.plan.balance.from_snapshot import known
+from logdirwatch.plan.balance.model.cluster import ClusterModel
+from logdirwatch.plan.balance.model.csv_reader import read_model
+from logdirwatch.plan.balance.model.task import TOLERANCE_RATIO, Mode, Task, parse_mode
+from logdirwatch.plan.balance.planner import make_plan
+from logdirwatch.plan.balance.summary import About, Summary, summarise
+from logdirwatch.plan.cluster.snapshot_age import too_old
+from logdirwatch.plan.commands.kafka_tools import Tools, reassignment_lines
+from logdirwatch.plan.fix import steps as fix_steps
+from logdirwatch.plan.fix.planner import Fix, fix
+from logdirwatch.plan.settings import PlanSettings
+from logdirwatch.report.actions import fix as fix_report
+from logdirwatch.report.actions.cluster_plan import view
+
+FIX = "fix"
+SOMETHING_TO_DO = 3
+"""The exit code of a plan that is not empty, where it is asked for; 1 and 2 say that there is no plan."""
+
+
+class Files(NamedTuple):
+    """Where to write what."""
+
+    after: Path | None
+    reassignment: Path | None
+    steps: Path | None
+
+
+class _Before(NamedTuple):
+    """What is planned on; ``about`` and ``tools`` of a real cluster only."""
+
+    model: ClusterModel
+    limits: PlanSettings
+    about: About | None = None
+    tools: Tools | None = None
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("plan")(plan)
+
+
+def plan(
+    ctx: typer.Context,
+    mode: Annotated[
+        str, typer.Option(help="balance-disks, balance-brokers, balance-all, evacuate:BROKER:DISK or fix.")
+    ],
+    model: Annotated[
+        Path | None, typer.Option(help="Plan on this CSV with a line a replica; see the documentation.")
+    ] = None,
+    cluster: Annotated[
+        str | None, typer.Option(help="Without --model: the cluster; needed where there are several.")
+    ] = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="Ask the cluster's brokers themselves instead of the tables.")
+    ] = False,
+    tables: Annotated[str | None, typer.Option(help="Where the tables lie, instead of tables.path.")] = None,
+    bootstrap_server: Annotated[
+        str | None, typer.Option(help="Ask the brokers at this address, as --live does; needs no configuration.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the cluster as it will be, in the form of --model.")] = None,
+    reassignment_to: Annotated[
+        Path | None, typer.Option("--reassignment", help="Write the JSON for kafka-reassign-partitions.")
+    ] = None,
+    steps_to: Annotated[
+        Path | None, typer.Option("--steps", help="Write the waves in order, each with its own reassignment.")
+    ] = None,
+    tolerance: Annotated[
+        float, typer.Option(min=0.01, max=0.5, help="How far from the mean fill is good enough, as a share of it.")
+    ] = TOLERANCE_RATIO,
+    as_json: Annotated[bool, typer.Option("--json", help="The summary as one JSON object, for programs.")] = False,
+    exit_code: Annotated[
+        bool, typer.Option("--exit-code", help="End with 3 where there is something to do, for a timer to act on.")
+    ] = False,
+) -> None:
+    """Plan the balance of a cluster, the evacuation of a directory, or what all open alerts need.
+
+    The cluster is read from the tables, with --live from its brokers, or from a file. balance-disks evens out the
+    directories of each broker, balance-brokers the brokers, balance-all every directory with every other; fix is one
+    plan for every open alert, the most urgent first. No directory is filled above plan.destination_max_ratio on the
+    way, copies under way counted; nothing is moved to what is broken, cordoned, away or not known. Nothing is executed.
+    """
+    source, files = Source(cluster, live, tables, bootstrap_server), Files(out, reassignment_to, steps_to)
+    _refuse_both(model, source)
+    if mode == FIX:
+        is_needed = _fix(ctx.obj, model, source, files, as_json=as_json)
+        _end(is_needed=is_needed and exit_code)
+        return
+    chosen = parse_mode(mode)
+    begun_s = time.perf_counter()
+    before = _before(ctx.obj, model, source, chosen)
+    loaded_s = time.perf_counter()
+    made = make_plan(before.model, Task(chosen, before.limits, tolerance))
+    planned_s = time.perf_counter()
+    if files.after is not None:
+        after = files.after
+        _write(after, lambda: write_model(made.after, after))
+    _write_moves(files, lambda: reassignment(made), lambda: steps(made, before.tools))
+    took = {"load_ms": round(1000 * (loaded_s - begun_s)), "plan_ms": round(1000 * (planned_s - loaded_s))}
+    summary = summarise(made, before.about)
+    _print(summary, took, as_json=as_json)
+    _end(is_needed=summary.moved.replicas > 0 and exit_code)
+
+
+def _end(*, is_needed: bool) -> None:
+    if is_needed:
+        raise typer.Exit(SOMETHING_TO_DO)
+
+
+def _refuse_both(model: Path | None, source: Source) -> None:
+    if model is not None and source != Source(None, False, None, None):
+        raise UserError("plan: --model is the whole cluster: no --cluster, --live, ... beside it", exit_code=2)
+    if source.tables is not None and (source.is_live or source.bootstrap_server is not None):
+        raise UserError("plan: --tables, or --live: which of the two?", exit_code=2)
+
+
+def _before(context: Context, model: Path | None, source: Source, mode: Mode) -> _Before:
+    if model is not None:
+        return _Before(read_model(model), context.settings.plan.for_cluster(""))
+    found = find(context, source, needs_alerts=False)
+    seen = known(found.judged, mode, found.policy, now_ms())
+    return _Before(seen.model, found.policy.limits, seen.about, found.policy.tools)
+
+
+def _fix(context: Context, model: Path | None, source: Source, files: Files, *, as_json: bool) -> bool:
+    """Print the plan for all open alerts; tell whether there are any."""
+    if model is not None or files.after is not None:
+        raise UserError("plan: --mode fix is about open alerts: it takes no --model and writes no --out", exit_code=2)
+    found = find(context, source, needs_alerts=True)
+    made = _fixed(found, now_ms())
+    _write_moves(files, lambda: fix_steps.reassignment(made), lambda: fix_steps.steps(made))
+    if as_json:
+        typer.echo(msgspec.json.encode(fix_report.as_data(made)))
+    elif not made.remedies:
+        typer.echo(f"No alert of cluster {found.facts.cluster} is open: there is nothing to fix.")
+    else:
+        terminal = console()
+        terminal.print(fix_report.view(made, now_ms(), terminal.width))
+    return bool(made.remedies)
+
+
+def _fixed(found: Found, at_ms: int) -> Fix:
+    why = too_old(found.facts, found.policy, at_ms)
+    if why is not None and found.alerts:
+        raise UserError(f"plan: {why}: do logdirwatch collect and stream run? --live asks the brokers themselves")
+    return fix(found.alerts, found.actions, found.facts, found.policy, at_ms)
+
+
+def _print(summary: Summary, took: Mapping[str, int], *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(msgspec.json.encode({**msgspec.to_builtins(summary), **took}))
+        return
+    terminal = console()
+    terminal.print(view(summary, terminal.width, now_ms()))
+
+
+def _write_moves(files: Files, moves: Callable[[], Mapping[str, Any]], waves: Callable[[], Mapping[str, Any]]) -> None:
+    if files.reassignment is not None:
+        _write_text(files.reassignment, "\n".join(reassignment_lines(moves())))
+    if files.steps is not None:
+        _write_text(files.steps, json.dumps(waves(), indent=1))
+
+
+def _write_text(path: Path, text: str) -> None:
+    _write(path, lambda: path.write_text(f"{text}\n", encoding="utf-8"))
+
+
+def _write(path: Path, write: Callable[[], Any]) -> None:
+    try:
+        write()
+    except OSError as error:
+        raise UserError(f"plan: {path} cannot be written: {error.strerror}") from None

@@ -1,0 +1,111 @@
+"""``logdirwatch status``: every broker, directory and lost replica, and how old all that is."""
+
+from functools import partial
+from typing import Annotated
+
+import msgspec
+import typer
+
+from logdirwatch.cli.context import Context
+from logdirwatch.cli.deciding import handling
+from logdirwatch.cli.reading.records import console, now_ms, read_into, telemetry
+from logdirwatch.cli.reading.tables import rows, tables_at, tables_root
+from logdirwatch.errors import UserError
+from logdirwatch.model import topics
+from logdirwatch.report.folding import latest_alerts
+from logdirwatch.report.status.absent_tables import why_absent
+from logdirwatch.report.status.cluster import ClusterStatus, heartbeats
+from logdirwatch.report.status.lines import view
+from logdirwatch.report.status.snapshot import (
+    Patience,
+    Snapshot,
+    TableRows,
+    is_heard,
+    read_tables,
+    snapshot_of,
+    statuses,
+)
+from logdirwatch.settings import Settings
+from logdirwatch.store.schema.definitions import BROKER_STATE, LOG_DIR_STATE
+from logdirwatch.text.printable import printable_lines
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("status")(status)
+
+
+def status(
+    ctx: typer.Context,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")] = False,
+    cluster: Annotated[str | None, typer.Option("--cluster", help="Only this cluster.")] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Every broker, directory and topic, not only the worst of many.")
+    ] = False,
+) -> None:
+    """Show brokers, log directories, offline replicas and partitions at risk, from the tables.
+
+    First comes how old the data and the last heartbeat are, then the open alerts, who took them up or silenced them,
+    and which brokers may be away as planned. What nobody watches now is unknown, with what was known last beside it.
+    Exit code 1 when a table cannot be read, or when the telemetry cluster does not answer: what is known is shown all
+    the same.
+    """
+    context: Context = ctx.obj
+    tables, snapshot, problem = _read(context)
+    now, patience = now_ms(), Patience.of(context.settings.detect, context.settings.collect, context.settings.stream)
+    troubles = _troubles(context.settings, tables, snapshot, now, patience)
+    found = _found(snapshot, now, patience, cluster)
+    if as_json:
+        errors = {"telemetry_error": problem and str(problem), "table_errors": troubles}
+        typer.echo(msgspec.json.encode({"at_ms": now, **errors, "clusters": found}))
+    else:
+        _print(found, now, context.settings, is_told=bool(troubles), everything=everything)
+    failures = [*troubles.values(), *([str(problem)] if problem else [])]
+    if failures:
+        for failure in failures[:-1]:
+            typer.echo(f"logdirwatch: {printable_lines(failure)}", err=True)
+        raise UserError(failures[-1])
+
+
+def _found(snapshot: Snapshot, now: int, patience: Patience, only: str | None) -> list[ClusterStatus]:
+    """Return what is to be shown; a name that nobody knows is refused only where the tables tell the names."""
+    if snapshot.brokers is not None:
+        return statuses(snapshot, now, patience, only)
+    return [one for one in statuses(snapshot, now, patience) if only in {None, one.cluster}]
+
+
+def _print(found: list[ClusterStatus], now: int, settings: Settings, *, is_told: bool, everything: bool) -> None:
+    if not found and not is_told:
+        typer.echo(f"No broker in the tables at {settings.tables_path} yet. Does logdirwatch collect run?")
+    terminal = console()
+    for number, one in enumerate(found):
+        if number:
+            terminal.print()
+        terminal.print(view(one, now, terminal.width, everything=everything))
+
+
+def _read(context: Context) -> tuple[TableRows, Snapshot, UserError | None]:
+    root = tables_root(context.settings)
+    tables = read_tables(partial(rows, root))
+    fold, said, problem = latest_alerts(), None, None
+    try:
+        read_into(fold, telemetry(context), topics.ALERTS)
+        said = handling(context, fold)
+    except UserError as error:
+        problem = error
+    alerts = None if problem else fold.records
+    return tables, snapshot_of(tables, alerts, said), problem
+
+
+def _troubles(
+    settings: Settings, tables: TableRows, snapshot: Snapshot, now: int, patience: Patience
+) -> dict[str, str]:
+    """Return by table why it is not to be had, as far as a status needs it from the first."""
+    missing = [table for table in (BROKER_STATE.name, LOG_DIR_STATE.name) if table in tables.absent]
+    if not missing:
+        return tables.unreadable
+    root, alerts = tables_root(settings), snapshot.alerts
+    is_alive = None if alerts is None else is_heard(heartbeats(alerts, now, patience.skew_ms))
+    trigger = settings.stream.store_trigger
+    why = why_absent(missing, root, tables_at(root), is_alive=is_alive, trigger=trigger)
+    return {**tables.unreadable, ", ".join(missing): why}

@@ -1,0 +1,72 @@
+"""``logdirwatch topics``: make the telemetry topics, and show how they are."""
+
+import typer
+from rich.table import Table
+
+from logdirwatch.cli.context import Context
+from logdirwatch.cli.next_step import say_next
+from logdirwatch.cli.reading.records import console
+from logdirwatch.kafka import clients, telemetry_topics
+from logdirwatch.settings import Settings
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    commands = typer.Typer(help="Make the telemetry topics, or show how they are.", no_args_is_help=True)
+    commands.command("create")(create)
+    commands.command("list")(list_topics)
+    app.add_typer(commands, name="topics")
+
+
+def create(ctx: typer.Context) -> None:
+    """Make the telemetry topics that do not exist yet; run it as often as you like.
+
+    A topic that exists with other settings than configured is left alone: it is named, with the command that
+    changes it.
+    """
+    settings = _settings(ctx)
+    missing = telemetry_topics.create_missing(settings)
+    for topic in missing:
+        typer.echo(f"{topic.name}: made, {topic.partitions} partitions")
+    for name, found in _compared(settings).items():
+        if any(topic.name == name for topic in missing):
+            continue
+        typer.echo(f"{name}: exists" + (" with other settings" if found else ""))
+        for difference in found:
+            typer.echo(f"  {difference.text}\n    {difference.command}")
+    say_next(ctx.obj, "doctor")
+
+
+def list_topics(ctx: typer.Context) -> None:
+    """Show the telemetry topics as they are and as they are wanted."""
+    settings = _settings(ctx)
+    existing = telemetry_topics.existing_topics(settings)
+    compared = _compared(settings)
+    table = Table("topic", "partitions", "replicas", "cleanup", "as wanted")
+    for topic in telemetry_topics.wanted(settings.topics):
+        found = existing.get(topic.name)
+        if found is None:
+            table.add_row(topic.name, "", "", "", "missing; make it with: logdirwatch topics create")
+            continue
+        verdict = "; ".join(difference.text for difference in compared[topic.name]) or "yes"
+        policy = str(found.configs.get("cleanup.policy"))
+        table.add_row(topic.name, str(found.partitions), str(found.replication_factor), policy, verdict)
+    console().print(table)
+
+
+def _settings(ctx: typer.Context) -> Settings:
+    context: Context = ctx.obj
+    if not context.debug:
+        clients.quiet_client_logs()
+    return context.settings
+
+
+def _compared(settings: Settings) -> dict[str, list[telemetry_topics.Difference]]:
+    existing = telemetry_topics.existing_topics(settings)
+    return {
+        topic.name: telemetry_topics.differences(
+            topic, existing[topic.name], settings.topics.replication_factor, settings.telemetry.bootstrap_servers
+        )
+        for topic in telemetry_topics.wanted(settings.topics)
+        if topic.name in existing
+    }

@@ -1,0 +1,65 @@
+"""``logdirwatch validate``: whether the tables are what they must be; a job for every hour or night."""
+
+from types import ModuleType
+from typing import Annotated
+
+import msgspec
+import typer
+
+from logdirwatch.cli import logs
+from logdirwatch.cli.context import Context
+from logdirwatch.cli.reading.records import now_ms
+from logdirwatch.cli.table_names import Names, chosen
+from logdirwatch.errors import UserError
+from logdirwatch.quality.results import Checked, failed, lines
+from logdirwatch.store.schema.definitions import QUALITY_RESULTS, TABLES
+from logdirwatch.text.printable import printable
+
+CHECKED = [name for name in TABLES if name != QUALITY_RESULTS.name]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("validate")(validate)
+
+
+def validate(
+    ctx: typer.Context,
+    table: Names = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One expectation per line, for programs.")] = False,
+) -> None:
+    """Check the tables against suites of Great Expectations: keys, words, numbers, and what ties them together.
+
+    What was found is kept in the table quality_results. A look at all tables is told to the stream, which raises
+    data_quality, or ends it. Settings: quality. Exit code 0: all is as expected; 1: something is not.
+    """
+    names = chosen("validate", table, CHECKED)
+    context: Context = ctx.obj
+    logs.to_stderr()
+    at_ms, job = now_ms(), _job()
+    found = job.run(context.settings, names, at_ms)
+    for line in map(_encoded, found) if as_json else map(printable, lines(found)):
+        typer.echo(line)
+    if not found:
+        raise UserError("validate: there is no table yet: run logdirwatch stream, or name the right tables.path")
+    if not table:
+        job.tell(context.settings, found, at_ms)
+    wrong = failed(found)
+    if wrong:
+        count = sum(map(len, wrong.values()))
+        raise UserError(f"validate: {count} of {len(found)} expectations are not met, in {', '.join(sorted(wrong))}")
+
+
+def _encoded(one: Checked) -> str:
+    return msgspec.json.encode(one).decode()
+
+
+def _job() -> ModuleType:
+    # Spark and Great Expectations take seconds to import, which no other command should pay for.
+    try:
+        from logdirwatch.jobs import validate as job  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "great_expectations":
+            raise
+        raise UserError("validate: Great Expectations is missing; install logdirwatch[quality]") from None
+    return job

@@ -1,0 +1,1 @@
+"""What the reading commands read: topics, tables, a cluster itself."""

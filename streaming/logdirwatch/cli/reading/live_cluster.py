@@ -1,0 +1,38 @@
+"""The cluster itself, asked by a command: the collector's own questions, once."""
+
+import asyncio
+from collections.abc import Mapping
+
+from logdirwatch.cli.reading.records import now_ms
+from logdirwatch.collect.kafka.connections import Wire, addresses
+from logdirwatch.collect.kafka.live import LiveCluster, look
+from logdirwatch.collect.kafka.requests import ASK_ERRORS, Admin
+from logdirwatch.kafka import clients
+from logdirwatch.kafka.settings import KafkaSettings
+from logdirwatch.model.vocabulary import Cause
+from logdirwatch.plan.cluster.from_brokers import live_facts
+from logdirwatch.plan.cluster.snapshot import Facts, Place
+from logdirwatch.settings import Settings
+
+
+def seen(cluster: KafkaSettings, settings: Settings) -> LiveCluster:
+    """Return what a cluster's brokers answer this moment; UserError when none does."""
+    try:
+        return asyncio.run(_look(cluster, settings))
+    except ASK_ERRORS as error:
+        raise clients.unreachable(cluster, error) from None
+
+
+def facts_of(name: str, found: LiveCluster, settings: Settings, causes: Mapping[Place, Cause]) -> Facts:
+    """Return the answers as facts, directories judged by the configured thresholds."""
+    thresholds = settings.detect.thresholds_for
+    return live_facts(name, found, lambda path: thresholds(name, path), causes)
+
+
+async def _look(cluster: KafkaSettings, settings: Settings) -> LiveCluster:
+    wire = Wire(clients.python_arguments(cluster))
+    try:
+        admin = Admin(wire, settings.collect.request_timeout_ms, settings.collect.inventory_timeout_ms)
+        return await look(admin, addresses(cluster.bootstrap_servers), now_ms)
+    finally:
+        wire.close()

@@ -1,0 +1,175 @@
+"""Where ``logdirwatch plan`` gets a real cluster from: the tables, read without Spark, or the brokers themselves."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import typer
+
+from logdirwatch.cli.context import Context
+from logdirwatch.cli.reading import live_cluster
+from logdirwatch.cli.reading.records import read_into, telemetry
+from logdirwatch.cli.reading.tables import select, select_columns, tables_root
+from logdirwatch.errors import UserError
+from logdirwatch.jobs.policy import policy_for
+from logdirwatch.kafka.settings import KafkaSettings
+from logdirwatch.model import topics
+from logdirwatch.model.records import ActionRecord, AlertRecord
+from logdirwatch.model.vocabulary import TAKEN_UP, AlertStatus, Rule
+from logdirwatch.plan.capacity.projected_use import alike
+from logdirwatch.plan.cluster.excluded_log_dirs import with_marks
+from logdirwatch.plan.cluster.from_tables import facts_from
+from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.commands.kafka_tools import Tools
+from logdirwatch.plan.lifecycle.overlay import with_actions, with_alerts
+from logdirwatch.plan.proposal import Policy
+from logdirwatch.report.folding import Latest, Message, latest_actions, latest_alerts
+from logdirwatch.settings import Settings
+from logdirwatch.store.schema.definitions import ACTIONS, ALERTS, BROKER_STATE, Table
+from logdirwatch.store.settings import TableSettings
+from logdirwatch.store.sql import newest, quoted
+from logdirwatch.text.printable import printable
+
+Records = tuple[list[AlertRecord], list[ActionRecord]]
+"""A cluster's firing alerts, and the latest revision of each of its actions."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """What the options say: a cluster's name, and whether and where it is asked itself."""
+
+    cluster: str | None
+    is_live: bool
+    tables: str | None
+    bootstrap_server: str | None
+
+
+@dataclass(frozen=True)
+class Found:
+    """A real cluster: what is known of it, what is wrong with it, and what may be done there."""
+
+    facts: Facts
+    alerts: list[AlertRecord]
+    actions: list[ActionRecord]
+    policy: Policy
+
+    @property
+    def judged(self) -> Facts:
+        """The facts with what the open alerts say over them, and what was taken up counted in."""
+        seen = with_marks(with_alerts(self.facts, self.alerts), self.policy.limits)
+        return with_actions(seen, self.taken_up)
+
+    @property
+    def taken_up(self) -> list[ActionRecord]:
+        """The actions that somebody began, or said that they would."""
+        return [action for action in self.actions if action.status in TAKEN_UP]
+
+
+def find(context: Context, source: Source, *, needs_alerts: bool) -> Found:
+    """Return the cluster that the options name.
+
+    ``needs_alerts``: a live cluster's alerts are read from the telemetry topics, which nothing else needs. Raises
+    UserError where the cluster is not known or nothing can be read.
+    """
+    settings = context.settings
+    if source.tables is not None:
+        settings = settings.model_copy(update={"tables": TableSettings(path=source.tables)})
+    if source.is_live or source.bootstrap_server is not None:
+        return _live(context, source, needs_alerts=needs_alerts)
+    root = tables_root(settings)
+    name = _stored_name(root, source.cluster)
+    its_own = f"cluster = {quoted(name)}"
+    facts = facts_from(lambda table, columns: select_columns(root, table.name, columns, its_own), name)
+    if facts is None:
+        raise UserError(f"plan: the tables at {root} know no broker of {name}")
+    alerts, actions = _stored_records(root, name)
+    return Found(facts, alerts, actions, policy_for(settings, name))
+
+
+def _live(context: Context, source: Source, *, needs_alerts: bool) -> Found:
+    settings = context.settings
+    name, cluster = _configured(settings, source)
+    asked = live_cluster.seen(cluster, settings)
+    for what, error in asked.unknown.items():
+        typer.echo(printable(f"not known: {what}: {error}"), err=True)
+    facts = live_cluster.facts_of(name, asked, settings, {})
+    for directories in alike(facts):
+        typer.echo(printable(_taken_for_separate(directories)), err=True)
+    alerts, actions = _told_records(context, name) if needs_alerts else ([], [])
+    policy = policy_for(settings, name)
+    tools = Tools(policy.tools.settings, cluster.bootstrap_servers)
+    return Found(facts, alerts, actions, replace(policy, tools=tools))
+
+
+def _taken_for_separate(directories: Sequence[Directory]) -> str:
+    paths = ", ".join(directory.path for directory in directories)
+    return (
+        f"broker {directories[0].broker}: {paths} report the same size and free bytes, which proves no shared volume: "
+        "they are taken for separate disks. If they are one, keep all but one of them out in plan.log_dirs "
+        "(destination: false)"
+    )
+
+
+def _configured(settings: Settings, source: Source) -> tuple[str, KafkaSettings]:
+    """Return the name and address of the cluster to be asked."""
+    names = sorted(settings.clusters)
+    if source.bootstrap_server is not None:
+        name = source.cluster or (names[0] if len(names) == 1 else settings.default_cluster)
+        client = settings.clusters[name].client if name in settings.clusters else {}
+        return name, KafkaSettings(bootstrap_servers=source.bootstrap_server, client=client)
+    name = _only(names, source.cluster, "the configuration")
+    return name, settings.clusters[name]
+
+
+def _stored_name(root: str, wanted: str | None) -> str:
+    rows = select(root, BROKER_STATE.name, "SELECT DISTINCT cluster FROM t")
+    if rows is None:
+        raise UserError(
+            f"plan: no table {BROKER_STATE.name} at {root} yet: run logdirwatch collect and logdirwatch stream, name "
+            "the right --tables, ask the cluster itself with --live, or give a --model"
+        )
+    return _only(sorted(str(row["cluster"]) for row in rows), wanted, f"the tables at {root}")
+
+
+def _only(names: Sequence[str], wanted: str | None, where: str) -> str:
+    """Return the cluster that is wanted, or the only one there is."""
+    if wanted in names and wanted is not None:
+        return wanted
+    listed = f"there are {', '.join(names)}" if names else "there is none"
+    if wanted is not None:
+        raise UserError(f"plan: {where} know no cluster {wanted}: {listed}", exit_code=2)
+    if len(names) != 1:
+        raise UserError(f"plan: which cluster? Name it with --cluster; in {where} {listed}", exit_code=2)
+    return names[0]
+
+
+def _stored_records(root: str, cluster: str) -> Records:
+    alerts, actions = latest_alerts(), latest_actions()
+    _take_stored(alerts, root, ALERTS, "alert_id", cluster)
+    _take_stored(actions, root, ACTIONS, "action_id", cluster)
+    return _of_cluster(alerts.records, actions.records, cluster)
+
+
+def _take_stored(
+    fold: Latest[AlertRecord] | Latest[ActionRecord], root: str, table: Table, identity: str, cluster: str
+) -> None:
+    """Take the last revision of everything that a history table has of a cluster."""
+    query = newest(identity, among=f"cluster = {quoted(cluster)}")
+    for row in select(root, table.name, query) or ():
+        fold.take(Message(None, str(row["record"]).encode()))
+    if fold.unreadable:
+        typer.echo(f"logdirwatch: {fold.unreadable} {table.name} are not of a form this version reads", err=True)
+
+
+def _told_records(context: Context, cluster: str) -> Records:
+    alerts, actions = latest_alerts(), latest_actions()
+    read_into(alerts, telemetry(context), topics.ALERTS)
+    read_into(actions, telemetry(context), topics.ACTIONS)
+    return _of_cluster(alerts.records, actions.records, cluster)
+
+
+def _of_cluster(alerts: Iterable[AlertRecord], actions: Iterable[ActionRecord], cluster: str) -> Records:
+    firing = [a for a in alerts if a.cluster == cluster and a.status is AlertStatus.FIRING]
+    return (
+        [alert for alert in firing if alert.rule is not Rule.HEARTBEAT],
+        [action for action in actions if action.cluster == cluster],
+    )

@@ -1,0 +1,196 @@
+"""``actions check``, ``actions export`` and ``actions --accuracy`` over a scripted telemetry and a scripted cluster."""
+
+import json
+from types import SimpleNamespace
+
+import msgspec
+import pytest
+import yaml
+
+from logdirwatch.cli.actions import check as action_check
+from logdirwatch.collect.kafka.answers import Configs, LogDirAnswer, LogDirsAnswer, Node, Quorum, Topic
+from logdirwatch.collect.kafka.live import LiveCluster
+from logdirwatch.kafka import clients
+from logdirwatch.model.records import PartitionInfo, Placement
+from logdirwatch.model.vocabulary import ActionKind, ActionStatus, PollStatus
+from tests.unit.report.builders import action
+
+GIB = 1 << 30
+FAR_MS = 9_000_000_000_000
+PLAN = {"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [3, 2], "log_dirs": ["/d1", "any"]}]}
+BACK = {"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [1, 2], "log_dirs": ["/d1", "any"]}]}
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """What the topic of actions holds."""
+    records = []
+    messages = lambda settings, topic: iter(  # noqa: E731
+        [SimpleNamespace(key=b"k", value=msgspec.json.encode(r), timestamp=r.at_ms) for r in records]
+    )
+    monkeypatch.setattr(clients, "read_all", messages)
+    return records
+
+
+def rebuild(**fields):
+    values = {
+        "kind": ActionKind.REASSIGN,
+        "target": {"broker": 1, "log_dir": "/d1"},
+        "alert": {"rule": "log_dir_offline", "severity": "critical", "cause": "failed"},
+        "reassignment": PLAN,
+        "undo": {"reassignment": BACK, "commands": ["echo back"], "text": "later"},
+        "expires_at_ms": FAR_MS,
+        "preconditions": [{"name": "strays", "text": "the old copies are strays", "holds": None}],
+        "expected": {"frees_bytes": 0, "needs_ms": 1000, "on": [], "copies_bytes": GIB},
+    }
+    return action("r1", **{**values, **fields})
+
+
+def disks(*, code=0, replicas=()):
+    size = (None, None) if code else (100 * GIB, 50 * GIB)
+    return LogDirsAnswer(PollStatus.OK, None, (LogDirAnswer("/d1", code, *size, None, tuple(replicas)),))
+
+
+def live(**fields):
+    placed = Placement(topic="t", partition=0, size_bytes=GIB)
+    info = PartitionInfo(partition=0, leader=2, replicas=[1, 2], isr=[2], offline_replicas=[1], adding=[], removing=[])
+    values = {
+        "at_ms": 1,
+        "nodes": {number: Node(number, "h", 9, None, False) for number in (1, 2, 3)},
+        "lists_fenced": True,
+        "log_dirs": {1: disks(code=56), 2: disks(replicas=[placed]), 3: disks()},
+        "broker_configs": {},
+        "topics": (Topic("t", False, (info,)),),
+        "topic_configs": Configs({"t": {}}),
+        "reassignments": {},
+        "quorum": Quorum(1, {1: True, 2: True, 3: True}),
+    }
+    return LiveCluster(**(values | fields))
+
+
+@pytest.fixture
+def check(run, told, monkeypatch, tmp_path):
+    """Run ``actions check r1`` against a cluster that answers as told."""
+    config = tmp_path / "logdirwatch.yaml"
+    config.write_text(yaml.safe_dump({"clusters": {"prod": {"bootstrap_servers": "h:9"}}}))
+
+    def checked(record, **answers):
+        told[:] = [record]
+        monkeypatch.setattr(action_check, "seen", lambda cluster, settings: live(**answers))
+        return run("--config", str(config), "actions", "check", "r")
+
+    return checked
+
+
+class TestCheck:
+    def test_what_still_holds_says_so_and_what_is_left_to_see(self, check):
+        ended = check(rebuild())
+        assert (ended.exit_code, ended.err) == (0, "")
+        assert ended.out.splitlines() == [
+            "holds: reassign r1, as cluster prod is now",
+            "for you to see: the old copies are strays",
+        ]
+
+    def test_what_holds_no_more_says_why_one_reason_a_line_and_fails(self, check):
+        answers = {1: disks(), 2: disks(replicas=[Placement(topic="t", partition=0, size_bytes=GIB)])}
+        ended = check(rebuild(), log_dirs={**answers, 3: LogDirsAnswer(PollStatus.TIMEOUT, "no answer")})
+        assert ended.exit_code == 1
+        assert ended.out.splitlines() == [
+            "no longer holds: /d1 of broker 1 serves again",
+            "no longer holds: broker 3 is not known to be alive; Kafka's tool refuses to name it",
+        ]
+
+    def test_what_could_not_be_asked_is_said_beside_it(self, check):
+        ended = check(rebuild(), reassignments=None, unknown={"reassignments": "TimeoutError"})
+        assert "not known: reassignments: TimeoutError" in ended.err
+
+    def test_a_closed_action_holds_no_more(self, check):
+        ended = check(rebuild(status=ActionStatus.WITHDRAWN, status_reason="its alert is gone"))
+        assert (ended.exit_code, ended.out) == (1, "no longer holds: it is withdrawn: its alert is gone\n")
+
+    def test_a_cluster_that_is_not_configured_cannot_be_asked(self, run, told):
+        told[:] = [rebuild()]
+        ended = run("actions", "check", "r1")
+        assert ended.exit_code == 2
+        assert "cluster prod is not in the configuration" in ended.err
+
+    def test_a_cluster_that_is_away_is_one_line_and_a_failure(self, run, told, tmp_path):
+        config = tmp_path / "logdirwatch.yaml"
+        collect = {"request_timeout_ms": 200, "inventory_timeout_ms": 200}
+        clusters = {"prod": {"bootstrap_servers": "localhost:1"}}
+        config.write_text(yaml.safe_dump({"clusters": clusters, "collect": collect}))
+        told[:] = [rebuild()]
+        ended = run("--config", str(config), "actions", "check", "r1")
+        assert ended.exit_code == 1
+        assert ended.err.startswith("logdirwatch: Kafka at localhost:1 cannot be reached")
+        assert len(ended.err.splitlines()) == 1
+
+
+class TestExport:
+    def test_it_writes_the_files_and_says_what_to_run_first(self, run, told, tmp_path):
+        told[:] = [rebuild(commands=["echo done"])]
+        ended = run("actions", "export", "r1", str(tmp_path / "out"))
+        assert ended.exit_code == 0
+        names = {path.name for path in (tmp_path / "out").iterdir()}
+        assert names == {"README.txt", "commands.sh", "undo.sh", "reassignment.json", "rollback.json"}
+        assert ended.out.splitlines()[-1] == "Before you run it: logdirwatch actions check r1"
+        assert json.loads((tmp_path / "out" / "reassignment.json").read_text()) == PLAN
+
+    def test_nothing_is_overwritten_and_then_nothing_is_written(self, run, told, tmp_path):
+        told[:] = [rebuild(commands=["echo done"])]
+        (tmp_path / "rollback.json").write_text("mine")
+        ended = run("actions", "export", "r1", str(tmp_path))
+        assert ended.exit_code == 1
+        assert "rollback.json" in ended.err
+        assert "would be overwritten" in ended.err
+        assert (tmp_path / "rollback.json").read_text() == "mine"
+        assert not (tmp_path / "commands.sh").exists()
+
+    def test_a_link_that_points_nowhere_is_not_followed(self, run, told, tmp_path):
+        told[:] = [rebuild(commands=["echo done"])]
+        (tmp_path / "commands.sh").symlink_to(tmp_path / "elsewhere")
+        assert run("actions", "export", "r1", str(tmp_path)).exit_code == 1
+        assert not (tmp_path / "elsewhere").exists()
+
+    def test_what_must_not_be_done_now_is_not_written(self, run, told, tmp_path):
+        told[:] = [rebuild(commands=[], vetoes=[{"name": "x", "reason": "broker 2 is down\x1b[31m"}])]
+        ended = run("actions", "export", "r1", str(tmp_path / "out"))
+        assert ended.exit_code == 1
+        assert "must not be done now: broker 2 is down" in ended.err
+        assert "\x1b" not in ended.err
+        assert not (tmp_path / "out").exists()
+
+    def test_a_place_that_cannot_be_written_is_one_line(self, run, told, tmp_path):
+        told[:] = [rebuild(commands=["echo done"])]
+        (tmp_path / "file").write_text("")
+        ended = run("actions", "export", "r1", str(tmp_path / "file" / "below"))
+        assert ended.exit_code == 1
+        assert len(ended.err.splitlines()) == 1
+
+
+class TestAccuracy:
+    def test_without_any_action_there_is_no_track_record(self, run, told):
+        ended = run("actions", "--accuracy")
+        assert (ended.exit_code, ended.out) == (
+            0,
+            "No action was ever recommended, so there is no track record.\n",
+        )
+
+    def test_it_is_a_table_for_people_and_records_for_programs(self, run, told):
+        seen = {"copies_bytes": GIB // 2, "took_ms": 2000}
+        told[:] = [rebuild(), rebuild(revision=2, status=ActionStatus.DONE, observed=seen)]
+        assert "512 MiB of 1 GiB promised, 50%" in run("actions", "--accuracy").out
+        (record,) = map(json.loads, run("actions", "--accuracy", "--json").out.splitlines())
+        assert (record["kind"], record["done"]) == ("reassign", 1)
+        assert record["time"] == {"actions": 1, "expected": 1000, "observed": 2000, "ratio": 2.0}
+
+    def test_the_table_keeps_what_the_topic_has_compacted_away(self, run, told, tmp_path):
+        import pyarrow as pa
+        from deltalake import write_deltalake
+
+        done = rebuild(revision=2, status=ActionStatus.DONE, observed={})
+        rows = {"record": [msgspec.json.encode(rebuild()).decode(), msgspec.json.encode(done).decode(), None]}
+        write_deltalake(tmp_path / "home" / "tables" / "actions", pa.table(rows))
+        told[:] = [done]
+        (record,) = map(json.loads, run("actions", "--accuracy", "--json").out.splitlines())
+        assert (record["proposed"], record["done"]) == (1, 1)
