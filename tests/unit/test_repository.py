@@ -187,7 +187,7 @@ def test_every_command_says_what_it_does():
 
 def test_every_rule_that_can_fire_has_a_runbook():
     package = ROOT / "streaming" / "logdirwatch"
-    judging = [path for folder in ("detect", "fleet") for path in (package / folder).glob("*.py")]
+    judging = [path for folder in ("detect", "fleet") for path in (package / folder).rglob("*.py")]
     used = {name for path in judging for name in re.findall(r"\bRule\.([A-Z_]+)\b", text_of(path))}
     rules = {Rule[name].value for name in used}
     pages = {path.stem for path in (ROOT / "docs" / "runbooks").glob("*.md")} - {"index"}
