@@ -95,11 +95,12 @@ soak: java $(STAMP) ## a month of a small fleet through the stream: what grows, 
 dashboards: $(STAMP) ## write the JSON of the Grafana dashboards again (ARGS="--trino CATALOG.SCHEMA")
 	$(BIN)/python -m dashboards $(ARGS)
 
-lint: docs ## ruff, formatting, mypy --strict and the documentation build
+lint: docs ## ruff, formatting, mypy --strict, layers of imports and the documentation build
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/mypy
 	$(BIN)/mypy --python-version 3.11 --package dashboards
+	$(BIN)/lint-imports --no-cache --no-logo
 
 audit: $(STAMP) ## compare the pinned requirements with the database of known vulnerabilities (OSV)
 	@.ci/audit $(BIN) $(ARGS)
