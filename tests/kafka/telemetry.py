@@ -37,7 +37,7 @@ def fresh_topics(settings: Settings) -> None:
         wait_until(
             lambda: not set(client.list_topics()) & set(NAMES), DEADLINE_S, "the old telemetry topics to be gone"
         )
-    telemetry.create_missing(settings)
+    telemetry_topics.create_missing(settings)
 
 
 @dataclass

@@ -204,7 +204,7 @@ def forget_states(settings):
     with admin(settings.telemetry) as client:
         client.delete_topics(["logdir.state"])
         wait_until(lambda: "logdir.state" not in client.list_topics(), DEADLINE_S, "the old topic to be gone")
-    telemetry.create_missing(settings)
+    telemetry_topics.create_missing(settings)
 
 
 @pytest.fixture

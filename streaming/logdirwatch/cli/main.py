@@ -67,6 +67,7 @@ COMMANDS = (
     "schema",
     "cluster",
 )
+_WITH_FOLDER = frozenset({"alerts", "actions"})
 
 
 def application(*commands: str) -> typer.Typer:
@@ -80,8 +81,13 @@ def application(*commands: str) -> typer.Typer:
     )
     made.callback()(_options)
     for command in commands or COMMANDS:
-        importlib.import_module(f"logdirwatch.cli.{command.replace('-', '_')}").register(made)
+        importlib.import_module(f"logdirwatch.cli.{_module(command)}").register(made)
     return made
+
+
+def _module(command: str) -> str:
+    """Return where a command is: in a file of its own, or in a folder with the commands below it."""
+    return f"{command}.command" if command in _WITH_FOLDER else f"commands.{command.replace('-', '_')}"
 
 
 def asked(arguments: Sequence[str]) -> list[str]:

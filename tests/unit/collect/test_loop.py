@@ -7,11 +7,10 @@ import structlog
 
 from logdirwatch.collect.kafka.requests import first_answer
 from logdirwatch.collect.loop import ClusterWatch, every
-from logdirwatch.collect.settings import CollectSettings
-from logdirwatch.detect.settings import DetectSettings
-from logdirwatch.settings import ClusterSettings
+from logdirwatch.collect.settings import CollectSettings, JmxExporterSettings
+from logdirwatch.kafka.settings import KafkaSettings
 from tests.support.waiting import DEADLINE_S
-from tests.unit.collect.builders import T0, Clock, decoded
+from tests.unit.collect.builders import T0, Clock, decoded, reserve_of
 
 
 def run_until(work, times, **fields):
