@@ -49,4 +49,5 @@ def test_a_target_that_fails_fails_the_whole_and_stops_no_other(lanes, arguments
     assert done.returncode == 1
     assert sorted(told) == ["bad", "one", "two"]
     assert re.search(r"^bad: FAILED, \d+ s$", done.stdout.split("\n\n")[-1], re.MULTILINE)
+    assert "== bad failed; the end of what it said\nFAILED tests/test_it.py::test_it" in done.stdout
     assert done.stdout.splitlines()[-1] == "FAILED tests/test_it.py::test_it - of course"
