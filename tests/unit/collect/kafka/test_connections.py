@@ -6,7 +6,6 @@ import socket
 import socketserver
 import struct
 import threading
-import time
 
 import pytest
 from kafka.errors import KafkaConnectionError
@@ -15,7 +14,8 @@ from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse
 from logdirwatch.collect.kafka.connections import Address, Lane, Wire
 from logdirwatch.collect.kafka.requests import ASK_ERRORS, Admin
 
-QUICK_MS = 2_000
+# How long a question may take that nothing holds up; what holds one up does so for longer.
+QUICK_MS = 30_000
 
 
 class Handler(socketserver.BaseRequestHandler):
@@ -31,7 +31,7 @@ class Handler(socketserver.BaseRequestHandler):
         (size,) = struct.unpack(">i", self._read(4))
         _, version, correlation_id = struct.unpack(">hhi", self._read(size)[:8])
         if when is not None:
-            when.wait(QUICK_MS)
+            when.wait(5 * QUICK_MS / 1_000)
         key = ApiVersionsResponse.ApiVersion(version=version, api_key=18, min_version=0, max_version=3)
         answer = ApiVersionsResponse(version=version, error_code=0, api_keys=[key], throttle_time_ms=0)
         body = struct.pack(">i", correlation_id) + bytes(answer.encode(version=version))
@@ -62,6 +62,7 @@ class Names:
     def __init__(self):
         self.slow = {"slow.example"}
         self.may_answer = threading.Event()
+        self.answered = []
 
 
 @pytest.fixture
@@ -72,6 +73,7 @@ def names(monkeypatch):
     def look_up(host, port, *arguments, **named):
         if host in server.slow:
             server.may_answer.wait(5 * QUICK_MS / 1_000)
+            server.answered.append(host)
             raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
         return real("127.0.0.1" if host == "known.example" else host, port, *arguments, **named)
 
@@ -106,11 +108,10 @@ def question(host, port, timeout_ms=QUICK_MS, lane=Lane.POLL, after_s=0.0):
 def test_a_name_that_is_looked_up_for_long_delays_no_other_broker(broker, names):
     port = broker.server_address[1]
     others = [question("127.0.0.1", port, lane=lane, after_s=0.1) for lane in Lane]
-    began_s = time.monotonic()
     slow, known, *answers = asked(
         question("slow.example", port, timeout_ms=300), question("known.example", port, after_s=0.1), *others
     )
-    assert time.monotonic() - began_s < QUICK_MS / 1_000
+    assert names.answered == [], "all others were answered before it"
     assert isinstance(slow, TimeoutError)
     assert str(slow) == f"no answer from slow.example:{port} within 300 ms"
     assert {answer.error_code for answer in (known, *answers)} == {0}
