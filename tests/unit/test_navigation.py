@@ -12,7 +12,9 @@ from markdown.extensions.toc import slugify
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 KINDS = ["Tutorial", "How-to guides", "Reference", "Explanation", "Project"]
-NAVIGATION = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
+CONFIGURATION = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+NAVIGATION = CONFIGURATION["nav"]
+EXCLUDED = tuple(CONFIGURATION["exclude_docs"].split())
 
 
 def hook():
@@ -23,8 +25,9 @@ def hook():
     return module
 
 
+FILES = {str(path.relative_to(DOCS)): path.read_text(encoding="utf-8") for path in sorted(DOCS.rglob("*.md"))}
 PAGES = {
-    **{str(path.relative_to(DOCS)): path.read_text(encoding="utf-8") for path in sorted(DOCS.rglob("*.md"))},
+    **{path: text for path, text in FILES.items() if not path.startswith(EXCLUDED)},
     **hook().contents(ROOT),
 }
 
