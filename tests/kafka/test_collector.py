@@ -15,6 +15,7 @@ from logdirwatch.model import topics
 from logdirwatch.model.records import HeartbeatRecord, MetricsRecord, ReplicasRecord, ScanRecord, TopicRecord
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, PollStatus
 from tests.kafka.collecting import collector_of, run, write_config
+from tests.support.waiting import DEADLINE_S
 
 BROKERS = (0, 1, 2, 3)
 TOPIC = "observed"
@@ -28,7 +29,7 @@ def observed(collected_cluster):
     with clients.admin(settings) as admin:
         configs = {"min.insync.replicas": "2", "retention.ms": "86400000"}
         admin.create_topics({TOPIC: {"num_partitions": 8, "replication_factor": 3, "configs": configs}})
-        admin.wait_for_topics([TOPIC])
+        admin.wait_for_topics([TOPIC], DEADLINE_S * 1_000)
     write(settings, TOPIC, 100)
     yield collected_cluster
     with clients.admin(settings) as admin:
@@ -185,7 +186,7 @@ def test_a_running_move_comes_to_one_directory_and_goes_from_another(observed, c
     dirs = observed.state().broker(0).log_dirs
     with clients.admin(settings) as admin:
         admin.create_topics({MOVED: {"assignments": {0: [0]}}})
-        admin.wait_for_topics([MOVED])
+        admin.wait_for_topics([MOVED], DEADLINE_S * 1_000)
         write(settings, MOVED, 600)
         source = probes.replica_dirs(admin, 0, MOVED)[0]
         target = next(path for path in dirs if path != source)
@@ -206,7 +207,7 @@ def write(settings, topic, records):
     producer = clients.producer(settings)
     for number in range(records):
         producer.send(topic, key=str(number).encode(), value=b"x" * 10_000)
-    producer.flush(30)
+    producer.flush(DEADLINE_S)
     clients.discard(producer, 1)
 
 

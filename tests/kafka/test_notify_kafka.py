@@ -40,7 +40,7 @@ def receiver():
 
 def send(settings, *records):
     """Write alerts, keyed as the stream keys them."""
-    client = producer(settings.telemetry, acks="all", delivery_timeout_ms=30_000, request_timeout_ms=10_000)
+    client = producer(settings.telemetry, acks="all", delivery_timeout_ms=240_000, request_timeout_ms=30_000)
     try:
         for record in records:
             key = record.alert_id if record.revision else f"{record.alert_id}/fast"

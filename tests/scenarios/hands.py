@@ -22,7 +22,7 @@ from logdirwatch.local.fill import Target
 from logdirwatch.local.nodes import FORMATTED
 from logdirwatch.local.volumes import volumes_of
 from tests.scenarios.clients import Pair
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 ANSWER_S = 60
 DIRECTORY_MODE = 0o755
@@ -97,7 +97,7 @@ class Hands:
         try:
             for number in range(records):
                 client.send(topic, key=str(number).encode(), value=b"x" * 10_000)
-            client.flush(60)
+            client.flush(DEADLINE_S)
         finally:
             kafka_clients.discard(client, 1)
 

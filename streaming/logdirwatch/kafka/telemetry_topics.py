@@ -21,6 +21,10 @@ from logdirwatch.kafka.settings import TelemetrySettings, TopicSettings
 from logdirwatch.model import topics as model
 from logdirwatch.model.topics import Topic
 
+# When to give up on topics that were made and are not seen yet; kafka-python's own ten seconds are short on a busy
+# machine.
+TOPICS_DEADLINE_MS = 120_000
+
 _TOO_MANY_REPLICAS = " Set topics.replication_factor to what the telemetry cluster has brokers for"
 
 
@@ -175,4 +179,4 @@ def _create(admin: KafkaAdminClient, missing: Sequence[Topic], replication_facto
         error = for_code(topic["error_code"])
         if topic["error_code"] and error is not TopicAlreadyExistsError:
             raise error(f"{topic['name']}: {topic['error_message']}")
-    admin.wait_for_topics([topic.name for topic in missing])
+    admin.wait_for_topics([topic.name for topic in missing], TOPICS_DEADLINE_MS)
