@@ -50,6 +50,21 @@ def test_every_page_is_in_the_navigation_once():
     assert Counter(listed(NAVIGATION)) == Counter(list(PAGES))
 
 
+def opening(text):
+    """Return what stands between a page's title and its next blank line, its code and links' addresses left out."""
+    title, paragraph = (*text.split("\n\n"), "")[:2]
+    assert re.fullmatch(r"# \S.*", title.strip()), f"the first line is no title: {title[:80]}"
+    return re.sub(r"`[^`]*`", "code", re.sub(r"\]\([^)]*\)", "]", paragraph))
+
+
+# Decisions have a form of their own (tests/unit/test_decisions.py).
+@pytest.mark.parametrize("path", [path for path in PAGES if not re.match(r"decisions/\d", path)])
+def test_a_page_begins_with_at_most_three_sentences_of_what_its_reader_finds(path):
+    paragraph = opening(PAGES[path])
+    assert re.match(r"[A-Z*`\[]|code|logdirwatch", paragraph), f"no paragraph: {paragraph[:80]}"
+    assert len(re.findall(r"[.!?](?=\s|$)", paragraph)) in range(1, 4), paragraph
+
+
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
 def test_every_local_link_of_a_page_of_the_root_leads_to_a_page_and_its_heading(name):
     links = re.findall(r"\]\((?!https?://)([^)]+)\)", (ROOT / name).read_text(encoding="utf-8"))

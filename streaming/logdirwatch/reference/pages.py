@@ -70,12 +70,13 @@ def _days(key: str, value: str) -> str:
 
 def _records() -> Iterator[str]:
     yield "# Records\n"
+    yield "Every record on the topics, with its fields. `logdirwatch schema NAME` prints its JSON Schema.\n"
     yield (
-        "`logdirwatch schema NAME` prints the JSON Schema. Times are epoch milliseconds in fields ending `_ms`, sizes "
-        "are bytes in fields ending `_bytes`, rates are bytes per second in fields ending `_bytes_per_s`, shares "
-        "from 0 to 1 are in fields ending `_ratio`; null means that nobody knows. A field that is not required may be "
-        "missing where it does not apply, or in the records of an older release. Unknown fields are ignored, a missing "
-        "required one rejects the record, which then stands in the table `rejected_records` with the reason.\n"
+        "In fields ending in `_ms`, times are milliseconds since the epoch and durations milliseconds. `_bytes` are "
+        "bytes, `_bytes_per_s` bytes per second, and `_ratio` shares from 0 to 1. Null means unknown. A field that is "
+        "not required may be missing where it does not apply, or in the records of an older release. Unknown fields "
+        "are ignored. A record without a required field is rejected, and is in the table `rejected_records` with the "
+        "reason.\n"
     )
     for name, (topic, _) in RECORDS.items():
         yield f"## {name}\n\nTopic `{topic}`, `logdirwatch schema {name}`.\n"
@@ -145,8 +146,8 @@ def _tables() -> Iterator[str]:
     yield "# Tables\n"
     yield (
         "Every Delta table and column; the tables lie below `tables.path`, or in `tables.catalog` and "
-        "`tables.table_schema`. Columns ending in `_ms` are epoch milliseconds, those ending in `_bytes` are bytes; "
-        "null means unknown. Values that vary in shape are JSON text.\n"
+        "`tables.table_schema`. In columns ending in `_ms`, times are milliseconds since the epoch and durations "
+        "milliseconds; `_bytes` are bytes, and null means unknown. Values that vary in shape are JSON text.\n"
     )
     for table in TABLES.values():
         key = ", ".join(f"`{name}`" for name in table.key)
