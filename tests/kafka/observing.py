@@ -4,11 +4,11 @@ from collections import defaultdict
 
 from logdirwatch.model.records import MetricsRecord, ReplicasRecord, ScanRecord, TopicRecord
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, BrokerStatus, Cause, LogDirStatus, PollStatus
-from logdirwatch.plan.cluster.snapshot import Broker, Directory, Facts, Layout, Partition, Replica, Topic
+from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, Directory, Layout, Partition, Replica, Topic
 from tests.kafka.collecting import Collector
 
 
-def facts_after(collector: Collector, at_ms: int, holds=lambda facts: True) -> Facts:
+def facts_after(collector: Collector, at_ms: int, holds=lambda facts: True) -> ClusterSnapshot:
     """Wait for facts whose inventory began after ``at_ms`` and for which ``holds``."""
 
     def found():
@@ -18,7 +18,7 @@ def facts_after(collector: Collector, at_ms: int, holds=lambda facts: True) -> F
     return collector.waits_for(found, "facts of a later inventory")
 
 
-def facts_of(collector: Collector) -> Facts | None:
+def facts_of(collector: Collector) -> ClusterSnapshot | None:
     """Return the newest facts, None before the first complete scan and its metrics."""
     scans = [scan for scan in collector.inventory(ScanRecord) if scan.is_complete]
     answers = {record.broker: record for record in collector.metrics() if record.status is PollStatus.OK}
@@ -26,7 +26,7 @@ def facts_of(collector: Collector) -> Facts | None:
     if not scans or not answers or set(configs) != set(answers):
         return None
     directories = [_directory(record, sample) for record in answers.values() for sample in record.log_dirs]
-    return Facts(
+    return ClusterSnapshot(
         cluster="test",
         brokers={number: _broker(record, configs[number]) for number, record in answers.items()},
         directories={directory.place: directory for directory in directories},

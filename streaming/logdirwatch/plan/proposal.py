@@ -39,7 +39,7 @@ class Policy:
 
     @property
     def settling_ms(self) -> int:
-        """How long it takes until the facts show what was done: one inventory, and its way to the tables."""
+        """How long it takes until the snapshot shows what was done: one inventory, and its way to the tables."""
         return self.inventory_interval_ms + self.limits.inventory_delay_ms
 
 

@@ -9,7 +9,7 @@ from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import NO_CLUSTER
 from logdirwatch.plan.action_records import record
 from logdirwatch.plan.action_types import ACTION_TYPES
-from logdirwatch.plan.cluster.snapshot import Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.cluster.snapshot_age import too_old, unusable
 from logdirwatch.plan.operator_decisions import heeded
 from logdirwatch.plan.proposal import Draft, Policy
@@ -20,21 +20,21 @@ from logdirwatch.plan.vetoes.predicted_impact import heeding_predictions
 WAITS = "moves and cuts wait for a new inventory"
 
 
-def recommend(alert: AlertRecord, facts: Facts | None, policy: Policy, now_ms: int) -> list[ActionRecord]:
+def recommend(alert: AlertRecord, snapshot: ClusterSnapshot | None, policy: Policy, now_ms: int) -> list[ActionRecord]:
     """Return the actions for an open alert, first things first, each as its first revision.
 
-    ``facts`` are those of the alert's cluster with the alerts' own evidence over them. None give the runbook step
+    ``snapshot`` are those of the alert's cluster with the alerts' own evidence over them. None give the runbook step
     alone, which says why; old ones what does not depend on where replicas lie beside it.
     """
-    why = None if alert.cluster == NO_CLUSTER else unusable(facts, policy, now_ms)
+    why = None if alert.cluster == NO_CLUSTER else unusable(snapshot, policy, now_ms)
     look = investigate(alert, policy)
-    if facts is None:
+    if snapshot is None:
         drafts = [look if why is None else look.because(why)]
     elif why is not None:
-        drafts = _on_old_inventory(Situation(alert, facts, policy, now_ms, look), why)
+        drafts = _on_old_inventory(Situation(alert, snapshot, policy, now_ms, look), why)
     else:
-        drafts = _on_all(Situation(alert, facts, policy, now_ms, look))
-    based_on = {"state_at_ms": None, "inventory_at_ms": None} if facts is None else facts.based_on
+        drafts = _on_all(Situation(alert, snapshot, policy, now_ms, look))
+    based_on = {"state_at_ms": None, "inventory_at_ms": None} if snapshot is None else snapshot.based_on
     found = [record(draft, alert, based_on, policy, now_ms) for draft in drafts]
     # What can be done comes first, and with it what takes away the reason against the rest.
     found.sort(key=lambda action: bool(action.vetoes))
@@ -45,13 +45,13 @@ def _on_all(situation: Situation) -> list[Draft]:
     """Return what is proposed on all that is known; where something speaks against all of it, the runbook step too."""
     response = RESPONSES[situation.alert.rule]
     planned = [] if response.propose is None else response.propose(situation)
-    drafts = heeded(map(heeding_predictions, planned), situation.facts.said)
+    drafts = heeded(map(heeding_predictions, planned), situation.snapshot.said)
     return [*drafts, situation.look] if all(draft.vetoes for draft in drafts) else drafts
 
 
 def _on_old_inventory(situation: Situation, why: str) -> list[Draft]:
     found = _without_inventory(RESPONSES[situation.alert.rule], situation)
-    waits = f"{too_old(situation.facts, situation.policy, situation.now_ms)}: {WAITS}"
+    waits = f"{too_old(situation.snapshot, situation.policy, situation.now_ms)}: {WAITS}"
     return [*found, situation.look.because(waits if found else why)]
 
 
@@ -60,10 +60,10 @@ def _without_inventory(response: Response, situation: Situation) -> list[Draft]:
 
     The state of directories is seldom old when the inventory is: it comes with every poll, and with the alert itself.
     """
-    facts, policy = situation.facts, situation.policy
-    if facts.state_at_ms is None or situation.now_ms - facts.state_at_ms > policy.facts_max_age_ms:
+    snapshot, policy = situation.snapshot, situation.policy
+    if snapshot.state_at_ms is None or situation.now_ms - snapshot.state_at_ms > policy.facts_max_age_ms:
         return []
     if response.on_old_inventory is not None:
-        return heeded(response.on_old_inventory(situation), facts.said)
+        return heeded(response.on_old_inventory(situation), snapshot.said)
     planned = [] if response.propose is None else response.propose(situation)
-    return heeded((d for d in planned if not d.vetoes and not ACTION_TYPES[d.kind].needs_inventory), facts.said)
+    return heeded((d for d in planned if not d.vetoes and not ACTION_TYPES[d.kind].needs_inventory), snapshot.said)

@@ -16,7 +16,7 @@ from logdirwatch.model.vocabulary import (
     Severity,
 )
 from logdirwatch.plan.action_records import action_id
-from logdirwatch.plan.cluster.snapshot import Broker, Directory, Facts, Layout, Partition, Replica, Topic
+from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, Directory, Layout, Partition, Replica, Topic
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.settings import PlanSettings, ToolSettings
@@ -101,7 +101,7 @@ def facts(*parts, cluster="c", state_at_ms=NOW_MS, inventory_at_ms=NOW_MS, **fie
     for place in directories.values():
         if place.status is LogDirStatus.OFFLINE and brokers[place.broker].status is BrokerStatus.ONLINE:
             brokers[place.broker] = replace(brokers[place.broker], status=BrokerStatus.DEGRADED)
-    return Facts(
+    return ClusterSnapshot(
         cluster=cluster,
         brokers=brokers,
         directories=directories,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from logdirwatch.model.records import ActionRecord, AlertRecord
-from logdirwatch.plan.cluster.snapshot import Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.recommend import recommend
 from tests.unit.detect.builders import Driver
@@ -56,7 +56,7 @@ class Advice:
     """
 
     name: str
-    given: Callable[[], tuple[AlertRecord, Facts]]
+    given: Callable[[], tuple[AlertRecord, ClusterSnapshot]]
     first: str | None = None
     order: tuple[str, ...] = ()
     ready: tuple[str, ...] = ()

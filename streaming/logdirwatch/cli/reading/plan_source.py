@@ -18,7 +18,7 @@ from logdirwatch.model.vocabulary import TAKEN_UP, AlertStatus, Rule
 from logdirwatch.plan.capacity.projected_use import alike
 from logdirwatch.plan.cluster.excluded_log_dirs import with_marks
 from logdirwatch.plan.cluster.from_tables import facts_from
-from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.lifecycle.overlay import with_actions, with_alerts
 from logdirwatch.plan.proposal import Policy
@@ -47,13 +47,13 @@ class Source:
 class Found:
     """A real cluster: what is known of it, what is wrong with it, and what may be done there."""
 
-    facts: Facts
+    facts: ClusterSnapshot
     alerts: list[AlertRecord]
     actions: list[ActionRecord]
     policy: Policy
 
     @property
-    def judged(self) -> Facts:
+    def judged(self) -> ClusterSnapshot:
         """The facts with what the open alerts say over them, and what was taken up counted in."""
         seen = with_marks(with_alerts(self.facts, self.alerts), self.policy.limits)
         return with_actions(seen, self.taken_up)

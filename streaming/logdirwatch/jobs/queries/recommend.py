@@ -26,7 +26,7 @@ from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import NO_CLUSTER
 from logdirwatch.plan.cluster.from_tables_spark import load_facts
 from logdirwatch.plan.cluster.growth import Growth
-from logdirwatch.plan.cluster.snapshot import Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.lifecycle.action_tracker import Book
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.settings import Settings
@@ -55,7 +55,7 @@ class Recommender:
     """Keeps the book and publishes what it says; every way in and out is a callable, so that tests need no broker."""
 
     read: Callable[[], Iterable[Record]]
-    facts: Callable[[str], Facts | None]
+    facts: Callable[[str], ClusterSnapshot | None]
     publish: Callable[[Sequence[ActionRecord]], None]
     policy: Callable[[str], Policy]
     skew_ms: int
@@ -116,7 +116,7 @@ class Recommender:
         self._book, end_s = book, self.clock_s()
         self._rested_s = end_s + self.rests * (end_s - begin_s)
 
-    def _known(self, cluster: str) -> Facts | None:
+    def _known(self, cluster: str) -> ClusterSnapshot | None:
         """Return a cluster's facts; tables that cannot be read, for whatever reason, are as good as none."""
         if cluster == NO_CLUSTER:
             return None

@@ -13,7 +13,7 @@ from logdirwatch.collect.kafka.answers import Quorum
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.actions.progress import Progress
-from logdirwatch.plan.cluster.snapshot import Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.proposal import Draft, Policy
 
 BETTER_BY = 1.25
@@ -68,7 +68,7 @@ class FixRole(Enum):
 class FollowUp(NamedTuple):
     """What follows an action that was carried out; while its alert fires only what moves left behind."""
 
-    propose: Callable[[ActionRecord, Facts, Policy], Draft | None]
+    propose: Callable[[ActionRecord, ClusterSnapshot, Policy], Draft | None]
     while_firing: bool = False
 
 
@@ -88,12 +88,12 @@ def same_commands(old: ActionRecord, plan: ActionRecord) -> bool:
     return plan.commands == old.commands
 
 
-def always_valid(action: ActionRecord, facts: Facts, policy: Policy) -> Sequence[str]:  # noqa: ARG001 - one signature
+def always_valid(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> Sequence[str]:  # noqa: ARG001 - one signature
     """Return no reason: what the action asks for does not become wrong by itself."""
     return ()
 
 
-def no_live_check(action: ActionRecord, facts: Facts, quorum: Quorum | None) -> Iterable[str]:  # noqa: ARG001 - ditto
+def no_live_check(action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None) -> Iterable[str]:  # noqa: ARG001 - ditto
     """Return no reason that only live brokers can tell."""
     return ()
 
@@ -119,11 +119,11 @@ class ActionType:
     kind: ActionKind
     relief: Relief
     fix_role: FixRole
-    progress: Callable[[ActionRecord, Facts], Progress | None]
+    progress: Callable[[ActionRecord, ClusterSnapshot], Progress | None]
     covers: Callable[[ActionRecord, ActionRecord], bool]
-    reasons_against: Callable[[ActionRecord, Facts, Policy], Sequence[str]]
+    reasons_against: Callable[[ActionRecord, ClusterSnapshot, Policy], Sequence[str]]
     follow_up: FollowUp | None
-    live_check: Callable[[ActionRecord, Facts, Quorum | None], Iterable[str]] = no_live_check
+    live_check: Callable[[ActionRecord, ClusterSnapshot, Quorum | None], Iterable[str]] = no_live_check
     carry_over: Callable[[ActionRecord | None, ActionRecord], ActionRecord] = as_planned
     needs_inventory: bool = True
     needs_approval: bool = True

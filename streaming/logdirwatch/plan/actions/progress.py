@@ -1,11 +1,11 @@
-"""How far an action is, as the facts show it: nobody reports execution, it is seen."""
+"""How far an action is, as the snapshot shows it: nobody reports execution, it is seen."""
 
 from dataclasses import dataclass
 from typing import Any
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionStatus, Decision
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Place
 
 
 @dataclass(frozen=True)
@@ -28,20 +28,20 @@ class Progress:
         return self.begun > 0
 
 
-def not_seen(action: ActionRecord, facts: Facts) -> Progress | None:  # noqa: ARG001 - one signature for every kind
+def not_seen(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:  # noqa: ARG001 - one signature for every kind
     """Return None: what clients are told, or done on a host, no broker tells of."""
     return None
 
 
-def in_steps(begun: int, reached: int, of: int, facts: Facts) -> Progress:
+def in_steps(begun: int, reached: int, of: int, snapshot: ClusterSnapshot) -> Progress:
     """Return the progress of an action of several steps."""
-    observed = {"reached": reached, "of": of, "inventory_at_ms": facts.inventory_at_ms}
+    observed = {"reached": reached, "of": of, "inventory_at_ms": snapshot.inventory_at_ms}
     return Progress(max(begun, reached), reached, of, observed)
 
 
-def in_one_step(is_reached: bool | None, facts: Facts) -> Progress | None:
+def in_one_step(is_reached: bool | None, snapshot: ClusterSnapshot) -> Progress | None:
     """Return the progress of an action that is done or not; None where nobody can tell."""
-    return None if is_reached is None else in_steps(int(is_reached), int(is_reached), 1, facts)
+    return None if is_reached is None else in_steps(int(is_reached), int(is_reached), 1, snapshot)
 
 
 def place_of(action: ActionRecord) -> Place:
@@ -56,15 +56,15 @@ def places_of(action: ActionRecord) -> list[Place]:
     return [(entry["broker"], entry["log_dir"]) for entry in action.expected["on"]]
 
 
-def directory_of(action: ActionRecord, facts: Facts) -> Directory | None:
+def directory_of(action: ActionRecord, snapshot: ClusterSnapshot) -> Directory | None:
     """Return the directory that an action's target names, as it is known now."""
-    return facts.directories.get(place_of(action))
+    return snapshot.directories.get(place_of(action))
 
 
-def space_seen(action: ActionRecord, facts: Facts) -> dict[str, Any]:
+def space_seen(action: ActionRecord, snapshot: ClusterSnapshot) -> dict[str, Any]:
     """Return the space of the directory that an action's target names."""
-    directory = directory_of(action, facts)
-    found = {"inventory_at_ms": facts.inventory_at_ms}
+    directory = directory_of(action, snapshot)
+    found = {"inventory_at_ms": snapshot.inventory_at_ms}
     if directory is None:
         return found
     return {**found, "total_bytes": directory.total_bytes, "usable_bytes": directory.usable_bytes}

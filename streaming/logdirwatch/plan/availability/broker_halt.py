@@ -6,21 +6,21 @@ KIP-112, KIP-858; Kafka 4.3.1 ``LogManager.handleLogDirFailure``.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
 from logdirwatch.plan.proposal import Draft
 
 
-def why_it_halts(directory: Directory, facts: Facts) -> str | None:
+def why_it_halts(directory: Directory, snapshot: ClusterSnapshot) -> str | None:
     """Return why a directory's broker halts when it goes offline; None where it would go on, or nobody knows."""
     if directory.is_metadata_dir:
         return "it holds the metadata log"
-    others = [d for d in facts.directories_of.get(directory.broker, ()) if d.path != directory.path]
+    others = [d for d in snapshot.directories_of.get(directory.broker, ()) if d.path != directory.path]
     return None if any(other.is_serving for other in others) else "no other log directory of it serves"
 
 
-def saying_that_it_halts(drafts: Sequence[Draft], directory: Directory, facts: Facts) -> list[Draft]:
+def saying_that_it_halts(drafts: Sequence[Draft], directory: Directory, snapshot: ClusterSnapshot) -> list[Draft]:
     """Return drafts whose first one, which people read, says whether the broker halts when the directory is full."""
-    why = why_it_halts(directory, facts)
+    why = why_it_halts(directory, snapshot)
     if why is None:
         return list(drafts)
     told = f"; broker {directory.broker} halts when {directory.path} is full: {why}"

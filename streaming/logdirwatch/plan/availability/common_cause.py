@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from logdirwatch.model.vocabulary import LogDirStatus
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Place
 from logdirwatch.text.words import counted, some_of
 
 AT_ONCE_MS = 600_000
@@ -12,13 +12,13 @@ SEVERAL = 3
 """From how many on it is said where nobody knows when they failed."""
 
 
-def common_cause(places: Collection[Place], facts: Facts) -> str | None:
+def common_cause(places: Collection[Place], snapshot: ClusterSnapshot) -> str | None:
     """Return what to say of other directories that are offline at once with these; None where there are none.
 
     Without ``places`` all that are offline in the cluster are meant.
     """
-    own = [facts.directories[place] for place in places if place in facts.directories]
-    others = [d for d in facts.directories.values() if d.status is LogDirStatus.OFFLINE and d.place not in places]
+    own = [snapshot.directories[place] for place in places if place in snapshot.directories]
+    others = [d for d in snapshot.directories.values() if d.status is LogDirStatus.OFFLINE and d.place not in places]
     if not own:
         own, others = others[:1], others[1:]
     near = [other for other in others if any(_are_near(other, one) is not False for one in own)]

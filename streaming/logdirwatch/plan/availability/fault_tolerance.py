@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
 from logdirwatch.plan.availability import leadership
-from logdirwatch.plan.cluster.snapshot import Facts, Partition, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Partition, Topic
 
 EXAMPLES = 20
 
@@ -36,9 +36,9 @@ class Endurance(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def endurance(topic: Topic, facts: Facts) -> Endurance | None:
+def endurance(topic: Topic, snapshot: ClusterSnapshot) -> Endurance | None:
     """Return how much more a topic endures; None for one without partitions."""
-    counted = [(good_copies(partition, facts), partition) for partition in topic.partitions]
+    counted = [(good_copies(partition, snapshot), partition) for partition in topic.partitions]
     if not counted:
         return None
     good, weakest = min(counted, key=lambda item: (len(item[0]), item[1].partition))
@@ -47,27 +47,27 @@ def endurance(topic: Topic, facts: Facts) -> Endurance | None:
         partition=weakest.label,
         copies=len(good),
         survives=len(good) - 1,
-        racks=_least(_racks(copies, facts) for copies, _ in counted),
-        writes_survive=_least(_writes(copies, partition, facts) for copies, partition in counted),
-        warnings=tuple(_warnings(topic, facts)),
+        racks=_least(_racks(copies, snapshot) for copies, _ in counted),
+        writes_survive=_least(_writes(copies, partition, snapshot) for copies, partition in counted),
+        warnings=tuple(_warnings(topic, snapshot)),
     )
 
 
-def good_copies(partition: Partition, facts: Facts) -> frozenset[int]:
+def good_copies(partition: Partition, snapshot: ClusterSnapshot) -> frozenset[int]:
     """Return the brokers with a copy of all that was acknowledged, on a disk that is seen to serve."""
     complete = set(partition.isr) | set(partition.elr or ())
     doubtful = {
         replica.broker
-        for replica in facts.replicas_of(partition.key)
-        if replica.place in facts.directories and not facts.directories[replica.place].is_serving
+        for replica in snapshot.replicas_of(partition.key)
+        if replica.place in snapshot.directories and not snapshot.directories[replica.place].is_serving
     }
-    return frozenset((leadership.live_replicas(partition, facts) & complete) - doubtful)
+    return frozenset((leadership.live_replicas(partition, snapshot) & complete) - doubtful)
 
 
-def endurance_of(partitions: Iterable[Partition], facts: Facts) -> dict[str, Any]:
+def endurance_of(partitions: Iterable[Partition], snapshot: ClusterSnapshot) -> dict[str, Any]:
     """Return the endurance of the topics that these partitions belong to, as an action carries it; weakest first."""
-    names = sorted({partition.topic for partition in partitions} & set(facts.topics))
-    found = [one for name in names if (one := endurance(facts.topics[name], facts)) is not None]
+    names = sorted({partition.topic for partition in partitions} & set(snapshot.topics))
+    found = [one for name in names if (one := endurance(snapshot.topics[name], snapshot)) is not None]
     found.sort(key=lambda one: (one.survives, _order(one.writes_survive), one.topic))
     return {
         "topics": len(found),
@@ -81,20 +81,20 @@ def endurance_of(partitions: Iterable[Partition], facts: Facts) -> dict[str, Any
     }
 
 
-def _racks(copies: Iterable[int], facts: Facts) -> int | None:
-    racks = [facts.brokers[broker].rack for broker in copies]
+def _racks(copies: Iterable[int], snapshot: ClusterSnapshot) -> int | None:
+    racks = [snapshot.brokers[broker].rack for broker in copies]
     return None if None in racks else len(set(racks)) - 1
 
 
-def _writes(copies: AbstractSet[int], partition: Partition, facts: Facts) -> int | None:
-    needed = leadership.min_isr(partition, facts)
+def _writes(copies: AbstractSet[int], partition: Partition, snapshot: ClusterSnapshot) -> int | None:
+    needed = leadership.min_isr(partition, snapshot)
     return None if needed is None else len(copies & set(partition.isr)) - needed
 
 
-def _warnings(topic: Topic, facts: Facts) -> Iterable[str]:
+def _warnings(topic: Topic, snapshot: ClusterSnapshot) -> Iterable[str]:
     """Yield what is weak by design, whatever fails; a partition of the lowest replication factor stands for all."""
     lowest = min(topic.partitions, key=lambda partition: len(partition.replicas))
-    factor, needed = len(lowest.replicas), leadership.min_isr(lowest, facts)
+    factor, needed = len(lowest.replicas), leadership.min_isr(lowest, snapshot)
     if factor == 1:
         yield NO_SPARE
     elif needed == factor:

@@ -16,7 +16,7 @@ from typing import Any
 from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.availability.leadership import Standing
 from logdirwatch.plan.cluster.assignment import Assignment
-from logdirwatch.plan.cluster.snapshot import Facts, Partition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Partition
 
 EXAMPLES = 20
 
@@ -24,50 +24,50 @@ Path = Mapping[str, Standing]
 """One partition's standing after each step, in their order; the first one is how it stands now."""
 
 
-def of_reassignment(assignments: Sequence[Assignment], facts: Facts) -> dict[str, Any]:
+def of_reassignment(assignments: Sequence[Assignment], snapshot: ClusterSnapshot) -> dict[str, Any]:
     """Return what becomes of the partitions that a reassignment names."""
-    found = ((facts.partitions[a.key], a.replicas) for a in assignments if a.key in facts.partitions)
-    return outlook((partition.label, _copied(partition, target, facts)) for partition, target in found)
+    found = ((snapshot.partitions[a.key], a.replicas) for a in assignments if a.key in snapshot.partitions)
+    return outlook((partition.label, _copied(partition, target, snapshot)) for partition, target in found)
 
 
-def of_demotion(assignments: Sequence[Assignment], facts: Facts) -> dict[str, Any]:
+def of_demotion(assignments: Sequence[Assignment], snapshot: ClusterSnapshot) -> dict[str, Any]:
     """Return what becomes of partitions whose order of preference is changed, and whose first replica is elected."""
 
     def path(partition: Partition, target: tuple[int, ...]) -> Path:
-        now, live = leadership.standing_now(partition, facts), leadership.live_replicas(partition, facts)
+        now, live = leadership.standing_now(partition, snapshot), leadership.live_replicas(partition, snapshot)
         return {"now": now, "demoted": leadership.preferred(replace(now, replicas=target), live)}
 
-    found = ((facts.partitions[a.key], a.replicas) for a in assignments if a.key in facts.partitions)
+    found = ((snapshot.partitions[a.key], a.replicas) for a in assignments if a.key in snapshot.partitions)
     return outlook((partition.label, path(partition, target)) for partition, target in found)
 
 
-def of_election(partitions: Iterable[Partition], facts: Facts) -> dict[str, Any]:
+def of_election(partitions: Iterable[Partition], snapshot: ClusterSnapshot) -> dict[str, Any]:
     """Return what becomes of partitions in a preferred election."""
 
     def path(partition: Partition) -> Path:
-        now, live = leadership.standing_now(partition, facts), leadership.live_replicas(partition, facts)
+        now, live = leadership.standing_now(partition, snapshot), leadership.live_replicas(partition, snapshot)
         return {"now": now, "preferred": leadership.preferred(now, live)}
 
     return outlook((partition.label, path(partition)) for partition in partitions)
 
 
-def of_cancelling(partitions: Iterable[Partition], facts: Facts) -> dict[str, Any]:
+def of_cancelling(partitions: Iterable[Partition], snapshot: ClusterSnapshot) -> dict[str, Any]:
     """Return what becomes of partitions whose reassignment is taken back: what was added goes."""
 
     def path(partition: Partition) -> Path:
-        now, live = leadership.standing_now(partition, facts), leadership.live_replicas(partition, facts)
+        now, live = leadership.standing_now(partition, snapshot), leadership.live_replicas(partition, snapshot)
         target = tuple(broker for broker in partition.replicas if broker not in (partition.adding or ()))
         return {"now": now, "cancelled": leadership.reassigned(now, target, live)}
 
     return outlook((partition.label, path(partition)) for partition in partitions)
 
 
-def of_restart(broker: int, partitions: Iterable[Partition], facts: Facts) -> dict[str, Any]:
+def of_restart(broker: int, partitions: Iterable[Partition], snapshot: ClusterSnapshot) -> dict[str, Any]:
     """Return what becomes of a broker's partitions while it is away, and when it is back with its data.
 
     A broker that is down already is not stopped; ``stopped`` is then how things are.
     """
-    return outlook((partition.label, _restarted(broker, partition, facts)) for partition in partitions)
+    return outlook((partition.label, _restarted(broker, partition, snapshot)) for partition in partitions)
 
 
 def outlook(paths: Iterable[tuple[str, Path]]) -> dict[str, Any]:
@@ -124,16 +124,16 @@ def _lacks_in_sync(found: Standing) -> bool:
     return found.leader is not None and _is_under_min_isr(found)
 
 
-def _copied(partition: Partition, target: tuple[int, ...], facts: Facts) -> Path:
-    now, live = leadership.standing_now(partition, facts), leadership.live_replicas(partition, facts)
+def _copied(partition: Partition, target: tuple[int, ...], snapshot: ClusterSnapshot) -> Path:
+    now, live = leadership.standing_now(partition, snapshot), leadership.live_replicas(partition, snapshot)
     copied = leadership.reassigned(now, target, live)
     reached = live | (set(target) - set(partition.replicas))
     return {"now": now, "copied": copied, "preferred": leadership.preferred(copied, reached)}
 
 
-def _restarted(broker: int, partition: Partition, facts: Facts) -> Path:
-    now, live = leadership.standing_now(partition, facts), leadership.live_replicas(partition, facts)
-    has_elr = facts.layout.uses_elr
+def _restarted(broker: int, partition: Partition, snapshot: ClusterSnapshot) -> Path:
+    now, live = leadership.standing_now(partition, snapshot), leadership.live_replicas(partition, snapshot)
+    has_elr = snapshot.layout.uses_elr
     stopped = leadership.without(now, broker, live, has_elr=has_elr) if broker in live else now
     started = leadership.back(stopped, broker, live)
     return {

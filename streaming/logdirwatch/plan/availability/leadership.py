@@ -13,7 +13,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from logdirwatch.model.vocabulary import LogDirStatus
-from logdirwatch.plan.cluster.snapshot import Facts, Partition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Partition
 
 MIN_ISR = "min.insync.replicas"
 
@@ -37,7 +37,7 @@ class Standing:
         return tuple(broker for broker in self.replicas if broker in brokers)
 
 
-def standing(partition: Partition, facts: Facts) -> Standing:
+def standing(partition: Partition, snapshot: ClusterSnapshot) -> Standing:
     """Return how a partition stands as its metadata was last seen."""
     return Standing(
         replicas=partition.replicas,
@@ -45,37 +45,37 @@ def standing(partition: Partition, facts: Facts) -> Standing:
         isr=partition.isr,
         elr=partition.elr or (),
         last_known=partition.last_known_elr or (),
-        min_isr=min_isr(partition, facts),
+        min_isr=min_isr(partition, snapshot),
     )
 
 
-def standing_now(partition: Partition, facts: Facts) -> Standing:
+def standing_now(partition: Partition, snapshot: ClusterSnapshot) -> Standing:
     """Return how a partition stands once Kafka took notice of what is dead by now; the metadata may be older."""
-    live, found = live_replicas(partition, facts), standing(partition, facts)
+    live, found = live_replicas(partition, snapshot), standing(partition, snapshot)
     for broker in partition.isr:
         if broker not in live:
-            found = without(found, broker, live, has_elr=facts.layout.uses_elr)
+            found = without(found, broker, live, has_elr=snapshot.layout.uses_elr)
     return _with_leader(found, live)
 
 
-def min_isr(partition: Partition, facts: Facts) -> int | None:
+def min_isr(partition: Partition, snapshot: ClusterSnapshot) -> int | None:
     """Return how many replicas must be in sync for writes.
 
     Never more than there are (Kafka 4.3.1 ``Partition.effectiveMinIsr``).
     """
-    topic = facts.topics.get(partition.topic)
+    topic = snapshot.topics.get(partition.topic)
     value = None if topic is None else topic.configs.get(MIN_ISR)
     return None if value is None else min(int(value), len(partition.replicas))
 
 
-def live_replicas(partition: Partition, facts: Facts) -> frozenset[int]:
+def live_replicas(partition: Partition, snapshot: ClusterSnapshot) -> frozenset[int]:
     """Return the brokers whose replica Kafka counts on: alive, its directory not offline (``KRaftMetadataCache``)."""
     lost = set(partition.offline_replicas)
-    for replica in facts.replicas_of(partition.key):
-        directory = facts.directories.get(replica.place)
+    for replica in snapshot.replicas_of(partition.key):
+        directory = snapshot.directories.get(replica.place)
         if directory is not None and directory.status is LogDirStatus.OFFLINE:
             lost.add(replica.broker)
-    return frozenset(broker for broker in partition.replicas if facts.is_alive(broker) and broker not in lost)
+    return frozenset(broker for broker in partition.replicas if snapshot.is_alive(broker) and broker not in lost)
 
 
 def elected(state: Standing, live: AbstractSet[int]) -> int | None:

@@ -4,50 +4,50 @@ from collections.abc import Sequence
 
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.availability import leadership
-from logdirwatch.plan.cluster.snapshot import Facts, Partition, Place, TopicPartition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Partition, Place, TopicPartition
 
 
-def lost_partitions(place: Place, facts: Facts) -> list[Partition]:
+def lost_partitions(place: Place, snapshot: ClusterSnapshot) -> list[Partition]:
     """Return the partitions whose replica on the broker lies in the directory, most endangered first.
 
     Replicas newer than the last inventory are known from metadata alone: offline there and in no directory that was
     seen. They count when no other directory of the broker is offline.
     """
-    return lost_together([place], facts)
+    return lost_together([place], snapshot)
 
 
-def lost_together(places: Sequence[Place], facts: Facts, *, with_unseen: bool = True) -> list[Partition]:
+def lost_together(places: Sequence[Place], snapshot: ClusterSnapshot, *, with_unseen: bool = True) -> list[Partition]:
     """Return the same for several directories of one broker; what was never seen counts where all of them are named."""
     if not places:
         return []
     broker = places[0][0]
-    keys = {replica.key for place in places for replica in facts.replicas_in(place)}
-    keys |= _unseen(places, facts) if with_unseen else set()
-    assigned = (facts.partitions[key] for key in keys if key in facts.partitions)
-    return sorted((p for p in assigned if broker in p.replicas), key=lambda p: urgency(p, facts, broker))
+    keys = {replica.key for place in places for replica in snapshot.replicas_in(place)}
+    keys |= _unseen(places, snapshot) if with_unseen else set()
+    assigned = (snapshot.partitions[key] for key in keys if key in snapshot.partitions)
+    return sorted((p for p in assigned if broker in p.replicas), key=lambda p: urgency(p, snapshot, broker))
 
 
-def _unseen(places: Sequence[Place], facts: Facts) -> set[TopicPartition]:
+def _unseen(places: Sequence[Place], snapshot: ClusterSnapshot) -> set[TopicPartition]:
     broker = places[0][0]
-    offline = {d.place for d in facts.directories_of.get(broker, ()) if d.status is LogDirStatus.OFFLINE}
-    if not facts.is_alive(broker) or offline != set(places):
+    offline = {d.place for d in snapshot.directories_of.get(broker, ()) if d.status is LogDirStatus.OFFLINE}
+    if not snapshot.is_alive(broker) or offline != set(places):
         return set()
-    seen = {replica.key for replica in facts.layout.replicas if replica.broker == broker}
-    return {p.key for p in facts.partitions.values() if broker in p.offline_replicas} - seen
+    seen = {replica.key for replica in snapshot.layout.replicas if replica.broker == broker}
+    return {p.key for p in snapshot.partitions.values() if broker in p.offline_replicas} - seen
 
 
-def danger(partition: Partition, facts: Facts, broker: int) -> tuple[int, bool]:
+def danger(partition: Partition, snapshot: ClusterSnapshot, broker: int) -> tuple[int, bool]:
     """Sort what has fewest live in-sync replicas elsewhere first (leaderless, then sole ones), then internal topics."""
-    in_sync = (leadership.live_replicas(partition, facts) & set(partition.isr)) - {broker}
-    return len(in_sync), not facts.topics[partition.topic].is_internal
+    in_sync = (leadership.live_replicas(partition, snapshot) & set(partition.isr)) - {broker}
+    return len(in_sync), not snapshot.topics[partition.topic].is_internal
 
 
-def urgency(partition: Partition, facts: Facts, broker: int) -> tuple[int, bool, int, TopicPartition]:
+def urgency(partition: Partition, snapshot: ClusterSnapshot, broker: int) -> tuple[int, bool, int, TopicPartition]:
     """Sort by danger, then the largest first: they are the hardest to place."""
-    return *danger(partition, facts, broker), -(facts.layout.size_of(partition.key) or 0), partition.key
+    return *danger(partition, snapshot, broker), -(snapshot.layout.size_of(partition.key) or 0), partition.key
 
 
-def partitions_on(broker: int, facts: Facts) -> list[Partition]:
+def partitions_on(broker: int, snapshot: ClusterSnapshot) -> list[Partition]:
     """Return the partitions that have a replica on a broker, most endangered first."""
-    found = [partition for partition in facts.partitions.values() if broker in partition.replicas]
-    return sorted(found, key=lambda partition: urgency(partition, facts, broker))
+    found = [partition for partition in snapshot.partitions.values() if broker in partition.replicas]
+    return sorted(found, key=lambda partition: urgency(partition, snapshot, broker))

@@ -7,7 +7,7 @@ from typing import Any
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import Cause, FullBy
 from logdirwatch.plan.availability.lost_replicas import lost_together
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Place
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition, Place
 from logdirwatch.text.units import human_ratio
 
 NO_PROOF = "space_was_left"
@@ -33,7 +33,7 @@ class Away:
     target: Mapping[str, Any]
     directories: tuple[Directory, ...]
     proofs: Mapping[str, Proof]
-    facts: Facts
+    snapshot: ClusterSnapshot
 
     def of_cause(self, *causes: Cause) -> tuple[Directory, ...]:
         """Return the directories with one of these causes."""
@@ -53,11 +53,11 @@ class Away:
         """Return the partitions that lost a replica with some of them."""
         places = [directory.place for directory in directories]
         if set(places) == {directory.place for directory in self.directories}:
-            return lost_together(places, self.facts)
-        return lost_together(places, self.facts, with_unseen=False)
+            return lost_together(places, self.snapshot)
+        return lost_together(places, self.snapshot, with_unseen=False)
 
 
-def away_of(alert: AlertRecord, facts: Facts) -> Away | None:
+def away_of(alert: AlertRecord, snapshot: ClusterSnapshot) -> Away | None:
     """Return what an alert tells of; None where nothing is known of its directories.
 
     Its word on the causes holds over that of the tables, which are later.
@@ -66,16 +66,18 @@ def away_of(alert: AlertRecord, facts: Facts) -> Away | None:
         return None
     broker, listed = alert.broker, _listed(alert)
     paths = list(listed) if listed else [alert.log_dir]
-    known = [facts.directories[broker, path] for path in paths if (broker, path) in facts.directories]
+    known = [snapshot.directories[broker, path] for path in paths if (broker, path) in snapshot.directories]
     if not known:
         return None
     directories = tuple(
         replace(found, cause=cause_at(alert, found.path) or found.cause or Cause.UNKNOWN) for found in known
     )
-    if any(found.cause is not facts.directories[found.place].cause for found in directories):
-        facts = replace(facts, directories={**facts.directories, **{found.place: found for found in directories}})
+    if any(found.cause is not snapshot.directories[found.place].cause for found in directories):
+        snapshot = replace(
+            snapshot, directories={**snapshot.directories, **{found.place: found for found in directories}}
+        )
     proofs = {found.path: proof_of(listed.get(found.path) or alert.evidence) for found in known}
-    return Away(broker, {"broker": broker, "log_dir": known[0].path}, directories, proofs, facts)
+    return Away(broker, {"broker": broker, "log_dir": known[0].path}, directories, proofs, snapshot)
 
 
 def places_of(alert: AlertRecord) -> list[Place]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from logdirwatch.plan.capacity.projected_use import volumes
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Place, Replica
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition, Place, Replica
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.text.units import human_ms
@@ -31,15 +31,15 @@ class Staying(Struct, frozen=True, kw_only=True):
     reason: str
 
 
-def left_out(facts: Facts, policy: Policy, now_ms: int, emptied: Place | None) -> list[LeftOut]:
+def left_out(snapshot: ClusterSnapshot, policy: Policy, now_ms: int, emptied: Place | None) -> list[LeftOut]:
     """Return what takes no part; ``emptied`` is a directory to be evacuated, which may be cordoned."""
     found: list[LeftOut] = []
-    for number in sorted({*facts.brokers, *facts.directories_of}):
-        reason = _broker_out(number, facts)
+    for number in sorted({*snapshot.brokers, *snapshot.directories_of}):
+        reason = _broker_out(number, snapshot)
         if reason is not None:
             found.append(LeftOut(broker=number, log_dir=None, reason=reason))
         else:
-            found += _directories_out(number, facts, policy, now_ms, emptied)
+            found += _directories_out(number, snapshot, policy, now_ms, emptied)
     return found
 
 
@@ -48,35 +48,35 @@ def is_out(place: Place, out: list[LeftOut]) -> bool:
     return any(one.broker == place[0] and one.log_dir in {None, place[1]} for one in out)
 
 
-def unsafe(place: Place, facts: Facts, policy: Policy, now_ms: int) -> str | None:
-    """Return why a directory cannot be evacuated on the facts; None when nothing stands against it."""
-    directory = facts.directories.get(place)
+def unsafe(place: Place, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> str | None:
+    """Return why a directory cannot be evacuated on the snapshot; None when nothing stands against it."""
+    directory = snapshot.directories.get(place)
     if directory is None:
         return None
-    reason = _broker_out(place[0], facts) or _too_old(directory, policy, now_ms)
+    reason = _broker_out(place[0], snapshot) or _too_old(directory, policy, now_ms)
     slow = replica_vetoes.slower_than_writes(policy.limits.log_dir_throttle_bytes_per_s, directory.growth_bytes_per_s)
     return reason or (None if slow is None else slow.reason)
 
 
-def why_staying(partition: Partition, facts: Facts, *, is_balance: bool) -> Veto | None:
+def why_staying(partition: Partition, snapshot: ClusterSnapshot, *, is_balance: bool) -> Veto | None:
     """Return why a partition's replicas must stay where they are; an evacuation asks less than balance does."""
     return replica_vetoes.first(
         [
-            replica_vetoes.partition_moving(facts, partition),
-            replica_vetoes.partition_claimed(facts, partition),
-            replica_vetoes.retention_waits(facts, partition.topic),
-            *(replica_vetoes.broker_not_alive(facts, broker) for broker in partition.replicas),
-            _incomplete(partition, facts),
-            _offline_replica(partition, facts) if is_balance else None,
+            replica_vetoes.partition_moving(snapshot, partition),
+            replica_vetoes.partition_claimed(snapshot, partition),
+            replica_vetoes.retention_waits(snapshot, partition.topic),
+            *(replica_vetoes.broker_not_alive(snapshot, broker) for broker in partition.replicas),
+            _incomplete(partition, snapshot),
+            _offline_replica(partition, snapshot) if is_balance else None,
         ]
     )
 
 
-def placed(partition: Partition, facts: Facts) -> list[Replica] | None:
+def placed(partition: Partition, snapshot: ClusterSnapshot) -> list[Replica] | None:
     """Return a partition's replicas in the order of preference; None where one's place or size is not known."""
-    by_broker = {replica.broker: replica for replica in facts.replicas_of(partition.key)}
+    by_broker = {replica.broker: replica for replica in snapshot.replicas_of(partition.key)}
     found = [by_broker.get(broker) for broker in partition.replicas]
-    known = [r for r in found if r is not None and r.size_bytes is not None and r.place in facts.directories]
+    known = [r for r in found if r is not None and r.size_bytes is not None and r.place in snapshot.directories]
     return known if len(known) == len(partition.replicas) else None
 
 
@@ -90,23 +90,23 @@ def grouped(reasons: Iterator[Veto]) -> list[Staying]:
     return [Staying(why=name, partitions=count, reason=first[name]) for name, count in counts.most_common()]
 
 
-def _broker_out(number: int, facts: Facts) -> str | None:
-    broker = facts.brokers.get(number)
+def _broker_out(number: int, snapshot: ClusterSnapshot) -> str | None:
+    broker = snapshot.brokers.get(number)
     if broker is None:
         return f"nothing is known of broker {number}"
     if not broker.is_alive:
         return f"broker {number} is {'fenced' if broker.is_fenced else broker.status}"
     if broker.is_suspect:
         return f"one of the disks of broker {number} is suspect, and nobody knows which"
-    veto = replica_vetoes.log_dir_offline(facts, number) or replica_vetoes.log_dir_unknown(facts, number)
+    veto = replica_vetoes.log_dir_offline(snapshot, number) or replica_vetoes.log_dir_unknown(snapshot, number)
     return None if veto is None else veto.reason
 
 
 def _directories_out(
-    broker: int, facts: Facts, policy: Policy, now_ms: int, emptied: Place | None
+    broker: int, snapshot: ClusterSnapshot, policy: Policy, now_ms: int, emptied: Place | None
 ) -> Iterator[LeftOut]:
-    sharing = volumes(facts, broker)
-    for directory in sorted(facts.directories_of.get(broker, ()), key=lambda d: d.path):
+    sharing = volumes(snapshot, broker)
+    for directory in sorted(snapshot.directories_of.get(broker, ()), key=lambda d: d.path):
         if directory.place == emptied:
             continue
         twins = sharing[directory.place]
@@ -135,17 +135,17 @@ def _too_old(directory: Directory, policy: Policy, now_ms: int) -> str | None:
     return f"the numbers of {directory.path} are {human_ms(age_ms)} old" if age_ms > policy.facts_max_age_ms else None
 
 
-def _incomplete(partition: Partition, facts: Facts) -> Veto | None:
-    if placed(partition, facts) is not None:
+def _incomplete(partition: Partition, snapshot: ClusterSnapshot) -> Veto | None:
+    if placed(partition, snapshot) is not None:
         return None
     return Veto(
         "placement_unknown", f"where all replicas of {partition.label} lie, and how large they are, is not known"
     )
 
 
-def _offline_replica(partition: Partition, facts: Facts) -> Veto | None:
-    here = facts.replicas_of(partition.key)
-    lost = [r.broker for r in here if r.place in facts.directories and not facts.directories[r.place].is_serving]
+def _offline_replica(partition: Partition, snapshot: ClusterSnapshot) -> Veto | None:
+    here = snapshot.replicas_of(partition.key)
+    lost = [r.broker for r in here if r.place in snapshot.directories and not snapshot.directories[r.place].is_serving]
     lost += partition.offline_replicas
     if not lost:
         return None

@@ -14,7 +14,7 @@ from logdirwatch.plan.balance.model.task import Mode
 from logdirwatch.plan.balance.summary import About
 from logdirwatch.plan.capacity.projected_use import in_flight_bytes
 from logdirwatch.plan.capacity.timing import DELETE_DELAY_MS, copies_at_once, delete_delay_ms
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Place, Replica
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition, Place, Replica
 from logdirwatch.plan.cluster.snapshot_age import too_old
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.text.units import human_ms
@@ -28,26 +28,26 @@ class Known:
     about: About
 
 
-def known(facts: Facts, mode: Mode, policy: Policy, now_ms: int) -> Known:
+def known(snapshot: ClusterSnapshot, mode: Mode, policy: Policy, now_ms: int) -> Known:
     """Return the model of a cluster for a mode.
 
     Raises UserError, one line, where what is not known or broken makes every plan unsafe.
     """
-    _refuse_unsafe(facts, mode, policy, now_ms)
-    out = left_out(facts, policy, now_ms, mode.evacuated)
-    chosen = _partitions(facts, mode)
+    _refuse_unsafe(snapshot, mode, policy, now_ms)
+    out = left_out(snapshot, policy, now_ms, mode.evacuated)
+    chosen = _partitions(snapshot, mode)
     kept = [one for one in chosen if one.veto is not None]
-    model = _model(facts, [one for one in chosen if one.replicas], out)
+    model = _model(snapshot, [one for one in chosen if one.replicas], out)
     if mode.evacuated is not None:
         out = [one for one in out if one.broker == mode.evacuated[0]]
-        kept = [one for one in kept if _is_in(mode.evacuated, one.partition, facts)]
-        _refuse_staying(mode, kept, facts)
+        kept = [one for one in kept if _is_in(mode.evacuated, one.partition, snapshot)]
+        _refuse_staying(mode, kept, snapshot)
     if mode.evacuated is None and not model.is_open.any():
         raise UserError(f"plan: no directory can take part: {'; '.join(dict.fromkeys(one.reason for one in out))}")
     about = About(
-        cluster=facts.cluster,
-        state_at_ms=facts.state_at_ms,
-        inventory_at_ms=facts.inventory_at_ms,
+        cluster=snapshot.cluster,
+        state_at_ms=snapshot.state_at_ms,
+        inventory_at_ms=snapshot.inventory_at_ms,
         left_out=out,
         staying=grouped(one.veto for one in kept if one.veto is not None),
     )
@@ -62,50 +62,50 @@ class _Chosen(NamedTuple):
     veto: Veto | None
 
 
-def _refuse_unsafe(facts: Facts, mode: Mode, policy: Policy, now_ms: int) -> None:
-    reason = too_old(facts, policy, now_ms)
-    age_ms = 0 if facts.state_at_ms is None else now_ms - facts.state_at_ms
+def _refuse_unsafe(snapshot: ClusterSnapshot, mode: Mode, policy: Policy, now_ms: int) -> None:
+    reason = too_old(snapshot, policy, now_ms)
+    age_ms = 0 if snapshot.state_at_ms is None else now_ms - snapshot.state_at_ms
     if reason is None and abs(age_ms) > policy.facts_max_age_ms:
         told = "old" if age_ms > 0 else "ahead of the clock"
         reason = f"the newest state of a broker is {human_ms(abs(age_ms))} {told}"
     if reason is not None:
         raise UserError(f"plan: {reason}: do logdirwatch collect and stream run? --live asks the brokers themselves")
-    if any(partition.adding is None for partition in facts.partitions.values()):
+    if any(partition.adding is None for partition in snapshot.partitions.values()):
         raise UserError("plan: whether a reassignment runs is not known, so nothing can be planned beside it")
     if mode.evacuated is not None:
-        reason = unsafe(mode.evacuated, facts, policy, now_ms)
+        reason = unsafe(mode.evacuated, snapshot, policy, now_ms)
         if reason is not None:
             raise UserError(f"plan: {mode}: {reason}")
 
 
-def _partitions(facts: Facts, mode: Mode) -> list[_Chosen]:
+def _partitions(snapshot: ClusterSnapshot, mode: Mode) -> list[_Chosen]:
     is_balance = mode.evacuated is None
     return [
-        _Chosen(partition, placed(partition, facts) or [], why_staying(partition, facts, is_balance=is_balance))
-        for _, partition in sorted(facts.partitions.items())
+        _Chosen(partition, placed(partition, snapshot) or [], why_staying(partition, snapshot, is_balance=is_balance))
+        for _, partition in sorted(snapshot.partitions.items())
     ]
 
 
-def _is_in(place: Place, partition: Partition, facts: Facts) -> bool:
-    return any(replica.place == place for replica in facts.replicas_of(partition.key))
+def _is_in(place: Place, partition: Partition, snapshot: ClusterSnapshot) -> bool:
+    return any(replica.place == place for replica in snapshot.replicas_of(partition.key))
 
 
-def _refuse_staying(mode: Mode, kept: list[_Chosen], facts: Facts) -> None:
+def _refuse_staying(mode: Mode, kept: list[_Chosen], snapshot: ClusterSnapshot) -> None:
     """Refuse an evacuation that would leave something behind."""
     reasons = [one.veto.reason for one in kept if one.veto is not None]
     place = mode.evacuated
-    strays = facts.strays_in(place) if place is not None else {}
+    strays = snapshot.strays_in(place) if place is not None else {}
     reasons += [f"{label} is there, and the cluster's metadata does not know it" for label in strays]
     if reasons:
         more = f" (and {len(reasons) - 1} partitions more stay there)" if len(reasons) > 1 else ""
         raise UserError(f"plan: {mode}: {reasons[0]}{more}")
 
 
-def _model(facts: Facts, chosen: list[_Chosen], out: list[LeftOut]) -> ClusterModel:
-    directories = [facts.directories[place] for place in sorted(facts.directories)]
+def _model(snapshot: ClusterSnapshot, chosen: list[_Chosen], out: list[LeftOut]) -> ClusterModel:
+    directories = [snapshot.directories[place] for place in sorted(snapshot.directories)]
     place_of = {directory.place: number for number, directory in enumerate(directories)}
     broker_ids = sorted({directory.broker for directory in directories})
-    racks = sorted({_rack(facts, broker) for broker in broker_ids})
+    racks = sorted({_rack(snapshot, broker) for broker in broker_ids})
     topics = sorted({one.partition.topic for one in chosen})
     topic_of = {topic: number for number, topic in enumerate(topics)}
     rows = [(number, one, replica) for number, one in enumerate(chosen) for replica in one.replicas]
@@ -115,7 +115,7 @@ def _model(facts: Facts, chosen: list[_Chosen], out: list[LeftOut]) -> ClusterMo
     return ClusterModel(
         broker_ids=_numbers(broker_ids),
         racks=tuple(racks),
-        broker_rack=_numbers(racks.index(_rack(facts, broker)) for broker in broker_ids),
+        broker_rack=_numbers(racks.index(_rack(snapshot, broker)) for broker in broker_ids),
         directory_paths=tuple(directory.path for directory in directories),
         directory_broker=_numbers(broker_ids.index(directory.broker) for directory in directories),
         capacity_bytes=_numbers(_capacity(directory, held) for directory in directories),
@@ -126,21 +126,21 @@ def _model(facts: Facts, chosen: list[_Chosen], out: list[LeftOut]) -> ClusterMo
         replica_directory=_numbers(place_of[replica.place] for _, _, replica in rows),
         replica_bytes=_numbers(replica.size_bytes or 0 for _, _, replica in rows),
         is_leader=_flags(one.partition.leader == replica.broker for _, one, replica in rows),
-        other_bytes=_numbers(_others(facts, directories, held)),
+        other_bytes=_numbers(_others(snapshot, directories, held)),
         is_closed=_flags(is_out(directory.place, out) for directory in directories),
         is_held=_flags(one.veto is not None for _, one, _ in rows),
-        copies_at_once=_numbers(copies_at_once(broker, facts) for broker in broker_ids),
-        delete_delay_ms=max((delete_delay_ms(broker, facts) for broker in broker_ids), default=DELETE_DELAY_MS),
+        copies_at_once=_numbers(copies_at_once(broker, snapshot) for broker in broker_ids),
+        delete_delay_ms=max((delete_delay_ms(broker, snapshot) for broker in broker_ids), default=DELETE_DELAY_MS),
     )
 
 
-def _others(facts: Facts, directories: list[Directory], held: Counter[Place]) -> Iterator[int]:
+def _others(snapshot: ClusterSnapshot, directories: list[Directory], held: Counter[Place]) -> Iterator[int]:
     """Yield what a directory has besides the model's replicas: other files, copies under way, bytes spoken for."""
-    coming = in_flight_bytes(facts)
+    coming = in_flight_bytes(snapshot)
     for directory in directories:
         place = directory.place
         unexplained = max(0, (directory.used_bytes or 0) - held[place])
-        yield unexplained + coming.get(place, 0) + facts.reserved.get(place, 0)
+        yield unexplained + coming.get(place, 0) + snapshot.reserved.get(place, 0)
 
 
 def _capacity(directory: Directory, held: Counter[Place]) -> int:
@@ -148,8 +148,8 @@ def _capacity(directory: Directory, held: Counter[Place]) -> int:
     return directory.total_bytes or max(1, held[directory.place])
 
 
-def _rack(facts: Facts, broker: int) -> str:
-    known_broker = facts.brokers.get(broker)
+def _rack(snapshot: ClusterSnapshot, broker: int) -> str:
+    known_broker = snapshot.brokers.get(broker)
     return "" if known_broker is None or known_broker.rack is None else known_broker.rack
 
 

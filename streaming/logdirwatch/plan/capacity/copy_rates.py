@@ -7,7 +7,7 @@ or below the rate at which its partition is written never ends.
 
 from collections.abc import Iterable, Iterator
 
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Place, Replica
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition, Place, Replica
 from logdirwatch.plan.proposal import Precondition
 from logdirwatch.text.units import human_bytes
 
@@ -19,18 +19,18 @@ ABOVE_WRITES = 2
 """A copy gets at least so many times the rate of what is written to it meanwhile, where that can be had."""
 
 
-def write_rate(replica: Replica, facts: Facts) -> float | None:
+def write_rate(replica: Replica, snapshot: ClusterSnapshot) -> float | None:
     """Return the bytes per second written to a replica; at worst all growth of its directory. None: not known."""
-    known = facts.growth_of(replica)
+    known = snapshot.growth_of(replica)
     if known is not None:
         return known
-    directory = facts.directories.get(replica.place)
+    directory = snapshot.directories.get(replica.place)
     return None if directory is None else directory.growth_bytes_per_s
 
 
-def written_to(partition: Partition, facts: Facts) -> float:
+def written_to(partition: Partition, snapshot: ClusterSnapshot) -> float:
     """Return the bytes per second written to a partition, as its replicas are known to grow; 0 where nobody knows."""
-    return max((facts.growth_of(replica) or 0.0 for replica in facts.replicas_of(partition.key)), default=0.0)
+    return max((snapshot.growth_of(replica) or 0.0 for replica in snapshot.replicas_of(partition.key)), default=0.0)
 
 
 def copy_growth(growth_bytes_per_s: float | None, copied_bytes: int, rate: int) -> int:
@@ -82,9 +82,9 @@ def ceiling(usual: int, spare: int | None) -> int:
     return max(usual, UNKNOWN_BANDWIDTH) if spare is None else spare
 
 
-def seen_rate(destinations: Iterable[Place], facts: Facts) -> float | None:
+def seen_rate(destinations: Iterable[Place], snapshot: ClusterSnapshot) -> float | None:
     """Return how fast copies to all of these directories were seen to come; None where nobody saw one to each."""
-    found = [facts.copied_bytes_per_s.get(place) for place in destinations]
+    found = [snapshot.copied_bytes_per_s.get(place) for place in destinations]
     return min((rate for rate in found if rate is not None), default=None) if None not in found else None
 
 
@@ -113,31 +113,33 @@ def paced(rate: int, usual: int, copied_bytes: int, late_for_ms: int | None, set
     return f"{told}, too late: in time it needs more than {human_bytes(max(wanted, rate))}/s"
 
 
-def throttle_free(brokers: Iterable[int], keys: Iterable[str], facts: Facts) -> Precondition:
+def throttle_free(brokers: Iterable[int], keys: Iterable[str], snapshot: ClusterSnapshot) -> Precondition:
     """Say whether a limit is set already on the brokers that a plan limits: the plan leaves it, and runs under it."""
     named, wanted = sorted(set(brokers)), frozenset(keys)
     where = f"broker {', '.join(map(str, named))}"
-    found = [f"{key}={human_bytes(limit)}/s on broker {broker}" for broker, key, limit in foreign(named, wanted, facts)]
+    found = [
+        f"{key}={human_bytes(limit)}/s on broker {broker}" for broker, key, limit in foreign(named, wanted, snapshot)
+    ]
     if found:
         text = f"somebody else limits {where}: {', '.join(found)}; that stays, and these copies run under it"
         return Precondition("throttle_free", text, holds=False)
-    is_known = all(broker in facts.brokers and facts.brokers[broker].configs for broker in named)
+    is_known = all(broker in snapshot.brokers and snapshot.brokers[broker].configs for broker in named)
     text = f"no limit of other moves is set on {where}; this plan sets its own, and removes only these"
     return Precondition("throttle_free", text, True if is_known else None)
 
 
-def under_others(rate: int, brokers: Iterable[int], keys: Iterable[str], facts: Facts) -> int:
+def under_others(rate: int, brokers: Iterable[int], keys: Iterable[str], snapshot: ClusterSnapshot) -> int:
     """Return the rate at which copies run that are planned at ``rate``: a lower limit of somebody else stays.
 
     Kafka takes a limit of 0, under which nothing is copied: so slow that no time is enough.
     """
-    return max(1, min([rate, *(limit for _, _, limit in foreign(brokers, frozenset(keys), facts))]))
+    return max(1, min([rate, *(limit for _, _, limit in foreign(brokers, frozenset(keys), snapshot))]))
 
 
-def foreign(brokers: Iterable[int], keys: frozenset[str], facts: Facts) -> Iterator[tuple[int, str, int]]:
+def foreign(brokers: Iterable[int], keys: frozenset[str], snapshot: ClusterSnapshot) -> Iterator[tuple[int, str, int]]:
     """Yield the limits that are set on brokers already: broker, key, and bytes per second."""
     for broker in sorted(set(brokers)):
-        configs = facts.brokers[broker].configs if broker in facts.brokers else {}
+        configs = snapshot.brokers[broker].configs if broker in snapshot.brokers else {}
         for key in sorted(keys):
             if (value := configs.get(key)) is not None and is_limit(value):
                 yield broker, key, int(value)

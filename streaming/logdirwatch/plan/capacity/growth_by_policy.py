@@ -3,24 +3,24 @@
 from collections import defaultdict
 from typing import Any
 
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Topic
 from logdirwatch.text.units import human_bytes
 
 DELETE, COMPACT, BOTH, UNKNOWN = "delete", "compact", "compact,delete", "unknown"
 
 
-def growth_by_policy(directory: Directory, facts: Facts) -> dict[str, Any] | None:
+def growth_by_policy(directory: Directory, snapshot: ClusterSnapshot) -> dict[str, Any] | None:
     """Return the bytes per second by which replicas of each cleanup policy grow; None where nobody knows any.
 
     What shrank between two inventories keeps the rate that it had, so no share is negative.
     """
-    here = facts.replicas_in(directory.place)
-    known = [(replica, rate) for replica in here if (rate := facts.growth_of(replica)) is not None]
+    here = snapshot.replicas_in(directory.place)
+    known = [(replica, rate) for replica in here if (rate := snapshot.growth_of(replica)) is not None]
     if not known:
         return None
     rates: defaultdict[str, float] = defaultdict(float)
     for replica, rate in known:
-        rates[policy_of(facts.topics.get(replica.topic))] += max(0.0, rate)
+        rates[policy_of(snapshot.topics.get(replica.topic))] += max(0.0, rate)
     return {"bytes_per_s": dict(rates), "replicas": len(here), "replicas_known": len(known)}
 
 

@@ -4,7 +4,7 @@
 directory of its broker with the fewest logs (Kafka 4.3.1 ``LogManager.nextLogDirs``) unless the broker knows already
 where it is wanted; it is then copied from there at what ``replica.alter.log.dirs.io.max.bytes.per.second`` leaves.
 
-:func:`passing_bytes` is the one judge of it, for facts (``plan.space.Landing``) and for models alike.
+:func:`passing_bytes` is the one judge of it, for snapshots (``capacity.projected_use``) and for models alike.
 """
 
 from collections.abc import Mapping, Sequence

@@ -6,20 +6,22 @@ from dataclasses import replace
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import ActionStatus, Rule
 from logdirwatch.plan.cluster.assignment import from_json
-from logdirwatch.plan.cluster.snapshot import Facts, Place
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Place
 
 
-def with_rates(facts: Facts, actions: Iterable[ActionRecord], alerts: Iterable[AlertRecord]) -> Facts:
-    """Return the facts with the fastest copy that came to each directory; what runs now counts before what ran."""
+def with_rates(
+    snapshot: ClusterSnapshot, actions: Iterable[ActionRecord], alerts: Iterable[AlertRecord]
+) -> ClusterSnapshot:
+    """Return the snapshot with the fastest copy that came to each directory; what runs now counts before what ran."""
     found: dict[Place, float] = {}
     for action in actions:
-        if action.cluster == facts.cluster and action.status is ActionStatus.DONE:
+        if action.cluster == snapshot.cluster and action.status is ActionStatus.DONE:
             for place, rate in _carried_out(action):
                 found[place] = max(rate, found.get(place, 0.0))
     for alert in alerts:
-        if alert.cluster == facts.cluster and alert.rule is Rule.MOVE_STALLED and alert.broker is not None:
+        if alert.cluster == snapshot.cluster and alert.rule is Rule.MOVE_STALLED and alert.broker is not None:
             found.update(_held_up(alert, alert.broker))
-    return replace(facts, copied_bytes_per_s=found)
+    return replace(snapshot, copied_bytes_per_s=found)
 
 
 def _carried_out(action: ActionRecord) -> Iterable[tuple[Place, float]]:

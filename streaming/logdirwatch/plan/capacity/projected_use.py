@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from logdirwatch.plan.capacity import new_replicas
 from logdirwatch.plan.capacity.copy_rates import copy_growth
 from logdirwatch.plan.cluster.assignment import ANY, Assignment
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Place
 from logdirwatch.plan.proposal import Veto
 from logdirwatch.text.units import human_bytes, human_ratio
 
@@ -20,11 +20,11 @@ _MORE_THAN_OVERHEAD = 0.1
 class Space:
     """The used bytes of every directory after what a plan adds, directories of one volume together."""
 
-    def __init__(self, facts: Facts) -> None:
-        self._directories = facts.directories
-        self._volumes = volumes(facts)
-        self._added: defaultdict[Place, int] = defaultdict(int, in_flight_bytes(facts))
-        for place, reserved_bytes in facts.reserved.items():
+    def __init__(self, snapshot: ClusterSnapshot) -> None:
+        self._directories = snapshot.directories
+        self._volumes = volumes(snapshot)
+        self._added: defaultdict[Place, int] = defaultdict(int, in_flight_bytes(snapshot))
+        for place, reserved_bytes in snapshot.reserved.items():
             self._added[place] += reserved_bytes
 
     def add(self, place: Place, size_bytes: int) -> None:
@@ -64,10 +64,14 @@ class Landing:
     that can reach it, and, at a known ``rate``, for what it grows until all have come.
     """
 
-    def __init__(self, facts: Facts, broker: int, space: Space, limit_ratio: float, rate: int | None = None) -> None:
+    def __init__(
+        self, snapshot: ClusterSnapshot, broker: int, space: Space, limit_ratio: float, rate: int | None = None
+    ) -> None:
         self._space, self._limit_ratio, self._rate = space, limit_ratio, rate
-        self._eligible = {d.path: d for d in facts.directories_of.get(broker, ()) if d.is_serving and not d.is_cordoned}
-        self._counts = {d.path: log_count(facts, d) for d in self._eligible.values()}
+        self._eligible = {
+            d.path: d for d in snapshot.directories_of.get(broker, ()) if d.is_serving and not d.is_cordoned
+        }
+        self._counts = {d.path: log_count(snapshot, d) for d in self._eligible.values()}
         self._landed: list[tuple[int, str | None]] = []
 
     def veto(self, size_bytes: int, path: str | None) -> Veto | None:
@@ -101,54 +105,56 @@ class Landing:
         return new_replicas.passing_sizes(self._counts, landed, directory.path)
 
 
-def passing_bytes(assignments: Iterable[Assignment], facts: Facts) -> Counter[Place]:
+def passing_bytes(assignments: Iterable[Assignment], snapshot: ClusterSnapshot) -> Counter[Place]:
     """Return the most bytes that each directory can get for a while, or for good, of replicas not meant for it.
 
     They are new on its broker, and the broker chooses where they are born.
     """
     landings: dict[int, Landing] = {}
     for assignment in assignments:
-        partition = facts.partitions.get(assignment.key)
+        partition = snapshot.partitions.get(assignment.key)
         for broker, path in zip(assignment.replicas, assignment.log_dirs, strict=True):
             if partition is not None and broker not in partition.replicas:
-                landing = landings.setdefault(broker, Landing(facts, broker, Space(facts), limit_ratio=1.0))
-                landing.land(facts.layout.size_of(assignment.key) or 0, None if path == ANY else path)
+                landing = landings.setdefault(broker, Landing(snapshot, broker, Space(snapshot), limit_ratio=1.0))
+                landing.land(snapshot.layout.size_of(assignment.key) or 0, None if path == ANY else path)
     return Counter({place: most for landing in landings.values() for place, most in landing.passing_bytes().items()})
 
 
-def log_count(facts: Facts, directory: Directory) -> int:
+def log_count(snapshot: ClusterSnapshot, directory: Directory) -> int:
     """Return how many logs Kafka counts in a directory when it looks for the one with the fewest."""
-    listed = len(facts.replicas_in(directory.place)) + len(facts.strays_in(directory.place))
+    listed = len(snapshot.replicas_in(directory.place)) + len(snapshot.strays_in(directory.place))
     return max(directory.replica_count or 0, listed)
 
 
-def in_flight_bytes(facts: Facts) -> dict[Place, int]:
+def in_flight_bytes(snapshot: ClusterSnapshot) -> dict[Place, int]:
     """Return the bytes still to be written by copies that run already: between directories, and replicas catching up.
 
     The larger of what the collector counted and what sizes and in-sync replicas say.
     """
     found: defaultdict[Place, int] = defaultdict(int)
-    for place, missing in facts.layout.catching_up:
+    for place, missing in snapshot.layout.catching_up:
         found[place] += missing
     return {
         directory.place: max(directory.incoming_bytes or 0, found[directory.place])
-        for directory in facts.directories.values()
+        for directory in snapshot.directories.values()
         if directory.is_serving
     }
 
 
-def volumes(facts: Facts, broker: int | None = None) -> dict[Place, tuple[Place, ...]]:
+def volumes(snapshot: ClusterSnapshot, broker: int | None = None) -> dict[Place, tuple[Place, ...]]:
     """Return for each directory, of one broker or of all, those on its volume, itself included."""
-    of = facts.directories.values() if broker is None else facts.directories_of.get(broker, ())
+    of = snapshot.directories.values() if broker is None else snapshot.directories_of.get(broker, ())
     return {
         directory.place: tuple(
-            other.place for other in facts.directories_of[directory.broker] if shares_volume(directory, other, facts)
+            other.place
+            for other in snapshot.directories_of[directory.broker]
+            if shares_volume(directory, other, snapshot)
         )
         for directory in of
     }
 
 
-def shares_volume(one: Directory, other: Directory, facts: Facts) -> bool:
+def shares_volume(one: Directory, other: Directory, snapshot: ClusterSnapshot) -> bool:
     """Whether two directories of a broker lie on one volume, as they are told to or as their replicas show.
 
     Equal numbers alone prove nothing, since new disks of one kind are equal and empty. They do where the bytes that one
@@ -158,7 +164,8 @@ def shares_volume(one: Directory, other: Directory, facts: Facts) -> bool:
     if not is_same_volume(one, other) or one.path == other.path or one.volume is not None:
         return is_same_volume(one, other)
     held = [
-        sum(replica.size_bytes or 0 for replica in facts.replicas_in(d.place)) + sum(facts.strays_in(d.place).values())
+        sum(replica.size_bytes or 0 for replica in snapshot.replicas_in(d.place))
+        + sum(snapshot.strays_in(d.place).values())
         for d in (one, other)
     ]
     if sum(held) > (one.used_bytes or 0) + SAME_VOLUME_BYTES:
@@ -167,13 +174,13 @@ def shares_volume(one: Directory, other: Directory, facts: Facts) -> bool:
     return is_hidden or min(held) > _MORE_THAN_OVERHEAD * (one.total_bytes or 0)
 
 
-def alike(facts: Facts) -> Iterator[tuple[Directory, ...]]:
+def alike(snapshot: ClusterSnapshot) -> Iterator[tuple[Directory, ...]]:
     """Yield the directories of a broker that report the same numbers and are taken for separate disks all the same."""
-    for directories in facts.directories_of.values():
+    for directories in snapshot.directories_of.values():
         left = sorted((d for d in directories if d.volume is None), key=lambda d: d.path)
         while left:
             first = left.pop(0)
-            same = [d for d in left if is_same_volume(first, d) and not shares_volume(first, d, facts)]
+            same = [d for d in left if is_same_volume(first, d) and not shares_volume(first, d, snapshot)]
             left = [d for d in left if d not in same]
             if same:
                 yield (first, *same)

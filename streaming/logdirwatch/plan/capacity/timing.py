@@ -3,7 +3,7 @@
 from typing import Any
 
 from logdirwatch.model.vocabulary import COPY_THREADS
-from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
 from logdirwatch.plan.proposal import Precondition
 from logdirwatch.text.units import human_ms
 
@@ -28,18 +28,18 @@ def time_to_full_ms(directory: Directory, freed_bytes: int = 0) -> int | None:
     return max(0, int(lasting / growth * 1000))
 
 
-def delete_delay_ms(broker: int, facts: Facts) -> int:
+def delete_delay_ms(broker: int, snapshot: ClusterSnapshot) -> int:
     """Return how long a broker keeps deleted files."""
-    found = facts.brokers[broker].configs.get("log.segment.delete.delay.ms") if broker in facts.brokers else None
+    found = snapshot.brokers[broker].configs.get("log.segment.delete.delay.ms") if broker in snapshot.brokers else None
     return DELETE_DELAY_MS if found is None else int(found)
 
 
-def copies_at_once(broker: int, facts: Facts) -> int:
+def copies_at_once(broker: int, snapshot: ClusterSnapshot) -> int:
     """Return how many copies between its directories a broker runs at once; Kafka's default is one a directory."""
-    configured = facts.brokers[broker].configs.get(COPY_THREADS) if broker in facts.brokers else None
+    configured = snapshot.brokers[broker].configs.get(COPY_THREADS) if broker in snapshot.brokers else None
     if configured is not None and configured.isdigit():
         return max(1, int(configured))
-    return max(1, len(facts.directories_of.get(broker, ())))
+    return max(1, len(snapshot.directories_of.get(broker, ())))
 
 
 def in_time(source: Directory, needs_ms: int) -> Precondition:

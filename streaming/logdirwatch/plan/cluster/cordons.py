@@ -1,51 +1,53 @@
 """Which log directories of a broker are cordoned, or will be once open actions are carried out (KIP-1066)."""
 
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
 
 KEY = "cordoned.log.dirs"
 ALL = "*"
 
 
-def is_cordoned_as_asked(action: ActionRecord, facts: Facts) -> bool | None:
+def is_cordoned_as_asked(action: ActionRecord, snapshot: ClusterSnapshot) -> bool | None:
     """Tell whether a directory is cordoned, or not, as an action asked for; None where nobody knows."""
-    directory = facts.directories.get((action.target["broker"], action.target["log_dir"]))
+    directory = snapshot.directories.get((action.target["broker"], action.target["log_dir"]))
     if directory is None or directory.is_cordoned is None:
         return None
     return bool(directory.is_cordoned is action.expected["is_cordoned"])
 
 
-def cordoned(broker: int, facts: Facts) -> list[str]:
+def cordoned(broker: int, snapshot: ClusterSnapshot) -> list[str]:
     """Return the directories that a broker has cordoned, as its configuration spells them.
 
     What a directory reports of itself is newer than the configuration, which only an inventory reads.
     """
-    configured = (facts.brokers[broker].configs.get(KEY) or "") if broker in facts.brokers else ""
-    reported = {directory.path: directory.is_cordoned for directory in facts.directories_of.get(broker, ())}
+    configured = (snapshot.brokers[broker].configs.get(KEY) or "") if broker in snapshot.brokers else ""
+    reported = {directory.path: directory.is_cordoned for directory in snapshot.directories_of.get(broker, ())}
     listed = [] if configured.strip() == ALL else _parted(configured)
     kept = [path for path in listed if reported.get(path) is not False]
     return [*kept, *(path for path, is_cordoned in reported.items() if is_cordoned and path not in kept)]
 
 
-def listed_dirs(broker: int, facts: Facts) -> list[str]:
+def listed_dirs(broker: int, snapshot: ClusterSnapshot) -> list[str]:
     """Return the log directories as the broker's configuration spells them; empty where nobody knows."""
-    configs = facts.brokers[broker].configs if broker in facts.brokers else {}
+    configs = snapshot.brokers[broker].configs if broker in snapshot.brokers else {}
     return _parted(configs.get("log.dirs") or configs.get("log.dir") or "")
 
 
-def others_cordoned(directory: Directory, facts: Facts) -> list[str]:
+def others_cordoned(directory: Directory, snapshot: ClusterSnapshot) -> list[str]:
     """Return what else of the directory's broker is to be cordoned, once all open actions are carried out."""
     wanted = {
-        path: is_cordoned for (broker, path), is_cordoned in facts.cordoning.items() if broker == directory.broker
+        path: is_cordoned for (broker, path), is_cordoned in snapshot.cordoning.items() if broker == directory.broker
     }
-    now = [path for path in cordoned(directory.broker, facts) if wanted.get(path, True)]
+    now = [path for path in cordoned(directory.broker, snapshot) if wanted.get(path, True)]
     more = [path for path, is_cordoned in sorted(wanted.items()) if is_cordoned and path not in now]
     return [path for path in [*now, *more] if path != directory.path]
 
 
-def does_more(directory: Directory, facts: Facts) -> str:
+def does_more(directory: Directory, snapshot: ClusterSnapshot) -> str:
     """Say that the command does what other open actions want of the same list."""
-    others = sorted(path for broker, path in facts.cordoning if broker == directory.broker and path != directory.path)
+    others = sorted(
+        path for broker, path in snapshot.cordoning if broker == directory.broker and path != directory.path
+    )
     if not others:
         return ""
     return f"; the command sets the broker's whole list, so it does what other actions want of {', '.join(others)} too"

@@ -2,15 +2,15 @@
 
 from dataclasses import replace
 
-from logdirwatch.plan.cluster.snapshot import Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.settings import PlanSettings
 
 
-def with_marks(facts: Facts, limits: PlanSettings) -> Facts:
-    """Return the facts with the directories marked of which ``plan.log_dirs`` says that they are no destination."""
+def with_marks(snapshot: ClusterSnapshot, limits: PlanSettings) -> ClusterSnapshot:
+    """Return the snapshot with the directories marked of which ``plan.log_dirs`` says that they are no destination."""
     marked = {
         place: replace(directory, is_marked=True)
-        for place, directory in facts.directories.items()
+        for place, directory in snapshot.directories.items()
         if not limits.log_dir_rule(*place).destination
     }
-    return replace(facts, directories={**facts.directories, **marked}) if marked else facts
+    return replace(snapshot, directories={**snapshot.directories, **marked}) if marked else snapshot

@@ -1,4 +1,4 @@
-"""The facts of one cluster as its brokers tell them this moment, without the tables. Pure."""
+"""The snapshot of one cluster as its brokers tell them this moment, without the tables. Pure."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -10,13 +10,15 @@ from logdirwatch.detect import predicates
 from logdirwatch.detect.settings import Thresholds
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, BrokerStatus, Cause, LogDirStatus, PollStatus
 from logdirwatch.plan.cluster import snapshot as model
-from logdirwatch.plan.cluster.snapshot import Broker, Directory, Facts, Layout, Partition, Place, Replica
+from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, Directory, Layout, Partition, Place, Replica
 
 ThresholdsOf = Callable[[str], Thresholds]
 
 
-def live_facts(cluster: str, seen: LiveCluster, thresholds_of: ThresholdsOf, causes: Mapping[Place, Cause]) -> Facts:
-    """Return the facts of a cluster.
+def live_facts(
+    cluster: str, seen: LiveCluster, thresholds_of: ThresholdsOf, causes: Mapping[Place, Cause]
+) -> ClusterSnapshot:
+    """Return the snapshot of a cluster.
 
     ``causes`` are why directories went offline, as an action knew it: the brokers do not say.
     """
@@ -27,7 +29,7 @@ def live_facts(cluster: str, seen: LiveCluster, thresholds_of: ThresholdsOf, cau
         for number, listed in answers.items()
         for answer in listed
     ]
-    return Facts(
+    return ClusterSnapshot(
         cluster=cluster,
         brokers={number: _broker(seen, number) for number in seen.nodes},
         directories={directory.place: directory for directory in directories},

@@ -1,4 +1,4 @@
-"""The facts of one cluster from rows of the tables, whoever reads them. Pure."""
+"""The snapshot of one cluster from rows of the tables, whoever reads them. Pure."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus
 from logdirwatch.plan.cluster import config_values
-from logdirwatch.plan.cluster.snapshot import Broker, Directory, Facts, Layout, Partition, Replica, Topic
+from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, Directory, Layout, Partition, Replica, Topic
 from logdirwatch.store.schema.definitions import (
     BROKER_STATE,
     LOG_DIR_INVENTORY,
@@ -49,8 +49,8 @@ _PARTITION_COLUMNS = ("topic", "partition", "leader", "replicas", "isr", "offlin
 _TOPIC_COLUMNS = ("configs", "overridden", "is_internal")
 
 
-def facts_from(read: Read, cluster: str) -> Facts | None:
-    """Return the facts of a cluster from whatever reads columns of its rows; None when it has no broker."""
+def facts_from(read: Read, cluster: str) -> ClusterSnapshot | None:
+    """Return the snapshot of a cluster from whatever reads columns of its rows; None when it has no broker."""
     brokers = list(read(BROKER_STATE, _BROKER_COLUMNS))
     if not brokers:
         return None
@@ -58,7 +58,7 @@ def facts_from(read: Read, cluster: str) -> Facts | None:
     scans = read(LOG_DIR_INVENTORY, ("broker", "inventory_at_ms"))
     complete = [row["inventory_at_ms"] for row in scans if row["broker"] is None]
     replicas = (row for row in read(REPLICA_STATE, _REPLICA_COLUMNS) if row["log_dir"] is not None)
-    return Facts(
+    return ClusterSnapshot(
         cluster=cluster,
         brokers={row["broker"]: _broker(row) for row in brokers},
         directories={directory.place: directory for directory in directories},

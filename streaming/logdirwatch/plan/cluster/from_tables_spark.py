@@ -1,4 +1,4 @@
-"""The facts of one cluster, read from the tables by Spark."""
+"""The snapshot of one cluster, read from the tables by Spark."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,7 +7,7 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
 from logdirwatch.plan.cluster.from_tables import Row, facts_from, zip_rows
-from logdirwatch.plan.cluster.snapshot import Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.store.schema.definitions import Table
 from logdirwatch.store.settings import StoreSettings
 from logdirwatch.store.tables import Tables
@@ -24,7 +24,7 @@ def _chosen(table: Table, names: Sequence[str], there: set[str]) -> list[Column]
     return [F.col(name) if name in there else F.lit(None).cast(kinds[name]).alias(name) for name in names]
 
 
-def load_facts(spark: SparkSession, settings: StoreSettings, cluster: str) -> Facts | None:
+def load_facts(spark: SparkSession, settings: StoreSettings, cluster: str) -> ClusterSnapshot | None:
     """Return what the tables say of a cluster; None while they are missing or know no broker of it."""
     tables = Tables(spark, settings)
 

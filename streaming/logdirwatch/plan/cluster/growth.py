@@ -7,7 +7,7 @@ neither tells what is written, so what was known of it before stays.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from logdirwatch.plan.cluster.snapshot import Facts, Place, Replica, TopicPartition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Place, Replica, TopicPartition
 
 Sizes = Mapping[tuple[Place, TopicPartition], int]
 Rates = Mapping[tuple[Place, TopicPartition], float]
@@ -31,23 +31,23 @@ class Growth:
     def __init__(self) -> None:
         self._seen: dict[str, Seen] = {}
 
-    def taught(self, facts: Facts) -> Facts:
-        """Return the facts with the growth of every replica that was seen in two inventories."""
-        at_ms = facts.inventory_at_ms
+    def taught(self, snapshot: ClusterSnapshot) -> ClusterSnapshot:
+        """Return the snapshot with the growth of every replica that was seen in two inventories."""
+        at_ms = snapshot.inventory_at_ms
         if at_ms is None:
-            return facts
-        seen = self._seen.get(facts.cluster)
+            return snapshot
+        seen = self._seen.get(snapshot.cluster)
         if seen is None or at_ms > seen.inventory_at_ms:
-            seen = self._seen[facts.cluster] = after(seen, facts, at_ms)
-        return replace(facts, growth=seen.rates)
+            seen = self._seen[snapshot.cluster] = after(seen, snapshot, at_ms)
+        return replace(snapshot, growth=seen.rates)
 
 
-def after(before: Seen | None, facts: Facts, at_ms: int) -> Seen:
+def after(before: Seen | None, snapshot: ClusterSnapshot, at_ms: int) -> Seen:
     """Return what is known after one more inventory."""
     sizes = {
         (replica.place, replica.key): replica.size_bytes
-        for replica in facts.layout.replicas
-        if replica.size_bytes is not None and not _is_copied(replica, facts)
+        for replica in snapshot.layout.replicas
+        if replica.size_bytes is not None and not _is_copied(replica, snapshot)
     }
     if before is None:
         return Seen(at_ms, sizes, {})
@@ -60,6 +60,6 @@ def after(before: Seen | None, facts: Facts, at_ms: int) -> Seen:
     return Seen(at_ms, sizes, rates)
 
 
-def _is_copied(replica: Replica, facts: Facts) -> bool:
-    partition = facts.partitions.get(replica.key)
+def _is_copied(replica: Replica, snapshot: ClusterSnapshot) -> bool:
+    partition = snapshot.partitions.get(replica.key)
     return replica.is_future or partition is None or replica.broker not in partition.isr

@@ -1,7 +1,7 @@
-"""The facts a plan stands on: one cluster's brokers, directories, replicas and topics as last seen.
+"""The snapshot a plan stands on: one cluster's brokers, directories, replicas and topics as last seen.
 
-Plain values, loaded from the tables by ``plan.load`` or built by hand, so a plan can be tried on any facts; ``None``
-means that nobody knows.
+Plain values, loaded from the tables by ``cluster.from_tables`` or built by hand: a plan can be tried on any snapshot.
+``None`` means that nobody knows.
 """
 
 from collections import defaultdict
@@ -185,7 +185,7 @@ class Topic:
 
 @dataclass(frozen=True)
 class Layout:
-    """Topics and replicas of one cluster: what is where. Built once, shared by every view of the facts."""
+    """Topics and replicas of one cluster: what is where. Built once, shared by every view of the snapshot."""
 
     topics: Mapping[str, Topic]
     replicas: tuple[Replica, ...]
@@ -266,7 +266,7 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Facts:
+class ClusterSnapshot:
     """One cluster, with the times of the newest state and of the last complete inventory that it comes from.
 
     ``reserved`` are the bytes that open actions of other alerts will write to a directory, ``claimed`` the partitions
@@ -293,7 +293,7 @@ class Facts:
 
     @property
     def based_on(self) -> dict[str, int | None]:
-        """How old the facts are, as an action carries it."""
+        """How old the snapshot is, as an action carries it."""
         return {"state_at_ms": self.state_at_ms, "inventory_at_ms": self.inventory_at_ms}
 
     @property

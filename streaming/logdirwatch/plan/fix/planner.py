@@ -21,7 +21,7 @@ from logdirwatch.plan.capacity.projected_use import Space, volumes
 from logdirwatch.plan.capacity.timing import time_to_full_ms
 from logdirwatch.plan.cluster.assignment import Assignment, from_json
 from logdirwatch.plan.cluster.excluded_log_dirs import with_marks
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Place
 from logdirwatch.plan.fix.relief import freed_in_time, given
 from logdirwatch.plan.lifecycle.overlay import with_actions, with_alerts
 from logdirwatch.plan.lifecycle.transitions import reconcile
@@ -61,7 +61,7 @@ class Remedy:
 class Fix:
     """The remedies for all open alerts of a cluster, the most urgent first."""
 
-    facts: Facts
+    snapshot: ClusterSnapshot
     remedies: tuple[Remedy, ...]
 
     @property
@@ -70,14 +70,16 @@ class Fix:
         return [action for remedy in self.remedies for action in remedy.actions]
 
 
-def fix(alerts: Iterable[AlertRecord], known: Sequence[ActionRecord], facts: Facts, policy: Policy, now_ms: int) -> Fix:
+def fix(
+    alerts: Iterable[AlertRecord], known: Sequence[ActionRecord], snapshot: ClusterSnapshot, policy: Policy, now_ms: int
+) -> Fix:
     """Return the plan for a cluster's open alerts.
 
     ``known`` are the latest revisions of its actions: what was taken up stands, what was rejected is not proposed
     again, and what was only proposed is planned anew.
     """
     firing = sorted(alerts, key=_urgency)
-    seen = with_marks(with_rates(with_alerts(facts, firing), known, firing), policy.limits)
+    seen = with_marks(with_rates(with_alerts(snapshot, firing), known, firing), policy.limits)
     planner = _Planner(known, seen, policy, now_ms)
     return Fix(seen, tuple(planner.remedy(alert) for alert in firing))
 
@@ -85,7 +87,7 @@ def fix(alerts: Iterable[AlertRecord], known: Sequence[ActionRecord], facts: Fac
 class _Planner:
     """Keeps what is agreed upon so far."""
 
-    def __init__(self, known: Sequence[ActionRecord], seen: Facts, policy: Policy, now_ms: int) -> None:
+    def __init__(self, known: Sequence[ActionRecord], seen: ClusterSnapshot, policy: Policy, now_ms: int) -> None:
         self._known = [action for action in known if action.status is not ActionStatus.PROPOSED]
         self._agreed = [action for action in self._known if _is_taken_up(action)]
         self._seen, self._policy, self._now_ms = seen, policy, now_ms
@@ -120,7 +122,7 @@ class _Planner:
         )
         if not chosen and not under_way and missing != 0:
             step = investigate(alert, self._policy)
-            chosen = self._agree(self._new([step], alert, self._facts_for(alert)))
+            chosen = self._agree(self._new([step], alert, self._snapshot_for(alert)))
         directory = directory_of(alert, self._seen)
         stand = None if missing is None or directory is None else stand_of(directory, self._seen, self._policy)
         left_ms = None if stand is None else time_to_full_ms(stand.source)
@@ -146,14 +148,14 @@ class _Planner:
 
     def _room(self, alert: AlertRecord, directory: Directory, tried: Collection[str]) -> list[ActionRecord]:
         """Return more room: what was proposed counted on ways that are refused beside what comes before them."""
-        facts = self._facts_for(alert)
+        snapshot = self._snapshot_for(alert)
         missing, instead = self._missing(alert, directory), [Veto("refused", reason) for reason in self._against]
-        drafts = more_room(facts.directories[directory.place], facts, self._policy, missing, instead)
-        return [action for action in self._new(drafts, alert, facts) if action.action_id not in tried]
+        drafts = more_room(snapshot.directories[directory.place], snapshot, self._policy, missing, instead)
+        return [action for action in self._new(drafts, alert, snapshot) if action.action_id not in tried]
 
-    def _new(self, drafts: Iterable[Draft], alert: AlertRecord, facts: Facts) -> list[ActionRecord]:
+    def _new(self, drafts: Iterable[Draft], alert: AlertRecord, snapshot: ClusterSnapshot) -> list[ActionRecord]:
         """Return drafts that nothing speaks against as actions, but those that somebody took up or rejected."""
-        found = [record(one, alert, facts.based_on, self._policy, self._now_ms) for one in drafts if not one.vetoes]
+        found = [record(one, alert, snapshot.based_on, self._policy, self._now_ms) for one in drafts if not one.vetoes]
         known = {action.action_id for action in self._known}
         return [action for action in found if action.action_id not in known]
 
@@ -173,19 +175,19 @@ class _Planner:
     def _planned(self, alert: AlertRecord) -> list[ActionRecord]:
         """Return what is proposed for an alert now, without what somebody took up or rejected."""
         own = [action for action in self._known if action.alert_id == alert.alert_id]
-        facts = self._heeding(alert)
-        planned = recommend(alert, facts, self._policy, self._now_ms)
-        revised = reconcile(own, planned, facts, self._policy, self._now_ms)
+        snapshot = self._heeding(alert)
+        planned = recommend(alert, snapshot, self._policy, self._now_ms)
+        revised = reconcile(own, planned, snapshot, self._policy, self._now_ms)
         proposed = {action.action_id: action for action in revised if action.status is ActionStatus.PROPOSED}
         return [proposed[plan.action_id] for plan in planned if plan.action_id in proposed]
 
-    def _heeding(self, alert: AlertRecord) -> Facts:
-        """Return the facts for an alert, with what people said to its actions."""
+    def _heeding(self, alert: AlertRecord) -> ClusterSnapshot:
+        """Return the snapshot for an alert, with what people said to its actions."""
         own = [action for action in self._known if action.alert_id == alert.alert_id]
-        return replace(self._facts_for(alert), said=said_to(own, alert.severity))
+        return replace(self._snapshot_for(alert), said=said_to(own, alert.severity))
 
-    def _facts_for(self, alert: AlertRecord) -> Facts:
-        """Return the facts with all that is agreed upon.
+    def _snapshot_for(self, alert: AlertRecord) -> ClusterSnapshot:
+        """Return the snapshot with all that is agreed upon.
 
         What an alert's directory will be given counts there alone; and as a whole cluster's answer moves nothing, all
         that is given counts for it.
@@ -196,31 +198,31 @@ class _Planner:
         if alert.rule is not Rule.LOG_DIR_SPACE or directory is None:
             others = [action for action in self._agreed if action.alert_id != alert.alert_id]
             return with_actions(self._seen, others)
-        facts = with_actions(self._seen, self._agreed)
+        snapshot = with_actions(self._seen, self._agreed)
         as_it_is = stand_of(directory, self._seen, self._policy).source
         freed = freed_in_time(alert, as_it_is, self._volumes[directory.place], self._agreed, self._seen)
         helped = {
-            place: replace(facts.directories[place], relief_bytes=freed) for place in self._volumes[directory.place]
+            place: replace(snapshot.directories[place], relief_bytes=freed) for place in self._volumes[directory.place]
         }
-        return replace(facts, directories={**facts.directories, **helped})
+        return replace(snapshot, directories={**snapshot.directories, **helped})
 
-    def _relieved(self, places: Iterable[Place]) -> Facts:
-        """Return the facts with what is agreed upon, and with what it takes from some directories gone from there.
+    def _relieved(self, places: Iterable[Place]) -> ClusterSnapshot:
+        """Return the snapshot with what is agreed upon, and with what it takes from some directories gone from there.
 
         Directories of one volume go on looking alike: bytes that leave one are gone from all.
         """
-        facts, freed_at = with_actions(self._seen, self._agreed), given(self._agreed)
-        directories = dict(facts.directories)
+        snapshot, freed_at = with_actions(self._seen, self._agreed), given(self._agreed)
+        directories = dict(snapshot.directories)
         for place in places:
             directory, freed = directories[place], sum(freed_at.get(other, 0) for other in self._volumes[place])
             if freed and directory.usable_bytes is not None:
                 usable_bytes = min(directory.usable_bytes + freed, directory.total_bytes or 0)
                 directories[place] = replace(directory, usable_bytes=usable_bytes)
-        return replace(facts, directories=directories)
+        return replace(snapshot, directories=directories)
 
     def _stand(self, alert: AlertRecord, directory: Directory) -> Stand:
-        facts = self._heeding(alert)
-        return stand_of(facts.directories[directory.place], facts, self._policy)
+        snapshot = self._heeding(alert)
+        return stand_of(snapshot.directories[directory.place], snapshot, self._policy)
 
     def _missing(self, alert: AlertRecord, directory: Directory) -> int:
         return self._stand(alert, directory).needed_bytes
@@ -231,7 +233,7 @@ class _Planner:
         Strays are there until somebody looked: nothing is planned instead of that, and nothing of theirs is free yet.
         """
         stand = self._stand(alert, directory)
-        missing = max(0, needed_bytes(stand.source, Space(stand.facts), self._policy) or 0)
+        missing = max(0, needed_bytes(stand.source, Space(stand.snapshot), self._policy) or 0)
         if not any(_role(action) is FixRole.MAKES_ROOM_WITH_LOSS for action in chosen):
             return missing
         return to_lose(stand.source, (), missing, self._policy)

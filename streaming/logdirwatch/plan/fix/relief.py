@@ -6,21 +6,25 @@ from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.actions.action_type import FixRole
 from logdirwatch.plan.cluster.assignment import from_json
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Place
 from logdirwatch.plan.relief.freed_bytes import Freed, in_time_bytes
 
 
 def freed_in_time(
-    alert: AlertRecord, directory: Directory, volume: Sequence[Place], agreed: Iterable[ActionRecord], facts: Facts
+    alert: AlertRecord,
+    directory: Directory,
+    volume: Sequence[Place],
+    agreed: Iterable[ActionRecord],
+    snapshot: ClusterSnapshot,
 ) -> int:
     """Return what actions free of a directory's volume before it is full.
 
     An alert's moves come one after the other; what comes in time makes the directory last for what comes then. Of a
-    move that is seen to run the facts tell what it frees.
+    move that is seen to run the snapshot tells what it frees.
     """
     elapsed_ms, found = 0, list[Freed]()
     for action in agreed:
-        if ACTION_TYPES[action.kind].fix_role is FixRole.FIRST or _is_seen_running(action, facts):
+        if ACTION_TYPES[action.kind].fix_role is FixRole.FIRST or _is_seen_running(action, snapshot):
             continue
         needs_ms = action.expected.get("needs_ms")
         is_own_move = action.alert_id == alert.alert_id and action.reassignment is not None
@@ -42,8 +46,8 @@ def given(agreed: Iterable[ActionRecord]) -> dict[Place, int]:
     return given
 
 
-def _is_seen_running(action: ActionRecord, facts: Facts) -> bool:
-    moving = facts.layout.moving
+def _is_seen_running(action: ActionRecord, snapshot: ClusterSnapshot) -> bool:
+    moving = snapshot.layout.moving
     return any(assignment.key in moving for assignment in from_json(action.reassignment or {"partitions": []}))
 
 

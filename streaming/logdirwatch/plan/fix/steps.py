@@ -7,7 +7,7 @@ from typing import Any
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.plan.capacity.projected_use import Space, passing_bytes
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, from_json, to_json
-from logdirwatch.plan.cluster.snapshot import Facts, Place
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Place
 from logdirwatch.plan.fix.planner import Fix
 from logdirwatch.plan.reassignment import steps as forms
 
@@ -23,8 +23,8 @@ def steps(plan: Fix) -> dict[str, Any]:
     ``worst_ratio`` counts every copy of the step as there and nothing of it as deleted yet. What the broker may put
     into any of its directories counts in all of them.
     """
-    moving = [action for action in plan.actions if any(_moves_of(action, plan.facts))]
-    fills = _Fills(plan.facts)
+    moving = [action for action in plan.actions if any(_moves_of(action, plan.snapshot))]
+    fills = _Fills(plan.snapshot)
     waves = [{"wave": number, **_step(action, fills)} for number, action in enumerate(moving, start=1)]
     return forms.steps("fix", waves)
 
@@ -32,16 +32,16 @@ def steps(plan: Fix) -> dict[str, Any]:
 class _Fills:
     """The bytes in the directories, step after step."""
 
-    def __init__(self, facts: Facts) -> None:
-        self.facts = facts
-        space = Space(facts)
-        self._used = {place: space.used_bytes(place) for place, d in facts.directories.items() if d.is_serving}
+    def __init__(self, snapshot: ClusterSnapshot) -> None:
+        self.snapshot = snapshot
+        space = Space(snapshot)
+        self._used = {place: space.used_bytes(place) for place, d in snapshot.directories.items() if d.is_serving}
 
     def step(self, coming: Counter[Place], going: Counter[Place]) -> list[dict[str, Any]]:
         """Carry a step out; return the fills of the directories that it touches and that serve."""
         found = []
         for place in sorted(coming.keys() | going.keys()):
-            used, size = self._used.get(place), self.facts.directories[place].total_bytes
+            used, size = self._used.get(place), self.snapshot.directories[place].total_bytes
             if used is None or not size:
                 continue
             after = used + coming[place] - going[place]
@@ -53,8 +53,8 @@ class _Fills:
 
 def _step(action: ActionRecord, fills: _Fills) -> dict[str, Any]:
     assignments = _assignments(action)
-    moves = list(_moves_of(action, fills.facts))
-    coming = passing_bytes(assignments, fills.facts)
+    moves = list(_moves_of(action, fills.snapshot))
+    coming = passing_bytes(assignments, fills.snapshot)
     going: Counter[Place] = Counter()
     for move in moves:
         if move["to_log_dir"] != ANY:
@@ -75,19 +75,19 @@ def _step(action: ActionRecord, fills: _Fills) -> dict[str, Any]:
     return {**who, **step, "commands": list(action.commands)}
 
 
-def _moves_of(action: ActionRecord, facts: Facts) -> Iterator[dict[str, Any]]:
-    return (move for assignment in _assignments(action) for move in _moves(assignment, facts))
+def _moves_of(action: ActionRecord, snapshot: ClusterSnapshot) -> Iterator[dict[str, Any]]:
+    return (move for assignment in _assignments(action) for move in _moves(assignment, snapshot))
 
 
 def _assignments(action: ActionRecord) -> Sequence[Assignment]:
     return () if action.reassignment is None else from_json(action.reassignment)
 
 
-def _moves(assignment: Assignment, facts: Facts) -> Iterator[dict[str, Any]]:
+def _moves(assignment: Assignment, snapshot: ClusterSnapshot) -> Iterator[dict[str, Any]]:
     """Yield what has to be copied: to new directories, and to new brokers, each in place of one that goes."""
-    before = facts.partitions[assignment.key].replicas
+    before = snapshot.partitions[assignment.key].replicas
     gone = [broker for broker in before if broker not in assignment.replicas]
-    places = {replica.broker: replica for replica in facts.replicas_of(assignment.key)}
+    places = {replica.broker: replica for replica in snapshot.replicas_of(assignment.key)}
     for broker, path in zip(assignment.replicas, assignment.log_dirs, strict=True):
         is_new = broker not in before
         old = gone.pop(0) if is_new and gone else broker
@@ -96,5 +96,5 @@ def _moves(assignment: Assignment, facts: Facts) -> Iterator[dict[str, Any]]:
         if not is_new and path in {ANY, from_log_dir}:
             continue
         size = None if source is None or is_new else source.size_bytes
-        size_bytes = size if size is not None else facts.layout.size_of(assignment.key) or 0
+        size_bytes = size if size is not None else snapshot.layout.size_of(assignment.key) or 0
         yield forms.move(assignment.key, size_bytes, (old, from_log_dir), (broker, path))

@@ -18,7 +18,7 @@ from logdirwatch.model.vocabulary import OPEN, AlertStatus, Decision, Rule
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.capacity.observed_rates import with_rates
 from logdirwatch.plan.cluster.excluded_log_dirs import with_marks
-from logdirwatch.plan.cluster.snapshot import Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.cluster.snapshot_age import unusable
 from logdirwatch.plan.lifecycle import close as closing
 from logdirwatch.plan.lifecycle import follow_ups as followup
@@ -78,17 +78,19 @@ class Book:
         """How many alerts are open, by cluster, rule and severity."""
         return Counter((alert.cluster, str(alert.rule), str(alert.severity)) for alert in self._firing())
 
-    def revise(self, facts: Mapping[str, Facts], policy_of: Callable[[str], Policy], now_ms: int) -> list[ActionRecord]:
+    def revise(
+        self, snapshot: Mapping[str, ClusterSnapshot], policy_of: Callable[[str], Policy], now_ms: int
+    ) -> list[ActionRecord]:
         """Return the action revisions to publish, and hold them for published.
 
-        ``facts`` by cluster; a cluster without any gets runbook steps. Decisions come first, then what is over, then
+        ``snapshot`` by cluster; a cluster without any gets runbook steps. Decisions come first, then what is over, then
         the open alerts, the oldest first, each knowing what the others' actions will do.
         """
         revisions = self._decide(now_ms)
         firing, known = self._firing(), self._known()
         seen = {
             cluster: with_marks(with_rates(with_alerts(found, firing), known, firing), policy_of(cluster).limits)
-            for cluster, found in facts.items()
+            for cluster, found in snapshot.items()
         }
         revisions += self._close(seen, policy_of, now_ms)
         for alert in sorted(firing, key=lambda alert: (alert.opened_at_ms, alert.alert_id)):
@@ -99,17 +101,19 @@ class Book:
         self._drop_what_is_over(usable, policy_of, now_ms)
         return revisions
 
-    def _revised(self, alert: AlertRecord, seen: Facts | None, policy: Policy, now_ms: int) -> list[ActionRecord]:
+    def _revised(
+        self, alert: AlertRecord, seen: ClusterSnapshot | None, policy: Policy, now_ms: int
+    ) -> list[ActionRecord]:
         known = list(self._actions[alert.alert_id].values())
         said = said_to(known, alert.severity)
-        facts = None if seen is None else replace(with_actions(seen, self._others(alert)), said=said)
-        planned = recommend(alert, facts, policy, now_ms)
-        if facts is None or unusable(facts, policy, now_ms):
+        snapshot = None if seen is None else replace(with_actions(seen, self._others(alert)), said=said)
+        planned = recommend(alert, snapshot, policy, now_ms)
+        if snapshot is None or unusable(snapshot, policy, now_ms):
             return transitions.keep_waiting(known, planned, now_ms)
         before = self._actions[alert.alert_id]
         planned = [ACTION_TYPES[p.kind].carry_over(before.get(p.action_id), p) for p in planned]
-        planned += followup.follow_ups(alert, known, facts, policy, now_ms, is_over=False)
-        return transitions.reconcile(known, planned, facts, policy, now_ms)
+        planned += followup.follow_ups(alert, known, snapshot, policy, now_ms, is_over=False)
+        return transitions.reconcile(known, planned, snapshot, policy, now_ms)
 
     def _decide(self, now_ms: int) -> list[ActionRecord]:
         revisions: list[ActionRecord] = []
@@ -120,32 +124,34 @@ class Book:
         self._decisions.clear()
         return revisions
 
-    def _close(self, facts: Mapping[str, Facts], policy_of: Callable[[str], Policy], now_ms: int) -> list[ActionRecord]:
+    def _close(
+        self, snapshot: Mapping[str, ClusterSnapshot], policy_of: Callable[[str], Policy], now_ms: int
+    ) -> list[ActionRecord]:
         revisions: list[ActionRecord] = []
         for alert_id, actions in list(self._actions.items()):
             alert, known = self._alerts.get(alert_id), list(actions.values())
             if known and (alert is None or alert.status is AlertStatus.RESOLVED):
                 cluster = known[0].cluster
                 over = [action for action in known if alert is None or not followup.is_follow_up(action)]
-                closed = closing.close(over, alert, facts.get(cluster), policy_of(cluster), now_ms)
+                closed = closing.close(over, alert, snapshot.get(cluster), policy_of(cluster), now_ms)
                 revisions += self._publish(closed)
-                revisions += self._publish(self._followed(alert, facts.get(cluster), policy_of(cluster), now_ms))
+                revisions += self._publish(self._followed(alert, snapshot.get(cluster), policy_of(cluster), now_ms))
         return revisions
 
     def _followed(
-        self, alert: AlertRecord | None, facts: Facts | None, policy: Policy, now_ms: int
+        self, alert: AlertRecord | None, snapshot: ClusterSnapshot | None, policy: Policy, now_ms: int
     ) -> list[ActionRecord]:
         """Return what follows the actions of an alert that is over: the way back, once there is room for it."""
-        if alert is None or facts is None or unusable(facts, policy, now_ms):
+        if alert is None or snapshot is None or unusable(snapshot, policy, now_ms):
             return []
         known = list(self._actions[alert.alert_id].values())
-        facts = with_actions(facts, self._others(alert))
-        planned = followup.follow_ups(alert, known, facts, policy, now_ms, is_over=True)
+        snapshot = with_actions(snapshot, self._others(alert))
+        planned = followup.follow_ups(alert, known, snapshot, policy, now_ms, is_over=True)
         followers = [action for action in known if followup.is_follow_up(action)]
-        return transitions.reconcile(followers, planned, facts, policy, now_ms)
+        return transitions.reconcile(followers, planned, snapshot, policy, now_ms)
 
     def _share_lists(
-        self, facts: Mapping[str, Facts], policy_of: Callable[[str], Policy], now_ms: int
+        self, snapshot: Mapping[str, ClusterSnapshot], policy_of: Callable[[str], Policy], now_ms: int
     ) -> list[ActionRecord]:
         """Let the cordons that set one broker's list know of those that were planned after them."""
         sharing: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
@@ -156,7 +162,7 @@ class Book:
         for alert_id in sorted({alert_id for ids in sharing.values() if len(ids) > 1 for alert_id in ids}):
             alert = self._alerts[alert_id]
             answer = self._revised if alert.status is AlertStatus.FIRING else self._followed
-            known = facts.get(alert.cluster)
+            known = snapshot.get(alert.cluster)
             revisions += self._publish(answer(alert, known, policy_of(alert.cluster), now_ms))
         return revisions
 

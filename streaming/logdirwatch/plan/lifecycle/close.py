@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import OPEN, SPACE_STATUSES, ActionStatus, BrokerStatus
 from logdirwatch.plan.action_types import ACTION_TYPES
-from logdirwatch.plan.cluster.snapshot import Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.lifecycle.progress import progress
 from logdirwatch.plan.lifecycle.revisions import done, next_revision
 from logdirwatch.plan.proposal import Policy
@@ -14,20 +14,24 @@ _BACK = frozenset({*map(str, SPACE_STATUSES), str(BrokerStatus.DEGRADED)})
 
 
 def close(
-    known: Iterable[ActionRecord], alert: AlertRecord | None, facts: Facts | None, policy: Policy, now_ms: int
+    known: Iterable[ActionRecord],
+    alert: AlertRecord | None,
+    snapshot: ClusterSnapshot | None,
+    policy: Policy,
+    now_ms: int,
 ) -> list[ActionRecord]:
     """Return the last revisions of an alert that is over: done where the target is seen, else withdrawn.
 
     An alert ends sooner than the inventory shows why: what an inventory can show waits for the next one.
     """
-    closed = (_closed(action, alert, facts, policy, now_ms) for action in known if action.status in OPEN)
+    closed = (_closed(action, alert, snapshot, policy, now_ms) for action in known if action.status in OPEN)
     return [action for action in closed if action is not None]
 
 
 def _closed(
-    action: ActionRecord, alert: AlertRecord | None, facts: Facts | None, policy: Policy, now_ms: int
+    action: ActionRecord, alert: AlertRecord | None, snapshot: ClusterSnapshot | None, policy: Policy, now_ms: int
 ) -> ActionRecord | None:
-    seen = None if facts is None else progress(action, facts)
+    seen = None if snapshot is None else progress(action, snapshot)
     if seen is not None and seen.is_done:
         return done(action, seen.observed, now_ms)
     if alert is None:
@@ -36,13 +40,13 @@ def _closed(
         observed = {"status": alert.to_status, "at_ms": alert.at_ms}
         what = "broker answers" if alert.log_dir is None else "directory serves"
         return next_revision(action, now_ms, ActionStatus.DONE, f"the {what} again", observed=observed)
-    if seen is not None and _may_show_more(alert, facts, policy, now_ms):
+    if seen is not None and _may_show_more(alert, snapshot, policy, now_ms):
         return None
     why = f"its alert is resolved: {alert.reason or 'no reason given'}"
     observed_now = seen.observed if seen is not None and seen.is_running else action.observed
     return next_revision(action, now_ms, ActionStatus.WITHDRAWN, why, observed=observed_now)
 
 
-def _may_show_more(alert: AlertRecord, facts: Facts | None, policy: Policy, now_ms: int) -> bool:
-    is_older = facts is None or facts.inventory_at_ms is None or facts.inventory_at_ms <= alert.at_ms
+def _may_show_more(alert: AlertRecord, snapshot: ClusterSnapshot | None, policy: Policy, now_ms: int) -> bool:
+    is_older = snapshot is None or snapshot.inventory_at_ms is None or snapshot.inventory_at_ms <= alert.at_ms
     return is_older and now_ms - alert.at_ms < policy.settling_ms

@@ -1,7 +1,7 @@
 """What follows an action that was carried out: the way back once the danger is over, and limits that stayed behind.
 
 A follow-up is an action of its own, linked to the alert of what it follows: ``target.after`` names that action. Whether
-an action was carried out is seen in the facts, or known from a person who accepted it where nothing can be seen.
+an action was carried out is seen in the snapshot, or known from a person who accepted it where nothing can be seen.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,14 +13,14 @@ from logdirwatch.plan.action_records import record
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.actions.progress import was_begun, was_carried_out
 from logdirwatch.plan.actions.topics.restore_retention import with_returning, with_room_for
-from logdirwatch.plan.cluster.snapshot import Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.proposal import Draft, Policy
 
 VALID_MS = 86_400_000
 """A way back stays right for longer than a way out: it is renewed once a day."""
 
 WAITS = 3
-"""How many times it takes for the facts to show what was done, at most."""
+"""How many times it takes for the snapshot to show what was done, at most."""
 
 _SETTLED = frozenset({ActionStatus.REJECTED, ActionStatus.DONE})
 
@@ -33,7 +33,7 @@ def is_follow_up(action: ActionRecord) -> bool:
 def may_owe(actions: Iterable[ActionRecord], settling_ms: int, now_ms: int, *, are_facts_known: bool) -> bool:
     """Tell whether something may still have to follow the actions of an alert that is over, though nothing does yet.
 
-    What was done shows late in the facts: until then it is waited for.
+    What was done shows late in the snapshot: until then it is waited for.
     """
     known = list(actions)
     owing = unsettled(known)
@@ -49,10 +49,16 @@ def unsettled(actions: Iterable[ActionRecord]) -> set[str]:
 
 
 def follow_ups(
-    alert: AlertRecord, known: Sequence[ActionRecord], facts: Facts, policy: Policy, now_ms: int, *, is_over: bool
+    alert: AlertRecord,
+    known: Sequence[ActionRecord],
+    snapshot: ClusterSnapshot,
+    policy: Policy,
+    now_ms: int,
+    *,
+    is_over: bool,
 ) -> list[ActionRecord]:
     """Return what follows the actions of an alert now; while it fires that is only what moves left behind."""
-    owing, facts = unsettled(known), with_returning(known, facts)
+    owing, snapshot = unsettled(known), with_returning(known, snapshot)
     drafts: list[Draft] = []
     for action in known:
         follow = ACTION_TYPES[action.kind].follow_up
@@ -60,12 +66,12 @@ def follow_ups(
             continue
         if action.action_id not in owing or now_ms < action.at_ms + policy.settling_ms:
             continue
-        draft = follow.propose(action, facts, policy)
+        draft = follow.propose(action, snapshot, policy)
         if draft is not None:
             drafts.append(draft)
-            facts = with_room_for(draft, facts)
+            snapshot = with_room_for(draft, snapshot)
     lasting = (replace(draft, valid_ms=VALID_MS) for draft in drafts)
-    return [record(draft, alert, facts.based_on, policy, now_ms) for draft in lasting]
+    return [record(draft, alert, snapshot.based_on, policy, now_ms) for draft in lasting]
 
 
 def _may_be_done(action: ActionRecord) -> bool:

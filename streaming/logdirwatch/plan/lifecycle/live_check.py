@@ -1,6 +1,6 @@
 """Whether a published action still holds on the cluster as it is this moment: one reason a line why it does not.
 
-The facts are those of :mod:`logdirwatch.plan.cluster.from_brokers`. What the brokers could not tell is a reason too:
+The snapshot is that of :mod:`logdirwatch.plan.cluster.from_brokers`. What the brokers could not tell is a reason too:
 nobody knows then.
 """
 
@@ -11,7 +11,7 @@ from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import OPEN, ActionStatus, Rule
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.cluster.excluded_log_dirs import with_marks
-from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
 from logdirwatch.plan.commands.kafka_tools import ADDITIONAL
 from logdirwatch.plan.lifecycle.transitions import standing_against
 from logdirwatch.plan.proposal import Policy
@@ -23,13 +23,17 @@ _NEEDS_AWAY = frozenset({Rule.BROKER_OFFLINE.value})
 
 
 def reasons_against(
-    action: ActionRecord, facts: Facts, quorum: Quorum | None, policy: Policy, now_ms: int
+    action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None, policy: Policy, now_ms: int
 ) -> list[str]:
     """Return every reason why an action must not be carried out now; empty when it may."""
-    found, facts = [*_of_record(action, now_ms)], with_marks(facts, policy.limits)
+    found, snapshot = [*_of_record(action, now_ms)], with_marks(snapshot, policy.limits)
     if action.status in OPEN:
-        found += [*_of_alert(action, facts), *_of_reassignment(action, facts, policy), *_of_configs(action, facts)]
-        found += [*_of_kind(action, facts, quorum, policy)]
+        found += [
+            *_of_alert(action, snapshot),
+            *_of_reassignment(action, snapshot, policy),
+            *_of_configs(action, snapshot),
+        ]
+        found += [*_of_kind(action, snapshot, quorum, policy)]
     return list(dict.fromkeys(found))
 
 
@@ -52,50 +56,50 @@ def _of_record(action: ActionRecord, now_ms: int) -> Iterator[str]:
             yield f"when it was planned this did not hold: {item['text']}"
 
 
-def _of_alert(action: ActionRecord, facts: Facts) -> Iterator[str]:
+def _of_alert(action: ActionRecord, snapshot: ClusterSnapshot) -> Iterator[str]:
     """Yield what shows that nothing is broken any more."""
-    rule, directory = action.alert.get("rule"), _target_directory(action, facts)
+    rule, directory = action.alert.get("rule"), _target_directory(action, snapshot)
     broker = action.target.get("broker")
     if rule in _NEEDS_OFFLINE and directory is not None and directory.is_serving:
         yield f"{directory.path} of broker {directory.broker} serves again"
-    if rule in _NEEDS_AWAY and isinstance(broker, int) and facts.is_alive(broker):
+    if rule in _NEEDS_AWAY and isinstance(broker, int) and snapshot.is_alive(broker):
         yield f"broker {broker} is alive again"
 
 
-def _of_reassignment(action: ActionRecord, facts: Facts, policy: Policy) -> Iterator[str]:
+def _of_reassignment(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> Iterator[str]:
     if action.reassignment is None:
         return
-    if facts.inventory_at_ms is None:
+    if snapshot.inventory_at_ms is None:
         yield "the topics cannot be listed, so nobody knows where their replicas are"
         return
-    yield from standing_against(action, facts, policy)
+    yield from standing_against(action, snapshot, policy)
     own = {(entry["topic"], entry["partition"]) for entry in action.reassignment["partitions"]}
-    others = sorted(p.label for p in facts.partitions.values() if p.is_reassigned and p.key not in own)
+    others = sorted(p.label for p in snapshot.partitions.values() if p.is_reassigned and p.key not in own)
     if others and not any(ADDITIONAL in command for command in action.commands):
         yield f"another reassignment runs ({some_of(others, 3)}); Kafka's tool refuses a second one"
-    if any(partition.adding is None for partition in facts.partitions.values()):
+    if any(partition.adding is None for partition in snapshot.partitions.values()):
         yield "whether a reassignment runs cannot be asked"
 
 
-def _of_configs(action: ActionRecord, facts: Facts) -> Iterator[str]:
+def _of_configs(action: ActionRecord, snapshot: ClusterSnapshot) -> Iterator[str]:
     """Yield what is not as it was when the change was planned."""
     for topic, changes in (action.configs or {}).items():
         for key, change in changes.items() if isinstance(changes, dict) else ():
             if not isinstance(change, dict) or "from" not in change:
                 continue
-            if topic not in facts.topics:
+            if topic not in snapshot.topics:
                 yield f"topic {topic} is not there any more"
-            elif facts.topics[topic].configs.get(key) != change["from"]:
-                yield f"{key} of {topic} is {facts.topics[topic].configs.get(key)}, not {change['from']} as it was"
+            elif snapshot.topics[topic].configs.get(key) != change["from"]:
+                yield f"{key} of {topic} is {snapshot.topics[topic].configs.get(key)}, not {change['from']} as it was"
 
 
-def _of_kind(action: ActionRecord, facts: Facts, quorum: Quorum | None, policy: Policy) -> Iterator[str]:
+def _of_kind(action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None, policy: Policy) -> Iterator[str]:
     """Yield what speaks against an action of its kind; of a reassignment that was asked above."""
     if action.reassignment is None:
-        yield from standing_against(action, facts, policy)
-    yield from ACTION_TYPES[action.kind].live_check(action, facts, quorum)
+        yield from standing_against(action, snapshot, policy)
+    yield from ACTION_TYPES[action.kind].live_check(action, snapshot, quorum)
 
 
-def _target_directory(action: ActionRecord, facts: Facts) -> Directory | None:
+def _target_directory(action: ActionRecord, snapshot: ClusterSnapshot) -> Directory | None:
     broker, log_dir = action.target.get("broker"), action.target.get("log_dir")
-    return facts.directories.get((broker, log_dir)) if isinstance(broker, int) and isinstance(log_dir, str) else None
+    return snapshot.directories.get((broker, log_dir)) if isinstance(broker, int) and isinstance(log_dir, str) else None

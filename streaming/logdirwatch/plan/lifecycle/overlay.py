@@ -1,4 +1,4 @@
-"""What alerts and open actions know beyond the tables, laid over the facts.
+"""What alerts and open actions know beyond the tables, laid over the snapshot.
 
 Alerts come first: the tables lag by a trigger of ``store``, so an open alert's word holds over what they still say.
 """
@@ -14,18 +14,18 @@ from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.availability import offline_log_dirs
 from logdirwatch.plan.capacity.projected_use import passing_bytes
 from logdirwatch.plan.cluster.assignment import from_json
-from logdirwatch.plan.cluster.snapshot import Broker, Directory, Facts, Place
+from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, Directory, Place
 
 _BROKER_RULES = {Rule.BROKER_OFFLINE: BrokerStatus.OFFLINE, Rule.BROKER_UNKNOWN: BrokerStatus.UNKNOWN}
 _UNSEEN_RULES = frozenset({Rule.LOG_DIR_UNKNOWN, Rule.LOG_DIR_SUSPECT})
 _NUMBERS = ("total_bytes", "usable_bytes", "growth_bytes_per_s", "is_metadata_dir", "sample_at_ms")
 
 
-def with_alerts(facts: Facts, alerts: Iterable[AlertRecord]) -> Facts:
-    """Return the facts with the evidence of the cluster's open alerts over them."""
-    brokers, directories = dict(facts.brokers), dict(facts.directories)
+def with_alerts(snapshot: ClusterSnapshot, alerts: Iterable[AlertRecord]) -> ClusterSnapshot:
+    """Return the snapshot with the evidence of the cluster's open alerts over them."""
+    brokers, directories = dict(snapshot.brokers), dict(snapshot.directories)
     for alert in sorted(alerts, key=lambda alert: (alert.at_ms, alert.alert_id)):
-        if alert.cluster != facts.cluster:
+        if alert.cluster != snapshot.cluster:
             continue
         if alert.broker is None:
             brokers = _all_unknown(brokers) if alert.rule is Rule.BROKER_UNKNOWN else brokers
@@ -41,28 +41,28 @@ def with_alerts(facts: Facts, alerts: Iterable[AlertRecord]) -> Facts:
         elif alert.log_dir is not None:
             place = alert.broker, alert.log_dir
             directories[place] = _judged(directories.get(place) or _unknown(place), alert)
-    return replace(facts, brokers=brokers, directories=directories)
+    return replace(snapshot, brokers=brokers, directories=directories)
 
 
-def with_actions(facts: Facts, others: Iterable[ActionRecord]) -> Facts:
-    """Return the facts with what open actions of other alerts of the cluster will do counted in."""
+def with_actions(snapshot: ClusterSnapshot, others: Iterable[ActionRecord]) -> ClusterSnapshot:
+    """Return the snapshot with what open actions of other alerts of the cluster will do counted in."""
     reserved: Counter[Place] = Counter()
     claimed, cutting = set(), set()
     cordoning: dict[Place, bool] = {}
     for action in others:
-        if action.status not in OPEN or action.cluster != facts.cluster:
+        if action.status not in OPEN or action.cluster != snapshot.cluster:
             continue
         if action.reassignment is not None:
             assignments = from_json(action.reassignment)
             reserved.update(_written(action.expected))
-            reserved.update(passing_bytes(assignments, facts))
+            reserved.update(passing_bytes(assignments, snapshot))
             claimed |= {assignment.key for assignment in assignments}
         if action.kind is ActionKind.LOWER_RETENTION and action.status in TAKEN_UP:
             cutting.add(str(action.target["topic"]))
         if ACTION_TYPES[action.kind].sets_whole_list and not action.vetoes:
             cordoning[action.target["broker"], action.target["log_dir"]] = action.expected["is_cordoned"]
     return replace(
-        facts,
+        snapshot,
         reserved=dict(reserved),
         claimed=frozenset(claimed),
         cutting=frozenset(cutting),

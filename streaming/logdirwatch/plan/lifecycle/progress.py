@@ -1,11 +1,11 @@
-"""How far an action is, as the facts show it."""
+"""How far an action is, as the snapshot shows it."""
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.actions.progress import Progress
-from logdirwatch.plan.cluster.snapshot import Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 
 
-def progress(action: ActionRecord, facts: Facts) -> Progress | None:
-    """Return how far an action is; None where the facts cannot show it."""
-    return ACTION_TYPES[action.kind].progress(action, facts)
+def progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:
+    """Return how far an action is; None where the snapshot cannot show it."""
+    return ACTION_TYPES[action.kind].progress(action, snapshot)

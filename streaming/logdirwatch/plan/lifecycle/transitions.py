@@ -7,7 +7,7 @@
        │  └──────────────────────┘  carried out without a word
        └──▶ superseded (something better) | withdrawn (wrong, or its alert is over) | expired (cannot be renewed)
 
-Every function returns only what must be published: a second look at the same facts returns nothing.
+Every function returns only what must be published: a second look at the same snapshot returns nothing.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ from logdirwatch.model.records import ActionRecord, DecisionRecord
 from logdirwatch.model.vocabulary import OPEN, TAKEN_UP, ActionStatus, Decision, Severity
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.actions.action_type import BETTER_BY
-from logdirwatch.plan.cluster.snapshot import Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.content_hash import is_said_of
 from logdirwatch.plan.lifecycle.invalidated import overtaken
 from logdirwatch.plan.lifecycle.progress import progress
@@ -57,14 +57,22 @@ def _said_of_another(decision: DecisionRecord) -> str:
 
 
 def reconcile(
-    known: Sequence[ActionRecord], planned: Sequence[ActionRecord], facts: Facts, policy: Policy, now_ms: int
+    known: Sequence[ActionRecord],
+    planned: Sequence[ActionRecord],
+    snapshot: ClusterSnapshot,
+    policy: Policy,
+    now_ms: int,
 ) -> list[ActionRecord]:
-    """Return the revisions that bring an open alert's known actions in line with what is planned on fresh facts."""
-    moved = [_moved_on(action, facts, policy, now_ms) or _wrong(action, planned, now_ms) or action for action in known]
+    """Return the revisions that bring an open alert's actions in line with what is planned on a fresh snapshot."""
+    moved = [
+        _moved_on(action, snapshot, policy, now_ms) or _wrong(action, planned, now_ms) or action for action in known
+    ]
     by_id = {action.action_id: action for action in moved}
     changed = [new for old, new in zip(known, moved, strict=True) if new is not old]
     proposed = [
-        revision for plan in planned if (revision := _revised(by_id.get(plan.action_id), plan, facts, policy, now_ms))
+        revision
+        for plan in planned
+        if (revision := _revised(by_id.get(plan.action_id), plan, snapshot, policy, now_ms))
     ]
     wanted = {plan.action_id for plan in planned}
     return [*changed, *proposed, *_superseded(moved, planned, wanted, now_ms)]
@@ -94,11 +102,11 @@ def _is_past(action: ActionRecord, now_ms: int) -> bool:
     return action.status is ActionStatus.PROPOSED and action.expires_at_ms <= now_ms
 
 
-def _moved_on(action: ActionRecord, facts: Facts, policy: Policy, now_ms: int) -> ActionRecord | None:
-    """Return an action's next revision if the facts show that it was begun, carried out, or can no longer be."""
+def _moved_on(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> ActionRecord | None:
+    """Return an action's next revision if the snapshot shows that it was begun, carried out, or can no longer be."""
     if action.status not in OPEN:
         return None
-    seen = progress(action, facts)
+    seen = progress(action, snapshot)
     if seen is not None and seen.is_done:
         return done(action, seen.observed, now_ms)
     if seen is not None and seen.is_running and action.status is not ActionStatus.RUNNING:
@@ -110,7 +118,7 @@ def _moved_on(action: ActionRecord, facts: Facts, policy: Policy, now_ms: int) -
             action, now_ms, ActionStatus.FAILED, "not all of its target is seen in time", observed=observed
         )
     if action.status is ActionStatus.ACCEPTED:
-        against = standing_against(action, facts, policy)
+        against = standing_against(action, snapshot, policy)
         if against:
             return next_revision(action, now_ms, ActionStatus.WITHDRAWN, f"it no longer holds: {against[0]}")
     return None
@@ -126,19 +134,19 @@ def _deadline_ms(action: ActionRecord, policy: Policy) -> int:
     return started_at_ms + (action.expected.get("needs_ms") or 0) + policy.settling_ms
 
 
-def standing_against(action: ActionRecord, facts: Facts, policy: Policy) -> list[str]:
-    """Return why a published action may no longer be carried out on the facts."""
-    return [*ACTION_TYPES[action.kind].reasons_against(action, facts, policy)]
+def standing_against(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> list[str]:
+    """Return why a published action may no longer be carried out on the snapshot."""
+    return [*ACTION_TYPES[action.kind].reasons_against(action, snapshot, policy)]
 
 
 def _revised(
-    old: ActionRecord | None, plan: ActionRecord, facts: Facts, policy: Policy, now_ms: int
+    old: ActionRecord | None, plan: ActionRecord, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
 ) -> ActionRecord | None:
     """Return the revision to publish for a planned action; None when what is on the topic says enough."""
     if old is None:
         return plan
     if old.status is ActionStatus.PROPOSED:
-        is_current = _is_current(old, plan, facts, policy, now_ms) and not _was_uninformed(old, facts, policy)
+        is_current = _is_current(old, plan, snapshot, policy, now_ms) and not _was_uninformed(old, snapshot, policy)
         return None if is_current else _again(old, plan)
     if old.status in TAKEN_UP:
         return None
@@ -147,15 +155,15 @@ def _revised(
     return _renewed(old, plan)
 
 
-def _was_uninformed(old: ActionRecord, facts: Facts, policy: Policy) -> bool:
+def _was_uninformed(old: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> bool:
     """Tell whether a proposal was made while nothing could be planned: it promised that the full action follows."""
     inventory_at_ms: int | None = old.based_on.get("inventory_at_ms")
     if inventory_at_ms is None:
-        return facts.inventory_at_ms is not None
+        return snapshot.inventory_at_ms is not None
     return abs(old.at_ms - inventory_at_ms) > policy.facts_max_age_ms
 
 
-def _is_current(old: ActionRecord, plan: ActionRecord, facts: Facts, policy: Policy, now_ms: int) -> bool:
+def _is_current(old: ActionRecord, plan: ActionRecord, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> bool:
     """Whether a proposal on the topic still says what matters: numbers drift with every sample."""
     return (
         now_ms < old.expires_at_ms
@@ -165,7 +173,7 @@ def _is_current(old: ActionRecord, plan: ActionRecord, facts: Facts, policy: Pol
         and old.data_loss == plan.data_loss
         and old.expected.get("device") == plan.expected.get("device")
         and _covers(old, plan)
-        and not standing_against(old, facts, policy)
+        and not standing_against(old, snapshot, policy)
     )
 
 

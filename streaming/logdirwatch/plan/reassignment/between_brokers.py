@@ -13,7 +13,7 @@ from logdirwatch.plan.capacity.timing import (
     delete_delay_ms,
     time_to_full_ms,
 )
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, TopicPartition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition, TopicPartition
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.reassignment.replacement_replicas import Repair, plan_rebuild
 from logdirwatch.plan.vetoes import replica_vetoes
@@ -33,14 +33,14 @@ class Offload:
 
 
 def plan_offload(
-    source: Directory, facts: Facts, policy: Policy, needed: int, taken: frozenset[TopicPartition]
+    source: Directory, snapshot: ClusterSnapshot, policy: Policy, needed: int, taken: frozenset[TopicPartition]
 ) -> Offload:
     """Find places on other brokers for ``needed`` bytes of a directory, ``taken`` partitions left out."""
     refusals: Counter[Veto] = Counter()
-    everything = _candidates(source, facts, policy, taken, _most(source, facts, policy), refusals)
-    quick = _in_time_first(source, facts, policy, everything)
+    everything = _candidates(source, snapshot, policy, taken, _most(source, snapshot, policy), refusals)
+    quick = _in_time_first(source, snapshot, policy, everything)
     for candidates in [quick, everything] if len(quick) < len(everything) else [everything]:
-        found = _placed(source, candidates, facts, policy, needed)
+        found = _placed(source, candidates, snapshot, policy, needed)
         if found.repair is not None and found.repair.assignments:
             return found
     refusals.update(left.veto for left in (found.repair.unplaced if found.repair is not None else ()))
@@ -49,11 +49,15 @@ def plan_offload(
 
 
 def _placed(
-    source: Directory, candidates: Sequence[tuple[int, Partition]], facts: Facts, policy: Policy, needed: int
+    source: Directory,
+    candidates: Sequence[tuple[int, Partition]],
+    snapshot: ClusterSnapshot,
+    policy: Policy,
+    needed: int,
 ) -> Offload:
     """Find places for as many candidates as give what is needed, the first ones first."""
-    written = max((copy_rates.written_to(partition, facts) for _, partition in candidates), default=0.0)
-    rate = _rate(source, needed, facts, policy, written)
+    written = max((copy_rates.written_to(partition, snapshot) for _, partition in candidates), default=0.0)
+    rate = _rate(source, needed, snapshot, policy, written)
     sizes = {partition.key: size for size, partition in candidates}
     count, placed, repair = 0, 0, None
     for _ in range(ROUNDS):
@@ -62,13 +66,13 @@ def _placed(
             more -= candidates[count][0]
             count += 1
         chosen = [partition for _, partition in candidates[:count]]
-        repair = plan_rebuild(source.broker, chosen, facts, policy, path=source.path, rate=rate, is_serving=True)
+        repair = plan_rebuild(source.broker, chosen, snapshot, policy, path=source.path, rate=rate, is_serving=True)
         placed = sum(sizes[assignment.key] for assignment in repair.assignments)
         if placed >= needed or count == len(candidates):
             break
     if repair is None:
         return Offload()
-    return Offload(repair, placed, max(rate, _rate(source, busiest(repair), facts, policy, written)))
+    return Offload(repair, placed, max(rate, _rate(source, busiest(repair), snapshot, policy, written)))
 
 
 def busiest(repair: Repair) -> int:
@@ -77,10 +81,10 @@ def busiest(repair: Repair) -> int:
 
 
 def _in_time_first(
-    source: Directory, facts: Facts, policy: Policy, candidates: list[tuple[int, Partition]]
+    source: Directory, snapshot: ClusterSnapshot, policy: Policy, candidates: list[tuple[int, Partition]]
 ) -> list[tuple[int, Partition]]:
     """Return the candidates that can be copied before the directory is full; all of them where none can."""
-    pace, total = Pace.of(source, _most(source, facts, policy), settles_ms(source, facts, policy)), 0
+    pace, total = Pace.of(source, _most(source, snapshot, policy), settles_ms(source, snapshot, policy)), 0
     quick = []
     for size, partition in candidates:
         if pace.is_in_time(total + size, 0):
@@ -91,7 +95,7 @@ def _in_time_first(
 
 def _candidates(
     source: Directory,
-    facts: Facts,
+    snapshot: ClusterSnapshot,
     policy: Policy,
     taken: frozenset[TopicPartition],
     rate: int,
@@ -99,47 +103,49 @@ def _candidates(
 ) -> list[tuple[int, Partition]]:
     """Return what may be moved with its bytes, largest first; of equally large ones those that grow least."""
     found = []
-    for replica in facts.replicas_in(source.place):
-        topic, partition = facts.topics.get(replica.topic), facts.partitions.get(replica.key)
+    for replica in snapshot.replicas_in(source.place):
+        topic, partition = snapshot.topics.get(replica.topic), snapshot.partitions.get(replica.key)
         if topic is None or partition is None or not replica.size_bytes or replica.key in taken:
             continue
         veto = replica_vetoes.first(
             [
                 replica_vetoes.internal_topic(topic, policy.limits),
-                replica_vetoes.retention_waits(facts, topic.name),
-                replica_vetoes.partition_moving(facts, partition),
-                replica_vetoes.partition_claimed(facts, partition),
-                replica_vetoes.no_live_source(facts, partition, without=None),
-                replica_vetoes.slower_than_writes(rate, copy_rates.written_to(partition, facts)),
+                replica_vetoes.retention_waits(snapshot, topic.name),
+                replica_vetoes.partition_moving(snapshot, partition),
+                replica_vetoes.partition_claimed(snapshot, partition),
+                replica_vetoes.no_live_source(snapshot, partition, without=None),
+                replica_vetoes.slower_than_writes(rate, copy_rates.written_to(partition, snapshot)),
             ]
         )
         refusals.update([veto] if veto is not None else [])
         if veto is None:
-            found.append((replica.size_bytes, facts.growth_of(replica) or 0.0, partition))
+            found.append((replica.size_bytes, snapshot.growth_of(replica) or 0.0, partition))
     ranked = sorted(found, key=lambda item: (-item[0], item[1], item[2].key))
     return [(size, partition) for size, _, partition in ranked[: policy.limits.partitions_per_reassignment]]
 
 
-def settles_ms(source: Directory, facts: Facts, policy: Policy) -> int:
+def settles_ms(source: Directory, snapshot: ClusterSnapshot, policy: Policy) -> int:
     """Return what passes beside the copying: the tool's wait for the new replicas, and the delay of the deletion."""
-    return policy.tools.settings.timeout_ms + delete_delay_ms(source.broker, facts)
+    return policy.tools.settings.timeout_ms + delete_delay_ms(source.broker, snapshot)
 
 
-def _spare(source: Directory, facts: Facts, policy: Policy) -> int | None:
-    directories = facts.directories_of.get(source.broker, ())
+def _spare(source: Directory, snapshot: ClusterSnapshot, policy: Policy) -> int | None:
+    directories = snapshot.directories_of.get(source.broker, ())
     return copy_rates.spare_network(policy.limits.network_bandwidth_bytes_per_s, directories)
 
 
-def _most(source: Directory, facts: Facts, policy: Policy) -> int:
-    return copy_rates.ceiling(policy.limits.replication_throttle_bytes_per_s, _spare(source, facts, policy))
+def _most(source: Directory, snapshot: ClusterSnapshot, policy: Policy) -> int:
+    return copy_rates.ceiling(policy.limits.replication_throttle_bytes_per_s, _spare(source, snapshot, policy))
 
 
-def _rate(source: Directory, copied_bytes: int, facts: Facts, policy: Policy, written_bytes_per_s: float) -> int:
+def _rate(
+    source: Directory, copied_bytes: int, snapshot: ClusterSnapshot, policy: Policy, written_bytes_per_s: float
+) -> int:
     return copy_rates.throttle(
         policy.limits.replication_throttle_bytes_per_s,
-        _spare(source, facts, policy),
+        _spare(source, snapshot, policy),
         copied_bytes,
         time_to_full_ms(source),
-        settles_ms(source, facts, policy),
+        settles_ms(source, snapshot, policy),
         written_bytes_per_s,
     )

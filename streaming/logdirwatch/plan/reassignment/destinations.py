@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from logdirwatch.plan.capacity.projected_use import Space
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Place
 from logdirwatch.plan.proposal import Veto
 from logdirwatch.plan.vetoes import replica_vetoes
 
@@ -36,14 +36,14 @@ class Spots:
     living ones can take nothing.
     """
 
-    def __init__(self, facts: Facts, space: Space, lost_rack: str | None) -> None:
+    def __init__(self, snapshot: ClusterSnapshot, space: Space, lost_rack: str | None) -> None:
         self.refused: dict[int, list[Veto]] = defaultdict(list)
-        self._facts = facts
+        self._snapshot = snapshot
         self._degraded: dict[int, list[int]] = defaultdict(list)
-        self._directories = [d for number in sorted(facts.brokers) for d in self._usable(number)]
+        self._directories = [d for number in sorted(snapshot.brokers) for d in self._usable(number)]
         self._index = {directory.place: row for row, directory in enumerate(self._directories)}
         for row, directory in enumerate(self._directories):
-            if not facts.all_serving(directory.broker):
+            if not snapshot.all_serving(directory.broker):
                 self._degraded[directory.broker].append(row)
         used = [space.used_bytes(directory.place) for directory in self._directories]
         self._used = np.array([0 if size is None else size for size in used], dtype=np.float64)
@@ -68,12 +68,12 @@ class Spots:
 
     def _usable(self, broker: int) -> Iterator[Directory]:
         """Yield the directories of a broker that may take a replica; the others are refused."""
-        if replica_vetoes.broker_not_alive(self._facts, broker) is not None:
+        if replica_vetoes.broker_not_alive(self._snapshot, broker) is not None:
             return
         # Only "any" works on a broker with a directory that is offline: Kafka chooses.
-        by_kafka = not self._facts.all_serving(broker)
-        chosen_by_kafka = replica_vetoes.marked_may_be_chosen(self._facts, broker) if by_kafka else None
-        for directory in sorted(self._facts.directories_of.get(broker, ()), key=lambda found: found.path):
+        by_kafka = not self._snapshot.all_serving(broker)
+        chosen_by_kafka = replica_vetoes.marked_may_be_chosen(self._snapshot, broker) if by_kafka else None
+        for directory in sorted(self._snapshot.directories_of.get(broker, ()), key=lambda found: found.path):
             veto = replica_vetoes.first(
                 [
                     replica_vetoes.destination_not_serving(directory),
@@ -87,7 +87,7 @@ class Spots:
                 self.refused[broker].append(veto)
 
     def _class(self, directory: Directory, lost_rack: str | None) -> int:
-        is_other_rack = self._facts.brokers[directory.broker].rack != lost_rack
+        is_other_rack = self._snapshot.brokers[directory.broker].rack != lost_rack
         return 2 * is_other_rack + (directory.is_metadata_dir is True)
 
     def _ratios(self, size_bytes: int) -> npt.NDArray[np.float64]:

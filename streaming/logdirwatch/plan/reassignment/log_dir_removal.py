@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.capacity.projected_use import Landing, Space, volumes
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Place
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition, Place
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.vetoes import replica_vetoes
 
@@ -34,28 +34,28 @@ class Leaving(NamedTuple):
         }
 
 
-def leaving(directory: Directory, lost: Sequence[Partition], facts: Facts, policy: Policy) -> Leaving:
+def leaving(directory: Directory, lost: Sequence[Partition], snapshot: ClusterSnapshot, policy: Policy) -> Leaving:
     """Judge whether the broker's good directories can hold what lies in a bad one."""
-    sizes = [facts.layout.size_of(partition.key) for partition in lost]
+    sizes = [snapshot.layout.size_of(partition.key) for partition in lost]
     needs = None if None in sizes else sum(size or 0 for size in sizes)
-    standing = _standing(directory, facts)
+    standing = _standing(directory, snapshot)
     if standing is None and needs is None:
         standing = Veto("size_unknown", "the size of a replica is not known")
     if standing is not None:
         return Leaving(None if standing.name in _UNKNOWN else False, len(lost), needs, None, standing)
-    space, limit = Space(facts), policy.limits.destination_max_ratio
-    veto = _landed(directory, [size or 0 for size in sizes], facts, space, limit)
+    space, limit = Space(snapshot), policy.limits.destination_max_ratio
+    veto = _landed(directory, [size or 0 for size in sizes], snapshot, space, limit)
     if veto is not None and veto.name in _UNKNOWN:
         return Leaving(None, len(lost), needs, None, veto)
-    missing = max(0, (needs or 0) - _room(directory, facts, space, limit))
+    missing = max(0, (needs or 0) - _room(directory, snapshot, space, limit))
     return Leaving(veto is None, len(lost), needs, missing, veto)
 
 
 _UNKNOWN = frozenset({"metadata_dir_unknown", "log_dir_unknown", "size_unknown", "destination_space_unknown"})
 
 
-def _standing(directory: Directory, facts: Facts) -> Veto | None:
-    others = [d for d in facts.directories_of.get(directory.broker, ()) if d.path != directory.path]
+def _standing(directory: Directory, snapshot: ClusterSnapshot) -> Veto | None:
+    others = [d for d in snapshot.directories_of.get(directory.broker, ()) if d.path != directory.path]
     if directory.is_metadata_dir:
         return Veto("metadata_dir", "the metadata log lies there")
     if not others:
@@ -68,23 +68,25 @@ def _standing(directory: Directory, facts: Facts) -> Veto | None:
         return Veto("log_dir_unknown", f"the state of {', '.join(unknown)} is not known")
     if directory.is_metadata_dir is None:
         return Veto("metadata_dir_unknown", "the metadata log may lie there")
-    return replica_vetoes.marked_may_be_chosen(facts, directory.broker)
+    return replica_vetoes.marked_may_be_chosen(snapshot, directory.broker)
 
 
-def _landed(directory: Directory, sizes: Sequence[int], facts: Facts, space: Space, limit: float) -> Veto | None:
+def _landed(
+    directory: Directory, sizes: Sequence[int], snapshot: ClusterSnapshot, space: Space, limit: float
+) -> Veto | None:
     """Return why all replicas together cannot land, wherever Kafka lets them be born."""
-    landing = Landing(facts, directory.broker, space, limit)
+    landing = Landing(snapshot, directory.broker, space, limit)
     *rest, last = sizes or [0]
     for size in rest:
         landing.land(size, None)
     return landing.veto(last, None)
 
 
-def _room(directory: Directory, facts: Facts, space: Space, limit: float) -> int:
+def _room(directory: Directory, snapshot: ClusterSnapshot, space: Space, limit: float) -> int:
     """Return what the good directories can take up to the limit, those of one volume counted once."""
-    places, room = volumes(facts), 0
+    places, room = volumes(snapshot), 0
     counted: set[Place] = set()
-    for other in facts.directories_of.get(directory.broker, ()):
+    for other in snapshot.directories_of.get(directory.broker, ()):
         used = space.used_bytes(other.place) if other.path != directory.path else None
         if used is None or other.place in counted or replica_vetoes.destination_closed(other) or not other.total_bytes:
             continue

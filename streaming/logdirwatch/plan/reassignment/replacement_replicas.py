@@ -12,7 +12,7 @@ from logdirwatch.plan.availability.lost_replicas import danger, lost_partitions,
 from logdirwatch.plan.capacity import copy_rates
 from logdirwatch.plan.capacity.projected_use import Landing, Space
 from logdirwatch.plan.cluster.assignment import ANY, Assignment
-from logdirwatch.plan.cluster.snapshot import Facts, Partition, Place, TopicPartition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Partition, Place, TopicPartition
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.reassignment.destinations import Spot, Spots
 from logdirwatch.plan.vetoes import replica_vetoes
@@ -52,22 +52,22 @@ class Repair:
         return [(new.key, broker) for new, old in pairs for broker in new.replicas if broker not in old.replicas]
 
 
-def plan_repair(place: Place, facts: Facts, policy: Policy) -> Repair:
+def plan_repair(place: Place, snapshot: ClusterSnapshot, policy: Policy) -> Repair:
     """Find a new place on another broker for every replica lost with the directory ``place``, or about to be.
 
     What cannot be rebuilt, or fits nowhere, is in ``unplaced``; the rest is planned without it. While the directory
     serves, what only it holds is copied from there.
     """
-    directory = facts.directories.get(place)
+    directory = snapshot.directories.get(place)
     is_serving = directory is not None and directory.is_serving
-    lost = lost_partitions(place, facts)
-    return plan_rebuild(place[0], lost, facts, policy, path=place[1], is_serving=is_serving)
+    lost = lost_partitions(place, snapshot)
+    return plan_rebuild(place[0], lost, snapshot, policy, path=place[1], is_serving=is_serving)
 
 
 def plan_rebuild(
     broker: int,
     lost: Sequence[Partition],
-    facts: Facts,
+    snapshot: ClusterSnapshot,
     policy: Policy,
     *,
     path: str | None = None,
@@ -82,10 +82,10 @@ def plan_rebuild(
     themselves.
     """
     limit = policy.limits.partitions_per_reassignment
-    wave = sorted(lost, key=lambda partition: (*danger(partition, facts, broker), partition.key))[:limit]
-    wave.sort(key=lambda partition: urgency(partition, facts, broker))
+    wave = sorted(lost, key=lambda partition: (*danger(partition, snapshot, broker), partition.key))[:limit]
+    wave.sort(key=lambda partition: urgency(partition, snapshot, broker))
     rate = rate or policy.limits.replication_throttle_bytes_per_s
-    planner = _Planner(broker, path, facts, policy, rate, without=None if is_serving else broker)
+    planner = _Planner(broker, path, snapshot, policy, rate, without=None if is_serving else broker)
     return planner.run(wave, len(lost) - len(wave))
 
 
@@ -93,26 +93,26 @@ class _Planner:
     """Places one replica after the other; every place taken counts for the next one."""
 
     def __init__(
-        self, broker: int, path: str | None, facts: Facts, policy: Policy, rate: int, without: int | None
+        self, broker: int, path: str | None, snapshot: ClusterSnapshot, policy: Policy, rate: int, without: int | None
     ) -> None:
         self._without = without
-        self._broker, self._path, self._facts, self._policy, self._rate = broker, path, facts, policy, rate
+        self._broker, self._path, self._snapshot, self._policy, self._rate = broker, path, snapshot, policy, rate
         self._limit = policy.limits.destination_max_ratio
-        self._space = Space(facts)
+        self._space = Space(snapshot)
         self._landings: dict[int, Landing] = {}
         self._bytes_in: Counter[Place] = Counter()
         self._bytes_per_broker: Counter[int] = Counter()
         self._written: defaultdict[int, float] = defaultdict(float)
-        lost_rack = facts.brokers[broker].rack if broker in facts.brokers else None
-        self._spots = Spots(facts, self._space, lost_rack)
-        self._alive = [(found.id, found.rack) for found in facts.brokers.values() if facts.is_alive(found.id)]
+        lost_rack = snapshot.brokers[broker].rack if broker in snapshot.brokers else None
+        self._spots = Spots(snapshot, self._space, lost_rack)
+        self._alive = [(found.id, found.rack) for found in snapshot.brokers.values() if snapshot.is_alive(found.id)]
 
     def run(self, lost: Sequence[Partition], later: int) -> Repair:
         assignments, before, unplaced = [], [], []
         for partition in lost:
             found = self._blocked(partition) or self._find(partition)
             if isinstance(found, Veto):
-                unplaced.append(Unplaced(partition.label, found, self._facts.layout.size_of(partition.key)))
+                unplaced.append(Unplaced(partition.label, found, self._snapshot.layout.size_of(partition.key)))
                 continue
             self._take(partition, found)
             assignments.append(self._moved(partition, found))
@@ -127,23 +127,23 @@ class _Planner:
         )
 
     def _blocked(self, partition: Partition) -> Veto | None:
-        facts, broker = self._facts, self._broker
+        snapshot, broker = self._snapshot, self._broker
         others = [other for other in partition.replicas if other != broker]
         return replica_vetoes.first(
             [
                 replica_vetoes.never_touch(partition.topic, self._policy.limits),
-                replica_vetoes.no_live_source(facts, partition, without=self._without),
-                *(replica_vetoes.broker_not_alive(facts, other) for other in others),
-                replica_vetoes.partition_moving(facts, partition),
-                replica_vetoes.partition_claimed(facts, partition),
-                replica_vetoes.size_unknown(facts, partition),
+                replica_vetoes.no_live_source(snapshot, partition, without=self._without),
+                *(replica_vetoes.broker_not_alive(snapshot, other) for other in others),
+                replica_vetoes.partition_moving(snapshot, partition),
+                replica_vetoes.partition_claimed(snapshot, partition),
+                replica_vetoes.size_unknown(snapshot, partition),
                 self._too_slow(partition, self._sender(partition)),
             ]
         )
 
     def _find(self, partition: Partition) -> Spot | Veto:
         """Take the best place that nothing speaks against; why the first ones were refused is told when all are."""
-        size, copied = self._facts.layout.size_of(partition.key) or 0, self._copied_bytes(partition)
+        size, copied = self._snapshot.layout.size_of(partition.key) or 0, self._copied_bytes(partition)
         fit = self._fit(partition)
         refused: list[Veto] = []
         for spot in self._spots.ordered(size):
@@ -160,19 +160,19 @@ class _Planner:
 
     def _sender(self, partition: Partition) -> int | None:
         """Return the broker whose sending is limited; None where :func:`throttles.limit_arrivals` does it."""
-        return partition.leader if self._facts.is_alive(self._broker) else None
+        return partition.leader if self._snapshot.is_alive(self._broker) else None
 
     def _too_slow(self, partition: Partition, broker: int | None) -> Veto | None:
         """Refuse what is written, with all that a broker copies at the same time, as fast as it may copy (KIP-73)."""
-        written = copy_rates.written_to(partition, self._facts)
+        written = copy_rates.written_to(partition, self._snapshot)
         return (
             None if broker is None else replica_vetoes.slower_than_writes(self._rate, self._written[broker] + written)
         )
 
     def _copied_bytes(self, partition: Partition) -> int:
         """Return the size of a new replica when it is in sync, with what is written until then."""
-        size = self._facts.layout.size_of(partition.key) or 0
-        return size + copy_rates.copy_growth(copy_rates.written_to(partition, self._facts), size, self._rate)
+        size = self._snapshot.layout.size_of(partition.key) or 0
+        return size + copy_rates.copy_growth(copy_rates.written_to(partition, self._snapshot), size, self._rate)
 
     def _fit(self, partition: Partition) -> set[int]:
         """Return the brokers that may take a replica of a partition; those of one rack share their fate."""
@@ -183,15 +183,15 @@ class _Planner:
 
     def _left_out(self, partition: Partition, broker: int) -> Veto | None:
         """Return why a broker that holds no replica of a partition can take none."""
-        return replica_vetoes.broker_not_alive(self._facts, broker) or replica_vetoes.rack_spread_lost(
-            self._facts, partition.replicas, self._replaced(partition, broker)
+        return replica_vetoes.broker_not_alive(self._snapshot, broker) or replica_vetoes.rack_spread_lost(
+            self._snapshot, partition.replicas, self._replaced(partition, broker)
         )
 
     def _why(self, partition: Partition, fit: Collection[int], refused: Sequence[Veto]) -> Veto:
         """Say why a replica fits nowhere: brokers that are left out first, then directories."""
         if refused and all(veto.name == "slower_than_writes" for veto in refused):
             return refused[0]
-        others = [broker for broker in self._facts.brokers if broker not in partition.replicas]
+        others = [broker for broker in self._snapshot.brokers if broker not in partition.replicas]
         found = Counter(veto for broker in others if (veto := self._left_out(partition, broker)) is not None)
         found.update(veto for broker in others if broker in fit for veto in self._spots.refused.get(broker, ()))
         found.update(refused)
@@ -201,15 +201,15 @@ class _Planner:
 
     def _landing(self, broker: int) -> Landing:
         if broker not in self._landings:
-            self._landings[broker] = Landing(self._facts, broker, self._space, self._limit, self._rate)
+            self._landings[broker] = Landing(self._snapshot, broker, self._space, self._limit, self._rate)
         return self._landings[broker]
 
     def _take(self, partition: Partition, spot: Spot) -> None:
-        size = self._facts.layout.size_of(partition.key) or 0
+        size = self._snapshot.layout.size_of(partition.key) or 0
         self._landing(spot.broker).land(self._copied_bytes(partition), spot.path)
         for broker in (spot.broker, self._sender(partition)):
             if broker is not None:
-                self._written[broker] += copy_rates.written_to(partition, self._facts)
+                self._written[broker] += copy_rates.written_to(partition, self._snapshot)
         self._bytes_per_broker[spot.broker] += size
         if partition.leader is not None:
             self._bytes_per_broker[partition.leader] += size

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.capacity.projected_use import Space
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Place, Replica
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition, Place, Replica
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.reassignment.running_reassignments import drops_last_copy
 
@@ -28,79 +28,81 @@ class Copy(NamedTuple):
         return self.replica.place
 
 
-def running_copies(facts: Facts) -> list[Copy]:
+def running_copies(snapshot: ClusterSnapshot) -> list[Copy]:
     """Return every copy on its way that an inventory listed, the one with most still to come first."""
-    layout = facts.layout
-    named = (r for key in layout.moving for r in (*facts.replicas_of(key), *layout.copies_of.get(key, ())))
-    found = [_copy(replica, facts) for replica in named if _is_on_its_way(replica, facts)]
+    layout = snapshot.layout
+    named = (r for key in layout.moving for r in (*snapshot.replicas_of(key), *layout.copies_of.get(key, ())))
+    found = [_copy(replica, snapshot) for replica in named if _is_on_its_way(replica, snapshot)]
     return sorted(found, key=lambda copy: (-copy.remaining_bytes, copy.replica.place, copy.replica.key))
 
 
-def overflowing(directory: Directory, facts: Facts, policy: Policy) -> list[Copy]:
+def overflowing(directory: Directory, snapshot: ClusterSnapshot, policy: Policy) -> list[Copy]:
     """Return the copies that must end lest moves that run fill a directory: as few as keep it under the limit.
 
     Plans that nobody began do not count; what was copied already is free again after the end.
     """
-    limit, coming = policy.limits.destination_max_ratio, copies_to([directory.place], facts)
-    ratio = filled_to(directory, facts) if coming else None
+    limit, coming = policy.limits.destination_max_ratio, copies_to([directory.place], snapshot)
+    ratio = filled_to(directory, snapshot) if coming else None
     if ratio is None or ratio <= 1.0 or not directory.total_bytes:
         return []
     too_much = int((ratio - limit) * directory.total_bytes) + 1
     chosen: list[Copy] = []
     for copy in coming:
-        is_harmless = not drops_last_copy(facts.partitions[copy.replica.key], facts)
+        is_harmless = not drops_last_copy(snapshot.partitions[copy.replica.key], snapshot)
         if is_harmless and sum(_given_up(done) for done in chosen) < too_much:
             chosen.append(copy)
     return chosen
 
 
-def without_copies(copies: Sequence[Copy], facts: Facts) -> Facts:
-    """Return the facts as they are once copies have ended: what they held is free, what they still need not to come.
+def without_copies(copies: Sequence[Copy], snapshot: ClusterSnapshot) -> ClusterSnapshot:
+    """Return the snapshot as they are once copies have ended: what they held is free, what they still need not to come.
 
     Nothing else is planned for their partitions meanwhile.
     """
     ended = {(copy.replica.key, copy.replica.place) for copy in copies}
-    kept = tuple(replica for replica in facts.layout.replicas if (replica.key, replica.place) not in ended)
-    directories = dict(facts.directories)
+    kept = tuple(replica for replica in snapshot.layout.replicas if (replica.key, replica.place) not in ended)
+    directories = dict(snapshot.directories)
     for copy in copies:
         found = directories.get(copy.destination)
         if found is not None:
             usable = None if found.usable_bytes is None else found.usable_bytes + copy.copied_bytes
             incoming = None if found.incoming_bytes is None else max(0, found.incoming_bytes - copy.remaining_bytes)
             directories[copy.destination] = replace(found, usable_bytes=usable, incoming_bytes=incoming)
-    claimed = facts.claimed | {copy.replica.key for copy in copies}
-    return replace(facts, layout=replace(facts.layout, replicas=kept), directories=directories, claimed=claimed)
+    claimed = snapshot.claimed | {copy.replica.key for copy in copies}
+    return replace(snapshot, layout=replace(snapshot.layout, replicas=kept), directories=directories, claimed=claimed)
 
 
-def filled_to(directory: Directory, facts: Facts) -> float | None:
+def filled_to(directory: Directory, snapshot: ClusterSnapshot) -> float | None:
     """Return how full a directory is once everything that is on its way has come."""
-    return Space(replace(facts, reserved={})).ratio(directory.place)
+    return Space(replace(snapshot, reserved={})).ratio(directory.place)
 
 
-def copies_to(places: Iterable[Place], facts: Facts) -> list[Copy]:
+def copies_to(places: Iterable[Place], snapshot: ClusterSnapshot) -> list[Copy]:
     """Return the copies on their way to any of the directories."""
     wanted = set(places)
-    return [copy for copy in running_copies(facts) if copy.destination in wanted]
+    return [copy for copy in running_copies(snapshot) if copy.destination in wanted]
 
 
-def are_running(named: Iterable[tuple[str, int, int, str]], facts: Facts) -> int:
+def are_running(named: Iterable[tuple[str, int, int, str]], snapshot: ClusterSnapshot) -> int:
     """Return how many of the copies, by topic, partition, broker and path, are still on their way."""
-    running = {(*copy.replica.key, *copy.destination) for copy in running_copies(facts)}
+    running = {(*copy.replica.key, *copy.destination) for copy in running_copies(snapshot)}
     return len(running & set(named))
 
 
-def _is_on_its_way(replica: Replica, facts: Facts) -> bool:
-    partition = facts.partitions.get(replica.key)
-    if partition is None or _is_ended(replica, facts):
+def _is_on_its_way(replica: Replica, snapshot: ClusterSnapshot) -> bool:
+    partition = snapshot.partitions.get(replica.key)
+    if partition is None or _is_ended(replica, snapshot):
         return False
     return replica.is_future or (partition.is_reassigned and _is_added(replica, partition))
 
 
-def _is_ended(replica: Replica, facts: Facts) -> bool:
+def _is_ended(replica: Replica, snapshot: ClusterSnapshot) -> bool:
     """Tell whether a copy cannot be on its way: it ends with its source or destination (KIP-113, notes)."""
-    homes = [home.place for home in facts.replicas_of(replica.key) if home.broker == replica.broker]
+    homes = [home.place for home in snapshot.replicas_of(replica.key) if home.broker == replica.broker]
     places = [replica.place, *(homes if replica.is_future else ())]
-    return any(d.status is LogDirStatus.OFFLINE for place in places if (d := facts.directories.get(place)) is not None)
+    return any(
+        d.status is LogDirStatus.OFFLINE for place in places if (d := snapshot.directories.get(place)) is not None
+    )
 
 
 def _is_added(replica: Replica, partition: Partition) -> bool:
@@ -108,9 +110,9 @@ def _is_added(replica: Replica, partition: Partition) -> bool:
     return replica.broker in added and replica.broker not in partition.isr
 
 
-def _copy(replica: Replica, facts: Facts) -> Copy:
+def _copy(replica: Replica, snapshot: ClusterSnapshot) -> Copy:
     copied = replica.size_bytes or 0
-    return Copy(replica, copied, max(0, (facts.layout.size_of(replica.key) or 0) - copied))
+    return Copy(replica, copied, max(0, (snapshot.layout.size_of(replica.key) or 0) - copied))
 
 
 def _given_up(copy: Copy) -> int:

@@ -8,7 +8,7 @@ so there is nothing to cancel. A reassignment waits for ever for a new replica t
 from typing import NamedTuple
 
 from logdirwatch.plan.availability import leadership as leaders
-from logdirwatch.plan.cluster.snapshot import Facts, Partition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Partition
 from logdirwatch.plan.proposal import Veto
 
 
@@ -19,37 +19,37 @@ class DeadEnd(NamedTuple):
     why: Veto
 
 
-def dead_ends(facts: Facts) -> list[DeadEnd]:
+def dead_ends(snapshot: ClusterSnapshot) -> list[DeadEnd]:
     """Return the running reassignments that cannot end as things are."""
-    running = (partition for partition in facts.partitions.values() if partition.adding or partition.removing)
-    found = ((partition, dead_end(partition, facts)) for partition in running)
+    running = (partition for partition in snapshot.partitions.values() if partition.adding or partition.removing)
+    found = ((partition, dead_end(partition, snapshot)) for partition in running)
     return sorted((DeadEnd(p, why) for p, why in found if why is not None), key=lambda one: one.partition.key)
 
 
-def dead_end(partition: Partition, facts: Facts) -> Veto | None:
+def dead_end(partition: Partition, snapshot: ClusterSnapshot) -> Veto | None:
     """Return why a partition's reassignment cannot end; None where it can, or nobody knows what it adds."""
     adding = set(partition.adding or ())
-    gone = sorted(broker for broker in adding if facts.is_gone(broker))
+    gone = sorted(broker for broker in adding if snapshot.is_gone(broker))
     if gone:
         return Veto("destination_gone", f"broker {', '.join(map(str, gone))} that it adds is offline")
-    lost = sorted(adding & _on_dead_disks(partition, facts))
+    lost = sorted(adding & _on_dead_disks(partition, snapshot))
     if lost:
         return Veto("destination_offline", f"the disk of the new replica on broker {', '.join(map(str, lost))} is lost")
-    if adding and not (leaders.live_replicas(partition, facts) & set(partition.isr)) - adding:
+    if adding and not (leaders.live_replicas(partition, snapshot) & set(partition.isr)) - adding:
         return Veto("no_live_source", f"no in-sync replica of {partition.label} is alive to copy from")
     return None
 
 
-def drops_last_copy(partition: Partition, facts: Facts) -> bool:
+def drops_last_copy(partition: Partition, snapshot: ClusterSnapshot) -> bool:
     """Tell whether a partition is in sync only where its reassignment adds it: cancelling takes these replicas away.
 
     Kafka refuses that, or, where unclean elections are allowed, loses what only they have (KAFKA-14424).
     """
-    in_sync = leaders.live_replicas(partition, facts) & set(partition.isr)
+    in_sync = leaders.live_replicas(partition, snapshot) & set(partition.isr)
     return bool(in_sync) and in_sync <= set(partition.adding or ())
 
 
-def _on_dead_disks(partition: Partition, facts: Facts) -> set[int]:
+def _on_dead_disks(partition: Partition, snapshot: ClusterSnapshot) -> set[int]:
     """Return the living brokers whose replica of the partition is offline: its disk is (``KRaftMetadataCache``)."""
-    live = leaders.live_replicas(partition, facts)
-    return {broker for broker in partition.replicas if facts.is_alive(broker) and broker not in live}
+    live = leaders.live_replicas(partition, snapshot)
+    return {broker for broker in partition.replicas if snapshot.is_alive(broker) and broker not in live}

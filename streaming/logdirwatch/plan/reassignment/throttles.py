@@ -13,52 +13,54 @@ from logdirwatch.model.vocabulary import (
 )
 from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.capacity.copy_rates import is_limit
-from logdirwatch.plan.cluster.snapshot import Facts, Partition, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Partition, Topic
 from logdirwatch.plan.commands.throttles import Limit, Limits, of_copies
 
 SETS_LIMITS = "sets_limits"
 """In ``expected`` of a plan that sets limits: which, with their values."""
 
 
-def limits_on(brokers: Iterable[int], topics: Iterable[Topic], facts: Facts) -> Limits:
+def limits_on(brokers: Iterable[int], topics: Iterable[Topic], snapshot: ClusterSnapshot) -> Limits:
     """Return the limits that brokers and topics have now, as the last inventory read them."""
     rates = {
-        broker: rates_of(facts.brokers[broker].configs) for broker in sorted(set(brokers)) if broker in facts.brokers
+        broker: rates_of(snapshot.brokers[broker].configs)
+        for broker in sorted(set(brokers))
+        if broker in snapshot.brokers
     }
     lists = {topic.name: lists_of(topic) for topic in topics}
     return Limits({b: found for b, found in rates.items() if found}, {t: found for t, found in lists.items() if found})
 
 
-def topics_throttled_on(broker: int, facts: Facts) -> list[Topic]:
+def topics_throttled_on(broker: int, snapshot: ClusterSnapshot) -> list[Topic]:
     """Return the topics whose lists name a replica of the broker, or all (``ThrottledReplicaListValidator``)."""
     return [
-        topic for topic in facts.topics.values() if any(_names(value, broker) for value in lists_of(topic).values())
+        topic for topic in snapshot.topics.values() if any(_names(value, broker) for value in lists_of(topic).values())
     ]
 
 
-def unset(limits: Limits, facts: Facts) -> Limits:
+def unset(limits: Limits, snapshot: ClusterSnapshot) -> Limits:
     """Return the limits that a plan may set: those for which nobody set one, as the last inventory read them."""
-    return limits.only(limit for limit in limits if _in_force(limit, facts) is None)
+    return limits.only(limit for limit in limits if _in_force(limit, snapshot) is None)
 
 
-def still_ours(limits: Limits, facts: Facts) -> Limits:
+def still_ours(limits: Limits, snapshot: ClusterSnapshot) -> Limits:
     """Return the limits that still have the value that a plan gave them."""
-    return limits.only(limit for limit in limits if _in_force(limit, facts) == limit.value)
+    return limits.only(limit for limit in limits if _in_force(limit, snapshot) == limit.value)
 
 
-def limits_of_copies(arriving: Collection[tuple[Partition, int]], rate: int, facts: Facts) -> Limits:
+def limits_of_copies(arriving: Collection[tuple[Partition, int]], rate: int, snapshot: ClusterSnapshot) -> Limits:
     """Return the limits for new replicas, each a partition and its new broker: where they arrive, and at its leader."""
     ends = [(partition.topic, partition.partition, broker) for partition, broker in arriving]
-    leading = ((partition, leadership.standing_now(partition, facts).leader) for partition, _ in arriving)
+    leading = ((partition, leadership.standing_now(partition, snapshot).leader) for partition, _ in arriving)
     return of_copies(ends, [(p.topic, p.partition, leader) for p, leader in leading if leader is not None], rate)
 
 
-def _in_force(limit: Limit, facts: Facts) -> str | None:
+def _in_force(limit: Limit, snapshot: ClusterSnapshot) -> str | None:
     """Return the value that an entity has; None where nothing is set, or nobody knows."""
     if limit.entity == "topics":
-        topic = facts.topics.get(limit.name)
+        topic = snapshot.topics.get(limit.name)
         return None if topic is None else lists_of(topic).get(limit.key)
-    broker = facts.brokers.get(int(limit.name))
+    broker = snapshot.brokers.get(int(limit.name))
     rate = None if broker is None else rates_of(broker.configs).get(limit.key)
     return None if rate is None else str(rate)
 

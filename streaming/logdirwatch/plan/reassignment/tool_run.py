@@ -5,7 +5,7 @@ from typing import Any
 
 from logdirwatch.model.identity import identity
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.cluster.snapshot import Facts, Place
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Place
 from logdirwatch.plan.commands.kafka_tools import ADDITIONAL
 from logdirwatch.plan.commands.throttles import Limits
 from logdirwatch.plan.proposal import Policy, Precondition
@@ -19,14 +19,14 @@ def file_name(kind: ActionKind, place: Place) -> str:
     return f"logdirwatch-{kind}-{identity(str(place[0]), place[1])[:8]}.json"
 
 
-def others_run(facts: Facts) -> tuple[str, ...]:
+def others_run(snapshot: ClusterSnapshot) -> tuple[str, ...]:
     """Return the partitions that are seen to be reassigned: Kafka's tool begins another one only when it is told so."""
-    return facts.layout.reassigned
+    return snapshot.layout.reassigned
 
 
-def nothing_runs(facts: Facts) -> Precondition:
+def nothing_runs(snapshot: ClusterSnapshot) -> Precondition:
     """Kafka's tool refuses a second reassignment that is not said to be in addition."""
-    running = others_run(facts)
+    running = others_run(snapshot)
     if running:
         text = f"{some_of(running, _NAMED)} is being reassigned: this is carried out in addition ({ADDITIONAL})"
         return Precondition("no_reassignment_runs", text, True)

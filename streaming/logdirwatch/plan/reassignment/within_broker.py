@@ -13,7 +13,7 @@ from logdirwatch.plan.capacity.copy_waves import Pace
 from logdirwatch.plan.capacity.projected_use import Space, is_same_volume
 from logdirwatch.plan.capacity.timing import delete_delay_ms, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import ANY, Assignment
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place, Replica
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Place, Replica
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.vetoes import replica_vetoes
 
@@ -39,41 +39,41 @@ class Moves:
         return sum((self.bytes_in or {}).values())
 
 
-def plan_moves(source: Directory, facts: Facts, policy: Policy, goal_bytes: int | None = None) -> Moves:
+def plan_moves(source: Directory, snapshot: ClusterSnapshot, policy: Policy, goal_bytes: int | None = None) -> Moves:
     """Plan the moves that bring ``source`` under the target ratio, as far as the broker's other directories allow.
 
     With ``goal_bytes`` that much is to leave it, whatever its ratio.
     """
-    needed = needed_bytes(source, Space(facts), policy) if goal_bytes is None else goal_bytes
-    standing = tuple(veto for veto in _standing(source, facts, most_log_dir_rate(source, facts, policy)) if veto)
+    needed = needed_bytes(source, Space(snapshot), policy) if goal_bytes is None else goal_bytes
+    standing = tuple(veto for veto in _standing(source, snapshot, most_log_dir_rate(source, snapshot, policy)) if veto)
     if standing:
         return Moves(vetoes=standing)
     if needed is None:
         return Moves(vetoes=(Veto("source_space_unknown", f"the free space of {source.path} is not known"),))
     if needed <= 0:
         return Moves(vetoes=(Veto("below_target", f"{source.path} is below the target ratio already"),))
-    return _Planner(source, facts, policy).run(needed)
+    return _Planner(source, snapshot, policy).run(needed)
 
 
 def log_dir_rate(
-    source: Directory, facts: Facts, policy: Policy, copied_bytes: int, written_bytes_per_s: float = 0.0
+    source: Directory, snapshot: ClusterSnapshot, policy: Policy, copied_bytes: int, written_bytes_per_s: float = 0.0
 ) -> int:
     """Return the rate for copies off ``source``, what the disks of its broker write anyway left to them."""
     wanted = copy_rates.throttle(
         policy.limits.log_dir_throttle_bytes_per_s,
-        _spare(source, facts, policy),
+        _spare(source, snapshot, policy),
         copied_bytes,
         time_to_full_ms(source),
-        delete_delay_ms(source.broker, facts),
+        delete_delay_ms(source.broker, snapshot),
         written_bytes_per_s,
     )
-    return copy_rates.under_others(wanted, [source.broker], [LOG_DIR_THROTTLE], facts)
+    return copy_rates.under_others(wanted, [source.broker], [LOG_DIR_THROTTLE], snapshot)
 
 
-def most_log_dir_rate(source: Directory, facts: Facts, policy: Policy) -> int:
+def most_log_dir_rate(source: Directory, snapshot: ClusterSnapshot, policy: Policy) -> int:
     """Return the highest rate that copies off ``source`` may have; a limit that somebody set stays."""
-    most = copy_rates.ceiling(policy.limits.log_dir_throttle_bytes_per_s, _spare(source, facts, policy))
-    return copy_rates.under_others(most, [source.broker], [LOG_DIR_THROTTLE], facts)
+    most = copy_rates.ceiling(policy.limits.log_dir_throttle_bytes_per_s, _spare(source, snapshot, policy))
+    return copy_rates.under_others(most, [source.broker], [LOG_DIR_THROTTLE], snapshot)
 
 
 def needed_bytes(source: Directory, space: Space, policy: Policy) -> int | None:
@@ -87,39 +87,41 @@ def needed_bytes(source: Directory, space: Space, policy: Policy) -> int | None:
     return used - int(source.total_bytes * policy.limits.target_ratio) + 1 - source.relief_bytes
 
 
-def _spare(source: Directory, facts: Facts, policy: Policy) -> int | None:
-    return copy_rates.spare_disk(policy.limits.disk_bandwidth_bytes_per_s, facts.directories_of.get(source.broker, ()))
+def _spare(source: Directory, snapshot: ClusterSnapshot, policy: Policy) -> int | None:
+    return copy_rates.spare_disk(
+        policy.limits.disk_bandwidth_bytes_per_s, snapshot.directories_of.get(source.broker, ())
+    )
 
 
-def _standing(source: Directory, facts: Facts, rate: int) -> list[Veto | None]:
+def _standing(source: Directory, snapshot: ClusterSnapshot, rate: int) -> list[Veto | None]:
     return [
-        replica_vetoes.broker_not_alive(facts, source.broker),
-        replica_vetoes.log_dir_offline(facts, source.broker),
-        replica_vetoes.log_dir_unknown(facts, source.broker),
+        replica_vetoes.broker_not_alive(snapshot, source.broker),
+        replica_vetoes.log_dir_offline(snapshot, source.broker),
+        replica_vetoes.log_dir_unknown(snapshot, source.broker),
         # Where nobody knows which replica grows, it may be any of them.
-        None if facts.growth else replica_vetoes.slower_than_writes(rate, source.growth_bytes_per_s),
+        None if snapshot.growth else replica_vetoes.slower_than_writes(rate, source.growth_bytes_per_s),
     ]
 
 
 class _Planner:
     """Chooses replicas one after the other; those that would come too late only when there are no others."""
 
-    def __init__(self, source: Directory, facts: Facts, policy: Policy) -> None:
-        self._source, self._facts, self._policy = source, facts, policy
-        self._most = most_log_dir_rate(source, facts, policy)
+    def __init__(self, source: Directory, snapshot: ClusterSnapshot, policy: Policy) -> None:
+        self._source, self._snapshot, self._policy = source, snapshot, policy
+        self._most = most_log_dir_rate(source, snapshot, policy)
         self._rate = self._most
-        self._pace = Pace.of(source, self._most, delete_delay_ms(source.broker, facts))
-        self._space = Space(facts)
+        self._pace = Pace.of(source, self._most, delete_delay_ms(source.broker, snapshot))
+        self._space = Space(snapshot)
         self._written = 0.0
         self._refusals: Counter[Veto] = Counter()
         self._bytes_in: Counter[Place] = Counter()
-        self._destinations = [d for d in facts.directories_of[source.broker] if self._is_destination(d)]
+        self._destinations = [d for d in snapshot.directories_of[source.broker] if self._is_destination(d)]
 
     def run(self, needed: int) -> Moves:
         assignments, before = [], []
         sizes: list[int] = []
         candidates = self._candidates()
-        self._rate = log_dir_rate(self._source, self._facts, self._policy, needed, self._fastest(candidates))
+        self._rate = log_dir_rate(self._source, self._snapshot, self._policy, needed, self._fastest(candidates))
         while sum(sizes) < needed:
             missing = needed - sum(sizes)
             quick = [replica for replica in candidates if self._pace.is_in_time(replica.size_bytes or 0, sum(sizes))]
@@ -131,7 +133,7 @@ class _Planner:
             size = replica.size_bytes or 0
             self._space.add(destination.place, size)
             self._bytes_in[destination.place] += size
-            self._written += self._facts.growth_of(replica) or 0.0
+            self._written += self._snapshot.growth_of(replica) or 0.0
             sizes.append(size)
             assignments.append(self._assignment(replica, destination.path))
             before.append(self._assignment(replica, self._source.path))
@@ -143,18 +145,19 @@ class _Planner:
             vetoes=() if assignments else self._why_nothing(),
             sizes=tuple(sizes),
             rate=max(
-                self._rate, log_dir_rate(self._source, self._facts, self._policy, sum(sizes), self._written_meanwhile)
+                self._rate,
+                log_dir_rate(self._source, self._snapshot, self._policy, sum(sizes), self._written_meanwhile),
             ),
         )
 
     @property
     def _written_meanwhile(self) -> float:
-        return self._written if self._facts.growth else self._source.growth_bytes_per_s or 0.0
+        return self._written if self._snapshot.growth else self._source.growth_bytes_per_s or 0.0
 
     def _fastest(self, candidates: list[Replica]) -> float:
         """Return what is written to the replica that grows fastest; where nobody knows, all that is written there."""
-        known = [growth for replica in candidates if (growth := self._facts.growth_of(replica)) is not None]
-        return max(known, default=0.0) if self._facts.growth else self._source.growth_bytes_per_s or 0.0
+        known = [growth for replica in candidates if (growth := self._snapshot.growth_of(replica)) is not None]
+        return max(known, default=0.0) if self._snapshot.growth else self._source.growth_bytes_per_s or 0.0
 
     def _is_destination(self, directory: Directory) -> bool:
         if directory.path == self._source.path:
@@ -168,22 +171,22 @@ class _Planner:
 
     def _candidates(self) -> list[Replica]:
         """Return what may be moved, largest first; of equally large ones those that grow least."""
-        movable = [r for r in self._facts.replicas_in(self._source.place) if self._is_movable(r)]
-        return sorted(movable, key=lambda r: (-(r.size_bytes or 0), self._facts.growth_of(r) or 0.0, r.key))
+        movable = [r for r in self._snapshot.replicas_in(self._source.place) if self._is_movable(r)]
+        return sorted(movable, key=lambda r: (-(r.size_bytes or 0), self._snapshot.growth_of(r) or 0.0, r.key))
 
     def _is_movable(self, replica: Replica) -> bool:
-        topic, partition = self._facts.topics.get(replica.topic), self._facts.partitions.get(replica.key)
+        topic, partition = self._snapshot.topics.get(replica.topic), self._snapshot.partitions.get(replica.key)
         if topic is None or partition is None or not replica.size_bytes:
             return False
         veto = replica_vetoes.first(
             [
                 replica_vetoes.internal_topic(topic, self._policy.limits),
                 replica_vetoes.never_touch(topic.name, self._policy.limits),
-                replica_vetoes.partition_moving(self._facts, partition),
-                replica_vetoes.partition_claimed(self._facts, partition),
-                replica_vetoes.retention_waits(self._facts, topic.name),
+                replica_vetoes.partition_moving(self._snapshot, partition),
+                replica_vetoes.partition_claimed(self._snapshot, partition),
+                replica_vetoes.retention_waits(self._snapshot, topic.name),
                 replica_vetoes.name_too_long(topic.name, partition.partition),
-                *(replica_vetoes.broker_not_alive(self._facts, broker) for broker in partition.replicas),
+                *(replica_vetoes.broker_not_alive(self._snapshot, broker) for broker in partition.replicas),
                 self._too_slow(replica),
             ]
         )
@@ -193,13 +196,13 @@ class _Planner:
 
     def _too_slow(self, replica: Replica) -> Veto | None:
         """Refuse a replica that is written as fast as all copies together may be: they share one limit."""
-        written = self._facts.growth_of(replica)
+        written = self._snapshot.growth_of(replica)
         return None if written is None else replica_vetoes.slower_than_writes(self._most, self._written + written)
 
     def _next(self, candidates: list[Replica], needed: int) -> tuple[Replica, Directory] | None:
         """Return the smallest replica that alone suffices, else the largest, that fits somewhere."""
         sufficient = [replica for replica in reversed(candidates) if (replica.size_bytes or 0) >= needed]
-        sufficient.sort(key=lambda replica: (replica.size_bytes or 0, self._facts.growth_of(replica) or 0.0))
+        sufficient.sort(key=lambda replica: (replica.size_bytes or 0, self._snapshot.growth_of(replica) or 0.0))
         for replica in [*sufficient, *candidates]:
             destination = None if self._too_slow(replica) else self._emptiest(replica)
             if destination is not None:
@@ -226,10 +229,12 @@ class _Planner:
 
     def _growth_meanwhile(self, replica: Replica) -> int:
         """Return what a replica grows while it moves: its retention and cleaning stand still meanwhile."""
-        return copy_rates.copy_growth(copy_rates.write_rate(replica, self._facts), replica.size_bytes or 0, self._rate)
+        return copy_rates.copy_growth(
+            copy_rates.write_rate(replica, self._snapshot), replica.size_bytes or 0, self._rate
+        )
 
     def _assignment(self, replica: Replica, path: str) -> Assignment:
-        replicas = self._facts.partitions[replica.key].replicas
+        replicas = self._snapshot.partitions[replica.key].replicas
         log_dirs = tuple(path if broker == replica.broker else ANY for broker in replicas)
         return Assignment(replica.topic, replica.partition, replicas, log_dirs)
 

@@ -12,7 +12,7 @@ from logdirwatch.plan.actions.replicas.reassign import offload_drafts
 from logdirwatch.plan.actions.replicas.uncordon_log_dir import uncordon_for
 from logdirwatch.plan.capacity.projected_use import Space, is_same_volume
 from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.snapshot import Broker, Directory, Facts
+from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, Directory
 from logdirwatch.plan.commands.kafka_tools import QUORUM
 from logdirwatch.plan.proposal import Draft, Policy, effect
 from logdirwatch.plan.reassignment.between_brokers import Offload, plan_offload
@@ -24,45 +24,49 @@ MOST = 3
 BRING_BACK = "bring_back"
 
 
-def uncordon_drafts(source: Directory, facts: Facts, policy: Policy, missing: int, now_ms: int) -> list[Draft]:
+def uncordon_drafts(
+    source: Directory, snapshot: ClusterSnapshot, policy: Policy, missing: int, now_ms: int
+) -> list[Draft]:
     """Return the end of the cordon that gives most room, its own broker's first; empty where none gives any."""
-    for directory in _cordoned(source, facts, policy):
-        then = _then(source, directory, facts, policy, missing, now_ms)
+    for directory in _cordoned(source, snapshot, policy):
+        then = _then(source, directory, snapshot, policy, missing, now_ms)
         if then is not None:
-            return [uncordon_for(source, directory, then, facts, policy)]
+            return [uncordon_for(source, directory, then, snapshot, policy)]
     return []
 
 
-def bring_back_drafts(source: Directory, facts: Facts, policy: Policy, missing: int, now_ms: int) -> list[Draft]:
+def bring_back_drafts(
+    source: Directory, snapshot: ClusterSnapshot, policy: Policy, missing: int, now_ms: int
+) -> list[Draft]:
     """Return the advice to bring a broker back that is fenced or stopped, and whose directories have the room."""
-    for broker in _away(source, facts):
-        there = replace(facts, brokers={**facts.brokers, broker.id: _as_back(broker)})
+    for broker in _away(source, snapshot):
+        there = replace(snapshot, brokers={**snapshot.brokers, broker.id: _as_back(broker)})
         drafts = _offloaded(source, _as_serving(broker.id, there), policy, missing, now_ms)
         then = next((draft for draft in drafts if not draft.vetoes), None)
         if then is not None:
-            return [_bring_back(source, broker, then, facts, policy)]
+            return [_bring_back(source, broker, then, snapshot, policy)]
     return []
 
 
-def _cordoned(source: Directory, facts: Facts, policy: Policy) -> list[Directory]:
+def _cordoned(source: Directory, snapshot: ClusterSnapshot, policy: Policy) -> list[Directory]:
     """Return the cordoned directories that are well and have room, the broker's own first, then the emptiest."""
-    space = Space(facts)
-    found = [d for d in facts.directories.values() if _may_open(source, d, facts)]
+    space = Space(snapshot)
+    found = [d for d in snapshot.directories.values() if _may_open(source, d, snapshot)]
     filled = [(d.broker != source.broker, ratio, d) for d in found if (ratio := space.ratio(d.place)) is not None]
     fitting = [one for one in filled if one[1] < policy.limits.destination_max_ratio]
     return [directory for _, _, directory in sorted(fitting, key=lambda one: (one[0], one[1], one[2].place))][:MOST]
 
 
-def _may_open(source: Directory, directory: Directory, facts: Facts) -> bool:
+def _may_open(source: Directory, directory: Directory, snapshot: ClusterSnapshot) -> bool:
     return (
         directory.is_cordoned is True
         and directory.place != source.place
         and directory.status is LogDirStatus.ONLINE
         and not directory.is_suspect
         and not directory.is_marked
-        and facts.cordoning.get(directory.place) is not True
-        and facts.is_alive(directory.broker)
-        and not facts.brokers[directory.broker].is_suspect
+        and snapshot.cordoning.get(directory.place) is not True
+        and snapshot.is_alive(directory.broker)
+        and not snapshot.brokers[directory.broker].is_suspect
         and not is_same_volume_of(source, directory)
     )
 
@@ -73,10 +77,12 @@ def is_same_volume_of(source: Directory, directory: Directory) -> bool:
 
 
 def _then(
-    source: Directory, directory: Directory, facts: Facts, policy: Policy, missing: int, now_ms: int
+    source: Directory, directory: Directory, snapshot: ClusterSnapshot, policy: Policy, missing: int, now_ms: int
 ) -> Draft | None:
     """Return what could be moved into a directory if it were open."""
-    opened = replace(facts, directories={**facts.directories, directory.place: replace(directory, is_cordoned=False)})
+    opened = replace(
+        snapshot, directories={**snapshot.directories, directory.place: replace(directory, is_cordoned=False)}
+    )
     if directory.broker == source.broker:
         moves = plan_moves(source, opened, policy, goal_bytes=missing)
         drafts = move_drafts(source, moves, opened, policy, now_ms) if moves.assignments else []
@@ -85,38 +91,38 @@ def _then(
     return next((draft for draft in drafts if not draft.vetoes), None)
 
 
-def _offloaded(source: Directory, facts: Facts, policy: Policy, missing: int, now_ms: int) -> list[Draft]:
-    plan: Offload = plan_offload(source, facts, policy, missing, frozenset())
-    return offload_drafts(source, plan, missing, facts, policy, now_ms)
+def _offloaded(source: Directory, snapshot: ClusterSnapshot, policy: Policy, missing: int, now_ms: int) -> list[Draft]:
+    plan: Offload = plan_offload(source, snapshot, policy, missing, frozenset())
+    return offload_drafts(source, plan, missing, snapshot, policy, now_ms)
 
 
-def _away(source: Directory, facts: Facts) -> Iterator[Broker]:
+def _away(source: Directory, snapshot: ClusterSnapshot) -> Iterator[Broker]:
     """Yield the brokers that are not alive, those with most free bytes first."""
     free = {
-        number: sum(d.usable_bytes or 0 for d in facts.directories_of.get(number, ()))
-        for number, broker in facts.brokers.items()
+        number: sum(d.usable_bytes or 0 for d in snapshot.directories_of.get(number, ()))
+        for number, broker in snapshot.brokers.items()
         if not broker.is_alive and number != source.broker
     }
     for number in sorted((n for n in free if free[n] > 0), key=lambda n: (-free[n], n))[:MOST]:
-        yield facts.brokers[number]
+        yield snapshot.brokers[number]
 
 
 def _as_back(broker: Broker) -> Broker:
     return replace(broker, status=BrokerStatus.ONLINE, is_fenced=False)
 
 
-def _as_serving(broker: int, facts: Facts) -> Facts:
-    """Return the facts as if a broker's directories served: those of a broker that is away are unknown."""
+def _as_serving(broker: int, snapshot: ClusterSnapshot) -> ClusterSnapshot:
+    """Return the snapshot as if a broker's directories served: those of a broker that is away are unknown."""
     back = {
         d.place: replace(d, status=LogDirStatus.ONLINE)
-        for d in facts.directories_of.get(broker, ())
+        for d in snapshot.directories_of.get(broker, ())
         if d.status is LogDirStatus.UNKNOWN and not d.is_suspect
     }
-    return replace(facts, directories={**facts.directories, **back})
+    return replace(snapshot, directories={**snapshot.directories, **back})
 
 
-def _bring_back(source: Directory, broker: Broker, then: Draft, facts: Facts, policy: Policy) -> Draft:
-    free = sum(d.usable_bytes or 0 for d in facts.directories_of[broker.id])
+def _bring_back(source: Directory, broker: Broker, then: Draft, snapshot: ClusterSnapshot, policy: Policy) -> Draft:
+    free = sum(d.usable_bytes or 0 for d in snapshot.directories_of[broker.id])
     state = "fenced" if broker.is_fenced else str(broker.status)
     frees, needs = then.expected["frees_bytes"], then.expected["needs_ms"]
     return Draft(

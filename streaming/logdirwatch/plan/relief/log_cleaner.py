@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.capacity.growth_by_policy import BOTH, COMPACT, growth_by_policy, policy_of
 from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
 from logdirwatch.plan.commands.kafka_tools import CONFIGS, note
 from logdirwatch.plan.proposal import Draft, Policy, effect
 from logdirwatch.text.units import human_bytes
@@ -22,13 +22,13 @@ _NAMED = 3
 _METRICS = "the gauges DeadThreadCount (LogCleaner) and uncleanable-partitions-count (LogCleanerManager)"
 
 
-def cleaner_drafts(source: Directory, facts: Facts, policy: Policy) -> list[Draft]:
+def cleaner_drafts(source: Directory, snapshot: ClusterSnapshot, policy: Policy) -> list[Draft]:
     """Return the look at the cleaner, where compacted topics make most of the growth, or of the bytes; else nothing."""
-    if not _is_compacted(source, facts):
+    if not _is_compacted(source, snapshot):
         return []
     sizes: Counter[str] = Counter()
-    for replica in facts.replicas_in(source.place):
-        if policy_of(facts.topics.get(replica.topic)) in {COMPACT, BOTH}:
+    for replica in snapshot.replicas_in(source.place):
+        if policy_of(snapshot.topics.get(replica.topic)) in {COMPACT, BOTH}:
             sizes[replica.topic] += replica.size_bytes or 0
     largest = sorted(sizes, key=lambda name: (-sizes[name], name))
     host = f"On broker {source.broker}'s host"
@@ -37,7 +37,7 @@ def cleaner_drafts(source: Directory, facts: Facts, policy: Policy) -> list[Draf
             kind=ActionKind.INVESTIGATE,
             target={**place_target(source), "step": STEP},
             reason=f"look whether the log cleaner of broker {source.broker} works: {human_bytes(sum(sizes.values()))} "
-            f"of {source.path} are in compacted topics ({some_of(largest, _NAMED)}){_unreached(largest, facts)}; "
+            f"of {source.path} are in compacted topics ({some_of(largest, _NAMED)}){_unreached(largest, snapshot)}; "
             "threads that died, partitions that it gave up, a high min.cleanable.dirty.ratio or a small "
             "log.cleaner.dedupe.buffer.size let them grow",
             expected=effect(),
@@ -50,9 +50,9 @@ def cleaner_drafts(source: Directory, facts: Facts, policy: Policy) -> list[Draf
     ]
 
 
-def _unreached(names: Sequence[str], facts: Facts) -> str:
+def _unreached(names: Sequence[str], snapshot: ClusterSnapshot) -> str:
     """Say that no retention helps; one of ``compact,delete`` deletes by its limits all the same."""
-    is_compact_only = all(policy_of(facts.topics.get(name)) == COMPACT for name in names)
+    is_compact_only = all(policy_of(snapshot.topics.get(name)) == COMPACT for name in names)
     return ", which no retention limit reaches" if is_compact_only else ""
 
 
@@ -60,11 +60,11 @@ def _described(policy: Policy, entity: str, name: str) -> str:
     return policy.tools.call(CONFIGS, "--describe", "--all", "--entity-type", entity, f"--entity-name={name}")
 
 
-def _is_compacted(source: Directory, facts: Facts) -> bool:
-    growth = growth_by_policy(source, facts)
+def _is_compacted(source: Directory, snapshot: ClusterSnapshot) -> bool:
+    growth = growth_by_policy(source, snapshot)
     if growth is not None and sum(growth["bytes_per_s"].values()) > 0:
         rates = growth["bytes_per_s"]
         return bool(rates.get(COMPACT, 0.0) + rates.get(BOTH, 0.0) > MOSTLY * sum(rates.values()))
-    here = facts.replicas_in(source.place)
-    compacted = (r for r in here if policy_of(facts.topics.get(r.topic)) in {COMPACT, BOTH})
+    here = snapshot.replicas_in(source.place)
+    compacted = (r for r in here if policy_of(snapshot.topics.get(r.topic)) in {COMPACT, BOTH})
     return sum(r.size_bytes or 0 for r in compacted) > MOSTLY * sum(r.size_bytes or 0 for r in here)

@@ -4,13 +4,15 @@ from collections.abc import Sequence
 
 from logdirwatch.plan.actions.brokers.add_log_dir import add_log_dir
 from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
-from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
 from logdirwatch.plan.proposal import Draft, Policy, Veto
 
 
-def more_room(directory: Directory, facts: Facts, policy: Policy, needed: int, instead: Sequence[Veto]) -> list[Draft]:
+def more_room(
+    directory: Directory, snapshot: ClusterSnapshot, policy: Policy, needed: int, instead: Sequence[Veto]
+) -> list[Draft]:
     """Return a bigger volume; where it cannot grow, one more directory beside it."""
     grow = expand_disk(directory, policy, needed, instead=instead)
     if not grow.vetoes:
         return [grow]
-    return [grow, add_log_dir(directory, facts, policy, needed, instead=[*instead, *grow.vetoes])]
+    return [grow, add_log_dir(directory, snapshot, policy, needed, instead=[*instead, *grow.vetoes])]

@@ -21,7 +21,7 @@ from logdirwatch.plan.actions.topics.lower_retention import cut_draft
 from logdirwatch.plan.actions.topics.throttle_producers import brake_drafts
 from logdirwatch.plan.capacity.projected_use import Space
 from logdirwatch.plan.capacity.timing import time_to_full_ms
-from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
 from logdirwatch.plan.operator_decisions import heeded
 from logdirwatch.plan.proposal import Draft, Policy, Veto
 from logdirwatch.plan.reassignment.running_copies import overflowing, without_copies
@@ -50,73 +50,81 @@ class Stand:
     """
 
     source: Directory
-    facts: Facts
+    snapshot: ClusterSnapshot
     ended: tuple[Draft, ...]
     running: UnderWay
     needed_bytes: int
 
 
-def stand_of(directory: Directory, facts: Facts, policy: Policy) -> Stand:
+def stand_of(directory: Directory, snapshot: ClusterSnapshot, policy: Policy) -> Stand:
     """Return how a directory stands with what runs."""
-    copies = overflowing(directory, facts, policy)
-    ended = heeded(map(heeding_predictions, overflow_drafts(directory, copies, facts, policy)), facts.said)
-    facts = without_copies(copies, facts) if any(not draft.vetoes for draft in ended) else facts
-    source, running = weighed(facts.directories[directory.place], facts, policy)
-    needed = max(0, (needed_bytes(source, Space(facts), policy) or 0) - stray_bytes(source, facts))
-    return Stand(source, facts, tuple(ended), running, needed)
+    copies = overflowing(directory, snapshot, policy)
+    ended = heeded(map(heeding_predictions, overflow_drafts(directory, copies, snapshot, policy)), snapshot.said)
+    snapshot = without_copies(copies, snapshot) if any(not draft.vetoes for draft in ended) else snapshot
+    source, running = weighed(snapshot.directories[directory.place], snapshot, policy)
+    needed = max(0, (needed_bytes(source, Space(snapshot), policy) or 0) - stray_bytes(source, snapshot))
+    return Stand(source, snapshot, tuple(ended), running, needed)
 
 
-def filling_drafts(directory: Directory, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:
+def filling_drafts(directory: Directory, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> list[Draft]:
     """Return what helps a filling directory; empty when there is nothing to gain."""
-    stand = stand_of(directory, facts, policy)
-    drafts = _answer(stand.source, stand.facts, policy, stand.needed_bytes, now_ms)
+    stand = stand_of(directory, snapshot, policy)
+    drafts = _answer(stand.source, stand.snapshot, policy, stand.needed_bytes, now_ms)
     is_enough = stand.needed_bytes == 0
     watched = [watch_draft(stand.source, stand.running, policy, is_enough=is_enough)] if stand.running.reliefs else []
-    strays = stray_drafts(stand.source, stand.facts, policy)
+    strays = stray_drafts(stand.source, stand.snapshot, policy)
     return [*strays, *stand.ended, *(watched if is_enough else []), *drafts, *([] if is_enough else watched)]
 
 
-def _answer(source: Directory, facts: Facts, policy: Policy, needed: int, now_ms: int) -> list[Draft]:
+def _answer(source: Directory, snapshot: ClusterSnapshot, policy: Policy, needed: int, now_ms: int) -> list[Draft]:
     """Return what gives a directory the bytes that it needs, in order."""
     if needed <= 0:
         return []
-    ways = lossless_ways(source, facts, policy, needed - _being_cut(source, facts, policy, needed), now_ms)
+    ways = lossless_ways(source, snapshot, policy, needed - _being_cut(source, snapshot, policy, needed), now_ms)
     missing = needed - gained(ways.drafts, source)
-    others, room = [*ways.drafts], _room(source, facts, policy, missing, ())
+    others, room = [*ways.drafts], _room(source, snapshot, policy, missing, ())
     left_ms = time_to_full_ms(source)
     if to_lose(source, [*others, *room], needed, policy) > 0 and source.status in URGENT and left_ms is not None:
-        others += heeded(release_drafts(source, policy), facts.said)
+        others += heeded(release_drafts(source, policy), snapshot.said)
     gentle = [*others, *room]
     wanted = to_lose(source, gentle, needed, policy)
-    cuts, against = _cuts(source, facts, policy, wanted, ways, gentle, now_ms)
+    cuts, against = _cuts(source, snapshot, policy, wanted, ways, gentle, now_ms)
     # Records are deleted no sooner than a cut takes effect, so a late cut leaves no more to be lost.
-    lost = [*cuts, *_losses(source, facts, policy, wanted - _freed(cuts), cuts, now_ms)]
+    lost = [*cuts, *_losses(source, snapshot, policy, wanted - _freed(cuts), cuts, now_ms)]
     instead = [*dict.fromkeys([*ways.against, *against]), *_not_enough([*ways.drafts, *cuts], source, needed)]
-    room = _room(source, facts, policy, missing, instead)
+    room = _room(source, snapshot, policy, missing, instead)
     drafts = [*others, *room, *lost]
     if source.status in URGENT and not any(counted_bytes(draft, source) for draft in drafts):
-        drafts += heeded(brake_drafts(source, facts, policy, drafts), facts.said)
-    looks = heeded(cleaner_drafts(source, facts, policy), facts.said)
+        drafts += heeded(brake_drafts(source, snapshot, policy, drafts), snapshot.said)
+    looks = heeded(cleaner_drafts(source, snapshot, policy), snapshot.said)
     ordered = in_sequence(drafts)
     looked = [*looks, *ordered] if left_ms is None or left_ms > IN_NO_HURRY_MS else [*ordered, *looks]
-    return _with_cordon(looked, _cordon(source, facts, policy))
+    return _with_cordon(looked, _cordon(source, snapshot, policy))
 
 
-def _room(source: Directory, facts: Facts, policy: Policy, missing: int, instead: Sequence[Veto]) -> list[Draft]:
+def _room(
+    source: Directory, snapshot: ClusterSnapshot, policy: Policy, missing: int, instead: Sequence[Veto]
+) -> list[Draft]:
     """Return more room where moves do not give enough in time."""
-    return heeded(more_room(source, facts, policy, missing, instead), facts.said) if missing > 0 else []
+    return heeded(more_room(source, snapshot, policy, missing, instead), snapshot.said) if missing > 0 else []
 
 
-def _being_cut(source: Directory, facts: Facts, policy: Policy, needed: int) -> int:
+def _being_cut(source: Directory, snapshot: ClusterSnapshot, policy: Policy, needed: int) -> int:
     """Return what cuts free that somebody took up for this alert and that wait for their effect."""
-    if not facts.said.cutting:
+    if not snapshot.said.cutting:
         return 0
-    cuts = plan_cuts(source, facts, policy, to_lose(source, (), needed, policy))
-    return sum(cut.frees_at(source.place) for cut in cuts.cuts if cut.topic.name in facts.said.cutting)
+    cuts = plan_cuts(source, snapshot, policy, to_lose(source, (), needed, policy))
+    return sum(cut.frees_at(source.place) for cut in cuts.cuts if cut.topic.name in snapshot.said.cutting)
 
 
 def _cuts(
-    source: Directory, facts: Facts, policy: Policy, wanted: int, ways: Ways, beside: Sequence[Draft], now_ms: int
+    source: Directory,
+    snapshot: ClusterSnapshot,
+    policy: Policy,
+    wanted: int,
+    ways: Ways,
+    beside: Sequence[Draft],
+    now_ms: int,
 ) -> tuple[list[Draft], tuple[Veto, ...]]:
     """Return the cuts that free ``wanted``, of topics that nothing moves as far as these do, and why not more."""
     if wanted <= 0:
@@ -125,12 +133,12 @@ def _cuts(
     lasting = after(source, beside)
 
     def cut(beside_moves: bool) -> tuple[list[Draft], tuple[Veto, ...]]:
-        claimed = facts.claimed | ways.cut | (ways.taken if beside_moves else frozenset())
-        found: Cuts = plan_cuts(lasting, replace(facts, claimed=claimed), policy, wanted)
+        claimed = snapshot.claimed | ways.cut | (ways.taken if beside_moves else frozenset())
+        found: Cuts = plan_cuts(lasting, replace(snapshot, claimed=claimed), policy, wanted)
         drafts = [
-            cut_draft(lasting, one, facts, policy, now_ms, is_moving=one.topic.name in moved) for one in found.cuts
+            cut_draft(lasting, one, snapshot, policy, now_ms, is_moving=one.topic.name in moved) for one in found.cuts
         ]
-        return heeded(drafts, facts.said), found.vetoes
+        return heeded(drafts, snapshot.said), found.vetoes
 
     apart = cut(beside_moves=True)
     if not moved or gained([*beside, *apart[0]], source) >= gained(beside, source) + wanted:
@@ -140,15 +148,15 @@ def _cuts(
 
 
 def _losses(
-    source: Directory, facts: Facts, policy: Policy, missing: int, cuts: Sequence[Draft], now_ms: int
+    source: Directory, snapshot: ClusterSnapshot, policy: Policy, missing: int, cuts: Sequence[Draft], now_ms: int
 ) -> list[Draft]:
     """Return what is lost for good beside retention, where cuts are not enough."""
     if missing <= 0:
         return []
-    targets = [*(draft.target for draft in cuts), *(target for _, target in facts.said.rejected)]
+    targets = [*(draft.target for draft in cuts), *(target for _, target in snapshot.said.rejected)]
     cut = {str(target["topic"]) for target in targets if "topic" in target}
-    deletions = delete_records_drafts(source, facts, policy, missing, cut, now_ms) if source.status in URGENT else []
-    return heeded([*deletions, *candidate_drafts(source, facts, policy, now_ms)], facts.said)
+    deletions = delete_records_drafts(source, snapshot, policy, missing, cut, now_ms) if source.status in URGENT else []
+    return heeded([*deletions, *candidate_drafts(source, snapshot, policy, now_ms)], snapshot.said)
 
 
 def _with_cordon(drafts: list[Draft], cordon: list[Draft]) -> list[Draft]:
@@ -158,12 +166,12 @@ def _with_cordon(drafts: list[Draft], cordon: list[Draft]) -> list[Draft]:
     return [*drafts[:place], *cordon, *drafts[place:]]
 
 
-def _cordon(source: Directory, facts: Facts, policy: Policy) -> list[Draft]:
+def _cordon(source: Directory, snapshot: ClusterSnapshot, policy: Policy) -> list[Draft]:
     why = (
         ", before anything is moved off it: Kafka places new replicas where the fewest are, so in a directory "
         "that was just emptied"
     )
-    return cordon_drafts(source, facts, policy, why, "the directory has room again")
+    return cordon_drafts(source, snapshot, policy, why, "the directory has room again")
 
 
 def _freed(cuts: Sequence[Draft]) -> int:

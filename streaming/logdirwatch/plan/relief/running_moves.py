@@ -12,7 +12,7 @@ from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES
 from logdirwatch.plan.capacity import copy_rates
 from logdirwatch.plan.capacity.projected_use import in_flight_bytes
 from logdirwatch.plan.capacity.timing import delete_delay_ms, in_time, place_target, time_to_full_ms
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Place, Replica
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition, Place, Replica
 from logdirwatch.plan.commands.kafka_tools import REASSIGN
 from logdirwatch.plan.proposal import Draft, Policy, effect
 from logdirwatch.plan.reassignment.running_copies import running_copies
@@ -55,23 +55,23 @@ class UnderWay(NamedTuple):
         return sum(relief.frees_bytes for relief in self.reliefs)
 
 
-def under_way(source: Directory, facts: Facts, policy: Policy) -> UnderWay:
+def under_way(source: Directory, snapshot: ClusterSnapshot, policy: Policy) -> UnderWay:
     """Return what runs off a directory; all of it counts as free when the last of it is."""
-    reliefs = tuple(_reliefs(source, facts))
-    rate = min((_rate(relief, facts, policy) for relief in reliefs), default=0)
+    reliefs = tuple(_reliefs(source, snapshot))
+    rate = min((_rate(relief, snapshot, policy) for relief in reliefs), default=0)
     remaining = sum(relief.remaining_bytes for relief in reliefs)
     if rate <= 0:
         return UnderWay(reliefs, None, 0, is_in_time=False)
-    needs_ms = remaining * 1000 // rate + delete_delay_ms(source.broker, facts)
+    needs_ms = remaining * 1000 // rate + delete_delay_ms(source.broker, snapshot)
     left_ms = time_to_full_ms(source)
     return UnderWay(reliefs, needs_ms, rate, left_ms is None or needs_ms < left_ms)
 
 
-def weighed(source: Directory, facts: Facts, policy: Policy) -> tuple[Directory, UnderWay]:
+def weighed(source: Directory, snapshot: ClusterSnapshot, policy: Policy) -> tuple[Directory, UnderWay]:
     """Return a directory with what running copies bring it and take from it, and what takes from it."""
-    incoming = in_flight_bytes(facts).get(source.place, 0)
+    incoming = in_flight_bytes(snapshot).get(source.place, 0)
     counted = replace(source, incoming_bytes=incoming)
-    running = under_way(counted, facts, policy)
+    running = under_way(counted, snapshot, policy)
     relief_bytes = source.relief_bytes + (running.frees_bytes if running.is_in_time else 0)
     return replace(counted, relief_bytes=relief_bytes), running
 
@@ -106,37 +106,37 @@ def _what_to_do(source: Directory, running: UnderWay, *, is_enough: bool) -> str
     return f"too late; if a limit holds them back, {human_bytes(wanted)}/s would be in time"
 
 
-def _reliefs(source: Directory, facts: Facts) -> Iterable[Relief]:
-    coming = {(copy.replica.key, copy.replica.broker): copy for copy in running_copies(facts)}
-    for replica in facts.replicas_in(source.place):
-        partition = facts.partitions.get(replica.key)
+def _reliefs(source: Directory, snapshot: ClusterSnapshot) -> Iterable[Relief]:
+    coming = {(copy.replica.key, copy.replica.broker): copy for copy in running_copies(snapshot)}
+    for replica in snapshot.replicas_in(source.place):
+        partition = snapshot.partitions.get(replica.key)
         copy = coming.get((replica.key, replica.broker))
         if partition is None or not replica.size_bytes:
             continue
         if copy is not None and copy.replica.is_future and copy.destination != source.place:
             yield Relief(replica, (copy.destination,), is_between=False, remaining_bytes=copy.remaining_bytes)
-        elif source.broker in (partition.removing or ()) and dead_end(partition, facts) is None:
-            yield _leaving(replica, partition, facts)
+        elif source.broker in (partition.removing or ()) and dead_end(partition, snapshot) is None:
+            yield _leaving(replica, partition, snapshot)
 
 
-def _leaving(replica: Replica, partition: Partition, facts: Facts) -> Relief:
+def _leaving(replica: Replica, partition: Partition, snapshot: ClusterSnapshot) -> Relief:
     """Return a replica that a reassignment takes away once all that it adds are in sync."""
-    size, places, remaining = facts.layout.size_of(partition.key) or 0, [], 0
+    size, places, remaining = snapshot.layout.size_of(partition.key) or 0, [], 0
     for broker in partition.adding or ():
-        here = [other for other in facts.replicas_of(partition.key) if other.broker == broker]
+        here = [other for other in snapshot.replicas_of(partition.key) if other.broker == broker]
         places += [other.place for other in here]
         remaining += max(0, size - sum(other.size_bytes or 0 for other in here))
     return Relief(replica, tuple(places), is_between=True, remaining_bytes=remaining)
 
 
-def _rate(relief: Relief, facts: Facts, policy: Policy) -> int:
+def _rate(relief: Relief, snapshot: ClusterSnapshot, policy: Policy) -> int:
     """Return how fast a copy comes: as it was seen, else its limit, else the usual rate."""
-    seen = copy_rates.seen_rate(relief.destinations, facts) if relief.destinations else None
+    seen = copy_rates.seen_rate(relief.destinations, snapshot) if relief.destinations else None
     if seen is not None:
         return int(seen)
     keys: Sequence[str] = REPLICATION_THROTTLES if relief.is_between else (LOG_DIR_THROTTLE,)
     brokers = {place[0] for place in relief.destinations}
-    configs = [facts.brokers[broker].configs for broker in brokers if broker in facts.brokers]
+    configs = [snapshot.brokers[broker].configs for broker in brokers if broker in snapshot.brokers]
     limits = [
         int(value) for config in configs for key in keys if (value := config.get(key)) and copy_rates.is_limit(value)
     ]

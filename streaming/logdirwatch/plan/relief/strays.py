@@ -10,7 +10,7 @@ from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.availability.fault_tolerance import good_copies
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.config_values import is_number
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition
 from logdirwatch.plan.commands.kafka_tools import LOG_DIRS, REASSIGN, TOPICS, note
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
 from logdirwatch.text.units import human_bytes
@@ -20,19 +20,19 @@ STEP = "strays"
 _NAMED = 3
 
 
-def stray_bytes(directory: Directory, facts: Facts) -> int:
+def stray_bytes(directory: Directory, snapshot: ClusterSnapshot) -> int:
     """Return the bytes of a directory that strays take: they need not be moved or cut, they go with the strays."""
-    return sum(facts.strays_in(directory.place).values())
+    return sum(snapshot.strays_in(directory.place).values())
 
 
-def stray_drafts(directory: Directory, facts: Facts, policy: Policy) -> list[Draft]:
+def stray_drafts(directory: Directory, snapshot: ClusterSnapshot, policy: Policy) -> list[Draft]:
     """Return the look at the strays of a directory, and how they go; empty where there is none with a byte."""
-    found = {label: size for label, size in facts.strays_in(directory.place).items() if size}
+    found = {label: size for label, size in snapshot.strays_in(directory.place).items() if size}
     if not found:
         return []
     tools, broker, path = policy.tools, directory.broker, directory.path
     labels = sorted(found, key=lambda label: (-found[label], label))
-    told = some_of([f"{label}, {human_bytes(found[label])}, {_whose(label, facts)}" for label in labels], _NAMED)
+    told = some_of([f"{label}, {human_bytes(found[label])}, {_whose(label, snapshot)}" for label in labels], _NAMED)
     frees = sum(found.values())
     return [
         Draft(
@@ -44,11 +44,11 @@ def stray_drafts(directory: Directory, facts: Facts, policy: Policy) -> list[Dra
             expected=effect(
                 frees_bytes=frees, on=[{"broker": broker, "log_dir": path, "bytes": frees}], strays=dict(found)
             ),
-            preconditions=(_copies_elsewhere(labels, facts),),
+            preconditions=(_copies_elsewhere(labels, snapshot),),
             commands=(
                 tools.call(REASSIGN, "--list"),
                 tools.call(LOG_DIRS, "--describe", "--broker-list", str(broker)),
-                *(tools.call(TOPICS, "--describe", "--topic", name) for name in _topics(labels, facts)[:_NAMED]),
+                *(tools.call(TOPICS, "--describe", "--topic", name) for name in _topics(labels, snapshot)[:_NAMED]),
                 note(
                     f"Still listed in {path} after some minutes, and no move of them runs: restart broker {broker}, "
                     "which renames their folders to -stray, and remove these. Never remove one that it still lists."
@@ -59,27 +59,27 @@ def stray_drafts(directory: Directory, facts: Facts, policy: Policy) -> list[Dra
     ]
 
 
-def _whose(label: str, facts: Facts) -> str:
-    partition = _partition(label, facts)
+def _whose(label: str, snapshot: ClusterSnapshot) -> str:
+    partition = _partition(label, snapshot)
     if partition is None:
         return "of a topic that the metadata does not know"
     return f"assigned to broker {', '.join(map(str, partition.replicas))}"
 
 
-def _copies_elsewhere(labels: list[str], facts: Facts) -> Precondition:
+def _copies_elsewhere(labels: list[str], snapshot: ClusterSnapshot) -> Precondition:
     """Say whether the assigned replicas are well: a stray may be the last copy of what these lost."""
     text = "each of them has its assigned replicas in sync on other brokers"
-    known = [partition for label in labels if (partition := _partition(label, facts)) is not None]
-    bad = [partition.label for partition in known if not good_copies(partition, facts)]
+    known = [partition for label in labels if (partition := _partition(label, snapshot)) is not None]
+    bad = [partition.label for partition in known if not good_copies(partition, snapshot)]
     if bad:
         return Precondition("copies_elsewhere", f"{text}: not so for {some_of(bad)}, keep the stray", holds=False)
     return Precondition("copies_elsewhere", text, True if len(known) == len(labels) else None)
 
 
-def _partition(label: str, facts: Facts) -> Partition | None:
+def _partition(label: str, snapshot: ClusterSnapshot) -> Partition | None:
     topic, _, number = label.rpartition("-")
-    return facts.partitions.get((topic, int(number))) if is_number(number) else None
+    return snapshot.partitions.get((topic, int(number))) if is_number(number) else None
 
 
-def _topics(labels: list[str], facts: Facts) -> list[str]:
-    return list(dict.fromkeys(name for label in labels if (name := label.rpartition("-")[0]) in facts.topics))
+def _topics(labels: list[str], snapshot: ClusterSnapshot) -> list[str]:
+    return list(dict.fromkeys(name for label in labels if (name := label.rpartition("-")[0]) in snapshot.topics))

@@ -11,7 +11,7 @@ from logdirwatch.plan.actions.replicas.move_log_dir import move_drafts
 from logdirwatch.plan.actions.replicas.reassign import offload_drafts
 from logdirwatch.plan.actions.topics.lower_retention import cut_draft
 from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, TopicPartition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, TopicPartition
 from logdirwatch.plan.operator_decisions import heeded
 from logdirwatch.plan.proposal import Draft, Policy, Veto
 from logdirwatch.plan.reassignment.between_brokers import Offload, plan_offload
@@ -31,45 +31,52 @@ class Ways:
     cut: frozenset[TopicPartition] = frozenset()
 
 
-def lossless_ways(source: Directory, facts: Facts, policy: Policy, needed: int, now_ms: int) -> Ways:
+def lossless_ways(source: Directory, snapshot: ClusterSnapshot, policy: Policy, needed: int, now_ms: int) -> Ways:
     """Return the moves that give a directory what it needs, and what else there is where they do not."""
     if needed <= 0:
         return Ways()
-    found = _moves(source, facts, policy, needed, now_ms)
+    found = _moves(source, snapshot, policy, needed, now_ms)
     drafts = list(found.drafts)
-    local = _local_cuts(source, facts, policy, needed - gained(drafts, source), found.taken, now_ms)
+    local = _local_cuts(source, snapshot, policy, needed - gained(drafts, source), found.taken, now_ms)
     drafts += local
-    cut = frozenset(p.key for draft in local for p in facts.topics[str(draft.target["topic"])].partitions)
+    cut = frozenset(p.key for draft in local for p in snapshot.topics[str(draft.target["topic"])].partitions)
     for more in (uncordon_drafts, bring_back_drafts):
         missing = needed - gained(drafts, source)
         if missing > 0:
-            drafts += heeded(more(source, facts, policy, missing, now_ms), facts.said)
+            drafts += heeded(more(source, snapshot, policy, missing, now_ms), snapshot.said)
     return Ways(tuple(drafts), found.taken, found.against, cut)
 
 
 def _local_cuts(
-    source: Directory, facts: Facts, policy: Policy, missing: int, taken: frozenset[TopicPartition], now_ms: int
+    source: Directory,
+    snapshot: ClusterSnapshot,
+    policy: Policy,
+    missing: int,
+    taken: frozenset[TopicPartition],
+    now_ms: int,
 ) -> list[Draft]:
     """Return the cuts of local copies of tiered topics: what goes is in remote storage (KIP-405)."""
     if missing <= 0:
         return []
-    cuts = plan_cuts(source, replace(facts, claimed=facts.claimed | taken), policy, missing).cuts
-    drafts = (cut_draft(source, cut, facts, policy, now_ms, is_moving=False) for cut in cuts if not cut.way.loses_data)
-    return heeded(drafts, facts.said)
+    cuts = plan_cuts(source, replace(snapshot, claimed=snapshot.claimed | taken), policy, missing).cuts
+    drafts = (
+        cut_draft(source, cut, snapshot, policy, now_ms, is_moving=False) for cut in cuts if not cut.way.loses_data
+    )
+    return heeded(drafts, snapshot.said)
 
 
-def _moves(source: Directory, facts: Facts, policy: Policy, needed: int, now_ms: int) -> Ways:
+def _moves(source: Directory, snapshot: ClusterSnapshot, policy: Policy, needed: int, now_ms: int) -> Ways:
     """Return the moves inside the broker, and to others as far as these are not enough; late ones where none is not."""
-    inside = _inside(source, facts, policy, now_ms)
+    inside = _inside(source, snapshot, policy, now_ms)
     is_late = any(is_in_time(draft) is False for draft in inside.drafts)
     if is_late:
-        outside = _outside(source, facts, policy, needed, frozenset(), now_ms)
+        outside = _outside(source, snapshot, policy, needed, frozenset(), now_ms)
         if gained(outside.drafts, source) >= needed:
             return outside
     moved = sum(draft.expected["frees_bytes"] or 0 for draft in inside.drafts)
     if moved >= needed:
         return inside
-    outside = _outside(after(source, inside.drafts), facts, policy, needed - moved, inside.taken, now_ms)
+    outside = _outside(after(source, inside.drafts), snapshot, policy, needed - moved, inside.taken, now_ms)
     return Ways(
         (*inside.drafts, *outside.drafts),
         inside.taken | outside.taken,
@@ -77,18 +84,23 @@ def _moves(source: Directory, facts: Facts, policy: Policy, needed: int, now_ms:
     )
 
 
-def _inside(source: Directory, facts: Facts, policy: Policy, now_ms: int) -> Ways:
-    is_open = not facts.said.is_rejected(ActionKind.MOVE_LOG_DIR, place_target(source))
-    moves = plan_moves(source, facts, policy) if is_open else Moves()
-    drafts = heeded(move_drafts(source, moves, facts, policy, now_ms), facts.said)
+def _inside(source: Directory, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> Ways:
+    is_open = not snapshot.said.is_rejected(ActionKind.MOVE_LOG_DIR, place_target(source))
+    moves = plan_moves(source, snapshot, policy) if is_open else Moves()
+    drafts = heeded(move_drafts(source, moves, snapshot, policy, now_ms), snapshot.said)
     return Ways(tuple(drafts), frozenset(assignment.key for assignment in moves.assignments), moves.vetoes)
 
 
 def _outside(
-    source: Directory, facts: Facts, policy: Policy, missing: int, taken: frozenset[TopicPartition], now_ms: int
+    source: Directory,
+    snapshot: ClusterSnapshot,
+    policy: Policy,
+    missing: int,
+    taken: frozenset[TopicPartition],
+    now_ms: int,
 ) -> Ways:
-    is_open = not facts.said.is_rejected(ActionKind.REASSIGN, place_target(source))
-    plan = plan_offload(source, facts, policy, missing, taken) if is_open else Offload()
-    drafts = heeded(offload_drafts(source, plan, missing, facts, policy, now_ms), facts.said)
+    is_open = not snapshot.said.is_rejected(ActionKind.REASSIGN, place_target(source))
+    plan = plan_offload(source, snapshot, policy, missing, taken) if is_open else Offload()
+    drafts = heeded(offload_drafts(source, plan, missing, snapshot, policy, now_ms), snapshot.said)
     assignments = plan.repair.assignments if plan.repair else ()
     return Ways(tuple(drafts), frozenset(assignment.key for assignment in assignments), plan.vetoes)

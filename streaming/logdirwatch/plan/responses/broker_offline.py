@@ -27,7 +27,7 @@ from logdirwatch.plan.actions.topics.delete_topic_candidate import room_elsewher
 from logdirwatch.plan.availability.lost_replicas import partitions_on
 from logdirwatch.plan.availability.offline_log_dirs import Proof
 from logdirwatch.plan.capacity.projected_use import Space
-from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto
 from logdirwatch.plan.reassignment.replacement_replicas import plan_rebuild, plan_repair
 from logdirwatch.plan.reassignment.within_broker import needed_bytes
@@ -42,20 +42,23 @@ FULL_DIRECTORIES = 2
 
 def propose(situation: Situation) -> list[Draft]:
     """Return what to do about a broker that the controller gave up; one that is away as planned is only looked at."""
-    alert, facts, policy, now_ms = situation.alert, situation.facts, situation.policy, situation.now_ms
-    if alert.broker is None or alert.broker not in facts.brokers or alert.evidence.get("maintenance"):
+    alert, snapshot, policy, now_ms = situation.alert, situation.snapshot, situation.policy, situation.now_ms
+    if alert.broker is None or alert.broker not in snapshot.brokers or alert.evidence.get("maintenance"):
         return [situation.look]
     broker = alert.broker
-    full, sick = _full(broker, alert, facts), _sick(facts, broker)
+    full, sick = _full(broker, alert, snapshot), _sick(snapshot, broker)
     is_told = bool(alert.evidence.get("log_says"))
     return [
         *([situation.look] if is_told else []),
-        *(draft for directory in full for draft in _room(directory, facts, policy)),
-        *(_replaced(directory, facts, policy) for directory in sick),
-        *(repair_file_system(directory, NOTHING_SAID, None, facts, policy) for directory in _corrupt(facts, broker)),
-        _started(alert, start_broker(broker, facts, policy, _why(full, sick, is_told=is_told))),
-        *_rebuilt(alert, broker, facts, policy, now_ms),
-        *cancel_dead_ends(broker, None, facts, policy),
+        *(draft for directory in full for draft in _room(directory, snapshot, policy)),
+        *(_replaced(directory, snapshot, policy) for directory in sick),
+        *(
+            repair_file_system(directory, NOTHING_SAID, None, snapshot, policy)
+            for directory in _corrupt(snapshot, broker)
+        ),
+        _started(alert, start_broker(broker, snapshot, policy, _why(full, sick, is_told=is_told))),
+        *_rebuilt(alert, broker, snapshot, policy, now_ms),
+        *cancel_dead_ends(broker, None, snapshot, policy),
         *([] if is_told else [situation.look]),
     ]
 
@@ -70,11 +73,11 @@ def _started(alert: AlertRecord, draft: Draft) -> Draft:
     return replace(draft, preconditions=(ended, *draft.preconditions))
 
 
-def _rebuilt(alert: AlertRecord, broker: int, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:
-    repair = plan_rebuild(broker, partitions_on(broker, facts), facts, policy)
+def _rebuilt(alert: AlertRecord, broker: int, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> list[Draft]:
+    repair = plan_rebuild(broker, partitions_on(broker, snapshot), snapshot, policy)
     target: Mapping[str, Any] = {"broker": broker, "log_dir": None}
     if not repair.assignments:
-        return room_elsewhere(broker, target, repair, facts, policy, now_ms)
+        return room_elsewhere(broker, target, repair, snapshot, policy, now_ms)
     loss = Loss(
         what=f"of broker {broker}",
         stray=f"the old copies on broker {broker} are strays when it is back",
@@ -83,30 +86,30 @@ def _rebuilt(alert: AlertRecord, broker: int, facts: Facts, policy: Policy, now_
     gone_ms, wait_ms = now_ms - alert.opened_at_ms, policy.limits.rebuild_after_ms
     if gone_ms < wait_ms:
         text = f"broker {broker} may come back, and all of it would be copied for nothing; wait {human_ms(wait_ms)}"
-        return [rebuild_later(target, loss, repair, facts, Veto("may_come_back", text))]
-    return [rebuild((broker, ""), target, loss, repair, facts, policy, now_ms)]
+        return [rebuild_later(target, loss, repair, snapshot, Veto("may_come_back", text))]
+    return [rebuild((broker, ""), target, loss, repair, snapshot, policy, now_ms)]
 
 
-def _room(directory: Directory, facts: Facts, policy: Policy) -> list[Draft]:
+def _room(directory: Directory, snapshot: ClusterSnapshot, policy: Policy) -> list[Draft]:
     """Return how room is made in a full directory of a broker that is down: it would halt again (KIP-928)."""
-    needed = needed_bytes(directory, Space(facts), policy)
+    needed = needed_bytes(directory, Space(snapshot), policy)
     grow = [] if needed is None or needed <= 1 else [expand_disk(directory, policy, needed)]
-    return [*grow, free_while_stopped(directory, facts, policy)]
+    return [*grow, free_while_stopped(directory, snapshot, policy)]
 
 
-def _replaced(directory: Directory, facts: Facts, policy: Policy) -> Draft:
+def _replaced(directory: Directory, snapshot: ClusterSnapshot, policy: Policy) -> Draft:
     array = array_of(directory, NOTHING_SAID)
     if array is not None:
         return look_at_array(directory, array, NOTHING_SAID)
-    return replace_disk(directory, plan_repair(directory.place, facts, policy), facts, policy)
+    return replace_disk(directory, plan_repair(directory.place, snapshot, policy), snapshot, policy)
 
 
-def _full(broker: int, alert: AlertRecord, facts: Facts) -> list[Directory]:
+def _full(broker: int, alert: AlertRecord, snapshot: ClusterSnapshot) -> list[Directory]:
     """Return the directories that were full when last seen, worst first, as the alert tells it."""
     told = alert.evidence.get("log_dirs") or {}
     found = [
         directory
-        for directory in facts.directories_of.get(broker, ())
+        for directory in snapshot.directories_of.get(broker, ())
         if (told.get(directory.path) or {}).get("last_status") == LogDirStatus.SATURATED
         or directory.cause is Cause.FULL
     ]
@@ -114,12 +117,12 @@ def _full(broker: int, alert: AlertRecord, facts: Facts) -> list[Directory]:
     return found[:FULL_DIRECTORIES]
 
 
-def _sick(facts: Facts, broker: int) -> list[Directory]:
-    return [d for d in facts.directories_of.get(broker, ()) if restart_vetoes.known_sick_disk([d]) is not None]
+def _sick(snapshot: ClusterSnapshot, broker: int) -> list[Directory]:
+    return [d for d in snapshot.directories_of.get(broker, ()) if restart_vetoes.known_sick_disk([d]) is not None]
 
 
-def _corrupt(facts: Facts, broker: int) -> list[Directory]:
-    return [d for d in facts.directories_of.get(broker, ()) if restart_vetoes.unrepaired([d]) is not None]
+def _corrupt(snapshot: ClusterSnapshot, broker: int) -> list[Directory]:
+    return [d for d in snapshot.directories_of.get(broker, ()) if restart_vetoes.unrepaired([d]) is not None]
 
 
 def _why(full: list[Directory], sick: list[Directory], *, is_told: bool) -> str:

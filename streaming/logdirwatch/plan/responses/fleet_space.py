@@ -9,7 +9,7 @@ from logdirwatch.plan.actions.brokers.investigate import Runbook, describe_all_l
 from logdirwatch.plan.actions.topics.delete_topic_candidate import candidate_drafts_in
 from logdirwatch.plan.actions.topics.lower_retention import fleet_cut_draft
 from logdirwatch.plan.capacity.projected_use import Space, volumes
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Place
 from logdirwatch.plan.proposal import Draft, Policy, Veto
 from logdirwatch.plan.reassignment.within_broker import needed_bytes
 from logdirwatch.plan.responses.response import Response, Situation
@@ -20,28 +20,28 @@ from logdirwatch.text.units import human_bytes
 
 def propose(situation: Situation) -> list[Draft]:
     """Return the cuts that give the filling directories of a cluster most, idle topics, and what is still missing."""
-    facts, policy = situation.facts, situation.policy
-    needed = shortage(facts, policy)
+    snapshot, policy = situation.snapshot, situation.policy
+    needed = shortage(snapshot, policy)
     missing = sum(needed.values())
     refusals: Counter[Veto] = Counter()
-    cuts = plan_fleet_cuts(needed, facts, policy, refusals)
-    drafts = [fleet_cut_draft(cut, gain(cut, needed), facts, policy, situation.now_ms) for cut in cuts]
+    cuts = plan_fleet_cuts(needed, snapshot, policy, refusals)
+    drafts = [fleet_cut_draft(cut, gain(cut, needed), snapshot, policy, situation.now_ms) for cut in cuts]
     still = sum(left(needed, cuts).values())
-    places = [facts.directories[place] for place in needed]
+    places = [snapshot.directories[place] for place in needed]
     if still > 0:
-        drafts += candidate_drafts_in(places, {"broker": None, "log_dir": None}, facts, policy, situation.now_ms)
+        drafts += candidate_drafts_in(places, {"broker": None, "log_dir": None}, snapshot, policy, situation.now_ms)
     reasons = [veto.reason for veto, _ in refusals.most_common(REASONS)] if still > 0 else []
-    return [*drafts, situation.look_because(_what_is_missing(still, missing, places, facts, policy, reasons))]
+    return [*drafts, situation.look_because(_what_is_missing(still, missing, places, snapshot, policy, reasons))]
 
 
-def shortage(facts: Facts, policy: Policy) -> dict[Place, int]:
+def shortage(snapshot: ClusterSnapshot, policy: Policy) -> dict[Place, int]:
     """Return the bytes that the serving directories above the target ratio need; a volume counts once.
 
     That is what lets them last until there is more room, and no more than brings them to the target ratio.
     """
-    space, sharing = Space(facts), volumes(facts)
+    space, sharing = Space(snapshot), volumes(snapshot)
     found: dict[Place, int] = {}
-    for place, directory in sorted(facts.directories.items()):
+    for place, directory in sorted(snapshot.directories.items()):
         needed = _needed(directory, space, policy) if directory.is_serving else 0
         if needed > 0 and not any(other in found for other in sharing[place]):
             found[place] = needed
@@ -58,14 +58,16 @@ def _needed(directory: Directory, space: Space, policy: Policy) -> int:
 
 
 def _what_is_missing(
-    left: int, missing: int, places: list[Directory], facts: Facts, policy: Policy, reasons: list[str]
+    left: int, missing: int, places: list[Directory], snapshot: ClusterSnapshot, policy: Policy, reasons: list[str]
 ) -> str:
     """Say whether the cuts are enough, and what would make up for the rest."""
     if not places:
         return "no directory is above the target ratio now"
     if left <= 0:
         return f"the cuts give the {len(places)} directories all that they need, {human_bytes(missing)}"
-    size = sum(directory.total_bytes or 0 for directory in facts.directories.values()) // max(1, len(facts.brokers))
+    size = sum(directory.total_bytes or 0 for directory in snapshot.directories.values()) // max(
+        1, len(snapshot.brokers)
+    )
     brokers = -(-int(left / policy.limits.target_ratio) // size) if size else 0
     more = f"{brokers} brokers like the present ones, or {human_bytes(left)} more on volumes and disks"
     why = f"; {'; '.join(reasons)}" if reasons else ""

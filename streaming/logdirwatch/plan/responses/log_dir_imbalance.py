@@ -17,8 +17,8 @@ def propose(situation: Situation) -> list[Draft]:
 
     It yields to a directory that fills, whose own plan needs the same replicas and the same room.
     """
-    alert, facts, policy, now_ms = situation.alert, situation.facts, situation.policy, situation.now_ms
-    mine = [] if alert.broker is None else facts.directories_of.get(alert.broker, ())
+    alert, snapshot, policy, now_ms = situation.alert, situation.snapshot, situation.policy, situation.now_ms
+    mine = [] if alert.broker is None else snapshot.directories_of.get(alert.broker, ())
     if any(directory.status in _FILLING for directory in mine):
         return [situation.look_because("a directory of the broker is filling: its own alert says what to move")]
     directories = [directory for directory in mine if _counts(directory)]
@@ -28,7 +28,7 @@ def propose(situation: Situation) -> list[Draft]:
     mean = sum(directory.used_bytes or 0 for directory in directories) / total
     fullest = max(directories, key=lambda d: ((d.used_bytes or 0) / (d.total_bytes or 1), d.path))
     goal = (fullest.used_bytes or 0) - int(mean * (fullest.total_bytes or 0))
-    return move_drafts(fullest, plan_moves(fullest, facts, policy, goal_bytes=goal), facts, policy, now_ms)
+    return move_drafts(fullest, plan_moves(fullest, snapshot, policy, goal_bytes=goal), snapshot, policy, now_ms)
 
 
 def _counts(directory: Directory) -> bool:

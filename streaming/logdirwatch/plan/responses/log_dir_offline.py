@@ -25,7 +25,7 @@ from logdirwatch.plan.actions.topics.delete_topic_candidate import room_elsewher
 from logdirwatch.plan.availability.common_cause import common_cause
 from logdirwatch.plan.availability.offline_log_dirs import Away, away_of
 from logdirwatch.plan.capacity.projected_use import Space, shares_volume
-from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
 from logdirwatch.plan.proposal import Draft, Policy, Precondition
 from logdirwatch.plan.reassignment.replacement_replicas import Repair, plan_rebuild, plan_repair
 from logdirwatch.plan.reassignment.within_broker import needed_bytes
@@ -43,23 +43,26 @@ def propose(situation: Situation) -> list[Draft]:
 
     The fast lane knows no cause: a moment later the state machine does, or knows that nobody does.
     """
-    alert, facts, policy, now_ms = situation.alert, situation.facts, situation.policy, situation.now_ms
-    away = away_of(alert, facts)
+    alert, snapshot, policy, now_ms = situation.alert, situation.snapshot, situation.policy, situation.now_ms
+    away = away_of(alert, snapshot)
     if away is None:
         return []
     if alert.lane is not Lane.STATEFUL:
         return [look(situation.look, away, away.directories, Cause.UNKNOWN)]
     away, arrays = apart_from_lost(away)
-    facts = away.facts
+    snapshot = away.snapshot
     failed = away.of_cause(Cause.FAILED)
     repair = None if not failed else _repair(away, failed, policy)
-    restarted = restart_broker(away, facts, policy)
+    restarted = restart_broker(away, snapshot, policy)
     restarted = replace(restarted, preconditions=(*is_active(arrays.values()), *restarted.preconditions))
     drafts = [
-        *(cancel_dead_ends(away.broker, str(away.target["log_dir"]), facts, policy) if failed else []),
-        *(look_at_array(facts.directories[away.broker, path], one, away.proofs[path]) for path, one in arrays.items()),
+        *(cancel_dead_ends(away.broker, str(away.target["log_dir"]), snapshot, policy) if failed else []),
+        *(
+            look_at_array(snapshot.directories[away.broker, path], one, away.proofs[path])
+            for path, one in arrays.items()
+        ),
         *_looks(situation.look, away, policy, arrays),
-        *_mended(away, facts, policy),
+        *_mended(away, snapshot, policy),
         *([] if repair is None else _replaced(away, failed, repair, policy, now_ms)),
         *([] if len(away.of_cause(Cause.FILE_SYSTEM)) == len(away.directories) else [restarted]),
         *_rebuilt_in_the_end(away, restarted, policy, now_ms, has_array=bool(arrays)),
@@ -67,7 +70,7 @@ def propose(situation: Situation) -> list[Draft]:
     ]
     if {found.cause for found in away.directories} <= _EXPLAINED:
         return drafts
-    return _with_common_cause(drafts, common_cause([found.place for found in away.directories], facts))
+    return _with_common_cause(drafts, common_cause([found.place for found in away.directories], snapshot))
 
 
 def _with_common_cause(drafts: list[Draft], text: str | None) -> list[Draft]:
@@ -87,15 +90,15 @@ def _looks(step: Draft, away: Away, policy: Policy, arrays: Collection[str]) -> 
     return [look(step, away, unclear, Cause.FULL)] if unclear else []
 
 
-def _mended(away: Away, facts: Facts, policy: Policy) -> list[Draft]:
+def _mended(away: Away, snapshot: ClusterSnapshot, policy: Policy) -> list[Draft]:
     """Return what mends the directories whose disks are sound."""
     limited, repaired = away.of_cause(Cause.LIMIT), away.of_cause(Cause.FILE_SYSTEM)
-    full = _volumes(away.of_cause(Cause.FULL), facts)
+    full = _volumes(away.of_cause(Cause.FULL), snapshot)
     return [
         *([raise_limit(away, away.proofs[limited[0].path])] if limited else []),
         *(let_write(away, directory) for directory in away.of_cause(Cause.PERMISSION)),
         *(draft for directory in full for draft in _emptied(away, directory, policy)),
-        *(repair_file_system(found, away.proofs[found.path], away, facts, policy) for found in repaired),
+        *(repair_file_system(found, away.proofs[found.path], away, snapshot, policy) for found in repaired),
     ]
 
 
@@ -107,45 +110,45 @@ def _emptied(away: Away, directory: Directory, policy: Policy) -> list[Draft]:
     if proof.full_by is FullBy.QUOTA:
         return [
             raise_quota(directory, proof),
-            free_while_stopped(directory, away.facts, policy, "has reached its quota"),
+            free_while_stopped(directory, away.snapshot, policy, "has reached its quota"),
         ]
     if _is_unclear(away, directory, policy):
         return []
-    needed = needed_bytes(directory, Space(away.facts), policy)
+    needed = needed_bytes(directory, Space(away.snapshot), policy)
     grow = [] if needed is None else [expand_disk(directory, policy, needed)]
-    return [*grow, free_while_stopped(directory, away.facts, policy)]
+    return [*grow, free_while_stopped(directory, away.snapshot, policy)]
 
 
 def _is_unclear(away: Away, directory: Directory, policy: Policy) -> bool:
     """Tell whether nobody knows what ran out: the space that was seen is not what lacks."""
     if away.proofs[directory.path].full_by in {FullBy.INODES, FullBy.QUOTA}:
         return False
-    needed = needed_bytes(directory, Space(away.facts), policy)
+    needed = needed_bytes(directory, Space(away.snapshot), policy)
     return needed is not None and needed <= 1
 
 
 def _replaced(away: Away, failed: Sequence[Directory], repair: Repair, policy: Policy, now_ms: int) -> list[Draft]:
     """Return the way back from dead disks: copies elsewhere, what only they hold saved, new disks."""
-    facts, drafts = away.facts, []
+    snapshot, drafts = away.snapshot, []
     if repair.assignments:
         place = (away.broker, str(away.target["log_dir"]))
-        drafts.append(rebuild(place, away.target, _loss(away, failed), repair, facts, policy, now_ms))
+        drafts.append(rebuild(place, away.target, _loss(away, failed), repair, snapshot, policy, now_ms))
     for directory in failed:
         own, proof = (
-            plan_repair(directory.place, facts, policy) if away.is_several else repair,
+            plan_repair(directory.place, snapshot, policy) if away.is_several else repair,
             away.proofs[directory.path],
         )
-        without = leave_log_dirs(directory, facts, policy) if own.unplaced else None
-        saved = save_data(directory, proof, facts)
-        drafts += [*([saved] if saved else []), replace_disk(directory, own, facts, policy, proof)]
+        without = leave_log_dirs(directory, snapshot, policy) if own.unplaced else None
+        saved = save_data(directory, proof, snapshot)
+        drafts += [*([saved] if saved else []), replace_disk(directory, own, snapshot, policy, proof)]
         drafts += [without] if without else []
     return drafts
 
 
 def _room_for(away: Away, repair: Repair, policy: Policy, now_ms: int) -> list[Draft]:
     """Return what would make room elsewhere, and leaders back where nothing was rebuilt."""
-    found = room_elsewhere(away.broker, away.target, repair, away.facts, policy, now_ms)
-    return [*found, *([] if repair.assignments else give_back(away.target, away.facts, policy))]
+    found = room_elsewhere(away.broker, away.target, repair, away.snapshot, policy, now_ms)
+    return [*found, *([] if repair.assignments else give_back(away.target, away.snapshot, policy))]
 
 
 def _rebuilt_in_the_end(away: Away, restarted: Draft, policy: Policy, now_ms: int, *, has_array: bool) -> list[Draft]:
@@ -158,14 +161,14 @@ def _rebuilt_in_the_end(away: Away, restarted: Draft, policy: Policy, now_ms: in
     if not repair.assignments:
         return []
     place = (away.broker, str(away.target["log_dir"]))
-    draft = rebuild(place, away.target, _loss(away, sound), repair, away.facts, policy, now_ms)
+    draft = rebuild(place, away.target, _loss(away, sound), repair, away.snapshot, policy, now_ms)
     text = f"{some_of(away.names)} cannot be brought back soon: what comes back by a restart is copied for nothing"
     return [replace(draft, preconditions=(*draft.preconditions, Precondition("stays_away", text, None)))]
 
 
 def _repair(away: Away, directories: Sequence[Directory], policy: Policy) -> Repair:
     path = directories[0].path if len(directories) == 1 else None
-    return plan_rebuild(away.broker, away.lost(directories), away.facts, policy, path=path)
+    return plan_rebuild(away.broker, away.lost(directories), away.snapshot, policy, path=path)
 
 
 def _loss(away: Away, directories: Sequence[Directory]) -> Loss:
@@ -178,11 +181,11 @@ def _loss(away: Away, directories: Sequence[Directory]) -> Loss:
     )
 
 
-def _volumes(directories: Sequence[Directory], facts: Facts) -> list[Directory]:
+def _volumes(directories: Sequence[Directory], snapshot: ClusterSnapshot) -> list[Directory]:
     """Return one directory of each volume; disks of one kind that are full to the last byte are several."""
     found: list[Directory] = []
     for directory in directories:
-        if not any(shares_volume(directory, other, facts) for other in found):
+        if not any(shares_volume(directory, other, snapshot) for other in found):
             found.append(directory)
     return found
 

@@ -22,7 +22,7 @@ from logdirwatch.plan.availability.offline_log_dirs import proof_of
 from logdirwatch.plan.capacity.growth_by_policy import growth_by_policy, told
 from logdirwatch.plan.capacity.projected_use import Space
 from logdirwatch.plan.capacity.reserve_file import reserve_of
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, TopicPartition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, TopicPartition
 from logdirwatch.plan.operator_decisions import heeded
 from logdirwatch.plan.proposal import Draft, Policy
 from logdirwatch.plan.reassignment.within_broker import needed_bytes
@@ -38,27 +38,27 @@ BY_INODES = "inodes"
 
 def propose(situation: Situation) -> list[Draft]:
     """Answer a directory that fills."""
-    alert, facts, policy, now_ms = situation.alert, situation.facts, situation.policy, situation.now_ms
+    alert, snapshot, policy, now_ms = situation.alert, situation.snapshot, situation.policy, situation.now_ms
     directory = situation.directory
     if directory is None or not directory.is_serving:
         return []
-    drafts = [*_by_inodes(alert, directory), *filling_drafts(directory, facts, policy, now_ms)]
-    led = leaders_off(directory, facts, policy, drafts)
+    drafts = [*_by_inodes(alert, directory), *filling_drafts(directory, snapshot, policy, now_ms)]
+    led = leaders_off(directory, snapshot, policy, drafts)
     found = [*_led_in_place(drafts, led, directory), *_unexplained(situation, directory)]
-    return _with_growth(saying_that_it_halts(found, directory, facts), growth_by_policy(directory, facts))
+    return _with_growth(saying_that_it_halts(found, directory, snapshot), growth_by_policy(directory, snapshot))
 
 
 def propose_on_old_inventory(situation: Situation) -> list[Draft]:
     """Return what needs no inventory: nothing is known of what lies there by now, only what the directory tells."""
-    directory, facts, policy = situation.directory, situation.facts, situation.policy
+    directory, snapshot, policy = situation.directory, situation.snapshot, situation.policy
     if directory is None or not directory.is_serving:
         return []
-    alone = replace(facts, layout=replace(facts.layout, replicas=()), growth={})
+    alone = replace(snapshot, layout=replace(snapshot.layout, replicas=()), growth={})
     needed = needed_bytes(directory, Space(alone), policy) or 0
     drafts = [expand_disk(directory, policy, needed)] if needed > 0 else []
     if directory.status in URGENT:
         drafts += [*release_drafts(directory, policy), *brake_drafts(directory, alone, policy, drafts)]
-    return saying_that_it_halts(heeded(in_sequence(drafts), facts.said), directory, facts)
+    return saying_that_it_halts(heeded(in_sequence(drafts), snapshot.said), directory, snapshot)
 
 
 def _led_in_place(drafts: list[Draft], led: list[Draft], directory: Directory) -> list[Draft]:
@@ -96,7 +96,7 @@ def _unexplained(situation: Situation, directory: Directory) -> list[Draft]:
     return [situation.look_because(f"{human_bytes(unaccounted)} there are explained by no replica")]
 
 
-def leaders_off(directory: Directory, facts: Facts, policy: Policy, drafts: list[Draft]) -> list[Draft]:
+def leaders_off(directory: Directory, snapshot: ClusterSnapshot, policy: Policy, drafts: list[Draft]) -> list[Draft]:
     """Return who should lead instead of a saturated directory, besides what ``drafts`` move away from it anyway.
 
     The next write may take it offline, and a tiered partition archives from its leader, which needs space (KIP-928).
@@ -105,8 +105,8 @@ def leaders_off(directory: Directory, facts: Facts, policy: Policy, drafts: list
         return []
     why = f"{directory.path} is saturated, and the next write may take it offline with all its leaders"
     moved = {key for draft in drafts for key in _named(draft)}
-    led = led_from(directory, facts)
-    return demote(directory.broker, directory.path, led, facts, policy, why, besides=moved)
+    led = led_from(directory, snapshot)
+    return demote(directory.broker, directory.path, led, snapshot, policy, why, besides=moved)
 
 
 def _named(draft: Draft) -> list[TopicPartition]:

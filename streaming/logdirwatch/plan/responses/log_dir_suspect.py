@@ -21,7 +21,7 @@ from logdirwatch.plan.actions.replicas.demote_leaders import demote, led_from
 from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild
 from logdirwatch.plan.availability.fault_tolerance import endurance_of
 from logdirwatch.plan.availability.lost_replicas import lost_partitions
-from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Draft, Policy
 from logdirwatch.plan.reassignment.replacement_replicas import plan_repair
@@ -49,15 +49,17 @@ def propose(situation: Situation) -> list[Draft]:
     that hangs is looked at first: the data is there, and copying it would only add load. A full pool is extended, a
     corrupt file system repaired.
     """
-    alert, facts, policy, directory = situation.alert, situation.facts, situation.policy, situation.directory
+    alert, snapshot, policy, directory = situation.alert, situation.snapshot, situation.policy, situation.directory
     if directory is None:
         return []
     kinds = frozenset(alert.evidence.get("why") or ())
     device = str(alert.evidence.get("device") or f"what {directory.path} lies on")
-    look = with_endurance(situation.look, directory, facts)
-    demoted = demote(directory.broker, directory.path, led_from(directory, facts), facts, policy, _waiting(directory))
+    look = with_endurance(situation.look, directory, snapshot)
+    demoted = demote(
+        directory.broker, directory.path, led_from(directory, snapshot), snapshot, policy, _waiting(directory)
+    )
     sick = ": Kafka takes no notice that its disk is slow or sick, and goes on placing new replicas there"
-    cordon = cordon_drafts(directory, facts, policy, sick, "the disk is known to be good")
+    cordon = cordon_drafts(directory, snapshot, policy, sick, "the disk is known to be good")
     array = _degraded(alert, directory) if kinds & CERTAIN else None
     if array is not None:
         return [_look_at_array(look, array, directory, alert), *demoted, *cordon]
@@ -68,9 +70,9 @@ def propose(situation: Situation) -> list[Draft]:
     if kinds & {KernelTrouble.FILE_SYSTEM_ERROR, KernelTrouble.REMOUNTED_READ_ONLY} and not kinds & CERTAIN:
         return [*demoted, _repair(look, alert, device, directory), *cordon]
     is_given_up = bool(kinds & DISK) and not demoted
-    rebuilt, unplaced = _rebuilt(alert, directory, facts, policy, situation.now_ms) if is_given_up else ([], None)
+    rebuilt, unplaced = _rebuilt(alert, directory, snapshot, policy, situation.now_ms) if is_given_up else ([], None)
     why = "; ".join(text for text in (unplaced, _replacement(alert, device, kinds)) if text) or None
-    return [*demoted, *cordon, *rebuilt, with_endurance(situation.look_because(why), directory, facts)]
+    return [*demoted, *cordon, *rebuilt, with_endurance(situation.look_because(why), directory, snapshot)]
 
 
 def _waiting(directory: Directory) -> str:
@@ -147,10 +149,10 @@ def _replacement(alert: AlertRecord, device: str, kinds: frozenset[str]) -> str 
 
 
 def _rebuilt(
-    alert: AlertRecord, directory: Directory, facts: Facts, policy: Policy, now_ms: int
+    alert: AlertRecord, directory: Directory, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
 ) -> tuple[list[Draft], str | None]:
     """Return the way out of a failing disk, copied from the other replicas; or what would make it possible."""
-    repair = plan_repair(directory.place, facts, policy)
+    repair = plan_repair(directory.place, snapshot, policy)
     if not repair.assignments:
         helps = "; ".join(remedies(repair))
         return [], f"nothing can be moved off it now; would help: {helps}" if helps else None
@@ -162,13 +164,13 @@ def _rebuilt(
         undo=f"only once {directory.path} is known to be good",
     )
     target = {"broker": directory.broker, "log_dir": directory.path}
-    return [rebuild(directory.place, target, loss, repair, facts, policy, now_ms)], None
+    return [rebuild(directory.place, target, loss, repair, snapshot, policy, now_ms)], None
 
 
-def with_endurance(look: Draft, directory: Directory, facts: Facts) -> Draft:
+def with_endurance(look: Draft, directory: Directory, snapshot: ClusterSnapshot) -> Draft:
     """Return a look that says how much more the topics in a directory endure."""
-    lost = lost_partitions(directory.place, facts)
-    return replace(look, expected={**look.expected, "endurance": endurance_of(lost, facts)})
+    lost = lost_partitions(directory.place, snapshot)
+    return replace(look, expected={**look.expected, "endurance": endurance_of(lost, snapshot)})
 
 
 _SLOW_BROKERS = Runbook(

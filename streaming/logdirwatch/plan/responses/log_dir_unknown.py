@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from logdirwatch.plan.actions.brokers.investigate import UNAVAILABLE, Runbook, quorum_status
 from logdirwatch.plan.availability.lost_replicas import lost_partitions
-from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
 from logdirwatch.plan.proposal import Draft
 from logdirwatch.plan.reassignment.log_dir_removal import leaving
 from logdirwatch.plan.responses.log_dir_suspect import with_endurance
@@ -15,12 +15,12 @@ from logdirwatch.text.words import counted
 
 def propose(situation: Situation) -> list[Draft]:
     """Return what to look at when nobody reports a directory: whether it left ``log.dirs``, and what that means."""
-    facts, directory = situation.facts, situation.directory
+    snapshot, directory = situation.snapshot, situation.directory
     if directory is None:
         return []
-    configured = _configured(directory, facts)
-    lost = lost_partitions(directory.place, facts)
-    found = leaving(directory, lost, facts, situation.policy)
+    configured = _configured(directory, snapshot)
+    lost = lost_partitions(directory.place, snapshot)
+    found = leaving(directory, lost, snapshot, situation.policy)
     if configured is None:
         why = None
     elif configured:
@@ -32,13 +32,13 @@ def propose(situation: Situation) -> list[Draft]:
         short = "an unknown number of bytes" if found.missing_bytes is None else human_bytes(found.missing_bytes)
         replicas = counted(found.replicas, "replica")
         why = f"it left log.dirs, and the broker's other directories lack {short} for its {replicas}"
-    look = with_endurance(situation.look_because(why), directory, facts)
+    look = with_endurance(situation.look_because(why), directory, snapshot)
     return [replace(look, expected={**look.expected, "in_log_dirs": configured, "leave_log_dirs": found.as_data()})]
 
 
-def _configured(directory: Directory, facts: Facts) -> bool | None:
+def _configured(directory: Directory, snapshot: ClusterSnapshot) -> bool | None:
     """Tell whether the broker's ``log.dirs`` names the directory; None while its configuration is not known."""
-    configs = facts.brokers[directory.broker].configs if directory.broker in facts.brokers else {}
+    configs = snapshot.brokers[directory.broker].configs if directory.broker in snapshot.brokers else {}
     listed = configs.get("log.dirs") or configs.get("log.dir")
     return None if listed is None else directory.path in [path.strip() for path in listed.split(",")]
 

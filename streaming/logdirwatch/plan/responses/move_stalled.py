@@ -6,7 +6,7 @@ from logdirwatch.model.records import AlertRecord
 from logdirwatch.plan.actions.brokers.investigate import Runbook, describe_log_dirs, list_reassignments
 from logdirwatch.plan.actions.replicas.cancel_moves import cancel_draft, cancel_moves, why_hopeless
 from logdirwatch.plan.actions.replicas.clear_throttles import raise_draft
-from logdirwatch.plan.cluster.snapshot import Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.proposal import Draft, Policy
 from logdirwatch.plan.reassignment.running_copies import copies_to
 from logdirwatch.plan.reassignment.running_reassignments import dead_ends
@@ -16,14 +16,14 @@ from logdirwatch.text.units import human_bytes
 RAISED_BY = 2
 
 
-def _raised(alert: AlertRecord, facts: Facts, policy: Policy) -> list[Draft]:
+def _raised(alert: AlertRecord, snapshot: ClusterSnapshot, policy: Policy) -> list[Draft]:
     """Return higher limits for moves that one below what is written to them holds back: they never end else."""
     drafts: dict[str, Draft] = {}
     for path, move in sorted((alert.evidence.get("moves") or {}).items()):
         key, limit = move.get("throttle"), move.get("throttle_bytes_per_s")
         if alert.broker is None or key is None or not limit or not move.get("is_throttled_below_writes"):
             continue
-        directory = facts.directories.get((alert.broker, path))
+        directory = snapshot.directories.get((alert.broker, path))
         written = 0.0 if directory is None else max(0.0, directory.growth_bytes_per_s or 0.0)
         usual = policy.limits.log_dir_throttle_bytes_per_s
         wanted = int(max(usual, RAISED_BY * limit, RAISED_BY * written))
@@ -37,36 +37,36 @@ STANDS_STILL = "stands_still"
 
 def propose(situation: Situation) -> list[Draft]:
     """Return what to do about moves to a broker that stand still: cancel what cannot end; a limit may be raised."""
-    alert, facts, policy = situation.alert, situation.facts, situation.policy
-    raised = _raised(alert, facts, policy)
+    alert, snapshot, policy = situation.alert, situation.snapshot, situation.policy
+    raised = _raised(alert, snapshot, policy)
     broker, told = alert.broker, alert.evidence.get("moves") or {}
-    hopeless = [one for one in dead_ends(facts) if broker in (one.partition.adding or ())]
+    hopeless = [one for one in dead_ends(snapshot) if broker in (one.partition.adding or ())]
     limits = sorted({f"{found['throttle']}={found['throttle_bytes_per_s']}" for found in told.values() if _held(found)})
     why = f"the limit {', '.join(limits)} holds them back: raise it first" if limits else None
     if broker is None:
         return [*raised, situation.look]
     if not hopeless:
-        return [*raised, *_stalled(broker, told, facts, policy), situation.look_because(why)]
+        return [*raised, *_stalled(broker, told, snapshot, policy), situation.look_because(why)]
     moves = [one.partition for one in hopeless]
     return [
         *raised,
-        cancel_moves(broker, None, moves, facts, policy, why_hopeless(hopeless)),
+        cancel_moves(broker, None, moves, snapshot, policy, why_hopeless(hopeless)),
         situation.look_because(why),
     ]
 
 
-def _stalled(broker: int, told: dict[str, Any], facts: Facts, policy: Policy) -> list[Draft]:
+def _stalled(broker: int, told: dict[str, Any], snapshot: ClusterSnapshot, policy: Policy) -> list[Draft]:
     """Return the cancelling of copies that stand still though they could end; where a limit is set it comes first."""
     held_up = [
         path for path, found in sorted(told.items()) if found.get("verdict") == STANDS_STILL and not _held(found)
     ]
     drafts = []
     for place in ((broker, path) for path in held_up):
-        copies = copies_to([place], facts)
-        if copies and place in facts.directories:
+        copies = copies_to([place], snapshot)
+        if copies and place in snapshot.directories:
             left = human_bytes(sum(copy.remaining_bytes for copy in copies))
             why = f"{len(copies)} copies to {place[1]} of broker {broker} stand still, {left} before their end"
-            drafts.append(cancel_draft(facts.directories[place], copies, facts, policy, why))
+            drafts.append(cancel_draft(snapshot.directories[place], copies, snapshot, policy, why))
     return drafts
 
 

@@ -9,7 +9,7 @@ from logdirwatch.plan.actions.replicas.demote_leaders import demote
 from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild
 from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.availability.fault_tolerance import good_copies
-from logdirwatch.plan.cluster.snapshot import Facts, Partition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Partition
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Draft, Policy, effect
 from logdirwatch.plan.reassignment.replacement_replicas import Repair, plan_rebuild
@@ -21,25 +21,25 @@ from logdirwatch.plan.vetoes import restart_vetoes
 
 def propose(situation: Situation) -> list[Draft]:
     """Return what to do about single bad partitions: others lead them first, then they are copied elsewhere."""
-    alert, facts, policy, now_ms = situation.alert, situation.facts, situation.policy, situation.now_ms
+    alert, snapshot, policy, now_ms = situation.alert, situation.snapshot, situation.policy, situation.now_ms
     broker, labels = alert.broker, set(alert.evidence.get("why") or ())
-    bad = [p for p in facts.partitions.values() if p.label in labels and broker in p.replicas]
+    bad = [p for p in snapshot.partitions.values() if p.label in labels and broker in p.replicas]
     if broker is None or not bad:
         return [situation.look]
-    led = [p for p in bad if leadership.standing_now(p, facts).leader == broker]
+    led = [p for p in bad if leadership.standing_now(p, snapshot).leader == broker]
     why = "its copies of them are bad, and new ones would be copied from it"
-    demoted = demote(broker, None, led, facts, policy, why)
+    demoted = demote(broker, None, led, snapshot, policy, why)
     followed = [p for p in bad if p not in led]
-    repair = plan_rebuild(broker, followed, facts, policy)
+    repair = plan_rebuild(broker, followed, snapshot, policy)
     return [
         *demoted,
-        *_rebuilt(broker, repair, facts, policy, now_ms),
-        *_copied_in_place(broker, followed, repair, facts, policy),
+        *_rebuilt(broker, repair, snapshot, policy, now_ms),
+        *_copied_in_place(broker, followed, repair, snapshot, policy),
         situation.look,
     ]
 
 
-def _rebuilt(broker: int, repair: Repair, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:
+def _rebuilt(broker: int, repair: Repair, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> list[Draft]:
     if not repair.assignments:
         return []
     loss = Loss(
@@ -48,15 +48,15 @@ def _rebuilt(broker: int, repair: Repair, facts: Facts, policy: Policy, now_ms: 
         undo=f"puts the replicas back onto broker {broker}, copied anew",
     )
     target = {"broker": broker, "log_dir": None}
-    return [rebuild((broker, "bad"), target, loss, repair, facts, policy, now_ms)]
+    return [rebuild((broker, "bad"), target, loss, repair, snapshot, policy, now_ms)]
 
 
 def _copied_in_place(
-    broker: int, bad: Sequence[Partition], repair: Repair, facts: Facts, policy: Policy
+    broker: int, bad: Sequence[Partition], repair: Repair, snapshot: ClusterSnapshot, policy: Policy
 ) -> list[Draft]:
     """Return how bad copies are made anew on the broker itself, where no other broker can take them."""
     left = {one.label for one in repair.unplaced}
-    chosen = [p for p in bad if p.label in left and good_copies(p, facts) - {broker}][:EXAMPLES]
+    chosen = [p for p in bad if p.label in left and good_copies(p, snapshot) - {broker}][:EXAMPLES]
     if not chosen:
         return []
     text = f"remove the folders {', '.join(p.label for p in chosen)} of broker {broker} while it is stopped"
@@ -67,7 +67,7 @@ def _copied_in_place(
             target={"broker": broker, "log_dir": None, "step": restart_vetoes.COPY_AGAIN},
             reason=f"{text}: other replicas are in sync, and no other broker can take them{nothing_fits(repair)}",
             expected=effect(**unplaced(repair)),
-            vetoes=restart_vetoes.against_restart(facts, broker),
+            vetoes=restart_vetoes.against_restart(snapshot, broker),
             commands=tuple(restart_steps(broker, policy, between)),
             undo={"text": "move the folders away instead of removing them, until the copies are in sync"},
         )

@@ -11,7 +11,7 @@ from logdirwatch.plan.actions.replicas.elect_leaders import elect_unclean
 from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.availability.common_cause import common_cause
 from logdirwatch.plan.availability.fault_tolerance import endurance_of
-from logdirwatch.plan.cluster.snapshot import Facts, Partition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Partition
 from logdirwatch.plan.proposal import Draft, Policy, Veto
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.text.units import human_ms
@@ -22,10 +22,10 @@ EXAMPLES = 20
 
 def propose(situation: Situation) -> list[Draft]:
     """Return what brings most partitions back, and the last resort for what nobody else can lead."""
-    alert, facts, policy, now_ms = situation.alert, situation.facts, situation.policy, situation.now_ms
-    endangered = [p for p in _doubtful(facts) if _is_endangered(p, facts)]
-    returns = brought_back_by(endangered, facts)
-    why = [text for text in (_best(returns), common_cause((), facts)) if text is not None]
+    alert, snapshot, policy, now_ms = situation.alert, situation.snapshot, situation.policy, situation.now_ms
+    endangered = [p for p in _doubtful(snapshot) if _is_endangered(p, snapshot)]
+    returns = brought_back_by(endangered, snapshot)
+    why = [text for text in (_best(returns), common_cause((), snapshot)) if text is not None]
     look = situation.look_because("; ".join(why) or None)
     looked = replace(
         look,
@@ -33,41 +33,41 @@ def propose(situation: Situation) -> list[Draft]:
             **look.expected,
             "endangered": len(endangered),
             "led_again_by_return_of": {str(broker): count for broker, count in returns.most_common(EXAMPLES)},
-            "endurance": endurance_of(endangered, facts),
+            "endurance": endurance_of(endangered, snapshot),
         },
     )
     target = {"broker": None, "log_dir": None}
-    return [looked, *elect_unclean(target, facts, policy, _may_come_back(alert, policy, now_ms))]
+    return [looked, *elect_unclean(target, snapshot, policy, _may_come_back(alert, policy, now_ms))]
 
 
-def brought_back_by(partitions: Sequence[Partition], facts: Facts) -> Counter[int]:
+def brought_back_by(partitions: Sequence[Partition], snapshot: ClusterSnapshot) -> Counter[int]:
     """Return for each broker how many leaderless partitions are led again when it, or its disk, is back as it was."""
     counts: Counter[int] = Counter()
     for partition in partitions:
-        state, live = leadership.standing_now(partition, facts), leadership.live_replicas(partition, facts)
+        state, live = leadership.standing_now(partition, snapshot), leadership.live_replicas(partition, snapshot)
         if state.leader is None:
             counts.update(b for b in partition.replicas if leadership.elected(state, live | {b}) is not None)
     return counts
 
 
-def _doubtful(facts: Facts) -> list[Partition]:
+def _doubtful(snapshot: ClusterSnapshot) -> list[Partition]:
     """Return the partitions that need a closer look: those without a leader, behind, or on a broker in trouble."""
-    troubled = {number for number in facts.brokers if not facts.is_alive(number)}
-    troubled |= {place[0] for place, d in facts.directories.items() if d.status is LogDirStatus.OFFLINE}
+    troubled = {number for number in snapshot.brokers if not snapshot.is_alive(number)}
+    troubled |= {place[0] for place, d in snapshot.directories.items() if d.status is LogDirStatus.OFFLINE}
     return [
         partition
-        for partition in facts.partitions.values()
+        for partition in snapshot.partitions.values()
         if partition.leader is None
         or len(partition.isr) < len(partition.replicas)
         or not troubled.isdisjoint(partition.replicas)
     ]
 
 
-def _is_endangered(partition: Partition, facts: Facts) -> bool:
+def _is_endangered(partition: Partition, snapshot: ClusterSnapshot) -> bool:
     """Tell whether a partition has no leader, is under its minimum, or has one copy left of several."""
-    state = leadership.standing_now(partition, facts)
+    state = leadership.standing_now(partition, snapshot)
     needed = state.min_isr
-    live = leadership.live_replicas(partition, facts) & set(state.isr)
+    live = leadership.live_replicas(partition, snapshot) & set(state.isr)
     is_under = needed is not None and len(live) < needed
     return state.leader is None or is_under or (len(partition.replicas) > 1 and len(live) <= 1)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.plan.actions.brokers.investigate import Runbook
-from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
 from logdirwatch.plan.proposal import Draft, Policy
 
 
@@ -14,7 +14,7 @@ class Situation:
     """An open alert with all that its response may know; ``look`` is the step of its runbook."""
 
     alert: AlertRecord
-    facts: Facts
+    snapshot: ClusterSnapshot
     policy: Policy
     now_ms: int
     look: Draft
@@ -22,7 +22,7 @@ class Situation:
     @property
     def directory(self) -> Directory | None:
         """The directory that the alert is about."""
-        return directory_of(self.alert, self.facts)
+        return directory_of(self.alert, self.snapshot)
 
     def look_because(self, why: str | None) -> Draft:
         """Return the step of the runbook; ``why`` says what keeps a better action back."""
@@ -53,8 +53,8 @@ class Response:
             raise ValueError(msg)
 
 
-def directory_of(alert: AlertRecord, facts: Facts) -> Directory | None:
+def directory_of(alert: AlertRecord, snapshot: ClusterSnapshot) -> Directory | None:
     """Return the directory that an alert is about."""
     if alert.broker is None or alert.log_dir is None:
         return None
-    return facts.directories.get((alert.broker, alert.log_dir))
+    return snapshot.directories.get((alert.broker, alert.log_dir))

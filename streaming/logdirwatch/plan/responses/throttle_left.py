@@ -12,13 +12,13 @@ LISTS = "throttled_replicas"
 
 def propose(situation: Situation) -> list[Draft]:
     """Answer limits that stayed behind; only those that the alert names go, the others are meant to stay."""
-    alert, facts, policy = situation.alert, situation.facts, situation.policy
+    alert, snapshot, policy = situation.alert, situation.snapshot, situation.policy
     if alert.broker is None:
         return []
     named = set(alert.evidence.get("throttles") or ())
-    topics = topics_throttled_on(alert.broker, facts) if alert.evidence.get(LISTS) else []
-    found = limits_on([alert.broker] if named else [], topics, facts)
-    draft = clear_draft(found, facts, policy, {"broker": alert.broker, "log_dir": None}, named)
+    topics = topics_throttled_on(alert.broker, snapshot) if alert.evidence.get(LISTS) else []
+    found = limits_on([alert.broker] if named else [], topics, snapshot)
+    draft = clear_draft(found, snapshot, policy, {"broker": alert.broker, "log_dir": None}, named)
     return [] if draft is None else [draft]
 
 

@@ -9,7 +9,7 @@ from logdirwatch.model.records import AlertRecord
 from logdirwatch.plan.actions.brokers.investigate import UNDER_REPLICATED, Runbook, describe_log_dirs
 from logdirwatch.plan.actions.replicas.demote_leaders import demote
 from logdirwatch.plan.availability import leadership
-from logdirwatch.plan.cluster.snapshot import Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Draft, Policy
 from logdirwatch.plan.responses.response import Response, Situation
@@ -67,7 +67,7 @@ def propose(situation: Situation) -> list[Draft]:
     looked = situation.look_because(answer.why)
     notes = tuple(note(f"On broker {alert.broker}'s host: {step}") for step in answer.steps)
     found = replace(looked, commands=(*looked.commands, *notes))
-    return [found, *(_demoted(alert, situation.facts, situation.policy) if _COPY_AGAIN in answer.steps else [])]
+    return [found, *(_demoted(alert, situation.snapshot, situation.policy) if _COPY_AGAIN in answer.steps else [])]
 
 
 def _answer(alert: AlertRecord) -> _Answer:
@@ -77,16 +77,18 @@ def _answer(alert: AlertRecord) -> _Answer:
     return next((answer for answer in _ANSWERS if answer.said.search(detail)), _UNKNOWN)
 
 
-def _demoted(alert: AlertRecord, facts: Facts, policy: Policy) -> Sequence[Draft]:
+def _demoted(alert: AlertRecord, snapshot: ClusterSnapshot, policy: Policy) -> Sequence[Draft]:
     broker, labels = alert.broker, set(alert.evidence.get("why") or ())
     if broker is None or not labels:
         return []
     led = [
         partition
-        for partition in facts.partitions.values()
-        if partition.label in labels and leadership.standing_now(partition, facts).leader == broker
+        for partition in snapshot.partitions.values()
+        if partition.label in labels and leadership.standing_now(partition, snapshot).leader == broker
     ]
-    return demote(broker, alert.log_dir, led, facts, policy, "its copies cannot be cleaned and are to be copied again")
+    return demote(
+        broker, alert.log_dir, led, snapshot, policy, "its copies cannot be cleaned and are to be copied again"
+    )
 
 
 RESPONSE = Response(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from logdirwatch.plan.capacity.timing import DELETE_DELAY_MS, delete_delay_ms
-from logdirwatch.plan.cluster.snapshot import Facts, Place, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Place, Topic
 from logdirwatch.plan.proposal import Veto
 from logdirwatch.plan.retention.limits import Way, freed_bytes, segment_bytes
 
@@ -55,25 +55,25 @@ class Cuts:
     vetoes: tuple[Veto, ...] = ()
 
 
-def effective_after_ms(topic: Topic, facts: Facts) -> int:
+def effective_after_ms(topic: Topic, snapshot: ClusterSnapshot) -> int:
     """Return how long a cut takes at most: the slowest broker's next check, then the deletion's delay.
 
     What is not known of a broker is Kafka's default.
     """
     hosts = {broker for partition in topic.partitions for broker in partition.replicas}
-    checks = [_check_interval_ms(broker, facts) for broker in hosts]
-    delays = [delete_delay_ms(broker, facts) for broker in hosts]
+    checks = [_check_interval_ms(broker, snapshot) for broker in hosts]
+    delays = [delete_delay_ms(broker, snapshot) for broker in hosts]
     delay = topic.number("file.delete.delay.ms", max(delays, default=DELETE_DELAY_MS))
     return max(checks, default=CHECK_INTERVAL_MS) + delay
 
 
-def floor_bytes(cut: Cut, place: Place, facts: Facts) -> int:
+def floor_bytes(cut: Cut, place: Place, snapshot: ClusterSnapshot) -> int:
     """Return what stays of a topic in a directory whatever its limit: the segments that are written, and one more."""
-    here = [replica for replica in facts.replicas_in(place) if replica.topic == cut.topic.name]
+    here = [replica for replica in snapshot.replicas_in(place) if replica.topic == cut.topic.name]
     segment = segment_bytes(cut.topic)
     return sum((r.size_bytes or 0) - freed_bytes(r.size_bytes or 0, 0, segment) for r in here)
 
 
-def _check_interval_ms(broker: int, facts: Facts) -> int:
-    found = facts.brokers[broker].configs.get(CHECK_INTERVAL) if broker in facts.brokers else None
+def _check_interval_ms(broker: int, snapshot: ClusterSnapshot) -> int:
+    found = snapshot.brokers[broker].configs.get(CHECK_INTERVAL) if broker in snapshot.brokers else None
     return CHECK_INTERVAL_MS if found is None else int(found)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from logdirwatch.plan.cluster.snapshot import Facts, Place, Replica, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Place, Replica, Topic
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.retention.cut import Cut
 from logdirwatch.plan.retention.planner import (
@@ -26,20 +26,20 @@ LOOKED_AT = 200
 Needed = Mapping[Place, int]
 
 
-def plan_fleet_cuts(needed: Needed, facts: Facts, policy: Policy, refusals: Counter[Veto]) -> list[Cut]:
+def plan_fleet_cuts(needed: Needed, snapshot: ClusterSnapshot, policy: Policy, refusals: Counter[Veto]) -> list[Cut]:
     """Cut the topics that give the directories most, as far as they need it; only the largest are looked at.
 
     Those whose local copy alone goes give first.
     """
-    here = largest_first(by_topic(replica for place in needed for replica in facts.replicas_in(place)))
-    most = [_most(name, here[name], needed, facts, policy, refusals) for name in list(here)[:LOOKED_AT]]
+    here = largest_first(by_topic(replica for place in needed for replica in snapshot.replicas_in(place)))
+    most = [_most(name, here[name], needed, snapshot, policy, refusals) for name in list(here)[:LOOKED_AT]]
     useful = [cut for cut in most if cut is not None and gain(cut, needed) > 0]
     ranked = sorted(useful, key=lambda cut: (-gain(cut, needed), cut.topic.name))
     spread = _one_by_one if is_few(policy.limits) else _shares
     cuts: list[Cut] = []
     for loses_data in (False, True):
         alike = [cut for cut in ranked if cut.way.loses_data is loses_data]
-        cuts += spread(alike, left(needed, cuts), facts, policy)
+        cuts += spread(alike, left(needed, cuts), snapshot, policy)
     return cuts
 
 
@@ -55,18 +55,23 @@ def left(needed: Needed, cuts: Sequence[Cut]) -> dict[Place, int]:
 
 
 def _most(
-    name: str, here: Sequence[Replica], needed: Needed, facts: Facts, policy: Policy, refusals: Counter[Veto]
+    name: str,
+    here: Sequence[Replica],
+    needed: Needed,
+    snapshot: ClusterSnapshot,
+    policy: Policy,
+    refusals: Counter[Veto],
 ) -> Cut | None:
-    topic = cuttable(name, here, facts, policy, refusals)
+    topic = cuttable(name, here, snapshot, policy, refusals)
     if topic is None:
         return None
-    found = cut_topic(topic, _giving(topic, facts), facts, policy, partial(_useful, needed), None)
-    veto = nothing_to_give(topic, here, facts, policy, 0 if found is None else gain(found, needed))
+    found = cut_topic(topic, _giving(topic, snapshot), snapshot, policy, partial(_useful, needed), None)
+    veto = nothing_to_give(topic, here, snapshot, policy, 0 if found is None else gain(found, needed))
     refusals.update([veto] if veto is not None else [])
     return found
 
 
-def _shares(ranked: Sequence[Cut], needed: Needed, facts: Facts, policy: Policy) -> list[Cut]:
+def _shares(ranked: Sequence[Cut], needed: Needed, snapshot: ClusterSnapshot, policy: Policy) -> list[Cut]:
     """Let every topic give each directory the same share of what it can give there, or more for another's sake."""
     givers = _chosen(ranked, needed, policy.limits.retention_topics)
     possible = {place: sum(most.frees_at(place) for most in givers) for place in needed}
@@ -74,8 +79,8 @@ def _shares(ranked: Sequence[Cut], needed: Needed, facts: Facts, policy: Policy)
     for most in givers:
         shares = {p: -(-min(needed[p], all_) * most.frees_at(p) // all_) for p, all_ in possible.items() if all_ > 0}
         wanted = {place: share for place, share in shares.items() if share > 0}
-        giving_here = _giving(most.topic, facts)
-        cut = cut_topic(most.topic, giving_here, facts, policy, partial(_satisfies, wanted), 1) if wanted else None
+        giving_here = _giving(most.topic, snapshot)
+        cut = cut_topic(most.topic, giving_here, snapshot, policy, partial(_satisfies, wanted), 1) if wanted else None
         cuts += [cut] if cut is not None else []
     return cuts
 
@@ -95,20 +100,22 @@ def _chosen(ranked: Sequence[Cut], needed: Needed, most_topics: int) -> Sequence
     return found
 
 
-def _one_by_one(ranked: Sequence[Cut], needed: Needed, facts: Facts, policy: Policy) -> list[Cut]:
+def _one_by_one(ranked: Sequence[Cut], needed: Needed, snapshot: ClusterSnapshot, policy: Policy) -> list[Cut]:
     """Let the topics that can give most give first, as far as they can."""
     cuts: list[Cut] = []
     for most in ranked[: policy.limits.retention_topics]:
         missing = left(needed, cuts)
         wanted = gain(most, missing)
         if wanted > 0:
-            cut = cut_topic(most.topic, _giving(most.topic, facts), facts, policy, partial(_useful, missing), wanted)
+            cut = cut_topic(
+                most.topic, _giving(most.topic, snapshot), snapshot, policy, partial(_useful, missing), wanted
+            )
             cuts += [cut] if cut is not None else []
     return cuts
 
 
-def _giving(topic: Topic, facts: Facts) -> list[Replica]:
-    return giving(topic, all_replicas(topic, facts), facts)
+def _giving(topic: Topic, snapshot: ClusterSnapshot) -> list[Replica]:
+    return giving(topic, all_replicas(topic, snapshot), snapshot)
 
 
 def _useful(needed: Needed, frees: Counter[Place]) -> int:

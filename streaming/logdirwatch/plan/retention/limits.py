@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from logdirwatch.plan.cluster.snapshot import Facts, Partition, Replica, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Partition, Replica, Topic
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.retention.write_rates import KEPT_UNKNOWN_RATIO, fastest, floor_bytes, wanted_ms, written_per_s
 
@@ -99,14 +99,14 @@ def segment_bytes(topic: Topic) -> int:
     return topic.number("segment.bytes", SEGMENT_BYTES)
 
 
-def unread_bytes(topic: Topic, facts: Facts) -> int:
+def unread_bytes(topic: Topic, snapshot: ClusterSnapshot) -> int:
     """Return the bytes of the partition of which a consumer group has most to read, as far as that is known."""
-    return max((unread_of(partition, facts) for partition in topic.partitions), default=0)
+    return max((unread_of(partition, snapshot) for partition in topic.partitions), default=0)
 
 
-def unread_of(partition: Partition, facts: Facts) -> int:
+def unread_of(partition: Partition, snapshot: ClusterSnapshot) -> int:
     """Return the bytes of a partition that the slowest group has still to read: records count as equally large."""
-    return math.ceil((partition.unread_ratio or 0.0) * (facts.layout.size_of(partition.key) or 0))
+    return math.ceil((partition.unread_ratio or 0.0) * (snapshot.layout.size_of(partition.key) or 0))
 
 
 def _unread_ms(topic: Topic, history_ms: Mapping[Replica, int]) -> int:
@@ -115,16 +115,16 @@ def _unread_ms(topic: Topic, history_ms: Mapping[Replica, int]) -> int:
     return math.ceil(max((ratios[replica.key] * age for replica, age in history_ms.items()), default=0.0))
 
 
-def ways_of(topic: Topic, here: Sequence[Replica], facts: Facts, policy: Policy) -> list[Way]:
+def ways_of(topic: Topic, here: Sequence[Replica], snapshot: ClusterSnapshot, policy: Policy) -> list[Way]:
     """Return the ways that lower a topic's limit and leave what the configuration asks for; the surest first.
 
     ``here`` are its replicas in the directory that needs room; what must stay is told of all, as all are cut.
     """
     prefix = LOCAL if topic.is_tiered else ""
-    everywhere = [r for partition in topic.partitions for r in facts.replicas_of(partition.key) if r.size_bytes]
+    everywhere = [r for partition in topic.partitions for r in snapshot.replicas_of(partition.key) if r.size_bytes]
     found = [
-        _by_bytes(topic, prefix, here, everywhere, facts, policy),
-        _by_age(topic, prefix, everywhere, facts, policy),
+        _by_bytes(topic, prefix, here, everywhere, snapshot, policy),
+        _by_age(topic, prefix, everywhere, snapshot, policy),
     ]
     return [way for way in found if way is not None and way.lowest < way.highest]
 
@@ -141,14 +141,14 @@ def is_copy_delayed(topic: Topic) -> bool:
     return by_age != 0 and by_size != 0
 
 
-def history_bytes(topic: Topic, replicas: Iterable[Replica], facts: Facts, policy: Policy) -> int:
+def history_bytes(topic: Topic, replicas: Iterable[Replica], snapshot: ClusterSnapshot, policy: Policy) -> int:
     """Return the limit of bytes that leaves the configured history in every replica.
 
     Where nobody knows how fast one is written, half of it stays, unless remote storage has what goes.
     """
     prefix = LOCAL if topic.is_tiered else ""
     age, wanted = effective(topic, prefix + RETENTION_MS), wanted_ms(topic, policy)
-    return floor_bytes(replicas, age, wanted, facts, unknown_ratio=0.0 if prefix else KEPT_UNKNOWN_RATIO)
+    return floor_bytes(replicas, age, wanted, snapshot, unknown_ratio=0.0 if prefix else KEPT_UNKNOWN_RATIO)
 
 
 def copy_lag_floor(topic: Topic, unit: str) -> int:
@@ -160,29 +160,36 @@ def copy_lag_floor(topic: Topic, unit: str) -> int:
 
 
 def _by_bytes(
-    topic: Topic, prefix: str, here: Sequence[Replica], everywhere: Sequence[Replica], facts: Facts, policy: Policy
+    topic: Topic,
+    prefix: str,
+    here: Sequence[Replica],
+    everywhere: Sequence[Replica],
+    snapshot: ClusterSnapshot,
+    policy: Policy,
 ) -> Way:
     age = effective(topic, prefix + RETENTION_MS)
-    unread = 0 if prefix else unread_bytes(topic, facts)
+    unread = 0 if prefix else unread_bytes(topic, snapshot)
     lowest = max(
         segment_bytes(topic),
         policy.limits.topic_rule(topic.name).min_retention_bytes or 0,
-        history_bytes(topic, everywhere, facts, policy),
+        history_bytes(topic, everywhere, snapshot, policy),
         unread if policy.limits.spare_unread else 0,
         copy_lag_floor(topic, "bytes"),
     )
     largest = max((replica.size_bytes or 0 for replica in here), default=0)
     highest = _below(largest, effective(topic, prefix + RETENTION_BYTES))
-    rate = fastest(everywhere, age, facts)
+    rate = fastest(everywhere, age, snapshot)
     return _rounded(Way(topic, prefix + RETENTION_BYTES, lowest, highest, bytes_per_s=rate, unread=unread), MIB)
 
 
-def _by_age(topic: Topic, prefix: str, everywhere: Sequence[Replica], facts: Facts, policy: Policy) -> Way | None:
+def _by_age(
+    topic: Topic, prefix: str, everywhere: Sequence[Replica], snapshot: ClusterSnapshot, policy: Policy
+) -> Way | None:
     """Return the limit of age; None while the age of any replica's data is not known."""
     old = effective(topic, prefix + RETENTION_MS)
     if old is None:
         return None
-    history = {replica: _history_ms(replica, old, facts) for replica in everywhere}
+    history = {replica: _history_ms(replica, old, snapshot) for replica in everywhere}
     known = {replica: age for replica, age in history.items() if age is not None}
     if not known or len(known) < len(history):
         return None
@@ -199,9 +206,9 @@ def _rounded(way: Way, unit: int) -> Way:
     return replace(way, lowest=lowest, highest=highest, unit=unit) if lowest < highest else way
 
 
-def _history_ms(replica: Replica, limit: str, facts: Facts) -> int | None:
+def _history_ms(replica: Replica, limit: str, snapshot: ClusterSnapshot) -> int | None:
     """Return how far back a replica goes: as long as it took to write at its rate; None where that is not known."""
-    rate = written_per_s(replica, limit, facts)
+    rate = written_per_s(replica, limit, snapshot)
     return None if not rate else int((replica.size_bytes or 0) / rate * 1000)
 
 

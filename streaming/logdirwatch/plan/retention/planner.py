@@ -4,14 +4,14 @@ A cut works on every broker that hosts the topic. Of the ways to cut a topic the
 history; as the effect of a limit of bytes is sure, a limit of age must leave a tenth more. A cut frees what is asked
 for and no more; where that is above a floor of the topic (a minimum of history, what a consumer group has still to
 read, the segment that is written) it stops at the floor. Who loses history, when several topics could, is told in
-``plan.spreading``.
+``retention.shares``.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place, Replica, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Place, Replica, Topic
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.retention import retention_vetoes
 from logdirwatch.plan.retention.cut import Cut, Cuts, effective_after_ms
@@ -30,7 +30,7 @@ Gain = Callable[[Counter[Place]], int]
 """What a cut is worth: from the bytes that it frees in each directory."""
 
 
-def plan_cuts(source: Directory, facts: Facts, policy: Policy, needed_bytes: int) -> Cuts:
+def plan_cuts(source: Directory, snapshot: ClusterSnapshot, policy: Policy, needed_bytes: int) -> Cuts:
     """Cut as few bytes as ``needed_bytes`` asks for, off the topics that the configured spread names."""
     standing = replica_vetoes.first(
         [replica_vetoes.retention_frees_nothing(source), replica_vetoes.no_free_bytes(source)]
@@ -38,34 +38,36 @@ def plan_cuts(source: Directory, facts: Facts, policy: Policy, needed_bytes: int
     if standing is not None:
         return Cuts(vetoes=(standing,))
     refusals: Counter[Veto] = Counter()
-    here = largest_first(by_topic(facts.replicas_in(source.place)))
+    here = largest_first(by_topic(snapshot.replicas_in(source.place)))
 
     def cut(topic: Topic, wanted: int | None) -> Cut | None:
-        mine = giving(topic, here[topic.name], facts)
-        return cut_topic(topic, mine, facts, policy, lambda frees: frees[source.place], wanted)
+        mine = giving(topic, here[topic.name], snapshot)
+        return cut_topic(topic, mine, snapshot, policy, lambda frees: frees[source.place], wanted)
 
     givers = []
     for name, mine in here.items():
-        rejected = replica_vetoes.rejected_cut(facts, {**place_target(source), "topic": name})
+        rejected = replica_vetoes.rejected_cut(snapshot, {**place_target(source), "topic": name})
         refusals.update([rejected] if rejected is not None else [])
-        topic = cuttable(name, mine, facts, policy, refusals) if rejected is None else None
+        topic = cuttable(name, mine, snapshot, policy, refusals) if rejected is None else None
         most = 0 if topic is None or (found := cut(topic, None)) is None else found.frees_at(source.place)
-        veto = None if topic is None else nothing_to_give(topic, mine, facts, policy, most)
+        veto = None if topic is None else nothing_to_give(topic, mine, snapshot, policy, most)
         refusals.update([veto] if veto is not None else [])
         givers += [Giver(topic, most)] if topic is not None and most > 0 else []
     cuts = spread(givers, needed_bytes, source.place, cut, policy.limits)
     if sum(done.frees_at(source.place) for done in cuts) >= needed_bytes:
         return Cuts(tuple(cuts))
     reasons = tuple(veto for veto, _ in refusals.most_common(REASONS))
-    return Cuts(tuple(cuts), reasons or (() if cuts else (_nothing(source, facts),)))
+    return Cuts(tuple(cuts), reasons or (() if cuts else (_nothing(source, snapshot),)))
 
 
-def cuttable(name: str, here: Iterable[Replica], facts: Facts, policy: Policy, refusals: Counter[Veto]) -> Topic | None:
+def cuttable(
+    name: str, here: Iterable[Replica], snapshot: ClusterSnapshot, policy: Policy, refusals: Counter[Veto]
+) -> Topic | None:
     """Return a topic whose retention may be lowered; else count why not. ``here`` are its replicas that should give."""
-    topic = facts.topics.get(name)
+    topic = snapshot.topics.get(name)
     if topic is None:
         return None
-    tiered = [retention_vetoes.tiered_storage_off(topic, facts), retention_vetoes.leaderless_archives_nothing(topic)]
+    tiered = [retention_vetoes.tiered_storage_off(topic, snapshot), retention_vetoes.leaderless_archives_nothing(topic)]
     veto = replica_vetoes.first(
         [
             replica_vetoes.internal_topic(topic, policy.limits),
@@ -73,9 +75,9 @@ def cuttable(name: str, here: Iterable[Replica], facts: Facts, policy: Policy, r
             replica_vetoes.not_deleted_by_retention(topic),
             *(tiered if topic.is_tiered else [retention_vetoes.kept_for_ever(topic, here, policy)]),
             retention_vetoes.high_watermark_stands(topic),
-            *(replica_vetoes.partition_moving(facts, partition) for partition in topic.partitions),
-            *(replica_vetoes.partition_claimed(facts, partition) for partition in topic.partitions),
-            replica_vetoes.cut_elsewhere(facts, topic.name),
+            *(replica_vetoes.partition_moving(snapshot, partition) for partition in topic.partitions),
+            *(replica_vetoes.partition_claimed(snapshot, partition) for partition in topic.partitions),
+            replica_vetoes.cut_elsewhere(snapshot, topic.name),
         ]
     )
     refusals.update([veto] if veto is not None else [])
@@ -83,30 +85,30 @@ def cuttable(name: str, here: Iterable[Replica], facts: Facts, policy: Policy, r
 
 
 def cut_topic(
-    topic: Topic, here: Sequence[Replica], facts: Facts, policy: Policy, gain: Gain, wanted: int | None
+    topic: Topic, here: Sequence[Replica], snapshot: ClusterSnapshot, policy: Policy, gain: Gain, wanted: int | None
 ) -> Cut | None:
     """Return the cut of a topic that gains ``wanted``, leaving the longest history.
 
     ``here`` are its replicas that need to give. ``wanted`` None asks for as much as there is, told for them alone.
     """
-    everywhere = here if wanted is None else giving(topic, all_replicas(topic, facts), facts)
+    everywhere = here if wanted is None else giving(topic, all_replicas(topic, snapshot), snapshot)
     best: Cut | None = None
-    for way in ways_of(topic, here, facts, policy):
+    for way in ways_of(topic, here, snapshot, policy):
         limit = _limit(way, here, gain, wanted)
         cut = Cut(way, limit, dict(+_frees(way, everywhere, limit)), way.keeps_ms(limit))
         best = cut if best is None or _is_better(cut, best, gain, wanted) else best
     return best
 
 
-def giving(topic: Topic, replicas: Iterable[Replica], facts: Facts) -> list[Replica]:
+def giving(topic: Topic, replicas: Iterable[Replica], snapshot: ClusterSnapshot) -> list[Replica]:
     """Return those of a topic's replicas that retention reaches: served, and led, as the high watermark must move."""
     led = {partition.key for partition in topic.partitions if partition.leader is not None}
-    return [replica for replica in replicas if replica.key in led and _is_serving(facts, replica.place)]
+    return [replica for replica in replicas if replica.key in led and _is_serving(snapshot, replica.place)]
 
 
-def all_replicas(topic: Topic, facts: Facts) -> list[Replica]:
+def all_replicas(topic: Topic, snapshot: ClusterSnapshot) -> list[Replica]:
     """Return every replica of a topic."""
-    return [replica for partition in topic.partitions for replica in facts.replicas_of(partition.key)]
+    return [replica for partition in topic.partitions for replica in snapshot.replicas_of(partition.key)]
 
 
 def by_topic(replicas: Iterable[Replica]) -> dict[str, list[Replica]]:
@@ -153,26 +155,28 @@ def _is_better(cut: Cut, than: Cut, gain: Gain, wanted: int | None) -> bool:
     return cut.keeps_ms is not None and than.keeps_ms is not None and (cut.keeps_ms > WORTH_AN_ESTIMATE * than.keeps_ms)
 
 
-def nothing_to_give(topic: Topic, here: Sequence[Replica], facts: Facts, policy: Policy, most: int) -> Veto | None:
+def nothing_to_give(
+    topic: Topic, here: Sequence[Replica], snapshot: ClusterSnapshot, policy: Policy, most: int
+) -> Veto | None:
     """Say which floor leaves nothing to cut."""
     if most > 0:
         return None
     return replica_vetoes.first(
         [
             retention_vetoes.owner_minimum(topic, policy),
-            retention_vetoes.consumers_unread(topic, facts, policy),
+            retention_vetoes.consumers_unread(topic, snapshot, policy),
             retention_vetoes.remote_copy_lags(topic),
-            retention_vetoes.history_minimum(topic, here, facts, policy),
+            retention_vetoes.history_minimum(topic, here, snapshot, policy),
         ]
     )
 
 
-def _is_serving(facts: Facts, place: Place) -> bool:
-    return place in facts.directories and facts.directories[place].is_serving
+def _is_serving(snapshot: ClusterSnapshot, place: Place) -> bool:
+    return place in snapshot.directories and snapshot.directories[place].is_serving
 
 
-def _nothing(source: Directory, facts: Facts) -> Veto:
-    here = facts.replicas_in(source.place)
+def _nothing(source: Directory, snapshot: ClusterSnapshot) -> Veto:
+    here = snapshot.replicas_in(source.place)
     size = human_bytes(sum(replica.size_bytes or 0 for replica in here))
     kept = f"; {counted(len(here), 'replica keeps', 'replicas keep')} {size}" if here else ""
     return Veto(

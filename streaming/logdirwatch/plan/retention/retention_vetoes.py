@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from logdirwatch.config.section import DAY_MS
 from logdirwatch.model.vocabulary import LogDirStatus
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Replica, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition, Replica, Topic
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.retention.limits import (
     LOCAL,
@@ -74,48 +74,48 @@ def owner_minimum(topic: Topic, policy: Policy) -> Veto | None:
     return Veto("owner_minimum", f"the configuration keeps all that there is of {topic.name}")
 
 
-def history_minimum(topic: Topic, here: Iterable[Replica], facts: Facts, policy: Policy) -> Veto | None:
+def history_minimum(topic: Topic, here: Iterable[Replica], snapshot: ClusterSnapshot, policy: Policy) -> Veto | None:
     """Say that the history that every topic keeps is all that there is; not of what has no segment to give anyway."""
     replicas, segment = list(here), segment_bytes(topic)
     age, wanted = effective(topic, (LOCAL if topic.is_tiered else "") + RETENTION_MS), wanted_ms(topic, policy)
     has_more = any(freed_bytes(replica.size_bytes or 0, 0, segment) for replica in replicas)
-    if not has_more or history_bytes(topic, replicas, facts, policy) <= segment:
+    if not has_more or history_bytes(topic, replicas, snapshot, policy) <= segment:
         return None
-    rate = fastest(replicas, age, facts)
+    rate = fastest(replicas, age, snapshot)
     why = "how fast it is written is not known" if rate is None else f"{human_bytes(rate)}/s are written to a partition"
     return Veto("min_retention", f"the last {human_ms(wanted)} of {topic.name} stay, which may be all of it: {why}")
 
 
-def consumers_unread(topic: Topic, facts: Facts, policy: Policy) -> Veto | None:
+def consumers_unread(topic: Topic, snapshot: ClusterSnapshot, policy: Policy) -> Veto | None:
     """Say that what consumer groups have still to read is all that there is."""
-    slowest = slowest_reader(topic, facts)
+    slowest = slowest_reader(topic, snapshot)
     if slowest is None or not policy.limits.spare_unread or topic.is_tiered:
         return None
-    return Veto("consumers_unread", unread_text(slowest, facts))
+    return Veto("consumers_unread", unread_text(slowest, snapshot))
 
 
-def unread_goes(topic: Topic, facts: Facts, *, is_spared: bool) -> Veto | None:
+def unread_goes(topic: Topic, snapshot: ClusterSnapshot, *, is_spared: bool) -> Veto | None:
     """Refuse what goes on, as configured, into what a consumer group has still to read: a person must decide that."""
-    slowest = None if is_spared else slowest_reader(topic, facts)
-    return None if slowest is None else Veto("consumers_unread", unread_text(slowest, facts))
+    slowest = None if is_spared else slowest_reader(topic, snapshot)
+    return None if slowest is None else Veto("consumers_unread", unread_text(slowest, snapshot))
 
 
-def slowest_reader(topic: Topic, facts: Facts) -> Partition | None:
+def slowest_reader(topic: Topic, snapshot: ClusterSnapshot) -> Partition | None:
     """Return the partition of which a consumer group has most bytes to read; None where every group keeps up."""
     behind = [partition for partition in topic.partitions if (partition.unread_ratio or 0.0) > KEEPING_UP_RATIO]
-    return max(behind, key=lambda partition: (unread_of(partition, facts), -partition.partition), default=None)
+    return max(behind, key=lambda partition: (unread_of(partition, snapshot), -partition.partition), default=None)
 
 
-def unread_text(partition: Partition, facts: Facts) -> str:
+def unread_text(partition: Partition, snapshot: ClusterSnapshot) -> str:
     """Say which group has what to read."""
-    size = human_bytes(unread_of(partition, facts))
+    size = human_bytes(unread_of(partition, snapshot))
     return f"consumer group {partition.slowest_group} has still to read about {size} of {partition.label}"
 
 
-def tiered_storage_off(topic: Topic, facts: Facts) -> Veto | None:
+def tiered_storage_off(topic: Topic, snapshot: ClusterSnapshot) -> Veto | None:
     """Refuse a tiered topic where a host keeps no remote storage: nothing local goes before it was copied (KIP-405)."""
-    hosts = {broker for partition in topic.partitions for broker in partition.replicas if broker in facts.brokers}
-    off = [b for b in sorted(hosts) if facts.brokers[b].configs.get("remote.log.storage.system.enable") == "false"]
+    hosts = {broker for partition in topic.partitions for broker in partition.replicas if broker in snapshot.brokers}
+    off = [b for b in sorted(hosts) if snapshot.brokers[b].configs.get("remote.log.storage.system.enable") == "false"]
     if not off:
         return None
     return Veto("tiered_storage_off", f"{topic.name} is tiered, but broker {off[0]} has remote storage switched off")
@@ -199,13 +199,15 @@ def path_not_expressible(path: str) -> Veto | None:
     return Veto("path_not_expressible", f"kafka-configs cannot carry the path {path} in a list")
 
 
-def nowhere_else(directory: Directory, facts: Facts) -> Veto | None:
+def nowhere_else(directory: Directory, snapshot: ClusterSnapshot) -> Veto | None:
     """Refuse a cordon that leaves fewer brokers for new partitions than a topic has replicas.
 
     Kafka then refuses new topics and partitions (``InvalidReplicationFactorException``; KIP-1066).
     """
-    open_brokers = {d.broker for d in facts.directories.values() if _takes_new(d, facts) and d.place != directory.place}
-    wanted = max((len(partition.replicas) for partition in facts.partitions.values()), default=1)
+    open_brokers = {
+        d.broker for d in snapshot.directories.values() if _takes_new(d, snapshot) and d.place != directory.place
+    }
+    wanted = max((len(partition.replicas) for partition in snapshot.partitions.values()), default=1)
     if len(open_brokers) >= wanted:
         return None
     return Veto(
@@ -226,5 +228,5 @@ def reserve_gone(directory: Directory, reserve_bytes: int) -> Veto | None:
     )
 
 
-def _takes_new(directory: Directory, facts: Facts) -> bool:
-    return directory.is_serving and not directory.is_cordoned and facts.is_alive(directory.broker)
+def _takes_new(directory: Directory, snapshot: ClusterSnapshot) -> bool:
+    return directory.is_serving and not directory.is_cordoned and snapshot.is_alive(directory.broker)

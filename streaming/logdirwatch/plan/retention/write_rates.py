@@ -7,7 +7,7 @@ log that an age limit bounds was written within that limit, so it is written at 
 import math
 from collections.abc import Iterable
 
-from logdirwatch.plan.cluster.snapshot import Facts, Replica, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Replica, Topic
 from logdirwatch.plan.proposal import Policy
 
 KEPT_UNKNOWN_RATIO = 0.5
@@ -20,33 +20,33 @@ def wanted_ms(topic: Topic, policy: Policy) -> int:
     return policy.limits.min_retention_ms if of_owner is None else of_owner
 
 
-def growth_of_partition(replica: Replica, facts: Facts) -> float | None:
+def growth_of_partition(replica: Replica, snapshot: ClusterSnapshot) -> float | None:
     """Return how fast a replica's partition grew lately in any place: all its replicas are written alike."""
-    known = [rate for other in facts.replicas_of(replica.key) if (rate := facts.growth_of(other)) is not None]
+    known = [rate for other in snapshot.replicas_of(replica.key) if (rate := snapshot.growth_of(other)) is not None]
     return max(known, default=None)
 
 
-def written_per_s(replica: Replica, limit: str | None, facts: Facts) -> float | None:
+def written_per_s(replica: Replica, limit: str | None, snapshot: ClusterSnapshot) -> float | None:
     """Return the bytes per second written to a replica under an age limit; None where nobody knows."""
-    growth = growth_of_partition(replica, facts)
+    growth = growth_of_partition(replica, snapshot)
     if growth is None:
         return None
     bounded_ms = 0 if limit is None else int(limit)
     return max(0.0, growth, (replica.size_bytes or 0) * 1000 / bounded_ms if bounded_ms > 0 else 0.0)
 
 
-def fastest(replicas: Iterable[Replica], limit: str | None, facts: Facts) -> float | None:
+def fastest(replicas: Iterable[Replica], limit: str | None, snapshot: ClusterSnapshot) -> float | None:
     """Return how fast the fastest of a topic's replicas is written; None while that of any is not known."""
-    rates = [written_per_s(replica, limit, facts) for replica in replicas]
+    rates = [written_per_s(replica, limit, snapshot) for replica in replicas]
     known = [rate for rate in rates if rate is not None]
     return max(known) if known and len(known) == len(rates) else None
 
 
 def floor_bytes(
-    replicas: Iterable[Replica], limit: str | None, history_ms: int, facts: Facts, *, unknown_ratio: float
+    replicas: Iterable[Replica], limit: str | None, history_ms: int, snapshot: ClusterSnapshot, *, unknown_ratio: float
 ) -> int:
     """Return the bytes that hold a history in every replica; of one whose rate nobody knows a share of its own."""
-    floors = (floor_of_replica(r, limit, history_ms, facts, unknown_ratio=unknown_ratio) for r in replicas)
+    floors = (floor_of_replica(r, limit, history_ms, snapshot, unknown_ratio=unknown_ratio) for r in replicas)
     return max(floors, default=0)
 
 
@@ -54,12 +54,12 @@ def floor_of_replica(
     replica: Replica,
     limit: str | None,
     history_ms: int,
-    facts: Facts,
+    snapshot: ClusterSnapshot,
     *,
     unknown_ratio: float = KEPT_UNKNOWN_RATIO,
 ) -> int:
     """Return the same of one replica."""
-    rate = written_per_s(replica, limit, facts)
+    rate = written_per_s(replica, limit, snapshot)
     if rate is None:
         return math.ceil((replica.size_bytes or 0) * unknown_ratio)
     return math.ceil(rate * history_ms / 1000)

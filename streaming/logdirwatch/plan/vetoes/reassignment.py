@@ -1,4 +1,4 @@
-"""The judge of reassignments: whether one may be carried out on given facts, whoever made it.
+"""The judge of reassignments: whether one may be carried out on a given snapshot, whoever made it.
 
 It shares no step with the planners, so that a plan is checked by something else than what made it.
 """
@@ -9,22 +9,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from logdirwatch.plan.capacity.copy_rates import ceiling
 from logdirwatch.plan.capacity.projected_use import Landing, Space
 from logdirwatch.plan.cluster.assignment import ANY, Assignment
-from logdirwatch.plan.cluster.snapshot import Facts, Partition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Partition
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.vetoes import replica_vetoes
 
 
-def violations(assignments: Sequence[Assignment], facts: Facts, policy: Policy) -> list[Veto]:
+def violations(assignments: Sequence[Assignment], snapshot: ClusterSnapshot, policy: Policy) -> list[Veto]:
     """Return every reason why a reassignment must not be executed now; empty when it may."""
     found = [*_repeated(assignments)]
     for assignment in assignments:
-        partition = facts.partitions.get(assignment.key)
+        partition = snapshot.partitions.get(assignment.key)
         if partition is None:
             found.append(Veto("partition_gone", f"{assignment.label} does not exist any more"))
         else:
-            found.extend(_of_partition(assignment, partition, facts))
+            found.extend(_of_partition(assignment, partition, snapshot))
     if not found:
-        found.extend(_of_space(assignments, facts, policy))
+        found.extend(_of_space(assignments, snapshot, policy))
     return list(dict.fromkeys(found))
 
 
@@ -33,22 +33,24 @@ def _repeated(assignments: Iterable[Assignment]) -> Iterator[Veto]:
     yield from (Veto("partition_repeated", f"{label} is named twice") for label, count in counts.items() if count > 1)
 
 
-def _of_partition(assignment: Assignment, partition: Partition, facts: Facts) -> Iterator[Veto]:
+def _of_partition(assignment: Assignment, partition: Partition, snapshot: ClusterSnapshot) -> Iterator[Veto]:
     yield from _of_form(assignment, partition)
-    found = [replica_vetoes.broker_not_alive(facts, broker) for broker in assignment.replicas]
-    found.append(replica_vetoes.rack_spread_lost(facts, partition.replicas, assignment.replicas))
-    found.append(replica_vetoes.partition_moving(facts, partition))
-    found += [replica_vetoes.marked_may_be_chosen(facts, broker) for broker in _chosen_by_kafka(assignment, partition)]
+    found = [replica_vetoes.broker_not_alive(snapshot, broker) for broker in assignment.replicas]
+    found.append(replica_vetoes.rack_spread_lost(snapshot, partition.replicas, assignment.replicas))
+    found.append(replica_vetoes.partition_moving(snapshot, partition))
+    found += [
+        replica_vetoes.marked_may_be_chosen(snapshot, broker) for broker in _chosen_by_kafka(assignment, partition)
+    ]
     for broker, path in assignment.chosen:
-        directory = facts.directories.get((broker, path))
+        directory = snapshot.directories.get((broker, path))
         if directory is None:
-            is_told = facts.is_alive(broker)  # of another one nobody knows its directories
+            is_told = snapshot.is_alive(broker)  # of another one nobody knows its directories
             found.append(Veto("log_dir_not_found", f"broker {broker} has no log directory {path}") if is_told else None)
             continue
         found.append(replica_vetoes.destination_not_serving(directory))
         found.append(replica_vetoes.destination_closed(directory))
-        found.append(replica_vetoes.log_dir_offline(facts, broker))
-        found.append(replica_vetoes.log_dir_unknown(facts, broker))
+        found.append(replica_vetoes.log_dir_offline(snapshot, broker))
+        found.append(replica_vetoes.log_dir_unknown(snapshot, broker))
     yield from (veto for veto in found if veto is not None)
 
 
@@ -65,21 +67,21 @@ def _of_form(assignment: Assignment, partition: Partition) -> Iterator[Veto]:
         yield Veto("replication_factor_changed", f"{assignment.label} would have {len(assignment.replicas)} replicas")
 
 
-def _of_space(assignments: Iterable[Assignment], facts: Facts, policy: Policy) -> Iterator[Veto]:
+def _of_space(assignments: Iterable[Assignment], snapshot: ClusterSnapshot, policy: Policy) -> Iterator[Veto]:
     """Check what every broker receives: all copies at once, before anything is deleted.
 
     What directories grow meanwhile is counted at the highest rate that the settings let a plan between brokers have.
     """
-    limits, space = policy.limits, Space(facts)
+    limits, space = policy.limits, Space(snapshot)
     limit = limits.destination_max_ratio
     usual = limits.replication_throttle_bytes_per_s
     rate = max(usual, ceiling(usual, limits.network_bandwidth_bytes_per_s))
     received: defaultdict[int, list[tuple[int, str | None]]] = defaultdict(list)
     for assignment in assignments:
-        partition, size = facts.partitions[assignment.key], facts.layout.size_of(assignment.key)
+        partition, size = snapshot.partitions[assignment.key], snapshot.layout.size_of(assignment.key)
         for broker, path in zip(assignment.replicas, assignment.log_dirs, strict=True):
             is_new = broker not in partition.replicas
-            if not is_new and (path == ANY or _is_there(assignment, broker, path, facts)):
+            if not is_new and (path == ANY or _is_there(assignment, broker, path, snapshot)):
                 continue  # nothing is copied, so another order of preference needs no room
             if size is None:
                 yield Veto("size_unknown", f"the size of {assignment.label} is not known")
@@ -88,7 +90,7 @@ def _of_space(assignments: Iterable[Assignment], facts: Facts, policy: Policy) -
             else:
                 yield from _copy(space, (broker, path), size, limit)
     for broker, copies in received.items():
-        landing = Landing(facts, broker, space, limit, rate)
+        landing = Landing(snapshot, broker, space, limit, rate)
         for size_bytes, wanted in copies:
             veto = landing.veto(size_bytes, wanted)
             landing.land(size_bytes, wanted)
@@ -103,5 +105,5 @@ def _copy(space: Space, place: tuple[int, str], size_bytes: int, limit_ratio: fl
         yield veto
 
 
-def _is_there(assignment: Assignment, broker: int, path: str, facts: Facts) -> bool:
-    return any(r.place == (broker, path) for r in facts.replicas_of(assignment.key))
+def _is_there(assignment: Assignment, broker: int, path: str, snapshot: ClusterSnapshot) -> bool:
+    return any(r.place == (broker, path) for r in snapshot.replicas_of(assignment.key))

@@ -9,7 +9,7 @@ from typing import Any
 
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
 from logdirwatch.plan.availability import leadership
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition, Topic
 from logdirwatch.plan.proposal import Veto
 from logdirwatch.plan.settings import PlanSettings
 
@@ -23,16 +23,16 @@ def first(vetoes: Iterable[Veto | None]) -> Veto | None:
     return next((veto for veto in vetoes if veto is not None), None)
 
 
-def broker_not_alive(facts: Facts, broker: int) -> Veto | None:
+def broker_not_alive(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
     """Refuse a broker that is not alive: Kafka's tool refuses to name it (``verifyBrokerIds``)."""
-    if facts.is_alive(broker):
+    if snapshot.is_alive(broker):
         return None
     return Veto("broker_not_alive", f"broker {broker} is not known to be alive; Kafka's tool refuses to name it")
 
 
-def log_dir_offline(facts: Facts, broker: int) -> Veto | None:
+def log_dir_offline(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
     """Refuse moves while a directory is offline: the broker creates no future log (``LogManager.getOrCreateLog``)."""
-    paths = [d.path for d in facts.directories_of.get(broker, ()) if d.status is LogDirStatus.OFFLINE]
+    paths = [d.path for d in snapshot.directories_of.get(broker, ()) if d.status is LogDirStatus.OFFLINE]
     if not paths:
         return None
     return Veto(
@@ -41,9 +41,9 @@ def log_dir_offline(facts: Facts, broker: int) -> Veto | None:
     )
 
 
-def log_dir_unknown(facts: Facts, broker: int) -> Veto | None:
+def log_dir_unknown(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
     """Refuse moves while a directory is unknown: it may be offline, and Kafka then refuses the move half way."""
-    paths = [d.path for d in facts.directories_of.get(broker, ()) if d.status is LogDirStatus.UNKNOWN]
+    paths = [d.path for d in snapshot.directories_of.get(broker, ()) if d.status is LogDirStatus.UNKNOWN]
     if not paths:
         return None
     return Veto("log_dir_unknown", f"the state of {', '.join(paths)} on broker {broker} is not known")
@@ -69,9 +69,11 @@ def destination_marked(directory: Directory) -> Veto | None:
     return Veto("destination_marked", f"plan.log_dirs says that {where} is no destination")
 
 
-def marked_may_be_chosen(facts: Facts, broker: int) -> Veto | None:
+def marked_may_be_chosen(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
     """Refuse to let Kafka choose the directory where it may choose a marked one, of which it does not know."""
-    paths = [d.path for d in facts.directories_of.get(broker, ()) if d.is_serving and d.is_marked and not d.is_cordoned]
+    paths = [
+        d.path for d in snapshot.directories_of.get(broker, ()) if d.is_serving and d.is_marked and not d.is_cordoned
+    ]
     if not paths:
         return None
     return Veto(
@@ -88,64 +90,64 @@ def destination_cordoned(directory: Directory) -> Veto | None:
     return Veto("destination_cordoned", f"{directory.path} on broker {directory.broker} is cordoned")
 
 
-def rack_spread_lost(facts: Facts, before: Iterable[int], after: Iterable[int]) -> Veto | None:
+def rack_spread_lost(snapshot: ClusterSnapshot, before: Iterable[int], after: Iterable[int]) -> Veto | None:
     """Refuse to leave a partition on fewer racks than it had."""
-    racks_before, racks_after = _racks(facts, before), _racks(facts, after)
+    racks_before, racks_after = _racks(snapshot, before), _racks(snapshot, after)
     if len(racks_after) >= len(racks_before):
         return None
     return Veto("rack_spread_lost", f"racks would shrink from {_listed(racks_before)} to {_listed(racks_after)}")
 
 
-def no_live_source(facts: Facts, partition: Partition, without: int | None) -> Veto | None:
+def no_live_source(snapshot: ClusterSnapshot, partition: Partition, without: int | None) -> Veto | None:
     """Refuse a reassignment without a live in-sync replica to copy from, on a disk that is not lost: it never ends.
 
     ``without`` is the broker whose replica is lost; None where none is.
     """
-    if (leadership.live_replicas(partition, facts) & set(partition.isr)) - {without}:
+    if (leadership.live_replicas(partition, snapshot) & set(partition.isr)) - {without}:
         return None
     return Veto("no_live_source", f"no other in-sync replica of {partition.label} is alive to copy from")
 
 
-def size_unknown(facts: Facts, partition: Partition) -> Veto | None:
+def size_unknown(snapshot: ClusterSnapshot, partition: Partition) -> Veto | None:
     """Refuse to place what nobody measured."""
-    if facts.layout.size_of(partition.key) is not None:
+    if snapshot.layout.size_of(partition.key) is not None:
         return None
     return Veto("size_unknown", f"the size of {partition.label} is not known")
 
 
-def partition_moving(facts: Facts, partition: Partition) -> Veto | None:
+def partition_moving(snapshot: ClusterSnapshot, partition: Partition) -> Veto | None:
     """Leave partitions on the move alone (KIP-18); their retention and cleaning stand still, too.
 
     A copy between directories has ended when its source or destination went offline (KIP-113, notes).
     """
-    if partition.key not in facts.layout.moving or not (partition.is_reassigned or _is_copied(facts, partition)):
+    if partition.key not in snapshot.layout.moving or not (partition.is_reassigned or _is_copied(snapshot, partition)):
         return None
     how = "reassigned" if partition.is_reassigned else "moved between directories"
     return Veto("partition_moving", f"{partition.label} is being {how} already")
 
 
-def partition_claimed(facts: Facts, partition: Partition) -> Veto | None:
+def partition_claimed(snapshot: ClusterSnapshot, partition: Partition) -> Veto | None:
     """Refuse a second reassignment of one partition: each names the whole list of replicas, so it undoes the other."""
-    if partition.key not in facts.claimed:
+    if partition.key not in snapshot.claimed:
         return None
     return Veto("partition_claimed", f"an open action of another alert reassigns {partition.label}")
 
 
-def retention_waits(facts: Facts, topic: str) -> Veto | None:
+def retention_waits(snapshot: ClusterSnapshot, topic: str) -> Veto | None:
     """Refuse to move what waits for a retention cut: a moving replica's retention stands still."""
-    if topic not in facts.said.cutting:
-        return cut_elsewhere(facts, topic)
+    if topic not in snapshot.said.cutting:
+        return cut_elsewhere(snapshot, topic)
     return Veto("retention_waits", _WAITS.format(topic))
 
 
-def cut_elsewhere(facts: Facts, topic: str) -> Veto | None:
+def cut_elsewhere(snapshot: ClusterSnapshot, topic: str) -> Veto | None:
     """Refuse to cut once more what an action of another alert cuts."""
-    return Veto("retention_waits", _WAITS.format(topic)) if topic in facts.cutting else None
+    return Veto("retention_waits", _WAITS.format(topic)) if topic in snapshot.cutting else None
 
 
-def rejected_cut(facts: Facts, target: Mapping[str, Any]) -> Veto | None:
+def rejected_cut(snapshot: ClusterSnapshot, target: Mapping[str, Any]) -> Veto | None:
     """Leave a topic whose cut a person rejected."""
-    if not facts.said.is_rejected(ActionKind.LOWER_RETENTION, target):
+    if not snapshot.said.is_rejected(ActionKind.LOWER_RETENTION, target):
         return None
     return Veto("rejected", f"a lower retention of {target['topic']} was rejected")
 
@@ -201,15 +203,17 @@ def slower_than_writes(rate: int, growth_bytes_per_s: float | None) -> Veto | No
     return Veto("slower_than_writes", f"the throttle of {rate} bytes/s is below what is written to what it copies")
 
 
-def _is_copied(facts: Facts, partition: Partition) -> bool:
-    copies = facts.layout.copies_of.get(partition.key, ())
-    offline = {d.place for d in facts.directories.values() if d.status is LogDirStatus.OFFLINE} if copies else set()
-    homes = {replica.broker: replica.place for replica in facts.replicas_of(partition.key)}
+def _is_copied(snapshot: ClusterSnapshot, partition: Partition) -> bool:
+    copies = snapshot.layout.copies_of.get(partition.key, ())
+    offline = {d.place for d in snapshot.directories.values() if d.status is LogDirStatus.OFFLINE} if copies else set()
+    homes = {replica.broker: replica.place for replica in snapshot.replicas_of(partition.key)}
     return any(copy.place not in offline and homes.get(copy.broker) not in offline for copy in copies)
 
 
-def _racks(facts: Facts, brokers: Iterable[int]) -> set[str]:
-    return {rack for broker in brokers if broker in facts.brokers and (rack := facts.brokers[broker].rack) is not None}
+def _racks(snapshot: ClusterSnapshot, brokers: Iterable[int]) -> set[str]:
+    return {
+        rack for broker in brokers if broker in snapshot.brokers and (rack := snapshot.brokers[broker].rack) is not None
+    }
 
 
 def _matches(topic: str, patterns: Iterable[str]) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from logdirwatch.model.vocabulary import Cause, LogDirStatus
 from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.cluster.config_values import is_number
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition
 from logdirwatch.plan.proposal import Precondition, Veto
 from logdirwatch.text.words import some_of
 
@@ -20,26 +20,26 @@ STOPPING_STEPS = frozenset({FREE_SPACE, COPY_AGAIN})
 _LOST = frozenset({LogDirStatus.OFFLINE, LogDirStatus.UNKNOWN})
 
 
-def against_starting(facts: Facts, broker: int) -> tuple[Veto, ...]:
+def against_starting(snapshot: ClusterSnapshot, broker: int) -> tuple[Veto, ...]:
     """Return what stands against starting a broker that is down: it takes nothing away, but disks may fail again."""
-    directories = facts.directories_of.get(broker, ())
-    return _standing(known_sick_disk(directories), unrepaired(directories), suspect_disk(facts, broker))
+    directories = snapshot.directories_of.get(broker, ())
+    return _standing(known_sick_disk(directories), unrepaired(directories), suspect_disk(snapshot, broker))
 
 
-def against_stopping(facts: Facts, broker: int) -> tuple[Veto, ...]:
+def against_stopping(snapshot: ClusterSnapshot, broker: int) -> tuple[Veto, ...]:
     """Return what stands against taking a broker away for a while, whatever is done to its disks meanwhile."""
     return _standing(
-        other_broker_down(facts, broker),
-        last_in_sync_replica(facts, broker),
-        min_isr_lost(facts, broker),
-        quorum_unsafe(facts, broker),
+        other_broker_down(snapshot, broker),
+        last_in_sync_replica(snapshot, broker),
+        min_isr_lost(snapshot, broker),
+        quorum_unsafe(snapshot, broker),
     )
 
 
-def against_restart(facts: Facts, broker: int) -> tuple[Veto, ...]:
+def against_restart(snapshot: ClusterSnapshot, broker: int) -> tuple[Veto, ...]:
     """Return what stands against a restart: a stop, and a start on the same disks."""
-    room = no_room_for_recovery(facts.directories_of.get(broker, ()))
-    return (*against_starting(facts, broker), *_standing(room), *against_stopping(facts, broker))
+    room = no_room_for_recovery(snapshot.directories_of.get(broker, ()))
+    return (*against_starting(snapshot, broker), *_standing(room), *against_stopping(snapshot, broker))
 
 
 def known_sick_disk(directories: Iterable[Directory]) -> Veto | None:
@@ -59,12 +59,12 @@ def unrepaired(directories: Iterable[Directory]) -> Veto | None:
     return Veto("unrepaired_file_system", text)
 
 
-def suspect_disk(facts: Facts, broker: int) -> Veto | None:
+def suspect_disk(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
     """Refuse to start on a disk that behaves badly: a start reads and writes all of it (KIP-112, operations 3)."""
-    paths = [d.path for d in facts.directories_of.get(broker, ()) if d.is_suspect]
+    paths = [d.path for d in snapshot.directories_of.get(broker, ()) if d.is_suspect]
     if paths:
         return Veto("suspect_disk", f"{', '.join(paths)} of broker {broker} is suspect; a restart may finish it off")
-    if broker in facts.brokers and facts.brokers[broker].is_suspect:
+    if broker in snapshot.brokers and snapshot.brokers[broker].is_suspect:
         return Veto("suspect_disk", f"a disk of broker {broker} is suspect, and nobody knows which")
     return None
 
@@ -77,27 +77,27 @@ def no_room_for_recovery(directories: Iterable[Directory]) -> Veto | None:
     return Veto("no_room_for_recovery", f"{', '.join(full)} is nearly full, and the recovery after a restart writes")
 
 
-def other_broker_down(facts: Facts, broker: int) -> Veto | None:
+def other_broker_down(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
     """Refuse to take a second broker away."""
-    down = [other for other in facts.brokers if other != broker and not facts.is_alive(other)]
+    down = [other for other in snapshot.brokers if other != broker and not snapshot.is_alive(other)]
     if not down:
         return None
     return Veto("other_broker_down", f"broker {some_of(down)} is not known to be alive")
 
 
-def last_in_sync_replica(facts: Facts, broker: int) -> Veto | None:
+def last_in_sync_replica(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
     """Refuse to stop who has the only live in-sync replica: it takes the partition's leader away."""
-    alone = [p.label for p, in_sync in _in_sync_on(facts, broker) if in_sync == {broker}]
+    alone = [p.label for p, in_sync in _in_sync_on(snapshot, broker) if in_sync == {broker}]
     if not alone:
         return None
     return Veto("last_in_sync_replica", f"broker {broker} has the only in-sync replica of {some_of(alone)}")
 
 
-def min_isr_lost(facts: Facts, broker: int) -> Veto | None:
+def min_isr_lost(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
     """Refuse to stop who is needed for the minimum of in-sync replicas, where waiting for others helps."""
     short = [
         partition.label
-        for partition, left, needed in _stopped_writes(facts, broker)
+        for partition, left, needed in _stopped_writes(snapshot, broker)
         if left is not None and needed == left + 1 and needed < len(partition.replicas)
     ]
     if not short:
@@ -105,74 +105,76 @@ def min_isr_lost(facts: Facts, broker: int) -> Veto | None:
     return Veto("min_isr_lost", f"without broker {broker} too few replicas of {some_of(short)} are in sync for writes")
 
 
-def quorum_unsafe(facts: Facts, broker: int) -> Veto | None:
+def quorum_unsafe(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
     """Refuse to stop a controller without which no majority of the known voters is left."""
-    known = voters(facts)
+    known = voters(snapshot)
     if broker not in known or len(known) == 1:
         return None
-    left = [voter for voter in known if voter != broker and (voter not in facts.brokers or facts.is_alive(voter))]
+    left = [voter for voter in known if voter != broker and (voter not in snapshot.brokers or snapshot.is_alive(voter))]
     if len(left) >= len(known) // 2 + 1:
         return None
     return Veto("quorum_unsafe", f"without broker {broker} only {len(left)} of {len(known)} controllers are left")
 
 
-def quorum_safe(facts: Facts, broker: int) -> Precondition:
+def quorum_safe(snapshot: ClusterSnapshot, broker: int) -> Precondition:
     """Say whether the controllers keep a majority; that it is caught up nobody sees here, but for who is no controller.
 
     Roles and static voters are those of the brokers' configuration (KIP-853's dynamic voters are not in it).
     """
     text = f"a majority of controllers is caught up without broker {broker}"
-    roles = None if broker not in facts.brokers else facts.brokers[broker].configs.get("process.roles")
+    roles = None if broker not in snapshot.brokers else snapshot.brokers[broker].configs.get("process.roles")
     if roles is not None and "controller" not in _words(roles):
         return Precondition("quorum_safe", f"{text}: it is none of them", holds=True)
-    if voters(facts) == {broker}:
+    if voters(snapshot) == {broker}:
         return Precondition("quorum_safe", f"{text}: it is the only one", holds=False)
     return Precondition("quorum_safe", text, holds=None)
 
 
-def writes_go_on(facts: Facts, broker: int) -> Precondition:
+def writes_go_on(snapshot: ClusterSnapshot, broker: int) -> Precondition:
     """Say whether every partition of a broker takes writes while it is away: what the vetoes judge by, too."""
     text = f"every partition of broker {broker} takes writes while it is away"
-    stopped = [partition.label for partition, _, _ in _stopped_writes(facts, broker)]
+    stopped = [partition.label for partition, _, _ in _stopped_writes(snapshot, broker)]
     if stopped:
         return Precondition("writes_go_on", f"{text}: not so for {some_of(stopped)}", holds=False)
-    is_known = all(leadership.min_isr(partition, facts) is not None for partition, _ in _in_sync_on(facts, broker))
+    is_known = all(
+        leadership.min_isr(partition, snapshot) is not None for partition, _ in _in_sync_on(snapshot, broker)
+    )
     return Precondition("writes_go_on", text, holds=True if is_known else None)
 
 
-def voters(facts: Facts) -> frozenset[int]:
+def voters(snapshot: ClusterSnapshot) -> frozenset[int]:
     """Return the static controller voters that a broker's configuration names; empty where none does."""
-    listed = (broker.configs.get("controller.quorum.voters") for broker in facts.brokers.values())
+    listed = (broker.configs.get("controller.quorum.voters") for broker in snapshot.brokers.values())
     named = next((value for value in listed if value), "")
     ids = (word.partition("@")[0] for word in _words(named))
     return frozenset(int(number) for number in ids if is_number(number))
 
 
-def _stopped_writes(facts: Facts, broker: int) -> Iterable[tuple[Partition, int | None, int | None]]:
+def _stopped_writes(snapshot: ClusterSnapshot, broker: int) -> Iterable[tuple[Partition, int | None, int | None]]:
     """Yield the partitions that take no writes without a broker, with how many are in sync then, and are needed.
 
     By the replicas that are alive and in sync (None: this broker is not), or by the prediction, which knows the ELR.
     """
-    in_sync_on = {partition.key: in_sync for partition, in_sync in _in_sync_on(facts, broker)}
-    for partition in facts.partitions.values():
-        live, needed = leadership.live_replicas(partition, facts), leadership.min_isr(partition, facts)
+    in_sync_on = {partition.key: in_sync for partition, in_sync in _in_sync_on(snapshot, broker)}
+    for partition in snapshot.partitions.values():
+        live, needed = leadership.live_replicas(partition, snapshot), leadership.min_isr(partition, snapshot)
         if broker not in live:
             continue
         in_sync = in_sync_on.get(partition.key)
         left = None if in_sync is None else len(in_sync) - 1
         then = leadership.without(
-            leadership.standing_now(partition, facts), broker, live, has_elr=facts.layout.uses_elr
+            leadership.standing_now(partition, snapshot), broker, live, has_elr=snapshot.layout.uses_elr
         )
         is_short = left is not None and (left == 0 or (needed is not None and left < needed))
         if is_short or then.leader is None or (needed is not None and len(then.isr) < needed):
             yield partition, left, needed
 
 
-def _in_sync_on(facts: Facts, broker: int) -> Iterable[tuple[Partition, set[int]]]:
+def _in_sync_on(snapshot: ClusterSnapshot, broker: int) -> Iterable[tuple[Partition, set[int]]]:
     """Yield the partitions of which a broker has a live in-sync replica, with all that have one."""
-    for partition in facts.partitions.values():
+    for partition in snapshot.partitions.values():
         if broker in partition.isr:
-            in_sync = leadership.live_replicas(partition, facts) & set(partition.isr)
+            in_sync = leadership.live_replicas(partition, snapshot) & set(partition.isr)
             if broker in in_sync:
                 yield partition, set(in_sync)
 

@@ -20,8 +20,8 @@ def view(plan: Fix, now_ms: int, width: int) -> RenderableType:
     count, moved = len(plan.actions), sum(len((a.reassignment or {}).get("partitions", ())) for a in plan.actions)
     alerts = counted(len(plan.remedies), "alert")
     head = [
-        Text(f"fix {plan.facts.cluster}: {alerts}, {counted(count, 'action')}", style="bold"),
-        Text(f"facts      state of {human_ago(plan.facts.state_at_ms, now_ms)}, {_inventory(plan, now_ms)}"),
+        Text(f"fix {plan.snapshot.cluster}: {alerts}, {counted(count, 'action')}", style="bold"),
+        Text(f"facts      state of {human_ago(plan.snapshot.state_at_ms, now_ms)}, {_inventory(plan, now_ms)}"),
         Text(f"reassigned {counted(moved, 'partition')}"),
         Text(),
     ]
@@ -33,8 +33,8 @@ def as_data(plan: Fix) -> dict[str, Any]:
     """Return the plan for programs; the alerts and within them the actions are in the order to keep."""
     return {
         "mode": "fix",
-        "cluster": plan.facts.cluster,
-        "based_on": plan.facts.based_on,
+        "cluster": plan.snapshot.cluster,
+        "based_on": plan.snapshot.based_on,
         "alerts": [
             {
                 "alert_id": remedy.alert.alert_id,
@@ -55,7 +55,7 @@ def as_data(plan: Fix) -> dict[str, Any]:
 
 
 def _inventory(plan: Fix, now_ms: int) -> str:
-    return f"inventory of {human_ago(plan.facts.inventory_at_ms, now_ms)}"
+    return f"inventory of {human_ago(plan.snapshot.inventory_at_ms, now_ms)}"
 
 
 def _notes(plan: Fix) -> Iterator[str]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Cause, LogDirStatus, Rule, Severity
 from logdirwatch.plan.cluster.assignment import from_json
-from logdirwatch.plan.cluster.snapshot import Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.fix.planner import Fix, fix
 from logdirwatch.plan.fix.steps import reassignment, steps
 from logdirwatch.plan.vetoes.reassignment import violations
@@ -19,7 +19,7 @@ FULL = {LogDirStatus.FILLING, LogDirStatus.CRITICAL, LogDirStatus.SATURATED}
 
 
 class Made(NamedTuple):
-    facts: Facts
+    facts: ClusterSnapshot
     plan: Fix
 
     def __repr__(self):

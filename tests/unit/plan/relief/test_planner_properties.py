@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
 from logdirwatch.plan.capacity.projected_use import in_flight_bytes
-from logdirwatch.plan.cluster.snapshot import Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.fix.planner import fix
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.recommend import recommend
@@ -25,7 +25,7 @@ MOVES = {ActionKind.MOVE_LOG_DIR, ActionKind.REASSIGN}
 
 class Filling(NamedTuple):
     alert: AlertRecord
-    facts: Facts
+    facts: ClusterSnapshot
     policy: Policy
 
     def __repr__(self):

@@ -19,14 +19,16 @@ from logdirwatch.plan.actions.brokers.restart_broker import (
 )
 from logdirwatch.plan.actions.progress import Progress, in_one_step
 from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Draft, Policy, Veto, effect
 from logdirwatch.plan.vetoes import restart_vetoes
 from logdirwatch.text.units import human_bytes
 
 
-def add_log_dir(directory: Directory, facts: Facts, policy: Policy, needed: int, instead: Sequence[Veto] = ()) -> Draft:
+def add_log_dir(
+    directory: Directory, snapshot: ClusterSnapshot, policy: Policy, needed: int, instead: Sequence[Veto] = ()
+) -> Draft:
     """Return the advice to give the broker one more directory: the volume cannot grow, and nothing gentler helps.
 
     ``log.dirs`` is read at start only, and an empty directory without ``meta.properties`` stops a broker's start
@@ -37,25 +39,25 @@ def add_log_dir(directory: Directory, facts: Facts, policy: Policy, needed: int,
     text = f"give broker {broker} one more log directory of at least {size}"
     between = [
         note(f"On broker {broker}'s host: mount a volume, give it to Kafka's user, add its path to log.dirs."),
-        *format_steps(broker, facts, policy),
+        *format_steps(broker, snapshot, policy),
     ]
     return Draft(
         kind=ActionKind.ADD_LOG_DIR,
         target=place_target(directory),
         reason=f"{text}: what lies in {directory.path} can then be moved there"
         + "".join(f"; {against.reason}" for against in instead),
-        expected=effect(log_dirs_before=sorted(d.path for d in facts.directories_of.get(broker, ()))),
-        preconditions=(room_for_recovery(directory), restart_vetoes.quorum_safe(facts, broker)),
-        vetoes=restart_vetoes.against_restart(facts, broker),
+        expected=effect(log_dirs_before=sorted(d.path for d in snapshot.directories_of.get(broker, ()))),
+        preconditions=(room_for_recovery(directory), restart_vetoes.quorum_safe(snapshot, broker)),
+        vetoes=restart_vetoes.against_restart(snapshot, broker),
         commands=tuple(restart_steps(broker, policy, between)),
         undo={"text": f"empty the directory, then take it out of log.dirs and restart broker {broker}"},
     )
 
 
-def _progress(action: ActionRecord, facts: Facts) -> Progress | None:
+def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:
     before = set(action.expected["log_dirs_before"])
-    mine = facts.directories_of.get(action.target["broker"], ())
-    return in_one_step(any(directory.path not in before for directory in mine), facts)
+    mine = snapshot.directories_of.get(action.target["broker"], ())
+    return in_one_step(any(directory.path not in before for directory in mine), snapshot)
 
 
 ACTION_TYPE = ActionType(

@@ -13,7 +13,7 @@ from logdirwatch.plan.actions.action_type import (
 )
 from logdirwatch.plan.actions.progress import Progress, directory_of, space_seen
 from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
-from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.text.units import human_bytes, human_ms
@@ -91,13 +91,13 @@ def _waits(directory: Directory, takes_ms: int | None) -> tuple[Precondition, ..
     return (Precondition("in_time", text, None if left is None else left > takes_ms),)
 
 
-def _progress(action: ActionRecord, facts: Facts) -> Progress | None:
-    directory = directory_of(action, facts)
+def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:
+    directory = directory_of(action, snapshot)
     before = action.expected.get("total_bytes_before")
     if directory is None or directory.total_bytes is None or before is None:
         return None
     has_grown = int(directory.total_bytes > before)
-    return Progress(has_grown, has_grown, 1, space_seen(action, facts))
+    return Progress(has_grown, has_grown, 1, space_seen(action, snapshot))
 
 
 ACTION_TYPE = ActionType(

@@ -7,7 +7,7 @@ from logdirwatch.plan.availability.fault_tolerance import endurance_of, good_cop
 from logdirwatch.plan.availability.lost_replicas import lost_partitions
 from logdirwatch.plan.availability.offline_log_dirs import Proof, log_line, used_text
 from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Draft, Policy, effect
 from logdirwatch.plan.vetoes import restart_vetoes
@@ -42,13 +42,13 @@ def free_inodes(directory: Directory, proof: Proof) -> Draft:
     )
 
 
-def free_while_stopped(directory: Directory, facts: Facts, policy: Policy, what: str = "is full") -> Draft:
+def free_while_stopped(directory: Directory, snapshot: ClusterSnapshot, policy: Policy, what: str = "is full") -> Draft:
     """Return how room is made where a broker cannot run: what may be removed there, and what never."""
     broker, tools = directory.broker, policy.tools
-    lost = lost_partitions(directory.place, facts)
-    spare = [p for p in lost if _has_enough_copies(p, broker, facts)]
+    lost = lost_partitions(directory.place, snapshot)
+    spare = [p for p in lost if _has_enough_copies(p, broker, snapshot)]
     kept = f"their other replicas are in sync: {', '.join(p.label for p in spare[:EXAMPLES])}" if spare else "none"
-    is_gone = facts.is_gone(broker)
+    is_gone = snapshot.is_gone(broker)
     steps = [
         "First lower the retention of the largest topics, or it fills again.",
         f"Remove files that are not Kafka's from {directory.path}; never single segment files.",
@@ -60,8 +60,8 @@ def free_while_stopped(directory: Directory, facts: Facts, policy: Policy, what:
         target={**place_target(directory), "step": restart_vetoes.FREE_SPACE},
         reason=f"{directory.path} of broker {broker} {what}: free space there while the broker is stopped; freed "
         "space alone does not bring it back",
-        expected=effect(spare_replicas=[p.label for p in spare[:EXAMPLES]], endurance=endurance_of(lost, facts)),
-        vetoes=() if is_gone else restart_vetoes.against_stopping(facts, broker),
+        expected=effect(spare_replicas=[p.label for p in spare[:EXAMPLES]], endurance=endurance_of(lost, snapshot)),
+        vetoes=() if is_gone else restart_vetoes.against_stopping(snapshot, broker),
         commands=(
             *([] if is_gone else tools.stop(broker) or [note(f"Stop broker {broker}.")]),
             *(note(step) for step in steps),
@@ -69,6 +69,6 @@ def free_while_stopped(directory: Directory, facts: Facts, policy: Policy, what:
     )
 
 
-def _has_enough_copies(partition: Partition, broker: int, facts: Facts) -> bool:
+def _has_enough_copies(partition: Partition, broker: int, snapshot: ClusterSnapshot) -> bool:
     """Whether the partition can be copied again from two live in-sync replicas, so that none is the last."""
-    return len(good_copies(partition, facts) - {broker}) > 1
+    return len(good_copies(partition, snapshot) - {broker}) > 1

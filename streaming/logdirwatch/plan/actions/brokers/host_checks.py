@@ -34,7 +34,7 @@ def look(found: Draft, away: Away, directories: Sequence[Directory], cause: Caus
     return replace(
         found,
         reason=reason + _said(away, directories),
-        expected={**found.expected, "endurance": endurance_of(away.lost(directories), away.facts)},
+        expected={**found.expected, "endurance": endurance_of(away.lost(directories), away.snapshot)},
         commands=(
             *(note(f"On broker {away.broker}'s host: {step}") for step in _steps(directories, cause)),
             *found.commands,

@@ -15,7 +15,7 @@ from logdirwatch.plan.actions.action_type import (
 )
 from logdirwatch.plan.actions.brokers.restart_broker import against_restart_now
 from logdirwatch.plan.actions.progress import not_seen
-from logdirwatch.plan.cluster.snapshot import Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.commands.kafka_tools import LOG_DIRS, QUORUM, REASSIGN, TOPICS, Tools, note
 from logdirwatch.plan.proposal import Draft, Policy, effect
 from logdirwatch.plan.vetoes import restart_vetoes
@@ -97,11 +97,11 @@ PLANNED = Runbook(
 )
 
 
-def _stops_broker(action: ActionRecord, facts: Facts, quorum: Quorum | None) -> Iterator[str]:
+def _stops_broker(action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None) -> Iterator[str]:
     """Yield why a broker must not be stopped now, for the steps that stop one."""
     step = action.target.get("step")
     if step in restart_vetoes.STOPPING_STEPS:
-        yield from against_restart_now(action, facts, quorum, keeps_disks=step == restart_vetoes.COPY_AGAIN)
+        yield from against_restart_now(action, snapshot, quorum, keeps_disks=step == restart_vetoes.COPY_AGAIN)
 
 
 ACTION_TYPE = ActionType(

@@ -82,8 +82,8 @@ def apart_from_lost(away: Away) -> tuple[Away, Mapping[str, Array]]:
     if not found:
         return away, found
     judged = tuple(replace(d, cause=Cause.UNKNOWN) if d.path in found else d for d in away.directories)
-    directories = {**away.facts.directories, **{directory.place: directory for directory in judged}}
-    return replace(away, directories=judged, facts=replace(away.facts, directories=directories)), found
+    directories = {**away.snapshot.directories, **{directory.place: directory for directory in judged}}
+    return replace(away, directories=judged, snapshot=replace(away.snapshot, directories=directories)), found
 
 
 def look_at_array(directory: Directory, array: Array, proof: Proof) -> Draft:

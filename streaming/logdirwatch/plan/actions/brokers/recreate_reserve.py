@@ -12,7 +12,7 @@ from logdirwatch.plan.actions.action_type import (
 from logdirwatch.plan.actions.progress import Progress, directory_of, in_one_step
 from logdirwatch.plan.capacity.reserve_file import make_file, reserve_of
 from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
 from logdirwatch.plan.commands.configs import on_host
 from logdirwatch.plan.proposal import Draft, Policy, Veto, effect
 from logdirwatch.text.units import human_bytes
@@ -72,14 +72,14 @@ MOSTLY = 0.9
 """The share of the expected bytes that must show: other files come and go meanwhile."""
 
 
-def reserve_progress(action: ActionRecord, facts: Facts) -> Progress | None:
+def reserve_progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:
     """Return whether a reserve file was given up, or made anew: nobody lists it, its bytes show."""
-    directory, before = directory_of(action, facts), action.expected.get("unaccounted_bytes_before")
+    directory, before = directory_of(action, snapshot), action.expected.get("unaccounted_bytes_before")
     if directory is None or before is None or directory.unaccounted_bytes is None:
         return None
     freed, taken = before - directory.unaccounted_bytes, action.expected.get("takes_bytes")
     is_seen = freed >= MOSTLY * action.expected["frees_bytes"] if taken is None else -freed >= MOSTLY * taken
-    return in_one_step(bool(is_seen), facts)
+    return in_one_step(bool(is_seen), snapshot)
 
 
 ACTION_TYPE = ActionType(

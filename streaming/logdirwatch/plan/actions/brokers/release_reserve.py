@@ -19,7 +19,7 @@ from logdirwatch.plan.actions.brokers.recreate_reserve import recreate_draft, re
 from logdirwatch.plan.actions.progress import directory_of, was_carried_out
 from logdirwatch.plan.capacity.reserve_file import make_file, reserve_of
 from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
-from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
 from logdirwatch.plan.commands.configs import on_host
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
 from logdirwatch.plan.retention import retention_vetoes
@@ -59,8 +59,8 @@ def release_drafts(directory: Directory, policy: Policy) -> list[Draft]:
     ]
 
 
-def _recreated(action: ActionRecord, facts: Facts, policy: Policy) -> Draft | None:
-    directory = directory_of(action, facts)
+def _recreated(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> Draft | None:
+    directory = directory_of(action, snapshot)
     if directory is None or not was_carried_out(action):
         return None
     return recreate_draft(directory, policy, action.action_id)

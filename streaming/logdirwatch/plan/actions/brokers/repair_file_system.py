@@ -6,13 +6,15 @@ from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.actions.brokers.restart_broker import REPAIR, restart_effect, restart_steps
 from logdirwatch.plan.availability.offline_log_dirs import Away, Proof, log_line
 from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Draft, Policy, Precondition
 from logdirwatch.plan.vetoes import restart_vetoes
 
 
-def repair_file_system(directory: Directory, proof: Proof, away: Away | None, facts: Facts, policy: Policy) -> Draft:
+def repair_file_system(
+    directory: Directory, proof: Proof, away: Away | None, snapshot: ClusterSnapshot, policy: Policy
+) -> Draft:
     """Return the repair of a file system while its broker is stopped; ``away`` None where the broker is down anyway."""
     broker, path = directory.broker, shlex.quote(directory.path)
     device = f"/dev/{proof.device}" if proof.device else "DEVICE"
@@ -24,20 +26,20 @@ def repair_file_system(directory: Directory, proof: Proof, away: Away | None, fa
         ),
         f"Mount {path} again, and see that it is writable by Kafka's user.",
     )
-    is_running = away is not None and facts.is_alive(broker)
+    is_running = away is not None and snapshot.is_alive(broker)
     returns = [] if away is None else away.lost([directory])
     return Draft(
         kind=ActionKind.RESTART_BROKER,
         target={**place_target(directory), "step": REPAIR},
         reason=f"stop broker {broker}, repair the file system of {directory.path}, and start it: the disk below may be "
         f"sound, so nothing is formatted{log_line(proof)}",
-        expected=restart_effect(broker, returns, facts),
+        expected=restart_effect(broker, returns, snapshot),
         preconditions=(
             Precondition("device_is_sound", "the kernel's log and SMART show no I/O error of the device itself", None),
-            *((restart_vetoes.quorum_safe(facts, broker),) if is_running else ()),
-            *((restart_vetoes.writes_go_on(facts, broker),) if is_running else ()),
+            *((restart_vetoes.quorum_safe(snapshot, broker),) if is_running else ()),
+            *((restart_vetoes.writes_go_on(snapshot, broker),) if is_running else ()),
         ),
-        vetoes=restart_vetoes.against_stopping(facts, broker) if is_running else (),
+        vetoes=restart_vetoes.against_stopping(snapshot, broker) if is_running else (),
         commands=tuple(restart_steps(broker, policy, [note(step) for step in steps], is_running=is_running)),
         undo={"text": "a repaired file system cannot be made as it was"},
     )

@@ -22,7 +22,7 @@ from logdirwatch.plan.availability.fault_tolerance import good_copies
 from logdirwatch.plan.availability.lost_replicas import lost_partitions
 from logdirwatch.plan.availability.offline_log_dirs import Proof
 from logdirwatch.plan.capacity.reserve_file import reserve_of
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition
 from logdirwatch.plan.commands.kafka_tools import QUORUM, note
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
 from logdirwatch.plan.reassignment.log_dir_removal import Leaving, leaving
@@ -36,10 +36,10 @@ EXAMPLES = 20
 SAVE_DATA = "save_data"
 
 
-def save_data(directory: Directory, proof: Proof, facts: Facts) -> Draft | None:
+def save_data(directory: Directory, proof: Proof, snapshot: ClusterSnapshot) -> Draft | None:
     """Return how to save what only a failed disk holds, before it is replaced; None where it holds nothing alone."""
     broker, path = directory.broker, shlex.quote(directory.path)
-    alone = _only_there(directory, lost_partitions(directory.place, facts), facts)
+    alone = _only_there(directory, lost_partitions(directory.place, snapshot), snapshot)
     if not alone:
         return None
     labels = [partition.label for partition in alone]
@@ -66,22 +66,22 @@ def save_data(directory: Directory, proof: Proof, facts: Facts) -> Draft | None:
 
 
 def replace_disk(
-    directory: Directory, repair: Repair, facts: Facts, policy: Policy, proof: Proof | None = None
+    directory: Directory, repair: Repair, snapshot: ClusterSnapshot, policy: Policy, proof: Proof | None = None
 ) -> Draft:
     """Return the replacement of a disk: what it holds is copied again, what only it held is gone.
 
     ``proof`` says which device it is and what shows that it is dying.
     """
     broker, tools = directory.broker, policy.tools
-    lost = lost_partitions(directory.place, facts)
-    alone, is_running = _only_there(directory, lost, facts), facts.is_alive(broker)
-    again = _copies_again(lost, facts, policy)
+    lost = lost_partitions(directory.place, snapshot)
+    alone, is_running = _only_there(directory, lost, snapshot), snapshot.is_alive(broker)
+    again = _copies_again(lost, snapshot, policy)
     least = _least_disk_bytes(directory, again["bytes"], policy)
     array = array_of(directory, proof or Proof())
     text = f"replace {_disk(array, proof)} under {directory.path} of broker {broker}"
     between = [
         note(f"On broker {broker}'s host: {text}, mount it empty and give it to Kafka's user."),
-        *format_steps(broker, facts, policy),
+        *format_steps(broker, snapshot, policy),
     ]
     return Draft(
         kind=ActionKind.REPLACE_DISK,
@@ -89,35 +89,35 @@ def replace_disk(
         reason=f"{text}, format it and restart: what is still assigned there is copied again"
         f"{_new_disk(directory, least, policy)}{_gone_with_it(alone)}{nothing_fits(repair)}{_evidence(proof)}",
         expected={
-            **restart_effect(broker, lost, facts, status="online"),
+            **restart_effect(broker, lost, snapshot, status="online"),
             "copies_again": again,
             "device": None if proof is None else proof.device,
             "new_disk": {"least_bytes": least, "was_bytes": directory.total_bytes},
             "lost_with_it": {"count": len(alone), "examples": [p.label for p in alone[:EXAMPLES]]},
-            "unfinished_copies": _unfinished_copies(directory, lost, facts),
-            "leave_log_dirs": leaving(directory, lost, facts, policy).as_data(),
+            "unfinished_copies": _unfinished_copies(directory, lost, snapshot),
+            "leave_log_dirs": leaving(directory, lost, snapshot, policy).as_data(),
             **unplaced(repair),
         },
-        preconditions=(*_lost_array(array), *_preconditions(directory, alone, facts, proof)),
-        vetoes=restart_vetoes.against_stopping(facts, broker) if is_running else (),
+        preconditions=(*_lost_array(array), *_preconditions(directory, alone, snapshot, proof)),
+        vetoes=restart_vetoes.against_stopping(snapshot, broker) if is_running else (),
         commands=(
             tools.call(QUORUM, "describe", "--replication"),
             *restart_steps(broker, policy, between, is_running=is_running),
-            *rejoin_steps(directory, facts, policy),
+            *rejoin_steps(directory, snapshot, policy),
         ),
         undo={"text": "a replaced disk cannot be undone"},
         data_loss=bool(alone),
     )
 
 
-def leave_log_dirs(directory: Directory, facts: Facts, policy: Policy) -> Draft | None:
+def leave_log_dirs(directory: Directory, snapshot: ClusterSnapshot, policy: Policy) -> Draft | None:
     """Return the restart without the bad directory, where the broker's good ones can hold its replicas (KIP-112)."""
-    broker, lost = directory.broker, lost_partitions(directory.place, facts)
-    found = leaving(directory, lost, facts, policy)
+    broker, lost = directory.broker, lost_partitions(directory.place, snapshot)
+    found = leaving(directory, lost, snapshot, policy)
     if not found.fits or not lost:
         return None
     text = f"take {directory.path} out of log.dirs of broker {broker}"
-    alone = _only_there(directory, lost, facts)
+    alone = _only_there(directory, lost, snapshot)
     steps = [note(f"In the server.properties of broker {broker}: {text}.")]
     return Draft(
         kind=ActionKind.RESTART_BROKER,
@@ -125,13 +125,13 @@ def leave_log_dirs(directory: Directory, facts: Facts, policy: Policy) -> Draft 
         reason=f"{text} and restart it: {_held(found)} are copied again into its other directories, which have the "
         f"room; until its disk is replaced the broker has less space{_gone_with_it(alone)}",
         expected={
-            **restart_effect(broker, lost, facts),
-            "copies_again": _copies_again(lost, facts, policy),
+            **restart_effect(broker, lost, snapshot),
+            "copies_again": _copies_again(lost, snapshot, policy),
             "lost_with_it": {"count": len(alone), "examples": [p.label for p in alone[:EXAMPLES]]},
             "leave_log_dirs": found.as_data(),
         },
-        preconditions=(restart_vetoes.quorum_safe(facts, broker), restart_vetoes.writes_go_on(facts, broker)),
-        vetoes=restart_vetoes.against_stopping(facts, broker),
+        preconditions=(restart_vetoes.quorum_safe(snapshot, broker), restart_vetoes.writes_go_on(snapshot, broker)),
+        vetoes=restart_vetoes.against_stopping(snapshot, broker),
         commands=tuple(restart_steps(broker, policy, steps)),
         undo={"text": f"put {directory.path} back into log.dirs once its disk was replaced and formatted, and restart"},
         data_loss=bool(alone),
@@ -161,7 +161,7 @@ def _evidence(proof: Proof | None) -> str:
 
 
 def _preconditions(
-    directory: Directory, alone: Sequence[Partition], facts: Facts, proof: Proof | None
+    directory: Directory, alone: Sequence[Partition], snapshot: ClusterSnapshot, proof: Proof | None
 ) -> tuple[Precondition, ...]:
     of = "" if proof is None or proof.device is None else f" for {proof.device}"
     sick = f"the kernel's log or SMART confirms it{of}; a full disk needs room, not this"
@@ -175,22 +175,24 @@ def _preconditions(
             "an empty replica may be elected where it was the last one in sync, and others be cut to it"
         )
         found.append(Precondition("last_copy_saved", text, None))
-    strict = restart_vetoes.writes_go_on(facts, directory.broker)
+    strict = restart_vetoes.writes_go_on(snapshot, directory.broker)
     return (*found, strict) if strict.holds is False else tuple(found)
 
 
-def _only_there(directory: Directory, lost: Sequence[Partition], facts: Facts) -> list[Partition]:
+def _only_there(directory: Directory, lost: Sequence[Partition], snapshot: ClusterSnapshot) -> list[Partition]:
     """Return the lost partitions of which no other broker that is seen has a complete copy."""
-    return [partition for partition in lost if not good_copies(partition, facts) - {directory.broker}]
+    return [partition for partition in lost if not good_copies(partition, snapshot) - {directory.broker}]
 
 
 def _gone_with_it(alone: Sequence[Partition]) -> str:
     return f"; what only this disk holds is lost with it: {some_of(p.label for p in alone)}" if alone else ""
 
 
-def _copies_again(lost: Sequence[Partition], facts: Facts, policy: Policy) -> dict[str, Any]:
+def _copies_again(lost: Sequence[Partition], snapshot: ClusterSnapshot, policy: Policy) -> dict[str, Any]:
     """Return how much is copied again, and how long that takes at the usual rate at least."""
-    sizes = [facts.layout.size_of(partition.key) for partition in lost if leadership.live_replicas(partition, facts)]
+    sizes = [
+        snapshot.layout.size_of(partition.key) for partition in lost if leadership.live_replicas(partition, snapshot)
+    ]
     total = None if None in sizes else sum(size or 0 for size in sizes)
     rate = policy.limits.replication_throttle_bytes_per_s
     return {"replicas": len(sizes), "bytes": total, "needs_ms": None if total is None else total * 1000 // rate}
@@ -220,10 +222,10 @@ def _new_disk(directory: Directory, least: int | None, policy: Policy) -> str:
     return f"; the new disk needs at least {human_bytes(least)}{more}, to hold that at no more than {limit}"
 
 
-def _unfinished_copies(directory: Directory, lost: Sequence[Partition], facts: Facts) -> list[str]:
+def _unfinished_copies(directory: Directory, lost: Sequence[Partition], snapshot: ClusterSnapshot) -> list[str]:
     """Return replicas of which an unfinished copy lies in another directory of the broker: untouched (KIP-113)."""
     keys = {partition.key: partition.label for partition in lost}
-    found = (r for r in facts.layout.replicas if r.is_future and r.broker == directory.broker and r.key in keys)
+    found = (r for r in snapshot.layout.replicas if r.is_future and r.broker == directory.broker and r.key in keys)
     return sorted({keys[replica.key] for replica in found if replica.log_dir != directory.path})[:EXAMPLES]
 
 

@@ -22,7 +22,7 @@ from logdirwatch.plan.availability.fault_tolerance import endurance_of
 from logdirwatch.plan.availability.impact import of_restart
 from logdirwatch.plan.availability.lost_replicas import partitions_on
 from logdirwatch.plan.availability.offline_log_dirs import Away
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition
 from logdirwatch.plan.commands.kafka_tools import QUORUM, TOPICS, note
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.plan.vetoes import restart_vetoes
@@ -32,7 +32,7 @@ from logdirwatch.text.words import counted, some_of
 EXAMPLES = 20
 
 
-def restart_broker(away: Away, facts: Facts, policy: Policy) -> Draft:
+def restart_broker(away: Away, snapshot: ClusterSnapshot, policy: Policy) -> Draft:
     """Return the restart that brings directories back, with what must be true before."""
     broker, directories = away.broker, away.directories
     filled = [found for found in directories if found.cause is Cause.FULL or not away.is_several]
@@ -41,30 +41,30 @@ def restart_broker(away: Away, facts: Facts, policy: Policy) -> Draft:
         target=away.target,
         reason=f"restart broker {broker}: nothing else brings {some_of(away.names)} back, freed space or a new disk "
         "alone does not",
-        expected=restart_effect(broker, away.lost(directories), facts),
+        expected=restart_effect(broker, away.lost(directories), snapshot),
         preconditions=(
             *(room_for_recovery(directory) for directory in filled),
             deleted_since(away.names),
-            restart_vetoes.quorum_safe(facts, broker),
-            restart_vetoes.writes_go_on(facts, broker),
+            restart_vetoes.quorum_safe(snapshot, broker),
+            restart_vetoes.writes_go_on(snapshot, broker),
         ),
-        vetoes=restart_vetoes.against_restart(facts, broker),
+        vetoes=restart_vetoes.against_restart(snapshot, broker),
         commands=tuple(restart_steps(broker, policy)),
         undo={"text": "a restart cannot be undone"},
     )
 
 
-def start_broker(broker: int, facts: Facts, policy: Policy, why: str) -> Draft:
+def start_broker(broker: int, snapshot: ClusterSnapshot, policy: Policy, why: str) -> Draft:
     """Return the start of a broker that is down; it takes nothing away from the others."""
-    returns = partitions_on(broker, facts)
-    directories = facts.directories_of.get(broker, ())
+    returns = partitions_on(broker, snapshot)
+    directories = snapshot.directories_of.get(broker, ())
     return Draft(
         kind=ActionKind.RESTART_BROKER,
         target={"broker": broker, "log_dir": None},
         reason=f"start broker {broker}: {counted(len(returns), 'replica comes', 'replicas come')} back with it; {why}",
-        expected=restart_effect(broker, returns, facts),
+        expected=restart_effect(broker, returns, snapshot),
         preconditions=tuple(room_for_recovery(directory) for directory in directories if _is_tight(directory, policy)),
-        vetoes=restart_vetoes.against_starting(facts, broker),
+        vetoes=restart_vetoes.against_starting(snapshot, broker),
         commands=tuple(restart_steps(broker, policy, is_running=False)),
         undo={"text": "a broker that was started can be stopped again"},
     )
@@ -86,13 +86,13 @@ def restart_steps(broker: int, policy: Policy, between: Sequence[str] = (), *, i
     ]
 
 
-def format_steps(broker: int, facts: Facts, policy: Policy) -> list[str]:
+def format_steps(broker: int, snapshot: ClusterSnapshot, policy: Policy) -> list[str]:
     """Return how the new directories of a stopped broker are formatted: by commands, else by a person.
 
     Kafka 4.3.1 ``StorageTool``: ``--ignore-formatted`` leaves the directories alone that carry meta.properties, and a
     controller whose voters are not in its configuration must be told that it brings none along.
     """
-    options = ["--ignore-formatted", *(["--no-initial-controllers"] if _has_dynamic_voters(broker, facts) else [])]
+    options = ["--ignore-formatted", *(["--no-initial-controllers"] if _has_dynamic_voters(broker, snapshot) else [])]
     told = (
         f"Format it: kafka-storage.sh format {' '.join(options)} --cluster-id ID --config server.properties; "
         "without meta.properties the broker refuses to start."
@@ -100,14 +100,14 @@ def format_steps(broker: int, facts: Facts, policy: Policy) -> list[str]:
     return policy.tools.format_storage(options) or [note(told)]
 
 
-def rejoin_steps(directory: Directory, facts: Facts, policy: Policy) -> list[str]:
+def rejoin_steps(directory: Directory, snapshot: ClusterSnapshot, policy: Policy) -> list[str]:
     """Return how a controller becomes a voter again after the disk with its metadata log was replaced (KIP-853).
 
     It comes back with another directory id as an observer. A voter of its id must be gone before it is added
     (Kafka 4.3.1 ``AddVoterHandler``), and only the tool on its own host knows how to add it.
     """
     broker = directory.broker
-    if directory.is_metadata_dir is False or not _has_dynamic_voters(broker, facts):
+    if directory.is_metadata_dir is False or not _has_dynamic_voters(broker, snapshot):
         return []
     whose = "" if directory.is_metadata_dir else f"if the metadata log was in {directory.path}, "
     remove = ["remove-controller", "--controller-id", str(broker), "--controller-directory-id"]
@@ -122,9 +122,9 @@ def rejoin_steps(directory: Directory, facts: Facts, policy: Policy) -> list[str
     ]
 
 
-def _has_dynamic_voters(broker: int, facts: Facts) -> bool:
+def _has_dynamic_voters(broker: int, snapshot: ClusterSnapshot) -> bool:
     """Tell whether a broker is seen to be a controller of a quorum whose voters may change (KIP-853)."""
-    configs = facts.brokers[broker].configs if broker in facts.brokers else {}
+    configs = snapshot.brokers[broker].configs if broker in snapshot.brokers else {}
     return "controller" in (configs.get("process.roles") or "") and not configs.get("controller.quorum.voters")
 
 
@@ -139,15 +139,15 @@ def after_start(policy: Policy) -> list[str]:
     ]
 
 
-def restart_effect(broker: int, returns: Sequence[Partition], facts: Facts, **more: Any) -> dict[str, Any]:
+def restart_effect(broker: int, returns: Sequence[Partition], snapshot: ClusterSnapshot, **more: Any) -> dict[str, Any]:
     """Return ``expected`` of a restart: what returns by it, and what becomes of all partitions of the broker."""
-    mine = partitions_on(broker, facts)
+    mine = partitions_on(broker, snapshot)
     return effect(
         returns=[partition.label for partition in returns[:EXAMPLES]],
         returns_count=len(returns),
         restart_partitions=restart_partitions(broker, returns),
-        leadership=of_restart(broker, mine, facts),
-        endurance=endurance_of(mine, facts),
+        leadership=of_restart(broker, mine, snapshot),
+        endurance=endurance_of(mine, snapshot),
         **more,
     )
 
@@ -205,28 +205,28 @@ WITHOUT_DIRECTORY, REPAIR = "leave_log_dirs", "repair_file_system"
 
 
 def against_restart_now(
-    action: ActionRecord, facts: Facts, quorum: Quorum | None, *, keeps_disks: bool
+    action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None, *, keeps_disks: bool
 ) -> Iterator[str]:
     """Yield why a broker must not be stopped or started now; ``keeps_disks``: it starts again on the same ones."""
     broker = action.target.get("broker")
     if not isinstance(broker, int):
         return
-    if broker not in facts.brokers or facts.brokers[broker].status is BrokerStatus.OFFLINE:
-        yield from (veto.reason for veto in restart_vetoes.against_starting(facts, broker))
+    if broker not in snapshot.brokers or snapshot.brokers[broker].status is BrokerStatus.OFFLINE:
+        yield from (veto.reason for veto in restart_vetoes.against_starting(snapshot, broker))
         return
     against = restart_vetoes.against_restart if keeps_disks else restart_vetoes.against_stopping
-    yield from (veto.reason for veto in against(facts, broker))
+    yield from (veto.reason for veto in against(snapshot, broker))
     yield from _of_quorum(broker, quorum)
 
 
-def disks_replaced(action: ActionRecord, facts: Facts, quorum: Quorum | None) -> Iterator[str]:
+def disks_replaced(action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None) -> Iterator[str]:
     """Yield why a broker must not be stopped now whose disks are changed meanwhile."""
-    return against_restart_now(action, facts, quorum, keeps_disks=False)
+    return against_restart_now(action, snapshot, quorum, keeps_disks=False)
 
 
-def _restarted(action: ActionRecord, facts: Facts, quorum: Quorum | None) -> Iterator[str]:
+def _restarted(action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None) -> Iterator[str]:
     keeps_disks = action.target.get("step") not in {WITHOUT_DIRECTORY, REPAIR}
-    return against_restart_now(action, facts, quorum, keeps_disks=keeps_disks)
+    return against_restart_now(action, snapshot, quorum, keeps_disks=keeps_disks)
 
 
 def _of_quorum(broker: int, quorum: Quorum | None) -> Iterator[str]:

@@ -19,7 +19,7 @@ from logdirwatch.plan.actions.progress import Progress, in_steps
 from logdirwatch.plan.availability.impact import of_cancelling
 from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, from_json, to_json
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition
 from logdirwatch.plan.commands.kafka_tools import reassignment_lines, write_file
 from logdirwatch.plan.commands.throttles import of_plan
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
@@ -32,18 +32,23 @@ from logdirwatch.text.units import human_ratio
 from logdirwatch.text.words import some_of
 
 
-def overflow_drafts(directory: Directory, chosen: Sequence[Copy], facts: Facts, policy: Policy) -> list[Draft]:
+def overflow_drafts(
+    directory: Directory, chosen: Sequence[Copy], snapshot: ClusterSnapshot, policy: Policy
+) -> list[Draft]:
     """Return the end of the copies that :func:`overflowing` names."""
     if not chosen:
         return []
+    coming = len(copies_to([directory.place], snapshot))
     text = (
         f"moves that run would fill {directory.path} of broker {directory.broker} to "
-        f"{human_ratio(filled_to(directory, facts))}: stop {len(chosen)} of {len(copies_to([directory.place], facts))}"
+        f"{human_ratio(filled_to(directory, snapshot))}: stop {len(chosen)} of {coming}"
     )
-    return [cancel_draft(directory, chosen, facts, policy, text)]
+    return [cancel_draft(directory, chosen, snapshot, policy, text)]
 
 
-def cancel_draft(directory: Directory, copies: Sequence[Copy], facts: Facts, policy: Policy, why: str) -> Draft:
+def cancel_draft(
+    directory: Directory, copies: Sequence[Copy], snapshot: ClusterSnapshot, policy: Policy, why: str
+) -> Draft:
     """Return the end of running copies; the replicas go on serving where they were."""
     name = file_name(ActionKind.CANCEL_MOVES, directory.place)
     frees = sum(copy.copied_bytes for copy in copies if copy.destination == directory.place)
@@ -57,25 +62,25 @@ def cancel_draft(directory: Directory, copies: Sequence[Copy], facts: Facts, pol
             time_to_full_after_ms=time_to_full_ms(replace(directory, incoming_bytes=0), frees),
             spares_bytes=sum(copy.remaining_bytes for copy in copies),
             copies=[_named(copy) for copy in copies],
-            **_outlook(copies, facts),
+            **_outlook(copies, snapshot),
         ),
         preconditions=(
             Precondition("nobody_needs_it", "whoever began the moves agrees that they end", None),
             Precondition("still_running", "they still run; the tool says so of what has ended", None),
         ),
-        commands=cancel_commands(_as_they_move(copies, facts), name, policy),
+        commands=cancel_commands(_as_they_move(copies, snapshot), name, policy),
         undo={"text": f"begin the moves anew, from the start; {LIMITS_STAY}"},
     )
 
 
-def _outlook(copies: Sequence[Copy], facts: Facts) -> dict[str, Any]:
+def _outlook(copies: Sequence[Copy], snapshot: ClusterSnapshot) -> dict[str, Any]:
     """Return who leads once reassignments have ended; nothing where only copies within brokers end."""
-    partitions = [facts.partitions[key] for key in dict.fromkeys(copy.replica.key for copy in copies)]
+    partitions = [snapshot.partitions[key] for key in dict.fromkeys(copy.replica.key for copy in copies)]
     reassigned = [partition for partition in partitions if partition.is_reassigned]
-    return {"leadership": of_cancelling(reassigned, facts)} if reassigned else {}
+    return {"leadership": of_cancelling(reassigned, snapshot)} if reassigned else {}
 
 
-def _as_they_move(copies: Sequence[Copy], facts: Facts) -> list[Assignment]:
+def _as_they_move(copies: Sequence[Copy], snapshot: ClusterSnapshot) -> list[Assignment]:
     """Return the partitions as the tool must be told them: a copy within a broker by the directory that it goes to.
 
     ``--cancel`` ends the reassignment of every partition named, and the moves to every directory named (Kafka 4.3.1
@@ -86,7 +91,7 @@ def _as_they_move(copies: Sequence[Copy], facts: Facts) -> list[Assignment]:
     }
     found = []
     for key in dict.fromkeys(copy.replica.key for copy in copies):
-        partition = facts.partitions[key]
+        partition = snapshot.partitions[key]
         log_dirs = tuple(futures.get((key, broker), ANY) for broker in partition.replicas)
         found.append(Assignment(partition.topic, partition.partition, partition.replicas, log_dirs))
     return found
@@ -105,12 +110,12 @@ def _named(copy: Copy) -> dict[str, object]:
 EXAMPLES = 20
 
 
-def cancel_dead_ends(broker: int, path: str | None, facts: Facts, policy: Policy) -> list[Draft]:
+def cancel_dead_ends(broker: int, path: str | None, snapshot: ClusterSnapshot, policy: Policy) -> list[Draft]:
     """Return the cancelling of the reassignments that cannot end and name a broker; empty where there are none."""
-    mine = [one for one in dead_ends(facts) if broker in one.partition.replicas]
+    mine = [one for one in dead_ends(snapshot) if broker in one.partition.replicas]
     if not mine:
         return []
-    return [cancel_moves(broker, path, [one.partition for one in mine], facts, policy, why_hopeless(mine))]
+    return [cancel_moves(broker, path, [one.partition for one in mine], snapshot, policy, why_hopeless(mine))]
 
 
 def why_hopeless(found: Sequence[DeadEnd]) -> str:
@@ -120,13 +125,13 @@ def why_hopeless(found: Sequence[DeadEnd]) -> str:
 
 
 def cancel_moves(
-    broker: int, path: str | None, partitions: Sequence[Partition], facts: Facts, policy: Policy, why: str
+    broker: int, path: str | None, partitions: Sequence[Partition], snapshot: ClusterSnapshot, policy: Policy, why: str
 ) -> Draft:
     """Return the action that takes running reassignments back; their partitions can then be moved otherwise.
 
     Those whose only good copies are what the move adds come in none with others: cancelling drops these copies.
     """
-    harmless = [partition for partition in partitions if not drops_last_copy(partition, facts)]
+    harmless = [partition for partition in partitions if not drops_last_copy(partition, snapshot)]
     wave = (harmless or partitions)[: policy.limits.partitions_per_reassignment]
     kept = [partition for partition in partitions if partition not in harmless]
     targets = [_target(partition) for partition in wave]
@@ -135,11 +140,11 @@ def cancel_moves(
     return Draft(
         kind=ActionKind.CANCEL_MOVES,
         target={"broker": broker, "log_dir": path},
-        reason=f"{why}: cancel them; each partition keeps the replicas that it had{_kept(kept, facts)}",
+        reason=f"{why}: cancel them; each partition keeps the replicas that it had{_kept(kept, snapshot)}",
         expected=effect(
             cancels=plan,
             later=len(partitions) - len(wave),
-            leadership=of_cancelling(wave, facts),
+            leadership=of_cancelling(wave, snapshot),
             examples=[_described(partition) for partition in wave[:EXAMPLES]],
         ),
         data_loss=not harmless,
@@ -147,16 +152,16 @@ def cancel_moves(
         commands=cancel_commands(targets, name, policy),
         undo={
             "reassignment": plan,
-            "commands": policy.tools.reassign(plan, name, limits=unset(again, facts)),
+            "commands": policy.tools.reassign(plan, name, limits=unset(again, snapshot)),
             "text": f"begins them again, once their destination is back; {LIMITS_STAY}",
         },
     )
 
 
-def _kept(partitions: Sequence[Partition], facts: Facts) -> str:
+def _kept(partitions: Sequence[Partition], snapshot: ClusterSnapshot) -> str:
     if not partitions:
         return ""
-    old = {b for p in partitions for b in p.replicas if b not in (p.adding or ()) and not facts.is_alive(b)}
+    old = {b for p in partitions for b in p.replicas if b not in (p.adding or ()) and not snapshot.is_alive(b)}
     back = f"; bring broker {some_of(sorted(old))} back first" if old else ""
     named = some_of([partition.label for partition in partitions], 3)
     return f". Not so {named}: only what the move adds is in sync, and cancelling drops it{back}"
@@ -186,33 +191,37 @@ def cancel_commands(moves: Sequence[Assignment], name: str, policy: Policy) -> t
     return write_file(name, reassignment_lines(to_json(moves))), policy.tools.cancel(name)
 
 
-def _progress(action: ActionRecord, facts: Facts) -> Progress | None:
+def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:
     """Count what runs no more; a reassignment that came to its end was not cancelled."""
     if "cancels" in action.expected:
         targets = from_json(action.expected["cancels"])
-        ended, of = sum(_is_cancelled(target, facts) for target in targets), len(targets)
+        ended, of = sum(_is_cancelled(target, snapshot) for target in targets), len(targets)
     elif "copies" in action.expected:
         named = [(one["topic"], one["partition"], one["broker"], one["log_dir"]) for one in action.expected["copies"]]
-        ended, of = len(named) - are_running(named, facts), len(named)
+        ended, of = len(named) - are_running(named, snapshot), len(named)
     else:
         return None
-    return in_steps(ended, ended, of, facts)
+    return in_steps(ended, ended, of, snapshot)
 
 
-def _is_cancelled(target: Assignment, facts: Facts) -> bool:
-    partition = facts.partitions.get(target.key)
+def _is_cancelled(target: Assignment, snapshot: ClusterSnapshot) -> bool:
+    partition = snapshot.partitions.get(target.key)
     return partition is not None and not partition.is_reassigned and partition.replicas != target.replicas
 
 
-def _still_run(action: ActionRecord, facts: Facts, quorum: Quorum | None) -> Iterator[str]:
+def _still_run(action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None) -> Iterator[str]:
     del quorum
     if "cancels" not in action.expected:
         return
     keys = [(entry["topic"], entry["partition"]) for entry in action.expected["cancels"]["partitions"]]
-    running = [facts.partitions[key] for key in keys if key in facts.partitions and facts.partitions[key].is_reassigned]
+    running = [
+        snapshot.partitions[key]
+        for key in keys
+        if key in snapshot.partitions and snapshot.partitions[key].is_reassigned
+    ]
     if not running:
         yield "none of its moves runs any more"
-    yield from (veto.reason for veto in predicted_impact.against({"leadership": of_cancelling(running, facts)}))
+    yield from (veto.reason for veto in predicted_impact.against({"leadership": of_cancelling(running, snapshot)}))
 
 
 ACTION_TYPE = ActionType(

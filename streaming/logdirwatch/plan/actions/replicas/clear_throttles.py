@@ -17,7 +17,7 @@ from logdirwatch.plan.actions.action_type import (
     frees_as_much,
 )
 from logdirwatch.plan.actions.progress import Progress, in_one_step, was_begun
-from logdirwatch.plan.cluster.snapshot import Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.commands.configs import set_broker_value
 from logdirwatch.plan.commands.throttles import Limits, from_data
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
@@ -28,7 +28,11 @@ _EXAMPLES = 5
 
 
 def clear_draft(
-    limits: Limits, facts: Facts, policy: Policy, target: Mapping[str, Any], keys: Iterable[str] | None = None
+    limits: Limits,
+    snapshot: ClusterSnapshot,
+    policy: Policy,
+    target: Mapping[str, Any],
+    keys: Iterable[str] | None = None,
 ) -> Draft | None:
     """Return the end of limits that nothing needs, None without any; ``keys`` are the rates that may go, None: all."""
     allowed = None if keys is None else set(keys)
@@ -47,7 +51,7 @@ def clear_draft(
         "catches up slowly under it",
         expected=effect(needs_ms=0, clears=_clears(rates, limits.topics)),
         preconditions=() if "after" in target else (agreed(_said(rates, limits.topics)),),
-        vetoes=_still_needed(rates, limits.topics, facts),
+        vetoes=_still_needed(rates, limits.topics, snapshot),
         commands=tuple(policy.tools.clear_limits(found)),
         undo={"commands": policy.tools.set_limits(found)},
     )
@@ -72,16 +76,18 @@ def agreed(limits: str) -> Precondition:
     return Precondition("throttle_agreed", f"whoever set {limits} agrees, or is not to be found", None)
 
 
-def are_cleared(clears: Mapping[str, Any], facts: Facts) -> bool:
+def are_cleared(clears: Mapping[str, Any], snapshot: ClusterSnapshot) -> bool:
     """Tell whether none of the limits that an action named is set any more."""
     of_brokers = any(
-        key in rates_of(facts.brokers[int(number)].configs)
+        key in rates_of(snapshot.brokers[int(number)].configs)
         for number, keys in clears["brokers"].items()
-        if int(number) in facts.brokers
+        if int(number) in snapshot.brokers
         for key in keys
     )
     of_topics = any(
-        set(keys) & set(lists_of(facts.topics[name])) for name, keys in clears["topics"].items() if name in facts.topics
+        set(keys) & set(lists_of(snapshot.topics[name]))
+        for name, keys in clears["topics"].items()
+        if name in snapshot.topics
     )
     return not of_brokers and not of_topics
 
@@ -94,14 +100,14 @@ def _clears(rates: Mapping[int, Mapping[str, int]], topics: Mapping[str, Mapping
 
 
 def _still_needed(
-    rates: Mapping[int, Mapping[str, int]], topics: Mapping[str, Mapping[str, str]], facts: Facts
+    rates: Mapping[int, Mapping[str, int]], topics: Mapping[str, Mapping[str, str]], snapshot: ClusterSnapshot
 ) -> tuple[Veto, ...]:
     """Refuse while a move runs that the limit holds back: without it the move would take all that there is (KIP-73)."""
     is_between = bool(topics) or any(set(found) & set(REPLICATION_THROTTLES) for found in rates.values())
-    moving = [facts.partitions[key] for key in sorted(facts.layout.moving) if key in facts.partitions]
+    moving = [snapshot.partitions[key] for key in sorted(snapshot.layout.moving) if key in snapshot.partitions]
     moved = [partition.label for partition in moving if is_between and partition.is_reassigned]
     within = {broker for broker, found in rates.items() if LOG_DIR_THROTTLE in found}
-    copies = [copy for found in facts.layout.copies_of.values() for copy in found]
+    copies = [copy for found in snapshot.layout.copies_of.values() for copy in found]
     moved += [f"{copy.topic}-{copy.partition}" for copy in copies if copy.broker in within]
     if not moved:
         return ()
@@ -121,7 +127,7 @@ def _said(rates: Mapping[int, Mapping[str, int]], topics: Mapping[str, Mapping[s
     return ", ".join(told)
 
 
-def clear_left_behind(action: ActionRecord, facts: Facts, policy: Policy) -> Draft | None:
+def clear_left_behind(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> Draft | None:
     """Return the end of limits that a plan set and its last command did not take away: of those with its own values.
 
     A plan of 0.1.0 did not say what it sets: ``throttle_left`` names what it left behind.
@@ -129,20 +135,22 @@ def clear_left_behind(action: ActionRecord, facts: Facts, policy: Policy) -> Dra
     if SETS_LIMITS not in action.expected or not was_begun(action):
         return None
     target = {"broker": action.target["broker"], "log_dir": action.target["log_dir"], "after": action.action_id}
-    return clear_draft(still_ours(from_data(action.expected[SETS_LIMITS]), facts), facts, policy, target)
+    return clear_draft(still_ours(from_data(action.expected[SETS_LIMITS]), snapshot), snapshot, policy, target)
 
 
-def _progress(action: ActionRecord, facts: Facts) -> Progress | None:
-    return in_one_step(_is_cleared(action, facts), facts)
+def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:
+    return in_one_step(_is_cleared(action, snapshot), snapshot)
 
 
-def _is_cleared(action: ActionRecord, facts: Facts) -> bool | None:
+def _is_cleared(action: ActionRecord, snapshot: ClusterSnapshot) -> bool | None:
     if "clears" in action.expected:
-        return are_cleared(action.expected["clears"], facts)
+        return are_cleared(action.expected["clears"], snapshot)
     if "raises" not in action.expected:
         return None
     raised = action.expected["raises"]
-    value = facts.brokers[raised["broker"]].configs.get(raised["key"]) if raised["broker"] in facts.brokers else None
+    value = (
+        snapshot.brokers[raised["broker"]].configs.get(raised["key"]) if raised["broker"] in snapshot.brokers else None
+    )
     return None if value is None else int(value) >= action.expected["throttle_bytes_per_s"]
 
 

@@ -19,32 +19,32 @@ from logdirwatch.plan.actions.replicas.uncordon_log_dir import uncordon_draft
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.cordons import KEY, does_more, is_cordoned_as_asked, listed_dirs, others_cordoned
 from logdirwatch.plan.cluster.metadata_version import CORDON, at_least
-from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
 from logdirwatch.plan.commands.configs import set_broker_list
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
 from logdirwatch.plan.retention import retention_vetoes
 
 
-def cordon_drafts(directory: Directory, facts: Facts, policy: Policy, why: str, until: str) -> list[Draft]:
+def cordon_drafts(directory: Directory, snapshot: ClusterSnapshot, policy: Policy, why: str, until: str) -> list[Draft]:
     """Return the cordon, where the cluster's metadata version is known to allow one and there is none.
 
     ``why`` and ``until`` go on in the sentences that say what it is for and when it ends.
     """
-    if at_least(facts.metadata_version, CORDON) is not True or directory.is_cordoned is not False:
+    if at_least(snapshot.metadata_version, CORDON) is not True or directory.is_cordoned is not False:
         return []
-    others = others_cordoned(directory, facts)
-    listed = listed_dirs(directory.broker, facts)
+    others = others_cordoned(directory, snapshot)
+    listed = listed_dirs(directory.broker, snapshot)
     found = [
         retention_vetoes.cordon_not_enforced(directory, listed),
         retention_vetoes.path_not_expressible(directory.path),
-        retention_vetoes.nowhere_else(directory, facts),
+        retention_vetoes.nowhere_else(directory, snapshot),
     ]
     set_it = set_broker_list(policy.tools, directory.broker, KEY, [*others, directory.path])
     return [
         Draft(
             kind=ActionKind.CORDON_LOG_DIR,
             target=place_target(directory),
-            reason=f"cordon {directory.path} of broker {directory.broker}{why}{does_more(directory, facts)}",
+            reason=f"cordon {directory.path} of broker {directory.broker}{why}{does_more(directory, snapshot)}",
             expected=effect(needs_ms=0, on=[], is_cordoned=True),
             preconditions=(
                 Precondition("metadata_version", f"the cluster has finalized {CORDON} or later", True),
@@ -60,15 +60,15 @@ def cordon_drafts(directory: Directory, facts: Facts, policy: Policy, why: str, 
     ]
 
 
-def _progress(action: ActionRecord, facts: Facts) -> Progress | None:
-    return in_one_step(is_cordoned_as_asked(action, facts), facts)
+def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:
+    return in_one_step(is_cordoned_as_asked(action, snapshot), snapshot)
 
 
-def _uncordoned(action: ActionRecord, facts: Facts, policy: Policy) -> Draft | None:
-    directory = directory_of(action, facts)
+def _uncordoned(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> Draft | None:
+    directory = directory_of(action, snapshot)
     if directory is None or not directory.is_cordoned or not was_carried_out(action):
         return None
-    return uncordon_draft(directory, facts, policy, action.action_id)
+    return uncordon_draft(directory, snapshot, policy, action.action_id)
 
 
 ACTION_TYPE = ActionType(

@@ -24,7 +24,7 @@ from logdirwatch.plan.availability import leadership as leaders
 from logdirwatch.plan.availability.fault_tolerance import good_copies
 from logdirwatch.plan.availability.impact import of_demotion
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, from_json, to_json
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Partition, TopicPartition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition, TopicPartition
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
 from logdirwatch.plan.reassignment.tool_run import nothing_runs, others_run
 from logdirwatch.plan.vetoes import replica_vetoes
@@ -33,17 +33,17 @@ from logdirwatch.text.words import counted
 _FULL = frozenset({LogDirStatus.CRITICAL, LogDirStatus.SATURATED})
 
 
-def led_from(directory: Directory, facts: Facts) -> list[Partition]:
+def led_from(directory: Directory, snapshot: ClusterSnapshot) -> list[Partition]:
     """Return the partitions whose leader lies in a directory."""
-    keys = {replica.key for replica in facts.replicas_in(directory.place)}
-    return [facts.partitions[key] for key in sorted(keys) if _is_led_by(key, directory.broker, facts)]
+    keys = {replica.key for replica in snapshot.replicas_in(directory.place)}
+    return [snapshot.partitions[key] for key in sorted(keys) if _is_led_by(key, directory.broker, snapshot)]
 
 
 def demote(
     broker: int,
     path: str | None,
     led: Iterable[Partition],
-    facts: Facts,
+    snapshot: ClusterSnapshot,
     policy: Policy,
     why: str,
     *,
@@ -53,7 +53,7 @@ def demote(
 
     ``besides`` are partitions that another action of the same alert reassigns: one order would undo the other.
     """
-    chosen = _chosen([p for p in led if p.key not in besides], broker, facts, policy)
+    chosen = _chosen([p for p in led if p.key not in besides], broker, snapshot, policy)
     if not chosen:
         return []
     before = [Assignment(p.topic, p.partition, p.replicas, (ANY,) * len(p.replicas)) for p, _ in chosen]
@@ -66,13 +66,13 @@ def demote(
             target={"broker": broker, "log_dir": path},
             reason=f"let others lead {counted(len(after), 'partition')} that broker {broker} leads{_where(path)}: "
             f"{why}; no data moves",
-            expected=effect(frees_bytes=0, demotes=len(after), leadership=of_demotion(after, facts)),
+            expected=effect(frees_bytes=0, demotes=len(after), leadership=of_demotion(after, snapshot)),
             preconditions=(
                 Precondition("room_for_leaders", "the new leaders' brokers can serve more clients", None),
-                nothing_runs(facts),
+                nothing_runs(snapshot),
             ),
             commands=(
-                *tools.reassign(to_json(after), name, beside=bool(others_run(facts))),
+                *tools.reassign(to_json(after), name, beside=bool(others_run(snapshot))),
                 *tools.elect(keys, f"elect-{name}"),
             ),
             reassignment=to_json(after),
@@ -89,16 +89,16 @@ def demote(
 
 
 def _chosen(
-    led: Iterable[Partition], broker: int, facts: Facts, policy: Policy
+    led: Iterable[Partition], broker: int, snapshot: ClusterSnapshot, policy: Policy
 ) -> list[tuple[Partition, tuple[int, ...]]]:
     """Return what can be led by others, with the new order; of several the broker that leads least is first."""
-    counts = Counter(p.leader for p in facts.partitions.values() if p.leader is not None)
+    counts = Counter(p.leader for p in snapshot.partitions.values() if p.leader is not None)
     found: list[tuple[Partition, tuple[int, ...]]] = []
     for partition in led:
         if len(found) == policy.limits.partitions_per_reassignment:
             break
-        fit = [other for other in partition.replicas if other != broker and _is_well(other, partition, facts)]
-        if not fit or _blocked(partition, facts, policy):
+        fit = [other for other in partition.replicas if other != broker and _is_well(other, partition, snapshot)]
+        if not fit or _blocked(partition, snapshot, policy):
             continue
         first = min(fit, key=lambda other: (counts[other], partition.replicas.index(other)))
         counts[first] += 1
@@ -108,28 +108,32 @@ def _chosen(
     return found
 
 
-def _is_well(broker: int, partition: Partition, facts: Facts) -> bool:
+def _is_well(broker: int, partition: Partition, snapshot: ClusterSnapshot) -> bool:
     """Tell whether a broker's replica could lead: in sync, and its disk neither full nor doubtful."""
-    if broker not in good_copies(partition, facts) or broker not in partition.isr or facts.brokers[broker].is_suspect:
+    if (
+        broker not in good_copies(partition, snapshot)
+        or broker not in partition.isr
+        or snapshot.brokers[broker].is_suspect
+    ):
         return False
-    places = [r.place for r in facts.replicas_of(partition.key) if r.broker == broker]
-    found = [facts.directories[place] for place in places if place in facts.directories]
+    places = [r.place for r in snapshot.replicas_of(partition.key) if r.broker == broker]
+    found = [snapshot.directories[place] for place in places if place in snapshot.directories]
     return bool(found) and all(directory.status not in _FULL for directory in found)
 
 
-def _blocked(partition: Partition, facts: Facts, policy: Policy) -> bool:
+def _blocked(partition: Partition, snapshot: ClusterSnapshot, policy: Policy) -> bool:
     found = [
         replica_vetoes.never_touch(partition.topic, policy.limits),
-        replica_vetoes.partition_moving(facts, partition),
-        replica_vetoes.partition_claimed(facts, partition),
-        *(replica_vetoes.broker_not_alive(facts, other) for other in partition.replicas),
+        replica_vetoes.partition_moving(snapshot, partition),
+        replica_vetoes.partition_claimed(snapshot, partition),
+        *(replica_vetoes.broker_not_alive(snapshot, other) for other in partition.replicas),
     ]
     return any(veto is not None for veto in found)
 
 
-def _is_led_by(key: TopicPartition, broker: int, facts: Facts) -> bool:
-    partition = facts.partitions.get(key)
-    return partition is not None and leaders.standing_now(partition, facts).leader == broker
+def _is_led_by(key: TopicPartition, broker: int, snapshot: ClusterSnapshot) -> bool:
+    partition = snapshot.partitions.get(key)
+    return partition is not None and leaders.standing_now(partition, snapshot).leader == broker
 
 
 def _where(path: str | None) -> str:
@@ -141,14 +145,16 @@ def _file_name(broker: int, path: str | None) -> str:
     return f"logdirwatch-{ActionKind.DEMOTE_LEADERS}-{identity(*words)[:8]}.json"
 
 
-def _progress(action: ActionRecord, facts: Facts) -> Progress | None:
+def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:
     """Count a demotion as begun with the new order of preference, and as reached when another one leads."""
     if action.reassignment is None:
         return None
     assignments = from_json(action.reassignment)
-    ordered = [a for a in assignments if a.key in facts.partitions and facts.partitions[a.key].replicas == a.replicas]
-    led = [a for a in ordered if facts.partitions[a.key].leader not in {None, action.target["broker"]}]
-    return in_steps(len(ordered), len(led), len(assignments), facts)
+    ordered = [
+        a for a in assignments if a.key in snapshot.partitions and snapshot.partitions[a.key].replicas == a.replicas
+    ]
+    led = [a for a in ordered if snapshot.partitions[a.key].leader not in {None, action.target["broker"]}]
+    return in_steps(len(ordered), len(led), len(assignments), snapshot)
 
 
 ACTION_TYPE = ActionType(

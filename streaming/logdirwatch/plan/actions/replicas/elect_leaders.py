@@ -21,17 +21,17 @@ from logdirwatch.plan.actions.action_type import (
 from logdirwatch.plan.actions.progress import Progress, in_steps
 from logdirwatch.plan.availability import leadership as leaders
 from logdirwatch.plan.availability.impact import of_election
-from logdirwatch.plan.cluster.snapshot import Facts, Partition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Partition
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.text.words import counted
 
 EXAMPLES = 20
 
 
-def give_back(target: Mapping[str, Any], facts: Facts, policy: Policy) -> list[Draft]:
+def give_back(target: Mapping[str, Any], snapshot: ClusterSnapshot, policy: Policy) -> list[Draft]:
     """Return the election of the preferred leaders that could lead and do not; empty when there are none."""
-    partitions = [p for p in facts.partitions.values() if _waits_for_its_leader(p, facts)]
-    chosen = sorted(partitions, key=lambda p: (not facts.topics[p.topic].is_internal, p.key))
+    partitions = [p for p in snapshot.partitions.values() if _waits_for_its_leader(p, snapshot)]
+    chosen = sorted(partitions, key=lambda p: (not snapshot.topics[p.topic].is_internal, p.key))
     wave = chosen[: policy.limits.partitions_per_reassignment]
     if not wave:
         return []
@@ -44,7 +44,7 @@ def give_back(target: Mapping[str, Any], facts: Facts, policy: Policy) -> list[D
             expected=effect(
                 elections=len(wave),
                 election=election_json(wave),
-                leadership=of_election(wave, facts),
+                leadership=of_election(wave, snapshot),
                 later=len(chosen) - len(wave),
             ),
             preconditions=(Precondition("no_move_runs", "no reassignment of these partitions is running", True),),
@@ -54,14 +54,16 @@ def give_back(target: Mapping[str, Any], facts: Facts, policy: Policy) -> list[D
     ]
 
 
-def elect_unclean(target: Mapping[str, Any], facts: Facts, policy: Policy, veto: Veto | None) -> list[Draft]:
+def elect_unclean(
+    target: Mapping[str, Any], snapshot: ClusterSnapshot, policy: Policy, veto: Veto | None
+) -> list[Draft]:
     """Return the election of replicas that are not in sync, for partitions that nobody else can lead.
 
     KIP-18 leaves it to ``offlinePartitionLeaderSelector``. Acknowledged records that only the lost replicas have are
     gone then, so it is a person's decision, and only once these cannot come back; ``veto`` while they may.
     """
-    found = [p for p in facts.partitions.values() if not _is_led(p, facts) and _only_stale_ones_left(p, facts)]
-    chosen = sorted(found, key=lambda p: (not facts.topics[p.topic].is_internal, p.key))
+    found = [p for p in snapshot.partitions.values() if not _is_led(p, snapshot) and _only_stale_ones_left(p, snapshot)]
+    chosen = sorted(found, key=lambda p: (not snapshot.topics[p.topic].is_internal, p.key))
     wave = chosen[: policy.limits.partitions_per_reassignment]
     if not wave:
         return []
@@ -76,7 +78,7 @@ def elect_unclean(target: Mapping[str, Any], facts: Facts, policy: Policy, veto:
             expected=effect(
                 elections=len(wave),
                 election=election_json(wave),
-                examples=[{"partition": p.label, "leader": _stale(p, facts)[0]} for p in wave[:EXAMPLES]],
+                examples=[{"partition": p.label, "leader": _stale(p, snapshot)[0]} for p in wave[:EXAMPLES]],
                 later=len(chosen) - len(wave),
             ),
             preconditions=(
@@ -96,32 +98,32 @@ def election_json(partitions: Sequence[Partition]) -> dict[str, Any]:
     return {"partitions": [{"topic": p.topic, "partition": p.partition} for p in partitions]}
 
 
-def _waits_for_its_leader(partition: Partition, facts: Facts) -> bool:
+def _waits_for_its_leader(partition: Partition, snapshot: ClusterSnapshot) -> bool:
     if not partition.replicas or partition.leader in {None, partition.replicas[0]} or partition.is_reassigned:
         return False
     first = partition.replicas[0]
-    in_sync = leaders.live_replicas(partition, facts) & set(partition.isr)
-    return first in in_sync and not _is_doubtful(first, facts)
+    in_sync = leaders.live_replicas(partition, snapshot) & set(partition.isr)
+    return first in in_sync and not _is_doubtful(first, snapshot)
 
 
-def _is_led(partition: Partition, facts: Facts) -> bool:
+def _is_led(partition: Partition, snapshot: ClusterSnapshot) -> bool:
     """Tell at a glance whether a partition is led: the metadata names a leader whose broker and disks are well."""
     leader = partition.leader
-    return leader is not None and facts.is_alive(leader) and facts.all_serving(leader)
+    return leader is not None and snapshot.is_alive(leader) and snapshot.all_serving(leader)
 
 
-def _is_doubtful(broker: int, facts: Facts) -> bool:
+def _is_doubtful(broker: int, snapshot: ClusterSnapshot) -> bool:
     """Tell whether a broker has a disk that is not well: leaders are not given to it now."""
-    return facts.brokers[broker].is_suspect or not facts.all_serving(broker)
+    return snapshot.brokers[broker].is_suspect or not snapshot.all_serving(broker)
 
 
-def _only_stale_ones_left(partition: Partition, facts: Facts) -> bool:
-    is_led = leaders.standing_now(partition, facts).leader is not None
-    return not is_led and bool(_stale(partition, facts))
+def _only_stale_ones_left(partition: Partition, snapshot: ClusterSnapshot) -> bool:
+    is_led = leaders.standing_now(partition, snapshot).leader is not None
+    return not is_led and bool(_stale(partition, snapshot))
 
 
-def _stale(partition: Partition, facts: Facts) -> tuple[int, ...]:
-    live = leaders.live_replicas(partition, facts)
+def _stale(partition: Partition, snapshot: ClusterSnapshot) -> tuple[int, ...]:
+    live = leaders.live_replicas(partition, snapshot)
     return tuple(broker for broker in partition.replicas if broker in live)
 
 
@@ -131,38 +133,38 @@ def _file_name(kind: str, target: Mapping[str, Any]) -> str:
     return f"logdirwatch-elect-{kind}-{words[:8]}.json"
 
 
-def _progress(action: ActionRecord, facts: Facts) -> Progress | None:
+def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:
     if "election" not in action.expected:
         return None
     keys = [(entry["topic"], entry["partition"]) for entry in action.expected["election"]["partitions"]]
     is_preferred = action.target.get("election") == "preferred"
-    reached = sum(_is_elected(key, facts, is_preferred=is_preferred) for key in keys)
-    return in_steps(reached, reached, len(keys), facts)
+    reached = sum(_is_elected(key, snapshot, is_preferred=is_preferred) for key in keys)
+    return in_steps(reached, reached, len(keys), snapshot)
 
 
-def _is_elected(key: tuple[str, int], facts: Facts, *, is_preferred: bool) -> bool:
-    partition = facts.partitions.get(key)
+def _is_elected(key: tuple[str, int], snapshot: ClusterSnapshot, *, is_preferred: bool) -> bool:
+    partition = snapshot.partitions.get(key)
     if partition is None or partition.leader is None:
         return False
     return partition.leader == partition.replicas[0] or not is_preferred
 
 
-def _may_be_held(action: ActionRecord, facts: Facts, quorum: Quorum | None) -> Iterator[str]:
+def _may_be_held(action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None) -> Iterator[str]:
     """Yield why an election would now elect nobody, or is needed no more."""
     del quorum
     is_preferred = action.target.get("election") == "preferred"
     entries = (action.expected.get("election") or {}).get("partitions", ())
     keys = [(entry["topic"], entry["partition"]) for entry in entries]
-    for partition in (facts.partitions[key] for key in keys if key in facts.partitions):
-        if is_preferred and not _may_lead(partition, facts):
+    for partition in (snapshot.partitions[key] for key in keys if key in snapshot.partitions):
+        if is_preferred and not _may_lead(partition, snapshot):
             yield f"the preferred replica of {partition.label} is not alive and in sync"
         if not is_preferred and partition.leader is not None:
             yield f"{partition.label} has a leader again: broker {partition.leader}"
 
 
-def _may_lead(partition: Partition, facts: Facts) -> bool:
+def _may_lead(partition: Partition, snapshot: ClusterSnapshot) -> bool:
     first = partition.replicas[0] if partition.replicas else None
-    return first in leaders.live_replicas(partition, facts) & set(partition.isr)
+    return first in leaders.live_replicas(partition, snapshot) & set(partition.isr)
 
 
 ACTION_TYPE = ActionType(

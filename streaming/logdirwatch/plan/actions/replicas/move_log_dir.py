@@ -22,7 +22,7 @@ from logdirwatch.plan.capacity.copy_rates import paced, seen_rate, sustained, th
 from logdirwatch.plan.capacity.copy_waves import Pace, Waves, in_waves
 from logdirwatch.plan.capacity.timing import copies_at_once, delete_delay_ms, in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Place
 from logdirwatch.plan.commands.kafka_tools import reassignment_lines, write_file
 from logdirwatch.plan.commands.throttles import Limits, within_brokers
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
@@ -33,10 +33,10 @@ from logdirwatch.text.units import human_bytes, human_ms
 from logdirwatch.text.words import counted
 
 
-def move_drafts(source: Directory, moves: Moves, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:
+def move_drafts(source: Directory, moves: Moves, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> list[Draft]:
     """Return the action for planned moves; a vetoed one where a veto stands against every move; else nothing."""
     if moves.assignments:
-        return [_move(source, moves, facts, policy, now_ms)]
+        return [_move(source, moves, snapshot, policy, now_ms)]
     if any(veto.name in HINDERING for veto in moves.vetoes):
         return [_hindered(source, moves)]
     return []
@@ -52,11 +52,11 @@ def _hindered(source: Directory, moves: Moves) -> Draft:
     )
 
 
-def _move(source: Directory, moves: Moves, facts: Facts, policy: Policy, now_ms: int) -> Draft:
-    waves = _waves(source, moves, facts)
-    needs = waves.needs_ms + _shared_bytes(source.broker, facts) * 1000 // moves.rate
+def _move(source: Directory, moves: Moves, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> Draft:
+    waves = _waves(source, moves, snapshot)
+    needs = waves.needs_ms + _shared_bytes(source.broker, snapshot) * 1000 // moves.rate
     name = file_name(ActionKind.MOVE_LOG_DIR, source.place)
-    limits = unset(within_brokers([source.broker], moves.rate), facts)
+    limits = unset(within_brokers([source.broker], moves.rate), snapshot)
     destinations = ", ".join(path for _, path in sorted(moves.bytes_in or {}))
     is_enough = moves.moved_bytes >= moves.needed_bytes and waves.is_in_time is not False
     enough = "enough" if is_enough else f"{human_bytes(moves.needed_bytes)} are needed"
@@ -64,8 +64,9 @@ def _move(source: Directory, moves: Moves, facts: Facts, policy: Policy, now_ms:
         kind=ActionKind.MOVE_LOG_DIR,
         target=place_target(source),
         reason=f"move {human_bytes(moves.moved_bytes)} in {counted(len(moves.assignments), 'replica')} from "
-        f"{source.path} to {destinations} of the same broker ({enough}) {_pace(source, moves, waves, facts, policy)}; "
-        "no other broker is touched and no data is lost" + _why_waves(source, waves, facts),
+        f"{source.path} to {destinations} of the same broker ({enough}) "
+        f"{_pace(source, moves, waves, snapshot, policy)}; no other broker is touched and no data is lost"
+        + _why_waves(source, waves, snapshot),
         expected=effect(
             frees_bytes=moves.moved_bytes,
             frees_by_ms=now_ms + needs,
@@ -79,39 +80,39 @@ def _move(source: Directory, moves: Moves, facts: Facts, policy: Policy, now_ms:
         ),
         preconditions=(
             _in_time(source, waves, needs),
-            *_sustained(moves, facts, policy),
-            nothing_runs(facts),
+            *_sustained(moves, snapshot, policy),
+            nothing_runs(snapshot),
             no_retention_cut(),
-            throttle_free([source.broker], [LOG_DIR_THROTTLE], facts),
+            throttle_free([source.broker], [LOG_DIR_THROTTLE], snapshot),
         ),
-        commands=tuple(_commands(moves, waves, limits, name, policy, beside=bool(others_run(facts)))),
+        commands=tuple(_commands(moves, waves, limits, name, policy, beside=bool(others_run(snapshot)))),
         reassignment=to_json(moves.assignments),
         undo=way_back(to_json(moves.before), name, policy, limits, back=limits),
     )
 
 
-def _pace(source: Directory, moves: Moves, waves: Waves, facts: Facts, policy: Policy) -> str:
-    settles, usual = delete_delay_ms(source.broker, facts), policy.limits.log_dir_throttle_bytes_per_s
+def _pace(source: Directory, moves: Moves, waves: Waves, snapshot: ClusterSnapshot, policy: Policy) -> str:
+    settles, usual = delete_delay_ms(source.broker, snapshot), policy.limits.log_dir_throttle_bytes_per_s
     left_ms = time_to_full_ms(source) if waves.is_in_time is False else None
     return paced(moves.rate, usual, moves.moved_bytes, left_ms, settles)
 
 
-def _sustained(moves: Moves, facts: Facts, policy: Policy) -> tuple[Precondition, ...]:
+def _sustained(moves: Moves, snapshot: ClusterSnapshot, policy: Policy) -> tuple[Precondition, ...]:
     limits = policy.limits
-    seen = seen_rate(moves.bytes_in or {}, facts)
+    seen = seen_rate(moves.bytes_in or {}, snapshot)
     return sustained(moves.rate, limits.log_dir_throttle_bytes_per_s, limits.disk_bandwidth_bytes_per_s, seen)
 
 
-def _waves(source: Directory, moves: Moves, facts: Facts) -> Waves:
-    settles = delete_delay_ms(source.broker, facts)
-    at_once = copies_at_once(source.broker, facts)
+def _waves(source: Directory, moves: Moves, snapshot: ClusterSnapshot) -> Waves:
+    settles = delete_delay_ms(source.broker, snapshot)
+    at_once = copies_at_once(source.broker, snapshot)
     return in_waves(moves.sizes, Pace.of(source, moves.rate, settles, at_once))
 
 
-def _why_waves(source: Directory, waves: Waves, facts: Facts) -> str:
+def _why_waves(source: Directory, waves: Waves, snapshot: ClusterSnapshot) -> str:
     if len(waves.groups) == 1:
         return ""
-    at_once = copies_at_once(source.broker, facts)
+    at_once = copies_at_once(source.broker, snapshot)
     return (
         f"; in {len(waves.groups)} waves, so that the first is free sooner (the broker's threads for copies: {at_once})"
     )
@@ -129,10 +130,10 @@ def _commands(moves: Moves, waves: Waves, limits: Limits, name: str, policy: Pol
     return [*commands, *tools.clear_limits(limits, name)]
 
 
-def _shared_bytes(broker: int, facts: Facts) -> int:
+def _shared_bytes(broker: int, snapshot: ClusterSnapshot) -> int:
     """Return what other moves inside the broker have still to copy under the same limit."""
-    mine = [copy for copies in facts.layout.copies_of.values() for copy in copies if copy.broker == broker]
-    return sum(max(0, (facts.layout.size_of(copy.key) or 0) - (copy.size_bytes or 0)) for copy in mine)
+    mine = [copy for copies in snapshot.layout.copies_of.values() for copy in copies if copy.broker == broker]
+    return sum(max(0, (snapshot.layout.size_of(copy.key) or 0) - (copy.size_bytes or 0)) for copy in mine)
 
 
 def _in_time(source: Directory, waves: Waves, needs_ms: int) -> Precondition:
@@ -155,9 +156,9 @@ HINDERING = frozenset({"log_dir_offline", "log_dir_unknown", "slower_than_writes
 """The vetoes of a move that are worth saying, as a move is what people try first."""
 
 
-def _source_serves(action: ActionRecord, facts: Facts, quorum: Quorum | None) -> Iterator[str]:
+def _source_serves(action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None) -> Iterator[str]:
     del quorum
-    directory = directory_of(action, facts)
+    directory = directory_of(action, snapshot)
     if directory is not None and not directory.is_serving:
         yield f"{directory.path} of broker {directory.broker} is {directory.status}"
 

@@ -17,7 +17,7 @@ from logdirwatch.plan.capacity.copy_rates import foreign, throttle_free, under_o
 from logdirwatch.plan.capacity.projected_use import passing_bytes
 from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import to_json
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Place
 from logdirwatch.plan.commands.throttles import Limits, of_plan
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.plan.reassignment.between_brokers import Offload, busiest, settles_ms
@@ -41,15 +41,21 @@ class Loss(NamedTuple):
 
 
 def rebuild(
-    place: Place, target: Mapping[str, Any], loss: Loss, repair: Repair, facts: Facts, policy: Policy, now_ms: int
+    place: Place,
+    target: Mapping[str, Any],
+    loss: Loss,
+    repair: Repair,
+    snapshot: ClusterSnapshot,
+    policy: Policy,
+    now_ms: int,
 ) -> Draft:
     """Return the reassignment of a repair; ``place`` names its file, with an empty path for a whole broker."""
     rate = policy.limits.replication_throttle_bytes_per_s
-    wanted = limits_of_repair(repair, rate, facts)
-    limits, reached = unset(wanted, facts), under_others(rate, wanted.brokers, REPLICATION_THROTTLES, facts)
+    wanted = limits_of_repair(repair, rate, snapshot)
+    limits, reached = unset(wanted, snapshot), under_others(rate, wanted.brokers, REPLICATION_THROTTLES, snapshot)
     needs = max(repair.bytes_per_broker.values(), default=0) * 1000 // reached + policy.tools.settings.timeout_ms
     plan, name = to_json(repair.assignments), file_name(ActionKind.REASSIGN, place)
-    lost = [facts.partitions[assignment.key] for assignment in repair.assignments]
+    lost = [snapshot.partitions[assignment.key] for assignment in repair.assignments]
     return Draft(
         kind=ActionKind.REASSIGN,
         target=target,
@@ -64,44 +70,44 @@ def rebuild(
             rebuilds=len(repair.assignments),
             copies_bytes=repair.copied_bytes,
             sets_limits=limits.as_data(),
-            leadership=of_reassignment(repair.assignments, facts),
-            endurance=endurance_of(lost, facts),
+            leadership=of_reassignment(repair.assignments, snapshot),
+            endurance=endurance_of(lost, snapshot),
             **unplaced(repair),
         ),
         preconditions=(
-            nothing_runs(facts),
+            nothing_runs(snapshot),
             Precondition("strays", loss.stray, None),
-            throttle_free(wanted.brokers, (*REPLICATION_THROTTLES, LOG_DIR_THROTTLE), facts),
-            *born_elsewhere(repair, facts),
+            throttle_free(wanted.brokers, (*REPLICATION_THROTTLES, LOG_DIR_THROTTLE), snapshot),
+            *born_elsewhere(repair, snapshot),
         ),
-        commands=tuple(policy.tools.reassign(plan, name, limits=limits, beside=bool(others_run(facts)))),
+        commands=tuple(policy.tools.reassign(plan, name, limits=limits, beside=bool(others_run(snapshot)))),
         reassignment=plan,
         undo={
-            **way_back(to_json(repair.before), name, policy, limits, back_of(repair, rate, facts)),
+            **way_back(to_json(repair.before), name, policy, limits, back_of(repair, rate, snapshot)),
             "text": loss.undo,
         },
     )
 
 
-def limits_of_repair(repair: Repair, rate: int, facts: Facts) -> Limits:
+def limits_of_repair(repair: Repair, rate: int, snapshot: ClusterSnapshot) -> Limits:
     """Return the limits of a repair: of its new replicas, and of the leaders that they are copied from."""
-    arriving = [(facts.partitions[key], broker) for key, broker in repair.arriving]
-    return limits_of_copies(arriving, rate, facts)
+    arriving = [(snapshot.partitions[key], broker) for key, broker in repair.arriving]
+    return limits_of_copies(arriving, rate, snapshot)
 
 
-def back_of(repair: Repair, rate: int, facts: Facts) -> Limits:
+def back_of(repair: Repair, rate: int, snapshot: ClusterSnapshot) -> Limits:
     """Return the limits of the way back, where none is set; a broker that is away takes none."""
     wanted = of_plan(to_json(repair.before), log_dir_rate=None, rate=rate)
-    living = {broker: rates for broker, rates in wanted.brokers.items() if facts.is_alive(broker)}
-    return unset(Limits(living, wanted.topics), facts)
+    living = {broker: rates for broker, rates in wanted.brokers.items() if snapshot.is_alive(broker)}
+    return unset(Limits(living, wanted.topics), snapshot)
 
 
-def born_elsewhere(repair: Repair, facts: Facts) -> tuple[Precondition, ...]:
+def born_elsewhere(repair: Repair, snapshot: ClusterSnapshot) -> tuple[Precondition, ...]:
     """Say where new replicas may be born that the plan does not mean for there: they take their full size until moved.
 
     Kafka's tool assigns first and places after, so nothing must slow down their way to the right directory.
     """
-    passing = passing_bytes(repair.assignments, facts)
+    passing = passing_bytes(repair.assignments, snapshot)
     if not passing:
         return ()
     places = sorted(passing.items())[:EXAMPLES]
@@ -110,13 +116,15 @@ def born_elsewhere(repair: Repair, facts: Facts) -> tuple[Precondition, ...]:
         f"Kafka may make new replicas in other directories first (at most {told}; that much room is counted there) and "
         "then copies them to the planned one: no other move inside these brokers runs meanwhile, and none is limited"
     )
-    limited = foreign({broker for broker, _ in passing}, frozenset({LOG_DIR_THROTTLE}), facts)
+    limited = foreign({broker for broker, _ in passing}, frozenset({LOG_DIR_THROTTLE}), snapshot)
     return (Precondition("born_elsewhere", text, False if any(limited) else None),)
 
 
-def rebuild_later(target: Mapping[str, Any], loss: Loss, repair: Repair, facts: Facts, veto: Veto) -> Draft:
+def rebuild_later(
+    target: Mapping[str, Any], loss: Loss, repair: Repair, snapshot: ClusterSnapshot, veto: Veto
+) -> Draft:
     """Return the same reassignment where something stands against doing it now: what it would cost, no commands."""
-    lost = [facts.partitions[assignment.key] for assignment in repair.assignments]
+    lost = [snapshot.partitions[assignment.key] for assignment in repair.assignments]
     return Draft(
         kind=ActionKind.REASSIGN,
         target=target,
@@ -125,7 +133,7 @@ def rebuild_later(target: Mapping[str, Any], loss: Loss, repair: Repair, facts: 
         expected=effect(
             rebuilds=len(repair.assignments),
             copies_bytes=repair.copied_bytes,
-            endurance=endurance_of(lost, facts),
+            endurance=endurance_of(lost, snapshot),
             **unplaced(repair),
         ),
         vetoes=(veto,),
@@ -133,20 +141,22 @@ def rebuild_later(target: Mapping[str, Any], loss: Loss, repair: Repair, facts: 
 
 
 def offload_drafts(
-    source: Directory, plan: Offload, needed: int, facts: Facts, policy: Policy, now_ms: int
+    source: Directory, plan: Offload, needed: int, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
 ) -> list[Draft]:
     """Return the action for planned moves to other brokers; nothing where none was found."""
     if plan.repair is None:
         return []
     repair = plan.repair
-    wanted = limits_of_repair(repair, plan.rate, facts)
+    wanted = limits_of_repair(repair, plan.rate, snapshot)
     limits, rate = (
-        unset(wanted, facts),
-        copy_rates.under_others(plan.rate, wanted.brokers, REPLICATION_THROTTLES, facts),
+        unset(wanted, snapshot),
+        copy_rates.under_others(plan.rate, wanted.brokers, REPLICATION_THROTTLES, snapshot),
     )
-    written = max((copy_rates.written_to(facts.partitions[one.key], facts) for one in repair.assignments), default=0.0)
+    written = max(
+        (copy_rates.written_to(snapshot.partitions[one.key], snapshot) for one in repair.assignments), default=0.0
+    )
     too_slow = replica_vetoes.slower_than_writes(rate, written)
-    settles = settles_ms(source, facts, policy)
+    settles = settles_ms(source, snapshot, policy)
     needs = busiest(repair) * 1000 // rate + settles
     usual = policy.limits.replication_throttle_bytes_per_s
     left_ms = time_to_full_ms(source)
@@ -173,29 +183,31 @@ def offload_drafts(
                 throttle_bytes_per_s=rate,
                 sets_limits=limits.as_data(),
                 copies_bytes=repair.copied_bytes,
-                leadership=of_reassignment(repair.assignments, facts),
+                leadership=of_reassignment(repair.assignments, snapshot),
             ),
             preconditions=(
                 in_time(source, needs),
-                *_sustained(plan, facts, policy),
-                nothing_runs(facts),
+                *_sustained(plan, snapshot, policy),
+                nothing_runs(snapshot),
                 no_retention_cut(),
-                copy_rates.throttle_free(wanted.brokers, (*REPLICATION_THROTTLES, LOG_DIR_THROTTLE), facts),
-                *born_elsewhere(repair, facts),
+                copy_rates.throttle_free(wanted.brokers, (*REPLICATION_THROTTLES, LOG_DIR_THROTTLE), snapshot),
+                *born_elsewhere(repair, snapshot),
             ),
             vetoes=() if too_slow is None else (too_slow,),
             commands=tuple(
-                policy.tools.reassign(to_json(repair.assignments), name, limits=limits, beside=bool(others_run(facts)))
+                policy.tools.reassign(
+                    to_json(repair.assignments), name, limits=limits, beside=bool(others_run(snapshot))
+                )
             ),
             reassignment=to_json(repair.assignments),
-            undo=way_back(to_json(repair.before), name, policy, limits, back_of(repair, rate, facts)),
+            undo=way_back(to_json(repair.before), name, policy, limits, back_of(repair, rate, snapshot)),
         )
     ]
 
 
-def _sustained(plan: Offload, facts: Facts, policy: Policy) -> tuple[Precondition, ...]:
+def _sustained(plan: Offload, snapshot: ClusterSnapshot, policy: Policy) -> tuple[Precondition, ...]:
     limits, places = policy.limits, plan.repair.bytes_in if plan.repair else {}
-    seen, usual = copy_rates.seen_rate(places, facts), limits.replication_throttle_bytes_per_s
+    seen, usual = copy_rates.seen_rate(places, snapshot), limits.replication_throttle_bytes_per_s
     return copy_rates.sustained(plan.rate, usual, limits.network_bandwidth_bytes_per_s, seen)
 
 

@@ -13,18 +13,20 @@ from logdirwatch.plan.actions.progress import Progress, in_one_step
 from logdirwatch.plan.capacity.projected_use import Space
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.cordons import KEY, does_more, is_cordoned_as_asked, others_cordoned
-from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
 from logdirwatch.plan.commands.configs import set_broker_list
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.text.units import human_bytes, human_ms, human_ratio
 
 
-def uncordon_for(source: Directory, directory: Directory, then: Draft, facts: Facts, policy: Policy) -> Draft:
+def uncordon_for(
+    source: Directory, directory: Directory, then: Draft, snapshot: ClusterSnapshot, policy: Policy
+) -> Draft:
     """Return the end of a cordon that makes room for ``then``, the move that it allows."""
-    used = Space(facts).ratio(directory.place)
+    used = Space(snapshot).ratio(directory.place)
     free = human_ratio(None if used is None else 1 - used)
     where = f"{directory.path} of broker {directory.broker}"
-    command, undo = let_in(directory, facts, policy)
+    command, undo = let_in(directory, snapshot, policy)
     frees, needs = then.expected["frees_bytes"], then.expected["needs_ms"]
     return Draft(
         kind=ActionKind.UNCORDON_LOG_DIR,
@@ -51,15 +53,15 @@ def uncordon_for(source: Directory, directory: Directory, then: Draft, facts: Fa
     )
 
 
-def uncordon_draft(directory: Directory, facts: Facts, policy: Policy, after: str) -> Draft:
+def uncordon_draft(directory: Directory, snapshot: ClusterSnapshot, policy: Policy, after: str) -> Draft:
     """Return the end of a cordon, once its directory has room; ``after`` is the action that set it."""
-    command, undo = let_in(directory, facts, policy)
+    command, undo = let_in(directory, snapshot, policy)
     too_full = Veto("not_enough_room", f"{directory.path} is {directory.status}: new replicas would fill it again")
     return Draft(
         kind=ActionKind.UNCORDON_LOG_DIR,
         target={**place_target(directory), "after": after},
         reason=f"let new replicas into {directory.path} of broker {directory.broker} again: the reason is over"
-        + does_more(directory, facts),
+        + does_more(directory, snapshot),
         expected=effect(needs_ms=0, on=[], is_cordoned=False),
         vetoes=() if directory.status is LogDirStatus.ONLINE else (too_full,),
         commands=(command,),
@@ -67,15 +69,15 @@ def uncordon_draft(directory: Directory, facts: Facts, policy: Policy, after: st
     )
 
 
-def let_in(directory: Directory, facts: Facts, policy: Policy) -> tuple[str, str]:
+def let_in(directory: Directory, snapshot: ClusterSnapshot, policy: Policy) -> tuple[str, str]:
     """Return the command that ends a cordon, and the one that sets it again."""
-    others = others_cordoned(directory, facts)
+    others = others_cordoned(directory, snapshot)
     command = set_broker_list(policy.tools, directory.broker, KEY, others)
     return command, set_broker_list(policy.tools, directory.broker, KEY, [*others, directory.path])
 
 
-def _progress(action: ActionRecord, facts: Facts) -> Progress | None:
-    return in_one_step(is_cordoned_as_asked(action, facts), facts)
+def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:
+    return in_one_step(is_cordoned_as_asked(action, snapshot), snapshot)
 
 
 ACTION_TYPE = ActionType(

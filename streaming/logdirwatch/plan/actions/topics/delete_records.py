@@ -23,7 +23,7 @@ from logdirwatch.plan.actions.action_type import (
 from logdirwatch.plan.actions.progress import Progress, directory_of, in_one_step
 from logdirwatch.plan.actions.topics.lower_retention import consumers_done
 from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full_ms
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place, Replica, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Place, Replica, Topic
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect, owner_of
 from logdirwatch.plan.retention import retention_vetoes
@@ -43,27 +43,29 @@ _PLAIN_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 def delete_records_drafts(
-    source: Directory, facts: Facts, policy: Policy, needed: int, cut: set[str], now_ms: int
+    source: Directory, snapshot: ClusterSnapshot, policy: Policy, needed: int, cut: set[str], now_ms: int
 ) -> list[Draft]:
     """Return the deletion of records of the topic that gives most and that no retention cut reaches (``cut``)."""
-    here = by_topic(facts.replicas_in(source.place))
-    topics = (facts.topics[name] for name in here if name in facts.topics and name not in cut)
+    here = by_topic(snapshot.replicas_in(source.place))
+    topics = (snapshot.topics[name] for name in here if name in snapshot.topics and name not in cut)
     gains = {
-        t.name: _gain(t, here[t.name], _most_percent(t, facts, policy)) for t in topics if _may_lose(t, facts, policy)
+        t.name: _gain(t, here[t.name], _most_percent(t, snapshot, policy))
+        for t in topics
+        if _may_lose(t, snapshot, policy)
     }
     name = max(gains, key=lambda name: (gains[name], name), default=None)
     if name is None or gains[name] <= 0:
         return []
-    topic, wanted = facts.topics[name], min(needed, gains[name])
+    topic, wanted = snapshot.topics[name], min(needed, gains[name])
     percent = next(p for p in range(1, _PERCENT + 1) if _gain(topic, here[name], p) >= wanted)
-    return [_delete_records(topic, percent, source, facts, policy, now_ms)]
+    return [_delete_records(topic, percent, source, snapshot, policy, now_ms)]
 
 
-def _most_percent(topic: Topic, facts: Facts, policy: Policy) -> int:
+def _most_percent(topic: Topic, snapshot: ClusterSnapshot, policy: Policy) -> int:
     """Return how much of a topic may go: what a consumer group has still to read stays, and the last of its history."""
     wanted, age = wanted_ms(topic, policy), topic.configs.get(RETENTION_MS)
-    sized = [(r, r.size_bytes) for r in all_replicas(topic, facts) if r.size_bytes]
-    kept = max((floor_of_replica(replica, age, wanted, facts) / size for replica, size in sized), default=0.0)
+    sized = [(r, r.size_bytes) for r in all_replicas(topic, snapshot) if r.size_bytes]
+    kept = max((floor_of_replica(replica, age, wanted, snapshot) / size for replica, size in sized), default=0.0)
     stays = max(kept, _unread_ratio(topic) if policy.limits.spare_unread else 0.0)
     return max(0, _PERCENT - math.ceil(stays * _PERCENT))
 
@@ -72,23 +74,27 @@ def _unread_ratio(topic: Topic) -> float:
     return max((partition.unread_ratio or 0.0 for partition in topic.partitions), default=0.0)
 
 
-def _min_retention(topic: Topic, facts: Facts, policy: Policy) -> Precondition:
+def _min_retention(topic: Topic, snapshot: ClusterSnapshot, policy: Policy) -> Precondition:
     """Return that enough history stays, which is known where the rate is at which every partition is written."""
-    rate = fastest([r for r in all_replicas(topic, facts) if r.size_bytes], topic.configs.get(RETENTION_MS), facts)
+    rate = fastest(
+        [r for r in all_replicas(topic, snapshot) if r.size_bytes], topic.configs.get(RETENTION_MS), snapshot
+    )
     text = f"the last {human_ms(wanted_ms(topic, policy))} of {topic.name} stay"
     if rate is not None:
         return Precondition("min_retention", text, True)
     return Precondition("min_retention", f"{text}: not known, nor how fast it is written; half of it stays", None)
 
 
-def _delete_records(topic: Topic, percent: int, source: Directory, facts: Facts, policy: Policy, now_ms: int) -> Draft:
-    on, needs = _on(topic, facts, percent), effective_after_ms(topic, facts)
+def _delete_records(
+    topic: Topic, percent: int, source: Directory, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
+) -> Draft:
+    on, needs = _on(topic, snapshot, percent), effective_after_ms(topic, snapshot)
     frees = sum(one["bytes"] for one in on if (one["broker"], one["log_dir"]) == source.place)
     is_spared = percent <= _PERCENT - math.ceil(_unread_ratio(topic) * _PERCENT)
     found = [
         retention_vetoes.delete_records_frees_nothing(source),
         retention_vetoes.leaders_missing(topic.partitions),
-        retention_vetoes.unread_goes(topic, facts, is_spared=is_spared),
+        retention_vetoes.unread_goes(topic, snapshot, is_spared=is_spared),
     ]
     return Draft(
         kind=ActionKind.DELETE_RECORDS,
@@ -101,14 +107,14 @@ def _delete_records(topic: Topic, percent: int, source: Directory, facts: Facts,
             needs_ms=needs,
             on=on,
             time_to_full_after_ms=time_to_full_ms(source, frees),
-            topic_bytes_before=facts.layout.topic_bytes(source.place, topic.name),
+            topic_bytes_before=snapshot.layout.topic_bytes(source.place, topic.name),
             deletes_percent=percent,
             is_estimate=True,
         ),
         preconditions=(
             in_time(source, needs),
-            consumers_done(topic, facts, spared=is_spared),
-            _min_retention(topic, facts, policy),
+            consumers_done(topic, snapshot, spared=is_spared),
+            _min_retention(topic, snapshot, policy),
             Precondition("owner_agrees", f"{owner_of(topic.name, policy)} agrees to lose it", None),
             Precondition(
                 "records_alike", f"old and new records of {topic.name} are about as large, and as dense", None
@@ -121,28 +127,28 @@ def _delete_records(topic: Topic, percent: int, source: Directory, facts: Facts,
     )
 
 
-def refused(topic: Topic, facts: Facts, policy: Policy) -> Veto | None:
+def refused(topic: Topic, snapshot: ClusterSnapshot, policy: Policy) -> Veto | None:
     """Return why a topic may lose nothing, whatever the means."""
     return replica_vetoes.first(
         [
             replica_vetoes.internal_topic(topic, policy.limits),
             replica_vetoes.never_touch(topic.name, policy.limits),
-            retention_vetoes.kept_for_ever(topic, all_replicas(topic, facts), policy),
-            *(replica_vetoes.partition_moving(facts, partition) for partition in topic.partitions),
-            *(replica_vetoes.partition_claimed(facts, partition) for partition in topic.partitions),
-            replica_vetoes.retention_waits(facts, topic.name),
+            retention_vetoes.kept_for_ever(topic, all_replicas(topic, snapshot), policy),
+            *(replica_vetoes.partition_moving(snapshot, partition) for partition in topic.partitions),
+            *(replica_vetoes.partition_claimed(snapshot, partition) for partition in topic.partitions),
+            replica_vetoes.retention_waits(snapshot, topic.name),
         ]
     )
 
 
-def _may_lose(topic: Topic, facts: Facts, policy: Policy) -> bool:
+def _may_lose(topic: Topic, snapshot: ClusterSnapshot, policy: Policy) -> bool:
     """Tell whether records may be deleted: where a minimum is asked for, only a retention limit can keep to it.
 
     Of a tiered topic the remote copy would go as well (KIP-405).
     """
     rule = policy.limits.topic_rule(topic.name)
     has_minimum = rule.min_retention_bytes is not None or rule.min_retention_ms is not None
-    is_refused = refused(topic, facts, policy) or retention_vetoes.policy_without_delete(topic)
+    is_refused = refused(topic, snapshot, policy) or retention_vetoes.policy_without_delete(topic)
     return not is_refused and not has_minimum and not topic.is_tiered and _PLAIN_NAME.fullmatch(topic.name) is not None
 
 
@@ -155,20 +161,20 @@ def _freed(topic: Topic, replica: Replica, percent: int) -> int:
     return freed_bytes(size, size * (_PERCENT - percent) // _PERCENT, segment_bytes(topic))
 
 
-def _on(topic: Topic, facts: Facts, percent: int) -> list[dict[str, Any]]:
+def _on(topic: Topic, snapshot: ClusterSnapshot, percent: int) -> list[dict[str, Any]]:
     """Return what every serving directory gains: followers delete as their leaders do."""
     freed: Counter[Place] = Counter()
-    for replica in all_replicas(topic, facts):
+    for replica in all_replicas(topic, snapshot):
         freed[replica.place] += _freed(topic, replica, percent)
-    return serving_only(freed, facts)
+    return serving_only(freed, snapshot)
 
 
-def serving_only(freed: Mapping[Place, int], facts: Facts) -> list[dict[str, Any]]:
+def serving_only(freed: Mapping[Place, int], snapshot: ClusterSnapshot) -> list[dict[str, Any]]:
     """Return what directories gain that serve: nothing is deleted in others."""
     return [
         {"broker": place[0], "log_dir": place[1], "bytes": size}
         for place, size in sorted(freed.items())
-        if size > 0 and place in facts.directories and facts.directories[place].is_serving
+        if size > 0 and place in snapshot.directories and snapshot.directories[place].is_serving
     ]
 
 
@@ -191,12 +197,12 @@ def _delete_oldest(tools: Tools, topic: str, percent: int) -> str:
     return f"{{ {earliest} && {latest}; }} | awk {shlex.quote(script)} | {run}"
 
 
-def _progress(action: ActionRecord, facts: Facts) -> Progress | None:
-    topic, directory = str(action.target["topic"]), directory_of(action, facts)
-    if directory is None or topic not in facts.topics:
+def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:
+    topic, directory = str(action.target["topic"]), directory_of(action, snapshot)
+    if directory is None or topic not in snapshot.topics:
         return None
-    freed = action.expected["topic_bytes_before"] - facts.layout.topic_bytes(directory.place, topic)
-    return in_one_step(bool(freed * 2 >= action.expected["frees_bytes"]), facts)
+    freed = action.expected["topic_bytes_before"] - snapshot.layout.topic_bytes(directory.place, topic)
+    return in_one_step(bool(freed * 2 >= action.expected["frees_bytes"]), snapshot)
 
 
 ACTION_TYPE = ActionType(

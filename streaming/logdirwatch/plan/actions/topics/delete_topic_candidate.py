@@ -17,7 +17,7 @@ from logdirwatch.plan.actions.action_type import (
 from logdirwatch.plan.actions.progress import Progress, in_one_step
 from logdirwatch.plan.actions.topics.delete_records import refused, serving_only
 from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Place, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Place, Topic
 from logdirwatch.plan.commands.kafka_tools import TOPICS
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect, owner_of
 from logdirwatch.plan.reassignment.replacement_replicas import Repair
@@ -29,42 +29,49 @@ CONSUMER_GROUPS = "kafka-consumer-groups"
 MOST_CANDIDATES = 3
 
 
-def candidate_drafts(source: Directory, facts: Facts, policy: Policy, now_ms: int) -> list[Draft]:
+def candidate_drafts(source: Directory, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> list[Draft]:
     """Return the idle and large topics in a directory, for a person to think about; nothing here deletes them."""
-    return candidate_drafts_in([source], place_target(source), facts, policy, now_ms)
+    return candidate_drafts_in([source], place_target(source), snapshot, policy, now_ms)
 
 
 def candidate_drafts_in(
-    places: Sequence[Directory], target: Mapping[str, Any], facts: Facts, policy: Policy, now_ms: int
+    places: Sequence[Directory], target: Mapping[str, Any], snapshot: ClusterSnapshot, policy: Policy, now_ms: int
 ) -> list[Draft]:
     """Return the idle topics that are large in several directories together."""
-    here = by_topic(replica for directory in places for replica in facts.replicas_in(directory.place))
-    idle = [facts.topics[name] for name in here if name in facts.topics]
-    idle = [topic for topic in idle if _may_be_named(topic, facts, policy, now_ms)]
+    here = by_topic(replica for directory in places for replica in snapshot.replicas_in(directory.place))
+    idle = [snapshot.topics[name] for name in here if name in snapshot.topics]
+    idle = [topic for topic in idle if _may_be_named(topic, snapshot, policy, now_ms)]
     sized = [(sum(replica.size_bytes or 0 for replica in here[topic.name]), topic) for topic in idle]
     large = [(size, topic) for size, topic in sized if size >= policy.limits.idle_topic_min_bytes]
     ranked = sorted(large, key=lambda item: (-item[0], item[1].name))[:MOST_CANDIDATES]
     where = places[0].path if len(places) == 1 else f"{len(places)} directories"
     return [
-        _candidate(topic, size, where, {**target, "topic": topic.name}, facts, policy, now_ms) for size, topic in ranked
+        _candidate(topic, size, where, {**target, "topic": topic.name}, snapshot, policy, now_ms)
+        for size, topic in ranked
     ]
 
 
-def idle_for_ms(topic: Topic, facts: Facts, now_ms: int) -> int | None:
+def idle_for_ms(topic: Topic, snapshot: ClusterSnapshot, now_ms: int) -> int | None:
     """Return how long no replica of a topic has changed its size; None where nobody knows."""
-    since = [replica.same_since_ms for replica in all_replicas(topic, facts)]
+    since = [replica.same_since_ms for replica in all_replicas(topic, snapshot)]
     if not since or None in since:
         return None
     return now_ms - max(at_ms for at_ms in since if at_ms is not None)
 
 
 def _candidate(
-    topic: Topic, size: int, where: str, target: Mapping[str, Any], facts: Facts, policy: Policy, now_ms: int
+    topic: Topic,
+    size: int,
+    where: str,
+    target: Mapping[str, Any],
+    snapshot: ClusterSnapshot,
+    policy: Policy,
+    now_ms: int,
 ) -> Draft:
     everywhere: Counter[Place] = Counter()
-    for replica in all_replicas(topic, facts):
+    for replica in all_replicas(topic, snapshot):
         everywhere[replica.place] += replica.size_bytes or 0
-    idle = human_ms(idle_for_ms(topic, facts, now_ms))
+    idle = human_ms(idle_for_ms(topic, snapshot, now_ms))
     veto = retention_vetoes.deleted_leaderless(topic.partitions)
     return Draft(
         kind=ActionKind.DELETE_TOPIC_CANDIDATE,
@@ -73,7 +80,7 @@ def _candidate(
         "whether anybody still needs it; nothing here deletes it",
         expected=effect(
             frees_bytes=size,
-            on=serving_only(everywhere, facts),
+            on=serving_only(everywhere, snapshot),
             owner=policy.limits.topic_rule(topic.name).owner,
         ),
         preconditions=(
@@ -96,10 +103,10 @@ def _readers(topic: Topic) -> str:
     return "no consumer group committed an offset of it, but a consumer without one may read it"
 
 
-def _may_be_named(topic: Topic, facts: Facts, policy: Policy, now_ms: int) -> bool:
-    idle = idle_for_ms(topic, facts, now_ms)
+def _may_be_named(topic: Topic, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> bool:
+    idle = idle_for_ms(topic, snapshot, now_ms)
     is_idle = idle is not None and idle >= policy.limits.idle_topic_after_ms
-    return is_idle and not _has_groups(topic) and refused(topic, facts, policy) is None
+    return is_idle and not _has_groups(topic) and refused(topic, snapshot, policy) is None
 
 
 def _has_groups(topic: Topic) -> bool:
@@ -108,17 +115,19 @@ def _has_groups(topic: Topic) -> bool:
 
 
 def room_elsewhere(
-    broker: int, target: Mapping[str, Any], repair: Repair, facts: Facts, policy: Policy, now_ms: int
+    broker: int, target: Mapping[str, Any], repair: Repair, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
 ) -> list[Draft]:
     """Return idle topics whose deletion would make room on the other brokers; only where room is what is missing."""
     if not any(left.veto.name == "nothing_fits" for left in repair.unplaced):
         return []
-    full = [d for d in facts.directories.values() if d.broker != broker and d.is_serving and facts.is_alive(d.broker)]
-    return candidate_drafts_in(full, target, facts, policy, now_ms)
+    full = [
+        d for d in snapshot.directories.values() if d.broker != broker and d.is_serving and snapshot.is_alive(d.broker)
+    ]
+    return candidate_drafts_in(full, target, snapshot, policy, now_ms)
 
 
-def _progress(action: ActionRecord, facts: Facts) -> Progress | None:
-    return in_one_step(str(action.target["topic"]) not in facts.topics if facts.topics else None, facts)
+def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:
+    return in_one_step(str(action.target["topic"]) not in snapshot.topics if snapshot.topics else None, snapshot)
 
 
 ACTION_TYPE = ActionType(

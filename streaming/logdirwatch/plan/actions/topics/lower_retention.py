@@ -16,7 +16,7 @@ from logdirwatch.plan.actions.action_type import (
 from logdirwatch.plan.actions.progress import Progress, places_of, space_seen
 from logdirwatch.plan.actions.topics.restore_retention import is_cut, remembered, restore_draft
 from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full_ms
-from logdirwatch.plan.cluster.snapshot import Directory, Facts, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Topic
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect, owner_of
 from logdirwatch.plan.retention.cut import Cut, effective_after_ms, floor_bytes
 from logdirwatch.plan.retention.limits import UNLIMITED, is_copy_delayed
@@ -28,10 +28,12 @@ from logdirwatch.text.units import human_bytes, human_ms
 from logdirwatch.text.words import counted
 
 
-def cut_draft(source: Directory, cut: Cut, facts: Facts, policy: Policy, now_ms: int, *, is_moving: bool) -> Draft:
+def cut_draft(
+    source: Directory, cut: Cut, snapshot: ClusterSnapshot, policy: Policy, now_ms: int, *, is_moving: bool
+) -> Draft:
     """Return the action for one cut; ``is_moving`` where another action for the alert moves the topic's replicas."""
     topic, frees = cut.topic.name, cut.frees_at(source.place)
-    needs, before = effective_after_ms(cut.topic, facts), facts.layout.topic_bytes(source.place, topic)
+    needs, before = effective_after_ms(cut.topic, snapshot), snapshot.layout.topic_bytes(source.place, topic)
     elsewhere = sum(cut.frees.values()) - frees
     wins = _wins_ms(source, frees)
     return Draft(
@@ -50,10 +52,10 @@ def cut_draft(source: Directory, cut: Cut, facts: Facts, policy: Policy, now_ms:
             wins_ms=wins,
             topic_bytes_before=before,
             keeps_bytes=before - frees,
-            floor_bytes=floor_bytes(cut, source.place, facts),
+            floor_bytes=floor_bytes(cut, source.place, snapshot),
         ),
-        preconditions=(in_time(source, needs), *cut_preconditions(cut, facts, policy, is_moving=is_moving)),
-        vetoes=cut_vetoes(cut, facts, policy),
+        preconditions=(in_time(source, needs), *cut_preconditions(cut, snapshot, policy, is_moving=is_moving)),
+        vetoes=cut_vetoes(cut, snapshot, policy),
         commands=(policy.tools.set_topic_config(topic, cut.way.key, str(cut.new_value)),),
         configs={topic: {cut.way.key: {"from": cut.old_value, "to": str(cut.new_value)}}},
         undo=cut_undo(cut, policy),
@@ -61,11 +63,14 @@ def cut_draft(source: Directory, cut: Cut, facts: Facts, policy: Policy, now_ms:
     )
 
 
-def fleet_cut_draft(cut: Cut, useful_bytes: int, facts: Facts, policy: Policy, now_ms: int) -> Draft:
+def fleet_cut_draft(cut: Cut, useful_bytes: int, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> Draft:
     """Return the action for a cut that is made for many directories; ``useful_bytes`` are those that need them."""
     topic, everywhere = cut.topic.name, sum(cut.frees.values())
-    needs, before = effective_after_ms(cut.topic, facts), sum(facts.layout.topic_bytes(p, topic) for p in cut.frees)
-    won = [_wins_ms(facts.directories[place], freed) for place, freed in cut.frees.items()]
+    needs, before = (
+        effective_after_ms(cut.topic, snapshot),
+        sum(snapshot.layout.topic_bytes(p, topic) for p in cut.frees),
+    )
+    won = [_wins_ms(snapshot.directories[place], freed) for place, freed in cut.frees.items()]
     wins = min((time_ms for time_ms in won if time_ms is not None), default=None)
     return Draft(
         kind=ActionKind.LOWER_RETENTION,
@@ -84,8 +89,8 @@ def fleet_cut_draft(cut: Cut, useful_bytes: int, facts: Facts, policy: Policy, n
             topic_bytes_before=before,
             keeps_bytes=before - everywhere,
         ),
-        preconditions=cut_preconditions(cut, facts, policy, is_moving=False),
-        vetoes=cut_vetoes(cut, facts, policy),
+        preconditions=cut_preconditions(cut, snapshot, policy, is_moving=False),
+        vetoes=cut_vetoes(cut, snapshot, policy),
         commands=(policy.tools.set_topic_config(topic, cut.way.key, str(cut.new_value)),),
         configs={topic: {cut.way.key: {"from": cut.old_value, "to": str(cut.new_value)}}},
         undo=cut_undo(cut, policy),
@@ -104,12 +109,14 @@ def cut_effect(cut: Cut, policy: Policy, **numbers: Any) -> dict[str, Any]:
     )
 
 
-def cut_preconditions(cut: Cut, facts: Facts, policy: Policy, *, is_moving: bool) -> tuple[Precondition, ...]:
+def cut_preconditions(
+    cut: Cut, snapshot: ClusterSnapshot, policy: Policy, *, is_moving: bool
+) -> tuple[Precondition, ...]:
     """Return what must hold of the topic: its consumers, owner, history, and that nothing holds its segments."""
     topic = cut.topic.name
     moves = f"no replica of {topic} is moved meanwhile: its retention would stand still"
     agrees = Precondition("owner_agrees", f"{owner_of(topic, policy)} agrees to lose it", None)
-    consumers = consumers_done(cut.topic, facts, spared=cut.spares_unread)
+    consumers = consumers_done(cut.topic, snapshot, spared=cut.spares_unread)
     return (
         *((consumers, agrees) if cut.way.loses_data else (_remote_copied(cut.topic),)),
         _min_retention(cut, policy),
@@ -118,17 +125,17 @@ def cut_preconditions(cut: Cut, facts: Facts, policy: Policy, *, is_moving: bool
     )
 
 
-def cut_vetoes(cut: Cut, facts: Facts, policy: Policy) -> tuple[Veto, ...]:
+def cut_vetoes(cut: Cut, snapshot: ClusterSnapshot, policy: Policy) -> tuple[Veto, ...]:
     """Refuse a cut that by its own numbers leaves less than must stay; nothing here plans one but by configuration."""
     history = _min_retention(cut, policy)
     found = [
         Veto("min_retention", f"of {cut.topic.name}, {history.text}") if history.holds is False else None,
-        unread_goes(cut.topic, facts, is_spared=cut.spares_unread),
+        unread_goes(cut.topic, snapshot, is_spared=cut.spares_unread),
     ]
     return tuple(veto for veto in found if veto is not None)
 
 
-def consumers_done(topic: Topic, facts: Facts, *, spared: bool) -> Precondition:
+def consumers_done(topic: Topic, snapshot: ClusterSnapshot, *, spared: bool) -> Precondition:
     """Return that no consumer loses what it has to read, as far as committed offsets tell.
 
     ``spared``: what goes is no part of what groups have to read. Consumers without a group commit nothing.
@@ -136,12 +143,12 @@ def consumers_done(topic: Topic, facts: Facts, *, spared: bool) -> Precondition:
     text = f"no consumer of {topic.name} still needs what is deleted"
     if not all(partition.is_unread_known for partition in topic.partitions):
         return Precondition("consumers_done", f"{text}; what groups have read is not known", None)
-    slowest = slowest_reader(topic, facts)
+    slowest = slowest_reader(topic, snapshot)
     if slowest is None or spared:
         groups = max((partition.groups or 0 for partition in topic.partitions), default=0)
         who = "every consumer group has read it" if groups else "no consumer group reads the topic"
         return Precondition("consumers_done", f"{text}; {who}", True)
-    return Precondition("consumers_done", f"{text}; {unread_text(slowest, facts)}", False)
+    return Precondition("consumers_done", f"{text}; {unread_text(slowest, snapshot)}", False)
 
 
 def cut_undo(cut: Cut, policy: Policy) -> dict[str, Any]:
@@ -246,30 +253,30 @@ def _limit(value: str | None, *, is_age: bool) -> str:
     return human_ms(int(value)) if is_age else human_bytes(int(value))
 
 
-def _progress(action: ActionRecord, facts: Facts) -> Progress | None:
+def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:
     """Count the limit as begun once it is set, and as reached once half of the bytes are gone: retention runs late."""
     name = str(action.target["topic"])
-    topic, changes = facts.topics.get(name), (action.configs or {})[name]
+    topic, changes = snapshot.topics.get(name), (action.configs or {})[name]
     if topic is None:
         return None
     is_set = all(topic.configs.get(key) == change["to"] for key, change in changes.items())
     before = action.expected.get("topic_bytes_before")
-    now = sum(facts.layout.topic_bytes(place, name) for place in places_of(action))
+    now = sum(snapshot.layout.topic_bytes(place, name) for place in places_of(action))
     freed = None if before is None else before - now
     is_freed = is_set and freed is not None and freed * 2 >= (action.expected["frees_bytes"] or 0)
-    observed = {"is_set": is_set, "frees_bytes": freed, **space_seen(action, facts)}
+    observed = {"is_set": is_set, "frees_bytes": freed, **space_seen(action, snapshot)}
     return Progress(int(is_set), int(is_freed), 1, observed)
 
 
-def _restored(action: ActionRecord, facts: Facts, policy: Policy) -> Draft | None:
-    return restore_draft(action, facts, policy) if is_cut(action, facts) else None
+def _restored(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> Draft | None:
+    return restore_draft(action, snapshot, policy) if is_cut(action, snapshot) else None
 
 
-def _moves(action: ActionRecord, facts: Facts, quorum: Quorum | None) -> Iterator[str]:
+def _moves(action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None) -> Iterator[str]:
     """Yield what moves: its retention stands still."""
     del quorum
-    topic = facts.topics.get(str(action.target.get("topic")))
-    found = (replica_vetoes.partition_moving(facts, partition) for partition in (topic.partitions if topic else ()))
+    topic = snapshot.topics.get(str(action.target.get("topic")))
+    found = (replica_vetoes.partition_moving(snapshot, partition) for partition in (topic.partitions if topic else ()))
     yield from (veto.reason for veto in found if veto is not None)
 
 

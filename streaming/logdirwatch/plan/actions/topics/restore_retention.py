@@ -22,7 +22,7 @@ from logdirwatch.plan.actions.action_type import (
 )
 from logdirwatch.plan.actions.progress import Progress, in_one_step
 from logdirwatch.plan.capacity.projected_use import Space
-from logdirwatch.plan.cluster.snapshot import Facts, Place
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Place
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect, owner_of
 from logdirwatch.plan.retention.limits import UNLIMITED
 from logdirwatch.text.units import human_bytes
@@ -30,9 +30,9 @@ from logdirwatch.text.units import human_bytes
 _NAMED = 3
 
 
-def is_cut(action: ActionRecord, facts: Facts) -> bool:
+def is_cut(action: ActionRecord, snapshot: ClusterSnapshot) -> bool:
     """Tell whether a cut stands: a limit of its topic is what it set, or lower by a later one."""
-    return bool(_standing(action, facts))
+    return bool(_standing(action, snapshot))
 
 
 def remembered(old: ActionRecord | None, plan: ActionRecord) -> ActionRecord:
@@ -77,17 +77,17 @@ def was(change: Mapping[str, Any]) -> Any:
     return change.get("was", change["from"])
 
 
-def restore_draft(action: ActionRecord, facts: Facts, policy: Policy) -> Draft | None:
+def restore_draft(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> Draft | None:
     """Return the action that gives a topic its old limits back; vetoed while there is no room for it."""
-    standing, topic = _standing(action, facts), str(action.target["topic"])
+    standing, topic = _standing(action, snapshot), str(action.target["topic"])
     if not standing:
         return None
-    old, now = action.undo["configs"][topic], facts.topics[topic].configs
+    old, now = action.undo["configs"][topic], snapshot.topics[topic].configs
     is_made = any(_size(now.get(key)) <= _size(change["to"]) for key, change in standing.items())
     freed = _freed(action) if is_made else action.expected.get("freed_before", [])
     comes_back = {(one["broker"], one["log_dir"]): one["bytes"] for one in freed if one["bytes"] > 0}
     again = [veto for key, change in standing.items() if (veto := _cut_again(topic, now.get(key), change["to"]))]
-    found = [*again, *_no_room(comes_back, facts, policy)]
+    found = [*again, *_no_room(comes_back, snapshot, policy)]
     limits = ", ".join(f"{key} {_said(was(change))}" for key, change in standing.items())
     return Draft(
         kind=ActionKind.RESTORE_RETENTION,
@@ -102,7 +102,7 @@ def restore_draft(action: ActionRecord, facts: Facts, policy: Policy) -> Draft |
         preconditions=(
             Precondition("danger_over", "the alert is resolved, and no directory that it freed is filling", True),
             Precondition(
-                "room", "every directory that it freed has room for what comes back", _is_known(comes_back, facts)
+                "room", "every directory that it freed has room for what comes back", _is_known(comes_back, snapshot)
             ),
             Precondition("limit_known", "the old limit is still what the owner wants", None),
         ),
@@ -113,41 +113,41 @@ def restore_draft(action: ActionRecord, facts: Facts, policy: Policy) -> Draft |
     )
 
 
-def with_returning(known: Iterable[ActionRecord], facts: Facts) -> Facts:
-    """Return the facts with the bytes that cuts which were taken back already will still write: they come with time."""
-    found = Counter(facts.reserved)
+def with_returning(known: Iterable[ActionRecord], snapshot: ClusterSnapshot) -> ClusterSnapshot:
+    """Return the snapshot with the bytes that will come back, with time, of cuts that were taken back already."""
+    found = Counter(snapshot.reserved)
     for action in known:
-        if action.kind is ActionKind.LOWER_RETENTION and _was_set(action) and not is_cut(action, facts):
-            found.update(_still_returning(action, facts))
-    return _replace(facts, reserved=dict(found))
+        if action.kind is ActionKind.LOWER_RETENTION and _was_set(action) and not is_cut(action, snapshot):
+            found.update(_still_returning(action, snapshot))
+    return _replace(snapshot, reserved=dict(found))
 
 
-def with_room_for(draft: Draft, facts: Facts) -> Facts:
-    """Return the facts with what a restored retention will write: one more needs its room beside it."""
+def with_room_for(draft: Draft, snapshot: ClusterSnapshot) -> ClusterSnapshot:
+    """Return the snapshot with what a restored retention will write: one more needs its room beside it."""
     if draft.kind is not ActionKind.RESTORE_RETENTION or draft.vetoes:
-        return facts
-    found = Counter(facts.reserved)
+        return snapshot
+    found = Counter(snapshot.reserved)
     found.update({(one["broker"], one["log_dir"]): -one["bytes"] for one in draft.expected["on"]})
-    return _replace(facts, reserved=dict(found))
+    return _replace(snapshot, reserved=dict(found))
 
 
 def _was_set(action: ActionRecord) -> bool:
     return action.status is ActionStatus.DONE or bool((action.observed or {}).get("is_set"))
 
 
-def _still_returning(action: ActionRecord, facts: Facts) -> dict[Place, int]:
+def _still_returning(action: ActionRecord, snapshot: ClusterSnapshot) -> dict[Place, int]:
     """Return what the alert's own directory lacks of what it had before the cut; of others that is not known."""
     before, topic = action.expected.get("topic_bytes_before"), str(action.target["topic"])
     place = action.target["broker"], action.target["log_dir"]
     freed = sum(one["bytes"] for one in _freed(action) if (one["broker"], one["log_dir"]) == place)
-    if before is None or topic not in facts.topics:
+    if before is None or topic not in snapshot.topics:
         return {}
-    return {place: max(0, min(freed, before - facts.layout.topic_bytes(place, topic)))}
+    return {place: max(0, min(freed, before - snapshot.layout.topic_bytes(place, topic)))}
 
 
-def _standing(action: ActionRecord, facts: Facts) -> dict[str, Mapping[str, Any]]:
+def _standing(action: ActionRecord, snapshot: ClusterSnapshot) -> dict[str, Mapping[str, Any]]:
     """Return the changes of a cut that still hold, by their key."""
-    topic = facts.topics.get(str(action.target["topic"]))
+    topic = snapshot.topics.get(str(action.target["topic"]))
     changes = (action.configs or {}).get(str(action.target["topic"]), {})
     if topic is None:
         return {}
@@ -166,12 +166,12 @@ def _cut_again(topic: str, now: str | None, to: str) -> Veto | None:
     return Veto("cut_again", f"a later cut lowered {topic} further, to {now}: that one is to be taken back first")
 
 
-def _no_room(comes_back: Mapping[Place, int], facts: Facts, policy: Policy) -> list[Veto]:
+def _no_room(comes_back: Mapping[Place, int], snapshot: ClusterSnapshot, policy: Policy) -> list[Veto]:
     """Refuse while a directory is filling, not seen, or would be above the target ratio again."""
-    space, limit = Space(facts), policy.limits.target_ratio
+    space, limit = Space(snapshot), policy.limits.target_ratio
     found = []
     for place, size in sorted(comes_back.items()):
-        directory = facts.directories.get(place)
+        directory = snapshot.directories.get(place)
         where = f"{place[1]} of broker {place[0]}"
         if directory is not None and directory.status is not LogDirStatus.ONLINE:
             found.append(Veto("not_over", f"{where} is {directory.status}"))
@@ -185,9 +185,9 @@ def _no_room(comes_back: Mapping[Place, int], facts: Facts, policy: Policy) -> l
     return found[:_NAMED]
 
 
-def _is_known(comes_back: Mapping[Place, int], facts: Facts) -> bool | None:
+def _is_known(comes_back: Mapping[Place, int], snapshot: ClusterSnapshot) -> bool | None:
     """Tell whether the room of every directory is known; what there is too little of is a veto."""
-    found = [facts.directories[place] for place in comes_back if place in facts.directories]
+    found = [snapshot.directories[place] for place in comes_back if place in snapshot.directories]
     return True if all(d.used_bytes is not None and d.total_bytes for d in found) else None
 
 
@@ -202,16 +202,16 @@ def _said(value: Any) -> str:
     return "unlimited" if str(value) == UNLIMITED else str(value)
 
 
-def _progress(action: ActionRecord, facts: Facts) -> Progress | None:
+def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:
     changes = action.configs or {}
-    if not changes or any(name not in facts.topics for name in changes):
+    if not changes or any(name not in snapshot.topics for name in changes):
         return None
     is_restored = all(
-        facts.topics[name].configs.get(key) == change["to"]
+        snapshot.topics[name].configs.get(key) == change["to"]
         for name, keys in changes.items()
         for key, change in keys.items()
     )
-    return in_one_step(is_restored, facts)
+    return in_one_step(is_restored, snapshot)
 
 
 ACTION_TYPE = ActionType(

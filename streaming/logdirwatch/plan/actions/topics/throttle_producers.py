@@ -21,7 +21,7 @@ from logdirwatch.plan.actions.action_type import (
 )
 from logdirwatch.plan.actions.progress import not_seen, was_accepted
 from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
-from logdirwatch.plan.cluster.snapshot import Directory, Facts
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
 from logdirwatch.plan.commands.configs import client_quota, describe_quotas
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect, owner_of
 from logdirwatch.text.units import human_bytes, human_ms
@@ -35,7 +35,7 @@ SLACK = 1.5
 """The time that is won must outlast what it is won for."""
 
 
-def brake_drafts(source: Directory, facts: Facts, policy: Policy, reliefs: Sequence[Draft]) -> list[Draft]:
+def brake_drafts(source: Directory, snapshot: ClusterSnapshot, policy: Policy, reliefs: Sequence[Draft]) -> list[Draft]:
     """Return the brake where the directory is known to grow; ``reliefs`` are what it wins time for.
 
     None where it wins nothing: a limit above what is written now slows down nobody.
@@ -44,7 +44,7 @@ def brake_drafts(source: Directory, facts: Facts, policy: Policy, reliefs: Seque
     if growth is None or left is None:
         return []
     needs = int(SLACK * _first_relief_ms(reliefs))
-    writers = top_topics(source, facts)
+    writers = top_topics(source, snapshot)
     top = writers[0][1] if writers else growth
     # What may still be written a second, so that the room lasts as long as that takes.
     allowed = left * growth / needs
@@ -82,11 +82,11 @@ def _first_relief_ms(reliefs: Sequence[Draft]) -> int:
     return min((needs or UNKNOWN_NEEDS_MS for needs in known), default=UNKNOWN_NEEDS_MS)
 
 
-def top_topics(source: Directory, facts: Facts) -> list[tuple[str, float]]:
+def top_topics(source: Directory, snapshot: ClusterSnapshot) -> list[tuple[str, float]]:
     """Return the topics that grow fastest in a directory, with their bytes per second; empty where nobody knows."""
     rates: defaultdict[str, float] = defaultdict(float)
-    for replica in facts.replicas_in(source.place):
-        rate = facts.growth_of(replica)
+    for replica in snapshot.replicas_in(source.place):
+        rate = snapshot.growth_of(replica)
         if rate is not None and rate > 0:
             rates[replica.topic] += rate
     return sorted(rates.items(), key=lambda item: (-item[1], item[0]))[:NAMED_TOPICS]
@@ -120,9 +120,9 @@ def _owners(writers: list[tuple[str, float]], policy: Policy) -> str:
     return f"{owner_of(writers[0][0], policy)} agrees to be slowed down"
 
 
-def _quota_cleared(action: ActionRecord, facts: Facts, policy: Policy) -> Draft | None:
+def _quota_cleared(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> Draft | None:
     """Return the end of a producer's quota: nobody sees whether it was set, but somebody said that it would be."""
-    del facts
+    del snapshot
     if not was_accepted(action):
         return None
     return Draft(
