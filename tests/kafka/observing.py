@@ -4,7 +4,7 @@ from collections import defaultdict
 
 from logdirwatch.model.records import MetricsRecord, ReplicasRecord, ScanRecord, TopicRecord
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, BrokerStatus, Cause, LogDirStatus, PollStatus
-from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, Directory, Layout, Partition, Replica, Topic
+from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, Layout, LogDir, Partition, Replica, Topic
 from tests.kafka.collecting import Collector
 
 
@@ -42,9 +42,9 @@ def _broker(record: MetricsRecord, configs: dict) -> Broker:
     return Broker(record.broker, status, record.rack, record.is_fenced, configs)
 
 
-def _directory(record: MetricsRecord, sample) -> Directory:
+def _directory(record: MetricsRecord, sample) -> LogDir:
     is_offline = sample.error_code == KAFKA_STORAGE_ERROR
-    return Directory(
+    return LogDir(
         broker=record.broker,
         path=sample.path,
         status=LogDirStatus.OFFLINE if is_offline else LogDirStatus.ONLINE,

@@ -16,7 +16,7 @@ from logdirwatch.model.vocabulary import (
     Severity,
 )
 from logdirwatch.plan.action_records import action_id
-from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, Directory, Layout, Partition, Replica, Topic
+from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, Layout, LogDir, Partition, Replica, Topic
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.settings import PlanSettings, ToolSettings
@@ -38,7 +38,7 @@ def broker(number, status=BrokerStatus.ONLINE, rack=None, **configs):
 def directory(number, path="/d1", used=100 * MIB, *, total=SIZE, status=LogDirStatus.ONLINE, **fields):
     """A directory; its used bytes differ a little by path so that no two look like one volume."""
     usable = None if used is None else total - used
-    return Directory(number, path, status, total_bytes=total, usable_bytes=usable, **fields)
+    return LogDir(number, path, status, total_bytes=total, usable_bytes=usable, **fields)
 
 
 def offline(number, path="/d1", cause=Cause.FAILED, **fields):
@@ -95,7 +95,7 @@ def slowly(*parts, rate=1.0):
 
 def facts(*parts, cluster="c", state_at_ms=NOW_MS, inventory_at_ms=NOW_MS, **fields):
     """Facts made of brokers, directories, topics and replicas in any order; a directory's broker exists."""
-    directories = {part.place: part for part in parts if isinstance(part, Directory)}
+    directories = {part.place: part for part in parts if isinstance(part, LogDir)}
     named = {part.id: part for part in parts if isinstance(part, Broker)}
     brokers = {number: broker(number) for number, _ in directories} | named
     for place in directories.values():

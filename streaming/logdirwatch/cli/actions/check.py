@@ -11,7 +11,7 @@ from logdirwatch.errors import UserError
 from logdirwatch.jobs.policy import policy_for
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import Cause
-from logdirwatch.plan.cluster.snapshot import Place
+from logdirwatch.plan.cluster.snapshot import LogDirId
 from logdirwatch.plan.lifecycle.live_check import left_to_see, reasons_against
 from logdirwatch.settings import Settings
 from logdirwatch.text.printable import printable
@@ -40,7 +40,7 @@ def check(ctx: typer.Context, identity: ActionId) -> None:
         typer.echo(printable(f"for you to see: {text}"))
 
 
-def _causes(action: ActionRecord) -> Mapping[Place, Cause]:
+def _causes(action: ActionRecord) -> Mapping[LogDirId, Cause]:
     """Return why the action's own directory is offline, as its alert knew: the broker does not say."""
     broker, log_dir, cause = action.target.get("broker"), action.target.get("log_dir"), action.alert.get("cause")
     if not isinstance(broker, int) or not isinstance(log_dir, str) or cause not in set(Cause):

@@ -11,7 +11,7 @@ from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model.vocabulary import Cause
 from logdirwatch.plan.cluster.from_brokers import live_facts
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Place
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDirId
 from logdirwatch.settings import Settings
 
 
@@ -23,7 +23,7 @@ def seen(cluster: KafkaSettings, settings: Settings) -> LiveCluster:
         raise clients.unreachable(cluster, error) from None
 
 
-def facts_of(name: str, found: LiveCluster, settings: Settings, causes: Mapping[Place, Cause]) -> ClusterSnapshot:
+def facts_of(name: str, found: LiveCluster, settings: Settings, causes: Mapping[LogDirId, Cause]) -> ClusterSnapshot:
     """Return the answers as facts, directories judged by the configured thresholds."""
     thresholds = settings.detect.thresholds_for
     return live_facts(name, found, lambda path: thresholds(name, path), causes)

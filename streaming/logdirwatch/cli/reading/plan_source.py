@@ -18,7 +18,7 @@ from logdirwatch.model.vocabulary import TAKEN_UP, AlertStatus, Rule
 from logdirwatch.plan.capacity.projected_use import alike
 from logdirwatch.plan.cluster.excluded_log_dirs import with_marks
 from logdirwatch.plan.cluster.from_tables import facts_from
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.lifecycle.overlay import with_actions, with_alerts
 from logdirwatch.plan.proposal import Policy
@@ -100,7 +100,7 @@ def _live(context: Context, source: Source, *, needs_alerts: bool) -> Found:
     return Found(facts, alerts, actions, replace(policy, tools=tools))
 
 
-def _taken_for_separate(directories: Sequence[Directory]) -> str:
+def _taken_for_separate(directories: Sequence[LogDir]) -> str:
     paths = ", ".join(directory.path for directory in directories)
     return (
         f"broker {directories[0].broker}: {paths} report the same size and free bytes, which proves no shared volume: "

@@ -5,7 +5,7 @@ from typing import Any
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionStatus, Decision
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Place
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId
 
 
 @dataclass(frozen=True)
@@ -44,19 +44,19 @@ def in_one_step(is_reached: bool | None, snapshot: ClusterSnapshot) -> Progress 
     return None if is_reached is None else in_steps(int(is_reached), int(is_reached), 1, snapshot)
 
 
-def place_of(action: ActionRecord) -> Place:
+def place_of(action: ActionRecord) -> LogDirId:
     """Return the directory that an action's target names."""
     return action.target["broker"], action.target["log_dir"]
 
 
-def places_of(action: ActionRecord) -> list[Place]:
+def places_of(action: ActionRecord) -> list[LogDirId]:
     """Return the directory that an action's target names; for one that is about a cluster all that it changes."""
     if action.target["log_dir"] is not None:
         return [place_of(action)]
     return [(entry["broker"], entry["log_dir"]) for entry in action.expected["on"]]
 
 
-def directory_of(action: ActionRecord, snapshot: ClusterSnapshot) -> Directory | None:
+def directory_of(action: ActionRecord, snapshot: ClusterSnapshot) -> LogDir | None:
     """Return the directory that an action's target names, as it is known now."""
     return snapshot.directories.get(place_of(action))
 

@@ -6,11 +6,11 @@ KIP-112, KIP-858; Kafka 4.3.1 ``LogManager.handleLogDirFailure``.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Draft
 
 
-def why_it_halts(directory: Directory, snapshot: ClusterSnapshot) -> str | None:
+def why_it_halts(directory: LogDir, snapshot: ClusterSnapshot) -> str | None:
     """Return why a directory's broker halts when it goes offline; None where it would go on, or nobody knows."""
     if directory.is_metadata_dir:
         return "it holds the metadata log"
@@ -18,7 +18,7 @@ def why_it_halts(directory: Directory, snapshot: ClusterSnapshot) -> str | None:
     return None if any(other.is_serving for other in others) else "no other log directory of it serves"
 
 
-def saying_that_it_halts(drafts: Sequence[Draft], directory: Directory, snapshot: ClusterSnapshot) -> list[Draft]:
+def saying_that_it_halts(drafts: Sequence[Draft], directory: LogDir, snapshot: ClusterSnapshot) -> list[Draft]:
     """Return drafts whose first one, which people read, says whether the broker halts when the directory is full."""
     why = why_it_halts(directory, snapshot)
     if why is None:

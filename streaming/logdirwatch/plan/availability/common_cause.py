@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from logdirwatch.model.vocabulary import LogDirStatus
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Place
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId
 from logdirwatch.text.words import counted, some_of
 
 AT_ONCE_MS = 600_000
@@ -12,7 +12,7 @@ SEVERAL = 3
 """From how many on it is said where nobody knows when they failed."""
 
 
-def common_cause(places: Collection[Place], snapshot: ClusterSnapshot) -> str | None:
+def common_cause(places: Collection[LogDirId], snapshot: ClusterSnapshot) -> str | None:
     """Return what to say of other directories that are offline at once with these; None where there are none.
 
     Without ``places`` all that are offline in the cluster are meant.
@@ -32,7 +32,7 @@ def common_cause(places: Collection[Place], snapshot: ClusterSnapshot) -> str | 
     return f"{counted(count, 'directory')} of {whose} are offline at once: look for a common cause first ({shared})"
 
 
-def _are_near(one: Directory, other: Directory) -> bool | None:
+def _are_near(one: LogDir, other: LogDir) -> bool | None:
     """Tell whether two were last seen well at about the same time; None where nobody knows."""
     if one.sample_at_ms is None or other.sample_at_ms is None:
         return None

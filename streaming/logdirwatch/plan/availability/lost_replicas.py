@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.availability import leadership
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Partition, Place, TopicPartition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDirId, Partition, TopicPartition
 
 
-def lost_partitions(place: Place, snapshot: ClusterSnapshot) -> list[Partition]:
+def lost_partitions(place: LogDirId, snapshot: ClusterSnapshot) -> list[Partition]:
     """Return the partitions whose replica on the broker lies in the directory, most endangered first.
 
     Replicas newer than the last inventory are known from metadata alone: offline there and in no directory that was
@@ -16,7 +16,9 @@ def lost_partitions(place: Place, snapshot: ClusterSnapshot) -> list[Partition]:
     return lost_together([place], snapshot)
 
 
-def lost_together(places: Sequence[Place], snapshot: ClusterSnapshot, *, with_unseen: bool = True) -> list[Partition]:
+def lost_together(
+    places: Sequence[LogDirId], snapshot: ClusterSnapshot, *, with_unseen: bool = True
+) -> list[Partition]:
     """Return the same for several directories of one broker; what was never seen counts where all of them are named."""
     if not places:
         return []
@@ -27,7 +29,7 @@ def lost_together(places: Sequence[Place], snapshot: ClusterSnapshot, *, with_un
     return sorted((p for p in assigned if broker in p.replicas), key=lambda p: urgency(p, snapshot, broker))
 
 
-def _unseen(places: Sequence[Place], snapshot: ClusterSnapshot) -> set[TopicPartition]:
+def _unseen(places: Sequence[LogDirId], snapshot: ClusterSnapshot) -> set[TopicPartition]:
     broker = places[0][0]
     offline = {d.place for d in snapshot.directories_of.get(broker, ()) if d.status is LogDirStatus.OFFLINE}
     if not snapshot.is_alive(broker) or offline != set(places):

@@ -7,7 +7,7 @@ from typing import Any
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import Cause, FullBy
 from logdirwatch.plan.availability.lost_replicas import lost_together
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition, Place
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId, Partition
 from logdirwatch.text.units import human_ratio
 
 NO_PROOF = "space_was_left"
@@ -31,11 +31,11 @@ class Away:
 
     broker: int
     target: Mapping[str, Any]
-    directories: tuple[Directory, ...]
+    directories: tuple[LogDir, ...]
     proofs: Mapping[str, Proof]
     snapshot: ClusterSnapshot
 
-    def of_cause(self, *causes: Cause) -> tuple[Directory, ...]:
+    def of_cause(self, *causes: Cause) -> tuple[LogDir, ...]:
         """Return the directories with one of these causes."""
         return tuple(directory for directory in self.directories if directory.cause in causes)
 
@@ -49,7 +49,7 @@ class Away:
         """Their paths."""
         return tuple(directory.path for directory in self.directories)
 
-    def lost(self, directories: Iterable[Directory]) -> list[Partition]:
+    def lost(self, directories: Iterable[LogDir]) -> list[Partition]:
         """Return the partitions that lost a replica with some of them."""
         places = [directory.place for directory in directories]
         if set(places) == {directory.place for directory in self.directories}:
@@ -80,7 +80,7 @@ def away_of(alert: AlertRecord, snapshot: ClusterSnapshot) -> Away | None:
     return Away(broker, {"broker": broker, "log_dir": known[0].path}, directories, proofs, snapshot)
 
 
-def places_of(alert: AlertRecord) -> list[Place]:
+def places_of(alert: AlertRecord) -> list[LogDirId]:
     """Return the places that an alert calls offline."""
     if alert.broker is None or alert.log_dir is None:
         return []
@@ -123,7 +123,7 @@ def _word(cause: object) -> Cause:
     return Cause(cause) if cause in set(Cause) else Cause.UNKNOWN
 
 
-def used_text(directory: Directory) -> str:
+def used_text(directory: LogDir) -> str:
     """Say how much of a directory's space is used, where that is known."""
     if directory.used_bytes is None or not directory.total_bytes:
         return ""

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from logdirwatch.plan.capacity.projected_use import volumes
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition, Place, Replica
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId, Partition, Replica
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.text.units import human_ms
@@ -31,7 +31,7 @@ class Staying(Struct, frozen=True, kw_only=True):
     reason: str
 
 
-def left_out(snapshot: ClusterSnapshot, policy: Policy, now_ms: int, emptied: Place | None) -> list[LeftOut]:
+def left_out(snapshot: ClusterSnapshot, policy: Policy, now_ms: int, emptied: LogDirId | None) -> list[LeftOut]:
     """Return what takes no part; ``emptied`` is a directory to be evacuated, which may be cordoned."""
     found: list[LeftOut] = []
     for number in sorted({*snapshot.brokers, *snapshot.directories_of}):
@@ -43,12 +43,12 @@ def left_out(snapshot: ClusterSnapshot, policy: Policy, now_ms: int, emptied: Pl
     return found
 
 
-def is_out(place: Place, out: list[LeftOut]) -> bool:
+def is_out(place: LogDirId, out: list[LeftOut]) -> bool:
     """Whether a directory is left out, itself or with its broker."""
     return any(one.broker == place[0] and one.log_dir in {None, place[1]} for one in out)
 
 
-def unsafe(place: Place, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> str | None:
+def unsafe(place: LogDirId, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> str | None:
     """Return why a directory cannot be evacuated on the snapshot; None when nothing stands against it."""
     directory = snapshot.directories.get(place)
     if directory is None:
@@ -103,7 +103,7 @@ def _broker_out(number: int, snapshot: ClusterSnapshot) -> str | None:
 
 
 def _directories_out(
-    broker: int, snapshot: ClusterSnapshot, policy: Policy, now_ms: int, emptied: Place | None
+    broker: int, snapshot: ClusterSnapshot, policy: Policy, now_ms: int, emptied: LogDirId | None
 ) -> Iterator[LeftOut]:
     sharing = volumes(snapshot, broker)
     for directory in sorted(snapshot.directories_of.get(broker, ()), key=lambda d: d.path):
@@ -124,7 +124,7 @@ def _directories_out(
             yield LeftOut(broker=broker, log_dir=directory.path, reason=reason)
 
 
-def _too_old(directory: Directory, policy: Policy, now_ms: int) -> str | None:
+def _too_old(directory: LogDir, policy: Policy, now_ms: int) -> str | None:
     if directory.used_bytes is None or not directory.total_bytes:
         return f"the free space of {directory.path} is not known"
     if directory.sample_at_ms is None:

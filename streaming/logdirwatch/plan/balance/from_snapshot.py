@@ -14,7 +14,7 @@ from logdirwatch.plan.balance.model.task import Mode
 from logdirwatch.plan.balance.summary import About
 from logdirwatch.plan.capacity.projected_use import in_flight_bytes
 from logdirwatch.plan.capacity.timing import DELETE_DELAY_MS, copies_at_once, delete_delay_ms
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition, Place, Replica
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId, Partition, Replica
 from logdirwatch.plan.cluster.snapshot_age import too_old
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.text.units import human_ms
@@ -86,7 +86,7 @@ def _partitions(snapshot: ClusterSnapshot, mode: Mode) -> list[_Chosen]:
     ]
 
 
-def _is_in(place: Place, partition: Partition, snapshot: ClusterSnapshot) -> bool:
+def _is_in(place: LogDirId, partition: Partition, snapshot: ClusterSnapshot) -> bool:
     return any(replica.place == place for replica in snapshot.replicas_of(partition.key))
 
 
@@ -109,7 +109,7 @@ def _model(snapshot: ClusterSnapshot, chosen: list[_Chosen], out: list[LeftOut])
     topics = sorted({one.partition.topic for one in chosen})
     topic_of = {topic: number for number, topic in enumerate(topics)}
     rows = [(number, one, replica) for number, one in enumerate(chosen) for replica in one.replicas]
-    held = Counter[Place]()
+    held = Counter[LogDirId]()
     for _, _, replica in rows:
         held[replica.place] += replica.size_bytes or 0
     return ClusterModel(
@@ -134,7 +134,7 @@ def _model(snapshot: ClusterSnapshot, chosen: list[_Chosen], out: list[LeftOut])
     )
 
 
-def _others(snapshot: ClusterSnapshot, directories: list[Directory], held: Counter[Place]) -> Iterator[int]:
+def _others(snapshot: ClusterSnapshot, directories: list[LogDir], held: Counter[LogDirId]) -> Iterator[int]:
     """Yield what a directory has besides the model's replicas: other files, copies under way, bytes spoken for."""
     coming = in_flight_bytes(snapshot)
     for directory in directories:
@@ -143,7 +143,7 @@ def _others(snapshot: ClusterSnapshot, directories: list[Directory], held: Count
         yield unexplained + coming.get(place, 0) + snapshot.reserved.get(place, 0)
 
 
-def _capacity(directory: Directory, held: Counter[Place]) -> int:
+def _capacity(directory: LogDir, held: Counter[LogDirId]) -> int:
     """Return a directory's size; where nobody knows it, what it holds at least: nothing is planned there anyway."""
     return directory.total_bytes or max(1, held[directory.place])
 

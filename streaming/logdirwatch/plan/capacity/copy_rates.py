@@ -7,7 +7,7 @@ or below the rate at which its partition is written never ends.
 
 from collections.abc import Iterable, Iterator
 
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition, Place, Replica
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId, Partition, Replica
 from logdirwatch.plan.proposal import Precondition
 from logdirwatch.text.units import human_bytes
 
@@ -38,7 +38,7 @@ def copy_growth(growth_bytes_per_s: float | None, copied_bytes: int, rate: int) 
     return int(max(0.0, growth_bytes_per_s or 0.0) * copied_bytes / rate)
 
 
-def spare_disk(bandwidth: int | None, directories: Iterable[Directory]) -> int | None:
+def spare_disk(bandwidth: int | None, directories: Iterable[LogDir]) -> int | None:
     """Return what producers leave of the busiest disk's bandwidth; None where nobody knows what there is.
 
     Only growth is known of what uses it: reads, and what is written and deleted again, are not.
@@ -46,12 +46,12 @@ def spare_disk(bandwidth: int | None, directories: Iterable[Directory]) -> int |
     return None if bandwidth is None else max(1, bandwidth - int(max(map(_growth, directories), default=0.0)))
 
 
-def spare_network(bandwidth: int | None, directories: Iterable[Directory]) -> int | None:
+def spare_network(bandwidth: int | None, directories: Iterable[LogDir]) -> int | None:
     """Return what producers leave of a broker's network; None where nobody knows what there is."""
     return None if bandwidth is None else max(1, bandwidth - int(sum(map(_growth, directories))))
 
 
-def _growth(directory: Directory) -> float:
+def _growth(directory: LogDir) -> float:
     return max(0.0, directory.growth_bytes_per_s or 0.0)
 
 
@@ -82,7 +82,7 @@ def ceiling(usual: int, spare: int | None) -> int:
     return max(usual, UNKNOWN_BANDWIDTH) if spare is None else spare
 
 
-def seen_rate(destinations: Iterable[Place], snapshot: ClusterSnapshot) -> float | None:
+def seen_rate(destinations: Iterable[LogDirId], snapshot: ClusterSnapshot) -> float | None:
     """Return how fast copies to all of these directories were seen to come; None where nobody saw one to each."""
     found = [snapshot.copied_bytes_per_s.get(place) for place in destinations]
     return min((rate for rate in found if rate is not None), default=None) if None not in found else None

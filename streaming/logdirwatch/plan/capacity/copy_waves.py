@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from logdirwatch.plan.capacity.timing import time_to_full_ms
-from logdirwatch.plan.cluster.snapshot import Directory
+from logdirwatch.plan.cluster.snapshot import LogDir
 
 MOST_WAVES = 6
 
@@ -42,7 +42,7 @@ class Pace:
     at_once: int = 1
 
     @classmethod
-    def of(cls, source: Directory, bytes_per_s: int, settles_ms: int, at_once: int = 1) -> "Pace":
+    def of(cls, source: LogDir, bytes_per_s: int, settles_ms: int, at_once: int = 1) -> "Pace":
         """Return the pace of copies off a directory; what other steps bring it and take from it is counted."""
         growth, left_ms = source.growth_bytes_per_s, time_to_full_ms(source)
         usable = 0 if growth is None or left_ms is None else int(left_ms * growth / 1000)

@@ -3,13 +3,13 @@
 from collections import defaultdict
 from typing import Any
 
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Topic
 from logdirwatch.text.units import human_bytes
 
 DELETE, COMPACT, BOTH, UNKNOWN = "delete", "compact", "compact,delete", "unknown"
 
 
-def growth_by_policy(directory: Directory, snapshot: ClusterSnapshot) -> dict[str, Any] | None:
+def growth_by_policy(directory: LogDir, snapshot: ClusterSnapshot) -> dict[str, Any] | None:
     """Return the bytes per second by which replicas of each cleanup policy grow; None where nobody knows any.
 
     What shrank between two inventories keeps the rate that it had, so no share is negative.

@@ -6,14 +6,14 @@ from dataclasses import replace
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import ActionStatus, Rule
 from logdirwatch.plan.cluster.assignment import from_json
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Place
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDirId
 
 
 def with_rates(
     snapshot: ClusterSnapshot, actions: Iterable[ActionRecord], alerts: Iterable[AlertRecord]
 ) -> ClusterSnapshot:
     """Return the snapshot with the fastest copy that came to each directory; what runs now counts before what ran."""
-    found: dict[Place, float] = {}
+    found: dict[LogDirId, float] = {}
     for action in actions:
         if action.cluster == snapshot.cluster and action.status is ActionStatus.DONE:
             for place, rate in _carried_out(action):
@@ -24,7 +24,7 @@ def with_rates(
     return replace(snapshot, copied_bytes_per_s=found)
 
 
-def _carried_out(action: ActionRecord) -> Iterable[tuple[Place, float]]:
+def _carried_out(action: ActionRecord) -> Iterable[tuple[LogDirId, float]]:
     """Yield where a move's copies came to, and how fast all of them came together: they shared one limit."""
     observed = action.observed or {}
     took_ms, copied = observed.get("took_ms"), observed.get("copies_bytes")
@@ -34,7 +34,7 @@ def _carried_out(action: ActionRecord) -> Iterable[tuple[Place, float]]:
         yield from ((place, copied * 1000 / took_ms) for place in assignment.chosen)
 
 
-def _held_up(alert: AlertRecord, broker: int) -> dict[Place, float]:
+def _held_up(alert: AlertRecord, broker: int) -> dict[LogDirId, float]:
     """Return how fast the moves come that an alert names; 0 for those of which nothing is copied any more."""
     moves = alert.evidence.get("moves") or {}
     return {

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from logdirwatch.plan.capacity import new_replicas
 from logdirwatch.plan.capacity.copy_rates import copy_growth
 from logdirwatch.plan.cluster.assignment import ANY, Assignment
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Place
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId
 from logdirwatch.plan.proposal import Veto
 from logdirwatch.text.units import human_bytes, human_ratio
 
@@ -23,25 +23,25 @@ class Space:
     def __init__(self, snapshot: ClusterSnapshot) -> None:
         self._directories = snapshot.directories
         self._volumes = volumes(snapshot)
-        self._added: defaultdict[Place, int] = defaultdict(int, in_flight_bytes(snapshot))
+        self._added: defaultdict[LogDirId, int] = defaultdict(int, in_flight_bytes(snapshot))
         for place, reserved_bytes in snapshot.reserved.items():
             self._added[place] += reserved_bytes
 
-    def add(self, place: Place, size_bytes: int) -> None:
+    def add(self, place: LogDirId, size_bytes: int) -> None:
         """Count bytes that will be written to a directory."""
         self._added[place] += size_bytes
 
-    def used_bytes(self, place: Place, more_bytes: int = 0) -> int | None:
+    def used_bytes(self, place: LogDirId, more_bytes: int = 0) -> int | None:
         """Return a directory's used bytes once all that was added is there, and ``more_bytes``; None: not known."""
         used = self._directories[place].used_bytes
         return None if used is None else used + more_bytes + sum(self._added[other] for other in self._volumes[place])
 
-    def ratio(self, place: Place, more_bytes: int = 0) -> float | None:
+    def ratio(self, place: LogDirId, more_bytes: int = 0) -> float | None:
         """Return :meth:`used_bytes` as a share of the directory's size."""
         used, total = self.used_bytes(place, more_bytes), self._directories[place].total_bytes
         return None if used is None or not total else used / total
 
-    def overflow(self, place: Place, more_bytes: int, limit_ratio: float) -> Veto | None:
+    def overflow(self, place: LogDirId, more_bytes: int, limit_ratio: float) -> Veto | None:
         """Return a veto when ``more_bytes`` would fill a directory above ``limit_ratio``, or nobody can tell."""
         ratio = self.ratio(place, more_bytes)
         where = f"{place[1]} on broker {place[0]}"
@@ -86,12 +86,12 @@ class Landing:
         """Count one more replica."""
         self._landed.append((size_bytes, path))
 
-    def passing_bytes(self) -> dict[Place, int]:
+    def passing_bytes(self) -> dict[LogDirId, int]:
         """Return the most that each directory can get of what has landed elsewhere, or may land anywhere."""
         found = {d.place: sum(self._passing(d, self._landed)) for d in self._eligible.values()}
         return {place: most for place, most in found.items() if most}
 
-    def _worst(self, directory: Directory, landed: Sequence[tuple[int, str | None]]) -> Veto | None:
+    def _worst(self, directory: LogDir, landed: Sequence[tuple[int, str | None]]) -> Veto | None:
         settled = [size for size, path in landed if path == directory.path]
         passing = self._passing(directory, landed)
         if not settled and not passing:
@@ -100,12 +100,12 @@ class Landing:
         grown = 0 if self._rate is None else copy_growth(directory.growth_bytes_per_s, copied, self._rate)
         return self._space.overflow(directory.place, sum(settled) + sum(passing) + grown, self._limit_ratio)
 
-    def _passing(self, directory: Directory, landed: Sequence[tuple[int, str | None]]) -> list[int]:
+    def _passing(self, directory: LogDir, landed: Sequence[tuple[int, str | None]]) -> list[int]:
         """Return the sizes of what at worst is born in a directory and not meant for it."""
         return new_replicas.passing_sizes(self._counts, landed, directory.path)
 
 
-def passing_bytes(assignments: Iterable[Assignment], snapshot: ClusterSnapshot) -> Counter[Place]:
+def passing_bytes(assignments: Iterable[Assignment], snapshot: ClusterSnapshot) -> Counter[LogDirId]:
     """Return the most bytes that each directory can get for a while, or for good, of replicas not meant for it.
 
     They are new on its broker, and the broker chooses where they are born.
@@ -120,18 +120,18 @@ def passing_bytes(assignments: Iterable[Assignment], snapshot: ClusterSnapshot) 
     return Counter({place: most for landing in landings.values() for place, most in landing.passing_bytes().items()})
 
 
-def log_count(snapshot: ClusterSnapshot, directory: Directory) -> int:
+def log_count(snapshot: ClusterSnapshot, directory: LogDir) -> int:
     """Return how many logs Kafka counts in a directory when it looks for the one with the fewest."""
     listed = len(snapshot.replicas_in(directory.place)) + len(snapshot.strays_in(directory.place))
     return max(directory.replica_count or 0, listed)
 
 
-def in_flight_bytes(snapshot: ClusterSnapshot) -> dict[Place, int]:
+def in_flight_bytes(snapshot: ClusterSnapshot) -> dict[LogDirId, int]:
     """Return the bytes still to be written by copies that run already: between directories, and replicas catching up.
 
     The larger of what the collector counted and what sizes and in-sync replicas say.
     """
-    found: defaultdict[Place, int] = defaultdict(int)
+    found: defaultdict[LogDirId, int] = defaultdict(int)
     for place, missing in snapshot.layout.catching_up:
         found[place] += missing
     return {
@@ -141,7 +141,7 @@ def in_flight_bytes(snapshot: ClusterSnapshot) -> dict[Place, int]:
     }
 
 
-def volumes(snapshot: ClusterSnapshot, broker: int | None = None) -> dict[Place, tuple[Place, ...]]:
+def volumes(snapshot: ClusterSnapshot, broker: int | None = None) -> dict[LogDirId, tuple[LogDirId, ...]]:
     """Return for each directory, of one broker or of all, those on its volume, itself included."""
     of = snapshot.directories.values() if broker is None else snapshot.directories_of.get(broker, ())
     return {
@@ -154,7 +154,7 @@ def volumes(snapshot: ClusterSnapshot, broker: int | None = None) -> dict[Place,
     }
 
 
-def shares_volume(one: Directory, other: Directory, snapshot: ClusterSnapshot) -> bool:
+def shares_volume(one: LogDir, other: LogDir, snapshot: ClusterSnapshot) -> bool:
     """Whether two directories of a broker lie on one volume, as they are told to or as their replicas show.
 
     Equal numbers alone prove nothing, since new disks of one kind are equal and empty. They do where the bytes that one
@@ -174,7 +174,7 @@ def shares_volume(one: Directory, other: Directory, snapshot: ClusterSnapshot) -
     return is_hidden or min(held) > _MORE_THAN_OVERHEAD * (one.total_bytes or 0)
 
 
-def alike(snapshot: ClusterSnapshot) -> Iterator[tuple[Directory, ...]]:
+def alike(snapshot: ClusterSnapshot) -> Iterator[tuple[LogDir, ...]]:
     """Yield the directories of a broker that report the same numbers and are taken for separate disks all the same."""
     for directories in snapshot.directories_of.values():
         left = sorted((d for d in directories if d.volume is None), key=lambda d: d.path)
@@ -186,7 +186,7 @@ def alike(snapshot: ClusterSnapshot) -> Iterator[tuple[Directory, ...]]:
                 yield (first, *same)
 
 
-def is_same_volume(one: Directory, other: Directory) -> bool:
+def is_same_volume(one: LogDir, other: LogDir) -> bool:
     """Whether two directories of a broker look like one volume: a move between them might free nothing."""
     if one.path == other.path or one.volume is not None or other.volume is not None:
         return one.path == other.path or one.volume == other.volume
@@ -195,5 +195,5 @@ def is_same_volume(one: Directory, other: Directory) -> bool:
     return abs((one.usable_bytes or 0) - (other.usable_bytes or 0)) <= _tolerance_bytes(one)
 
 
-def _tolerance_bytes(directory: Directory) -> int:
+def _tolerance_bytes(directory: LogDir) -> int:
     return min(SAME_VOLUME_BYTES, (directory.total_bytes or 0) // _SAME_VOLUME_SHARE)

@@ -2,11 +2,11 @@
 
 import posixpath
 
-from logdirwatch.plan.cluster.snapshot import Directory
+from logdirwatch.plan.cluster.snapshot import LogDir
 from logdirwatch.plan.proposal import Policy
 
 
-def reserve_of(directory: Directory, policy: Policy) -> tuple[str, int] | None:
+def reserve_of(directory: LogDir, policy: Policy) -> tuple[str, int] | None:
     """Return the path and size of a directory's reserve file; None where none is configured."""
     reserve = policy.limits.log_dir_rule(directory.broker, directory.path).reserve
     return None if reserve is None else (posixpath.join(directory.path, reserve[0]), reserve[1])

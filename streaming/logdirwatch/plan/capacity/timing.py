@@ -3,7 +3,7 @@
 from typing import Any
 
 from logdirwatch.model.vocabulary import COPY_THREADS
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Precondition
 from logdirwatch.text.units import human_ms
 
@@ -11,12 +11,12 @@ DELETE_DELAY_MS = 60_000
 """Kafka's default of ``log.segment.delete.delay.ms`` (``ServerLogConfigs``), used where nobody could read the value."""
 
 
-def place_target(directory: Directory) -> dict[str, Any]:
+def place_target(directory: LogDir) -> dict[str, Any]:
     """Return the target of an action that is about one directory."""
     return {"broker": directory.broker, "log_dir": directory.path}
 
 
-def time_to_full_ms(directory: Directory, freed_bytes: int = 0) -> int | None:
+def time_to_full_ms(directory: LogDir, freed_bytes: int = 0) -> int | None:
     """Return how long the directory lasts at its present growth once ``freed_bytes`` are there.
 
     What steps under way free before it is full counts for it, what copies under way still bring counts against it.
@@ -42,7 +42,7 @@ def copies_at_once(broker: int, snapshot: ClusterSnapshot) -> int:
     return max(1, len(snapshot.directories_of.get(broker, ())))
 
 
-def in_time(source: Directory, needs_ms: int) -> Precondition:
+def in_time(source: LogDir, needs_ms: int) -> Precondition:
     """Whether the action takes effect before the directory is full."""
     left = time_to_full_ms(source)
     left_text = "an unknown time" if left is None else human_ms(left)

@@ -1,7 +1,7 @@
 """Which log directories of a broker are cordoned, or will be once open actions are carried out (KIP-1066)."""
 
 from logdirwatch.model.records import ActionRecord
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 
 KEY = "cordoned.log.dirs"
 ALL = "*"
@@ -33,7 +33,7 @@ def listed_dirs(broker: int, snapshot: ClusterSnapshot) -> list[str]:
     return _parted(configs.get("log.dirs") or configs.get("log.dir") or "")
 
 
-def others_cordoned(directory: Directory, snapshot: ClusterSnapshot) -> list[str]:
+def others_cordoned(directory: LogDir, snapshot: ClusterSnapshot) -> list[str]:
     """Return what else of the directory's broker is to be cordoned, once all open actions are carried out."""
     wanted = {
         path: is_cordoned for (broker, path), is_cordoned in snapshot.cordoning.items() if broker == directory.broker
@@ -43,7 +43,7 @@ def others_cordoned(directory: Directory, snapshot: ClusterSnapshot) -> list[str
     return [path for path in [*now, *more] if path != directory.path]
 
 
-def does_more(directory: Directory, snapshot: ClusterSnapshot) -> str:
+def does_more(directory: LogDir, snapshot: ClusterSnapshot) -> str:
     """Say that the command does what other open actions want of the same list."""
     others = sorted(
         path for broker, path in snapshot.cordoning if broker == directory.broker and path != directory.path

@@ -10,13 +10,13 @@ from logdirwatch.detect import predicates
 from logdirwatch.detect.settings import Thresholds
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, BrokerStatus, Cause, LogDirStatus, PollStatus
 from logdirwatch.plan.cluster import snapshot as model
-from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, Directory, Layout, Partition, Place, Replica
+from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, Layout, LogDir, LogDirId, Partition, Replica
 
 ThresholdsOf = Callable[[str], Thresholds]
 
 
 def live_facts(
-    cluster: str, seen: LiveCluster, thresholds_of: ThresholdsOf, causes: Mapping[Place, Cause]
+    cluster: str, seen: LiveCluster, thresholds_of: ThresholdsOf, causes: Mapping[LogDirId, Cause]
 ) -> ClusterSnapshot:
     """Return the snapshot of a cluster.
 
@@ -61,14 +61,14 @@ def _directory(
     seen: LiveCluster,
     broker: int,
     answer: LogDirAnswer,
-    used: Mapping[Place, DirUsage],
+    used: Mapping[LogDirId, DirUsage],
     thresholds_of: ThresholdsOf,
-    causes: Mapping[Place, Cause],
-) -> Directory:
+    causes: Mapping[LogDirId, Cause],
+) -> LogDir:
     known = used.get((broker, answer.path), DirUsage())
     status = _level(answer, thresholds_of(answer.path))
     metadata = metadata_dir(seen.broker_configs.get(broker, {}))
-    return Directory(
+    return LogDir(
         broker=broker,
         path=answer.path,
         status=status,

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus
 from logdirwatch.plan.cluster import config_values
-from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, Directory, Layout, Partition, Replica, Topic
+from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, Layout, LogDir, Partition, Replica, Topic
 from logdirwatch.store.schema.definitions import (
     BROKER_STATE,
     LOG_DIR_INVENTORY,
@@ -94,9 +94,9 @@ def _broker(row: Row) -> Broker:
     )
 
 
-def _directory(row: Row) -> Directory:
+def _directory(row: Row) -> LogDir:
     numbers = {name: row[name] for name in _DIRECTORY_COLUMNS[4:-2]}
-    return Directory(
+    return LogDir(
         broker=row["broker"],
         path=row["log_dir"],
         status=_status(LogDirStatus, row["status"], LogDirStatus.UNKNOWN),

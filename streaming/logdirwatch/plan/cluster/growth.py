@@ -7,10 +7,10 @@ neither tells what is written, so what was known of it before stays.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Place, Replica, TopicPartition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDirId, Replica, TopicPartition
 
-Sizes = Mapping[tuple[Place, TopicPartition], int]
-Rates = Mapping[tuple[Place, TopicPartition], float]
+Sizes = Mapping[tuple[LogDirId, TopicPartition], int]
+Rates = Mapping[tuple[LogDirId, TopicPartition], float]
 
 SMOOTHING = 0.5
 """What the newest pair of inventories counts for against all before."""

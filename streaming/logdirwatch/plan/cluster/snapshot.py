@@ -17,7 +17,7 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 TopicPartition = tuple[str, int]
-Place = tuple[int, str]
+LogDirId = tuple[int, str]
 """A broker's id and the path of one of its log directories."""
 
 
@@ -42,7 +42,7 @@ class Broker:
 
 
 @dataclass(frozen=True, slots=True)
-class Directory:
+class LogDir:
     """One log directory. The numbers are those of the last sample that had them, also when it is offline now.
 
     ``unaccounted_bytes`` are used and explained by no replica: deleted segments not yet gone, files not Kafka's.
@@ -74,7 +74,7 @@ class Directory:
     strays: Mapping[str, int] | None = None
 
     @property
-    def place(self) -> Place:
+    def place(self) -> LogDirId:
         """Where it is."""
         return self.broker, self.path
 
@@ -112,7 +112,7 @@ class Replica:
         return self.topic, self.partition
 
     @property
-    def place(self) -> Place:
+    def place(self) -> LogDirId:
         """Where it is."""
         return self.broker, self.log_dir
 
@@ -206,7 +206,7 @@ class Layout:
         return tuple(replica for replica in self.replicas if self._is_assigned(replica))
 
     @cached_property
-    def strays_in(self) -> dict[Place, tuple[Replica, ...]]:
+    def strays_in(self) -> dict[LogDirId, tuple[Replica, ...]]:
         """Every directory's strays: a broker lists them, and the metadata does not assign them to it (KAFKA-13972)."""
         return _grouped((replica.place, replica) for replica in self.replicas if not self._is_assigned(replica))
 
@@ -218,7 +218,7 @@ class Layout:
         return replica.broker in partition.replicas or replica.broker in (partition.adding or ())
 
     @cached_property
-    def replicas_in(self) -> dict[Place, tuple[Replica, ...]]:
+    def replicas_in(self) -> dict[LogDirId, tuple[Replica, ...]]:
         """Every directory's replicas, copies in progress (future ones) left out."""
         return _grouped((replica.place, replica) for replica in self.assigned if not replica.is_future)
 
@@ -244,7 +244,7 @@ class Layout:
         return frozenset(named | {replica.key for replica in self.assigned if replica.is_future})
 
     @cached_property
-    def catching_up(self) -> tuple[tuple[Place, int], ...]:
+    def catching_up(self) -> tuple[tuple[LogDirId, int], ...]:
         """Where copies run, with the bytes that they have still to write: future replicas, and those out of sync."""
         found = []
         for replica in self.assigned:
@@ -260,7 +260,7 @@ class Layout:
         leader = self.partitions[key].leader if key in self.partitions else None
         return sizes[leader] if leader in sizes else max(sizes.values(), default=None)
 
-    def topic_bytes(self, place: Place, topic: str) -> int:
+    def topic_bytes(self, place: LogDirId, topic: str) -> int:
         """Return the bytes of a topic in a directory, copies in progress left out."""
         return sum(replica.size_bytes or 0 for replica in self.replicas_in.get(place, ()) if replica.topic == topic)
 
@@ -278,18 +278,18 @@ class ClusterSnapshot:
 
     cluster: str
     brokers: Mapping[int, Broker]
-    directories: Mapping[Place, Directory]
+    directories: Mapping[LogDirId, LogDir]
     layout: Layout
     state_at_ms: int | None
     inventory_at_ms: int | None
-    reserved: Mapping[Place, int] = field(default_factory=dict)
+    reserved: Mapping[LogDirId, int] = field(default_factory=dict)
     claimed: frozenset[TopicPartition] = frozenset()
     cutting: frozenset[str] = frozenset()
-    cordoning: Mapping[Place, bool] = field(default_factory=dict)
+    cordoning: Mapping[LogDirId, bool] = field(default_factory=dict)
     said: Said = field(default_factory=Said)
     metadata_version: str | None = None
-    growth: Mapping[tuple[Place, TopicPartition], float] = field(default_factory=dict)
-    copied_bytes_per_s: Mapping[Place, float] = field(default_factory=dict)
+    growth: Mapping[tuple[LogDirId, TopicPartition], float] = field(default_factory=dict)
+    copied_bytes_per_s: Mapping[LogDirId, float] = field(default_factory=dict)
 
     @property
     def based_on(self) -> dict[str, int | None]:
@@ -307,7 +307,7 @@ class ClusterSnapshot:
         return self.layout.partitions
 
     @cached_property
-    def directories_of(self) -> dict[int, tuple[Directory, ...]]:
+    def directories_of(self) -> dict[int, tuple[LogDir, ...]]:
         """Every broker's directories."""
         return _grouped((directory.broker, directory) for directory in self.directories.values())
 
@@ -324,7 +324,7 @@ class ClusterSnapshot:
         directories = self.directories_of.get(broker, ())
         return bool(directories) and all(directory.is_serving for directory in directories)
 
-    def strays_in(self, place: Place) -> dict[str, int]:
+    def strays_in(self, place: LogDirId) -> dict[str, int]:
         """Return the strays of a directory by name with their bytes: those listed here, else those that it reported."""
         listed = self.layout.strays_in.get(place, ())
         if listed:
@@ -332,7 +332,7 @@ class ClusterSnapshot:
         directory = self.directories.get(place)
         return {} if directory is None else dict(directory.strays or ())
 
-    def replicas_in(self, place: Place) -> tuple[Replica, ...]:
+    def replicas_in(self, place: LogDirId) -> tuple[Replica, ...]:
         """Return a directory's replicas, copies in progress left out."""
         return self.layout.replicas_in.get(place, ())
 

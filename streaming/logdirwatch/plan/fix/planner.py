@@ -21,7 +21,7 @@ from logdirwatch.plan.capacity.projected_use import Space, volumes
 from logdirwatch.plan.capacity.timing import time_to_full_ms
 from logdirwatch.plan.cluster.assignment import Assignment, from_json
 from logdirwatch.plan.cluster.excluded_log_dirs import with_marks
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Place
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId
 from logdirwatch.plan.fix.relief import freed_in_time, given
 from logdirwatch.plan.lifecycle.overlay import with_actions, with_alerts
 from logdirwatch.plan.lifecycle.transitions import reconcile
@@ -132,7 +132,7 @@ class _Planner:
     def _against(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self._refused))
 
-    def _reliefs(self, alert: AlertRecord, directory: Directory) -> list[ActionRecord]:
+    def _reliefs(self, alert: AlertRecord, directory: LogDir) -> list[ActionRecord]:
         """Take one way after the other until the directory has what it needs."""
         chosen: list[ActionRecord] = []
         tried: set[str] = set()
@@ -146,7 +146,7 @@ class _Planner:
             chosen += self._agree(self._room(alert, directory, tried))
         return chosen
 
-    def _room(self, alert: AlertRecord, directory: Directory, tried: Collection[str]) -> list[ActionRecord]:
+    def _room(self, alert: AlertRecord, directory: LogDir, tried: Collection[str]) -> list[ActionRecord]:
         """Return more room: what was proposed counted on ways that are refused beside what comes before them."""
         snapshot = self._snapshot_for(alert)
         missing, instead = self._missing(alert, directory), [Veto("refused", reason) for reason in self._against]
@@ -206,7 +206,7 @@ class _Planner:
         }
         return replace(snapshot, directories={**snapshot.directories, **helped})
 
-    def _relieved(self, places: Iterable[Place]) -> ClusterSnapshot:
+    def _relieved(self, places: Iterable[LogDirId]) -> ClusterSnapshot:
         """Return the snapshot with what is agreed upon, and with what it takes from some directories gone from there.
 
         Directories of one volume go on looking alike: bytes that leave one are gone from all.
@@ -220,14 +220,14 @@ class _Planner:
                 directories[place] = replace(directory, usable_bytes=usable_bytes)
         return replace(snapshot, directories=directories)
 
-    def _stand(self, alert: AlertRecord, directory: Directory) -> Stand:
+    def _stand(self, alert: AlertRecord, directory: LogDir) -> Stand:
         snapshot = self._heeding(alert)
         return stand_of(snapshot.directories[directory.place], snapshot, self._policy)
 
-    def _missing(self, alert: AlertRecord, directory: Directory) -> int:
+    def _missing(self, alert: AlertRecord, directory: LogDir) -> int:
         return self._stand(alert, directory).needed_bytes
 
-    def _missing_at_last(self, alert: AlertRecord, directory: Directory, chosen: Sequence[ActionRecord]) -> int:
+    def _missing_at_last(self, alert: AlertRecord, directory: LogDir, chosen: Sequence[ActionRecord]) -> int:
         """Return what a directory lacks with all that is chosen; where something is deleted, to be safe for now.
 
         Strays are there until somebody looked: nothing is planned instead of that, and nothing of theirs is free yet.

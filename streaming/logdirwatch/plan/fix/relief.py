@@ -6,14 +6,14 @@ from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.actions.action_type import FixRole
 from logdirwatch.plan.cluster.assignment import from_json
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Place
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId
 from logdirwatch.plan.relief.freed_bytes import Freed, in_time_bytes
 
 
 def freed_in_time(
     alert: AlertRecord,
-    directory: Directory,
-    volume: Sequence[Place],
+    directory: LogDir,
+    volume: Sequence[LogDirId],
     agreed: Iterable[ActionRecord],
     snapshot: ClusterSnapshot,
 ) -> int:
@@ -33,9 +33,9 @@ def freed_in_time(
     return in_time_bytes(directory, found)
 
 
-def given(agreed: Iterable[ActionRecord]) -> dict[Place, int]:
+def given(agreed: Iterable[ActionRecord]) -> dict[LogDirId, int]:
     """Return what directories lose by what is agreed upon; copies that end do not come any more."""
-    given: dict[Place, int] = {}
+    given: dict[LogDirId, int] = {}
     for action in agreed:
         for entry in action.expected.get("on") or ():
             place = entry["broker"], entry["log_dir"]
@@ -51,6 +51,6 @@ def _is_seen_running(action: ActionRecord, snapshot: ClusterSnapshot) -> bool:
     return any(assignment.key in moving for assignment in from_json(action.reassignment or {"partitions": []}))
 
 
-def _freed_of(volume: Sequence[Place], action: ActionRecord) -> int:
+def _freed_of(volume: Sequence[LogDirId], action: ActionRecord) -> int:
     on = action.expected.get("on") or ()
     return sum(max(0, entry["bytes"]) for entry in on if (entry["broker"], entry["log_dir"]) in volume)

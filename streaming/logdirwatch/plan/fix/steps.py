@@ -7,7 +7,7 @@ from typing import Any
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.plan.capacity.projected_use import Space, passing_bytes
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, from_json, to_json
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Place
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDirId
 from logdirwatch.plan.fix.planner import Fix
 from logdirwatch.plan.reassignment import steps as forms
 
@@ -37,7 +37,7 @@ class _Fills:
         space = Space(snapshot)
         self._used = {place: space.used_bytes(place) for place, d in snapshot.directories.items() if d.is_serving}
 
-    def step(self, coming: Counter[Place], going: Counter[Place]) -> list[dict[str, Any]]:
+    def step(self, coming: Counter[LogDirId], going: Counter[LogDirId]) -> list[dict[str, Any]]:
         """Carry a step out; return the fills of the directories that it touches and that serve."""
         found = []
         for place in sorted(coming.keys() | going.keys()):
@@ -55,7 +55,7 @@ def _step(action: ActionRecord, fills: _Fills) -> dict[str, Any]:
     assignments = _assignments(action)
     moves = list(_moves_of(action, fills.snapshot))
     coming = passing_bytes(assignments, fills.snapshot)
-    going: Counter[Place] = Counter()
+    going: Counter[LogDirId] = Counter()
     for move in moves:
         if move["to_log_dir"] != ANY:
             coming[move["to_broker"], move["to_log_dir"]] += move["size_bytes"]

@@ -11,7 +11,7 @@ from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import OPEN, ActionStatus, Rule
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.cluster.excluded_log_dirs import with_marks
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import ADDITIONAL
 from logdirwatch.plan.lifecycle.transitions import standing_against
 from logdirwatch.plan.proposal import Policy
@@ -100,6 +100,6 @@ def _of_kind(action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | N
     yield from ACTION_TYPES[action.kind].live_check(action, snapshot, quorum)
 
 
-def _target_directory(action: ActionRecord, snapshot: ClusterSnapshot) -> Directory | None:
+def _target_directory(action: ActionRecord, snapshot: ClusterSnapshot) -> LogDir | None:
     broker, log_dir = action.target.get("broker"), action.target.get("log_dir")
     return snapshot.directories.get((broker, log_dir)) if isinstance(broker, int) and isinstance(log_dir, str) else None

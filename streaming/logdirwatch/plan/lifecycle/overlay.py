@@ -14,7 +14,7 @@ from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.availability import offline_log_dirs
 from logdirwatch.plan.capacity.projected_use import passing_bytes
 from logdirwatch.plan.cluster.assignment import from_json
-from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, Directory, Place
+from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, LogDir, LogDirId
 
 _BROKER_RULES = {Rule.BROKER_OFFLINE: BrokerStatus.OFFLINE, Rule.BROKER_UNKNOWN: BrokerStatus.UNKNOWN}
 _UNSEEN_RULES = frozenset({Rule.LOG_DIR_UNKNOWN, Rule.LOG_DIR_SUSPECT})
@@ -46,9 +46,9 @@ def with_alerts(snapshot: ClusterSnapshot, alerts: Iterable[AlertRecord]) -> Clu
 
 def with_actions(snapshot: ClusterSnapshot, others: Iterable[ActionRecord]) -> ClusterSnapshot:
     """Return the snapshot with what open actions of other alerts of the cluster will do counted in."""
-    reserved: Counter[Place] = Counter()
+    reserved: Counter[LogDirId] = Counter()
     claimed, cutting = set(), set()
-    cordoning: dict[Place, bool] = {}
+    cordoning: dict[LogDirId, bool] = {}
     for action in others:
         if action.status not in OPEN or action.cluster != snapshot.cluster:
             continue
@@ -70,14 +70,14 @@ def with_actions(snapshot: ClusterSnapshot, others: Iterable[ActionRecord]) -> C
     )
 
 
-def _offline(directory: Directory, alert: AlertRecord) -> Directory:
+def _offline(directory: LogDir, alert: AlertRecord) -> LogDir:
     """Return a directory as its alert tells it; one that several share has the numbers of the first of them only."""
     is_first = directory.path == next(path for _, path in offline_log_dirs.places_of(alert))
     measured = _measured(directory, alert) if is_first else directory
     return replace(measured, status=LogDirStatus.OFFLINE, cause=offline_log_dirs.cause_at(alert, directory.path))
 
 
-def _judged(directory: Directory, alert: AlertRecord) -> Directory:
+def _judged(directory: LogDir, alert: AlertRecord) -> LogDir:
     is_newer = directory.state_at_ms is None or alert.at_ms >= directory.state_at_ms
     if alert.rule is Rule.LOG_DIR_SPACE and alert.stale_since_ms is None and is_newer and alert.to_status is not None:
         return replace(_measured(directory, alert), status=LogDirStatus(alert.to_status))
@@ -87,7 +87,7 @@ def _judged(directory: Directory, alert: AlertRecord) -> Directory:
     return directory
 
 
-def _measured(directory: Directory, alert: AlertRecord) -> Directory:
+def _measured(directory: LogDir, alert: AlertRecord) -> LogDir:
     """Take the alert's numbers where its sample is the newer one."""
     sample_at_ms = alert.evidence.get("sample_at_ms")
     if sample_at_ms is None or sample_at_ms < (directory.sample_at_ms or 0):
@@ -96,8 +96,8 @@ def _measured(directory: Directory, alert: AlertRecord) -> Directory:
     return replace(directory, **numbers)
 
 
-def _unknown(place: Place) -> Directory:
-    return Directory(broker=place[0], path=place[1], status=LogDirStatus.UNKNOWN)
+def _unknown(place: LogDirId) -> LogDir:
+    return LogDir(broker=place[0], path=place[1], status=LogDirStatus.UNKNOWN)
 
 
 def _all_unknown(brokers: dict[int, Broker]) -> dict[int, Broker]:
@@ -109,5 +109,5 @@ def _degraded(broker: Broker) -> Broker:
     return replace(broker, status=BrokerStatus.DEGRADED) if broker.status is BrokerStatus.ONLINE else broker
 
 
-def _written(expected: dict[str, Any]) -> dict[Place, int]:
+def _written(expected: dict[str, Any]) -> dict[LogDirId, int]:
     return {(entry["broker"], entry["log_dir"]): -entry["bytes"] for entry in expected["on"] if entry["bytes"] < 0}

@@ -13,7 +13,7 @@ from logdirwatch.plan.capacity.timing import (
     delete_delay_ms,
     time_to_full_ms,
 )
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition, TopicPartition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Partition, TopicPartition
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.reassignment.replacement_replicas import Repair, plan_rebuild
 from logdirwatch.plan.vetoes import replica_vetoes
@@ -33,7 +33,7 @@ class Offload:
 
 
 def plan_offload(
-    source: Directory, snapshot: ClusterSnapshot, policy: Policy, needed: int, taken: frozenset[TopicPartition]
+    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, taken: frozenset[TopicPartition]
 ) -> Offload:
     """Find places on other brokers for ``needed`` bytes of a directory, ``taken`` partitions left out."""
     refusals: Counter[Veto] = Counter()
@@ -49,7 +49,7 @@ def plan_offload(
 
 
 def _placed(
-    source: Directory,
+    source: LogDir,
     candidates: Sequence[tuple[int, Partition]],
     snapshot: ClusterSnapshot,
     policy: Policy,
@@ -81,7 +81,7 @@ def busiest(repair: Repair) -> int:
 
 
 def _in_time_first(
-    source: Directory, snapshot: ClusterSnapshot, policy: Policy, candidates: list[tuple[int, Partition]]
+    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, candidates: list[tuple[int, Partition]]
 ) -> list[tuple[int, Partition]]:
     """Return the candidates that can be copied before the directory is full; all of them where none can."""
     pace, total = Pace.of(source, _most(source, snapshot, policy), settles_ms(source, snapshot, policy)), 0
@@ -94,7 +94,7 @@ def _in_time_first(
 
 
 def _candidates(
-    source: Directory,
+    source: LogDir,
     snapshot: ClusterSnapshot,
     policy: Policy,
     taken: frozenset[TopicPartition],
@@ -124,22 +124,22 @@ def _candidates(
     return [(size, partition) for size, _, partition in ranked[: policy.limits.partitions_per_reassignment]]
 
 
-def settles_ms(source: Directory, snapshot: ClusterSnapshot, policy: Policy) -> int:
+def settles_ms(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> int:
     """Return what passes beside the copying: the tool's wait for the new replicas, and the delay of the deletion."""
     return policy.tools.settings.timeout_ms + delete_delay_ms(source.broker, snapshot)
 
 
-def _spare(source: Directory, snapshot: ClusterSnapshot, policy: Policy) -> int | None:
+def _spare(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> int | None:
     directories = snapshot.directories_of.get(source.broker, ())
     return copy_rates.spare_network(policy.limits.network_bandwidth_bytes_per_s, directories)
 
 
-def _most(source: Directory, snapshot: ClusterSnapshot, policy: Policy) -> int:
+def _most(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> int:
     return copy_rates.ceiling(policy.limits.replication_throttle_bytes_per_s, _spare(source, snapshot, policy))
 
 
 def _rate(
-    source: Directory, copied_bytes: int, snapshot: ClusterSnapshot, policy: Policy, written_bytes_per_s: float
+    source: LogDir, copied_bytes: int, snapshot: ClusterSnapshot, policy: Policy, written_bytes_per_s: float
 ) -> int:
     return copy_rates.throttle(
         policy.limits.replication_throttle_bytes_per_s,

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from logdirwatch.plan.capacity.projected_use import Space
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Place
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId
 from logdirwatch.plan.proposal import Veto
 from logdirwatch.plan.vetoes import replica_vetoes
 
@@ -62,11 +62,11 @@ class Spots:
         for broker in sorted(fullest, key=lambda broker: (self._rank[self._degraded[broker][0]] // 2, fullest[broker])):
             yield Spot(broker, None, fullest[broker])
 
-    def take(self, place: Place, size_bytes: int) -> None:
+    def take(self, place: LogDirId, size_bytes: int) -> None:
         """Count a replica that goes to a directory."""
         self._used[self._index[place]] += size_bytes
 
-    def _usable(self, broker: int) -> Iterator[Directory]:
+    def _usable(self, broker: int) -> Iterator[LogDir]:
         """Yield the directories of a broker that may take a replica; the others are refused."""
         if replica_vetoes.broker_not_alive(self._snapshot, broker) is not None:
             return
@@ -86,7 +86,7 @@ class Spots:
             else:
                 self.refused[broker].append(veto)
 
-    def _class(self, directory: Directory, lost_rack: str | None) -> int:
+    def _class(self, directory: LogDir, lost_rack: str | None) -> int:
         is_other_rack = self._snapshot.brokers[directory.broker].rack != lost_rack
         return 2 * is_other_rack + (directory.is_metadata_dir is True)
 

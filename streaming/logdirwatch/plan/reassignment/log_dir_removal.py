@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.capacity.projected_use import Landing, Space, volumes
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition, Place
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId, Partition
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.vetoes import replica_vetoes
 
@@ -34,7 +34,7 @@ class Leaving(NamedTuple):
         }
 
 
-def leaving(directory: Directory, lost: Sequence[Partition], snapshot: ClusterSnapshot, policy: Policy) -> Leaving:
+def leaving(directory: LogDir, lost: Sequence[Partition], snapshot: ClusterSnapshot, policy: Policy) -> Leaving:
     """Judge whether the broker's good directories can hold what lies in a bad one."""
     sizes = [snapshot.layout.size_of(partition.key) for partition in lost]
     needs = None if None in sizes else sum(size or 0 for size in sizes)
@@ -54,7 +54,7 @@ def leaving(directory: Directory, lost: Sequence[Partition], snapshot: ClusterSn
 _UNKNOWN = frozenset({"metadata_dir_unknown", "log_dir_unknown", "size_unknown", "destination_space_unknown"})
 
 
-def _standing(directory: Directory, snapshot: ClusterSnapshot) -> Veto | None:
+def _standing(directory: LogDir, snapshot: ClusterSnapshot) -> Veto | None:
     others = [d for d in snapshot.directories_of.get(directory.broker, ()) if d.path != directory.path]
     if directory.is_metadata_dir:
         return Veto("metadata_dir", "the metadata log lies there")
@@ -72,7 +72,7 @@ def _standing(directory: Directory, snapshot: ClusterSnapshot) -> Veto | None:
 
 
 def _landed(
-    directory: Directory, sizes: Sequence[int], snapshot: ClusterSnapshot, space: Space, limit: float
+    directory: LogDir, sizes: Sequence[int], snapshot: ClusterSnapshot, space: Space, limit: float
 ) -> Veto | None:
     """Return why all replicas together cannot land, wherever Kafka lets them be born."""
     landing = Landing(snapshot, directory.broker, space, limit)
@@ -82,10 +82,10 @@ def _landed(
     return landing.veto(last, None)
 
 
-def _room(directory: Directory, snapshot: ClusterSnapshot, space: Space, limit: float) -> int:
+def _room(directory: LogDir, snapshot: ClusterSnapshot, space: Space, limit: float) -> int:
     """Return what the good directories can take up to the limit, those of one volume counted once."""
     places, room = volumes(snapshot), 0
-    counted: set[Place] = set()
+    counted: set[LogDirId] = set()
     for other in snapshot.directories_of.get(directory.broker, ()):
         used = space.used_bytes(other.place) if other.path != directory.path else None
         if used is None or other.place in counted or replica_vetoes.destination_closed(other) or not other.total_bytes:

@@ -12,7 +12,7 @@ from logdirwatch.plan.availability.lost_replicas import danger, lost_partitions,
 from logdirwatch.plan.capacity import copy_rates
 from logdirwatch.plan.capacity.projected_use import Landing, Space
 from logdirwatch.plan.cluster.assignment import ANY, Assignment
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Partition, Place, TopicPartition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDirId, Partition, TopicPartition
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.reassignment.destinations import Spot, Spots
 from logdirwatch.plan.vetoes import replica_vetoes
@@ -36,7 +36,7 @@ class Repair:
     assignments: tuple[Assignment, ...]
     before: tuple[Assignment, ...]
     unplaced: tuple[Unplaced, ...]
-    bytes_in: dict[Place, int]
+    bytes_in: dict[LogDirId, int]
     bytes_per_broker: dict[int, int]
     later: int = 0
 
@@ -52,7 +52,7 @@ class Repair:
         return [(new.key, broker) for new, old in pairs for broker in new.replicas if broker not in old.replicas]
 
 
-def plan_repair(place: Place, snapshot: ClusterSnapshot, policy: Policy) -> Repair:
+def plan_repair(place: LogDirId, snapshot: ClusterSnapshot, policy: Policy) -> Repair:
     """Find a new place on another broker for every replica lost with the directory ``place``, or about to be.
 
     What cannot be rebuilt, or fits nowhere, is in ``unplaced``; the rest is planned without it. While the directory
@@ -100,7 +100,7 @@ class _Planner:
         self._limit = policy.limits.destination_max_ratio
         self._space = Space(snapshot)
         self._landings: dict[int, Landing] = {}
-        self._bytes_in: Counter[Place] = Counter()
+        self._bytes_in: Counter[LogDirId] = Counter()
         self._bytes_per_broker: Counter[int] = Counter()
         self._written: defaultdict[int, float] = defaultdict(float)
         lost_rack = snapshot.brokers[broker].rack if broker in snapshot.brokers else None

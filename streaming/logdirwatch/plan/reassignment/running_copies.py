@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.capacity.projected_use import Space
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition, Place, Replica
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId, Partition, Replica
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.reassignment.running_reassignments import drops_last_copy
 
@@ -23,7 +23,7 @@ class Copy(NamedTuple):
     remaining_bytes: int
 
     @property
-    def destination(self) -> Place:
+    def destination(self) -> LogDirId:
         """Where it goes."""
         return self.replica.place
 
@@ -36,7 +36,7 @@ def running_copies(snapshot: ClusterSnapshot) -> list[Copy]:
     return sorted(found, key=lambda copy: (-copy.remaining_bytes, copy.replica.place, copy.replica.key))
 
 
-def overflowing(directory: Directory, snapshot: ClusterSnapshot, policy: Policy) -> list[Copy]:
+def overflowing(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[Copy]:
     """Return the copies that must end lest moves that run fill a directory: as few as keep it under the limit.
 
     Plans that nobody began do not count; what was copied already is free again after the end.
@@ -72,12 +72,12 @@ def without_copies(copies: Sequence[Copy], snapshot: ClusterSnapshot) -> Cluster
     return replace(snapshot, layout=replace(snapshot.layout, replicas=kept), directories=directories, claimed=claimed)
 
 
-def filled_to(directory: Directory, snapshot: ClusterSnapshot) -> float | None:
+def filled_to(directory: LogDir, snapshot: ClusterSnapshot) -> float | None:
     """Return how full a directory is once everything that is on its way has come."""
     return Space(replace(snapshot, reserved={})).ratio(directory.place)
 
 
-def copies_to(places: Iterable[Place], snapshot: ClusterSnapshot) -> list[Copy]:
+def copies_to(places: Iterable[LogDirId], snapshot: ClusterSnapshot) -> list[Copy]:
     """Return the copies on their way to any of the directories."""
     wanted = set(places)
     return [copy for copy in running_copies(snapshot) if copy.destination in wanted]

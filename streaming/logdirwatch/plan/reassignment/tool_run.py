@@ -5,7 +5,7 @@ from typing import Any
 
 from logdirwatch.model.identity import identity
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Place
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDirId
 from logdirwatch.plan.commands.kafka_tools import ADDITIONAL
 from logdirwatch.plan.commands.throttles import Limits
 from logdirwatch.plan.proposal import Policy, Precondition
@@ -14,7 +14,7 @@ from logdirwatch.text.words import some_of
 _NAMED = 3
 
 
-def file_name(kind: ActionKind, place: Place) -> str:
+def file_name(kind: ActionKind, place: LogDirId) -> str:
     """Return the name of a reassignment's file: the same for the same action, in the working directory."""
     return f"logdirwatch-{kind}-{identity(str(place[0]), place[1])[:8]}.json"
 

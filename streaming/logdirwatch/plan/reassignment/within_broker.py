@@ -13,7 +13,7 @@ from logdirwatch.plan.capacity.copy_waves import Pace
 from logdirwatch.plan.capacity.projected_use import Space, is_same_volume
 from logdirwatch.plan.capacity.timing import delete_delay_ms, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import ANY, Assignment
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Place, Replica
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId, Replica
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.vetoes import replica_vetoes
 
@@ -27,7 +27,7 @@ class Moves:
 
     assignments: tuple[Assignment, ...] = ()
     before: tuple[Assignment, ...] = ()
-    bytes_in: dict[Place, int] | None = None
+    bytes_in: dict[LogDirId, int] | None = None
     needed_bytes: int = 0
     vetoes: tuple[Veto, ...] = ()
     sizes: tuple[int, ...] = ()
@@ -39,7 +39,7 @@ class Moves:
         return sum((self.bytes_in or {}).values())
 
 
-def plan_moves(source: Directory, snapshot: ClusterSnapshot, policy: Policy, goal_bytes: int | None = None) -> Moves:
+def plan_moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, goal_bytes: int | None = None) -> Moves:
     """Plan the moves that bring ``source`` under the target ratio, as far as the broker's other directories allow.
 
     With ``goal_bytes`` that much is to leave it, whatever its ratio.
@@ -56,7 +56,7 @@ def plan_moves(source: Directory, snapshot: ClusterSnapshot, policy: Policy, goa
 
 
 def log_dir_rate(
-    source: Directory, snapshot: ClusterSnapshot, policy: Policy, copied_bytes: int, written_bytes_per_s: float = 0.0
+    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, copied_bytes: int, written_bytes_per_s: float = 0.0
 ) -> int:
     """Return the rate for copies off ``source``, what the disks of its broker write anyway left to them."""
     wanted = copy_rates.throttle(
@@ -70,13 +70,13 @@ def log_dir_rate(
     return copy_rates.under_others(wanted, [source.broker], [LOG_DIR_THROTTLE], snapshot)
 
 
-def most_log_dir_rate(source: Directory, snapshot: ClusterSnapshot, policy: Policy) -> int:
+def most_log_dir_rate(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> int:
     """Return the highest rate that copies off ``source`` may have; a limit that somebody set stays."""
     most = copy_rates.ceiling(policy.limits.log_dir_throttle_bytes_per_s, _spare(source, snapshot, policy))
     return copy_rates.under_others(most, [source.broker], [LOG_DIR_THROTTLE], snapshot)
 
 
-def needed_bytes(source: Directory, space: Space, policy: Policy) -> int | None:
+def needed_bytes(source: LogDir, space: Space, policy: Policy) -> int | None:
     """Return the bytes that must leave a directory to bring it under the target ratio, copies under way counted.
 
     What steps under way free in time need not be freed again.
@@ -87,13 +87,13 @@ def needed_bytes(source: Directory, space: Space, policy: Policy) -> int | None:
     return used - int(source.total_bytes * policy.limits.target_ratio) + 1 - source.relief_bytes
 
 
-def _spare(source: Directory, snapshot: ClusterSnapshot, policy: Policy) -> int | None:
+def _spare(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> int | None:
     return copy_rates.spare_disk(
         policy.limits.disk_bandwidth_bytes_per_s, snapshot.directories_of.get(source.broker, ())
     )
 
 
-def _standing(source: Directory, snapshot: ClusterSnapshot, rate: int) -> list[Veto | None]:
+def _standing(source: LogDir, snapshot: ClusterSnapshot, rate: int) -> list[Veto | None]:
     return [
         replica_vetoes.broker_not_alive(snapshot, source.broker),
         replica_vetoes.log_dir_offline(snapshot, source.broker),
@@ -106,7 +106,7 @@ def _standing(source: Directory, snapshot: ClusterSnapshot, rate: int) -> list[V
 class _Planner:
     """Chooses replicas one after the other; those that would come too late only when there are no others."""
 
-    def __init__(self, source: Directory, snapshot: ClusterSnapshot, policy: Policy) -> None:
+    def __init__(self, source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> None:
         self._source, self._snapshot, self._policy = source, snapshot, policy
         self._most = most_log_dir_rate(source, snapshot, policy)
         self._rate = self._most
@@ -114,7 +114,7 @@ class _Planner:
         self._space = Space(snapshot)
         self._written = 0.0
         self._refusals: Counter[Veto] = Counter()
-        self._bytes_in: Counter[Place] = Counter()
+        self._bytes_in: Counter[LogDirId] = Counter()
         self._destinations = [d for d in snapshot.directories_of[source.broker] if self._is_destination(d)]
 
     def run(self, needed: int) -> Moves:
@@ -159,7 +159,7 @@ class _Planner:
         known = [growth for replica in candidates if (growth := self._snapshot.growth_of(replica)) is not None]
         return max(known, default=0.0) if self._snapshot.growth else self._source.growth_bytes_per_s or 0.0
 
-    def _is_destination(self, directory: Directory) -> bool:
+    def _is_destination(self, directory: LogDir) -> bool:
         if directory.path == self._source.path:
             return False
         veto = replica_vetoes.destination_closed(directory)
@@ -199,7 +199,7 @@ class _Planner:
         written = self._snapshot.growth_of(replica)
         return None if written is None else replica_vetoes.slower_than_writes(self._most, self._written + written)
 
-    def _next(self, candidates: list[Replica], needed: int) -> tuple[Replica, Directory] | None:
+    def _next(self, candidates: list[Replica], needed: int) -> tuple[Replica, LogDir] | None:
         """Return the smallest replica that alone suffices, else the largest, that fits somewhere."""
         sufficient = [replica for replica in reversed(candidates) if (replica.size_bytes or 0) >= needed]
         sufficient.sort(key=lambda replica: (replica.size_bytes or 0, self._snapshot.growth_of(replica) or 0.0))
@@ -209,17 +209,17 @@ class _Planner:
                 return replica, destination
         return None
 
-    def _emptiest(self, replica: Replica) -> Directory | None:
+    def _emptiest(self, replica: Replica) -> LogDir | None:
         extra = (replica.size_bytes or 0) + self._growth_meanwhile(replica)
         fitting = [d for d in self._destinations if self._fits(d, extra)]
         return min(fitting, key=lambda d: self._preference(d, extra), default=None)
 
-    def _preference(self, destination: Directory, extra: int) -> tuple[bool, float, str]:
+    def _preference(self, destination: LogDir, extra: int) -> tuple[bool, float, str]:
         """Sort the emptiest first, and last the one with the metadata log: the broker halts when it fills."""
         ratio = self._space.ratio(destination.place, extra)
         return destination.is_metadata_dir is True, 1.0 if ratio is None else ratio, destination.path
 
-    def _fits(self, destination: Directory, extra: int) -> bool:
+    def _fits(self, destination: LogDir, extra: int) -> bool:
         copied = self._bytes_in.total() + extra
         more = extra + copy_rates.copy_growth(destination.growth_bytes_per_s, copied, self._rate)
         veto = self._space.overflow(destination.place, more, self._policy.limits.destination_max_ratio)

@@ -12,7 +12,7 @@ from logdirwatch.plan.actions.replicas.reassign import offload_drafts
 from logdirwatch.plan.actions.replicas.uncordon_log_dir import uncordon_for
 from logdirwatch.plan.capacity.projected_use import Space, is_same_volume
 from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, Directory
+from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import QUORUM
 from logdirwatch.plan.proposal import Draft, Policy, effect
 from logdirwatch.plan.reassignment.between_brokers import Offload, plan_offload
@@ -25,7 +25,7 @@ BRING_BACK = "bring_back"
 
 
 def uncordon_drafts(
-    source: Directory, snapshot: ClusterSnapshot, policy: Policy, missing: int, now_ms: int
+    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, now_ms: int
 ) -> list[Draft]:
     """Return the end of the cordon that gives most room, its own broker's first; empty where none gives any."""
     for directory in _cordoned(source, snapshot, policy):
@@ -36,7 +36,7 @@ def uncordon_drafts(
 
 
 def bring_back_drafts(
-    source: Directory, snapshot: ClusterSnapshot, policy: Policy, missing: int, now_ms: int
+    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, now_ms: int
 ) -> list[Draft]:
     """Return the advice to bring a broker back that is fenced or stopped, and whose directories have the room."""
     for broker in _away(source, snapshot):
@@ -48,7 +48,7 @@ def bring_back_drafts(
     return []
 
 
-def _cordoned(source: Directory, snapshot: ClusterSnapshot, policy: Policy) -> list[Directory]:
+def _cordoned(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[LogDir]:
     """Return the cordoned directories that are well and have room, the broker's own first, then the emptiest."""
     space = Space(snapshot)
     found = [d for d in snapshot.directories.values() if _may_open(source, d, snapshot)]
@@ -57,7 +57,7 @@ def _cordoned(source: Directory, snapshot: ClusterSnapshot, policy: Policy) -> l
     return [directory for _, _, directory in sorted(fitting, key=lambda one: (one[0], one[1], one[2].place))][:MOST]
 
 
-def _may_open(source: Directory, directory: Directory, snapshot: ClusterSnapshot) -> bool:
+def _may_open(source: LogDir, directory: LogDir, snapshot: ClusterSnapshot) -> bool:
     return (
         directory.is_cordoned is True
         and directory.place != source.place
@@ -71,13 +71,13 @@ def _may_open(source: Directory, directory: Directory, snapshot: ClusterSnapshot
     )
 
 
-def is_same_volume_of(source: Directory, directory: Directory) -> bool:
+def is_same_volume_of(source: LogDir, directory: LogDir) -> bool:
     """Tell whether two directories lie on one volume of one broker."""
     return source.broker == directory.broker and is_same_volume(source, directory)
 
 
 def _then(
-    source: Directory, directory: Directory, snapshot: ClusterSnapshot, policy: Policy, missing: int, now_ms: int
+    source: LogDir, directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, now_ms: int
 ) -> Draft | None:
     """Return what could be moved into a directory if it were open."""
     opened = replace(
@@ -91,12 +91,12 @@ def _then(
     return next((draft for draft in drafts if not draft.vetoes), None)
 
 
-def _offloaded(source: Directory, snapshot: ClusterSnapshot, policy: Policy, missing: int, now_ms: int) -> list[Draft]:
+def _offloaded(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, now_ms: int) -> list[Draft]:
     plan: Offload = plan_offload(source, snapshot, policy, missing, frozenset())
     return offload_drafts(source, plan, missing, snapshot, policy, now_ms)
 
 
-def _away(source: Directory, snapshot: ClusterSnapshot) -> Iterator[Broker]:
+def _away(source: LogDir, snapshot: ClusterSnapshot) -> Iterator[Broker]:
     """Yield the brokers that are not alive, those with most free bytes first."""
     free = {
         number: sum(d.usable_bytes or 0 for d in snapshot.directories_of.get(number, ()))
@@ -121,7 +121,7 @@ def _as_serving(broker: int, snapshot: ClusterSnapshot) -> ClusterSnapshot:
     return replace(snapshot, directories={**snapshot.directories, **back})
 
 
-def _bring_back(source: Directory, broker: Broker, then: Draft, snapshot: ClusterSnapshot, policy: Policy) -> Draft:
+def _bring_back(source: LogDir, broker: Broker, then: Draft, snapshot: ClusterSnapshot, policy: Policy) -> Draft:
     free = sum(d.usable_bytes or 0 for d in snapshot.directories_of[broker.id])
     state = "fenced" if broker.is_fenced else str(broker.status)
     frees, needs = then.expected["frees_bytes"], then.expected["needs_ms"]

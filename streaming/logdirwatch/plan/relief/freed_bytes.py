@@ -12,7 +12,7 @@ from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.actions.action_type import Stage
 from logdirwatch.plan.capacity.timing import time_to_full_ms
-from logdirwatch.plan.cluster.snapshot import Directory
+from logdirwatch.plan.cluster.snapshot import LogDir
 from logdirwatch.plan.proposal import Draft, Policy
 
 URGENT = frozenset({LogDirStatus.CRITICAL, LogDirStatus.SATURATED})
@@ -28,7 +28,7 @@ def promised_bytes(draft: Draft) -> int:
     return int(draft.expected["frees_bytes"] or draft.expected.get("then_frees_bytes") or 0)
 
 
-def counted_bytes(draft: Draft, source: Directory) -> int:
+def counted_bytes(draft: Draft, source: LogDir) -> int:
     """Return the bytes that an action frees before the directory is full; none where something speaks against it."""
     if draft.vetoes or ACTION_TYPES[draft.kind].relief.stage is Stage.ONLY_NAMED or draft.expected["needs_ms"] is None:
         return 0
@@ -45,7 +45,7 @@ class Freed(NamedTuple):
     size_bytes: int
 
 
-def in_time_bytes(directory: Directory, steps: Iterable[Freed]) -> int:
+def in_time_bytes(directory: LogDir, steps: Iterable[Freed]) -> int:
     """Return what steps free before a directory is full: each that is in time makes it last for the next."""
     if time_to_full_ms(directory) is None:
         return sum(step.size_bytes for step in steps)
@@ -64,7 +64,7 @@ def is_in_time(draft: Draft) -> bool | None:
     return next((found.holds for found in draft.preconditions if found.name == "in_time"), None)
 
 
-def gained(drafts: Sequence[Draft], source: Directory) -> int:
+def gained(drafts: Sequence[Draft], source: LogDir) -> int:
     """Return the bytes that actions give the directory together before it is full.
 
     A cut of a topic that is moved frees bytes that the move frees as well.
@@ -81,12 +81,12 @@ def gained(drafts: Sequence[Draft], source: Directory) -> int:
     return max(_counted([*others, *beside], source), _counted(cuts, source))
 
 
-def after(source: Directory, drafts: Sequence[Draft]) -> Directory:
+def after(source: LogDir, drafts: Sequence[Draft]) -> LogDir:
     """Return a directory as it fills once actions were begun: what they free in time makes it last longer."""
     return replace(source, relief_bytes=source.relief_bytes + gained(drafts, source))
 
 
-def to_lose(source: Directory, drafts: Sequence[Draft], needed: int, policy: Policy) -> int:
+def to_lose(source: LogDir, drafts: Sequence[Draft], needed: int, policy: Policy) -> int:
     """Return the bytes that must be deleted although ``drafts`` are carried out; ``needed`` are those for the target.
 
     Nothing that can be had otherwise: where a remedy comes late, as much as lasts until then; else as much as brings
@@ -116,5 +116,5 @@ def _late_remedy_ms(drafts: Iterable[Draft], wanted: int) -> int | None:
     return min((draft.expected["needs_ms"] for draft in enough if draft.expected["needs_ms"]), default=None)
 
 
-def _counted(drafts: Iterable[Draft], source: Directory) -> int:
+def _counted(drafts: Iterable[Draft], source: LogDir) -> int:
     return sum(counted_bytes(draft, source) for draft in drafts)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.capacity.growth_by_policy import BOTH, COMPACT, growth_by_policy, policy_of
 from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import CONFIGS, note
 from logdirwatch.plan.proposal import Draft, Policy, effect
 from logdirwatch.text.units import human_bytes
@@ -22,7 +22,7 @@ _NAMED = 3
 _METRICS = "the gauges DeadThreadCount (LogCleaner) and uncleanable-partitions-count (LogCleanerManager)"
 
 
-def cleaner_drafts(source: Directory, snapshot: ClusterSnapshot, policy: Policy) -> list[Draft]:
+def cleaner_drafts(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[Draft]:
     """Return the look at the cleaner, where compacted topics make most of the growth, or of the bytes; else nothing."""
     if not _is_compacted(source, snapshot):
         return []
@@ -60,7 +60,7 @@ def _described(policy: Policy, entity: str, name: str) -> str:
     return policy.tools.call(CONFIGS, "--describe", "--all", "--entity-type", entity, f"--entity-name={name}")
 
 
-def _is_compacted(source: Directory, snapshot: ClusterSnapshot) -> bool:
+def _is_compacted(source: LogDir, snapshot: ClusterSnapshot) -> bool:
     growth = growth_by_policy(source, snapshot)
     if growth is not None and sum(growth["bytes_per_s"].values()) > 0:
         rates = growth["bytes_per_s"]

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from logdirwatch.plan.actions.brokers.add_log_dir import add_log_dir
 from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Draft, Policy, Veto
 
 
 def more_room(
-    directory: Directory, snapshot: ClusterSnapshot, policy: Policy, needed: int, instead: Sequence[Veto]
+    directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, instead: Sequence[Veto]
 ) -> list[Draft]:
     """Return a bigger volume; where it cannot grow, one more directory beside it."""
     grow = expand_disk(directory, policy, needed, instead=instead)

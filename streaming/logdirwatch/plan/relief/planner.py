@@ -21,7 +21,7 @@ from logdirwatch.plan.actions.topics.lower_retention import cut_draft
 from logdirwatch.plan.actions.topics.throttle_producers import brake_drafts
 from logdirwatch.plan.capacity.projected_use import Space
 from logdirwatch.plan.capacity.timing import time_to_full_ms
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.operator_decisions import heeded
 from logdirwatch.plan.proposal import Draft, Policy, Veto
 from logdirwatch.plan.reassignment.running_copies import overflowing, without_copies
@@ -49,14 +49,14 @@ class Stand:
     ``needed_bytes`` are those that must leave it to bring it under the target ratio; what strays take goes with these.
     """
 
-    source: Directory
+    source: LogDir
     snapshot: ClusterSnapshot
     ended: tuple[Draft, ...]
     running: UnderWay
     needed_bytes: int
 
 
-def stand_of(directory: Directory, snapshot: ClusterSnapshot, policy: Policy) -> Stand:
+def stand_of(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> Stand:
     """Return how a directory stands with what runs."""
     copies = overflowing(directory, snapshot, policy)
     ended = heeded(map(heeding_predictions, overflow_drafts(directory, copies, snapshot, policy)), snapshot.said)
@@ -66,7 +66,7 @@ def stand_of(directory: Directory, snapshot: ClusterSnapshot, policy: Policy) ->
     return Stand(source, snapshot, tuple(ended), running, needed)
 
 
-def filling_drafts(directory: Directory, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> list[Draft]:
+def filling_drafts(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> list[Draft]:
     """Return what helps a filling directory; empty when there is nothing to gain."""
     stand = stand_of(directory, snapshot, policy)
     drafts = _answer(stand.source, stand.snapshot, policy, stand.needed_bytes, now_ms)
@@ -76,7 +76,7 @@ def filling_drafts(directory: Directory, snapshot: ClusterSnapshot, policy: Poli
     return [*strays, *stand.ended, *(watched if is_enough else []), *drafts, *([] if is_enough else watched)]
 
 
-def _answer(source: Directory, snapshot: ClusterSnapshot, policy: Policy, needed: int, now_ms: int) -> list[Draft]:
+def _answer(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, now_ms: int) -> list[Draft]:
     """Return what gives a directory the bytes that it needs, in order."""
     if needed <= 0:
         return []
@@ -103,13 +103,13 @@ def _answer(source: Directory, snapshot: ClusterSnapshot, policy: Policy, needed
 
 
 def _room(
-    source: Directory, snapshot: ClusterSnapshot, policy: Policy, missing: int, instead: Sequence[Veto]
+    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, instead: Sequence[Veto]
 ) -> list[Draft]:
     """Return more room where moves do not give enough in time."""
     return heeded(more_room(source, snapshot, policy, missing, instead), snapshot.said) if missing > 0 else []
 
 
-def _being_cut(source: Directory, snapshot: ClusterSnapshot, policy: Policy, needed: int) -> int:
+def _being_cut(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int) -> int:
     """Return what cuts free that somebody took up for this alert and that wait for their effect."""
     if not snapshot.said.cutting:
         return 0
@@ -118,7 +118,7 @@ def _being_cut(source: Directory, snapshot: ClusterSnapshot, policy: Policy, nee
 
 
 def _cuts(
-    source: Directory,
+    source: LogDir,
     snapshot: ClusterSnapshot,
     policy: Policy,
     wanted: int,
@@ -148,7 +148,7 @@ def _cuts(
 
 
 def _losses(
-    source: Directory, snapshot: ClusterSnapshot, policy: Policy, missing: int, cuts: Sequence[Draft], now_ms: int
+    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, cuts: Sequence[Draft], now_ms: int
 ) -> list[Draft]:
     """Return what is lost for good beside retention, where cuts are not enough."""
     if missing <= 0:
@@ -166,7 +166,7 @@ def _with_cordon(drafts: list[Draft], cordon: list[Draft]) -> list[Draft]:
     return [*drafts[:place], *cordon, *drafts[place:]]
 
 
-def _cordon(source: Directory, snapshot: ClusterSnapshot, policy: Policy) -> list[Draft]:
+def _cordon(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[Draft]:
     why = (
         ", before anything is moved off it: Kafka places new replicas where the fewest are, so in a directory "
         "that was just emptied"
@@ -178,7 +178,7 @@ def _freed(cuts: Sequence[Draft]) -> int:
     return sum(cut.expected["frees_bytes"] or 0 for cut in cuts if not cut.vetoes)
 
 
-def _not_enough(drafts: Sequence[Draft], source: Directory, needed: int) -> list[Veto]:
+def _not_enough(drafts: Sequence[Draft], source: LogDir, needed: int) -> list[Veto]:
     found = gained(drafts, source)
     told = f"{human_bytes(found)} of {human_bytes(needed)} is all that everything else frees"
     return [Veto("not_enough", told)] if found > 0 else []

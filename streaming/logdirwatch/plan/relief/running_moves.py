@@ -12,7 +12,7 @@ from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES
 from logdirwatch.plan.capacity import copy_rates
 from logdirwatch.plan.capacity.projected_use import in_flight_bytes
 from logdirwatch.plan.capacity.timing import delete_delay_ms, in_time, place_target, time_to_full_ms
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition, Place, Replica
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId, Partition, Replica
 from logdirwatch.plan.commands.kafka_tools import REASSIGN
 from logdirwatch.plan.proposal import Draft, Policy, effect
 from logdirwatch.plan.reassignment.running_copies import running_copies
@@ -28,7 +28,7 @@ class Relief(NamedTuple):
     """A replica on its way out of a directory: where to, the bytes that it frees, and those still to be copied."""
 
     replica: Replica
-    destinations: tuple[Place, ...]
+    destinations: tuple[LogDirId, ...]
     is_between: bool
     remaining_bytes: int
 
@@ -55,7 +55,7 @@ class UnderWay(NamedTuple):
         return sum(relief.frees_bytes for relief in self.reliefs)
 
 
-def under_way(source: Directory, snapshot: ClusterSnapshot, policy: Policy) -> UnderWay:
+def under_way(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> UnderWay:
     """Return what runs off a directory; all of it counts as free when the last of it is."""
     reliefs = tuple(_reliefs(source, snapshot))
     rate = min((_rate(relief, snapshot, policy) for relief in reliefs), default=0)
@@ -67,7 +67,7 @@ def under_way(source: Directory, snapshot: ClusterSnapshot, policy: Policy) -> U
     return UnderWay(reliefs, needs_ms, rate, left_ms is None or needs_ms < left_ms)
 
 
-def weighed(source: Directory, snapshot: ClusterSnapshot, policy: Policy) -> tuple[Directory, UnderWay]:
+def weighed(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> tuple[LogDir, UnderWay]:
     """Return a directory with what running copies bring it and take from it, and what takes from it."""
     incoming = in_flight_bytes(snapshot).get(source.place, 0)
     counted = replace(source, incoming_bytes=incoming)
@@ -76,7 +76,7 @@ def weighed(source: Directory, snapshot: ClusterSnapshot, policy: Policy) -> tup
     return replace(counted, relief_bytes=relief_bytes), running
 
 
-def watch_draft(source: Directory, running: UnderWay, policy: Policy, *, is_enough: bool) -> Draft:
+def watch_draft(source: LogDir, running: UnderWay, policy: Policy, *, is_enough: bool) -> Draft:
     """Return the advice to let moves that run go on, or to make them faster where they come too late."""
     names = some_of([f"{r.replica.topic}-{r.replica.partition}" for r in running.reliefs], _NAMED)
     pace = "if they go on, but they stand still"
@@ -95,7 +95,7 @@ def watch_draft(source: Directory, running: UnderWay, policy: Policy, *, is_enou
     )
 
 
-def _what_to_do(source: Directory, running: UnderWay, *, is_enough: bool) -> str:
+def _what_to_do(source: LogDir, running: UnderWay, *, is_enough: bool) -> str:
     if running.is_in_time:
         return "that is in time and enough, so watch them and start nothing else" if is_enough else "let them go on"
     left_ms = time_to_full_ms(source)
@@ -106,7 +106,7 @@ def _what_to_do(source: Directory, running: UnderWay, *, is_enough: bool) -> str
     return f"too late; if a limit holds them back, {human_bytes(wanted)}/s would be in time"
 
 
-def _reliefs(source: Directory, snapshot: ClusterSnapshot) -> Iterable[Relief]:
+def _reliefs(source: LogDir, snapshot: ClusterSnapshot) -> Iterable[Relief]:
     coming = {(copy.replica.key, copy.replica.broker): copy for copy in running_copies(snapshot)}
     for replica in snapshot.replicas_in(source.place):
         partition = snapshot.partitions.get(replica.key)

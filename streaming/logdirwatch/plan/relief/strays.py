@@ -10,7 +10,7 @@ from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.availability.fault_tolerance import good_copies
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.config_values import is_number
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Partition
 from logdirwatch.plan.commands.kafka_tools import LOG_DIRS, REASSIGN, TOPICS, note
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
 from logdirwatch.text.units import human_bytes
@@ -20,12 +20,12 @@ STEP = "strays"
 _NAMED = 3
 
 
-def stray_bytes(directory: Directory, snapshot: ClusterSnapshot) -> int:
+def stray_bytes(directory: LogDir, snapshot: ClusterSnapshot) -> int:
     """Return the bytes of a directory that strays take: they need not be moved or cut, they go with the strays."""
     return sum(snapshot.strays_in(directory.place).values())
 
 
-def stray_drafts(directory: Directory, snapshot: ClusterSnapshot, policy: Policy) -> list[Draft]:
+def stray_drafts(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[Draft]:
     """Return the look at the strays of a directory, and how they go; empty where there is none with a byte."""
     found = {label: size for label, size in snapshot.strays_in(directory.place).items() if size}
     if not found:

@@ -11,7 +11,7 @@ from logdirwatch.plan.actions.replicas.move_log_dir import move_drafts
 from logdirwatch.plan.actions.replicas.reassign import offload_drafts
 from logdirwatch.plan.actions.topics.lower_retention import cut_draft
 from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, TopicPartition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, TopicPartition
 from logdirwatch.plan.operator_decisions import heeded
 from logdirwatch.plan.proposal import Draft, Policy, Veto
 from logdirwatch.plan.reassignment.between_brokers import Offload, plan_offload
@@ -31,7 +31,7 @@ class Ways:
     cut: frozenset[TopicPartition] = frozenset()
 
 
-def lossless_ways(source: Directory, snapshot: ClusterSnapshot, policy: Policy, needed: int, now_ms: int) -> Ways:
+def lossless_ways(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, now_ms: int) -> Ways:
     """Return the moves that give a directory what it needs, and what else there is where they do not."""
     if needed <= 0:
         return Ways()
@@ -48,7 +48,7 @@ def lossless_ways(source: Directory, snapshot: ClusterSnapshot, policy: Policy, 
 
 
 def _local_cuts(
-    source: Directory,
+    source: LogDir,
     snapshot: ClusterSnapshot,
     policy: Policy,
     missing: int,
@@ -65,7 +65,7 @@ def _local_cuts(
     return heeded(drafts, snapshot.said)
 
 
-def _moves(source: Directory, snapshot: ClusterSnapshot, policy: Policy, needed: int, now_ms: int) -> Ways:
+def _moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, now_ms: int) -> Ways:
     """Return the moves inside the broker, and to others as far as these are not enough; late ones where none is not."""
     inside = _inside(source, snapshot, policy, now_ms)
     is_late = any(is_in_time(draft) is False for draft in inside.drafts)
@@ -84,7 +84,7 @@ def _moves(source: Directory, snapshot: ClusterSnapshot, policy: Policy, needed:
     )
 
 
-def _inside(source: Directory, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> Ways:
+def _inside(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> Ways:
     is_open = not snapshot.said.is_rejected(ActionKind.MOVE_LOG_DIR, place_target(source))
     moves = plan_moves(source, snapshot, policy) if is_open else Moves()
     drafts = heeded(move_drafts(source, moves, snapshot, policy, now_ms), snapshot.said)
@@ -92,7 +92,7 @@ def _inside(source: Directory, snapshot: ClusterSnapshot, policy: Policy, now_ms
 
 
 def _outside(
-    source: Directory,
+    source: LogDir,
     snapshot: ClusterSnapshot,
     policy: Policy,
     missing: int,

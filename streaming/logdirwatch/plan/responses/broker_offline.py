@@ -27,7 +27,7 @@ from logdirwatch.plan.actions.topics.delete_topic_candidate import room_elsewher
 from logdirwatch.plan.availability.lost_replicas import partitions_on
 from logdirwatch.plan.availability.offline_log_dirs import Proof
 from logdirwatch.plan.capacity.projected_use import Space
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto
 from logdirwatch.plan.reassignment.replacement_replicas import plan_rebuild, plan_repair
 from logdirwatch.plan.reassignment.within_broker import needed_bytes
@@ -90,21 +90,21 @@ def _rebuilt(alert: AlertRecord, broker: int, snapshot: ClusterSnapshot, policy:
     return [rebuild((broker, ""), target, loss, repair, snapshot, policy, now_ms)]
 
 
-def _room(directory: Directory, snapshot: ClusterSnapshot, policy: Policy) -> list[Draft]:
+def _room(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[Draft]:
     """Return how room is made in a full directory of a broker that is down: it would halt again (KIP-928)."""
     needed = needed_bytes(directory, Space(snapshot), policy)
     grow = [] if needed is None or needed <= 1 else [expand_disk(directory, policy, needed)]
     return [*grow, free_while_stopped(directory, snapshot, policy)]
 
 
-def _replaced(directory: Directory, snapshot: ClusterSnapshot, policy: Policy) -> Draft:
+def _replaced(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> Draft:
     array = array_of(directory, NOTHING_SAID)
     if array is not None:
         return look_at_array(directory, array, NOTHING_SAID)
     return replace_disk(directory, plan_repair(directory.place, snapshot, policy), snapshot, policy)
 
 
-def _full(broker: int, alert: AlertRecord, snapshot: ClusterSnapshot) -> list[Directory]:
+def _full(broker: int, alert: AlertRecord, snapshot: ClusterSnapshot) -> list[LogDir]:
     """Return the directories that were full when last seen, worst first, as the alert tells it."""
     told = alert.evidence.get("log_dirs") or {}
     found = [
@@ -117,15 +117,15 @@ def _full(broker: int, alert: AlertRecord, snapshot: ClusterSnapshot) -> list[Di
     return found[:FULL_DIRECTORIES]
 
 
-def _sick(snapshot: ClusterSnapshot, broker: int) -> list[Directory]:
+def _sick(snapshot: ClusterSnapshot, broker: int) -> list[LogDir]:
     return [d for d in snapshot.directories_of.get(broker, ()) if restart_vetoes.known_sick_disk([d]) is not None]
 
 
-def _corrupt(snapshot: ClusterSnapshot, broker: int) -> list[Directory]:
+def _corrupt(snapshot: ClusterSnapshot, broker: int) -> list[LogDir]:
     return [d for d in snapshot.directories_of.get(broker, ()) if restart_vetoes.unrepaired([d]) is not None]
 
 
-def _why(full: list[Directory], sick: list[Directory], *, is_told: bool) -> str:
+def _why(full: list[LogDir], sick: list[LogDir], *, is_told: bool) -> str:
     if sick:
         return f"replace the disk under {', '.join(directory.path for directory in sick)} first"
     if full:

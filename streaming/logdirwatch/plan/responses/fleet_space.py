@@ -9,7 +9,7 @@ from logdirwatch.plan.actions.brokers.investigate import Runbook, describe_all_l
 from logdirwatch.plan.actions.topics.delete_topic_candidate import candidate_drafts_in
 from logdirwatch.plan.actions.topics.lower_retention import fleet_cut_draft
 from logdirwatch.plan.capacity.projected_use import Space, volumes
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Place
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId
 from logdirwatch.plan.proposal import Draft, Policy, Veto
 from logdirwatch.plan.reassignment.within_broker import needed_bytes
 from logdirwatch.plan.responses.response import Response, Situation
@@ -34,13 +34,13 @@ def propose(situation: Situation) -> list[Draft]:
     return [*drafts, situation.look_because(_what_is_missing(still, missing, places, snapshot, policy, reasons))]
 
 
-def shortage(snapshot: ClusterSnapshot, policy: Policy) -> dict[Place, int]:
+def shortage(snapshot: ClusterSnapshot, policy: Policy) -> dict[LogDirId, int]:
     """Return the bytes that the serving directories above the target ratio need; a volume counts once.
 
     That is what lets them last until there is more room, and no more than brings them to the target ratio.
     """
     space, sharing = Space(snapshot), volumes(snapshot)
-    found: dict[Place, int] = {}
+    found: dict[LogDirId, int] = {}
     for place, directory in sorted(snapshot.directories.items()):
         needed = _needed(directory, space, policy) if directory.is_serving else 0
         if needed > 0 and not any(other in found for other in sharing[place]):
@@ -48,7 +48,7 @@ def shortage(snapshot: ClusterSnapshot, policy: Policy) -> dict[Place, int]:
     return found
 
 
-def _needed(directory: Directory, space: Space, policy: Policy) -> int:
+def _needed(directory: LogDir, space: Space, policy: Policy) -> int:
     above, growth = needed_bytes(directory, space, policy), directory.growth_bytes_per_s
     if above is None or above <= 0 or growth is None:
         return above or 0
@@ -58,7 +58,7 @@ def _needed(directory: Directory, space: Space, policy: Policy) -> int:
 
 
 def _what_is_missing(
-    left: int, missing: int, places: list[Directory], snapshot: ClusterSnapshot, policy: Policy, reasons: list[str]
+    left: int, missing: int, places: list[LogDir], snapshot: ClusterSnapshot, policy: Policy, reasons: list[str]
 ) -> str:
     """Say whether the cuts are enough, and what would make up for the rest."""
     if not places:

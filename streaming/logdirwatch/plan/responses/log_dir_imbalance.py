@@ -3,7 +3,7 @@
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.actions.brokers.investigate import Runbook, describe_log_dirs
 from logdirwatch.plan.actions.replicas.move_log_dir import move_drafts
-from logdirwatch.plan.cluster.snapshot import Directory
+from logdirwatch.plan.cluster.snapshot import LogDir
 from logdirwatch.plan.proposal import Draft
 from logdirwatch.plan.reassignment.within_broker import plan_moves
 from logdirwatch.plan.responses.response import Response, Situation
@@ -31,7 +31,7 @@ def propose(situation: Situation) -> list[Draft]:
     return move_drafts(fullest, plan_moves(fullest, snapshot, policy, goal_bytes=goal), snapshot, policy, now_ms)
 
 
-def _counts(directory: Directory) -> bool:
+def _counts(directory: LogDir) -> bool:
     return (
         directory.is_serving
         and replica_vetoes.destination_closed(directory) is None

@@ -25,7 +25,7 @@ from logdirwatch.plan.actions.topics.delete_topic_candidate import room_elsewher
 from logdirwatch.plan.availability.common_cause import common_cause
 from logdirwatch.plan.availability.offline_log_dirs import Away, away_of
 from logdirwatch.plan.capacity.projected_use import Space, shares_volume
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Draft, Policy, Precondition
 from logdirwatch.plan.reassignment.replacement_replicas import Repair, plan_rebuild, plan_repair
 from logdirwatch.plan.reassignment.within_broker import needed_bytes
@@ -102,7 +102,7 @@ def _mended(away: Away, snapshot: ClusterSnapshot, policy: Policy) -> list[Draft
     ]
 
 
-def _emptied(away: Away, directory: Directory, policy: Policy) -> list[Draft]:
+def _emptied(away: Away, directory: LogDir, policy: Policy) -> list[Draft]:
     """Return how room is made for what ran out."""
     proof = away.proofs[directory.path]
     if proof.full_by is FullBy.INODES:
@@ -119,7 +119,7 @@ def _emptied(away: Away, directory: Directory, policy: Policy) -> list[Draft]:
     return [*grow, free_while_stopped(directory, away.snapshot, policy)]
 
 
-def _is_unclear(away: Away, directory: Directory, policy: Policy) -> bool:
+def _is_unclear(away: Away, directory: LogDir, policy: Policy) -> bool:
     """Tell whether nobody knows what ran out: the space that was seen is not what lacks."""
     if away.proofs[directory.path].full_by in {FullBy.INODES, FullBy.QUOTA}:
         return False
@@ -127,7 +127,7 @@ def _is_unclear(away: Away, directory: Directory, policy: Policy) -> bool:
     return needed is not None and needed <= 1
 
 
-def _replaced(away: Away, failed: Sequence[Directory], repair: Repair, policy: Policy, now_ms: int) -> list[Draft]:
+def _replaced(away: Away, failed: Sequence[LogDir], repair: Repair, policy: Policy, now_ms: int) -> list[Draft]:
     """Return the way back from dead disks: copies elsewhere, what only they hold saved, new disks."""
     snapshot, drafts = away.snapshot, []
     if repair.assignments:
@@ -166,12 +166,12 @@ def _rebuilt_in_the_end(away: Away, restarted: Draft, policy: Policy, now_ms: in
     return [replace(draft, preconditions=(*draft.preconditions, Precondition("stays_away", text, None)))]
 
 
-def _repair(away: Away, directories: Sequence[Directory], policy: Policy) -> Repair:
+def _repair(away: Away, directories: Sequence[LogDir], policy: Policy) -> Repair:
     path = directories[0].path if len(directories) == 1 else None
     return plan_rebuild(away.broker, away.lost(directories), away.snapshot, policy, path=path)
 
 
-def _loss(away: Away, directories: Sequence[Directory]) -> Loss:
+def _loss(away: Away, directories: Sequence[LogDir]) -> Loss:
     names = some_of(directory.path for directory in directories)
     is_one = len(directories) == 1
     return Loss(
@@ -181,9 +181,9 @@ def _loss(away: Away, directories: Sequence[Directory]) -> Loss:
     )
 
 
-def _volumes(directories: Sequence[Directory], snapshot: ClusterSnapshot) -> list[Directory]:
+def _volumes(directories: Sequence[LogDir], snapshot: ClusterSnapshot) -> list[LogDir]:
     """Return one directory of each volume; disks of one kind that are full to the last byte are several."""
-    found: list[Directory] = []
+    found: list[LogDir] = []
     for directory in directories:
         if not any(shares_volume(directory, other, snapshot) for other in found):
             found.append(directory)

@@ -22,7 +22,7 @@ from logdirwatch.plan.availability.offline_log_dirs import proof_of
 from logdirwatch.plan.capacity.growth_by_policy import growth_by_policy, told
 from logdirwatch.plan.capacity.projected_use import Space
 from logdirwatch.plan.capacity.reserve_file import reserve_of
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, TopicPartition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, TopicPartition
 from logdirwatch.plan.operator_decisions import heeded
 from logdirwatch.plan.proposal import Draft, Policy
 from logdirwatch.plan.reassignment.within_broker import needed_bytes
@@ -61,20 +61,20 @@ def propose_on_old_inventory(situation: Situation) -> list[Draft]:
     return saying_that_it_halts(heeded(in_sequence(drafts), snapshot.said), directory, snapshot)
 
 
-def _led_in_place(drafts: list[Draft], led: list[Draft], directory: Directory) -> list[Draft]:
+def _led_in_place(drafts: list[Draft], led: list[Draft], directory: LogDir) -> list[Draft]:
     """Put the change of leaders behind what saves the directory: it frees nothing. Where nothing does it is first."""
     saves = [n for n, draft in enumerate(drafts) if _saves(draft, directory)]
     place = saves[0] + 1 if saves else 0
     return [*drafts[:place], *led, *drafts[place:]]
 
 
-def _saves(draft: Draft, directory: Directory) -> bool:
+def _saves(draft: Draft, directory: LogDir) -> bool:
     """Tell whether an action frees something in time without loss, or wins the time for what does."""
     is_brake = ACTION_TYPES[draft.kind].relief.stage is Stage.SLOWS_WRITES and not draft.vetoes
     return is_brake or (not draft.data_loss and counted_bytes(draft, directory) > 0)
 
 
-def _by_inodes(alert: AlertRecord, directory: Directory) -> list[Draft]:
+def _by_inodes(alert: AlertRecord, directory: LogDir) -> list[Draft]:
     """Return how inodes are freed where they run out, whatever space is left: no byte that is freed helps alone."""
     return [free_inodes(directory, proof_of(alert.evidence))] if alert.evidence.get("decided_by") == BY_INODES else []
 
@@ -87,7 +87,7 @@ def _with_growth(drafts: list[Draft], growth: dict[str, Any] | None) -> list[Dra
     return [replace(draft, reason=draft.reason + told(growth)) for draft in carried[:1]] + carried[1:]
 
 
-def _unexplained(situation: Situation, directory: Directory) -> list[Draft]:
+def _unexplained(situation: Situation, directory: LogDir) -> list[Draft]:
     """Return the search for what fills a directory when it is mostly not replicas, nor its own reserve."""
     unaccounted, used = directory.unaccounted_bytes, directory.used_bytes
     reserve = reserve_of(directory, situation.policy)
@@ -96,7 +96,7 @@ def _unexplained(situation: Situation, directory: Directory) -> list[Draft]:
     return [situation.look_because(f"{human_bytes(unaccounted)} there are explained by no replica")]
 
 
-def leaders_off(directory: Directory, snapshot: ClusterSnapshot, policy: Policy, drafts: list[Draft]) -> list[Draft]:
+def leaders_off(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, drafts: list[Draft]) -> list[Draft]:
     """Return who should lead instead of a saturated directory, besides what ``drafts`` move away from it anyway.
 
     The next write may take it offline, and a tiered partition archives from its leader, which needs space (KIP-928).

@@ -21,7 +21,7 @@ from logdirwatch.plan.actions.replicas.demote_leaders import demote, led_from
 from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild
 from logdirwatch.plan.availability.fault_tolerance import endurance_of
 from logdirwatch.plan.availability.lost_replicas import lost_partitions
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Draft, Policy
 from logdirwatch.plan.reassignment.replacement_replicas import plan_repair
@@ -75,7 +75,7 @@ def propose(situation: Situation) -> list[Draft]:
     return [*demoted, *cordon, *rebuilt, with_endurance(situation.look_because(why), directory, snapshot)]
 
 
-def _waiting(directory: Directory) -> str:
+def _waiting(directory: LogDir) -> str:
     return f"{directory.path} is suspect, and clients wait for a leader's disk"
 
 
@@ -95,7 +95,7 @@ def _look_at_way(look: Draft, kinds: frozenset[str], device: str) -> Draft:
     )
 
 
-def _degraded(alert: AlertRecord, directory: Directory) -> Array | None:
+def _degraded(alert: AlertRecord, directory: LogDir) -> Array | None:
     """Return the array of a directory of which a member failed; None where there is none, or it is lost itself."""
     said = alert.evidence.get("why")
     lines = said.values() if isinstance(said, Mapping) else ()
@@ -103,7 +103,7 @@ def _degraded(alert: AlertRecord, directory: Directory) -> Array | None:
     return None if found is None or found.is_lost else found
 
 
-def _look_at_array(look: Draft, array: Array, directory: Directory, alert: AlertRecord) -> Draft:
+def _look_at_array(look: Draft, array: Array, directory: LogDir, alert: AlertRecord) -> Draft:
     steps = tuple(note(f"On broker {directory.broker}'s host: {step}.") for step in array_steps(array))
     return replace(
         look,
@@ -112,7 +112,7 @@ def _look_at_array(look: Draft, array: Array, directory: Directory, alert: Alert
     )
 
 
-def _extend_pool(look: Draft, device: str, directory: Directory) -> Draft:
+def _extend_pool(look: Draft, device: str, directory: LogDir) -> Draft:
     text = "lvs -a -o +data_percent,metadata_percent names the pool; lvextend -L +SIZE VG/POOL, or a larger pool volume"
     return replace(
         look,
@@ -122,7 +122,7 @@ def _extend_pool(look: Draft, device: str, directory: Directory) -> Draft:
     )
 
 
-def _repair(look: Draft, alert: AlertRecord, device: str, directory: Directory) -> Draft:
+def _repair(look: Draft, alert: AlertRecord, device: str, directory: LogDir) -> Draft:
     text = (
         "stop the broker while its partitions are in sync elsewhere, unmount, see what xfs_repair -n or fsck -n says "
         f"of {device}, repair it, mount it, start the broker"
@@ -149,7 +149,7 @@ def _replacement(alert: AlertRecord, device: str, kinds: frozenset[str]) -> str 
 
 
 def _rebuilt(
-    alert: AlertRecord, directory: Directory, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
+    alert: AlertRecord, directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
 ) -> tuple[list[Draft], str | None]:
     """Return the way out of a failing disk, copied from the other replicas; or what would make it possible."""
     repair = plan_repair(directory.place, snapshot, policy)
@@ -167,7 +167,7 @@ def _rebuilt(
     return [rebuild(directory.place, target, loss, repair, snapshot, policy, now_ms)], None
 
 
-def with_endurance(look: Draft, directory: Directory, snapshot: ClusterSnapshot) -> Draft:
+def with_endurance(look: Draft, directory: LogDir, snapshot: ClusterSnapshot) -> Draft:
     """Return a look that says how much more the topics in a directory endure."""
     lost = lost_partitions(directory.place, snapshot)
     return replace(look, expected={**look.expected, "endurance": endurance_of(lost, snapshot)})

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from logdirwatch.plan.actions.brokers.investigate import UNAVAILABLE, Runbook, quorum_status
 from logdirwatch.plan.availability.lost_replicas import lost_partitions
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Draft
 from logdirwatch.plan.reassignment.log_dir_removal import leaving
 from logdirwatch.plan.responses.log_dir_suspect import with_endurance
@@ -36,7 +36,7 @@ def propose(situation: Situation) -> list[Draft]:
     return [replace(look, expected={**look.expected, "in_log_dirs": configured, "leave_log_dirs": found.as_data()})]
 
 
-def _configured(directory: Directory, snapshot: ClusterSnapshot) -> bool | None:
+def _configured(directory: LogDir, snapshot: ClusterSnapshot) -> bool | None:
     """Tell whether the broker's ``log.dirs`` names the directory; None while its configuration is not known."""
     configs = snapshot.brokers[directory.broker].configs if directory.broker in snapshot.brokers else {}
     listed = configs.get("log.dirs") or configs.get("log.dir")

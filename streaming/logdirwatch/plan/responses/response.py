@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.plan.actions.brokers.investigate import Runbook
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Draft, Policy
 
 
@@ -20,7 +20,7 @@ class Situation:
     look: Draft
 
     @property
-    def directory(self) -> Directory | None:
+    def directory(self) -> LogDir | None:
         """The directory that the alert is about."""
         return directory_of(self.alert, self.snapshot)
 
@@ -53,7 +53,7 @@ class Response:
             raise ValueError(msg)
 
 
-def directory_of(alert: AlertRecord, snapshot: ClusterSnapshot) -> Directory | None:
+def directory_of(alert: AlertRecord, snapshot: ClusterSnapshot) -> LogDir | None:
     """Return the directory that an alert is about."""
     if alert.broker is None or alert.log_dir is None:
         return None

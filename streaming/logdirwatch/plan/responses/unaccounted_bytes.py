@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from logdirwatch.plan.actions.brokers.investigate import Runbook, describe_log_dirs
 from logdirwatch.plan.capacity.reserve_file import reserve_of
-from logdirwatch.plan.cluster.snapshot import Directory
+from logdirwatch.plan.cluster.snapshot import LogDir
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Draft, Policy
 from logdirwatch.plan.responses.response import Response, Situation
@@ -35,7 +35,7 @@ def propose(situation: Situation) -> list[Draft]:
     return [replace(found, commands=(*found.commands, *notes))]
 
 
-def _explained(directory: Directory, policy: Policy) -> str | None:
+def _explained(directory: LogDir, policy: Policy) -> str | None:
     """Say what part of the bytes the configuration explains."""
     reserve = reserve_of(directory, policy)
     return None if reserve is None else f"{human_bytes(reserve[1])} of them are the reserve file {reserve[0]}"

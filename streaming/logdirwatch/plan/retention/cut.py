@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from logdirwatch.plan.capacity.timing import DELETE_DELAY_MS, delete_delay_ms
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Place, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDirId, Topic
 from logdirwatch.plan.proposal import Veto
 from logdirwatch.plan.retention.limits import Way, freed_bytes, segment_bytes
 
@@ -18,7 +18,7 @@ class Cut:
 
     way: Way
     new_value: int
-    frees: dict[Place, int]
+    frees: dict[LogDirId, int]
     keeps_ms: int | None = None
 
     @property
@@ -42,7 +42,7 @@ class Cut:
         """Whether all stays that a consumer group has still to read."""
         return self.new_value >= self.way.unread
 
-    def frees_at(self, place: Place) -> int:
+    def frees_at(self, place: LogDirId) -> int:
         """Return the bytes that one directory gains."""
         return self.frees.get(place, 0)
 
@@ -67,7 +67,7 @@ def effective_after_ms(topic: Topic, snapshot: ClusterSnapshot) -> int:
     return max(checks, default=CHECK_INTERVAL_MS) + delay
 
 
-def floor_bytes(cut: Cut, place: Place, snapshot: ClusterSnapshot) -> int:
+def floor_bytes(cut: Cut, place: LogDirId, snapshot: ClusterSnapshot) -> int:
     """Return what stays of a topic in a directory whatever its limit: the segments that are written, and one more."""
     here = [replica for replica in snapshot.replicas_in(place) if replica.topic == cut.topic.name]
     segment = segment_bytes(cut.topic)

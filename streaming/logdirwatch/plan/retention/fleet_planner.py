@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Place, Replica, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDirId, Replica, Topic
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.retention.cut import Cut
 from logdirwatch.plan.retention.planner import (
@@ -23,7 +23,7 @@ from logdirwatch.plan.retention.shares import MOST_OF_ONE, is_few
 
 LOOKED_AT = 200
 
-Needed = Mapping[Place, int]
+Needed = Mapping[LogDirId, int]
 
 
 def plan_fleet_cuts(needed: Needed, snapshot: ClusterSnapshot, policy: Policy, refusals: Counter[Veto]) -> list[Cut]:
@@ -48,7 +48,7 @@ def gain(cut: Cut, needed: Needed) -> int:
     return _useful(needed, Counter(cut.frees))
 
 
-def left(needed: Needed, cuts: Sequence[Cut]) -> dict[Place, int]:
+def left(needed: Needed, cuts: Sequence[Cut]) -> dict[LogDirId, int]:
     """Return what directories need beside what cuts give them."""
     found = {place: size - sum(cut.frees_at(place) for cut in cuts) for place, size in needed.items()}
     return {place: size for place, size in found.items() if size > 0}
@@ -90,7 +90,7 @@ def _chosen(ranked: Sequence[Cut], needed: Needed, most_topics: int) -> Sequence
 
     More are of no use to a directory that they are not in.
     """
-    possible: Counter[Place] = Counter()
+    possible: Counter[LogDirId] = Counter()
     found: list[Cut] = []
     for most in ranked:
         is_asked_much = any(needed[place] > MOST_OF_ONE * possible[place] for place in most.frees if place in needed)
@@ -118,11 +118,11 @@ def _giving(topic: Topic, snapshot: ClusterSnapshot) -> list[Replica]:
     return giving(topic, all_replicas(topic, snapshot), snapshot)
 
 
-def _useful(needed: Needed, frees: Counter[Place]) -> int:
+def _useful(needed: Needed, frees: Counter[LogDirId]) -> int:
     """Count what a directory needs: bytes freed elsewhere, or beyond that, do not help."""
     return sum(min(size, needed.get(place, 0)) for place, size in frees.items())
 
 
-def _satisfies(wanted: Needed, frees: Counter[Place]) -> int:
+def _satisfies(wanted: Needed, frees: Counter[LogDirId]) -> int:
     """Tell whether every directory gets what is wanted of a topic, as a gain of 1 or 0."""
     return int(all(frees[place] >= size for place, size in wanted.items()))

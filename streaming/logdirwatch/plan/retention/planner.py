@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Place, Replica, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId, Replica, Topic
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.retention import retention_vetoes
 from logdirwatch.plan.retention.cut import Cut, Cuts, effective_after_ms
@@ -26,11 +26,11 @@ __all__ = ["Cut", "Cuts", "cut_topic", "cuttable", "effective_after_ms", "freed_
 WORTH_AN_ESTIMATE = 1.1
 REASONS = 3
 
-Gain = Callable[[Counter[Place]], int]
+Gain = Callable[[Counter[LogDirId]], int]
 """What a cut is worth: from the bytes that it frees in each directory."""
 
 
-def plan_cuts(source: Directory, snapshot: ClusterSnapshot, policy: Policy, needed_bytes: int) -> Cuts:
+def plan_cuts(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed_bytes: int) -> Cuts:
     """Cut as few bytes as ``needed_bytes`` asks for, off the topics that the configured spread names."""
     standing = replica_vetoes.first(
         [replica_vetoes.retention_frees_nothing(source), replica_vetoes.no_free_bytes(source)]
@@ -140,8 +140,8 @@ def _limit(way: Way, giving: Sequence[Replica], gain: Gain, wanted: int | None) 
     return way.lowest + low * way.unit
 
 
-def _frees(way: Way, giving: Sequence[Replica], limit: int) -> Counter[Place]:
-    found: dict[Place, list[Replica]] = {}
+def _frees(way: Way, giving: Sequence[Replica], limit: int) -> Counter[LogDirId]:
+    found: dict[LogDirId, list[Replica]] = {}
     for replica in giving:
         found.setdefault(replica.place, []).append(replica)
     return Counter({place: way.freed(replicas, limit) for place, replicas in found.items()})
@@ -171,11 +171,11 @@ def nothing_to_give(
     )
 
 
-def _is_serving(snapshot: ClusterSnapshot, place: Place) -> bool:
+def _is_serving(snapshot: ClusterSnapshot, place: LogDirId) -> bool:
     return place in snapshot.directories and snapshot.directories[place].is_serving
 
 
-def _nothing(source: Directory, snapshot: ClusterSnapshot) -> Veto:
+def _nothing(source: LogDir, snapshot: ClusterSnapshot) -> Veto:
     here = snapshot.replicas_in(source.place)
     size = human_bytes(sum(replica.size_bytes or 0 for replica in here))
     kept = f"; {counted(len(here), 'replica keeps', 'replicas keep')} {size}" if here else ""

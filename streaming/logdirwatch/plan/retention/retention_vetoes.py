@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from logdirwatch.config.section import DAY_MS
 from logdirwatch.model.vocabulary import LogDirStatus
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition, Replica, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Partition, Replica, Topic
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.retention.limits import (
     LOCAL,
@@ -144,7 +144,7 @@ def leaderless_archives_nothing(topic: Topic) -> Veto | None:
     )
 
 
-def delete_records_frees_nothing(directory: Directory) -> Veto | None:
+def delete_records_frees_nothing(directory: LogDir) -> Veto | None:
     """Refuse a saturated or offline directory: moving the log start offset deletes no segment there (KIP-928)."""
     if directory.is_serving and directory.status is not LogDirStatus.SATURATED:
         return None
@@ -181,7 +181,7 @@ def deleted_leaderless(partitions: Iterable[Partition]) -> Veto | None:
     return Veto("deleted_leaderless", f"{some_of(without, _NAMED)} {told}")
 
 
-def cordon_not_enforced(directory: Directory, listed: Iterable[str]) -> Veto | None:
+def cordon_not_enforced(directory: LogDir, listed: Iterable[str]) -> Veto | None:
     """Refuse a path that ``log.dirs`` spells otherwise: Kafka takes such a cordon and lets it lie (KAFKA-20901)."""
     listed = tuple(listed)
     if not listed or directory.path in listed:
@@ -199,7 +199,7 @@ def path_not_expressible(path: str) -> Veto | None:
     return Veto("path_not_expressible", f"kafka-configs cannot carry the path {path} in a list")
 
 
-def nowhere_else(directory: Directory, snapshot: ClusterSnapshot) -> Veto | None:
+def nowhere_else(directory: LogDir, snapshot: ClusterSnapshot) -> Veto | None:
     """Refuse a cordon that leaves fewer brokers for new partitions than a topic has replicas.
 
     Kafka then refuses new topics and partitions (``InvalidReplicationFactorException``; KIP-1066).
@@ -216,7 +216,7 @@ def nowhere_else(directory: Directory, snapshot: ClusterSnapshot) -> Veto | None
     )
 
 
-def reserve_gone(directory: Directory, reserve_bytes: int) -> Veto | None:
+def reserve_gone(directory: LogDir, reserve_bytes: int) -> Veto | None:
     """Refuse to count on a reserve file that cannot be there: too little is unexplained by replicas."""
     found = directory.unaccounted_bytes
     if found is None or found >= reserve_bytes:
@@ -228,5 +228,5 @@ def reserve_gone(directory: Directory, reserve_bytes: int) -> Veto | None:
     )
 
 
-def _takes_new(directory: Directory, snapshot: ClusterSnapshot) -> bool:
+def _takes_new(directory: LogDir, snapshot: ClusterSnapshot) -> bool:
     return directory.is_serving and not directory.is_cordoned and snapshot.is_alive(directory.broker)

@@ -6,7 +6,7 @@ Topics whose local copy alone goes give first, as far as they can: nothing is lo
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from logdirwatch.plan.cluster.snapshot import Place, Topic
+from logdirwatch.plan.cluster.snapshot import LogDirId, Topic
 from logdirwatch.plan.retention.cut import Cut
 from logdirwatch.plan.settings import PlanSettings
 
@@ -24,7 +24,7 @@ class Giver(NamedTuple):
     most_bytes: int
 
 
-def spread(givers: Iterable[Giver], needed: int, place: Place, cut: Make, limits: PlanSettings) -> list[Cut]:
+def spread(givers: Iterable[Giver], needed: int, place: LogDirId, cut: Make, limits: PlanSettings) -> list[Cut]:
     """Return the cuts that gain ``needed`` in a directory, or all that there is."""
     ranked = sorted(givers, key=lambda giver: (-giver.most_bytes, giver.topic.name))
     cuts: list[Cut] = []
@@ -55,7 +55,7 @@ def is_few(limits: PlanSettings) -> bool:
     return limits.retention_spread == "fewest_topics"
 
 
-def _one_by_one(givers: Sequence[Giver], needed: int, place: Place, cut: Make, limits: PlanSettings) -> list[Cut]:
+def _one_by_one(givers: Sequence[Giver], needed: int, place: LogDirId, cut: Make, limits: PlanSettings) -> list[Cut]:
     """Let the topic that can give most give first, as far as it can."""
     cuts: list[Cut] = []
     for topic, most in givers[: limits.retention_topics]:

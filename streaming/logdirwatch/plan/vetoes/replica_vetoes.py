@@ -9,7 +9,7 @@ from typing import Any
 
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
 from logdirwatch.plan.availability import leadership
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Partition, Topic
 from logdirwatch.plan.proposal import Veto
 from logdirwatch.plan.settings import PlanSettings
 
@@ -49,19 +49,19 @@ def log_dir_unknown(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
     return Veto("log_dir_unknown", f"the state of {', '.join(paths)} on broker {broker} is not known")
 
 
-def destination_not_serving(directory: Directory) -> Veto | None:
+def destination_not_serving(directory: LogDir) -> Veto | None:
     """Refuse a directory that is offline or unknown."""
     if directory.is_serving:
         return None
     return Veto("destination_not_serving", f"{directory.path} on broker {directory.broker} is {directory.status}")
 
 
-def destination_closed(directory: Directory) -> Veto | None:
+def destination_closed(directory: LogDir) -> Veto | None:
     """Refuse a directory that must take nothing: cordoned in Kafka, or marked in the configuration."""
     return destination_cordoned(directory) or destination_marked(directory)
 
 
-def destination_marked(directory: Directory) -> Veto | None:
+def destination_marked(directory: LogDir) -> Veto | None:
     """Refuse a directory that a person marked as none to put anything into."""
     if not directory.is_marked:
         return None
@@ -83,7 +83,7 @@ def marked_may_be_chosen(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
     )
 
 
-def destination_cordoned(directory: Directory) -> Veto | None:
+def destination_cordoned(directory: LogDir) -> Veto | None:
     """Refuse a cordoned directory: it takes no new replica (KIP-1066; INVALID_REPLICA_ASSIGNMENT in 4.3.1)."""
     if not directory.is_cordoned:
         return None
@@ -175,14 +175,14 @@ def not_deleted_by_retention(topic: Topic) -> Veto | None:
     return Veto("not_deleted_by_retention", f"the cleanup policy of {topic.name} {known}")
 
 
-def retention_frees_nothing(directory: Directory) -> Veto | None:
+def retention_frees_nothing(directory: LogDir) -> Veto | None:
     """Refuse an offline directory: the retention task does not run on its logs (KIP-18, KIP-928)."""
     if directory.is_serving:
         return None
     return Veto("retention_frees_nothing", f"retention frees nothing in {directory.path}: it is {directory.status}")
 
 
-def no_free_bytes(directory: Directory) -> Veto | None:
+def no_free_bytes(directory: LogDir) -> Veto | None:
     """Refuse a cut without a free byte: it can fail, since a segment may be rolled before one is deleted (KIP-928)."""
     if directory.usable_bytes != 0:
         return None

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from logdirwatch.model.vocabulary import Cause, LogDirStatus
 from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.cluster.config_values import is_number
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Partition
 from logdirwatch.plan.proposal import Precondition, Veto
 from logdirwatch.text.words import some_of
 
@@ -42,7 +42,7 @@ def against_restart(snapshot: ClusterSnapshot, broker: int) -> tuple[Veto, ...]:
     return (*against_starting(snapshot, broker), *_standing(room), *against_stopping(snapshot, broker))
 
 
-def known_sick_disk(directories: Iterable[Directory]) -> Veto | None:
+def known_sick_disk(directories: Iterable[LogDir]) -> Veto | None:
     """Refuse to start a broker on a disk that failed: it may fail while it recovers (KIP-112, operations 3)."""
     sick = [d.path for d in directories if d.status in _LOST and d.cause in SICK_CAUSES]
     if not sick:
@@ -50,7 +50,7 @@ def known_sick_disk(directories: Iterable[Directory]) -> Veto | None:
     return Veto("known_sick_disk", f"{', '.join(sick)} failed; restart only after the disk was replaced")
 
 
-def unrepaired(directories: Iterable[Directory]) -> Veto | None:
+def unrepaired(directories: Iterable[LogDir]) -> Veto | None:
     """Refuse to start a broker on a file system that reports corruption: what is written there may be lost again."""
     paths = [d.path for d in directories if d.status in _LOST and d.cause is Cause.FILE_SYSTEM]
     if not paths:
@@ -69,7 +69,7 @@ def suspect_disk(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
     return None
 
 
-def no_room_for_recovery(directories: Iterable[Directory]) -> Veto | None:
+def no_room_for_recovery(directories: Iterable[LogDir]) -> Veto | None:
     """Refuse a restart while a serving directory is saturated: recovery writes, and would take it offline (KIP-928)."""
     full = [d.path for d in directories if d.status is LogDirStatus.SATURATED or (d.is_serving and d.usable_bytes == 0)]
     if not full:

@@ -19,7 +19,7 @@ from logdirwatch.plan.actions.brokers.restart_broker import (
 )
 from logdirwatch.plan.actions.progress import Progress, in_one_step
 from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Draft, Policy, Veto, effect
 from logdirwatch.plan.vetoes import restart_vetoes
@@ -27,7 +27,7 @@ from logdirwatch.text.units import human_bytes
 
 
 def add_log_dir(
-    directory: Directory, snapshot: ClusterSnapshot, policy: Policy, needed: int, instead: Sequence[Veto] = ()
+    directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, instead: Sequence[Veto] = ()
 ) -> Draft:
     """Return the advice to give the broker one more directory: the volume cannot grow, and nothing gentler helps.
 

@@ -13,7 +13,7 @@ from logdirwatch.plan.actions.action_type import (
 )
 from logdirwatch.plan.actions.progress import Progress, directory_of, space_seen
 from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.text.units import human_bytes, human_ms
@@ -22,7 +22,7 @@ LEAST_GROWTH_RATIO = 0.1
 """Nobody grows a volume by a few bytes: clouds allow a change only each few hours."""
 
 
-def expand_disk(directory: Directory, policy: Policy, needed: int, instead: Sequence[Veto] = ()) -> Draft:
+def expand_disk(directory: LogDir, policy: Policy, needed: int, instead: Sequence[Veto] = ()) -> Draft:
     """Return the advice to grow the volume until the directory is under the target ratio.
 
     ``instead`` are the reasons why nothing gentler is advised. How far a volume can grow, and how long that takes, is
@@ -56,7 +56,7 @@ def expand_disk(directory: Directory, policy: Policy, needed: int, instead: Sequ
     )
 
 
-def _begin_now(directory: Directory, takes_ms: int | None) -> str:
+def _begin_now(directory: LogDir, takes_ms: int | None) -> str:
     left = time_to_full_ms(directory)
     if takes_ms is None or left is None:
         return ""
@@ -65,7 +65,7 @@ def _begin_now(directory: Directory, takes_ms: int | None) -> str:
     return f"; {when}{verdict}"
 
 
-def _at_maximum(directory: Directory, max_bytes: int | None) -> Veto | None:
+def _at_maximum(directory: LogDir, max_bytes: int | None) -> Veto | None:
     """Refuse to grow a volume that is as large as the configuration says it can be."""
     if max_bytes is None or (directory.total_bytes or 0) < max_bytes:
         return None
@@ -79,7 +79,7 @@ def _can_grow(more: int, least: int, max_bytes: int | None) -> Precondition:
     return Precondition("volume_can_grow", text, None if max_bytes is None else more >= least)
 
 
-def _waits(directory: Directory, takes_ms: int | None) -> tuple[Precondition, ...]:
+def _waits(directory: LogDir, takes_ms: int | None) -> tuple[Precondition, ...]:
     """Return whether a bigger volume comes in time; nobody knows where it is not configured how long that takes."""
     left = time_to_full_ms(directory)
     if takes_ms is None:

@@ -7,7 +7,7 @@ from logdirwatch.plan.availability.fault_tolerance import endurance_of, good_cop
 from logdirwatch.plan.availability.lost_replicas import lost_partitions
 from logdirwatch.plan.availability.offline_log_dirs import Proof, log_line, used_text
 from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Partition
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Draft, Policy, effect
 from logdirwatch.plan.vetoes import restart_vetoes
@@ -17,7 +17,7 @@ EXAMPLES = 20
 INODES = "free_inodes"
 
 
-def free_inodes(directory: Directory, proof: Proof) -> Draft:
+def free_inodes(directory: LogDir, proof: Proof) -> Draft:
     """Return the way back from a file system without inodes: a bigger volume may not bring any."""
     path = shlex.quote(directory.path)
     ratio, is_serving = proof.used_inodes_ratio, directory.is_serving
@@ -42,7 +42,7 @@ def free_inodes(directory: Directory, proof: Proof) -> Draft:
     )
 
 
-def free_while_stopped(directory: Directory, snapshot: ClusterSnapshot, policy: Policy, what: str = "is full") -> Draft:
+def free_while_stopped(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, what: str = "is full") -> Draft:
     """Return how room is made where a broker cannot run: what may be removed there, and what never."""
     broker, tools = directory.broker, policy.tools
     lost = lost_partitions(directory.place, snapshot)

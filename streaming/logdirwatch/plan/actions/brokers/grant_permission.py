@@ -8,12 +8,12 @@ from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole,
 from logdirwatch.plan.actions.progress import not_seen
 from logdirwatch.plan.availability.offline_log_dirs import Away, log_line
 from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.snapshot import Directory
+from logdirwatch.plan.cluster.snapshot import LogDir
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
 
 
-def let_write(away: Away, directory: Directory) -> Draft:
+def let_write(away: Away, directory: LogDir) -> Draft:
     """Return what lets the broker's user write in a directory again."""
     path = shlex.quote(directory.path)
     steps = (

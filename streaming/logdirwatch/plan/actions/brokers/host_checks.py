@@ -7,7 +7,7 @@ from dataclasses import replace
 from logdirwatch.model.vocabulary import Cause
 from logdirwatch.plan.availability.fault_tolerance import endurance_of
 from logdirwatch.plan.availability.offline_log_dirs import Away
-from logdirwatch.plan.cluster.snapshot import Directory
+from logdirwatch.plan.cluster.snapshot import LogDir
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Draft
 from logdirwatch.text.words import some_of
@@ -27,7 +27,7 @@ _WHY = {
 }
 
 
-def look(found: Draft, away: Away, directories: Sequence[Directory], cause: Cause) -> Draft:
+def look(found: Draft, away: Away, directories: Sequence[LogDir], cause: Cause) -> Draft:
     """Return ``found``, the step of the runbook, as the look at directories of one cause on the broker's host."""
     places = f"{some_of((d.path for d in directories), _NAMED)} of broker {away.broker}"
     reason = _WHY[cause].format(places=places, are="is" if len(directories) == 1 else "are")
@@ -42,7 +42,7 @@ def look(found: Draft, away: Away, directories: Sequence[Directory], cause: Caus
     )
 
 
-def _steps(directories: Sequence[Directory], cause: Cause) -> list[str]:
+def _steps(directories: Sequence[LogDir], cause: Cause) -> list[str]:
     """Return the commands of a person on the host, the quickest first."""
     paths = " ".join(shlex.quote(directory.path) for directory in directories[:_NAMED])
     first = shlex.quote(directories[0].path)
@@ -72,7 +72,7 @@ def _steps(directories: Sequence[Directory], cause: Cause) -> list[str]:
     ]
 
 
-def _said(away: Away, directories: Sequence[Directory]) -> str:
+def _said(away: Away, directories: Sequence[LogDir]) -> str:
     """Return what the log, the kernel or the host said of the first of them that anything was said of."""
     for directory in directories:
         proof = away.proofs[directory.path]

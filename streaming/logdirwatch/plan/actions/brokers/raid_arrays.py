@@ -13,7 +13,7 @@ from typing import NamedTuple
 from logdirwatch.model.vocabulary import ActionKind, Cause
 from logdirwatch.plan.availability.offline_log_dirs import Away, Proof
 from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.snapshot import Directory
+from logdirwatch.plan.cluster.snapshot import LogDir
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Draft, Precondition, effect
 
@@ -49,12 +49,12 @@ class Array(NamedTuple):
         return "the array" if self.name is None else f"the array {self.name}"
 
 
-def array_of(directory: Directory, proof: Proof) -> Array | None:
+def array_of(directory: LogDir, proof: Proof) -> Array | None:
     """Return the array that a directory lies on, as the kernel's words or its volume show; None where none does."""
     return array_in((proof.said, proof.kernel_error), proof.device, directory)
 
 
-def array_in(texts: Iterable[str | None], device: str | None, directory: Directory) -> Array | None:
+def array_in(texts: Iterable[str | None], device: str | None, directory: LogDir) -> Array | None:
     """Return the same from the lines and the device that speak against a directory."""
     lines = [text for text in texts if text]
     named = [found for line in lines if (found := _LINE.search(line)) is not None]
@@ -86,7 +86,7 @@ def apart_from_lost(away: Away) -> tuple[Away, Mapping[str, Array]]:
     return replace(away, directories=judged, snapshot=replace(away.snapshot, directories=directories)), found
 
 
-def look_at_array(directory: Directory, array: Array, proof: Proof) -> Draft:
+def look_at_array(directory: LogDir, array: Array, proof: Proof) -> Draft:
     """Return the look at an array one of whose members failed: the array decides what becomes of the directory."""
     line = next((text for text in (proof.kernel_error, proof.said) if text), None)
     return Draft(
@@ -98,7 +98,7 @@ def look_at_array(directory: Directory, array: Array, proof: Proof) -> Draft:
     )
 
 
-def looked_at(directory: Directory, array: Array) -> str:
+def looked_at(directory: LogDir, array: Array) -> str:
     """Say what a failed member means, and that it is no reason to format anything."""
     member = "a member" if array.member is None else f"its member {array.member}"
     return (

@@ -7,7 +7,7 @@ from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole,
 from logdirwatch.plan.actions.progress import not_seen
 from logdirwatch.plan.availability.offline_log_dirs import Away, Proof, log_line, used_text
 from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.snapshot import Directory
+from logdirwatch.plan.cluster.snapshot import LogDir
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Draft, effect
 
@@ -38,7 +38,7 @@ def raise_limit(away: Away, proof: Proof) -> Draft:
     )
 
 
-def raise_quota(directory: Directory, proof: Proof) -> Draft:
+def raise_quota(directory: LogDir, proof: Proof) -> Draft:
     """Return the way back from a disk quota: a bigger volume changes nothing of it."""
     path = shlex.quote(directory.path)
     steps = (

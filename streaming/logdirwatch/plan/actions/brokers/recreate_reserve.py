@@ -12,7 +12,7 @@ from logdirwatch.plan.actions.action_type import (
 from logdirwatch.plan.actions.progress import Progress, directory_of, in_one_step
 from logdirwatch.plan.capacity.reserve_file import make_file, reserve_of
 from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.configs import on_host
 from logdirwatch.plan.proposal import Draft, Policy, Veto, effect
 from logdirwatch.text.units import human_bytes
@@ -21,7 +21,7 @@ from logdirwatch.text.words import counted
 RESERVE_BYTES_PER_PARTITION = 10_000
 
 
-def recreate_draft(directory: Directory, policy: Policy, after: str | None = None) -> Draft | None:
+def recreate_draft(directory: LogDir, policy: Policy, after: str | None = None) -> Draft | None:
     """Return how the reserve is made anew once there is room; None where none is configured any more.
 
     ``after`` is the action that gave it up, where one did.
@@ -49,19 +49,19 @@ def recreate_draft(directory: Directory, policy: Policy, after: str | None = Non
     )
 
 
-def advised_bytes(directory: Directory) -> int | None:
+def advised_bytes(directory: LogDir) -> int | None:
     """Return the size of the reserve that is advised: about 10 KB a partition, 40 MB for 4,000 of them (KIP-928)."""
     return None if directory.replica_count is None else directory.replica_count * RESERVE_BYTES_PER_PARTITION
 
 
-def _too_small(directory: Directory, size: int, advised: int | None) -> str:
+def _too_small(directory: LogDir, size: int, advised: int | None) -> str:
     if advised is None or size >= advised:
         return ""
     partitions = counted(directory.replica_count or 0, "partition")
     return f"; for its {partitions} {human_bytes(advised)} are advised (plan.log_dirs, reserve_bytes)"
 
 
-def _too_full(directory: Directory, size: int, policy: Policy) -> tuple[Veto, ...]:
+def _too_full(directory: LogDir, size: int, policy: Policy) -> tuple[Veto, ...]:
     used, total, limit = directory.used_bytes, directory.total_bytes, policy.limits.target_ratio
     if directory.status is LogDirStatus.ONLINE and used is not None and total and used + size <= limit * total:
         return ()

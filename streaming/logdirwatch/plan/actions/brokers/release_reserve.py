@@ -19,14 +19,14 @@ from logdirwatch.plan.actions.brokers.recreate_reserve import recreate_draft, re
 from logdirwatch.plan.actions.progress import directory_of, was_carried_out
 from logdirwatch.plan.capacity.reserve_file import make_file, reserve_of
 from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.configs import on_host
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
 from logdirwatch.plan.retention import retention_vetoes
 from logdirwatch.text.units import human_bytes
 
 
-def release_drafts(directory: Directory, policy: Policy) -> list[Draft]:
+def release_drafts(directory: LogDir, policy: Policy) -> list[Draft]:
     """Return the release of the reserve, where one is configured."""
     reserve = reserve_of(directory, policy)
     if reserve is None:

@@ -22,7 +22,7 @@ from logdirwatch.plan.availability.fault_tolerance import good_copies
 from logdirwatch.plan.availability.lost_replicas import lost_partitions
 from logdirwatch.plan.availability.offline_log_dirs import Proof
 from logdirwatch.plan.capacity.reserve_file import reserve_of
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Partition
 from logdirwatch.plan.commands.kafka_tools import QUORUM, note
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
 from logdirwatch.plan.reassignment.log_dir_removal import Leaving, leaving
@@ -36,7 +36,7 @@ EXAMPLES = 20
 SAVE_DATA = "save_data"
 
 
-def save_data(directory: Directory, proof: Proof, snapshot: ClusterSnapshot) -> Draft | None:
+def save_data(directory: LogDir, proof: Proof, snapshot: ClusterSnapshot) -> Draft | None:
     """Return how to save what only a failed disk holds, before it is replaced; None where it holds nothing alone."""
     broker, path = directory.broker, shlex.quote(directory.path)
     alone = _only_there(directory, lost_partitions(directory.place, snapshot), snapshot)
@@ -66,7 +66,7 @@ def save_data(directory: Directory, proof: Proof, snapshot: ClusterSnapshot) -> 
 
 
 def replace_disk(
-    directory: Directory, repair: Repair, snapshot: ClusterSnapshot, policy: Policy, proof: Proof | None = None
+    directory: LogDir, repair: Repair, snapshot: ClusterSnapshot, policy: Policy, proof: Proof | None = None
 ) -> Draft:
     """Return the replacement of a disk: what it holds is copied again, what only it held is gone.
 
@@ -110,7 +110,7 @@ def replace_disk(
     )
 
 
-def leave_log_dirs(directory: Directory, snapshot: ClusterSnapshot, policy: Policy) -> Draft | None:
+def leave_log_dirs(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> Draft | None:
     """Return the restart without the bad directory, where the broker's good ones can hold its replicas (KIP-112)."""
     broker, lost = directory.broker, lost_partitions(directory.place, snapshot)
     found = leaving(directory, lost, snapshot, policy)
@@ -161,7 +161,7 @@ def _evidence(proof: Proof | None) -> str:
 
 
 def _preconditions(
-    directory: Directory, alone: Sequence[Partition], snapshot: ClusterSnapshot, proof: Proof | None
+    directory: LogDir, alone: Sequence[Partition], snapshot: ClusterSnapshot, proof: Proof | None
 ) -> tuple[Precondition, ...]:
     of = "" if proof is None or proof.device is None else f" for {proof.device}"
     sick = f"the kernel's log or SMART confirms it{of}; a full disk needs room, not this"
@@ -179,7 +179,7 @@ def _preconditions(
     return (*found, strict) if strict.holds is False else tuple(found)
 
 
-def _only_there(directory: Directory, lost: Sequence[Partition], snapshot: ClusterSnapshot) -> list[Partition]:
+def _only_there(directory: LogDir, lost: Sequence[Partition], snapshot: ClusterSnapshot) -> list[Partition]:
     """Return the lost partitions of which no other broker that is seen has a complete copy."""
     return [partition for partition in lost if not good_copies(partition, snapshot) - {directory.broker}]
 
@@ -198,7 +198,7 @@ def _copies_again(lost: Sequence[Partition], snapshot: ClusterSnapshot, policy: 
     return {"replicas": len(sizes), "bytes": total, "needs_ms": None if total is None else total * 1000 // rate}
 
 
-def _least_disk_bytes(directory: Directory, copied_bytes: int | None, policy: Policy) -> int | None:
+def _least_disk_bytes(directory: LogDir, copied_bytes: int | None, policy: Policy) -> int | None:
     """Return the smallest new disk that holds what is copied again, a reserve file too, within the planner's limit.
 
     All of it counts: Kafka makes replicas anew in the directory with the fewest logs, which is the empty one (Kafka
@@ -210,7 +210,7 @@ def _least_disk_bytes(directory: Directory, copied_bytes: int | None, policy: Po
     return math.ceil((copied_bytes + (reserve[1] if reserve else 0)) / policy.limits.destination_max_ratio)
 
 
-def _new_disk(directory: Directory, least: int | None, policy: Policy) -> str:
+def _new_disk(directory: LogDir, least: int | None, policy: Policy) -> str:
     """Say how large the new disk must be, loudly where the old size will not do."""
     if least is None:
         return "; how large the new disk must be is not known, as the size of a replica is not"
@@ -222,7 +222,7 @@ def _new_disk(directory: Directory, least: int | None, policy: Policy) -> str:
     return f"; the new disk needs at least {human_bytes(least)}{more}, to hold that at no more than {limit}"
 
 
-def _unfinished_copies(directory: Directory, lost: Sequence[Partition], snapshot: ClusterSnapshot) -> list[str]:
+def _unfinished_copies(directory: LogDir, lost: Sequence[Partition], snapshot: ClusterSnapshot) -> list[str]:
     """Return replicas of which an unfinished copy lies in another directory of the broker: untouched (KIP-113)."""
     keys = {partition.key: partition.label for partition in lost}
     found = (r for r in snapshot.layout.replicas if r.is_future and r.broker == directory.broker and r.key in keys)

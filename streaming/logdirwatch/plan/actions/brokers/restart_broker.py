@@ -22,7 +22,7 @@ from logdirwatch.plan.availability.fault_tolerance import endurance_of
 from logdirwatch.plan.availability.impact import of_restart
 from logdirwatch.plan.availability.lost_replicas import partitions_on
 from logdirwatch.plan.availability.offline_log_dirs import Away
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Partition
 from logdirwatch.plan.commands.kafka_tools import QUORUM, TOPICS, note
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.plan.vetoes import restart_vetoes
@@ -100,7 +100,7 @@ def format_steps(broker: int, snapshot: ClusterSnapshot, policy: Policy) -> list
     return policy.tools.format_storage(options) or [note(told)]
 
 
-def rejoin_steps(directory: Directory, snapshot: ClusterSnapshot, policy: Policy) -> list[str]:
+def rejoin_steps(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[str]:
     """Return how a controller becomes a voter again after the disk with its metadata log was replaced (KIP-853).
 
     It comes back with another directory id as an observer. A voter of its id must be gone before it is added
@@ -167,7 +167,7 @@ def restart_partitions(broker: int, partitions: Iterable[Partition]) -> dict[str
     }
 
 
-def room_for_recovery(directory: Directory) -> Precondition:
+def room_for_recovery(directory: LogDir) -> Precondition:
     """Say that there must be room where a broker recovers; an offline directory's is not seen before it is back."""
     usable = directory.usable_bytes
     seen = "" if usable is None else f"; when last seen {human_bytes(usable)} were free"
@@ -193,7 +193,7 @@ def leave_out(vetoes: Iterable[Veto], *names: str) -> tuple[Veto, ...]:
     return tuple(veto for veto in vetoes if veto.name not in names)
 
 
-def _is_tight(directory: Directory, policy: Policy) -> bool:
+def _is_tight(directory: LogDir, policy: Policy) -> bool:
     """Tell whether a directory was so full when last seen, or so little is known, that room must be looked for."""
     if directory.used_bytes is None or not directory.total_bytes:
         return True

@@ -19,7 +19,7 @@ from logdirwatch.plan.actions.progress import Progress, in_steps
 from logdirwatch.plan.availability.impact import of_cancelling
 from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, from_json, to_json
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Partition
 from logdirwatch.plan.commands.kafka_tools import reassignment_lines, write_file
 from logdirwatch.plan.commands.throttles import of_plan
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
@@ -33,7 +33,7 @@ from logdirwatch.text.words import some_of
 
 
 def overflow_drafts(
-    directory: Directory, chosen: Sequence[Copy], snapshot: ClusterSnapshot, policy: Policy
+    directory: LogDir, chosen: Sequence[Copy], snapshot: ClusterSnapshot, policy: Policy
 ) -> list[Draft]:
     """Return the end of the copies that :func:`overflowing` names."""
     if not chosen:
@@ -47,7 +47,7 @@ def overflow_drafts(
 
 
 def cancel_draft(
-    directory: Directory, copies: Sequence[Copy], snapshot: ClusterSnapshot, policy: Policy, why: str
+    directory: LogDir, copies: Sequence[Copy], snapshot: ClusterSnapshot, policy: Policy, why: str
 ) -> Draft:
     """Return the end of running copies; the replicas go on serving where they were."""
     name = file_name(ActionKind.CANCEL_MOVES, directory.place)

@@ -19,13 +19,13 @@ from logdirwatch.plan.actions.replicas.uncordon_log_dir import uncordon_draft
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.cordons import KEY, does_more, is_cordoned_as_asked, listed_dirs, others_cordoned
 from logdirwatch.plan.cluster.metadata_version import CORDON, at_least
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.configs import set_broker_list
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
 from logdirwatch.plan.retention import retention_vetoes
 
 
-def cordon_drafts(directory: Directory, snapshot: ClusterSnapshot, policy: Policy, why: str, until: str) -> list[Draft]:
+def cordon_drafts(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, why: str, until: str) -> list[Draft]:
     """Return the cordon, where the cluster's metadata version is known to allow one and there is none.
 
     ``why`` and ``until`` go on in the sentences that say what it is for and when it ends.

@@ -24,7 +24,7 @@ from logdirwatch.plan.availability import leadership as leaders
 from logdirwatch.plan.availability.fault_tolerance import good_copies
 from logdirwatch.plan.availability.impact import of_demotion
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, from_json, to_json
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Partition, TopicPartition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Partition, TopicPartition
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
 from logdirwatch.plan.reassignment.tool_run import nothing_runs, others_run
 from logdirwatch.plan.vetoes import replica_vetoes
@@ -33,7 +33,7 @@ from logdirwatch.text.words import counted
 _FULL = frozenset({LogDirStatus.CRITICAL, LogDirStatus.SATURATED})
 
 
-def led_from(directory: Directory, snapshot: ClusterSnapshot) -> list[Partition]:
+def led_from(directory: LogDir, snapshot: ClusterSnapshot) -> list[Partition]:
     """Return the partitions whose leader lies in a directory."""
     keys = {replica.key for replica in snapshot.replicas_in(directory.place)}
     return [snapshot.partitions[key] for key in sorted(keys) if _is_led_by(key, directory.broker, snapshot)]

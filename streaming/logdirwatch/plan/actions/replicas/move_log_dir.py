@@ -22,7 +22,7 @@ from logdirwatch.plan.capacity.copy_rates import paced, seen_rate, sustained, th
 from logdirwatch.plan.capacity.copy_waves import Pace, Waves, in_waves
 from logdirwatch.plan.capacity.timing import copies_at_once, delete_delay_ms, in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Place
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId
 from logdirwatch.plan.commands.kafka_tools import reassignment_lines, write_file
 from logdirwatch.plan.commands.throttles import Limits, within_brokers
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
@@ -33,7 +33,7 @@ from logdirwatch.text.units import human_bytes, human_ms
 from logdirwatch.text.words import counted
 
 
-def move_drafts(source: Directory, moves: Moves, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> list[Draft]:
+def move_drafts(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> list[Draft]:
     """Return the action for planned moves; a vetoed one where a veto stands against every move; else nothing."""
     if moves.assignments:
         return [_move(source, moves, snapshot, policy, now_ms)]
@@ -42,7 +42,7 @@ def move_drafts(source: Directory, moves: Moves, snapshot: ClusterSnapshot, poli
     return []
 
 
-def _hindered(source: Directory, moves: Moves) -> Draft:
+def _hindered(source: LogDir, moves: Moves) -> Draft:
     return Draft(
         kind=ActionKind.MOVE_LOG_DIR,
         target=place_target(source),
@@ -52,7 +52,7 @@ def _hindered(source: Directory, moves: Moves) -> Draft:
     )
 
 
-def _move(source: Directory, moves: Moves, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> Draft:
+def _move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> Draft:
     waves = _waves(source, moves, snapshot)
     needs = waves.needs_ms + _shared_bytes(source.broker, snapshot) * 1000 // moves.rate
     name = file_name(ActionKind.MOVE_LOG_DIR, source.place)
@@ -91,7 +91,7 @@ def _move(source: Directory, moves: Moves, snapshot: ClusterSnapshot, policy: Po
     )
 
 
-def _pace(source: Directory, moves: Moves, waves: Waves, snapshot: ClusterSnapshot, policy: Policy) -> str:
+def _pace(source: LogDir, moves: Moves, waves: Waves, snapshot: ClusterSnapshot, policy: Policy) -> str:
     settles, usual = delete_delay_ms(source.broker, snapshot), policy.limits.log_dir_throttle_bytes_per_s
     left_ms = time_to_full_ms(source) if waves.is_in_time is False else None
     return paced(moves.rate, usual, moves.moved_bytes, left_ms, settles)
@@ -103,13 +103,13 @@ def _sustained(moves: Moves, snapshot: ClusterSnapshot, policy: Policy) -> tuple
     return sustained(moves.rate, limits.log_dir_throttle_bytes_per_s, limits.disk_bandwidth_bytes_per_s, seen)
 
 
-def _waves(source: Directory, moves: Moves, snapshot: ClusterSnapshot) -> Waves:
+def _waves(source: LogDir, moves: Moves, snapshot: ClusterSnapshot) -> Waves:
     settles = delete_delay_ms(source.broker, snapshot)
     at_once = copies_at_once(source.broker, snapshot)
     return in_waves(moves.sizes, Pace.of(source, moves.rate, settles, at_once))
 
 
-def _why_waves(source: Directory, waves: Waves, snapshot: ClusterSnapshot) -> str:
+def _why_waves(source: LogDir, waves: Waves, snapshot: ClusterSnapshot) -> str:
     if len(waves.groups) == 1:
         return ""
     at_once = copies_at_once(source.broker, snapshot)
@@ -136,7 +136,7 @@ def _shared_bytes(broker: int, snapshot: ClusterSnapshot) -> int:
     return sum(max(0, (snapshot.layout.size_of(copy.key) or 0) - (copy.size_bytes or 0)) for copy in mine)
 
 
-def _in_time(source: Directory, waves: Waves, needs_ms: int) -> Precondition:
+def _in_time(source: LogDir, waves: Waves, needs_ms: int) -> Precondition:
     """Whether the directory is saved; of several waves, whether each ends before what was free then is full."""
     if len(waves.groups) == 1:
         return in_time(source, needs_ms)
@@ -147,7 +147,7 @@ def _in_time(source: Directory, waves: Waves, needs_ms: int) -> Precondition:
     return Precondition("in_time", text, waves.is_in_time)
 
 
-def _changes(source: Place, freed: int, bytes_in: Mapping[Place, int]) -> list[dict[str, Any]]:
+def _changes(source: LogDirId, freed: int, bytes_in: Mapping[LogDirId, int]) -> list[dict[str, Any]]:
     taken = [{"broker": b, "log_dir": path, "bytes": -size} for (b, path), size in sorted(bytes_in.items())]
     return [{"broker": source[0], "log_dir": source[1], "bytes": freed}, *taken]
 

@@ -17,7 +17,7 @@ from logdirwatch.plan.capacity.copy_rates import foreign, throttle_free, under_o
 from logdirwatch.plan.capacity.projected_use import passing_bytes
 from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import to_json
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Place
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId
 from logdirwatch.plan.commands.throttles import Limits, of_plan
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.plan.reassignment.between_brokers import Offload, busiest, settles_ms
@@ -41,7 +41,7 @@ class Loss(NamedTuple):
 
 
 def rebuild(
-    place: Place,
+    place: LogDirId,
     target: Mapping[str, Any],
     loss: Loss,
     repair: Repair,
@@ -141,7 +141,7 @@ def rebuild_later(
 
 
 def offload_drafts(
-    source: Directory, plan: Offload, needed: int, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
+    source: LogDir, plan: Offload, needed: int, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
 ) -> list[Draft]:
     """Return the action for planned moves to other brokers; nothing where none was found."""
     if plan.repair is None:

@@ -13,15 +13,13 @@ from logdirwatch.plan.actions.progress import Progress, in_one_step
 from logdirwatch.plan.capacity.projected_use import Space
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.cordons import KEY, does_more, is_cordoned_as_asked, others_cordoned
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.configs import set_broker_list
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
 from logdirwatch.text.units import human_bytes, human_ms, human_ratio
 
 
-def uncordon_for(
-    source: Directory, directory: Directory, then: Draft, snapshot: ClusterSnapshot, policy: Policy
-) -> Draft:
+def uncordon_for(source: LogDir, directory: LogDir, then: Draft, snapshot: ClusterSnapshot, policy: Policy) -> Draft:
     """Return the end of a cordon that makes room for ``then``, the move that it allows."""
     used = Space(snapshot).ratio(directory.place)
     free = human_ratio(None if used is None else 1 - used)
@@ -53,7 +51,7 @@ def uncordon_for(
     )
 
 
-def uncordon_draft(directory: Directory, snapshot: ClusterSnapshot, policy: Policy, after: str) -> Draft:
+def uncordon_draft(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, after: str) -> Draft:
     """Return the end of a cordon, once its directory has room; ``after`` is the action that set it."""
     command, undo = let_in(directory, snapshot, policy)
     too_full = Veto("not_enough_room", f"{directory.path} is {directory.status}: new replicas would fill it again")
@@ -69,7 +67,7 @@ def uncordon_draft(directory: Directory, snapshot: ClusterSnapshot, policy: Poli
     )
 
 
-def let_in(directory: Directory, snapshot: ClusterSnapshot, policy: Policy) -> tuple[str, str]:
+def let_in(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> tuple[str, str]:
     """Return the command that ends a cordon, and the one that sets it again."""
     others = others_cordoned(directory, snapshot)
     command = set_broker_list(policy.tools, directory.broker, KEY, others)

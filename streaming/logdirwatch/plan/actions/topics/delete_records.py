@@ -23,7 +23,7 @@ from logdirwatch.plan.actions.action_type import (
 from logdirwatch.plan.actions.progress import Progress, directory_of, in_one_step
 from logdirwatch.plan.actions.topics.lower_retention import consumers_done
 from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full_ms
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Place, Replica, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId, Replica, Topic
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect, owner_of
 from logdirwatch.plan.retention import retention_vetoes
@@ -43,7 +43,7 @@ _PLAIN_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 def delete_records_drafts(
-    source: Directory, snapshot: ClusterSnapshot, policy: Policy, needed: int, cut: set[str], now_ms: int
+    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, cut: set[str], now_ms: int
 ) -> list[Draft]:
     """Return the deletion of records of the topic that gives most and that no retention cut reaches (``cut``)."""
     here = by_topic(snapshot.replicas_in(source.place))
@@ -86,7 +86,7 @@ def _min_retention(topic: Topic, snapshot: ClusterSnapshot, policy: Policy) -> P
 
 
 def _delete_records(
-    topic: Topic, percent: int, source: Directory, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
+    topic: Topic, percent: int, source: LogDir, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
 ) -> Draft:
     on, needs = _on(topic, snapshot, percent), effective_after_ms(topic, snapshot)
     frees = sum(one["bytes"] for one in on if (one["broker"], one["log_dir"]) == source.place)
@@ -163,13 +163,13 @@ def _freed(topic: Topic, replica: Replica, percent: int) -> int:
 
 def _on(topic: Topic, snapshot: ClusterSnapshot, percent: int) -> list[dict[str, Any]]:
     """Return what every serving directory gains: followers delete as their leaders do."""
-    freed: Counter[Place] = Counter()
+    freed: Counter[LogDirId] = Counter()
     for replica in all_replicas(topic, snapshot):
         freed[replica.place] += _freed(topic, replica, percent)
     return serving_only(freed, snapshot)
 
 
-def serving_only(freed: Mapping[Place, int], snapshot: ClusterSnapshot) -> list[dict[str, Any]]:
+def serving_only(freed: Mapping[LogDirId, int], snapshot: ClusterSnapshot) -> list[dict[str, Any]]:
     """Return what directories gain that serve: nothing is deleted in others."""
     return [
         {"broker": place[0], "log_dir": place[1], "bytes": size}

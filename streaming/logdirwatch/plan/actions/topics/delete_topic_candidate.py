@@ -17,7 +17,7 @@ from logdirwatch.plan.actions.action_type import (
 from logdirwatch.plan.actions.progress import Progress, in_one_step
 from logdirwatch.plan.actions.topics.delete_records import refused, serving_only
 from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Place, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId, Topic
 from logdirwatch.plan.commands.kafka_tools import TOPICS
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect, owner_of
 from logdirwatch.plan.reassignment.replacement_replicas import Repair
@@ -29,13 +29,13 @@ CONSUMER_GROUPS = "kafka-consumer-groups"
 MOST_CANDIDATES = 3
 
 
-def candidate_drafts(source: Directory, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> list[Draft]:
+def candidate_drafts(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> list[Draft]:
     """Return the idle and large topics in a directory, for a person to think about; nothing here deletes them."""
     return candidate_drafts_in([source], place_target(source), snapshot, policy, now_ms)
 
 
 def candidate_drafts_in(
-    places: Sequence[Directory], target: Mapping[str, Any], snapshot: ClusterSnapshot, policy: Policy, now_ms: int
+    places: Sequence[LogDir], target: Mapping[str, Any], snapshot: ClusterSnapshot, policy: Policy, now_ms: int
 ) -> list[Draft]:
     """Return the idle topics that are large in several directories together."""
     here = by_topic(replica for directory in places for replica in snapshot.replicas_in(directory.place))
@@ -68,7 +68,7 @@ def _candidate(
     policy: Policy,
     now_ms: int,
 ) -> Draft:
-    everywhere: Counter[Place] = Counter()
+    everywhere: Counter[LogDirId] = Counter()
     for replica in all_replicas(topic, snapshot):
         everywhere[replica.place] += replica.size_bytes or 0
     idle = human_ms(idle_for_ms(topic, snapshot, now_ms))

@@ -16,7 +16,7 @@ from logdirwatch.plan.actions.action_type import (
 from logdirwatch.plan.actions.progress import Progress, places_of, space_seen
 from logdirwatch.plan.actions.topics.restore_retention import is_cut, remembered, restore_draft
 from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full_ms
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Topic
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect, owner_of
 from logdirwatch.plan.retention.cut import Cut, effective_after_ms, floor_bytes
 from logdirwatch.plan.retention.limits import UNLIMITED, is_copy_delayed
@@ -29,7 +29,7 @@ from logdirwatch.text.words import counted
 
 
 def cut_draft(
-    source: Directory, cut: Cut, snapshot: ClusterSnapshot, policy: Policy, now_ms: int, *, is_moving: bool
+    source: LogDir, cut: Cut, snapshot: ClusterSnapshot, policy: Policy, now_ms: int, *, is_moving: bool
 ) -> Draft:
     """Return the action for one cut; ``is_moving`` where another action for the alert moves the topic's replicas."""
     topic, frees = cut.topic.name, cut.frees_at(source.place)
@@ -233,7 +233,7 @@ def _stays(cut: Cut) -> str:
     return f"every partition keeps at least {human_ms(cut.keeps_ms)}"
 
 
-def _wins_ms(directory: Directory, freed_bytes: int) -> int | None:
+def _wins_ms(directory: LogDir, freed_bytes: int) -> int | None:
     """Return how much later a directory is full."""
     growth = directory.growth_bytes_per_s
     return int(freed_bytes / growth * 1000) if growth is not None and growth > 0 else None

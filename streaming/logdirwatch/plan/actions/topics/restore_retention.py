@@ -22,7 +22,7 @@ from logdirwatch.plan.actions.action_type import (
 )
 from logdirwatch.plan.actions.progress import Progress, in_one_step
 from logdirwatch.plan.capacity.projected_use import Space
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Place
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDirId
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect, owner_of
 from logdirwatch.plan.retention.limits import UNLIMITED
 from logdirwatch.text.units import human_bytes
@@ -66,7 +66,7 @@ def _after(before: Mapping[str, Any] | None, change: Mapping[str, Any]) -> Mappi
 
 def _freed(action: ActionRecord) -> list[dict[str, Any]]:
     """Return what a cut freed, with what those before it did."""
-    found: Counter[Place] = Counter()
+    found: Counter[LogDirId] = Counter()
     for one in (*action.expected.get("freed_before", ()), *action.expected["on"]):
         found[one["broker"], one["log_dir"]] += one["bytes"]
     return [{"broker": place[0], "log_dir": place[1], "bytes": size} for place, size in sorted(found.items())]
@@ -135,7 +135,7 @@ def _was_set(action: ActionRecord) -> bool:
     return action.status is ActionStatus.DONE or bool((action.observed or {}).get("is_set"))
 
 
-def _still_returning(action: ActionRecord, snapshot: ClusterSnapshot) -> dict[Place, int]:
+def _still_returning(action: ActionRecord, snapshot: ClusterSnapshot) -> dict[LogDirId, int]:
     """Return what the alert's own directory lacks of what it had before the cut; of others that is not known."""
     before, topic = action.expected.get("topic_bytes_before"), str(action.target["topic"])
     place = action.target["broker"], action.target["log_dir"]
@@ -166,7 +166,7 @@ def _cut_again(topic: str, now: str | None, to: str) -> Veto | None:
     return Veto("cut_again", f"a later cut lowered {topic} further, to {now}: that one is to be taken back first")
 
 
-def _no_room(comes_back: Mapping[Place, int], snapshot: ClusterSnapshot, policy: Policy) -> list[Veto]:
+def _no_room(comes_back: Mapping[LogDirId, int], snapshot: ClusterSnapshot, policy: Policy) -> list[Veto]:
     """Refuse while a directory is filling, not seen, or would be above the target ratio again."""
     space, limit = Space(snapshot), policy.limits.target_ratio
     found = []
@@ -185,7 +185,7 @@ def _no_room(comes_back: Mapping[Place, int], snapshot: ClusterSnapshot, policy:
     return found[:_NAMED]
 
 
-def _is_known(comes_back: Mapping[Place, int], snapshot: ClusterSnapshot) -> bool | None:
+def _is_known(comes_back: Mapping[LogDirId, int], snapshot: ClusterSnapshot) -> bool | None:
     """Tell whether the room of every directory is known; what there is too little of is a veto."""
     found = [snapshot.directories[place] for place in comes_back if place in snapshot.directories]
     return True if all(d.used_bytes is not None and d.total_bytes for d in found) else None

@@ -21,7 +21,7 @@ from logdirwatch.plan.actions.action_type import (
 )
 from logdirwatch.plan.actions.progress import not_seen, was_accepted
 from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Directory
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.configs import client_quota, describe_quotas
 from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect, owner_of
 from logdirwatch.text.units import human_bytes, human_ms
@@ -35,7 +35,7 @@ SLACK = 1.5
 """The time that is won must outlast what it is won for."""
 
 
-def brake_drafts(source: Directory, snapshot: ClusterSnapshot, policy: Policy, reliefs: Sequence[Draft]) -> list[Draft]:
+def brake_drafts(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, reliefs: Sequence[Draft]) -> list[Draft]:
     """Return the brake where the directory is known to grow; ``reliefs`` are what it wins time for.
 
     None where it wins nothing: a limit above what is written now slows down nobody.
@@ -82,7 +82,7 @@ def _first_relief_ms(reliefs: Sequence[Draft]) -> int:
     return min((needs or UNKNOWN_NEEDS_MS for needs in known), default=UNKNOWN_NEEDS_MS)
 
 
-def top_topics(source: Directory, snapshot: ClusterSnapshot) -> list[tuple[str, float]]:
+def top_topics(source: LogDir, snapshot: ClusterSnapshot) -> list[tuple[str, float]]:
     """Return the topics that grow fastest in a directory, with their bytes per second; empty where nobody knows."""
     rates: defaultdict[str, float] = defaultdict(float)
     for replica in snapshot.replicas_in(source.place):
