@@ -11,7 +11,7 @@ from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.content_hash import content_hash
-from logdirwatch.plan.proposal import Draft, Policy
+from logdirwatch.plan.proposal import Policy, ProposedAction
 from logdirwatch.plan.vetoes.preconditions import agreed
 from logdirwatch.plan.vetoes.predicted_impact import heeding_predictions
 from logdirwatch.plan.vetoes.restart_vetoes import STOPPING_STEPS
@@ -22,31 +22,33 @@ def action_id(alert_id: str, kind: ActionKind, target: Mapping[str, Any]) -> str
     return identity(alert_id, str(kind), json.dumps(target, sort_keys=True, separators=(",", ":")))
 
 
-def record(draft: Draft, alert: AlertRecord, based_on: Mapping[str, Any], policy: Policy, now_ms: int) -> ActionRecord:
-    """Return a draft as the first revision of its action, with what its own prediction says against it."""
-    draft = heeding_predictions(draft)
+def record(
+    proposal: ProposedAction, alert: AlertRecord, based_on: Mapping[str, Any], policy: Policy, now_ms: int
+) -> ActionRecord:
+    """Return a proposal as the first revision of its action, with what its own prediction says against it."""
+    proposal = heeding_predictions(proposal)
     action = ActionRecord(
         version=1,
-        action_id=action_id(alert.alert_id, draft.kind, draft.target),
+        action_id=action_id(alert.alert_id, proposal.kind, proposal.target),
         revision=1,
         status=ActionStatus.PROPOSED,
-        kind=draft.kind,
+        kind=proposal.kind,
         alert_id=alert.alert_id,
         alert=_summary(alert),
         cluster=alert.cluster,
-        target=dict(draft.target),
-        reason=draft.reason,
-        expected=dict(draft.expected),
-        preconditions=[precondition._asdict() for precondition in agreed(draft)],
-        vetoes=[veto._asdict() for veto in draft.vetoes],
-        data_loss=draft.data_loss,
-        requires_approval=ACTION_TYPES[draft.kind].needs_approval or draft.target.get("step") in STOPPING_STEPS,
-        expires_at_ms=now_ms + (draft.valid_ms or policy.limits.expires_after_ms),
+        target=dict(proposal.target),
+        reason=proposal.reason,
+        expected=dict(proposal.expected),
+        preconditions=[precondition._asdict() for precondition in agreed(proposal)],
+        vetoes=[veto._asdict() for veto in proposal.vetoes],
+        data_loss=proposal.data_loss,
+        requires_approval=ACTION_TYPES[proposal.kind].needs_approval or proposal.target.get("step") in STOPPING_STEPS,
+        expires_at_ms=now_ms + (proposal.valid_ms or policy.limits.expires_after_ms),
         # What must not be done now cannot be pasted either; the next revision without a veto has it again.
-        commands=[] if draft.vetoes else list(draft.commands),
-        reassignment=None if draft.reassignment is None else dict(draft.reassignment),
-        configs=None if draft.configs is None else dict(draft.configs),
-        undo=dict(draft.undo),
+        commands=[] if proposal.vetoes else list(proposal.commands),
+        reassignment=None if proposal.reassignment is None else dict(proposal.reassignment),
+        configs=None if proposal.configs is None else dict(proposal.configs),
+        undo=dict(proposal.undo),
         based_on=dict(based_on),
         at_ms=now_ms,
     )

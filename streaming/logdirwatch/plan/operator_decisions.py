@@ -10,7 +10,7 @@ from typing import Any
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import TAKEN_UP, ActionKind, ActionStatus, Severity
-from logdirwatch.plan.proposal import Draft, Veto
+from logdirwatch.plan.proposal import ProposedAction, Veto
 
 MOVES = frozenset({ActionKind.MOVE_LOG_DIR, ActionKind.REASSIGN})
 
@@ -54,15 +54,18 @@ def moved_topics(action: ActionRecord) -> set[str]:
     return {str(entry["topic"]) for entry in action.reassignment["partitions"]}
 
 
-def heeded(drafts: Iterable[Draft], said: Said) -> list[Draft]:
-    """Return drafts without those that were rejected, and with a veto for a cut of what is moved."""
-    wanted = [draft for draft in drafts if not said.is_rejected(draft.kind, draft.target)]
-    return [replace(draft, vetoes=tuple(dict.fromkeys([*draft.vetoes, *_against(draft, said)]))) for draft in wanted]
+def heeded(proposals: Iterable[ProposedAction], said: Said) -> list[ProposedAction]:
+    """Return proposals without those that were rejected, and with a veto for a cut of what is moved."""
+    wanted = [proposal for proposal in proposals if not said.is_rejected(proposal.kind, proposal.target)]
+    return [
+        replace(proposal, vetoes=tuple(dict.fromkeys([*proposal.vetoes, *_against(proposal, said)])))
+        for proposal in wanted
+    ]
 
 
-def _against(draft: Draft, said: Said) -> list[Veto]:
-    topic = draft.target.get("topic")
-    if draft.kind is not ActionKind.LOWER_RETENTION or topic not in said.moving:
+def _against(proposal: ProposedAction, said: Said) -> list[Veto]:
+    topic = proposal.target.get("topic")
+    if proposal.kind is not ActionKind.LOWER_RETENTION or topic not in said.moving:
         return []
     return [Veto("move_waits", f"a move of {topic} was taken up: retention of what moves stands still")]
 

@@ -44,7 +44,7 @@ class Policy:
 
 
 @dataclass(frozen=True)
-class Draft:
+class ProposedAction:
     """One action as a planner sees it. ``target`` says what it acts on and makes its identity.
 
     ``valid_ms`` is how long it stays valid, None for as long as the settings say.
@@ -63,7 +63,7 @@ class Draft:
     data_loss: bool = False
     valid_ms: int | None = None
 
-    def because(self, why: str) -> "Draft":
+    def because(self, why: str) -> "ProposedAction":
         """Return it with a reason that says more."""
         return replace(self, reason=f"{self.reason} ({why})")
 

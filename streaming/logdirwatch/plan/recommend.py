@@ -12,7 +12,7 @@ from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.cluster.snapshot_age import too_old, unusable
 from logdirwatch.plan.operator_decisions import heeded
-from logdirwatch.plan.proposal import Draft, Policy
+from logdirwatch.plan.proposal import Policy, ProposedAction
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.plan.rule_responses import RESPONSES, investigate
 from logdirwatch.plan.vetoes.predicted_impact import heeding_predictions
@@ -29,33 +29,33 @@ def recommend(alert: AlertRecord, snapshot: ClusterSnapshot | None, policy: Poli
     why = None if alert.cluster == NO_CLUSTER else unusable(snapshot, policy, now_ms)
     look = investigate(alert, policy)
     if snapshot is None:
-        drafts = [look if why is None else look.because(why)]
+        proposals = [look if why is None else look.because(why)]
     elif why is not None:
-        drafts = _on_old_inventory(Situation(alert, snapshot, policy, now_ms, look), why)
+        proposals = _on_old_inventory(Situation(alert, snapshot, policy, now_ms, look), why)
     else:
-        drafts = _on_all(Situation(alert, snapshot, policy, now_ms, look))
+        proposals = _on_all(Situation(alert, snapshot, policy, now_ms, look))
     based_on = {"state_at_ms": None, "inventory_at_ms": None} if snapshot is None else snapshot.based_on
-    found = [record(draft, alert, based_on, policy, now_ms) for draft in drafts]
+    found = [record(proposal, alert, based_on, policy, now_ms) for proposal in proposals]
     # What can be done comes first, and with it what takes away the reason against the rest.
     found.sort(key=lambda action: bool(action.vetoes))
     return [replace(action, position=number) for number, action in enumerate(found)]
 
 
-def _on_all(situation: Situation) -> list[Draft]:
+def _on_all(situation: Situation) -> list[ProposedAction]:
     """Return what is proposed on all that is known; where something speaks against all of it, the runbook step too."""
     response = RESPONSES[situation.alert.rule]
     planned = [] if response.propose is None else response.propose(situation)
-    drafts = heeded(map(heeding_predictions, planned), situation.snapshot.said)
-    return [*drafts, situation.look] if all(draft.vetoes for draft in drafts) else drafts
+    proposals = heeded(map(heeding_predictions, planned), situation.snapshot.said)
+    return [*proposals, situation.look] if all(proposal.vetoes for proposal in proposals) else proposals
 
 
-def _on_old_inventory(situation: Situation, why: str) -> list[Draft]:
+def _on_old_inventory(situation: Situation, why: str) -> list[ProposedAction]:
     found = _without_inventory(RESPONSES[situation.alert.rule], situation)
     waits = f"{too_old(situation.snapshot, situation.policy, situation.now_ms)}: {WAITS}"
     return [*found, situation.look.because(waits if found else why)]
 
 
-def _without_inventory(response: Response, situation: Situation) -> list[Draft]:
+def _without_inventory(response: Response, situation: Situation) -> list[ProposedAction]:
     """Return the actions for an alert that need no inventory; empty where there are none, or the state is old, too.
 
     The state of directories is seldom old when the inventory is: it comes with every poll, and with the alert itself.

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import Rule
 from logdirwatch.plan.actions.brokers.investigate import PLANNED, Runbook, look_at
-from logdirwatch.plan.proposal import Draft, Policy
+from logdirwatch.plan.proposal import Policy, ProposedAction
 from logdirwatch.plan.responses import (
     broker_offline,
     broker_unknown,
@@ -56,7 +56,7 @@ RUNBOOKS: Mapping[Rule, Runbook] = {
 }
 
 
-def investigate(alert: AlertRecord, policy: Policy, why: str | None = None) -> Draft:
+def investigate(alert: AlertRecord, policy: Policy, why: str | None = None) -> ProposedAction:
     """Return the step of an alert's runbook; ``why`` says what keeps a better action back."""
     look = look_at(alert, _runbook_of(alert), policy)
     return look if why is None else look.because(why)

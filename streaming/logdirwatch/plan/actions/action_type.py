@@ -14,7 +14,7 @@ from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.actions.progress import Progress
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
-from logdirwatch.plan.proposal import Draft, Policy
+from logdirwatch.plan.proposal import Policy, ProposedAction
 
 BETTER_BY = 1.25
 """A plan is written anew when it would free this much more than the published one."""
@@ -68,7 +68,7 @@ class FixRole(Enum):
 class FollowUp(NamedTuple):
     """What follows an action that was carried out; while its alert fires only what moves left behind."""
 
-    propose: Callable[[ActionRecord, ClusterSnapshot, Policy], Draft | None]
+    propose: Callable[[ActionRecord, ClusterSnapshot, Policy], ProposedAction | None]
     while_firing: bool = False
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.proposal import Draft
+from logdirwatch.plan.proposal import ProposedAction
 
 
 def why_it_halts(directory: LogDir, snapshot: ClusterSnapshot) -> str | None:
@@ -18,10 +18,12 @@ def why_it_halts(directory: LogDir, snapshot: ClusterSnapshot) -> str | None:
     return None if any(other.is_serving for other in others) else "no other log directory of it serves"
 
 
-def saying_that_it_halts(drafts: Sequence[Draft], directory: LogDir, snapshot: ClusterSnapshot) -> list[Draft]:
-    """Return drafts whose first one, which people read, says whether the broker halts when the directory is full."""
+def saying_that_it_halts(
+    proposals: Sequence[ProposedAction], directory: LogDir, snapshot: ClusterSnapshot
+) -> list[ProposedAction]:
+    """Return proposals whose first one, which people read, says whether the broker halts when the directory is full."""
     why = why_it_halts(directory, snapshot)
     if why is None:
-        return list(drafts)
+        return list(proposals)
     told = f"; broker {directory.broker} halts when {directory.path} is full: {why}"
-    return [*(replace(draft, reason=draft.reason + told) for draft in drafts[:1]), *drafts[1:]]
+    return [*(replace(proposal, reason=proposal.reason + told) for proposal in proposals[:1]), *proposals[1:]]

@@ -26,7 +26,7 @@ from logdirwatch.plan.fix.relief import freed_in_time, given
 from logdirwatch.plan.lifecycle.overlay import with_actions, with_alerts
 from logdirwatch.plan.lifecycle.transitions import reconcile
 from logdirwatch.plan.operator_decisions import said_to
-from logdirwatch.plan.proposal import Draft, Policy, Veto
+from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
 from logdirwatch.plan.reassignment.within_broker import needed_bytes
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.relief.freed_bytes import to_lose
@@ -150,12 +150,16 @@ class _Planner:
         """Return more room: what was proposed counted on ways that are refused beside what comes before them."""
         snapshot = self._snapshot_for(alert)
         missing, instead = self._missing(alert, directory), [Veto("refused", reason) for reason in self._against]
-        drafts = more_room(snapshot.directories[directory.place], snapshot, self._policy, missing, instead)
-        return [action for action in self._new(drafts, alert, snapshot) if action.action_id not in tried]
+        proposals = more_room(snapshot.directories[directory.place], snapshot, self._policy, missing, instead)
+        return [action for action in self._new(proposals, alert, snapshot) if action.action_id not in tried]
 
-    def _new(self, drafts: Iterable[Draft], alert: AlertRecord, snapshot: ClusterSnapshot) -> list[ActionRecord]:
-        """Return drafts that nothing speaks against as actions, but those that somebody took up or rejected."""
-        found = [record(one, alert, snapshot.based_on, self._policy, self._now_ms) for one in drafts if not one.vetoes]
+    def _new(
+        self, proposals: Iterable[ProposedAction], alert: AlertRecord, snapshot: ClusterSnapshot
+    ) -> list[ActionRecord]:
+        """Return proposals that nothing speaks against as actions, but those that somebody took up or rejected."""
+        found = [
+            record(one, alert, snapshot.based_on, self._policy, self._now_ms) for one in proposals if not one.vetoes
+        ]
         known = {action.action_id for action in self._known}
         return [action for action in found if action.action_id not in known]
 

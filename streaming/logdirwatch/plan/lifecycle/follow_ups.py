@@ -14,7 +14,7 @@ from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.actions.progress import was_begun, was_carried_out
 from logdirwatch.plan.actions.topics.restore_retention import with_returning, with_room_for
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
-from logdirwatch.plan.proposal import Draft, Policy
+from logdirwatch.plan.proposal import Policy, ProposedAction
 
 VALID_MS = 86_400_000
 """A way back stays right for longer than a way out: it is renewed once a day."""
@@ -59,19 +59,19 @@ def follow_ups(
 ) -> list[ActionRecord]:
     """Return what follows the actions of an alert now; while it fires that is only what moves left behind."""
     owing, snapshot = unsettled(known), with_returning(known, snapshot)
-    drafts: list[Draft] = []
+    proposals: list[ProposedAction] = []
     for action in known:
         follow = ACTION_TYPES[action.kind].follow_up
         if follow is None or not (is_over or follow.while_firing):
             continue
         if action.action_id not in owing or now_ms < action.at_ms + policy.settling_ms:
             continue
-        draft = follow.propose(action, snapshot, policy)
-        if draft is not None:
-            drafts.append(draft)
-            snapshot = with_room_for(draft, snapshot)
-    lasting = (replace(draft, valid_ms=VALID_MS) for draft in drafts)
-    return [record(draft, alert, snapshot.based_on, policy, now_ms) for draft in lasting]
+        proposal = follow.propose(action, snapshot, policy)
+        if proposal is not None:
+            proposals.append(proposal)
+            snapshot = with_room_for(proposal, snapshot)
+    lasting = (replace(proposal, valid_ms=VALID_MS) for proposal in proposals)
+    return [record(proposal, alert, snapshot.based_on, policy, now_ms) for proposal in lasting]
 
 
 def _may_be_done(action: ActionRecord) -> bool:

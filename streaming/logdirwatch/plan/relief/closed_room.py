@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, LogDirStatus
-from logdirwatch.plan.actions.replicas.move_log_dir import move_drafts
-from logdirwatch.plan.actions.replicas.reassign import offload_drafts
-from logdirwatch.plan.actions.replicas.uncordon_log_dir import uncordon_for
+from logdirwatch.plan.actions.replicas.move_log_dir import propose_move
+from logdirwatch.plan.actions.replicas.reassign import propose_offload
+from logdirwatch.plan.actions.replicas.uncordon_log_dir import propose_uncordon_for
 from logdirwatch.plan.capacity.projected_use import Space, is_same_volume
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import QUORUM
-from logdirwatch.plan.proposal import Draft, Policy, effect
+from logdirwatch.plan.proposal import Policy, ProposedAction, effect
 from logdirwatch.plan.reassignment.between_brokers import Offload, plan_offload
 from logdirwatch.plan.reassignment.within_broker import plan_moves
 from logdirwatch.text.units import human_bytes, human_ms
@@ -24,25 +24,25 @@ MOST = 3
 BRING_BACK = "bring_back"
 
 
-def uncordon_drafts(
+def propose_uncordons(
     source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, now_ms: int
-) -> list[Draft]:
+) -> list[ProposedAction]:
     """Return the end of the cordon that gives most room, its own broker's first; empty where none gives any."""
     for directory in _cordoned(source, snapshot, policy):
         then = _then(source, directory, snapshot, policy, missing, now_ms)
         if then is not None:
-            return [uncordon_for(source, directory, then, snapshot, policy)]
+            return [propose_uncordon_for(source, directory, then, snapshot, policy)]
     return []
 
 
-def bring_back_drafts(
+def propose_return_of_broker(
     source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, now_ms: int
-) -> list[Draft]:
+) -> list[ProposedAction]:
     """Return the advice to bring a broker back that is fenced or stopped, and whose directories have the room."""
     for broker in _away(source, snapshot):
         there = replace(snapshot, brokers={**snapshot.brokers, broker.id: _as_back(broker)})
-        drafts = _offloaded(source, _as_serving(broker.id, there), policy, missing, now_ms)
-        then = next((draft for draft in drafts if not draft.vetoes), None)
+        proposals = _offloaded(source, _as_serving(broker.id, there), policy, missing, now_ms)
+        then = next((proposal for proposal in proposals if not proposal.vetoes), None)
         if then is not None:
             return [_bring_back(source, broker, then, snapshot, policy)]
     return []
@@ -78,22 +78,24 @@ def is_same_volume_of(source: LogDir, directory: LogDir) -> bool:
 
 def _then(
     source: LogDir, directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, now_ms: int
-) -> Draft | None:
+) -> ProposedAction | None:
     """Return what could be moved into a directory if it were open."""
     opened = replace(
         snapshot, directories={**snapshot.directories, directory.place: replace(directory, is_cordoned=False)}
     )
     if directory.broker == source.broker:
         moves = plan_moves(source, opened, policy, goal_bytes=missing)
-        drafts = move_drafts(source, moves, opened, policy, now_ms) if moves.assignments else []
+        proposals = propose_move(source, moves, opened, policy, now_ms) if moves.assignments else []
     else:
-        drafts = _offloaded(source, opened, policy, missing, now_ms)
-    return next((draft for draft in drafts if not draft.vetoes), None)
+        proposals = _offloaded(source, opened, policy, missing, now_ms)
+    return next((proposal for proposal in proposals if not proposal.vetoes), None)
 
 
-def _offloaded(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, now_ms: int) -> list[Draft]:
+def _offloaded(
+    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, now_ms: int
+) -> list[ProposedAction]:
     plan: Offload = plan_offload(source, snapshot, policy, missing, frozenset())
-    return offload_drafts(source, plan, missing, snapshot, policy, now_ms)
+    return propose_offload(source, plan, missing, snapshot, policy, now_ms)
 
 
 def _away(source: LogDir, snapshot: ClusterSnapshot) -> Iterator[Broker]:
@@ -121,11 +123,13 @@ def _as_serving(broker: int, snapshot: ClusterSnapshot) -> ClusterSnapshot:
     return replace(snapshot, directories={**snapshot.directories, **back})
 
 
-def _bring_back(source: LogDir, broker: Broker, then: Draft, snapshot: ClusterSnapshot, policy: Policy) -> Draft:
+def _bring_back(
+    source: LogDir, broker: Broker, then: ProposedAction, snapshot: ClusterSnapshot, policy: Policy
+) -> ProposedAction:
     free = sum(d.usable_bytes or 0 for d in snapshot.directories_of[broker.id])
     state = "fenced" if broker.is_fenced else str(broker.status)
     frees, needs = then.expected["frees_bytes"], then.expected["needs_ms"]
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.INVESTIGATE,
         target={**place_target(source), "step": f"{BRING_BACK} {broker.id}"},
         reason=f"bring broker {broker.id} back, it is {state}: its directories had {human_bytes(free)} free when last "

@@ -13,7 +13,7 @@ from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.actions.action_type import Stage
 from logdirwatch.plan.capacity.timing import time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import LogDir
-from logdirwatch.plan.proposal import Draft, Policy
+from logdirwatch.plan.proposal import Policy, ProposedAction
 
 URGENT = frozenset({LogDirStatus.CRITICAL, LogDirStatus.SATURATED})
 """From here on something is given up to win time: the reserve, the producers' speed, records."""
@@ -23,19 +23,23 @@ SLACK = 1.2
 """What is deleted until a late remedy comes must last longer than that takes."""
 
 
-def promised_bytes(draft: Draft) -> int:
+def promised_bytes(proposal: ProposedAction) -> int:
     """Return the bytes that an action frees, by itself or by what it makes possible, whenever that is."""
-    return int(draft.expected["frees_bytes"] or draft.expected.get("then_frees_bytes") or 0)
+    return int(proposal.expected["frees_bytes"] or proposal.expected.get("then_frees_bytes") or 0)
 
 
-def counted_bytes(draft: Draft, source: LogDir) -> int:
+def counted_bytes(proposal: ProposedAction, source: LogDir) -> int:
     """Return the bytes that an action frees before the directory is full; none where something speaks against it."""
-    if draft.vetoes or ACTION_TYPES[draft.kind].relief.stage is Stage.ONLY_NAMED or draft.expected["needs_ms"] is None:
+    if (
+        proposal.vetoes
+        or ACTION_TYPES[proposal.kind].relief.stage is Stage.ONLY_NAMED
+        or proposal.expected["needs_ms"] is None
+    ):
         return 0
-    frees = promised_bytes(draft)
-    if time_to_full_ms(source) is None or is_in_time(draft):
+    frees = promised_bytes(proposal)
+    if time_to_full_ms(source) is None or is_in_time(proposal):
         return frees
-    return int(draft.expected.get("in_time_bytes") or 0)
+    return int(proposal.expected.get("in_time_bytes") or 0)
 
 
 class Freed(NamedTuple):
@@ -57,51 +61,51 @@ def in_time_bytes(directory: LogDir, steps: Iterable[Freed]) -> int:
     return found
 
 
-def is_in_time(draft: Draft) -> bool | None:
+def is_in_time(proposal: ProposedAction) -> bool | None:
     """Tell whether all of an action takes effect before its directory is full; None where nobody knows."""
-    if draft.expected["needs_ms"] == 0:
+    if proposal.expected["needs_ms"] == 0:
         return True
-    return next((found.holds for found in draft.preconditions if found.name == "in_time"), None)
+    return next((found.holds for found in proposal.preconditions if found.name == "in_time"), None)
 
 
-def gained(drafts: Sequence[Draft], source: LogDir) -> int:
+def gained(proposals: Sequence[ProposedAction], source: LogDir) -> int:
     """Return the bytes that actions give the directory together before it is full.
 
     A cut of a topic that is moved frees bytes that the move frees as well.
     """
-    cuts = [draft for draft in drafts if draft.kind is ActionKind.LOWER_RETENTION]
-    others = [draft for draft in drafts if draft.kind is not ActionKind.LOWER_RETENTION]
+    cuts = [proposal for proposal in proposals if proposal.kind is ActionKind.LOWER_RETENTION]
+    others = [proposal for proposal in proposals if proposal.kind is not ActionKind.LOWER_RETENTION]
     moved = {
         entry["topic"]
-        for draft in others
-        if not draft.vetoes
-        for entry in (draft.reassignment or {"partitions": ()})["partitions"]
+        for proposal in others
+        if not proposal.vetoes
+        for entry in (proposal.reassignment or {"partitions": ()})["partitions"]
     }
-    beside = [draft for draft in cuts if draft.target["topic"] not in moved]
+    beside = [proposal for proposal in cuts if proposal.target["topic"] not in moved]
     return max(_counted([*others, *beside], source), _counted(cuts, source))
 
 
-def after(source: LogDir, drafts: Sequence[Draft]) -> LogDir:
+def after(source: LogDir, proposals: Sequence[ProposedAction]) -> LogDir:
     """Return a directory as it fills once actions were begun: what they free in time makes it last longer."""
-    return replace(source, relief_bytes=source.relief_bytes + gained(drafts, source))
+    return replace(source, relief_bytes=source.relief_bytes + gained(proposals, source))
 
 
-def to_lose(source: LogDir, drafts: Sequence[Draft], needed: int, policy: Policy) -> int:
-    """Return the bytes that must be deleted although ``drafts`` are carried out; ``needed`` are those for the target.
+def to_lose(source: LogDir, proposals: Sequence[ProposedAction], needed: int, policy: Policy) -> int:
+    """Return the bytes that must be deleted although ``proposals`` are done; ``needed`` are those for the target.
 
     Nothing that can be had otherwise: where a remedy comes late, as much as lasts until then; else as much as brings
     the directory down to ``plan.cut_ratio``, and lasts for :data:`CUT_LASTS_MS`.
     """
-    left = needed - gained(drafts, source)
+    left = needed - gained(proposals, source)
     if left <= 0:
         return 0
     growth = max(0.0, source.growth_bytes_per_s or 0.0)
-    lasting_bytes = growth * (time_to_full_ms(after(source, drafts)) or 0) / 1000
+    lasting_bytes = growth * (time_to_full_ms(after(source, proposals)) or 0) / 1000
     limits = policy.limits
     spared = int(max(0.0, limits.cut_ratio - limits.target_ratio) * (source.total_bytes or 0))
     # What is needed for the target is a byte more than what reaches it.
     above = left - spared - 1 if spared else left
-    arrives_ms = _late_remedy_ms(drafts, above)
+    arrives_ms = _late_remedy_ms(proposals, above)
     if arrives_ms is not None:
         wanted = int(growth * arrives_ms * SLACK / 1000 - lasting_bytes)
     else:
@@ -109,12 +113,16 @@ def to_lose(source: LogDir, drafts: Sequence[Draft], needed: int, policy: Policy
     return min(left, max(0, wanted))
 
 
-def _late_remedy_ms(drafts: Iterable[Draft], wanted: int) -> int | None:
+def _late_remedy_ms(proposals: Iterable[ProposedAction], wanted: int) -> int | None:
     """Return when the first remedy that loses nothing, gives enough, and comes too late is there."""
-    late = [draft for draft in drafts if not draft.vetoes and not draft.data_loss and is_in_time(draft) is False]
-    enough = [draft for draft in late if promised_bytes(draft) >= wanted]
-    return min((draft.expected["needs_ms"] for draft in enough if draft.expected["needs_ms"]), default=None)
+    late = [
+        proposal
+        for proposal in proposals
+        if not proposal.vetoes and not proposal.data_loss and is_in_time(proposal) is False
+    ]
+    enough = [proposal for proposal in late if promised_bytes(proposal) >= wanted]
+    return min((proposal.expected["needs_ms"] for proposal in enough if proposal.expected["needs_ms"]), default=None)
 
 
-def _counted(drafts: Iterable[Draft], source: LogDir) -> int:
-    return sum(counted_bytes(draft, source) for draft in drafts)
+def _counted(proposals: Iterable[ProposedAction], source: LogDir) -> int:
+    return sum(counted_bytes(proposal, source) for proposal in proposals)

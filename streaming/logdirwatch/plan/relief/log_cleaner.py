@@ -12,7 +12,7 @@ from logdirwatch.plan.capacity.growth_by_policy import BOTH, COMPACT, growth_by_
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import CONFIGS, note
-from logdirwatch.plan.proposal import Draft, Policy, effect
+from logdirwatch.plan.proposal import Policy, ProposedAction, effect
 from logdirwatch.text.units import human_bytes
 from logdirwatch.text.words import some_of
 
@@ -22,7 +22,7 @@ _NAMED = 3
 _METRICS = "the gauges DeadThreadCount (LogCleaner) and uncleanable-partitions-count (LogCleanerManager)"
 
 
-def cleaner_drafts(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[Draft]:
+def propose_cleaner_check(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
     """Return the look at the cleaner, where compacted topics make most of the growth, or of the bytes; else nothing."""
     if not _is_compacted(source, snapshot):
         return []
@@ -33,7 +33,7 @@ def cleaner_drafts(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) ->
     largest = sorted(sizes, key=lambda name: (-sizes[name], name))
     host = f"On broker {source.broker}'s host"
     return [
-        Draft(
+        ProposedAction(
             kind=ActionKind.INVESTIGATE,
             target={**place_target(source), "step": STEP},
             reason=f"look whether the log cleaner of broker {source.broker} works: {human_bytes(sum(sizes.values()))} "

@@ -8,22 +8,22 @@ from collections.abc import Iterable
 
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.actions.action_type import Stage
-from logdirwatch.plan.proposal import Draft
+from logdirwatch.plan.proposal import ProposedAction
 from logdirwatch.plan.relief.freed_bytes import is_in_time
 
 
-def in_sequence(drafts: Iterable[Draft]) -> list[Draft]:
+def in_sequence(proposals: Iterable[ProposedAction]) -> list[ProposedAction]:
     """Return the actions in the order in which they are to be carried out; of equal ones the first stays first."""
-    return sorted(drafts, key=_rank)
+    return sorted(proposals, key=_rank)
 
 
-def _rank(draft: Draft) -> tuple[Stage, int]:
-    relief, holds = ACTION_TYPES[draft.kind].relief, is_in_time(draft)
-    if draft.vetoes:
+def _rank(proposal: ProposedAction) -> tuple[Stage, int]:
+    relief, holds = ACTION_TYPES[proposal.kind].relief, is_in_time(proposal)
+    if proposal.vetoes:
         return Stage.VETOED, 0
     if relief.stage is not None:
         return relief.stage, 0
-    if draft.data_loss:
+    if proposal.data_loss:
         return Stage.LOSES_DATA, 0
     if holds is True:
         return Stage.IN_TIME, relief.if_in_time

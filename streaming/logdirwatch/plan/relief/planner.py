@@ -12,26 +12,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.actions.brokers.release_reserve import release_drafts
-from logdirwatch.plan.actions.replicas.cancel_moves import overflow_drafts
-from logdirwatch.plan.actions.replicas.cordon_log_dir import cordon_drafts
-from logdirwatch.plan.actions.topics.delete_records import delete_records_drafts
-from logdirwatch.plan.actions.topics.delete_topic_candidate import candidate_drafts
-from logdirwatch.plan.actions.topics.lower_retention import cut_draft
-from logdirwatch.plan.actions.topics.throttle_producers import brake_drafts
+from logdirwatch.plan.actions.brokers.release_reserve import propose_release
+from logdirwatch.plan.actions.replicas.cancel_moves import propose_overflow_cancel
+from logdirwatch.plan.actions.replicas.cordon_log_dir import propose_cordon
+from logdirwatch.plan.actions.topics.delete_records import propose_deletion
+from logdirwatch.plan.actions.topics.delete_topic_candidate import propose_candidates
+from logdirwatch.plan.actions.topics.lower_retention import propose_cut
+from logdirwatch.plan.actions.topics.throttle_producers import propose_producer_throttle
 from logdirwatch.plan.capacity.projected_use import Space
 from logdirwatch.plan.capacity.timing import time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.operator_decisions import heeded
-from logdirwatch.plan.proposal import Draft, Policy, Veto
+from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
 from logdirwatch.plan.reassignment.running_copies import overflowing, without_copies
 from logdirwatch.plan.reassignment.within_broker import needed_bytes
 from logdirwatch.plan.relief.freed_bytes import URGENT, after, counted_bytes, gained, to_lose
-from logdirwatch.plan.relief.log_cleaner import cleaner_drafts
+from logdirwatch.plan.relief.log_cleaner import propose_cleaner_check
 from logdirwatch.plan.relief.more_room import more_room
 from logdirwatch.plan.relief.order import in_sequence
-from logdirwatch.plan.relief.running_moves import UnderWay, watch_draft, weighed
-from logdirwatch.plan.relief.strays import stray_bytes, stray_drafts
+from logdirwatch.plan.relief.running_moves import UnderWay, propose_watch, weighed
+from logdirwatch.plan.relief.strays import propose_stray_check, stray_bytes
 from logdirwatch.plan.relief.without_loss import Ways, lossless_ways
 from logdirwatch.plan.retention.planner import Cuts, plan_cuts
 from logdirwatch.plan.vetoes.predicted_impact import heeding_predictions
@@ -51,7 +51,7 @@ class Stand:
 
     source: LogDir
     snapshot: ClusterSnapshot
-    ended: tuple[Draft, ...]
+    ended: tuple[ProposedAction, ...]
     running: UnderWay
     needed_bytes: int
 
@@ -59,52 +59,56 @@ class Stand:
 def stand_of(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> Stand:
     """Return how a directory stands with what runs."""
     copies = overflowing(directory, snapshot, policy)
-    ended = heeded(map(heeding_predictions, overflow_drafts(directory, copies, snapshot, policy)), snapshot.said)
-    snapshot = without_copies(copies, snapshot) if any(not draft.vetoes for draft in ended) else snapshot
+    ended = heeded(
+        map(heeding_predictions, propose_overflow_cancel(directory, copies, snapshot, policy)), snapshot.said
+    )
+    snapshot = without_copies(copies, snapshot) if any(not proposal.vetoes for proposal in ended) else snapshot
     source, running = weighed(snapshot.directories[directory.place], snapshot, policy)
     needed = max(0, (needed_bytes(source, Space(snapshot), policy) or 0) - stray_bytes(source, snapshot))
     return Stand(source, snapshot, tuple(ended), running, needed)
 
 
-def filling_drafts(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> list[Draft]:
+def propose_relief(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> list[ProposedAction]:
     """Return what helps a filling directory; empty when there is nothing to gain."""
     stand = stand_of(directory, snapshot, policy)
-    drafts = _answer(stand.source, stand.snapshot, policy, stand.needed_bytes, now_ms)
+    proposals = _answer(stand.source, stand.snapshot, policy, stand.needed_bytes, now_ms)
     is_enough = stand.needed_bytes == 0
-    watched = [watch_draft(stand.source, stand.running, policy, is_enough=is_enough)] if stand.running.reliefs else []
-    strays = stray_drafts(stand.source, stand.snapshot, policy)
-    return [*strays, *stand.ended, *(watched if is_enough else []), *drafts, *([] if is_enough else watched)]
+    watched = [propose_watch(stand.source, stand.running, policy, is_enough=is_enough)] if stand.running.reliefs else []
+    strays = propose_stray_check(stand.source, stand.snapshot, policy)
+    return [*strays, *stand.ended, *(watched if is_enough else []), *proposals, *([] if is_enough else watched)]
 
 
-def _answer(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, now_ms: int) -> list[Draft]:
+def _answer(
+    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, now_ms: int
+) -> list[ProposedAction]:
     """Return what gives a directory the bytes that it needs, in order."""
     if needed <= 0:
         return []
     ways = lossless_ways(source, snapshot, policy, needed - _being_cut(source, snapshot, policy, needed), now_ms)
-    missing = needed - gained(ways.drafts, source)
-    others, room = [*ways.drafts], _room(source, snapshot, policy, missing, ())
+    missing = needed - gained(ways.proposals, source)
+    others, room = [*ways.proposals], _room(source, snapshot, policy, missing, ())
     left_ms = time_to_full_ms(source)
     if to_lose(source, [*others, *room], needed, policy) > 0 and source.status in URGENT and left_ms is not None:
-        others += heeded(release_drafts(source, policy), snapshot.said)
+        others += heeded(propose_release(source, policy), snapshot.said)
     gentle = [*others, *room]
     wanted = to_lose(source, gentle, needed, policy)
     cuts, against = _cuts(source, snapshot, policy, wanted, ways, gentle, now_ms)
     # Records are deleted no sooner than a cut takes effect, so a late cut leaves no more to be lost.
     lost = [*cuts, *_losses(source, snapshot, policy, wanted - _freed(cuts), cuts, now_ms)]
-    instead = [*dict.fromkeys([*ways.against, *against]), *_not_enough([*ways.drafts, *cuts], source, needed)]
+    instead = [*dict.fromkeys([*ways.against, *against]), *_not_enough([*ways.proposals, *cuts], source, needed)]
     room = _room(source, snapshot, policy, missing, instead)
-    drafts = [*others, *room, *lost]
-    if source.status in URGENT and not any(counted_bytes(draft, source) for draft in drafts):
-        drafts += heeded(brake_drafts(source, snapshot, policy, drafts), snapshot.said)
-    looks = heeded(cleaner_drafts(source, snapshot, policy), snapshot.said)
-    ordered = in_sequence(drafts)
+    proposals = [*others, *room, *lost]
+    if source.status in URGENT and not any(counted_bytes(proposal, source) for proposal in proposals):
+        proposals += heeded(propose_producer_throttle(source, snapshot, policy, proposals), snapshot.said)
+    looks = heeded(propose_cleaner_check(source, snapshot, policy), snapshot.said)
+    ordered = in_sequence(proposals)
     looked = [*looks, *ordered] if left_ms is None or left_ms > IN_NO_HURRY_MS else [*ordered, *looks]
     return _with_cordon(looked, _cordon(source, snapshot, policy))
 
 
 def _room(
     source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, instead: Sequence[Veto]
-) -> list[Draft]:
+) -> list[ProposedAction]:
     """Return more room where moves do not give enough in time."""
     return heeded(more_room(source, snapshot, policy, missing, instead), snapshot.said) if missing > 0 else []
 
@@ -123,22 +127,22 @@ def _cuts(
     policy: Policy,
     wanted: int,
     ways: Ways,
-    beside: Sequence[Draft],
+    beside: Sequence[ProposedAction],
     now_ms: int,
-) -> tuple[list[Draft], tuple[Veto, ...]]:
+) -> tuple[list[ProposedAction], tuple[Veto, ...]]:
     """Return the cuts that free ``wanted``, of topics that nothing moves as far as these do, and why not more."""
     if wanted <= 0:
         return [], ()
     moved = {topic for topic, _ in ways.taken}
     lasting = after(source, beside)
 
-    def cut(beside_moves: bool) -> tuple[list[Draft], tuple[Veto, ...]]:
+    def cut(beside_moves: bool) -> tuple[list[ProposedAction], tuple[Veto, ...]]:
         claimed = snapshot.claimed | ways.cut | (ways.taken if beside_moves else frozenset())
         found: Cuts = plan_cuts(lasting, replace(snapshot, claimed=claimed), policy, wanted)
-        drafts = [
-            cut_draft(lasting, one, snapshot, policy, now_ms, is_moving=one.topic.name in moved) for one in found.cuts
+        proposals = [
+            propose_cut(lasting, one, snapshot, policy, now_ms, is_moving=one.topic.name in moved) for one in found.cuts
         ]
-        return heeded(drafts, snapshot.said), found.vetoes
+        return heeded(proposals, snapshot.said), found.vetoes
 
     apart = cut(beside_moves=True)
     if not moved or gained([*beside, *apart[0]], source) >= gained(beside, source) + wanted:
@@ -148,37 +152,37 @@ def _cuts(
 
 
 def _losses(
-    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, cuts: Sequence[Draft], now_ms: int
-) -> list[Draft]:
+    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, cuts: Sequence[ProposedAction], now_ms: int
+) -> list[ProposedAction]:
     """Return what is lost for good beside retention, where cuts are not enough."""
     if missing <= 0:
         return []
-    targets = [*(draft.target for draft in cuts), *(target for _, target in snapshot.said.rejected)]
+    targets = [*(proposal.target for proposal in cuts), *(target for _, target in snapshot.said.rejected)]
     cut = {str(target["topic"]) for target in targets if "topic" in target}
-    deletions = delete_records_drafts(source, snapshot, policy, missing, cut, now_ms) if source.status in URGENT else []
-    return heeded([*deletions, *candidate_drafts(source, snapshot, policy, now_ms)], snapshot.said)
+    deletions = propose_deletion(source, snapshot, policy, missing, cut, now_ms) if source.status in URGENT else []
+    return heeded([*deletions, *propose_candidates(source, snapshot, policy, now_ms)], snapshot.said)
 
 
-def _with_cordon(drafts: list[Draft], cordon: list[Draft]) -> list[Draft]:
+def _with_cordon(proposals: list[ProposedAction], cordon: list[ProposedAction]) -> list[ProposedAction]:
     """Put the cordon before the first move: what is moved away first makes the directory the next one to be filled."""
-    moves = (n for n, draft in enumerate(drafts) if draft.kind in MOVES and not draft.vetoes)
-    place = next(moves, len(drafts))
-    return [*drafts[:place], *cordon, *drafts[place:]]
+    moves = (n for n, proposal in enumerate(proposals) if proposal.kind in MOVES and not proposal.vetoes)
+    place = next(moves, len(proposals))
+    return [*proposals[:place], *cordon, *proposals[place:]]
 
 
-def _cordon(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[Draft]:
+def _cordon(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
     why = (
         ", before anything is moved off it: Kafka places new replicas where the fewest are, so in a directory "
         "that was just emptied"
     )
-    return cordon_drafts(source, snapshot, policy, why, "the directory has room again")
+    return propose_cordon(source, snapshot, policy, why, "the directory has room again")
 
 
-def _freed(cuts: Sequence[Draft]) -> int:
+def _freed(cuts: Sequence[ProposedAction]) -> int:
     return sum(cut.expected["frees_bytes"] or 0 for cut in cuts if not cut.vetoes)
 
 
-def _not_enough(drafts: Sequence[Draft], source: LogDir, needed: int) -> list[Veto]:
-    found = gained(drafts, source)
+def _not_enough(proposals: Sequence[ProposedAction], source: LogDir, needed: int) -> list[Veto]:
+    found = gained(proposals, source)
     told = f"{human_bytes(found)} of {human_bytes(needed)} is all that everything else frees"
     return [Veto("not_enough", told)] if found > 0 else []

@@ -14,7 +14,7 @@ from logdirwatch.plan.capacity.projected_use import in_flight_bytes
 from logdirwatch.plan.capacity.timing import delete_delay_ms, in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId, Partition, Replica
 from logdirwatch.plan.commands.kafka_tools import REASSIGN
-from logdirwatch.plan.proposal import Draft, Policy, effect
+from logdirwatch.plan.proposal import Policy, ProposedAction, effect
 from logdirwatch.plan.reassignment.running_copies import running_copies
 from logdirwatch.plan.reassignment.running_reassignments import dead_end
 from logdirwatch.text.units import human_bytes, human_ms
@@ -76,14 +76,14 @@ def weighed(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> tuple[
     return replace(counted, relief_bytes=relief_bytes), running
 
 
-def watch_draft(source: LogDir, running: UnderWay, policy: Policy, *, is_enough: bool) -> Draft:
+def propose_watch(source: LogDir, running: UnderWay, policy: Policy, *, is_enough: bool) -> ProposedAction:
     """Return the advice to let moves that run go on, or to make them faster where they come too late."""
     names = some_of([f"{r.replica.topic}-{r.replica.partition}" for r in running.reliefs], _NAMED)
     pace = "if they go on, but they stand still"
     if running.needs_ms is not None:
         pace = f"in {human_ms(running.needs_ms)} if they go on at {human_bytes(running.bytes_per_s)}/s"
     what = f"moves that run already ({names}) free {human_bytes(running.frees_bytes)} of {source.path} {pace}"
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.INVESTIGATE,
         target={**place_target(source), "step": STEP},
         reason=f"{what}: {_what_to_do(source, running, is_enough=is_enough)}",

@@ -12,7 +12,7 @@ from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.config_values import is_number
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Partition
 from logdirwatch.plan.commands.kafka_tools import LOG_DIRS, REASSIGN, TOPICS, note
-from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
+from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect
 from logdirwatch.text.units import human_bytes
 from logdirwatch.text.words import some_of
 
@@ -25,7 +25,7 @@ def stray_bytes(directory: LogDir, snapshot: ClusterSnapshot) -> int:
     return sum(snapshot.strays_in(directory.place).values())
 
 
-def stray_drafts(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[Draft]:
+def propose_stray_check(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
     """Return the look at the strays of a directory, and how they go; empty where there is none with a byte."""
     found = {label: size for label, size in snapshot.strays_in(directory.place).items() if size}
     if not found:
@@ -35,7 +35,7 @@ def stray_drafts(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -
     told = some_of([f"{label}, {human_bytes(found[label])}, {_whose(label, snapshot)}" for label in labels], _NAMED)
     frees = sum(found.values())
     return [
-        Draft(
+        ProposedAction(
             kind=ActionKind.INVESTIGATE,
             target={**place_target(directory), "step": STEP},
             reason=f"stray copies in {path} of broker {broker} ({told}): {human_bytes(frees)} that no move and no "

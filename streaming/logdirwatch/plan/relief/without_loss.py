@@ -7,16 +7,16 @@ these do not give enough in time, a cordoned directory is opened, or a broker th
 from dataclasses import dataclass, replace
 
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.actions.replicas.move_log_dir import move_drafts
-from logdirwatch.plan.actions.replicas.reassign import offload_drafts
-from logdirwatch.plan.actions.topics.lower_retention import cut_draft
+from logdirwatch.plan.actions.replicas.move_log_dir import propose_move
+from logdirwatch.plan.actions.replicas.reassign import propose_offload
+from logdirwatch.plan.actions.topics.lower_retention import propose_cut
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, TopicPartition
 from logdirwatch.plan.operator_decisions import heeded
-from logdirwatch.plan.proposal import Draft, Policy, Veto
+from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
 from logdirwatch.plan.reassignment.between_brokers import Offload, plan_offload
 from logdirwatch.plan.reassignment.within_broker import Moves, plan_moves
-from logdirwatch.plan.relief.closed_room import bring_back_drafts, uncordon_drafts
+from logdirwatch.plan.relief.closed_room import propose_return_of_broker, propose_uncordons
 from logdirwatch.plan.relief.freed_bytes import after, gained, is_in_time
 from logdirwatch.plan.retention.planner import plan_cuts
 
@@ -25,7 +25,7 @@ from logdirwatch.plan.retention.planner import plan_cuts
 class Ways:
     """The actions, the partitions that they move or cut, and why there are not more of them."""
 
-    drafts: tuple[Draft, ...] = ()
+    proposals: tuple[ProposedAction, ...] = ()
     taken: frozenset[TopicPartition] = frozenset()
     against: tuple[Veto, ...] = ()
     cut: frozenset[TopicPartition] = frozenset()
@@ -36,15 +36,15 @@ def lossless_ways(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, nee
     if needed <= 0:
         return Ways()
     found = _moves(source, snapshot, policy, needed, now_ms)
-    drafts = list(found.drafts)
-    local = _local_cuts(source, snapshot, policy, needed - gained(drafts, source), found.taken, now_ms)
-    drafts += local
-    cut = frozenset(p.key for draft in local for p in snapshot.topics[str(draft.target["topic"])].partitions)
-    for more in (uncordon_drafts, bring_back_drafts):
-        missing = needed - gained(drafts, source)
+    proposals = list(found.proposals)
+    local = _local_cuts(source, snapshot, policy, needed - gained(proposals, source), found.taken, now_ms)
+    proposals += local
+    cut = frozenset(p.key for proposal in local for p in snapshot.topics[str(proposal.target["topic"])].partitions)
+    for more in (propose_uncordons, propose_return_of_broker):
+        missing = needed - gained(proposals, source)
         if missing > 0:
-            drafts += heeded(more(source, snapshot, policy, missing, now_ms), snapshot.said)
-    return Ways(tuple(drafts), found.taken, found.against, cut)
+            proposals += heeded(more(source, snapshot, policy, missing, now_ms), snapshot.said)
+    return Ways(tuple(proposals), found.taken, found.against, cut)
 
 
 def _local_cuts(
@@ -54,31 +54,31 @@ def _local_cuts(
     missing: int,
     taken: frozenset[TopicPartition],
     now_ms: int,
-) -> list[Draft]:
+) -> list[ProposedAction]:
     """Return the cuts of local copies of tiered topics: what goes is in remote storage (KIP-405)."""
     if missing <= 0:
         return []
     cuts = plan_cuts(source, replace(snapshot, claimed=snapshot.claimed | taken), policy, missing).cuts
-    drafts = (
-        cut_draft(source, cut, snapshot, policy, now_ms, is_moving=False) for cut in cuts if not cut.way.loses_data
+    proposals = (
+        propose_cut(source, cut, snapshot, policy, now_ms, is_moving=False) for cut in cuts if not cut.way.loses_data
     )
-    return heeded(drafts, snapshot.said)
+    return heeded(proposals, snapshot.said)
 
 
 def _moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, now_ms: int) -> Ways:
     """Return the moves inside the broker, and to others as far as these are not enough; late ones where none is not."""
     inside = _inside(source, snapshot, policy, now_ms)
-    is_late = any(is_in_time(draft) is False for draft in inside.drafts)
+    is_late = any(is_in_time(proposal) is False for proposal in inside.proposals)
     if is_late:
         outside = _outside(source, snapshot, policy, needed, frozenset(), now_ms)
-        if gained(outside.drafts, source) >= needed:
+        if gained(outside.proposals, source) >= needed:
             return outside
-    moved = sum(draft.expected["frees_bytes"] or 0 for draft in inside.drafts)
+    moved = sum(proposal.expected["frees_bytes"] or 0 for proposal in inside.proposals)
     if moved >= needed:
         return inside
-    outside = _outside(after(source, inside.drafts), snapshot, policy, needed - moved, inside.taken, now_ms)
+    outside = _outside(after(source, inside.proposals), snapshot, policy, needed - moved, inside.taken, now_ms)
     return Ways(
-        (*inside.drafts, *outside.drafts),
+        (*inside.proposals, *outside.proposals),
         inside.taken | outside.taken,
         tuple(dict.fromkeys([*inside.against, *outside.against])),
     )
@@ -87,8 +87,8 @@ def _moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: in
 def _inside(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> Ways:
     is_open = not snapshot.said.is_rejected(ActionKind.MOVE_LOG_DIR, place_target(source))
     moves = plan_moves(source, snapshot, policy) if is_open else Moves()
-    drafts = heeded(move_drafts(source, moves, snapshot, policy, now_ms), snapshot.said)
-    return Ways(tuple(drafts), frozenset(assignment.key for assignment in moves.assignments), moves.vetoes)
+    proposals = heeded(propose_move(source, moves, snapshot, policy, now_ms), snapshot.said)
+    return Ways(tuple(proposals), frozenset(assignment.key for assignment in moves.assignments), moves.vetoes)
 
 
 def _outside(
@@ -101,6 +101,6 @@ def _outside(
 ) -> Ways:
     is_open = not snapshot.said.is_rejected(ActionKind.REASSIGN, place_target(source))
     plan = plan_offload(source, snapshot, policy, missing, taken) if is_open else Offload()
-    drafts = heeded(offload_drafts(source, plan, missing, snapshot, policy, now_ms), snapshot.said)
+    proposals = heeded(propose_offload(source, plan, missing, snapshot, policy, now_ms), snapshot.said)
     assignments = plan.repair.assignments if plan.repair else ()
-    return Ways(tuple(drafts), frozenset(assignment.key for assignment in assignments), plan.vetoes)
+    return Ways(tuple(proposals), frozenset(assignment.key for assignment in assignments), plan.vetoes)

@@ -28,7 +28,7 @@ from logdirwatch.plan.availability.lost_replicas import partitions_on
 from logdirwatch.plan.availability.offline_log_dirs import Proof
 from logdirwatch.plan.capacity.projected_use import Space
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto
+from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto
 from logdirwatch.plan.reassignment.replacement_replicas import plan_rebuild, plan_repair
 from logdirwatch.plan.reassignment.within_broker import needed_bytes
 from logdirwatch.plan.responses.response import Response, Situation
@@ -40,7 +40,7 @@ FULL_DIRECTORIES = 2
 """Of how many full directories the actions are listed; the metadata directory first, with which the broker halted."""
 
 
-def propose(situation: Situation) -> list[Draft]:
+def propose(situation: Situation) -> list[ProposedAction]:
     """Return what to do about a broker that the controller gave up; one that is away as planned is only looked at."""
     alert, snapshot, policy, now_ms = situation.alert, situation.snapshot, situation.policy, situation.now_ms
     if alert.broker is None or alert.broker not in snapshot.brokers or alert.evidence.get("maintenance"):
@@ -50,7 +50,7 @@ def propose(situation: Situation) -> list[Draft]:
     is_told = bool(alert.evidence.get("log_says"))
     return [
         *([situation.look] if is_told else []),
-        *(draft for directory in full for draft in _room(directory, snapshot, policy)),
+        *(proposal for directory in full for proposal in _room(directory, snapshot, policy)),
         *(_replaced(directory, snapshot, policy) for directory in sick),
         *(
             repair_file_system(directory, NOTHING_SAID, None, snapshot, policy)
@@ -63,17 +63,19 @@ def propose(situation: Situation) -> list[Draft]:
     ]
 
 
-def _started(alert: AlertRecord, draft: Draft) -> Draft:
+def _started(alert: AlertRecord, proposal: ProposedAction) -> ProposedAction:
     """Say of a broker that only lost its heartbeat that it may run: a second process on its directories harms."""
     if alert.evidence.get("log_reason") != BrokerFailureReason.HEARTBEAT_LOST:
-        return draft
+        return proposal
     ended = Precondition(
         "process_ended", "the broker's process has ended: its log only says that it was not heard", None
     )
-    return replace(draft, preconditions=(ended, *draft.preconditions))
+    return replace(proposal, preconditions=(ended, *proposal.preconditions))
 
 
-def _rebuilt(alert: AlertRecord, broker: int, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> list[Draft]:
+def _rebuilt(
+    alert: AlertRecord, broker: int, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
+) -> list[ProposedAction]:
     repair = plan_rebuild(broker, partitions_on(broker, snapshot), snapshot, policy)
     target: Mapping[str, Any] = {"broker": broker, "log_dir": None}
     if not repair.assignments:
@@ -90,14 +92,14 @@ def _rebuilt(alert: AlertRecord, broker: int, snapshot: ClusterSnapshot, policy:
     return [rebuild((broker, ""), target, loss, repair, snapshot, policy, now_ms)]
 
 
-def _room(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[Draft]:
+def _room(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
     """Return how room is made in a full directory of a broker that is down: it would halt again (KIP-928)."""
     needed = needed_bytes(directory, Space(snapshot), policy)
     grow = [] if needed is None or needed <= 1 else [expand_disk(directory, policy, needed)]
     return [*grow, free_while_stopped(directory, snapshot, policy)]
 
 
-def _replaced(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> Draft:
+def _replaced(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> ProposedAction:
     array = array_of(directory, NOTHING_SAID)
     if array is not None:
         return look_at_array(directory, array, NOTHING_SAID)

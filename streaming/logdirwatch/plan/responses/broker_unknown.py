@@ -4,11 +4,11 @@ from logdirwatch.model.vocabulary import PollStatus
 from logdirwatch.plan.actions.brokers.grant_permission import grant_collector
 from logdirwatch.plan.actions.brokers.investigate import UNDER_REPLICATED, Runbook, quorum_status
 from logdirwatch.plan.actions.brokers.startup_failures import as_its_log_says
-from logdirwatch.plan.proposal import Draft
+from logdirwatch.plan.proposal import ProposedAction
 from logdirwatch.plan.responses.response import Response, Situation
 
 
-def propose(situation: Situation) -> list[Draft]:
+def propose(situation: Situation) -> list[ProposedAction]:
     """Return what to do about a broker that does not tell of itself: a permission that is missing can be given."""
     alert, look = situation.alert, situation.look
     if not str(alert.evidence.get("reason") or "").startswith(PollStatus.UNAUTHORIZED):

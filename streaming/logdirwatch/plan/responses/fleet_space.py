@@ -6,11 +6,11 @@ Cuts are planned over all directories above the target ratio together; an alert 
 from collections import Counter
 
 from logdirwatch.plan.actions.brokers.investigate import Runbook, describe_all_log_dirs
-from logdirwatch.plan.actions.topics.delete_topic_candidate import candidate_drafts_in
-from logdirwatch.plan.actions.topics.lower_retention import fleet_cut_draft
+from logdirwatch.plan.actions.topics.delete_topic_candidate import propose_candidates_in
+from logdirwatch.plan.actions.topics.lower_retention import propose_fleet_cut
 from logdirwatch.plan.capacity.projected_use import Space, volumes
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId
-from logdirwatch.plan.proposal import Draft, Policy, Veto
+from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
 from logdirwatch.plan.reassignment.within_broker import needed_bytes
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.plan.retention.fleet_planner import gain, left, plan_fleet_cuts
@@ -18,20 +18,22 @@ from logdirwatch.plan.retention.planner import REASONS
 from logdirwatch.text.units import human_bytes
 
 
-def propose(situation: Situation) -> list[Draft]:
+def propose(situation: Situation) -> list[ProposedAction]:
     """Return the cuts that give the filling directories of a cluster most, idle topics, and what is still missing."""
     snapshot, policy = situation.snapshot, situation.policy
     needed = shortage(snapshot, policy)
     missing = sum(needed.values())
     refusals: Counter[Veto] = Counter()
     cuts = plan_fleet_cuts(needed, snapshot, policy, refusals)
-    drafts = [fleet_cut_draft(cut, gain(cut, needed), snapshot, policy, situation.now_ms) for cut in cuts]
+    proposals = [propose_fleet_cut(cut, gain(cut, needed), snapshot, policy, situation.now_ms) for cut in cuts]
     still = sum(left(needed, cuts).values())
     places = [snapshot.directories[place] for place in needed]
     if still > 0:
-        drafts += candidate_drafts_in(places, {"broker": None, "log_dir": None}, snapshot, policy, situation.now_ms)
+        proposals += propose_candidates_in(
+            places, {"broker": None, "log_dir": None}, snapshot, policy, situation.now_ms
+        )
     reasons = [veto.reason for veto, _ in refusals.most_common(REASONS)] if still > 0 else []
-    return [*drafts, situation.look_because(_what_is_missing(still, missing, places, snapshot, policy, reasons))]
+    return [*proposals, situation.look_because(_what_is_missing(still, missing, places, snapshot, policy, reasons))]
 
 
 def shortage(snapshot: ClusterSnapshot, policy: Policy) -> dict[LogDirId, int]:

@@ -1,19 +1,19 @@
 """A log directory that is not as it was: its volume, or its reserve file."""
 
 from logdirwatch.plan.actions.brokers.investigate import UNAVAILABLE, Runbook
-from logdirwatch.plan.actions.brokers.recreate_reserve import recreate_draft
-from logdirwatch.plan.proposal import Draft
+from logdirwatch.plan.actions.brokers.recreate_reserve import propose_recreation
+from logdirwatch.plan.proposal import ProposedAction
 from logdirwatch.plan.responses.response import Response, Situation
 
 RESERVE_GONE = "reserve"
 """What the evidence says when the reserve file is not there."""
 
 
-def propose(situation: Situation) -> list[Draft]:
+def propose(situation: Situation) -> list[ProposedAction]:
     """Return the reserve file made anew, where it is what is gone."""
     if situation.directory is None or situation.alert.evidence.get("why") != RESERVE_GONE:
         return []
-    made_anew = recreate_draft(situation.directory, situation.policy)
+    made_anew = propose_recreation(situation.directory, situation.policy)
     return [] if made_anew is None else [made_anew]
 
 

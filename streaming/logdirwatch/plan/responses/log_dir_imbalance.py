@@ -2,9 +2,9 @@
 
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.actions.brokers.investigate import Runbook, describe_log_dirs
-from logdirwatch.plan.actions.replicas.move_log_dir import move_drafts
+from logdirwatch.plan.actions.replicas.move_log_dir import propose_move
 from logdirwatch.plan.cluster.snapshot import LogDir
-from logdirwatch.plan.proposal import Draft
+from logdirwatch.plan.proposal import ProposedAction
 from logdirwatch.plan.reassignment.within_broker import plan_moves
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.plan.vetoes import replica_vetoes
@@ -12,7 +12,7 @@ from logdirwatch.plan.vetoes import replica_vetoes
 _FILLING = frozenset({LogDirStatus.FILLING, LogDirStatus.CRITICAL, LogDirStatus.SATURATED})
 
 
-def propose(situation: Situation) -> list[Draft]:
+def propose(situation: Situation) -> list[ProposedAction]:
     """Answer a broker whose directories are filled unequally: the fullest gives what it has above their mean.
 
     It yields to a directory that fills, whose own plan needs the same replicas and the same room.
@@ -28,7 +28,7 @@ def propose(situation: Situation) -> list[Draft]:
     mean = sum(directory.used_bytes or 0 for directory in directories) / total
     fullest = max(directories, key=lambda d: ((d.used_bytes or 0) / (d.total_bytes or 1), d.path))
     goal = (fullest.used_bytes or 0) - int(mean * (fullest.total_bytes or 0))
-    return move_drafts(fullest, plan_moves(fullest, snapshot, policy, goal_bytes=goal), snapshot, policy, now_ms)
+    return propose_move(fullest, plan_moves(fullest, snapshot, policy, goal_bytes=goal), snapshot, policy, now_ms)
 
 
 def _counts(directory: LogDir) -> bool:

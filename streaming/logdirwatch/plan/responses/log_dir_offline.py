@@ -26,7 +26,7 @@ from logdirwatch.plan.availability.common_cause import common_cause
 from logdirwatch.plan.availability.offline_log_dirs import Away, away_of
 from logdirwatch.plan.capacity.projected_use import Space, shares_volume
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.proposal import Draft, Policy, Precondition
+from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction
 from logdirwatch.plan.reassignment.replacement_replicas import Repair, plan_rebuild, plan_repair
 from logdirwatch.plan.reassignment.within_broker import needed_bytes
 from logdirwatch.plan.responses.response import Response, Situation
@@ -38,7 +38,7 @@ _EXPLAINED = frozenset({Cause.FULL, Cause.LIMIT, Cause.PERMISSION})
 _LOOKED_AT = (Cause.UNKNOWN, Cause.REMOUNT, Cause.READ_ONLY)
 
 
-def propose(situation: Situation) -> list[Draft]:
+def propose(situation: Situation) -> list[ProposedAction]:
     """Return what to do about the offline directories of an alert: look or mend, copies elsewhere, one restart.
 
     The fast lane knows no cause: a moment later the state machine does, or knows that nobody does.
@@ -55,7 +55,7 @@ def propose(situation: Situation) -> list[Draft]:
     repair = None if not failed else _repair(away, failed, policy)
     restarted = restart_broker(away, snapshot, policy)
     restarted = replace(restarted, preconditions=(*is_active(arrays.values()), *restarted.preconditions))
-    drafts = [
+    proposals = [
         *(cancel_dead_ends(away.broker, str(away.target["log_dir"]), snapshot, policy) if failed else []),
         *(
             look_at_array(snapshot.directories[away.broker, path], one, away.proofs[path])
@@ -69,18 +69,18 @@ def propose(situation: Situation) -> list[Draft]:
         *([] if repair is None else _room_for(away, repair, policy, now_ms)),
     ]
     if {found.cause for found in away.directories} <= _EXPLAINED:
-        return drafts
-    return _with_common_cause(drafts, common_cause([found.place for found in away.directories], snapshot))
+        return proposals
+    return _with_common_cause(proposals, common_cause([found.place for found in away.directories], snapshot))
 
 
-def _with_common_cause(drafts: list[Draft], text: str | None) -> list[Draft]:
-    """Return drafts of which the first one, which people read, says what other directories are offline at once."""
-    if text is None or not drafts:
-        return drafts
-    return [replace(drafts[0], reason=f"{text}; {drafts[0].reason}"), *drafts[1:]]
+def _with_common_cause(proposals: list[ProposedAction], text: str | None) -> list[ProposedAction]:
+    """Return proposals of which the first one, which people read, says what other directories are offline at once."""
+    if text is None or not proposals:
+        return proposals
+    return [replace(proposals[0], reason=f"{text}; {proposals[0].reason}"), *proposals[1:]]
 
 
-def _looks(step: Draft, away: Away, policy: Policy, arrays: Collection[str]) -> list[Draft]:
+def _looks(step: ProposedAction, away: Away, policy: Policy, arrays: Collection[str]) -> list[ProposedAction]:
     """Return one look for all that nobody knows enough of: those of no known cause decide what it is for."""
     found = [directory for directory in away.of_cause(*_LOOKED_AT) if directory.path not in arrays]
     if found:
@@ -90,19 +90,19 @@ def _looks(step: Draft, away: Away, policy: Policy, arrays: Collection[str]) -> 
     return [look(step, away, unclear, Cause.FULL)] if unclear else []
 
 
-def _mended(away: Away, snapshot: ClusterSnapshot, policy: Policy) -> list[Draft]:
+def _mended(away: Away, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
     """Return what mends the directories whose disks are sound."""
     limited, repaired = away.of_cause(Cause.LIMIT), away.of_cause(Cause.FILE_SYSTEM)
     full = _volumes(away.of_cause(Cause.FULL), snapshot)
     return [
         *([raise_limit(away, away.proofs[limited[0].path])] if limited else []),
         *(let_write(away, directory) for directory in away.of_cause(Cause.PERMISSION)),
-        *(draft for directory in full for draft in _emptied(away, directory, policy)),
+        *(proposal for directory in full for proposal in _emptied(away, directory, policy)),
         *(repair_file_system(found, away.proofs[found.path], away, snapshot, policy) for found in repaired),
     ]
 
 
-def _emptied(away: Away, directory: LogDir, policy: Policy) -> list[Draft]:
+def _emptied(away: Away, directory: LogDir, policy: Policy) -> list[ProposedAction]:
     """Return how room is made for what ran out."""
     proof = away.proofs[directory.path]
     if proof.full_by is FullBy.INODES:
@@ -127,12 +127,14 @@ def _is_unclear(away: Away, directory: LogDir, policy: Policy) -> bool:
     return needed is not None and needed <= 1
 
 
-def _replaced(away: Away, failed: Sequence[LogDir], repair: Repair, policy: Policy, now_ms: int) -> list[Draft]:
+def _replaced(
+    away: Away, failed: Sequence[LogDir], repair: Repair, policy: Policy, now_ms: int
+) -> list[ProposedAction]:
     """Return the way back from dead disks: copies elsewhere, what only they hold saved, new disks."""
-    snapshot, drafts = away.snapshot, []
+    snapshot, proposals = away.snapshot, []
     if repair.assignments:
         place = (away.broker, str(away.target["log_dir"]))
-        drafts.append(rebuild(place, away.target, _loss(away, failed), repair, snapshot, policy, now_ms))
+        proposals.append(rebuild(place, away.target, _loss(away, failed), repair, snapshot, policy, now_ms))
     for directory in failed:
         own, proof = (
             plan_repair(directory.place, snapshot, policy) if away.is_several else repair,
@@ -140,18 +142,20 @@ def _replaced(away: Away, failed: Sequence[LogDir], repair: Repair, policy: Poli
         )
         without = leave_log_dirs(directory, snapshot, policy) if own.unplaced else None
         saved = save_data(directory, proof, snapshot)
-        drafts += [*([saved] if saved else []), replace_disk(directory, own, snapshot, policy, proof)]
-        drafts += [without] if without else []
-    return drafts
+        proposals += [*([saved] if saved else []), replace_disk(directory, own, snapshot, policy, proof)]
+        proposals += [without] if without else []
+    return proposals
 
 
-def _room_for(away: Away, repair: Repair, policy: Policy, now_ms: int) -> list[Draft]:
+def _room_for(away: Away, repair: Repair, policy: Policy, now_ms: int) -> list[ProposedAction]:
     """Return what would make room elsewhere, and leaders back where nothing was rebuilt."""
     found = room_elsewhere(away.broker, away.target, repair, away.snapshot, policy, now_ms)
     return [*found, *([] if repair.assignments else give_back(away.target, away.snapshot, policy))]
 
 
-def _rebuilt_in_the_end(away: Away, restarted: Draft, policy: Policy, now_ms: int, *, has_array: bool) -> list[Draft]:
+def _rebuilt_in_the_end(
+    away: Away, restarted: ProposedAction, policy: Policy, now_ms: int, *, has_array: bool
+) -> list[ProposedAction]:
     """Return copies elsewhere for what a restart should bring back, where that cannot be done or may not help."""
     sound = [directory for directory in away.directories if directory.cause is not Cause.FAILED]
     is_asked = restarted.vetoes or away.is_several or has_array or away.of_cause(Cause.FILE_SYSTEM)
@@ -161,9 +165,9 @@ def _rebuilt_in_the_end(away: Away, restarted: Draft, policy: Policy, now_ms: in
     if not repair.assignments:
         return []
     place = (away.broker, str(away.target["log_dir"]))
-    draft = rebuild(place, away.target, _loss(away, sound), repair, away.snapshot, policy, now_ms)
+    proposal = rebuild(place, away.target, _loss(away, sound), repair, away.snapshot, policy, now_ms)
     text = f"{some_of(away.names)} cannot be brought back soon: what comes back by a restart is copied for nothing"
-    return [replace(draft, preconditions=(*draft.preconditions, Precondition("stays_away", text, None)))]
+    return [replace(proposal, preconditions=(*proposal.preconditions, Precondition("stays_away", text, None)))]
 
 
 def _repair(away: Away, directories: Sequence[LogDir], policy: Policy) -> Repair:

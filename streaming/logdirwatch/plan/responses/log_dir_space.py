@@ -14,9 +14,9 @@ from logdirwatch.plan.actions.brokers.investigate import (
     describe_log_dirs,
     list_reassignments,
 )
-from logdirwatch.plan.actions.brokers.release_reserve import release_drafts
+from logdirwatch.plan.actions.brokers.release_reserve import propose_release
 from logdirwatch.plan.actions.replicas.demote_leaders import demote, led_from
-from logdirwatch.plan.actions.topics.throttle_producers import brake_drafts
+from logdirwatch.plan.actions.topics.throttle_producers import propose_producer_throttle
 from logdirwatch.plan.availability.broker_halt import saying_that_it_halts
 from logdirwatch.plan.availability.offline_log_dirs import proof_of
 from logdirwatch.plan.capacity.growth_by_policy import growth_by_policy, told
@@ -24,11 +24,11 @@ from logdirwatch.plan.capacity.projected_use import Space
 from logdirwatch.plan.capacity.reserve_file import reserve_of
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, TopicPartition
 from logdirwatch.plan.operator_decisions import heeded
-from logdirwatch.plan.proposal import Draft, Policy
+from logdirwatch.plan.proposal import Policy, ProposedAction
 from logdirwatch.plan.reassignment.within_broker import needed_bytes
 from logdirwatch.plan.relief.freed_bytes import URGENT, counted_bytes
 from logdirwatch.plan.relief.order import in_sequence
-from logdirwatch.plan.relief.planner import filling_drafts
+from logdirwatch.plan.relief.planner import propose_relief
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.text.units import human_bytes
 
@@ -36,58 +36,63 @@ BY_INODES = "inodes"
 """What the evidence of log_dir_space says when inodes run out, not space."""
 
 
-def propose(situation: Situation) -> list[Draft]:
+def propose(situation: Situation) -> list[ProposedAction]:
     """Answer a directory that fills."""
     alert, snapshot, policy, now_ms = situation.alert, situation.snapshot, situation.policy, situation.now_ms
     directory = situation.directory
     if directory is None or not directory.is_serving:
         return []
-    drafts = [*_by_inodes(alert, directory), *filling_drafts(directory, snapshot, policy, now_ms)]
-    led = leaders_off(directory, snapshot, policy, drafts)
-    found = [*_led_in_place(drafts, led, directory), *_unexplained(situation, directory)]
+    proposals = [*_by_inodes(alert, directory), *propose_relief(directory, snapshot, policy, now_ms)]
+    led = leaders_off(directory, snapshot, policy, proposals)
+    found = [*_led_in_place(proposals, led, directory), *_unexplained(situation, directory)]
     return _with_growth(saying_that_it_halts(found, directory, snapshot), growth_by_policy(directory, snapshot))
 
 
-def propose_on_old_inventory(situation: Situation) -> list[Draft]:
+def propose_on_old_inventory(situation: Situation) -> list[ProposedAction]:
     """Return what needs no inventory: nothing is known of what lies there by now, only what the directory tells."""
     directory, snapshot, policy = situation.directory, situation.snapshot, situation.policy
     if directory is None or not directory.is_serving:
         return []
     alone = replace(snapshot, layout=replace(snapshot.layout, replicas=()), growth={})
     needed = needed_bytes(directory, Space(alone), policy) or 0
-    drafts = [expand_disk(directory, policy, needed)] if needed > 0 else []
+    proposals = [expand_disk(directory, policy, needed)] if needed > 0 else []
     if directory.status in URGENT:
-        drafts += [*release_drafts(directory, policy), *brake_drafts(directory, alone, policy, drafts)]
-    return saying_that_it_halts(heeded(in_sequence(drafts), snapshot.said), directory, snapshot)
+        proposals += [
+            *propose_release(directory, policy),
+            *propose_producer_throttle(directory, alone, policy, proposals),
+        ]
+    return saying_that_it_halts(heeded(in_sequence(proposals), snapshot.said), directory, snapshot)
 
 
-def _led_in_place(drafts: list[Draft], led: list[Draft], directory: LogDir) -> list[Draft]:
+def _led_in_place(
+    proposals: list[ProposedAction], led: list[ProposedAction], directory: LogDir
+) -> list[ProposedAction]:
     """Put the change of leaders behind what saves the directory: it frees nothing. Where nothing does it is first."""
-    saves = [n for n, draft in enumerate(drafts) if _saves(draft, directory)]
+    saves = [n for n, proposal in enumerate(proposals) if _saves(proposal, directory)]
     place = saves[0] + 1 if saves else 0
-    return [*drafts[:place], *led, *drafts[place:]]
+    return [*proposals[:place], *led, *proposals[place:]]
 
 
-def _saves(draft: Draft, directory: LogDir) -> bool:
+def _saves(proposal: ProposedAction, directory: LogDir) -> bool:
     """Tell whether an action frees something in time without loss, or wins the time for what does."""
-    is_brake = ACTION_TYPES[draft.kind].relief.stage is Stage.SLOWS_WRITES and not draft.vetoes
-    return is_brake or (not draft.data_loss and counted_bytes(draft, directory) > 0)
+    is_brake = ACTION_TYPES[proposal.kind].relief.stage is Stage.SLOWS_WRITES and not proposal.vetoes
+    return is_brake or (not proposal.data_loss and counted_bytes(proposal, directory) > 0)
 
 
-def _by_inodes(alert: AlertRecord, directory: LogDir) -> list[Draft]:
+def _by_inodes(alert: AlertRecord, directory: LogDir) -> list[ProposedAction]:
     """Return how inodes are freed where they run out, whatever space is left: no byte that is freed helps alone."""
     return [free_inodes(directory, proof_of(alert.evidence))] if alert.evidence.get("decided_by") == BY_INODES else []
 
 
-def _with_growth(drafts: list[Draft], growth: dict[str, Any] | None) -> list[Draft]:
-    """Return drafts that carry what makes the directory grow; the first one, which people read, says it."""
+def _with_growth(proposals: list[ProposedAction], growth: dict[str, Any] | None) -> list[ProposedAction]:
+    """Return proposals that carry what makes the directory grow; the first one, which people read, says it."""
     if growth is None:
-        return drafts
-    carried = [replace(draft, expected={**draft.expected, "growth_by_policy": growth}) for draft in drafts]
-    return [replace(draft, reason=draft.reason + told(growth)) for draft in carried[:1]] + carried[1:]
+        return proposals
+    carried = [replace(proposal, expected={**proposal.expected, "growth_by_policy": growth}) for proposal in proposals]
+    return [replace(proposal, reason=proposal.reason + told(growth)) for proposal in carried[:1]] + carried[1:]
 
 
-def _unexplained(situation: Situation, directory: LogDir) -> list[Draft]:
+def _unexplained(situation: Situation, directory: LogDir) -> list[ProposedAction]:
     """Return the search for what fills a directory when it is mostly not replicas, nor its own reserve."""
     unaccounted, used = directory.unaccounted_bytes, directory.used_bytes
     reserve = reserve_of(directory, situation.policy)
@@ -96,21 +101,23 @@ def _unexplained(situation: Situation, directory: LogDir) -> list[Draft]:
     return [situation.look_because(f"{human_bytes(unaccounted)} there are explained by no replica")]
 
 
-def leaders_off(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, drafts: list[Draft]) -> list[Draft]:
-    """Return who should lead instead of a saturated directory, besides what ``drafts`` move away from it anyway.
+def leaders_off(
+    directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, proposals: list[ProposedAction]
+) -> list[ProposedAction]:
+    """Return who should lead instead of a saturated directory, besides what ``proposals`` move away from it anyway.
 
     The next write may take it offline, and a tiered partition archives from its leader, which needs space (KIP-928).
     """
     if directory.status is not LogDirStatus.SATURATED:
         return []
     why = f"{directory.path} is saturated, and the next write may take it offline with all its leaders"
-    moved = {key for draft in drafts for key in _named(draft)}
+    moved = {key for proposal in proposals for key in _named(proposal)}
     led = led_from(directory, snapshot)
     return demote(directory.broker, directory.path, led, snapshot, policy, why, besides=moved)
 
 
-def _named(draft: Draft) -> list[TopicPartition]:
-    plan = draft.reassignment or {"partitions": []}
+def _named(proposal: ProposedAction) -> list[TopicPartition]:
+    plan = proposal.reassignment or {"partitions": []}
     return [(entry["topic"], entry["partition"]) for entry in plan["partitions"]]
 
 

@@ -16,14 +16,14 @@ from logdirwatch.plan.actions.brokers.investigate import (
     describe_log_dirs,
 )
 from logdirwatch.plan.actions.brokers.raid_arrays import Array, array_in, array_steps, looked_at
-from logdirwatch.plan.actions.replicas.cordon_log_dir import cordon_drafts
+from logdirwatch.plan.actions.replicas.cordon_log_dir import propose_cordon
 from logdirwatch.plan.actions.replicas.demote_leaders import demote, led_from
 from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild
 from logdirwatch.plan.availability.fault_tolerance import endurance_of
 from logdirwatch.plan.availability.lost_replicas import lost_partitions
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import note
-from logdirwatch.plan.proposal import Draft, Policy
+from logdirwatch.plan.proposal import Policy, ProposedAction
 from logdirwatch.plan.reassignment.replacement_replicas import plan_repair
 from logdirwatch.plan.reassignment.unplaced import remedies
 from logdirwatch.plan.responses.response import Response, Situation
@@ -42,7 +42,7 @@ _LOOKS = {
 }
 
 
-def propose(situation: Situation) -> list[Draft]:
+def propose(situation: Situation) -> list[ProposedAction]:
     """Return what to do about a suspect directory, by what speaks against it.
 
     A failing disk is given up: others lead, its replicas are copied elsewhere. A lost path, a silent server or a task
@@ -59,7 +59,7 @@ def propose(situation: Situation) -> list[Draft]:
         directory.broker, directory.path, led_from(directory, snapshot), snapshot, policy, _waiting(directory)
     )
     sick = ": Kafka takes no notice that its disk is slow or sick, and goes on placing new replicas there"
-    cordon = cordon_drafts(directory, snapshot, policy, sick, "the disk is known to be good")
+    cordon = propose_cordon(directory, snapshot, policy, sick, "the disk is known to be good")
     array = _degraded(alert, directory) if kinds & CERTAIN else None
     if array is not None:
         return [_look_at_array(look, array, directory, alert), *demoted, *cordon]
@@ -86,7 +86,7 @@ def _is_the_way(kinds: frozenset[str]) -> bool:
     return KernelTrouble.DEVICE_ERROR not in kinds or bool(kinds & LOST_WAY)
 
 
-def _look_at_way(look: Draft, kinds: frozenset[str], device: str) -> Draft:
+def _look_at_way(look: ProposedAction, kinds: frozenset[str], device: str) -> ProposedAction:
     where = "; ".join(text for trouble, text in _LOOKS.items() if trouble in kinds)
     return replace(
         look,
@@ -103,7 +103,7 @@ def _degraded(alert: AlertRecord, directory: LogDir) -> Array | None:
     return None if found is None or found.is_lost else found
 
 
-def _look_at_array(look: Draft, array: Array, directory: LogDir, alert: AlertRecord) -> Draft:
+def _look_at_array(look: ProposedAction, array: Array, directory: LogDir, alert: AlertRecord) -> ProposedAction:
     steps = tuple(note(f"On broker {directory.broker}'s host: {step}.") for step in array_steps(array))
     return replace(
         look,
@@ -112,7 +112,7 @@ def _look_at_array(look: Draft, array: Array, directory: LogDir, alert: AlertRec
     )
 
 
-def _extend_pool(look: Draft, device: str, directory: LogDir) -> Draft:
+def _extend_pool(look: ProposedAction, device: str, directory: LogDir) -> ProposedAction:
     text = "lvs -a -o +data_percent,metadata_percent names the pool; lvextend -L +SIZE VG/POOL, or a larger pool volume"
     return replace(
         look,
@@ -122,7 +122,7 @@ def _extend_pool(look: Draft, device: str, directory: LogDir) -> Draft:
     )
 
 
-def _repair(look: Draft, alert: AlertRecord, device: str, directory: LogDir) -> Draft:
+def _repair(look: ProposedAction, alert: AlertRecord, device: str, directory: LogDir) -> ProposedAction:
     text = (
         "stop the broker while its partitions are in sync elsewhere, unmount, see what xfs_repair -n or fsck -n says "
         f"of {device}, repair it, mount it, start the broker"
@@ -150,7 +150,7 @@ def _replacement(alert: AlertRecord, device: str, kinds: frozenset[str]) -> str 
 
 def _rebuilt(
     alert: AlertRecord, directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
-) -> tuple[list[Draft], str | None]:
+) -> tuple[list[ProposedAction], str | None]:
     """Return the way out of a failing disk, copied from the other replicas; or what would make it possible."""
     repair = plan_repair(directory.place, snapshot, policy)
     if not repair.assignments:
@@ -167,7 +167,7 @@ def _rebuilt(
     return [rebuild(directory.place, target, loss, repair, snapshot, policy, now_ms)], None
 
 
-def with_endurance(look: Draft, directory: LogDir, snapshot: ClusterSnapshot) -> Draft:
+def with_endurance(look: ProposedAction, directory: LogDir, snapshot: ClusterSnapshot) -> ProposedAction:
     """Return a look that says how much more the topics in a directory endure."""
     lost = lost_partitions(directory.place, snapshot)
     return replace(look, expected={**look.expected, "endurance": endurance_of(lost, snapshot)})

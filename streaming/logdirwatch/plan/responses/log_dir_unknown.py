@@ -5,7 +5,7 @@ from dataclasses import replace
 from logdirwatch.plan.actions.brokers.investigate import UNAVAILABLE, Runbook, quorum_status
 from logdirwatch.plan.availability.lost_replicas import lost_partitions
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.proposal import Draft
+from logdirwatch.plan.proposal import ProposedAction
 from logdirwatch.plan.reassignment.log_dir_removal import leaving
 from logdirwatch.plan.responses.log_dir_suspect import with_endurance
 from logdirwatch.plan.responses.response import Response, Situation
@@ -13,7 +13,7 @@ from logdirwatch.text.units import human_bytes
 from logdirwatch.text.words import counted
 
 
-def propose(situation: Situation) -> list[Draft]:
+def propose(situation: Situation) -> list[ProposedAction]:
     """Return what to look at when nobody reports a directory: whether it left ``log.dirs``, and what that means."""
     snapshot, directory = situation.snapshot, situation.directory
     if directory is None:

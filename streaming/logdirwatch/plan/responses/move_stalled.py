@@ -4,10 +4,10 @@ from typing import Any
 
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.plan.actions.brokers.investigate import Runbook, describe_log_dirs, list_reassignments
-from logdirwatch.plan.actions.replicas.cancel_moves import cancel_draft, cancel_moves, why_hopeless
-from logdirwatch.plan.actions.replicas.clear_throttles import raise_draft
+from logdirwatch.plan.actions.replicas.cancel_moves import cancel_moves, propose_copy_cancel, why_hopeless
+from logdirwatch.plan.actions.replicas.clear_throttles import propose_raise
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
-from logdirwatch.plan.proposal import Draft, Policy
+from logdirwatch.plan.proposal import Policy, ProposedAction
 from logdirwatch.plan.reassignment.running_copies import copies_to
 from logdirwatch.plan.reassignment.running_reassignments import dead_ends
 from logdirwatch.plan.responses.response import Response, Situation
@@ -16,9 +16,9 @@ from logdirwatch.text.units import human_bytes
 RAISED_BY = 2
 
 
-def _raised(alert: AlertRecord, snapshot: ClusterSnapshot, policy: Policy) -> list[Draft]:
+def _raised(alert: AlertRecord, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
     """Return higher limits for moves that one below what is written to them holds back: they never end else."""
-    drafts: dict[str, Draft] = {}
+    proposals: dict[str, ProposedAction] = {}
     for path, move in sorted((alert.evidence.get("moves") or {}).items()):
         key, limit = move.get("throttle"), move.get("throttle_bytes_per_s")
         if alert.broker is None or key is None or not limit or not move.get("is_throttled_below_writes"):
@@ -27,15 +27,15 @@ def _raised(alert: AlertRecord, snapshot: ClusterSnapshot, policy: Policy) -> li
         written = 0.0 if directory is None else max(0.0, directory.growth_bytes_per_s or 0.0)
         usual = policy.limits.log_dir_throttle_bytes_per_s
         wanted = int(max(usual, RAISED_BY * limit, RAISED_BY * written))
-        drafts.setdefault(key, raise_draft(alert.broker, key, limit, wanted, policy))
-    return list(drafts.values())
+        proposals.setdefault(key, propose_raise(alert.broker, key, limit, wanted, policy))
+    return list(proposals.values())
 
 
 STANDS_STILL = "stands_still"
 """The verdict of ``detect`` on moves of which nothing is copied any more."""
 
 
-def propose(situation: Situation) -> list[Draft]:
+def propose(situation: Situation) -> list[ProposedAction]:
     """Return what to do about moves to a broker that stand still: cancel what cannot end; a limit may be raised."""
     alert, snapshot, policy = situation.alert, situation.snapshot, situation.policy
     raised = _raised(alert, snapshot, policy)
@@ -55,19 +55,19 @@ def propose(situation: Situation) -> list[Draft]:
     ]
 
 
-def _stalled(broker: int, told: dict[str, Any], snapshot: ClusterSnapshot, policy: Policy) -> list[Draft]:
+def _stalled(broker: int, told: dict[str, Any], snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
     """Return the cancelling of copies that stand still though they could end; where a limit is set it comes first."""
     held_up = [
         path for path, found in sorted(told.items()) if found.get("verdict") == STANDS_STILL and not _held(found)
     ]
-    drafts = []
+    proposals = []
     for place in ((broker, path) for path in held_up):
         copies = copies_to([place], snapshot)
         if copies and place in snapshot.directories:
             left = human_bytes(sum(copy.remaining_bytes for copy in copies))
             why = f"{len(copies)} copies to {place[1]} of broker {broker} stand still, {left} before their end"
-            drafts.append(cancel_draft(snapshot.directories[place], copies, snapshot, policy, why))
-    return drafts
+            proposals.append(propose_copy_cancel(snapshot.directories[place], copies, snapshot, policy, why))
+    return proposals
 
 
 def _held(found: dict[str, Any]) -> bool:

@@ -11,7 +11,7 @@ from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.availability.fault_tolerance import good_copies
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Partition
 from logdirwatch.plan.commands.kafka_tools import note
-from logdirwatch.plan.proposal import Draft, Policy, effect
+from logdirwatch.plan.proposal import Policy, ProposedAction, effect
 from logdirwatch.plan.reassignment.replacement_replicas import Repair, plan_rebuild
 from logdirwatch.plan.reassignment.unplaced import nothing_fits, unplaced
 from logdirwatch.plan.responses.partitions_at_risk import EXAMPLES
@@ -19,7 +19,7 @@ from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.plan.vetoes import restart_vetoes
 
 
-def propose(situation: Situation) -> list[Draft]:
+def propose(situation: Situation) -> list[ProposedAction]:
     """Return what to do about single bad partitions: others lead them first, then they are copied elsewhere."""
     alert, snapshot, policy, now_ms = situation.alert, situation.snapshot, situation.policy, situation.now_ms
     broker, labels = alert.broker, set(alert.evidence.get("why") or ())
@@ -39,7 +39,9 @@ def propose(situation: Situation) -> list[Draft]:
     ]
 
 
-def _rebuilt(broker: int, repair: Repair, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> list[Draft]:
+def _rebuilt(
+    broker: int, repair: Repair, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
+) -> list[ProposedAction]:
     if not repair.assignments:
         return []
     loss = Loss(
@@ -53,7 +55,7 @@ def _rebuilt(broker: int, repair: Repair, snapshot: ClusterSnapshot, policy: Pol
 
 def _copied_in_place(
     broker: int, bad: Sequence[Partition], repair: Repair, snapshot: ClusterSnapshot, policy: Policy
-) -> list[Draft]:
+) -> list[ProposedAction]:
     """Return how bad copies are made anew on the broker itself, where no other broker can take them."""
     left = {one.label for one in repair.unplaced}
     chosen = [p for p in bad if p.label in left and good_copies(p, snapshot) - {broker}][:EXAMPLES]
@@ -62,7 +64,7 @@ def _copied_in_place(
     text = f"remove the folders {', '.join(p.label for p in chosen)} of broker {broker} while it is stopped"
     between = [note(f"On broker {broker}'s host: {text}, whole and no others; they are copied again.")]
     return [
-        Draft(
+        ProposedAction(
             kind=ActionKind.INVESTIGATE,
             target={"broker": broker, "log_dir": None, "step": restart_vetoes.COPY_AGAIN},
             reason=f"{text}: other replicas are in sync, and no other broker can take them{nothing_fits(repair)}",

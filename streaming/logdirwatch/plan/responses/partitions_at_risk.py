@@ -12,7 +12,7 @@ from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.availability.common_cause import common_cause
 from logdirwatch.plan.availability.fault_tolerance import endurance_of
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Partition
-from logdirwatch.plan.proposal import Draft, Policy, Veto
+from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.text.units import human_ms
 from logdirwatch.text.words import counted
@@ -20,7 +20,7 @@ from logdirwatch.text.words import counted
 EXAMPLES = 20
 
 
-def propose(situation: Situation) -> list[Draft]:
+def propose(situation: Situation) -> list[ProposedAction]:
     """Return what brings most partitions back, and the last resort for what nobody else can lead."""
     alert, snapshot, policy, now_ms = situation.alert, situation.snapshot, situation.policy, situation.now_ms
     endangered = [p for p in _doubtful(snapshot) if _is_endangered(p, snapshot)]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.plan.actions.brokers.investigate import Runbook
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.proposal import Draft, Policy
+from logdirwatch.plan.proposal import Policy, ProposedAction
 
 
 @dataclass(frozen=True)
@@ -17,19 +17,19 @@ class Situation:
     snapshot: ClusterSnapshot
     policy: Policy
     now_ms: int
-    look: Draft
+    look: ProposedAction
 
     @property
     def directory(self) -> LogDir | None:
         """The directory that the alert is about."""
         return directory_of(self.alert, self.snapshot)
 
-    def look_because(self, why: str | None) -> Draft:
+    def look_because(self, why: str | None) -> ProposedAction:
         """Return the step of the runbook; ``why`` says what keeps a better action back."""
         return self.look if why is None else self.look.because(why)
 
 
-Propose = Callable[[Situation], list[Draft]]
+Propose = Callable[[Situation], list[ProposedAction]]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,8 +1,8 @@
 """Throttles that stayed behind: only those that the alert names go, the others are meant to stay."""
 
 from logdirwatch.plan.actions.brokers.investigate import Runbook, list_reassignments
-from logdirwatch.plan.actions.replicas.clear_throttles import clear_draft
-from logdirwatch.plan.proposal import Draft
+from logdirwatch.plan.actions.replicas.clear_throttles import propose_clear
+from logdirwatch.plan.proposal import ProposedAction
 from logdirwatch.plan.reassignment.throttles import limits_on, topics_throttled_on
 from logdirwatch.plan.responses.response import Response, Situation
 
@@ -10,7 +10,7 @@ LISTS = "throttled_replicas"
 """How the alert's evidence calls the topics' lists."""
 
 
-def propose(situation: Situation) -> list[Draft]:
+def propose(situation: Situation) -> list[ProposedAction]:
     """Answer limits that stayed behind; only those that the alert names go, the others are meant to stay."""
     alert, snapshot, policy = situation.alert, situation.snapshot, situation.policy
     if alert.broker is None:
@@ -18,8 +18,8 @@ def propose(situation: Situation) -> list[Draft]:
     named = set(alert.evidence.get("throttles") or ())
     topics = topics_throttled_on(alert.broker, snapshot) if alert.evidence.get(LISTS) else []
     found = limits_on([alert.broker] if named else [], topics, snapshot)
-    draft = clear_draft(found, snapshot, policy, {"broker": alert.broker, "log_dir": None}, named)
-    return [] if draft is None else [draft]
+    proposal = propose_clear(found, snapshot, policy, {"broker": alert.broker, "log_dir": None}, named)
+    return [] if proposal is None else [proposal]
 
 
 RESPONSE = Response(

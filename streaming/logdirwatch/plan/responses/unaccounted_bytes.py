@@ -7,12 +7,12 @@ from logdirwatch.plan.actions.brokers.investigate import Runbook, describe_log_d
 from logdirwatch.plan.capacity.reserve_file import reserve_of
 from logdirwatch.plan.cluster.snapshot import LogDir
 from logdirwatch.plan.commands.kafka_tools import note
-from logdirwatch.plan.proposal import Draft, Policy
+from logdirwatch.plan.proposal import Policy, ProposedAction
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.text.units import human_bytes
 
 
-def propose(situation: Situation) -> list[Draft]:
+def propose(situation: Situation) -> list[ProposedAction]:
     """Answer bytes that no replica explains: nobody but a person on the host sees whose they are."""
     directory = situation.directory
     if directory is None:

@@ -11,7 +11,7 @@ from logdirwatch.plan.actions.replicas.demote_leaders import demote
 from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.commands.kafka_tools import note
-from logdirwatch.plan.proposal import Draft, Policy
+from logdirwatch.plan.proposal import Policy, ProposedAction
 from logdirwatch.plan.responses.response import Response, Situation
 
 
@@ -60,7 +60,7 @@ _UNKNOWN = _Answer(
 )
 
 
-def propose(situation: Situation) -> list[Draft]:
+def propose(situation: Situation) -> list[ProposedAction]:
     """Say what the cleaner met and what helps; where a bad copy leads, others lead first."""
     alert = situation.alert
     answer = _answer(alert)
@@ -77,7 +77,7 @@ def _answer(alert: AlertRecord) -> _Answer:
     return next((answer for answer in _ANSWERS if answer.said.search(detail)), _UNKNOWN)
 
 
-def _demoted(alert: AlertRecord, snapshot: ClusterSnapshot, policy: Policy) -> Sequence[Draft]:
+def _demoted(alert: AlertRecord, snapshot: ClusterSnapshot, policy: Policy) -> Sequence[ProposedAction]:
     broker, labels = alert.broker, set(alert.evidence.get("why") or ())
     if broker is None or not labels:
         return []

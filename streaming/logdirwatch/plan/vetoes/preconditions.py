@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from logdirwatch.plan.proposal import Draft, Precondition
+from logdirwatch.plan.proposal import Precondition, ProposedAction
 
 DENIED_BY: Mapping[str, frozenset[str]] = {
     "writes_go_on": frozenset({"min_isr_lost", "last_in_sync_replica", "leaderless_after", "under_min_isr_after"}),
@@ -22,10 +22,10 @@ DENIED_BY: Mapping[str, frozenset[str]] = {
 """By precondition the vetoes that say its opposite."""
 
 
-def agreed(draft: Draft) -> Iterable[Precondition]:
-    """Return what must hold of a draft; what one of its vetoes denies does not."""
-    named = {veto.name for veto in draft.vetoes}
+def agreed(proposal: ProposedAction) -> Iterable[Precondition]:
+    """Return what must hold of a proposal; what one of its vetoes denies does not."""
+    named = {veto.name for veto in proposal.vetoes}
     return (
         precondition._replace(holds=False) if named & DENIED_BY.get(precondition.name, frozenset()) else precondition
-        for precondition in draft.preconditions
+        for precondition in proposal.preconditions
     )

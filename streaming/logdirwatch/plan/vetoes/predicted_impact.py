@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from logdirwatch.plan.proposal import Draft, Veto
+from logdirwatch.plan.proposal import ProposedAction, Veto
 
 LEADERLESS, UNDER_MIN_ISR = "leaderless_after", "under_min_isr_after"
 _SAID_BY = {
@@ -21,11 +21,11 @@ _OTHERWISE = "afterwards"
 _NAMED = 3
 
 
-def heeding_predictions(draft: Draft) -> Draft:
-    """Return a draft with the vetoes that its own prediction asks for."""
-    named = {veto.name for veto in draft.vetoes}
-    found = [veto for veto in against(draft.expected) if not named & _SAID_BY[veto.name]]
-    return replace(draft, vetoes=(*draft.vetoes, *found)) if found else draft
+def heeding_predictions(proposal: ProposedAction) -> ProposedAction:
+    """Return a proposal with the vetoes that its own prediction asks for."""
+    named = {veto.name for veto in proposal.vetoes}
+    found = [veto for veto in against(proposal.expected) if not named & _SAID_BY[veto.name]]
+    return replace(proposal, vetoes=(*proposal.vetoes, *found)) if found else proposal
 
 
 def against(expected: Mapping[str, Any]) -> list[Veto]:

@@ -9,8 +9,8 @@ from msgspec.structs import replace as changed
 from logdirwatch.jobs.queries.recommend import Recommender
 from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, AlertStatus, Decision, LogDirStatus, Rule
-from logdirwatch.plan.actions.brokers.recreate_reserve import recreate_draft
-from logdirwatch.plan.actions.topics.restore_retention import is_cut, remembered, restore_draft
+from logdirwatch.plan.actions.brokers.recreate_reserve import propose_recreation
+from logdirwatch.plan.actions.topics.restore_retention import is_cut, propose_restore, remembered
 from logdirwatch.plan.cluster.metadata_version import CORDON
 from logdirwatch.plan.commands.throttles import within_brokers
 from logdirwatch.plan.lifecycle.action_tracker import Book
@@ -285,11 +285,11 @@ class TestWhatStands:
     def test_a_limit_is_compared_with_what_was_set_and_with_the_value_before(self, now, before, to, stands):
         cut = lowering({"from": before, "to": to})
         assert is_cut(cut, limited(now)) is stands
-        assert (restore_draft(cut, limited(now), policy()) is not None) is stands
+        assert (propose_restore(cut, limited(now), policy()) is not None) is stands
 
     @pytest.mark.parametrize(("before", "said"), [("-1", "unlimited"), ("100", "100"), (None, "an unknown value")])
     def test_the_old_limit_is_said(self, before, said):
-        draft = restore_draft(lowering({"from": before, "to": "50"}), limited("50"), policy())
+        draft = propose_restore(lowering({"from": before, "to": "50"}), limited("50"), policy())
         assert f"give t its old retention back, retention.bytes {said} as before" in draft.reason
 
     def test_a_topic_that_is_gone_has_nothing_to_give_back(self):
@@ -297,16 +297,16 @@ class TestWhatStands:
 
     def test_until_a_deeper_cut_is_made_what_stands_is_the_first_one(self):
         deeper = lowering({"from": "50", "to": "20", "was": "-1", "stands": "50"}, undo=None)
-        draft = restore_draft(deeper, limited("50"), policy())
+        draft = propose_restore(deeper, limited("50"), policy())
         assert draft.configs == {"t": {"retention.bytes": {"from": "50", "to": "-1"}}}
         assert draft.expected["on"] == []
-        assert restore_draft(deeper, limited("20"), policy()).expected["on"] == [
+        assert propose_restore(deeper, limited("20"), policy()).expected["on"] == [
             {"broker": 1, "log_dir": "/d1", "bytes": -100 * MIB}
         ]
 
     @pytest.mark.parametrize(("now", "names"), [("50", []), ("49", ["cut_again"])])
     def test_a_later_cut_is_taken_back_first(self, now, names):
-        draft = restore_draft(lowering({"from": "-1", "to": "50"}), limited(now), policy())
+        draft = propose_restore(lowering({"from": "-1", "to": "50"}), limited(now), policy())
         assert [veto.name for veto in draft.vetoes] == names
 
     @pytest.mark.parametrize(
@@ -314,7 +314,7 @@ class TestWhatStands:
         [(None, "--delete-config retention.bytes"), ("100", "--add-config retention.bytes=100")],
     )
     def test_an_override_comes_back_and_what_was_none_goes(self, undo, ends):
-        draft = restore_draft(lowering({"from": "100", "to": "50"}, undo=undo), limited("50"), policy())
+        draft = propose_restore(lowering({"from": "100", "to": "50"}, undo=undo), limited("50"), policy())
         assert draft.commands[0].endswith(ends)
         assert draft.undo["commands"][0].endswith("--add-config retention.bytes=50")
 
@@ -323,7 +323,7 @@ class TestWhatStands:
     )
     def test_what_comes_back_must_fit_below_the_target(self, used, names):
         known = facts(directory(1, "/d1", used), topic("t", (1,), configs={"retention.bytes": "50"}))
-        draft = restore_draft(lowering({"from": "-1", "to": "50"}), known, policy())
+        draft = propose_restore(lowering({"from": "-1", "to": "50"}), known, policy())
         assert [veto.name for veto in draft.vetoes] == names
         assert next(p.holds for p in draft.preconditions if p.name == "room") is (None if used is None else True)
 
@@ -331,7 +331,7 @@ class TestWhatStands:
         freed = {"on": [{"broker": 1, "log_dir": "/d2", "bytes": 0}]}
         filling = directory(1, "/d2", 900 * MIB, status=LogDirStatus.FILLING)
         known = facts(directory(1), filling, topic("t", (1,), configs={"retention.bytes": "50"}))
-        assert restore_draft(lowering({"from": "-1", "to": "50"}, expected=freed), known, policy()).vetoes == ()
+        assert propose_restore(lowering({"from": "-1", "to": "50"}, expected=freed), known, policy()).vetoes == ()
 
     def test_a_deeper_cut_of_the_same_limit_is_undone_by_what_undid_the_first(self):
         first = lowering({"from": "-1", "to": "50"}, observed={"is_set": True})
@@ -370,7 +370,7 @@ class TestWhatStands:
         t = topic("t", (1,), configs={"retention.bytes": "50"})
 
         def room(*second):
-            draft = restore_draft(cut, facts(directory(1, "/d1", 400 * MIB), *second, t), policy())
+            draft = propose_restore(cut, facts(directory(1, "/d1", 400 * MIB), *second, t), policy())
             assert draft.vetoes == ()
             return next(p.holds for p in draft.preconditions if p.name == "room")
 
@@ -586,7 +586,7 @@ def test_a_reserve_that_is_gone_without_an_action_is_made_anew():
 @pytest.mark.parametrize(("partitions", "advised"), [(4_000, 40_000_000), (8_000, 80_000_000), (None, None)])
 def test_the_size_of_a_reserve_is_advised_by_partitions(partitions, advised):
     """KIP-928: about 10 KB a partition, 40 MB for 4,000."""
-    draft = recreate_draft(directory(1, replica_count=partitions), policy(**RESERVED), "x")
+    draft = propose_recreation(directory(1, replica_count=partitions), policy(**RESERVED), "x")
     assert draft.expected["advised_bytes"] == advised
     assert ("for its 8000 partitions 76.3 MiB are advised" in draft.reason) is (partitions == 8_000)
 

@@ -4,7 +4,7 @@ import pytest
 
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.action_records import record
-from logdirwatch.plan.proposal import Draft, Precondition, Veto
+from logdirwatch.plan.proposal import Precondition, ProposedAction, Veto
 from logdirwatch.plan.vetoes.preconditions import DENIED_BY, agreed
 from tests.unit.plan.builders import NOW_MS, alert, policy
 
@@ -13,7 +13,9 @@ PAIRS = [(name, veto) for name, vetoes in DENIED_BY.items() for veto in sorted(v
 
 def draft(kind=ActionKind.RESTART_BROKER, *, name="writes_go_on", holds=True, veto=None):
     vetoes = () if veto is None else (Veto(veto, "so it is"),)
-    return Draft(kind, {"broker": 1}, "why", {}, preconditions=(Precondition(name, "text", holds),), vetoes=vetoes)
+    return ProposedAction(
+        kind, {"broker": 1}, "why", {}, preconditions=(Precondition(name, "text", holds),), vetoes=vetoes
+    )
 
 
 @pytest.mark.parametrize(("name", "veto"), PAIRS)

@@ -7,7 +7,7 @@ from logdirwatch.plan.action_records import record
 from logdirwatch.plan.availability.impact import outlook
 from logdirwatch.plan.availability.leadership import Standing
 from logdirwatch.plan.lifecycle.live_check import reasons_against
-from logdirwatch.plan.proposal import Draft, Veto, effect
+from logdirwatch.plan.proposal import ProposedAction, Veto, effect
 from logdirwatch.plan.reassignment.running_reassignments import dead_ends
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.vetoes import replica_vetoes
@@ -35,7 +35,7 @@ NOBODY = Standing((1, 2), None, (), min_isr=2)
 def drafted(kind, *steps, data_loss=False, against=()):
     leadership = outlook([("t-0", dict(zip(("now", "stopped", "started"), steps, strict=False)))])
     found = effect(leadership=leadership)
-    return Draft(
+    return ProposedAction(
         kind, {"broker": 1, "log_dir": "/d1"}, "", found, commands=("do",), data_loss=data_loss, vetoes=against
     )
 
@@ -61,7 +61,7 @@ class TestEveryKind:
 
     def test_one_partition_that_is_mended_hides_none_that_is_hurt(self, kind):
         paths = [("a-0", {"now": NOBODY, "then": LED}), ("b-0", {"now": LED, "then": NOBODY})]
-        draft = Draft(kind, {}, "", effect(leadership=outlook(paths)))
+        draft = ProposedAction(kind, {}, "", effect(leadership=outlook(paths)))
         (veto,) = heeding_predictions(draft).vetoes
         assert veto.name == LEADERLESS
         assert veto.reason.startswith("b-0 would have no leader afterwards")
@@ -73,7 +73,9 @@ class TestEveryKind:
 
 def test_many_are_counted_and_some_are_named():
     paths = [(f"t-{number}", {"now": LED, "cancelled": NOBODY}) for number in range(9)]
-    (veto,) = heeding_predictions(Draft(ActionKind.CANCEL_MOVES, {}, "", effect(leadership=outlook(paths)))).vetoes
+    (veto,) = heeding_predictions(
+        ProposedAction(ActionKind.CANCEL_MOVES, {}, "", effect(leadership=outlook(paths)))
+    ).vetoes
     assert "t-0, t-1, t-2 and 6 more would have no leader once that is cancelled" in veto.reason
 
 

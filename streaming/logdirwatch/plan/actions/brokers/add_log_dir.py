@@ -21,14 +21,14 @@ from logdirwatch.plan.actions.progress import Progress, in_one_step
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import note
-from logdirwatch.plan.proposal import Draft, Policy, Veto, effect
+from logdirwatch.plan.proposal import Policy, ProposedAction, Veto, effect
 from logdirwatch.plan.vetoes import restart_vetoes
 from logdirwatch.text.units import human_bytes
 
 
 def add_log_dir(
     directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, instead: Sequence[Veto] = ()
-) -> Draft:
+) -> ProposedAction:
     """Return the advice to give the broker one more directory: the volume cannot grow, and nothing gentler helps.
 
     ``log.dirs`` is read at start only, and an empty directory without ``meta.properties`` stops a broker's start
@@ -41,7 +41,7 @@ def add_log_dir(
         note(f"On broker {broker}'s host: mount a volume, give it to Kafka's user, add its path to log.dirs."),
         *format_steps(broker, snapshot, policy),
     ]
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.ADD_LOG_DIR,
         target=place_target(directory),
         reason=f"{text}: what lies in {directory.path} can then be moved there"

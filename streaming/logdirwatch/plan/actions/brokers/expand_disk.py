@@ -15,14 +15,14 @@ from logdirwatch.plan.actions.progress import Progress, directory_of, space_seen
 from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import note
-from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
+from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect
 from logdirwatch.text.units import human_bytes, human_ms
 
 LEAST_GROWTH_RATIO = 0.1
 """Nobody grows a volume by a few bytes: clouds allow a change only each few hours."""
 
 
-def expand_disk(directory: LogDir, policy: Policy, needed: int, instead: Sequence[Veto] = ()) -> Draft:
+def expand_disk(directory: LogDir, policy: Policy, needed: int, instead: Sequence[Veto] = ()) -> ProposedAction:
     """Return the advice to grow the volume until the directory is under the target ratio.
 
     ``instead`` are the reasons why nothing gentler is advised. How far a volume can grow, and how long that takes, is
@@ -36,7 +36,7 @@ def expand_disk(directory: LogDir, policy: Policy, needed: int, instead: Sequenc
     veto = _at_maximum(directory, rule.max_bytes)
     text = f"grow the volume under {directory.path} on broker {directory.broker} by {human_bytes(more or wanted)}"
     falls_short = f" ({human_bytes(least)} are needed; its maximum allows no more)" if 0 < more < least else ""
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.EXPAND_DISK,
         target=place_target(directory),
         reason=f"{text}, from {human_bytes(size)} to {human_bytes(size + more)}{falls_short}: nothing is lost, nothing "

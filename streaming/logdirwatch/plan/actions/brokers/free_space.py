@@ -9,7 +9,7 @@ from logdirwatch.plan.availability.offline_log_dirs import Proof, log_line, used
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Partition
 from logdirwatch.plan.commands.kafka_tools import note
-from logdirwatch.plan.proposal import Draft, Policy, effect
+from logdirwatch.plan.proposal import Policy, ProposedAction, effect
 from logdirwatch.plan.vetoes import restart_vetoes
 from logdirwatch.text.units import human_ratio
 
@@ -17,7 +17,7 @@ EXAMPLES = 20
 INODES = "free_inodes"
 
 
-def free_inodes(directory: LogDir, proof: Proof) -> Draft:
+def free_inodes(directory: LogDir, proof: Proof) -> ProposedAction:
     """Return the way back from a file system without inodes: a bigger volume may not bring any."""
     path = shlex.quote(directory.path)
     ratio, is_serving = proof.used_inodes_ratio, directory.is_serving
@@ -32,7 +32,7 @@ def free_inodes(directory: LogDir, proof: Proof) -> Draft:
             "xfs_growfs -m or a new ext4 file system (mkfs -N) on another volume"
         ),
     )
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.INVESTIGATE,
         target={**place_target(directory), "step": INODES},
         reason=f"free inodes in {directory.path} of broker {directory.broker}: {left}{used}{used_text(directory)}; "
@@ -42,7 +42,9 @@ def free_inodes(directory: LogDir, proof: Proof) -> Draft:
     )
 
 
-def free_while_stopped(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, what: str = "is full") -> Draft:
+def free_while_stopped(
+    directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, what: str = "is full"
+) -> ProposedAction:
     """Return how room is made where a broker cannot run: what may be removed there, and what never."""
     broker, tools = directory.broker, policy.tools
     lost = lost_partitions(directory.place, snapshot)
@@ -55,7 +57,7 @@ def free_while_stopped(directory: LogDir, snapshot: ClusterSnapshot, policy: Pol
         "Else move whole partition directories to another log directory of this stopped broker.",
         f"Last resort: remove whole partition directories that can be copied again ({kept}).",
     ]
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.INVESTIGATE,
         target={**place_target(directory), "step": restart_vetoes.FREE_SPACE},
         reason=f"{directory.path} of broker {broker} {what}: free space there while the broker is stopped; freed "

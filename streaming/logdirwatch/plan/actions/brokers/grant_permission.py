@@ -10,17 +10,17 @@ from logdirwatch.plan.availability.offline_log_dirs import Away, log_line
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import LogDir
 from logdirwatch.plan.commands.kafka_tools import note
-from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
+from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect
 
 
-def let_write(away: Away, directory: LogDir) -> Draft:
+def let_write(away: Away, directory: LogDir) -> ProposedAction:
     """Return what lets the broker's user write in a directory again."""
     path = shlex.quote(directory.path)
     steps = (
         f"namei -l {path}; ls -ldZ -- {path} (owner, mode, SELinux context of every folder on the path)",
         f"give it back to the broker's user: chown -R, chmod u+rwX, restorecon -R -- {path}; in Kubernetes fsGroup",
     )
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.GRANT_PERMISSION,
         target=place_target(directory),
         reason=f"let broker {away.broker}'s user write in {directory.path} again: its disk is fine"
@@ -30,9 +30,9 @@ def let_write(away: Away, directory: LogDir) -> Draft:
     )
 
 
-def grant_collector(alert: AlertRecord, policy: Policy) -> Draft:
+def grant_collector(alert: AlertRecord, policy: Policy) -> ProposedAction:
     """Return what lets the collector ask a broker that refuses it."""
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.GRANT_PERMISSION,
         target={"broker": alert.broker, "log_dir": None},
         reason=f"broker {alert.broker} refuses to tell of its disks: grant the collector Describe and DescribeConfigs "

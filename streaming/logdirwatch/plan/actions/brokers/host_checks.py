@@ -9,7 +9,7 @@ from logdirwatch.plan.availability.fault_tolerance import endurance_of
 from logdirwatch.plan.availability.offline_log_dirs import Away
 from logdirwatch.plan.cluster.snapshot import LogDir
 from logdirwatch.plan.commands.kafka_tools import note
-from logdirwatch.plan.proposal import Draft
+from logdirwatch.plan.proposal import ProposedAction
 from logdirwatch.text.words import some_of
 
 _NO_FORMAT = "do not format it: the data is presumably intact"
@@ -27,7 +27,7 @@ _WHY = {
 }
 
 
-def look(found: Draft, away: Away, directories: Sequence[LogDir], cause: Cause) -> Draft:
+def look(found: ProposedAction, away: Away, directories: Sequence[LogDir], cause: Cause) -> ProposedAction:
     """Return ``found``, the step of the runbook, as the look at directories of one cause on the broker's host."""
     places = f"{some_of((d.path for d in directories), _NAMED)} of broker {away.broker}"
     reason = _WHY[cause].format(places=places, are="is" if len(directories) == 1 else "are")

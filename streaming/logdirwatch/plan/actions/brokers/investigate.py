@@ -17,7 +17,7 @@ from logdirwatch.plan.actions.brokers.restart_broker import against_restart_now
 from logdirwatch.plan.actions.progress import not_seen
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.commands.kafka_tools import LOG_DIRS, QUORUM, REASSIGN, TOPICS, Tools, note
-from logdirwatch.plan.proposal import Draft, Policy, effect
+from logdirwatch.plan.proposal import Policy, ProposedAction, effect
 from logdirwatch.plan.vetoes import restart_vetoes
 
 Step = Callable[[Tools, AlertRecord], str]
@@ -31,9 +31,9 @@ class Runbook:
     steps: tuple[Step, ...]
 
 
-def look_at(alert: AlertRecord, runbook: Runbook, policy: Policy) -> Draft:
+def look_at(alert: AlertRecord, runbook: Runbook, policy: Policy) -> ProposedAction:
     """Return the step of an alert's runbook."""
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.INVESTIGATE,
         target={"broker": alert.broker, "log_dir": alert.log_dir, "step": str(alert.rule)},
         reason=runbook.text,

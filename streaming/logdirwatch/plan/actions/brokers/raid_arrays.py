@@ -15,7 +15,7 @@ from logdirwatch.plan.availability.offline_log_dirs import Away, Proof
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import LogDir
 from logdirwatch.plan.commands.kafka_tools import note
-from logdirwatch.plan.proposal import Draft, Precondition, effect
+from logdirwatch.plan.proposal import Precondition, ProposedAction, effect
 
 STEP = "array"
 _LINE = re.compile(r"\b(?:md/raid(?P<level>\d*)|raid(?P<old_level>\d+)):?(?P<name>md[\w-]+)?: |\bmd: ", re.IGNORECASE)
@@ -86,10 +86,10 @@ def apart_from_lost(away: Away) -> tuple[Away, Mapping[str, Array]]:
     return replace(away, directories=judged, snapshot=replace(away.snapshot, directories=directories)), found
 
 
-def look_at_array(directory: LogDir, array: Array, proof: Proof) -> Draft:
+def look_at_array(directory: LogDir, array: Array, proof: Proof) -> ProposedAction:
     """Return the look at an array one of whose members failed: the array decides what becomes of the directory."""
     line = next((text for text in (proof.kernel_error, proof.said) if text), None)
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.INVESTIGATE,
         target={**place_target(directory), "step": STEP},
         reason=f"{looked_at(directory, array)}{f' ({line})' if line else ''}",

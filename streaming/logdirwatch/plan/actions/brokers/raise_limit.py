@@ -9,7 +9,7 @@ from logdirwatch.plan.availability.offline_log_dirs import Away, Proof, log_line
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import LogDir
 from logdirwatch.plan.commands.kafka_tools import note
-from logdirwatch.plan.proposal import Draft, effect
+from logdirwatch.plan.proposal import ProposedAction, effect
 
 QUOTA = "quota"
 """The step of the action that raises a quota, not a limit of the process."""
@@ -25,11 +25,11 @@ _LIMITS = (
 _ANY_LIMIT = "open files (LimitNOFILE) or memory maps (vm.max_map_count)"
 
 
-def raise_limit(away: Away, proof: Proof) -> Draft:
+def raise_limit(away: Away, proof: Proof) -> ProposedAction:
     """Return the way back from an exhausted limit of the operating system: the disks themselves are well."""
     which = next((where for text, where in _LIMITS if text in (proof.said or "")), _ANY_LIMIT)
     text = f"raise the limit that broker {away.broker} ran into: {which}; its disks are fine"
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.RAISE_LIMIT,
         target=away.target,
         reason=text,
@@ -38,7 +38,7 @@ def raise_limit(away: Away, proof: Proof) -> Draft:
     )
 
 
-def raise_quota(directory: LogDir, proof: Proof) -> Draft:
+def raise_quota(directory: LogDir, proof: Proof) -> ProposedAction:
     """Return the way back from a disk quota: a bigger volume changes nothing of it."""
     path = shlex.quote(directory.path)
     steps = (
@@ -51,7 +51,7 @@ def raise_quota(directory: LogDir, proof: Proof) -> Draft:
             "ceph.quota.max_bytes)"
         ),
     )
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.RAISE_LIMIT,
         target={**place_target(directory), "step": QUOTA},
         reason=f"raise the disk quota of {directory.path} of broker {directory.broker}, or free space under it: the "

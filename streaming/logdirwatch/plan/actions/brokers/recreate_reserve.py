@@ -14,14 +14,14 @@ from logdirwatch.plan.capacity.reserve_file import make_file, reserve_of
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.configs import on_host
-from logdirwatch.plan.proposal import Draft, Policy, Veto, effect
+from logdirwatch.plan.proposal import Policy, ProposedAction, Veto, effect
 from logdirwatch.text.units import human_bytes
 from logdirwatch.text.words import counted
 
 RESERVE_BYTES_PER_PARTITION = 10_000
 
 
-def recreate_draft(directory: LogDir, policy: Policy, after: str | None = None) -> Draft | None:
+def propose_recreation(directory: LogDir, policy: Policy, after: str | None = None) -> ProposedAction | None:
     """Return how the reserve is made anew once there is room; None where none is configured any more.
 
     ``after`` is the action that gave it up, where one did.
@@ -31,7 +31,7 @@ def recreate_draft(directory: LogDir, policy: Policy, after: str | None = None) 
         return None
     path, size = reserve
     advised = advised_bytes(directory)
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.RECREATE_RESERVE,
         target={**place_target(directory), **({} if after is None else {"after": after})},
         reason=f"make the reserve file {path} on broker {directory.broker} anew: {human_bytes(size)} to give to the "

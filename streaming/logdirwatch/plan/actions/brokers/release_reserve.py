@@ -15,18 +15,18 @@ from logdirwatch.plan.actions.action_type import (
     always_valid,
     frees_as_much,
 )
-from logdirwatch.plan.actions.brokers.recreate_reserve import recreate_draft, reserve_progress
+from logdirwatch.plan.actions.brokers.recreate_reserve import propose_recreation, reserve_progress
 from logdirwatch.plan.actions.progress import directory_of, was_carried_out
 from logdirwatch.plan.capacity.reserve_file import make_file, reserve_of
 from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.configs import on_host
-from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
+from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect
 from logdirwatch.plan.retention import retention_vetoes
 from logdirwatch.text.units import human_bytes
 
 
-def release_drafts(directory: LogDir, policy: Policy) -> list[Draft]:
+def propose_release(directory: LogDir, policy: Policy) -> list[ProposedAction]:
     """Return the release of the reserve, where one is configured."""
     reserve = reserve_of(directory, policy)
     if reserve is None:
@@ -34,7 +34,7 @@ def release_drafts(directory: LogDir, policy: Policy) -> list[Draft]:
     path, size = reserve
     gone = retention_vetoes.reserve_gone(directory, size)
     return [
-        Draft(
+        ProposedAction(
             kind=ActionKind.RELEASE_RESERVE,
             target=place_target(directory),
             reason=f"delete the reserve file {path} on broker {directory.broker}: {human_bytes(size)} are free at "
@@ -59,11 +59,11 @@ def release_drafts(directory: LogDir, policy: Policy) -> list[Draft]:
     ]
 
 
-def _recreated(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> Draft | None:
+def _recreated(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> ProposedAction | None:
     directory = directory_of(action, snapshot)
     if directory is None or not was_carried_out(action):
         return None
-    return recreate_draft(directory, policy, action.action_id)
+    return propose_recreation(directory, policy, action.action_id)
 
 
 ACTION_TYPE = ActionType(

@@ -8,13 +8,13 @@ from logdirwatch.plan.availability.offline_log_dirs import Away, Proof, log_line
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import note
-from logdirwatch.plan.proposal import Draft, Policy, Precondition
+from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction
 from logdirwatch.plan.vetoes import restart_vetoes
 
 
 def repair_file_system(
     directory: LogDir, proof: Proof, away: Away | None, snapshot: ClusterSnapshot, policy: Policy
-) -> Draft:
+) -> ProposedAction:
     """Return the repair of a file system while its broker is stopped; ``away`` None where the broker is down anyway."""
     broker, path = directory.broker, shlex.quote(directory.path)
     device = f"/dev/{proof.device}" if proof.device else "DEVICE"
@@ -28,7 +28,7 @@ def repair_file_system(
     )
     is_running = away is not None and snapshot.is_alive(broker)
     returns = [] if away is None else away.lost([directory])
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.RESTART_BROKER,
         target={**place_target(directory), "step": REPAIR},
         reason=f"stop broker {broker}, repair the file system of {directory.path}, and start it: the disk below may be "

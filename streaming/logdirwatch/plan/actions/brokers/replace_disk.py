@@ -24,7 +24,7 @@ from logdirwatch.plan.availability.offline_log_dirs import Proof
 from logdirwatch.plan.capacity.reserve_file import reserve_of
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Partition
 from logdirwatch.plan.commands.kafka_tools import QUORUM, note
-from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
+from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect
 from logdirwatch.plan.reassignment.log_dir_removal import Leaving, leaving
 from logdirwatch.plan.reassignment.replacement_replicas import Repair
 from logdirwatch.plan.reassignment.unplaced import nothing_fits, unplaced
@@ -36,7 +36,7 @@ EXAMPLES = 20
 SAVE_DATA = "save_data"
 
 
-def save_data(directory: LogDir, proof: Proof, snapshot: ClusterSnapshot) -> Draft | None:
+def save_data(directory: LogDir, proof: Proof, snapshot: ClusterSnapshot) -> ProposedAction | None:
     """Return how to save what only a failed disk holds, before it is replaced; None where it holds nothing alone."""
     broker, path = directory.broker, shlex.quote(directory.path)
     alone = _only_there(directory, lost_partitions(directory.place, snapshot), snapshot)
@@ -55,7 +55,7 @@ def save_data(directory: LogDir, proof: Proof, snapshot: ClusterSnapshot) -> Dra
         ),
         "once the new directory is formatted, and before the broker starts: copy the saved folders into it",
     )
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.INVESTIGATE,
         target={"broker": broker, "log_dir": directory.path, "step": SAVE_DATA},
         reason=f"save what only {directory.path} of broker {broker} holds before its disk is replaced: "
@@ -67,7 +67,7 @@ def save_data(directory: LogDir, proof: Proof, snapshot: ClusterSnapshot) -> Dra
 
 def replace_disk(
     directory: LogDir, repair: Repair, snapshot: ClusterSnapshot, policy: Policy, proof: Proof | None = None
-) -> Draft:
+) -> ProposedAction:
     """Return the replacement of a disk: what it holds is copied again, what only it held is gone.
 
     ``proof`` says which device it is and what shows that it is dying.
@@ -83,7 +83,7 @@ def replace_disk(
         note(f"On broker {broker}'s host: {text}, mount it empty and give it to Kafka's user."),
         *format_steps(broker, snapshot, policy),
     ]
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.REPLACE_DISK,
         target={"broker": broker, "log_dir": directory.path},
         reason=f"{text}, format it and restart: what is still assigned there is copied again"
@@ -110,7 +110,7 @@ def replace_disk(
     )
 
 
-def leave_log_dirs(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> Draft | None:
+def leave_log_dirs(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> ProposedAction | None:
     """Return the restart without the bad directory, where the broker's good ones can hold its replicas (KIP-112)."""
     broker, lost = directory.broker, lost_partitions(directory.place, snapshot)
     found = leaving(directory, lost, snapshot, policy)
@@ -119,7 +119,7 @@ def leave_log_dirs(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy)
     text = f"take {directory.path} out of log.dirs of broker {broker}"
     alone = _only_there(directory, lost, snapshot)
     steps = [note(f"In the server.properties of broker {broker}: {text}.")]
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.RESTART_BROKER,
         target={"broker": broker, "log_dir": directory.path, "step": WITHOUT_DIRECTORY},
         reason=f"{text} and restart it: {_held(found)} are copied again into its other directories, which have the "

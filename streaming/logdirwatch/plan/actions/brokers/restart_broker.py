@@ -24,7 +24,7 @@ from logdirwatch.plan.availability.lost_replicas import partitions_on
 from logdirwatch.plan.availability.offline_log_dirs import Away
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Partition
 from logdirwatch.plan.commands.kafka_tools import QUORUM, TOPICS, note
-from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
+from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect
 from logdirwatch.plan.vetoes import restart_vetoes
 from logdirwatch.text.units import human_bytes
 from logdirwatch.text.words import counted, some_of
@@ -32,11 +32,11 @@ from logdirwatch.text.words import counted, some_of
 EXAMPLES = 20
 
 
-def restart_broker(away: Away, snapshot: ClusterSnapshot, policy: Policy) -> Draft:
+def restart_broker(away: Away, snapshot: ClusterSnapshot, policy: Policy) -> ProposedAction:
     """Return the restart that brings directories back, with what must be true before."""
     broker, directories = away.broker, away.directories
     filled = [found for found in directories if found.cause is Cause.FULL or not away.is_several]
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.RESTART_BROKER,
         target=away.target,
         reason=f"restart broker {broker}: nothing else brings {some_of(away.names)} back, freed space or a new disk "
@@ -54,11 +54,11 @@ def restart_broker(away: Away, snapshot: ClusterSnapshot, policy: Policy) -> Dra
     )
 
 
-def start_broker(broker: int, snapshot: ClusterSnapshot, policy: Policy, why: str) -> Draft:
+def start_broker(broker: int, snapshot: ClusterSnapshot, policy: Policy, why: str) -> ProposedAction:
     """Return the start of a broker that is down; it takes nothing away from the others."""
     returns = partitions_on(broker, snapshot)
     directories = snapshot.directories_of.get(broker, ())
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.RESTART_BROKER,
         target={"broker": broker, "log_dir": None},
         reason=f"start broker {broker}: {counted(len(returns), 'replica comes', 'replicas come')} back with it; {why}",

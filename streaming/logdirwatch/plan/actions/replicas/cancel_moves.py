@@ -22,7 +22,7 @@ from logdirwatch.plan.cluster.assignment import ANY, Assignment, from_json, to_j
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Partition
 from logdirwatch.plan.commands.kafka_tools import reassignment_lines, write_file
 from logdirwatch.plan.commands.throttles import of_plan
-from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
+from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect
 from logdirwatch.plan.reassignment.running_copies import Copy, are_running, copies_to, filled_to
 from logdirwatch.plan.reassignment.running_reassignments import DeadEnd, dead_ends, drops_last_copy
 from logdirwatch.plan.reassignment.throttles import unset
@@ -32,9 +32,9 @@ from logdirwatch.text.units import human_ratio
 from logdirwatch.text.words import some_of
 
 
-def overflow_drafts(
+def propose_overflow_cancel(
     directory: LogDir, chosen: Sequence[Copy], snapshot: ClusterSnapshot, policy: Policy
-) -> list[Draft]:
+) -> list[ProposedAction]:
     """Return the end of the copies that :func:`overflowing` names."""
     if not chosen:
         return []
@@ -43,16 +43,16 @@ def overflow_drafts(
         f"moves that run would fill {directory.path} of broker {directory.broker} to "
         f"{human_ratio(filled_to(directory, snapshot))}: stop {len(chosen)} of {coming}"
     )
-    return [cancel_draft(directory, chosen, snapshot, policy, text)]
+    return [propose_copy_cancel(directory, chosen, snapshot, policy, text)]
 
 
-def cancel_draft(
+def propose_copy_cancel(
     directory: LogDir, copies: Sequence[Copy], snapshot: ClusterSnapshot, policy: Policy, why: str
-) -> Draft:
+) -> ProposedAction:
     """Return the end of running copies; the replicas go on serving where they were."""
     name = file_name(ActionKind.CANCEL_MOVES, directory.place)
     frees = sum(copy.copied_bytes for copy in copies if copy.destination == directory.place)
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.CANCEL_MOVES,
         target=place_target(directory),
         reason=f"{why}; no data is lost, the replicas go on serving where they were; what was copied is thrown away",
@@ -110,7 +110,7 @@ def _named(copy: Copy) -> dict[str, object]:
 EXAMPLES = 20
 
 
-def cancel_dead_ends(broker: int, path: str | None, snapshot: ClusterSnapshot, policy: Policy) -> list[Draft]:
+def cancel_dead_ends(broker: int, path: str | None, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
     """Return the cancelling of the reassignments that cannot end and name a broker; empty where there are none."""
     mine = [one for one in dead_ends(snapshot) if broker in one.partition.replicas]
     if not mine:
@@ -126,7 +126,7 @@ def why_hopeless(found: Sequence[DeadEnd]) -> str:
 
 def cancel_moves(
     broker: int, path: str | None, partitions: Sequence[Partition], snapshot: ClusterSnapshot, policy: Policy, why: str
-) -> Draft:
+) -> ProposedAction:
     """Return the action that takes running reassignments back; their partitions can then be moved otherwise.
 
     Those whose only good copies are what the move adds come in none with others: cancelling drops these copies.
@@ -137,7 +137,7 @@ def cancel_moves(
     targets = [_target(partition) for partition in wave]
     plan, name = to_json(targets), file_name(ActionKind.CANCEL_MOVES, (broker, path or ""))
     again = of_plan(plan, log_dir_rate=None, rate=policy.limits.replication_throttle_bytes_per_s)
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.CANCEL_MOVES,
         target={"broker": broker, "log_dir": path},
         reason=f"{why}: cancel them; each partition keeps the replicas that it had{_kept(kept, snapshot)}",

@@ -20,20 +20,20 @@ from logdirwatch.plan.actions.progress import Progress, in_one_step, was_begun
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.commands.configs import set_broker_value
 from logdirwatch.plan.commands.throttles import Limits, from_data
-from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
+from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect
 from logdirwatch.plan.reassignment.throttles import SETS_LIMITS, lists_of, rates_of, still_ours
 from logdirwatch.text.words import counted
 
 _EXAMPLES = 5
 
 
-def clear_draft(
+def propose_clear(
     limits: Limits,
     snapshot: ClusterSnapshot,
     policy: Policy,
     target: Mapping[str, Any],
     keys: Iterable[str] | None = None,
-) -> Draft | None:
+) -> ProposedAction | None:
     """Return the end of limits that nothing needs, None without any; ``keys`` are the rates that may go, None: all."""
     allowed = None if keys is None else set(keys)
     rates = {
@@ -44,7 +44,7 @@ def clear_draft(
     if not rates and not limits.topics:
         return None
     found = Limits(rates, limits.topics)
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.CLEAR_THROTTLES,
         target=target,
         reason=f"take away {_said(rates, limits.topics)}: the move that needed it is over, and what falls behind "
@@ -57,9 +57,9 @@ def clear_draft(
     )
 
 
-def raise_draft(broker: int, key: str, limit: int, wanted: int, policy: Policy) -> Draft:
+def propose_raise(broker: int, key: str, limit: int, wanted: int, policy: Policy) -> ProposedAction:
     """Return a higher limit for moves that this one never lets end; it goes with the move that needs it."""
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.CLEAR_THROTTLES,
         target={"broker": broker, "log_dir": None, "step": f"raise {key}"},
         reason=f"raise {key} of broker {broker} from {limit} to {wanted} bytes/s: under the limit the running moves "
@@ -127,7 +127,7 @@ def _said(rates: Mapping[int, Mapping[str, int]], topics: Mapping[str, Mapping[s
     return ", ".join(told)
 
 
-def clear_left_behind(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> Draft | None:
+def clear_left_behind(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> ProposedAction | None:
     """Return the end of limits that a plan set and its last command did not take away: of those with its own values.
 
     A plan of 0.1.0 did not say what it sets: ``throttle_left`` names what it left behind.
@@ -135,7 +135,7 @@ def clear_left_behind(action: ActionRecord, snapshot: ClusterSnapshot, policy: P
     if SETS_LIMITS not in action.expected or not was_begun(action):
         return None
     target = {"broker": action.target["broker"], "log_dir": action.target["log_dir"], "after": action.action_id}
-    return clear_draft(still_ours(from_data(action.expected[SETS_LIMITS]), snapshot), snapshot, policy, target)
+    return propose_clear(still_ours(from_data(action.expected[SETS_LIMITS]), snapshot), snapshot, policy, target)
 
 
 def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:

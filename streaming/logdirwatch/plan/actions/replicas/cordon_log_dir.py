@@ -15,17 +15,19 @@ from logdirwatch.plan.actions.action_type import (
     same_commands,
 )
 from logdirwatch.plan.actions.progress import Progress, directory_of, in_one_step, was_carried_out
-from logdirwatch.plan.actions.replicas.uncordon_log_dir import uncordon_draft
+from logdirwatch.plan.actions.replicas.uncordon_log_dir import propose_uncordon
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.cordons import KEY, does_more, is_cordoned_as_asked, listed_dirs, others_cordoned
 from logdirwatch.plan.cluster.metadata_version import CORDON, at_least
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.configs import set_broker_list
-from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
+from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect
 from logdirwatch.plan.retention import retention_vetoes
 
 
-def cordon_drafts(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, why: str, until: str) -> list[Draft]:
+def propose_cordon(
+    directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, why: str, until: str
+) -> list[ProposedAction]:
     """Return the cordon, where the cluster's metadata version is known to allow one and there is none.
 
     ``why`` and ``until`` go on in the sentences that say what it is for and when it ends.
@@ -41,7 +43,7 @@ def cordon_drafts(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, 
     ]
     set_it = set_broker_list(policy.tools, directory.broker, KEY, [*others, directory.path])
     return [
-        Draft(
+        ProposedAction(
             kind=ActionKind.CORDON_LOG_DIR,
             target=place_target(directory),
             reason=f"cordon {directory.path} of broker {directory.broker}{why}{does_more(directory, snapshot)}",
@@ -64,11 +66,11 @@ def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | Non
     return in_one_step(is_cordoned_as_asked(action, snapshot), snapshot)
 
 
-def _uncordoned(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> Draft | None:
+def _uncordoned(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> ProposedAction | None:
     directory = directory_of(action, snapshot)
     if directory is None or not directory.is_cordoned or not was_carried_out(action):
         return None
-    return uncordon_draft(directory, snapshot, policy, action.action_id)
+    return propose_uncordon(directory, snapshot, policy, action.action_id)
 
 
 ACTION_TYPE = ActionType(

@@ -25,7 +25,7 @@ from logdirwatch.plan.availability.fault_tolerance import good_copies
 from logdirwatch.plan.availability.impact import of_demotion
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, from_json, to_json
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Partition, TopicPartition
-from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
+from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect
 from logdirwatch.plan.reassignment.tool_run import nothing_runs, others_run
 from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.text.words import counted
@@ -48,7 +48,7 @@ def demote(
     why: str,
     *,
     besides: Collection[TopicPartition] = (),
-) -> list[Draft]:
+) -> list[ProposedAction]:
     """Return the action that lets others lead what a broker leads; empty where nobody else well can.
 
     ``besides`` are partitions that another action of the same alert reassigns: one order would undo the other.
@@ -61,7 +61,7 @@ def demote(
     keys, name = [a.key for a in after], _file_name(broker, path)
     tools = policy.tools
     return [
-        Draft(
+        ProposedAction(
             kind=ActionKind.DEMOTE_LEADERS,
             target={"broker": broker, "log_dir": path},
             reason=f"let others lead {counted(len(after), 'partition')} that broker {broker} leads{_where(path)}: "

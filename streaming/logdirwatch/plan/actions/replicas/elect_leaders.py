@@ -22,13 +22,13 @@ from logdirwatch.plan.actions.progress import Progress, in_steps
 from logdirwatch.plan.availability import leadership as leaders
 from logdirwatch.plan.availability.impact import of_election
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Partition
-from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
+from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect
 from logdirwatch.text.words import counted
 
 EXAMPLES = 20
 
 
-def give_back(target: Mapping[str, Any], snapshot: ClusterSnapshot, policy: Policy) -> list[Draft]:
+def give_back(target: Mapping[str, Any], snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
     """Return the election of the preferred leaders that could lead and do not; empty when there are none."""
     partitions = [p for p in snapshot.partitions.values() if _waits_for_its_leader(p, snapshot)]
     chosen = sorted(partitions, key=lambda p: (not snapshot.topics[p.topic].is_internal, p.key))
@@ -36,7 +36,7 @@ def give_back(target: Mapping[str, Any], snapshot: ClusterSnapshot, policy: Poli
     if not wave:
         return []
     return [
-        Draft(
+        ProposedAction(
             kind=ActionKind.ELECT_LEADERS,
             target={**target, "election": "preferred"},
             reason=f"give leadership of {counted(len(wave), 'partition')} back to their preferred replicas, "
@@ -56,7 +56,7 @@ def give_back(target: Mapping[str, Any], snapshot: ClusterSnapshot, policy: Poli
 
 def elect_unclean(
     target: Mapping[str, Any], snapshot: ClusterSnapshot, policy: Policy, veto: Veto | None
-) -> list[Draft]:
+) -> list[ProposedAction]:
     """Return the election of replicas that are not in sync, for partitions that nobody else can lead.
 
     KIP-18 leaves it to ``offlinePartitionLeaderSelector``. Acknowledged records that only the lost replicas have are
@@ -69,7 +69,7 @@ def elect_unclean(
         return []
     lost = ", ".join(map(str, sorted({broker for p in wave for broker in (*p.isr, *(p.elr or ()))}))) or "that are gone"
     return [
-        Draft(
+        ProposedAction(
             kind=ActionKind.ELECT_LEADERS,
             target={**target, "election": "unclean"},
             reason=f"{counted(len(wave), 'partition has', 'partitions have')} no leader, "

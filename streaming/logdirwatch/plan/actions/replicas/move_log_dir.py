@@ -25,7 +25,7 @@ from logdirwatch.plan.cluster.assignment import Assignment, to_json
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId
 from logdirwatch.plan.commands.kafka_tools import reassignment_lines, write_file
 from logdirwatch.plan.commands.throttles import Limits, within_brokers
-from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect
+from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect
 from logdirwatch.plan.reassignment.throttles import unset
 from logdirwatch.plan.reassignment.tool_run import file_name, no_retention_cut, nothing_runs, others_run, way_back
 from logdirwatch.plan.reassignment.within_broker import Moves
@@ -33,7 +33,9 @@ from logdirwatch.text.units import human_bytes, human_ms
 from logdirwatch.text.words import counted
 
 
-def move_drafts(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> list[Draft]:
+def propose_move(
+    source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
+) -> list[ProposedAction]:
     """Return the action for planned moves; a vetoed one where a veto stands against every move; else nothing."""
     if moves.assignments:
         return [_move(source, moves, snapshot, policy, now_ms)]
@@ -42,8 +44,8 @@ def move_drafts(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy:
     return []
 
 
-def _hindered(source: LogDir, moves: Moves) -> Draft:
-    return Draft(
+def _hindered(source: LogDir, moves: Moves) -> ProposedAction:
+    return ProposedAction(
         kind=ActionKind.MOVE_LOG_DIR,
         target=place_target(source),
         reason=f"moving replicas off {source.path} is what would help, but it must not be done now",
@@ -52,7 +54,7 @@ def _hindered(source: LogDir, moves: Moves) -> Draft:
     )
 
 
-def _move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> Draft:
+def _move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> ProposedAction:
     waves = _waves(source, moves, snapshot)
     needs = waves.needs_ms + _shared_bytes(source.broker, snapshot) * 1000 // moves.rate
     name = file_name(ActionKind.MOVE_LOG_DIR, source.place)
@@ -60,7 +62,7 @@ def _move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Polic
     destinations = ", ".join(path for _, path in sorted(moves.bytes_in or {}))
     is_enough = moves.moved_bytes >= moves.needed_bytes and waves.is_in_time is not False
     enough = "enough" if is_enough else f"{human_bytes(moves.needed_bytes)} are needed"
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.MOVE_LOG_DIR,
         target=place_target(source),
         reason=f"move {human_bytes(moves.moved_bytes)} in {counted(len(moves.assignments), 'replica')} from "

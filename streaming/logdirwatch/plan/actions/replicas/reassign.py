@@ -19,7 +19,7 @@ from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full
 from logdirwatch.plan.cluster.assignment import to_json
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId
 from logdirwatch.plan.commands.throttles import Limits, of_plan
-from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
+from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect
 from logdirwatch.plan.reassignment.between_brokers import Offload, busiest, settles_ms
 from logdirwatch.plan.reassignment.replacement_replicas import Repair
 from logdirwatch.plan.reassignment.throttles import limits_of_copies, unset
@@ -48,7 +48,7 @@ def rebuild(
     snapshot: ClusterSnapshot,
     policy: Policy,
     now_ms: int,
-) -> Draft:
+) -> ProposedAction:
     """Return the reassignment of a repair; ``place`` names its file, with an empty path for a whole broker."""
     rate = policy.limits.replication_throttle_bytes_per_s
     wanted = limits_of_repair(repair, rate, snapshot)
@@ -56,7 +56,7 @@ def rebuild(
     needs = max(repair.bytes_per_broker.values(), default=0) * 1000 // reached + policy.tools.settings.timeout_ms
     plan, name = to_json(repair.assignments), file_name(ActionKind.REASSIGN, place)
     lost = [snapshot.partitions[assignment.key] for assignment in repair.assignments]
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.REASSIGN,
         target=target,
         reason=f"rebuild {counted(len(repair.assignments), 'replica')} {loss.what} on other brokers "
@@ -122,10 +122,10 @@ def born_elsewhere(repair: Repair, snapshot: ClusterSnapshot) -> tuple[Precondit
 
 def rebuild_later(
     target: Mapping[str, Any], loss: Loss, repair: Repair, snapshot: ClusterSnapshot, veto: Veto
-) -> Draft:
+) -> ProposedAction:
     """Return the same reassignment where something stands against doing it now: what it would cost, no commands."""
     lost = [snapshot.partitions[assignment.key] for assignment in repair.assignments]
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.REASSIGN,
         target=target,
         reason=f"rebuild {counted(len(repair.assignments), 'replica')} {loss.what} on other brokers "
@@ -140,9 +140,9 @@ def rebuild_later(
     )
 
 
-def offload_drafts(
+def propose_offload(
     source: LogDir, plan: Offload, needed: int, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
-) -> list[Draft]:
+) -> list[ProposedAction]:
     """Return the action for planned moves to other brokers; nothing where none was found."""
     if plan.repair is None:
         return []
@@ -167,7 +167,7 @@ def offload_drafts(
     name = file_name(ActionKind.REASSIGN, source.place)
     taken = [{"broker": b, "log_dir": path, "bytes": -size} for (b, path), size in sorted(repair.bytes_in.items())]
     return [
-        Draft(
+        ProposedAction(
             kind=ActionKind.REASSIGN,
             target=place_target(source),
             reason=f"move {human_bytes(plan.freed_bytes)} in {counted(len(repair.assignments), 'replica')} from "

@@ -15,18 +15,20 @@ from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.cordons import KEY, does_more, is_cordoned_as_asked, others_cordoned
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.configs import set_broker_list
-from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect
+from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect
 from logdirwatch.text.units import human_bytes, human_ms, human_ratio
 
 
-def uncordon_for(source: LogDir, directory: LogDir, then: Draft, snapshot: ClusterSnapshot, policy: Policy) -> Draft:
+def propose_uncordon_for(
+    source: LogDir, directory: LogDir, then: ProposedAction, snapshot: ClusterSnapshot, policy: Policy
+) -> ProposedAction:
     """Return the end of a cordon that makes room for ``then``, the move that it allows."""
     used = Space(snapshot).ratio(directory.place)
     free = human_ratio(None if used is None else 1 - used)
     where = f"{directory.path} of broker {directory.broker}"
     command, undo = let_in(directory, snapshot, policy)
     frees, needs = then.expected["frees_bytes"], then.expected["needs_ms"]
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.UNCORDON_LOG_DIR,
         target=place_target(directory),
         reason=f"uncordon {where}, {free} free: then {human_bytes(frees)} of {source.path} can be moved there in "
@@ -51,11 +53,11 @@ def uncordon_for(source: LogDir, directory: LogDir, then: Draft, snapshot: Clust
     )
 
 
-def uncordon_draft(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, after: str) -> Draft:
+def propose_uncordon(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, after: str) -> ProposedAction:
     """Return the end of a cordon, once its directory has room; ``after`` is the action that set it."""
     command, undo = let_in(directory, snapshot, policy)
     too_full = Veto("not_enough_room", f"{directory.path} is {directory.status}: new replicas would fill it again")
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.UNCORDON_LOG_DIR,
         target={**place_target(directory), "after": after},
         reason=f"let new replicas into {directory.path} of broker {directory.broker} again: the reason is over"

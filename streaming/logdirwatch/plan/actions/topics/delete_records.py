@@ -25,7 +25,7 @@ from logdirwatch.plan.actions.topics.lower_retention import consumers_done
 from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId, Replica, Topic
 from logdirwatch.plan.commands.kafka_tools import Tools
-from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect, owner_of
+from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect, owner_of
 from logdirwatch.plan.retention import retention_vetoes
 from logdirwatch.plan.retention.cut import effective_after_ms
 from logdirwatch.plan.retention.limits import RETENTION_MS, freed_bytes, segment_bytes
@@ -42,9 +42,9 @@ _PLAIN_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 """What Kafka allows in a topic's name (``Topic.LEGAL_CHARS``): nothing that a pattern or awk reads, but the dot."""
 
 
-def delete_records_drafts(
+def propose_deletion(
     source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, cut: set[str], now_ms: int
-) -> list[Draft]:
+) -> list[ProposedAction]:
     """Return the deletion of records of the topic that gives most and that no retention cut reaches (``cut``)."""
     here = by_topic(snapshot.replicas_in(source.place))
     topics = (snapshot.topics[name] for name in here if name in snapshot.topics and name not in cut)
@@ -87,7 +87,7 @@ def _min_retention(topic: Topic, snapshot: ClusterSnapshot, policy: Policy) -> P
 
 def _delete_records(
     topic: Topic, percent: int, source: LogDir, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
-) -> Draft:
+) -> ProposedAction:
     on, needs = _on(topic, snapshot, percent), effective_after_ms(topic, snapshot)
     frees = sum(one["bytes"] for one in on if (one["broker"], one["log_dir"]) == source.place)
     is_spared = percent <= _PERCENT - math.ceil(_unread_ratio(topic) * _PERCENT)
@@ -96,7 +96,7 @@ def _delete_records(
         retention_vetoes.leaders_missing(topic.partitions),
         retention_vetoes.unread_goes(topic, snapshot, is_spared=is_spared),
     ]
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.DELETE_RECORDS,
         target={**place_target(source), "topic": topic.name},
         reason=f"delete the oldest {percent} % of the records of {topic.name}: frees about {human_bytes(frees)} in "

@@ -19,7 +19,7 @@ from logdirwatch.plan.actions.topics.delete_records import refused, serving_only
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId, Topic
 from logdirwatch.plan.commands.kafka_tools import TOPICS
-from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect, owner_of
+from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect, owner_of
 from logdirwatch.plan.reassignment.replacement_replicas import Repair
 from logdirwatch.plan.retention import retention_vetoes
 from logdirwatch.plan.retention.planner import all_replicas, by_topic
@@ -29,14 +29,14 @@ CONSUMER_GROUPS = "kafka-consumer-groups"
 MOST_CANDIDATES = 3
 
 
-def candidate_drafts(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> list[Draft]:
+def propose_candidates(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> list[ProposedAction]:
     """Return the idle and large topics in a directory, for a person to think about; nothing here deletes them."""
-    return candidate_drafts_in([source], place_target(source), snapshot, policy, now_ms)
+    return propose_candidates_in([source], place_target(source), snapshot, policy, now_ms)
 
 
-def candidate_drafts_in(
+def propose_candidates_in(
     places: Sequence[LogDir], target: Mapping[str, Any], snapshot: ClusterSnapshot, policy: Policy, now_ms: int
-) -> list[Draft]:
+) -> list[ProposedAction]:
     """Return the idle topics that are large in several directories together."""
     here = by_topic(replica for directory in places for replica in snapshot.replicas_in(directory.place))
     idle = [snapshot.topics[name] for name in here if name in snapshot.topics]
@@ -67,13 +67,13 @@ def _candidate(
     snapshot: ClusterSnapshot,
     policy: Policy,
     now_ms: int,
-) -> Draft:
+) -> ProposedAction:
     everywhere: Counter[LogDirId] = Counter()
     for replica in all_replicas(topic, snapshot):
         everywhere[replica.place] += replica.size_bytes or 0
     idle = human_ms(idle_for_ms(topic, snapshot, now_ms))
     veto = retention_vetoes.deleted_leaderless(topic.partitions)
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.DELETE_TOPIC_CANDIDATE,
         target=target,
         reason=f"{topic.name} has {human_bytes(size)} in {where}, and its size has not changed for {idle}: ask "
@@ -116,14 +116,14 @@ def _has_groups(topic: Topic) -> bool:
 
 def room_elsewhere(
     broker: int, target: Mapping[str, Any], repair: Repair, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
-) -> list[Draft]:
+) -> list[ProposedAction]:
     """Return idle topics whose deletion would make room on the other brokers; only where room is what is missing."""
     if not any(left.veto.name == "nothing_fits" for left in repair.unplaced):
         return []
     full = [
         d for d in snapshot.directories.values() if d.broker != broker and d.is_serving and snapshot.is_alive(d.broker)
     ]
-    return candidate_drafts_in(full, target, snapshot, policy, now_ms)
+    return propose_candidates_in(full, target, snapshot, policy, now_ms)
 
 
 def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:

@@ -14,10 +14,10 @@ from logdirwatch.plan.actions.action_type import (
     frees_as_much,
 )
 from logdirwatch.plan.actions.progress import Progress, places_of, space_seen
-from logdirwatch.plan.actions.topics.restore_retention import is_cut, remembered, restore_draft
+from logdirwatch.plan.actions.topics.restore_retention import is_cut, propose_restore, remembered
 from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Topic
-from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect, owner_of
+from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect, owner_of
 from logdirwatch.plan.retention.cut import Cut, effective_after_ms, floor_bytes
 from logdirwatch.plan.retention.limits import UNLIMITED, is_copy_delayed
 from logdirwatch.plan.retention.retention_vetoes import slowest_reader, unread_goes, unread_text
@@ -28,15 +28,15 @@ from logdirwatch.text.units import human_bytes, human_ms
 from logdirwatch.text.words import counted
 
 
-def cut_draft(
+def propose_cut(
     source: LogDir, cut: Cut, snapshot: ClusterSnapshot, policy: Policy, now_ms: int, *, is_moving: bool
-) -> Draft:
+) -> ProposedAction:
     """Return the action for one cut; ``is_moving`` where another action for the alert moves the topic's replicas."""
     topic, frees = cut.topic.name, cut.frees_at(source.place)
     needs, before = effective_after_ms(cut.topic, snapshot), snapshot.layout.topic_bytes(source.place, topic)
     elsewhere = sum(cut.frees.values()) - frees
     wins = _wins_ms(source, frees)
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.LOWER_RETENTION,
         target={**place_target(source), "topic": topic},
         reason=f"lower {cut.way.key} of {topic} {_from_to(cut)}: {_deletes(cut)} {human_bytes(frees)} of "
@@ -63,7 +63,9 @@ def cut_draft(
     )
 
 
-def fleet_cut_draft(cut: Cut, useful_bytes: int, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> Draft:
+def propose_fleet_cut(
+    cut: Cut, useful_bytes: int, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
+) -> ProposedAction:
     """Return the action for a cut that is made for many directories; ``useful_bytes`` are those that need them."""
     topic, everywhere = cut.topic.name, sum(cut.frees.values())
     needs, before = (
@@ -72,7 +74,7 @@ def fleet_cut_draft(cut: Cut, useful_bytes: int, snapshot: ClusterSnapshot, poli
     )
     won = [_wins_ms(snapshot.directories[place], freed) for place, freed in cut.frees.items()]
     wins = min((time_ms for time_ms in won if time_ms is not None), default=None)
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.LOWER_RETENTION,
         target={"broker": None, "log_dir": None, "topic": topic},
         reason=f"lower {cut.way.key} of {topic} {_from_to(cut)}: {_deletes(cut)} {human_bytes(everywhere)} in "
@@ -268,8 +270,8 @@ def _progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | Non
     return Progress(int(is_set), int(is_freed), 1, observed)
 
 
-def _restored(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> Draft | None:
-    return restore_draft(action, snapshot, policy) if is_cut(action, snapshot) else None
+def _restored(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> ProposedAction | None:
+    return propose_restore(action, snapshot, policy) if is_cut(action, snapshot) else None
 
 
 def _moves(action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None) -> Iterator[str]:

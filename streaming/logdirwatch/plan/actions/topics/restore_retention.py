@@ -23,7 +23,7 @@ from logdirwatch.plan.actions.action_type import (
 from logdirwatch.plan.actions.progress import Progress, in_one_step
 from logdirwatch.plan.capacity.projected_use import Space
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDirId
-from logdirwatch.plan.proposal import Draft, Policy, Precondition, Veto, effect, owner_of
+from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect, owner_of
 from logdirwatch.plan.retention.limits import UNLIMITED
 from logdirwatch.text.units import human_bytes
 
@@ -77,7 +77,7 @@ def was(change: Mapping[str, Any]) -> Any:
     return change.get("was", change["from"])
 
 
-def restore_draft(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> Draft | None:
+def propose_restore(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> ProposedAction | None:
     """Return the action that gives a topic its old limits back; vetoed while there is no room for it."""
     standing, topic = _standing(action, snapshot), str(action.target["topic"])
     if not standing:
@@ -89,7 +89,7 @@ def restore_draft(action: ActionRecord, snapshot: ClusterSnapshot, policy: Polic
     again = [veto for key, change in standing.items() if (veto := _cut_again(topic, now.get(key), change["to"]))]
     found = [*again, *_no_room(comes_back, snapshot, policy)]
     limits = ", ".join(f"{key} {_said(was(change))}" for key, change in standing.items())
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.RESTORE_RETENTION,
         target={**action.target, "after": action.action_id},
         reason=f"give {topic} its old retention back, {limits} as before: the danger is over, and there is room for "
@@ -122,12 +122,12 @@ def with_returning(known: Iterable[ActionRecord], snapshot: ClusterSnapshot) -> 
     return _replace(snapshot, reserved=dict(found))
 
 
-def with_room_for(draft: Draft, snapshot: ClusterSnapshot) -> ClusterSnapshot:
+def with_room_for(proposal: ProposedAction, snapshot: ClusterSnapshot) -> ClusterSnapshot:
     """Return the snapshot with what a restored retention will write: one more needs its room beside it."""
-    if draft.kind is not ActionKind.RESTORE_RETENTION or draft.vetoes:
+    if proposal.kind is not ActionKind.RESTORE_RETENTION or proposal.vetoes:
         return snapshot
     found = Counter(snapshot.reserved)
-    found.update({(one["broker"], one["log_dir"]): -one["bytes"] for one in draft.expected["on"]})
+    found.update({(one["broker"], one["log_dir"]): -one["bytes"] for one in proposal.expected["on"]})
     return _replace(snapshot, reserved=dict(found))
 
 

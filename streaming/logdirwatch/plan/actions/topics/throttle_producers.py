@@ -23,7 +23,7 @@ from logdirwatch.plan.actions.progress import not_seen, was_accepted
 from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.configs import client_quota, describe_quotas
-from logdirwatch.plan.proposal import Draft, Policy, Precondition, effect, owner_of
+from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect, owner_of
 from logdirwatch.text.units import human_bytes, human_ms
 
 NAMED_TOPICS = 3
@@ -35,7 +35,9 @@ SLACK = 1.5
 """The time that is won must outlast what it is won for."""
 
 
-def brake_drafts(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, reliefs: Sequence[Draft]) -> list[Draft]:
+def propose_producer_throttle(
+    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, reliefs: Sequence[ProposedAction]
+) -> list[ProposedAction]:
     """Return the brake where the directory is known to grow; ``reliefs`` are what it wins time for.
 
     None where it wins nothing: a limit above what is written now slows down nobody.
@@ -54,7 +56,7 @@ def brake_drafts(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, reli
     if lasts is not None and lasts < WORTH * left:
         return []
     return [
-        Draft(
+        ProposedAction(
             kind=ActionKind.THROTTLE_PRODUCERS,
             target=place_target(source),
             reason=f"slow down who writes to {source.path} of broker {source.broker}: at {human_bytes(growth)}/s it is "
@@ -76,7 +78,7 @@ def brake_drafts(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, reli
     ]
 
 
-def _first_relief_ms(reliefs: Sequence[Draft]) -> int:
+def _first_relief_ms(reliefs: Sequence[ProposedAction]) -> int:
     """Return how long it takes until the first of the actions that free something helps."""
     known = [d.expected["needs_ms"] for d in reliefs if not d.vetoes and (d.expected["frees_bytes"] or 0) > 0]
     return min((needs or UNKNOWN_NEEDS_MS for needs in known), default=UNKNOWN_NEEDS_MS)
@@ -120,12 +122,12 @@ def _owners(writers: list[tuple[str, float]], policy: Policy) -> str:
     return f"{owner_of(writers[0][0], policy)} agrees to be slowed down"
 
 
-def _quota_cleared(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> Draft | None:
+def _quota_cleared(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy) -> ProposedAction | None:
     """Return the end of a producer's quota: nobody sees whether it was set, but somebody said that it would be."""
     del snapshot
     if not was_accepted(action):
         return None
-    return Draft(
+    return ProposedAction(
         kind=ActionKind.CLEAR_THROTTLES,
         target={**action.target, "after": action.action_id},
         reason="take the quota of the slowed producers away: the directory has room again",

@@ -1,6 +1,6 @@
 """What the action for a cut says, and that its own numbers speak against it where it leaves too little."""
 
-from logdirwatch.plan.actions.topics.lower_retention import cut_draft
+from logdirwatch.plan.actions.topics.lower_retention import propose_cut
 from logdirwatch.plan.retention.cut import Cut
 from logdirwatch.plan.retention.limits import Way
 from tests.unit.plan.builders import MIB, NOW_MS, directory, facts, policy, replica, topic
@@ -16,7 +16,7 @@ def draft(to=200 * MIB, key="retention.bytes", *, rate=1000.0, unread=0, made=No
     way = Way(made, key, 1, 10**12, bytes_per_s=rate, unread=unread)
     cut = Cut(way, to, {HERE: 190 * MIB, THERE: 80 * MIB}, way.keeps_ms(to))
     known = facts(SOURCE, directory(2), made, replica(*HERE, "t", size=400 * MIB), replica(*THERE, "t", size=290 * MIB))
-    return cut_draft(SOURCE, cut, known, policy(**limits), NOW_MS, is_moving=False)
+    return propose_cut(SOURCE, cut, known, policy(**limits), NOW_MS, is_moving=False)
 
 
 def test_it_says_what_goes_where_what_stays_and_what_that_wins():
