@@ -13,7 +13,7 @@ from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.content_hash import content_hash
 from logdirwatch.plan.proposal import Policy, ProposedAction
 from logdirwatch.plan.vetoes.preconditions import agreed
-from logdirwatch.plan.vetoes.predicted_impact import heeding_predictions
+from logdirwatch.plan.vetoes.predicted_impact import veto_predicted_harm
 from logdirwatch.plan.vetoes.restart_vetoes import STOPPING_STEPS
 
 
@@ -26,7 +26,7 @@ def record(
     proposal: ProposedAction, alert: AlertRecord, based_on: Mapping[str, Any], policy: Policy, now_ms: int
 ) -> ActionRecord:
     """Return a proposal as the first revision of its action, with what its own prediction says against it."""
-    proposal = heeding_predictions(proposal)
+    proposal = veto_predicted_harm(proposal)
     action = ActionRecord(
         version=1,
         action_id=action_id(alert.alert_id, proposal.kind, proposal.target),

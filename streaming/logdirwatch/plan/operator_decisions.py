@@ -16,7 +16,7 @@ MOVES = frozenset({ActionKind.MOVE_LOG_DIR, ActionKind.REASSIGN})
 
 
 @dataclass(frozen=True)
-class Said:
+class OperatorDecisions:
     """The actions that were rejected, by kind and target, and the topics of those that were taken up."""
 
     rejected: tuple[tuple[ActionKind, Mapping[str, Any]], ...] = ()
@@ -28,7 +28,7 @@ class Said:
         return (kind, dict(target)) in self.rejected
 
 
-def said_to(actions: Iterable[ActionRecord], severity: Severity) -> Said:
+def decisions_on(actions: Iterable[ActionRecord], severity: Severity) -> OperatorDecisions:
     """Return what was said to an alert's actions; of a move and a cut of one topic the first taken up stands."""
     known = list(actions)
     cutting: set[str] = set()
@@ -39,7 +39,7 @@ def said_to(actions: Iterable[ActionRecord], severity: Severity) -> Said:
         elif cutting.isdisjoint(topics := moved_topics(action)):
             moving |= topics
     rejected = tuple((action.kind, action.target) for action in known if is_rejected(action, severity))
-    return Said(rejected, frozenset(cutting), frozenset(moving))
+    return OperatorDecisions(rejected, frozenset(cutting), frozenset(moving))
 
 
 def is_rejected(action: ActionRecord, severity: Severity) -> bool:
@@ -54,18 +54,18 @@ def moved_topics(action: ActionRecord) -> set[str]:
     return {str(entry["topic"]) for entry in action.reassignment["partitions"]}
 
 
-def heeded(proposals: Iterable[ProposedAction], said: Said) -> list[ProposedAction]:
+def apply_decisions(proposals: Iterable[ProposedAction], decisions: OperatorDecisions) -> list[ProposedAction]:
     """Return proposals without those that were rejected, and with a veto for a cut of what is moved."""
-    wanted = [proposal for proposal in proposals if not said.is_rejected(proposal.kind, proposal.target)]
+    wanted = [proposal for proposal in proposals if not decisions.is_rejected(proposal.kind, proposal.target)]
     return [
-        replace(proposal, vetoes=tuple(dict.fromkeys([*proposal.vetoes, *_against(proposal, said)])))
+        replace(proposal, vetoes=tuple(dict.fromkeys([*proposal.vetoes, *_against(proposal, decisions)])))
         for proposal in wanted
     ]
 
 
-def _against(proposal: ProposedAction, said: Said) -> list[Veto]:
+def _against(proposal: ProposedAction, decisions: OperatorDecisions) -> list[Veto]:
     topic = proposal.target.get("topic")
-    if proposal.kind is not ActionKind.LOWER_RETENTION or topic not in said.moving:
+    if proposal.kind is not ActionKind.LOWER_RETENTION or topic not in decisions.moving:
         return []
     return [Veto("move_waits", f"a move of {topic} was taken up: retention of what moves stands still")]
 

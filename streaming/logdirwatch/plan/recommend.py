@@ -11,11 +11,11 @@ from logdirwatch.plan.action_records import record
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.cluster.snapshot_age import too_old, unusable
-from logdirwatch.plan.operator_decisions import heeded
+from logdirwatch.plan.operator_decisions import apply_decisions
 from logdirwatch.plan.proposal import Policy, ProposedAction
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.plan.rule_responses import RESPONSES, investigate
-from logdirwatch.plan.vetoes.predicted_impact import heeding_predictions
+from logdirwatch.plan.vetoes.predicted_impact import veto_predicted_harm
 
 WAITS = "moves and cuts wait for a new inventory"
 
@@ -45,7 +45,7 @@ def _on_all(situation: Situation) -> list[ProposedAction]:
     """Return what is proposed on all that is known; where something speaks against all of it, the runbook step too."""
     response = RESPONSES[situation.alert.rule]
     planned = [] if response.propose is None else response.propose(situation)
-    proposals = heeded(map(heeding_predictions, planned), situation.snapshot.said)
+    proposals = apply_decisions(map(veto_predicted_harm, planned), situation.snapshot.decisions)
     return [*proposals, situation.look] if all(proposal.vetoes for proposal in proposals) else proposals
 
 
@@ -64,6 +64,8 @@ def _without_inventory(response: Response, situation: Situation) -> list[Propose
     if snapshot.state_at_ms is None or situation.now_ms - snapshot.state_at_ms > policy.facts_max_age_ms:
         return []
     if response.on_old_inventory is not None:
-        return heeded(response.on_old_inventory(situation), snapshot.said)
+        return apply_decisions(response.on_old_inventory(situation), snapshot.decisions)
     planned = [] if response.propose is None else response.propose(situation)
-    return heeded((d for d in planned if not d.vetoes and not ACTION_TYPES[d.kind].needs_inventory), snapshot.said)
+    return apply_decisions(
+        (d for d in planned if not d.vetoes and not ACTION_TYPES[d.kind].needs_inventory), snapshot.decisions
+    )

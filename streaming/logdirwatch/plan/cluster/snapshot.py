@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus
-from logdirwatch.plan.operator_decisions import Said
+from logdirwatch.plan.operator_decisions import OperatorDecisions
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -271,7 +271,7 @@ class ClusterSnapshot:
 
     ``reserved`` are the bytes that open actions of other alerts will write to a directory, ``claimed`` the partitions
     that they reassign, ``cutting`` the topics whose retention is being lowered: taken up, the bytes not gone yet;
-    ``cordoning`` says of directories whether they will be cordoned. ``said`` is about the alert's own actions.
+    ``cordoning`` says of directories whether they will be cordoned. ``decisions`` are about the alert's own actions.
     ``growth`` is how fast replicas grew between two inventories, in bytes per second; what is not in it is not known.
     ``copied_bytes_per_s`` is by destination how fast copies were seen to come.
     """
@@ -286,7 +286,7 @@ class ClusterSnapshot:
     claimed: frozenset[TopicPartition] = frozenset()
     cutting: frozenset[str] = frozenset()
     cordoning: Mapping[LogDirId, bool] = field(default_factory=dict)
-    said: Said = field(default_factory=Said)
+    decisions: OperatorDecisions = field(default_factory=OperatorDecisions)
     metadata_version: str | None = None
     growth: Mapping[tuple[LogDirId, TopicPartition], float] = field(default_factory=dict)
     copied_bytes_per_s: Mapping[LogDirId, float] = field(default_factory=dict)

@@ -25,7 +25,7 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId
 from logdirwatch.plan.fix.relief import freed_in_time, given
 from logdirwatch.plan.lifecycle.overlay import with_actions, with_alerts
 from logdirwatch.plan.lifecycle.transitions import reconcile
-from logdirwatch.plan.operator_decisions import said_to
+from logdirwatch.plan.operator_decisions import decisions_on
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
 from logdirwatch.plan.reassignment.within_broker import needed_bytes
 from logdirwatch.plan.recommend import recommend
@@ -188,7 +188,7 @@ class _Planner:
     def _heeding(self, alert: AlertRecord) -> ClusterSnapshot:
         """Return the snapshot for an alert, with what people said to its actions."""
         own = [action for action in self._known if action.alert_id == alert.alert_id]
-        return replace(self._snapshot_for(alert), said=said_to(own, alert.severity))
+        return replace(self._snapshot_for(alert), decisions=decisions_on(own, alert.severity))
 
     def _snapshot_for(self, alert: AlertRecord) -> ClusterSnapshot:
         """Return the snapshot with all that is agreed upon.

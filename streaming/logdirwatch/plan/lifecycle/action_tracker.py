@@ -24,7 +24,7 @@ from logdirwatch.plan.lifecycle import close as closing
 from logdirwatch.plan.lifecycle import follow_ups as followup
 from logdirwatch.plan.lifecycle import transitions
 from logdirwatch.plan.lifecycle.overlay import with_actions, with_alerts
-from logdirwatch.plan.operator_decisions import said_to
+from logdirwatch.plan.operator_decisions import decisions_on
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.recommend import recommend
 
@@ -105,8 +105,8 @@ class Book:
         self, alert: AlertRecord, seen: ClusterSnapshot | None, policy: Policy, now_ms: int
     ) -> list[ActionRecord]:
         known = list(self._actions[alert.alert_id].values())
-        said = said_to(known, alert.severity)
-        snapshot = None if seen is None else replace(with_actions(seen, self._others(alert)), said=said)
+        decisions = decisions_on(known, alert.severity)
+        snapshot = None if seen is None else replace(with_actions(seen, self._others(alert)), decisions=decisions)
         planned = recommend(alert, snapshot, policy, now_ms)
         if snapshot is None or unusable(snapshot, policy, now_ms):
             return transitions.keep_waiting(known, planned, now_ms)

@@ -22,7 +22,7 @@ from logdirwatch.plan.actions.topics.throttle_producers import propose_producer_
 from logdirwatch.plan.capacity.projected_use import Space
 from logdirwatch.plan.capacity.timing import time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.operator_decisions import heeded
+from logdirwatch.plan.operator_decisions import apply_decisions
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
 from logdirwatch.plan.reassignment.running_copies import overflowing, without_copies
 from logdirwatch.plan.reassignment.within_broker import needed_bytes
@@ -34,7 +34,7 @@ from logdirwatch.plan.relief.running_moves import UnderWay, propose_watch, weigh
 from logdirwatch.plan.relief.strays import propose_stray_check, stray_bytes
 from logdirwatch.plan.relief.without_loss import Ways, lossless_ways
 from logdirwatch.plan.retention.planner import Cuts, plan_cuts
-from logdirwatch.plan.vetoes.predicted_impact import heeding_predictions
+from logdirwatch.plan.vetoes.predicted_impact import veto_predicted_harm
 from logdirwatch.text.units import human_bytes
 
 MOVES = frozenset({ActionKind.MOVE_LOG_DIR, ActionKind.REASSIGN})
@@ -59,8 +59,8 @@ class Stand:
 def stand_of(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> Stand:
     """Return how a directory stands with what runs."""
     copies = overflowing(directory, snapshot, policy)
-    ended = heeded(
-        map(heeding_predictions, propose_overflow_cancel(directory, copies, snapshot, policy)), snapshot.said
+    ended = apply_decisions(
+        map(veto_predicted_harm, propose_overflow_cancel(directory, copies, snapshot, policy)), snapshot.decisions
     )
     snapshot = without_copies(copies, snapshot) if any(not proposal.vetoes for proposal in ended) else snapshot
     source, running = weighed(snapshot.directories[directory.place], snapshot, policy)
@@ -89,7 +89,7 @@ def _answer(
     others, room = [*ways.proposals], _room(source, snapshot, policy, missing, ())
     left_ms = time_to_full_ms(source)
     if to_lose(source, [*others, *room], needed, policy) > 0 and source.status in URGENT and left_ms is not None:
-        others += heeded(propose_release(source, policy), snapshot.said)
+        others += apply_decisions(propose_release(source, policy), snapshot.decisions)
     gentle = [*others, *room]
     wanted = to_lose(source, gentle, needed, policy)
     cuts, against = _cuts(source, snapshot, policy, wanted, ways, gentle, now_ms)
@@ -99,8 +99,8 @@ def _answer(
     room = _room(source, snapshot, policy, missing, instead)
     proposals = [*others, *room, *lost]
     if source.status in URGENT and not any(counted_bytes(proposal, source) for proposal in proposals):
-        proposals += heeded(propose_producer_throttle(source, snapshot, policy, proposals), snapshot.said)
-    looks = heeded(propose_cleaner_check(source, snapshot, policy), snapshot.said)
+        proposals += apply_decisions(propose_producer_throttle(source, snapshot, policy, proposals), snapshot.decisions)
+    looks = apply_decisions(propose_cleaner_check(source, snapshot, policy), snapshot.decisions)
     ordered = in_sequence(proposals)
     looked = [*looks, *ordered] if left_ms is None or left_ms > IN_NO_HURRY_MS else [*ordered, *looks]
     return _with_cordon(looked, _cordon(source, snapshot, policy))
@@ -110,15 +110,19 @@ def _room(
     source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, instead: Sequence[Veto]
 ) -> list[ProposedAction]:
     """Return more room where moves do not give enough in time."""
-    return heeded(more_room(source, snapshot, policy, missing, instead), snapshot.said) if missing > 0 else []
+    return (
+        apply_decisions(more_room(source, snapshot, policy, missing, instead), snapshot.decisions)
+        if missing > 0
+        else []
+    )
 
 
 def _being_cut(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int) -> int:
     """Return what cuts free that somebody took up for this alert and that wait for their effect."""
-    if not snapshot.said.cutting:
+    if not snapshot.decisions.cutting:
         return 0
     cuts = plan_cuts(source, snapshot, policy, to_lose(source, (), needed, policy))
-    return sum(cut.frees_at(source.place) for cut in cuts.cuts if cut.topic.name in snapshot.said.cutting)
+    return sum(cut.frees_at(source.place) for cut in cuts.cuts if cut.topic.name in snapshot.decisions.cutting)
 
 
 def _cuts(
@@ -142,7 +146,7 @@ def _cuts(
         proposals = [
             propose_cut(lasting, one, snapshot, policy, now_ms, is_moving=one.topic.name in moved) for one in found.cuts
         ]
-        return heeded(proposals, snapshot.said), found.vetoes
+        return apply_decisions(proposals, snapshot.decisions), found.vetoes
 
     apart = cut(beside_moves=True)
     if not moved or gained([*beside, *apart[0]], source) >= gained(beside, source) + wanted:
@@ -157,10 +161,10 @@ def _losses(
     """Return what is lost for good beside retention, where cuts are not enough."""
     if missing <= 0:
         return []
-    targets = [*(proposal.target for proposal in cuts), *(target for _, target in snapshot.said.rejected)]
+    targets = [*(proposal.target for proposal in cuts), *(target for _, target in snapshot.decisions.rejected)]
     cut = {str(target["topic"]) for target in targets if "topic" in target}
     deletions = propose_deletion(source, snapshot, policy, missing, cut, now_ms) if source.status in URGENT else []
-    return heeded([*deletions, *propose_candidates(source, snapshot, policy, now_ms)], snapshot.said)
+    return apply_decisions([*deletions, *propose_candidates(source, snapshot, policy, now_ms)], snapshot.decisions)
 
 
 def _with_cordon(proposals: list[ProposedAction], cordon: list[ProposedAction]) -> list[ProposedAction]:

@@ -12,7 +12,7 @@ from logdirwatch.plan.actions.replicas.reassign import propose_offload
 from logdirwatch.plan.actions.topics.lower_retention import propose_cut
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, TopicPartition
-from logdirwatch.plan.operator_decisions import heeded
+from logdirwatch.plan.operator_decisions import apply_decisions
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
 from logdirwatch.plan.reassignment.between_brokers import Offload, plan_offload
 from logdirwatch.plan.reassignment.within_broker import Moves, plan_moves
@@ -43,7 +43,7 @@ def lossless_ways(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, nee
     for more in (propose_uncordons, propose_return_of_broker):
         missing = needed - gained(proposals, source)
         if missing > 0:
-            proposals += heeded(more(source, snapshot, policy, missing, now_ms), snapshot.said)
+            proposals += apply_decisions(more(source, snapshot, policy, missing, now_ms), snapshot.decisions)
     return Ways(tuple(proposals), found.taken, found.against, cut)
 
 
@@ -62,7 +62,7 @@ def _local_cuts(
     proposals = (
         propose_cut(source, cut, snapshot, policy, now_ms, is_moving=False) for cut in cuts if not cut.way.loses_data
     )
-    return heeded(proposals, snapshot.said)
+    return apply_decisions(proposals, snapshot.decisions)
 
 
 def _moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, now_ms: int) -> Ways:
@@ -85,9 +85,9 @@ def _moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: in
 
 
 def _inside(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> Ways:
-    is_open = not snapshot.said.is_rejected(ActionKind.MOVE_LOG_DIR, place_target(source))
+    is_open = not snapshot.decisions.is_rejected(ActionKind.MOVE_LOG_DIR, place_target(source))
     moves = plan_moves(source, snapshot, policy) if is_open else Moves()
-    proposals = heeded(propose_move(source, moves, snapshot, policy, now_ms), snapshot.said)
+    proposals = apply_decisions(propose_move(source, moves, snapshot, policy, now_ms), snapshot.decisions)
     return Ways(tuple(proposals), frozenset(assignment.key for assignment in moves.assignments), moves.vetoes)
 
 
@@ -99,8 +99,8 @@ def _outside(
     taken: frozenset[TopicPartition],
     now_ms: int,
 ) -> Ways:
-    is_open = not snapshot.said.is_rejected(ActionKind.REASSIGN, place_target(source))
+    is_open = not snapshot.decisions.is_rejected(ActionKind.REASSIGN, place_target(source))
     plan = plan_offload(source, snapshot, policy, missing, taken) if is_open else Offload()
-    proposals = heeded(propose_offload(source, plan, missing, snapshot, policy, now_ms), snapshot.said)
+    proposals = apply_decisions(propose_offload(source, plan, missing, snapshot, policy, now_ms), snapshot.decisions)
     assignments = plan.repair.assignments if plan.repair else ()
     return Ways(tuple(proposals), frozenset(assignment.key for assignment in assignments), plan.vetoes)

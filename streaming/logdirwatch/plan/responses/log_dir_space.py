@@ -23,7 +23,7 @@ from logdirwatch.plan.capacity.growth_by_policy import growth_by_policy, told
 from logdirwatch.plan.capacity.projected_use import Space
 from logdirwatch.plan.capacity.reserve_file import reserve_of
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, TopicPartition
-from logdirwatch.plan.operator_decisions import heeded
+from logdirwatch.plan.operator_decisions import apply_decisions
 from logdirwatch.plan.proposal import Policy, ProposedAction
 from logdirwatch.plan.reassignment.within_broker import needed_bytes
 from logdirwatch.plan.relief.freed_bytes import URGENT, counted_bytes
@@ -61,7 +61,7 @@ def propose_on_old_inventory(situation: Situation) -> list[ProposedAction]:
             *propose_release(directory, policy),
             *propose_producer_throttle(directory, alone, policy, proposals),
         ]
-    return saying_that_it_halts(heeded(in_sequence(proposals), snapshot.said), directory, snapshot)
+    return saying_that_it_halts(apply_decisions(in_sequence(proposals), snapshot.decisions), directory, snapshot)
 
 
 def _led_in_place(

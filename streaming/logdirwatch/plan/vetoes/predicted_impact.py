@@ -21,7 +21,7 @@ _OTHERWISE = "afterwards"
 _NAMED = 3
 
 
-def heeding_predictions(proposal: ProposedAction) -> ProposedAction:
+def veto_predicted_harm(proposal: ProposedAction) -> ProposedAction:
     """Return a proposal with the vetoes that its own prediction asks for."""
     named = {veto.name for veto in proposal.vetoes}
     found = [veto for veto in against(proposal.expected) if not named & _SAID_BY[veto.name]]

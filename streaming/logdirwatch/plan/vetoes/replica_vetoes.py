@@ -135,7 +135,7 @@ def partition_claimed(snapshot: ClusterSnapshot, partition: Partition) -> Veto |
 
 def retention_waits(snapshot: ClusterSnapshot, topic: str) -> Veto | None:
     """Refuse to move what waits for a retention cut: a moving replica's retention stands still."""
-    if topic not in snapshot.said.cutting:
+    if topic not in snapshot.decisions.cutting:
         return cut_elsewhere(snapshot, topic)
     return Veto("retention_waits", _WAITS.format(topic))
 
@@ -147,7 +147,7 @@ def cut_elsewhere(snapshot: ClusterSnapshot, topic: str) -> Veto | None:
 
 def rejected_cut(snapshot: ClusterSnapshot, target: Mapping[str, Any]) -> Veto | None:
     """Leave a topic whose cut a person rejected."""
-    if not snapshot.said.is_rejected(ActionKind.LOWER_RETENTION, target):
+    if not snapshot.decisions.is_rejected(ActionKind.LOWER_RETENTION, target):
         return None
     return Veto("rejected", f"a lower retention of {target['topic']} was rejected")
 

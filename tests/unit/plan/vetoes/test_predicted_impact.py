@@ -11,7 +11,7 @@ from logdirwatch.plan.proposal import ProposedAction, Veto, effect
 from logdirwatch.plan.reassignment.running_reassignments import dead_ends
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.vetoes import replica_vetoes
-from logdirwatch.plan.vetoes.predicted_impact import LEADERLESS, UNDER_MIN_ISR, heeding_predictions
+from logdirwatch.plan.vetoes.predicted_impact import LEADERLESS, UNDER_MIN_ISR, veto_predicted_harm
 from tests.unit.plan.builders import (
     MIB,
     NOW_MS,
@@ -62,7 +62,7 @@ class TestEveryKind:
     def test_one_partition_that_is_mended_hides_none_that_is_hurt(self, kind):
         paths = [("a-0", {"now": NOBODY, "then": LED}), ("b-0", {"now": LED, "then": NOBODY})]
         draft = ProposedAction(kind, {}, "", effect(leadership=outlook(paths)))
-        (veto,) = heeding_predictions(draft).vetoes
+        (veto,) = veto_predicted_harm(draft).vetoes
         assert veto.name == LEADERLESS
         assert veto.reason.startswith("b-0 would have no leader afterwards")
 
@@ -73,7 +73,7 @@ class TestEveryKind:
 
 def test_many_are_counted_and_some_are_named():
     paths = [(f"t-{number}", {"now": LED, "cancelled": NOBODY}) for number in range(9)]
-    (veto,) = heeding_predictions(
+    (veto,) = veto_predicted_harm(
         ProposedAction(ActionKind.CANCEL_MOVES, {}, "", effect(leadership=outlook(paths)))
     ).vetoes
     assert "t-0, t-1, t-2 and 6 more would have no leader once that is cancelled" in veto.reason

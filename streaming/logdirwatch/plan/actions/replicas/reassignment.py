@@ -42,7 +42,7 @@ def reasons_against_reassignment(action: ActionRecord, snapshot: ClusterSnapshot
         for old in from_json(action.undo["reassignment"])
         if old.key in snapshot.partitions and snapshot.partitions[old.key].replicas != old.replicas
     ]
-    cut = sorted(moved_topics(action) & snapshot.said.cutting)
+    cut = sorted(moved_topics(action) & snapshot.decisions.cutting)
     waiting = [f"a retention cut of {topic} was taken up" for topic in cut]
     return changed or waiting or [veto.reason for veto in violations(from_json(action.reassignment), snapshot, policy)]
 
