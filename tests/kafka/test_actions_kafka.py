@@ -23,7 +23,7 @@ from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Rule
 from logdirwatch.plan.actions.replicas.demote_leaders import demote
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
-from logdirwatch.plan.lifecycle.action_tracker import Book
+from logdirwatch.plan.lifecycle.action_tracker import ActionTracker
 from tests.kafka.telemetry import fresh_topics, send_records
 from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.plan.builders import action, alert
@@ -145,7 +145,7 @@ def test_an_accepted_plan_is_withdrawn_when_somebody_else_moved_what_it_is_about
     about = {"number": 1, "log_dir": None, "cause": None, "cluster": CLUSTER}
     firing = alert(Rule.PARTITION_FAILED, **about, opened_at_ms=now(), at_ms=now())
     accepted = changed(reassign(watched, made, (3, 2)), alert_id=firing.alert_id, status=ActionStatus.ACCEPTED)
-    book = Book(60_000)
+    book = ActionTracker(60_000)
     for topic, record in ((topics.ALERTS, firing), (topics.ACTIONS, accepted)):
         assert book.take(topic, b"k", msgspec.json.encode(record), -1)
     assert not _withdrawn(book, watched), "its partition is as it was"

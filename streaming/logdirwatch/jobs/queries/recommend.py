@@ -27,7 +27,7 @@ from logdirwatch.model.vocabulary import NO_CLUSTER
 from logdirwatch.plan.cluster.from_tables_spark import load_facts
 from logdirwatch.plan.cluster.growth import Growth
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
-from logdirwatch.plan.lifecycle.action_tracker import Book
+from logdirwatch.plan.lifecycle.action_tracker import ActionTracker
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.settings import Settings
 
@@ -65,7 +65,7 @@ class Recommender:
     wanted: threading.Event = field(default_factory=threading.Event)
     """Set while news wait for a look until the rest is over."""
     _rested_s: float = 0.0
-    _book: Book | None = None
+    _book: ActionTracker | None = None
     _growth: Growth = field(default_factory=Growth)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -95,15 +95,15 @@ class Recommender:
         """How long to rest from the last look, in seconds; 0 when that is over."""
         return max(0.0, self._rested_s - self.clock_s())
 
-    def _opened(self) -> Book:
+    def _opened(self) -> ActionTracker:
         if self._book is None:
-            book = Book(self.skew_ms)
+            book = ActionTracker(self.skew_ms)
             for record in self.read():
                 book.take(*record)
             self._book = book
         return self._book
 
-    def _revise(self, book: Book, now_ms: int) -> None:
+    def _revise(self, book: ActionTracker, now_ms: int) -> None:
         """Publish, or forget the book: only what is on the topic counts as said."""
         self._book, begin_s = None, self.clock_s()
         facts = {

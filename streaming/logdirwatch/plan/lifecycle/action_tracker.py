@@ -37,7 +37,7 @@ _TYPES: dict[str, type[Record]] = {
 }
 
 
-class Book:
+class ActionTracker:
     """Open alerts, the latest revision of every action, and decisions not taken in yet.
 
     ``skew_ms`` is how far the clock of who decides may be ahead of Kafka's.

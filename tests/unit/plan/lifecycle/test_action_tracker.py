@@ -12,7 +12,7 @@ from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionStatus, AlertStatus, Cause, Decision, Lane, Rule, Severity
 from logdirwatch.plan.cluster.metadata_version import CORDON
-from logdirwatch.plan.lifecycle.action_tracker import Book
+from logdirwatch.plan.lifecycle.action_tracker import ActionTracker
 from tests.unit.plan.builders import (
     MIB,
     NOW_MS,
@@ -49,7 +49,7 @@ class Told:
         self.restart()
 
     def restart(self):
-        self.book = Book(60_000)
+        self.book = ActionTracker(60_000)
         for name, records in (
             (topics.ALERTS, self.alerts),
             (topics.ACTIONS, self.actions),

@@ -13,7 +13,7 @@ from logdirwatch.plan.actions.brokers.recreate_reserve import propose_recreation
 from logdirwatch.plan.actions.topics.restore_retention import is_cut, propose_restore, remembered
 from logdirwatch.plan.cluster.metadata_version import CORDON
 from logdirwatch.plan.commands.throttles import within_brokers
-from logdirwatch.plan.lifecycle.action_tracker import Book
+from logdirwatch.plan.lifecycle.action_tracker import ActionTracker
 from logdirwatch.plan.lifecycle.follow_ups import follow_ups, is_follow_up, may_owe, unsettled
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.settings import LogDirRule, TopicRule
@@ -48,7 +48,7 @@ class Story:
         # Cut down to the target, as moves go: here it is about what follows a cut.
         self.policy = policy(**({"cut_ratio": 0.7} | (limits or {})))
         self.fields, self.records, self.minute = fields, [], 0
-        self.book = Book(60_000)
+        self.book = ActionTracker(60_000)
         self.tell(topics.ALERTS, space_alert(to="saturated"))
         self.look(*parts)
 
@@ -78,7 +78,7 @@ class Story:
         )
 
     def restart(self):
-        self.book = Book(60_000)
+        self.book = ActionTracker(60_000)
         for name, record in self.records:
             self.book.take(name, b"", msgspec.json.encode(record), -1)
 
