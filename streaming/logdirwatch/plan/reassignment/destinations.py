@@ -17,7 +17,7 @@ from logdirwatch.plan.vetoes import replica_vetoes
 
 
 @dataclass(frozen=True)
-class Spot:
+class Destination:
     """A place for one replica: a broker and one of its directories, or ``any`` where a path would be refused.
 
     ``ratio`` is how full it would be; nobody knows it of a directory whose space is not known, which counts as full.
@@ -28,7 +28,7 @@ class Spot:
     ratio: float
 
 
-class Spots:
+class Destinations:
     """The places on the brokers that are alive; what is taken counts for the next one.
 
     Preferred are healthy brokers, then the rack that the replica was in, then the emptiest directory; one with the
@@ -51,16 +51,16 @@ class Spots:
         self._unknown = np.array([size is None for size in used], dtype=bool) | (self._total == 0)
         self._rank = np.array([self._class(directory, lost_rack) for directory in self._directories], dtype=np.int64)
 
-    def ordered(self, size_bytes: int) -> Iterator[Spot]:
+    def ordered(self, size_bytes: int) -> Iterator[Destination]:
         """Yield the places for a replica of ``size_bytes``, the best first."""
         ratios = self._ratios(size_bytes)
         for row in np.lexsort((ratios, self._rank)):
             directory = self._directories[row]
             if directory.broker not in self._degraded:
-                yield Spot(directory.broker, directory.path, float(ratios[row]))
+                yield Destination(directory.broker, directory.path, float(ratios[row]))
         fullest = {broker: float(max(ratios[rows])) for broker, rows in self._degraded.items()}
         for broker in sorted(fullest, key=lambda broker: (self._rank[self._degraded[broker][0]] // 2, fullest[broker])):
-            yield Spot(broker, None, fullest[broker])
+            yield Destination(broker, None, fullest[broker])
 
     def take(self, place: LogDirId, size_bytes: int) -> None:
         """Count a replica that goes to a directory."""

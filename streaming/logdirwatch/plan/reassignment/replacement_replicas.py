@@ -14,7 +14,7 @@ from logdirwatch.plan.capacity.projected_use import Landing, Space
 from logdirwatch.plan.cluster.assignment import ANY, Assignment
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDirId, Partition, TopicPartition
 from logdirwatch.plan.proposal import Policy, Veto
-from logdirwatch.plan.reassignment.destinations import Spot, Spots
+from logdirwatch.plan.reassignment.destinations import Destination, Destinations
 from logdirwatch.plan.vetoes import replica_vetoes
 
 REASONS = 3
@@ -104,7 +104,7 @@ class _Planner:
         self._bytes_per_broker: Counter[int] = Counter()
         self._written: defaultdict[int, float] = defaultdict(float)
         lost_rack = snapshot.brokers[broker].rack if broker in snapshot.brokers else None
-        self._spots = Spots(snapshot, self._space, lost_rack)
+        self._spots = Destinations(snapshot, self._space, lost_rack)
         self._alive = [(found.id, found.rack) for found in snapshot.brokers.values() if snapshot.is_alive(found.id)]
 
     def run(self, lost: Sequence[Partition], later: int) -> Repair:
@@ -141,7 +141,7 @@ class _Planner:
             ]
         )
 
-    def _find(self, partition: Partition) -> Spot | Veto:
+    def _find(self, partition: Partition) -> Destination | Veto:
         """Take the best place that nothing speaks against; why the first ones were refused is told when all are."""
         size, copied = self._snapshot.layout.size_of(partition.key) or 0, self._copied_bytes(partition)
         fit = self._fit(partition)
@@ -204,7 +204,7 @@ class _Planner:
             self._landings[broker] = Landing(self._snapshot, broker, self._space, self._limit, self._rate)
         return self._landings[broker]
 
-    def _take(self, partition: Partition, spot: Spot) -> None:
+    def _take(self, partition: Partition, spot: Destination) -> None:
         size = self._snapshot.layout.size_of(partition.key) or 0
         self._landing(spot.broker).land(self._copied_bytes(partition), spot.path)
         for broker in (spot.broker, self._sender(partition)):
@@ -217,7 +217,7 @@ class _Planner:
             self._bytes_in[spot.broker, spot.path] += size
             self._spots.take((spot.broker, spot.path), size)
 
-    def _moved(self, partition: Partition, spot: Spot) -> Assignment:
+    def _moved(self, partition: Partition, spot: Destination) -> Assignment:
         replicas = self._replaced(partition, spot.broker)
         log_dirs = tuple(spot.path or ANY if broker == spot.broker else ANY for broker in replicas)
         return Assignment(partition.topic, partition.partition, replicas, log_dirs)

@@ -33,7 +33,7 @@ from logdirwatch.plan.relief.order import in_sequence
 from logdirwatch.plan.relief.running_moves import UnderWay, propose_watch, weighed
 from logdirwatch.plan.relief.strays import propose_stray_check, stray_bytes
 from logdirwatch.plan.relief.without_loss import Ways, lossless_ways
-from logdirwatch.plan.retention.planner import Cuts, plan_cuts
+from logdirwatch.plan.retention.planner import RetentionCuts, plan_cuts
 from logdirwatch.plan.vetoes.predicted_impact import veto_predicted_harm
 from logdirwatch.text.units import human_bytes
 
@@ -142,7 +142,7 @@ def _cuts(
 
     def cut(beside_moves: bool) -> tuple[list[ProposedAction], tuple[Veto, ...]]:
         claimed = snapshot.claimed | ways.cut | (ways.taken if beside_moves else frozenset())
-        found: Cuts = plan_cuts(lasting, replace(snapshot, claimed=claimed), policy, wanted)
+        found: RetentionCuts = plan_cuts(lasting, replace(snapshot, claimed=claimed), policy, wanted)
         proposals = [
             propose_cut(lasting, one, snapshot, policy, now_ms, is_moving=one.topic.name in moved) for one in found.cuts
         ]

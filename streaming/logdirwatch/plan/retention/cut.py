@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from logdirwatch.plan.capacity.timing import DELETE_DELAY_MS, delete_delay_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDirId, Topic
 from logdirwatch.plan.proposal import Veto
-from logdirwatch.plan.retention.limits import Way, freed_bytes, segment_bytes
+from logdirwatch.plan.retention.limits import RetentionLimit, freed_bytes, segment_bytes
 
 CHECK_INTERVAL = "log.retention.check.interval.ms"
 CHECK_INTERVAL_MS = 300_000
@@ -13,10 +13,10 @@ CHECK_INTERVAL_MS = 300_000
 
 
 @dataclass(frozen=True)
-class Cut:
+class RetentionCut:
     """One topic's lower limit, and what it frees; ``keeps_ms`` is the history that stays at least."""
 
-    way: Way
+    way: RetentionLimit
     new_value: int
     frees: dict[LogDirId, int]
     keeps_ms: int | None = None
@@ -48,10 +48,10 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class Cuts:
+class RetentionCuts:
     """The cuts that free a directory; ``vetoes`` say why there are not more, where they free less than asked for."""
 
-    cuts: tuple[Cut, ...] = ()
+    cuts: tuple[RetentionCut, ...] = ()
     vetoes: tuple[Veto, ...] = ()
 
 
@@ -67,7 +67,7 @@ def effective_after_ms(topic: Topic, snapshot: ClusterSnapshot) -> int:
     return max(checks, default=CHECK_INTERVAL_MS) + delay
 
 
-def floor_bytes(cut: Cut, place: LogDirId, snapshot: ClusterSnapshot) -> int:
+def floor_bytes(cut: RetentionCut, place: LogDirId, snapshot: ClusterSnapshot) -> int:
     """Return what stays of a topic in a directory whatever its limit: the segments that are written, and one more."""
     here = [replica for replica in snapshot.replicas_in(place) if replica.topic == cut.topic.name]
     segment = segment_bytes(cut.topic)

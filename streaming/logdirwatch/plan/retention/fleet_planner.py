@@ -9,7 +9,7 @@ from functools import partial
 
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDirId, Replica, Topic
 from logdirwatch.plan.proposal import Policy, Veto
-from logdirwatch.plan.retention.cut import Cut
+from logdirwatch.plan.retention.cut import RetentionCut
 from logdirwatch.plan.retention.planner import (
     all_replicas,
     by_topic,
@@ -26,7 +26,9 @@ LOOKED_AT = 200
 Needed = Mapping[LogDirId, int]
 
 
-def plan_fleet_cuts(needed: Needed, snapshot: ClusterSnapshot, policy: Policy, refusals: Counter[Veto]) -> list[Cut]:
+def plan_fleet_cuts(
+    needed: Needed, snapshot: ClusterSnapshot, policy: Policy, refusals: Counter[Veto]
+) -> list[RetentionCut]:
     """Cut the topics that give the directories most, as far as they need it; only the largest are looked at.
 
     Those whose local copy alone goes give first.
@@ -36,19 +38,19 @@ def plan_fleet_cuts(needed: Needed, snapshot: ClusterSnapshot, policy: Policy, r
     useful = [cut for cut in most if cut is not None and gain(cut, needed) > 0]
     ranked = sorted(useful, key=lambda cut: (-gain(cut, needed), cut.topic.name))
     spread = _one_by_one if is_few(policy.limits) else _shares
-    cuts: list[Cut] = []
+    cuts: list[RetentionCut] = []
     for loses_data in (False, True):
         alike = [cut for cut in ranked if cut.way.loses_data is loses_data]
         cuts += spread(alike, left(needed, cuts), snapshot, policy)
     return cuts
 
 
-def gain(cut: Cut, needed: Needed) -> int:
+def gain(cut: RetentionCut, needed: Needed) -> int:
     """Return the bytes that a cut gives to directories that need them."""
     return _useful(needed, Counter(cut.frees))
 
 
-def left(needed: Needed, cuts: Sequence[Cut]) -> dict[LogDirId, int]:
+def left(needed: Needed, cuts: Sequence[RetentionCut]) -> dict[LogDirId, int]:
     """Return what directories need beside what cuts give them."""
     found = {place: size - sum(cut.frees_at(place) for cut in cuts) for place, size in needed.items()}
     return {place: size for place, size in found.items() if size > 0}
@@ -61,7 +63,7 @@ def _most(
     snapshot: ClusterSnapshot,
     policy: Policy,
     refusals: Counter[Veto],
-) -> Cut | None:
+) -> RetentionCut | None:
     topic = cuttable(name, here, snapshot, policy, refusals)
     if topic is None:
         return None
@@ -71,12 +73,14 @@ def _most(
     return found
 
 
-def _shares(ranked: Sequence[Cut], needed: Needed, snapshot: ClusterSnapshot, policy: Policy) -> list[Cut]:
+def _shares(
+    ranked: Sequence[RetentionCut], needed: Needed, snapshot: ClusterSnapshot, policy: Policy
+) -> list[RetentionCut]:
     """Let every topic give each directory the same share of what it can give there, or more for another's sake."""
-    givers = _chosen(ranked, needed, policy.limits.retention_topics)
-    possible = {place: sum(most.frees_at(place) for most in givers) for place in needed}
+    candidates = _chosen(ranked, needed, policy.limits.retention_topics)
+    possible = {place: sum(most.frees_at(place) for most in candidates) for place in needed}
     cuts = []
-    for most in givers:
+    for most in candidates:
         shares = {p: -(-min(needed[p], all_) * most.frees_at(p) // all_) for p, all_ in possible.items() if all_ > 0}
         wanted = {place: share for place, share in shares.items() if share > 0}
         giving_here = _giving(most.topic, snapshot)
@@ -85,13 +89,13 @@ def _shares(ranked: Sequence[Cut], needed: Needed, snapshot: ClusterSnapshot, po
     return cuts
 
 
-def _chosen(ranked: Sequence[Cut], needed: Needed, most_topics: int) -> Sequence[Cut]:
+def _chosen(ranked: Sequence[RetentionCut], needed: Needed, most_topics: int) -> Sequence[RetentionCut]:
     """Return who gives: the topics that give most, and more while any directory would take over half of what they can.
 
     More are of no use to a directory that they are not in.
     """
     possible: Counter[LogDirId] = Counter()
-    found: list[Cut] = []
+    found: list[RetentionCut] = []
     for most in ranked:
         is_asked_much = any(needed[place] > MOST_OF_ONE * possible[place] for place in most.frees if place in needed)
         if len(found) < most_topics or is_asked_much:
@@ -100,9 +104,11 @@ def _chosen(ranked: Sequence[Cut], needed: Needed, most_topics: int) -> Sequence
     return found
 
 
-def _one_by_one(ranked: Sequence[Cut], needed: Needed, snapshot: ClusterSnapshot, policy: Policy) -> list[Cut]:
+def _one_by_one(
+    ranked: Sequence[RetentionCut], needed: Needed, snapshot: ClusterSnapshot, policy: Policy
+) -> list[RetentionCut]:
     """Let the topics that can give most give first, as far as they can."""
-    cuts: list[Cut] = []
+    cuts: list[RetentionCut] = []
     for most in ranked[: policy.limits.retention_topics]:
         missing = left(needed, cuts)
         wanted = gain(most, missing)

@@ -28,7 +28,7 @@ SEGMENT_BYTES = 1 << 30
 
 
 @dataclass(frozen=True)
-class Way:
+class RetentionLimit:
     """One configuration key of a topic, and the limits that may be set: from ``lowest`` to ``highest`` by ``unit``.
 
     ``history_ms`` is how far back each replica goes, for a limit of age. ``bytes_per_s`` is how fast the fastest of
@@ -115,7 +115,7 @@ def _unread_ms(topic: Topic, history_ms: Mapping[Replica, int]) -> int:
     return math.ceil(max((ratios[replica.key] * age for replica, age in history_ms.items()), default=0.0))
 
 
-def ways_of(topic: Topic, here: Sequence[Replica], snapshot: ClusterSnapshot, policy: Policy) -> list[Way]:
+def limits_of(topic: Topic, here: Sequence[Replica], snapshot: ClusterSnapshot, policy: Policy) -> list[RetentionLimit]:
     """Return the ways that lower a topic's limit and leave what the configuration asks for; the surest first.
 
     ``here`` are its replicas in the directory that needs room; what must stay is told of all, as all are cut.
@@ -166,7 +166,7 @@ def _by_bytes(
     everywhere: Sequence[Replica],
     snapshot: ClusterSnapshot,
     policy: Policy,
-) -> Way:
+) -> RetentionLimit:
     age = effective(topic, prefix + RETENTION_MS)
     unread = 0 if prefix else unread_bytes(topic, snapshot)
     lowest = max(
@@ -179,12 +179,14 @@ def _by_bytes(
     largest = max((replica.size_bytes or 0 for replica in here), default=0)
     highest = _below(largest, effective(topic, prefix + RETENTION_BYTES))
     rate = fastest(everywhere, age, snapshot)
-    return _rounded(Way(topic, prefix + RETENTION_BYTES, lowest, highest, bytes_per_s=rate, unread=unread), MIB)
+    return _rounded(
+        RetentionLimit(topic, prefix + RETENTION_BYTES, lowest, highest, bytes_per_s=rate, unread=unread), MIB
+    )
 
 
 def _by_age(
     topic: Topic, prefix: str, everywhere: Sequence[Replica], snapshot: ClusterSnapshot, policy: Policy
-) -> Way | None:
+) -> RetentionLimit | None:
     """Return the limit of age; None while the age of any replica's data is not known."""
     old = effective(topic, prefix + RETENTION_MS)
     if old is None:
@@ -197,10 +199,10 @@ def _by_age(
     spared = unread if policy.limits.spare_unread else 0
     lowest = max(1, spared, wanted_ms(topic, policy), copy_lag_floor(topic, "ms"))
     highest = _below(max(known.values()), old)
-    return _rounded(Way(topic, prefix + RETENTION_MS, lowest, highest, known, unread=unread), MINUTE_MS)
+    return _rounded(RetentionLimit(topic, prefix + RETENTION_MS, lowest, highest, known, unread=unread), MINUTE_MS)
 
 
-def _rounded(way: Way, unit: int) -> Way:
+def _rounded(way: RetentionLimit, unit: int) -> RetentionLimit:
     """Return a way whose limits are whole units, as people write them, where there are any between its bounds."""
     lowest, highest = -(-way.lowest // unit) * unit, way.highest // unit * unit
     return replace(way, lowest=lowest, highest=highest, unit=unit) if lowest < highest else way

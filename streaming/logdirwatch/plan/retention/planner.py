@@ -14,14 +14,23 @@ from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId, Replica, Topic
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.retention import retention_vetoes
-from logdirwatch.plan.retention.cut import Cut, Cuts, effective_after_ms
-from logdirwatch.plan.retention.limits import Way, freed_bytes, ways_of
-from logdirwatch.plan.retention.shares import Giver, spread
+from logdirwatch.plan.retention.cut import RetentionCut, RetentionCuts, effective_after_ms
+from logdirwatch.plan.retention.limits import RetentionLimit, freed_bytes, limits_of
+from logdirwatch.plan.retention.shares import RetentionCandidate, spread
 from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.text.units import human_bytes
 from logdirwatch.text.words import counted
 
-__all__ = ["Cut", "Cuts", "cut_topic", "cuttable", "effective_after_ms", "freed_bytes", "giving", "plan_cuts"]
+__all__ = [
+    "RetentionCut",
+    "RetentionCuts",
+    "cut_topic",
+    "cuttable",
+    "effective_after_ms",
+    "freed_bytes",
+    "giving",
+    "plan_cuts",
+]
 
 WORTH_AN_ESTIMATE = 1.1
 REASONS = 3
@@ -30,21 +39,21 @@ Gain = Callable[[Counter[LogDirId]], int]
 """What a cut is worth: from the bytes that it frees in each directory."""
 
 
-def plan_cuts(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed_bytes: int) -> Cuts:
+def plan_cuts(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed_bytes: int) -> RetentionCuts:
     """Cut as few bytes as ``needed_bytes`` asks for, off the topics that the configured spread names."""
     standing = replica_vetoes.first(
         [replica_vetoes.retention_frees_nothing(source), replica_vetoes.no_free_bytes(source)]
     )
     if standing is not None:
-        return Cuts(vetoes=(standing,))
+        return RetentionCuts(vetoes=(standing,))
     refusals: Counter[Veto] = Counter()
     here = largest_first(by_topic(snapshot.replicas_in(source.place)))
 
-    def cut(topic: Topic, wanted: int | None) -> Cut | None:
+    def cut(topic: Topic, wanted: int | None) -> RetentionCut | None:
         mine = giving(topic, here[topic.name], snapshot)
         return cut_topic(topic, mine, snapshot, policy, lambda frees: frees[source.place], wanted)
 
-    givers = []
+    candidates = []
     for name, mine in here.items():
         rejected = replica_vetoes.rejected_cut(snapshot, {**place_target(source), "topic": name})
         refusals.update([rejected] if rejected is not None else [])
@@ -52,12 +61,12 @@ def plan_cuts(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed_
         most = 0 if topic is None or (found := cut(topic, None)) is None else found.frees_at(source.place)
         veto = None if topic is None else nothing_to_give(topic, mine, snapshot, policy, most)
         refusals.update([veto] if veto is not None else [])
-        givers += [Giver(topic, most)] if topic is not None and most > 0 else []
-    cuts = spread(givers, needed_bytes, source.place, cut, policy.limits)
+        candidates += [RetentionCandidate(topic, most)] if topic is not None and most > 0 else []
+    cuts = spread(candidates, needed_bytes, source.place, cut, policy.limits)
     if sum(done.frees_at(source.place) for done in cuts) >= needed_bytes:
-        return Cuts(tuple(cuts))
+        return RetentionCuts(tuple(cuts))
     reasons = tuple(veto for veto, _ in refusals.most_common(REASONS))
-    return Cuts(tuple(cuts), reasons or (() if cuts else (_nothing(source, snapshot),)))
+    return RetentionCuts(tuple(cuts), reasons or (() if cuts else (_nothing(source, snapshot),)))
 
 
 def cuttable(
@@ -86,16 +95,16 @@ def cuttable(
 
 def cut_topic(
     topic: Topic, here: Sequence[Replica], snapshot: ClusterSnapshot, policy: Policy, gain: Gain, wanted: int | None
-) -> Cut | None:
+) -> RetentionCut | None:
     """Return the cut of a topic that gains ``wanted``, leaving the longest history.
 
     ``here`` are its replicas that need to give. ``wanted`` None asks for as much as there is, told for them alone.
     """
     everywhere = here if wanted is None else giving(topic, all_replicas(topic, snapshot), snapshot)
-    best: Cut | None = None
-    for way in ways_of(topic, here, snapshot, policy):
+    best: RetentionCut | None = None
+    for way in limits_of(topic, here, snapshot, policy):
         limit = _limit(way, here, gain, wanted)
-        cut = Cut(way, limit, dict(+_frees(way, everywhere, limit)), way.keeps_ms(limit))
+        cut = RetentionCut(way, limit, dict(+_frees(way, everywhere, limit)), way.keeps_ms(limit))
         best = cut if best is None or _is_better(cut, best, gain, wanted) else best
     return best
 
@@ -128,7 +137,7 @@ def largest_first(found: dict[str, list[Replica]]) -> dict[str, list[Replica]]:
     return {name: found[name] for name in sorted(found, key=rank)}
 
 
-def _limit(way: Way, giving: Sequence[Replica], gain: Gain, wanted: int | None) -> int:
+def _limit(way: RetentionLimit, giving: Sequence[Replica], gain: Gain, wanted: int | None) -> int:
     """Find the highest limit that gains enough, in whole units: the effect never falls when the limit does."""
     low, high = 0, (way.highest - way.lowest) // way.unit
     while wanted is not None and low < high:
@@ -140,14 +149,14 @@ def _limit(way: Way, giving: Sequence[Replica], gain: Gain, wanted: int | None) 
     return way.lowest + low * way.unit
 
 
-def _frees(way: Way, giving: Sequence[Replica], limit: int) -> Counter[LogDirId]:
+def _frees(way: RetentionLimit, giving: Sequence[Replica], limit: int) -> Counter[LogDirId]:
     found: dict[LogDirId, list[Replica]] = {}
     for replica in giving:
         found.setdefault(replica.place, []).append(replica)
     return Counter({place: way.freed(replicas, limit) for place, replicas in found.items()})
 
 
-def _is_better(cut: Cut, than: Cut, gain: Gain, wanted: int | None) -> bool:
+def _is_better(cut: RetentionCut, than: RetentionCut, gain: Gain, wanted: int | None) -> bool:
     """Whether a later way, an estimate, is worth more than the sure one before it: enough first, then more history."""
     mine, other = gain(Counter(cut.frees)), gain(Counter(than.frees))
     if wanted is None or min(mine, other) < wanted:

@@ -7,29 +7,31 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from logdirwatch.plan.cluster.snapshot import LogDirId, Topic
-from logdirwatch.plan.retention.cut import Cut
+from logdirwatch.plan.retention.cut import RetentionCut
 from logdirwatch.plan.settings import PlanSettings
 
 MOST_OF_ONE = 0.5
 """More topics than configured give where those would lose more than this share of what they can give."""
 
-Make = Callable[[Topic, int], Cut | None]
+Make = Callable[[Topic, int], RetentionCut | None]
 """Cuts a topic so that so many bytes are gained."""
 
 
-class Giver(NamedTuple):
+class RetentionCandidate(NamedTuple):
     """A topic, and the most that a directory can be given by cutting it."""
 
     topic: Topic
     most_bytes: int
 
 
-def spread(givers: Iterable[Giver], needed: int, place: LogDirId, cut: Make, limits: PlanSettings) -> list[Cut]:
+def spread(
+    candidates: Iterable[RetentionCandidate], needed: int, place: LogDirId, cut: Make, limits: PlanSettings
+) -> list[RetentionCut]:
     """Return the cuts that gain ``needed`` in a directory, or all that there is."""
-    ranked = sorted(givers, key=lambda giver: (-giver.most_bytes, giver.topic.name))
-    cuts: list[Cut] = []
+    ranked = sorted(candidates, key=lambda candidate: (-candidate.most_bytes, candidate.topic.name))
+    cuts: list[RetentionCut] = []
     for is_lossless in (True, False):
-        alike = [giver for giver in ranked if giver.topic.is_tiered is is_lossless]
+        alike = [candidate for candidate in ranked if candidate.topic.is_tiered is is_lossless]
         missing = needed - sum(done.frees_at(place) for done in cuts)
         if missing > 0 and alike:
             cuts += (
@@ -40,13 +42,13 @@ def spread(givers: Iterable[Giver], needed: int, place: LogDirId, cut: Make, lim
     return cuts
 
 
-def chosen(ranked: Sequence[Giver], needed: int, most_topics: int) -> Sequence[Giver]:
+def chosen(ranked: Sequence[RetentionCandidate], needed: int, most_topics: int) -> Sequence[RetentionCandidate]:
     """Return who gives: the topics that can give most, and more where these would lose more than half of it."""
     count, possible = 0, 0
-    for giver in ranked:
+    for candidate in ranked:
         if count >= most_topics and needed <= MOST_OF_ONE * possible:
             break
-        count, possible = count + 1, possible + giver.most_bytes
+        count, possible = count + 1, possible + candidate.most_bytes
     return ranked[:count]
 
 
@@ -55,18 +57,20 @@ def is_few(limits: PlanSettings) -> bool:
     return limits.retention_spread == "fewest_topics"
 
 
-def _one_by_one(givers: Sequence[Giver], needed: int, place: LogDirId, cut: Make, limits: PlanSettings) -> list[Cut]:
+def _one_by_one(
+    candidates: Sequence[RetentionCandidate], needed: int, place: LogDirId, cut: Make, limits: PlanSettings
+) -> list[RetentionCut]:
     """Let the topic that can give most give first, as far as it can."""
-    cuts: list[Cut] = []
-    for topic, most in givers[: limits.retention_topics]:
+    cuts: list[RetentionCut] = []
+    for topic, most in candidates[: limits.retention_topics]:
         missing = needed - sum(done.frees_at(place) for done in cuts)
         found = cut(topic, min(missing, most)) if missing > 0 else None
         cuts += [found] if found is not None else []
     return cuts
 
 
-def _shares(givers: Sequence[Giver], needed: int, cut: Make) -> list[Cut]:
+def _shares(candidates: Sequence[RetentionCandidate], needed: int, cut: Make) -> list[RetentionCut]:
     """Let every topic give the same share of what it can give."""
-    possible = sum(most for _, most in givers)
-    shares = [(topic, -(-min(needed, possible) * most // possible)) for topic, most in givers]
+    possible = sum(most for _, most in candidates)
+    shares = [(topic, -(-min(needed, possible) * most // possible)) for topic, most in candidates]
     return [found for topic, share in shares if share > 0 and (found := cut(topic, share)) is not None]

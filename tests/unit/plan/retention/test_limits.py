@@ -2,7 +2,7 @@
 
 import pytest
 
-from logdirwatch.plan.retention.limits import copy_lag_floor, is_copy_delayed, segment_bytes, unread_bytes, ways_of
+from logdirwatch.plan.retention.limits import copy_lag_floor, is_copy_delayed, limits_of, segment_bytes, unread_bytes
 from logdirwatch.plan.settings import TopicRule
 from tests.unit.plan.builders import MIB, directory, facts, policy, replica, slowly, topic
 
@@ -14,7 +14,7 @@ TIERED = {"remote.storage.enable": "true", "local.retention.bytes": "-2", "local
 def ways(made, *replicas, rate=1.0, unknown=(), **limits):
     growth = {key: value for key, value in slowly(*replicas, rate=rate).items() if key[1][1] not in unknown}
     known = facts(directory(1), made, *replicas, growth=growth)
-    return {way.key: way for way in ways_of(known.topics["t"], replicas, known, policy(**limits))}
+    return {way.key: way for way in limits_of(known.topics["t"], replicas, known, policy(**limits))}
 
 
 def two(size=400 * MIB, other=400 * MIB):

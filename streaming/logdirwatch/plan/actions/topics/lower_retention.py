@@ -18,7 +18,7 @@ from logdirwatch.plan.actions.topics.restore_retention import is_cut, propose_re
 from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Topic
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect, owner_of
-from logdirwatch.plan.retention.cut import Cut, effective_after_ms, floor_bytes
+from logdirwatch.plan.retention.cut import RetentionCut, effective_after_ms, floor_bytes
 from logdirwatch.plan.retention.limits import UNLIMITED, is_copy_delayed
 from logdirwatch.plan.retention.retention_vetoes import slowest_reader, unread_goes, unread_text
 from logdirwatch.plan.retention.still_needed import keeps_too_little
@@ -29,7 +29,7 @@ from logdirwatch.text.words import counted
 
 
 def propose_cut(
-    source: LogDir, cut: Cut, snapshot: ClusterSnapshot, policy: Policy, now_ms: int, *, is_moving: bool
+    source: LogDir, cut: RetentionCut, snapshot: ClusterSnapshot, policy: Policy, now_ms: int, *, is_moving: bool
 ) -> ProposedAction:
     """Return the action for one cut; ``is_moving`` where another action for the alert moves the topic's replicas."""
     topic, frees = cut.topic.name, cut.frees_at(source.place)
@@ -64,7 +64,7 @@ def propose_cut(
 
 
 def propose_fleet_cut(
-    cut: Cut, useful_bytes: int, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
+    cut: RetentionCut, useful_bytes: int, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
 ) -> ProposedAction:
     """Return the action for a cut that is made for many directories; ``useful_bytes`` are those that need them."""
     topic, everywhere = cut.topic.name, sum(cut.frees.values())
@@ -100,7 +100,7 @@ def propose_fleet_cut(
     )
 
 
-def cut_effect(cut: Cut, policy: Policy, **numbers: Any) -> dict[str, Any]:
+def cut_effect(cut: RetentionCut, policy: Policy, **numbers: Any) -> dict[str, Any]:
     """Return what a cut brings: every directory that gains, the history that stays, whose it is."""
     return effect(
         on=[{"broker": b, "log_dir": path, "bytes": size} for (b, path), size in sorted(cut.frees.items())],
@@ -112,7 +112,7 @@ def cut_effect(cut: Cut, policy: Policy, **numbers: Any) -> dict[str, Any]:
 
 
 def cut_preconditions(
-    cut: Cut, snapshot: ClusterSnapshot, policy: Policy, *, is_moving: bool
+    cut: RetentionCut, snapshot: ClusterSnapshot, policy: Policy, *, is_moving: bool
 ) -> tuple[Precondition, ...]:
     """Return what must hold of the topic: its consumers, owner, history, and that nothing holds its segments."""
     topic = cut.topic.name
@@ -127,7 +127,7 @@ def cut_preconditions(
     )
 
 
-def cut_vetoes(cut: Cut, snapshot: ClusterSnapshot, policy: Policy) -> tuple[Veto, ...]:
+def cut_vetoes(cut: RetentionCut, snapshot: ClusterSnapshot, policy: Policy) -> tuple[Veto, ...]:
     """Refuse a cut that by its own numbers leaves less than must stay; nothing here plans one but by configuration."""
     history = _min_retention(cut, policy)
     found = [
@@ -153,7 +153,7 @@ def consumers_done(topic: Topic, snapshot: ClusterSnapshot, *, spared: bool) -> 
     return Precondition("consumers_done", f"{text}; {unread_text(slowest, snapshot)}", False)
 
 
-def cut_undo(cut: Cut, policy: Policy) -> dict[str, Any]:
+def cut_undo(cut: RetentionCut, policy: Policy) -> dict[str, Any]:
     """Return how the limit of before is set again, or the override taken away that was not there."""
     topic, old = cut.topic.name, cut.old_value if cut.is_overridden else None
     return {
@@ -178,7 +178,7 @@ def _remote_copied(topic: Topic) -> Precondition:
     return Precondition("remote_copied", f"{text}: {waits}", True)
 
 
-def _held_back(cut: Cut) -> list[Precondition]:
+def _held_back(cut: RetentionCut) -> list[Precondition]:
     """Return what may keep segments that the limit would delete; nothing where nothing does.
 
     Kafka waits for the high watermark, and looks at a segment's largest timestamp (``UnifiedLog.deletableSegments``).
@@ -198,7 +198,7 @@ def _held_back(cut: Cut) -> list[Precondition]:
     return found
 
 
-def _min_retention(cut: Cut, policy: Policy) -> Precondition:
+def _min_retention(cut: RetentionCut, policy: Policy) -> Precondition:
     """Return that enough history stays: known as soon as the rate is at which the topic is written."""
     kept, wanted = cut.keeps_ms, wanted_ms(cut.topic, policy)
     text = f"{human_ms(wanted)} of history should stay; "
@@ -209,24 +209,24 @@ def _min_retention(cut: Cut, policy: Policy) -> Precondition:
     return Precondition("min_retention", f"{text}at least {human_ms(kept)} does", kept >= wanted)
 
 
-def _from_to(cut: Cut) -> str:
+def _from_to(cut: RetentionCut) -> str:
     new = human_ms(cut.new_value) if cut.way.is_estimate else f"{human_bytes(cut.new_value)} a partition"
     return f"from {_limit(cut.old_value, is_age=cut.way.is_estimate)} to {new}"
 
 
-def _deletes(cut: Cut) -> str:
+def _deletes(cut: RetentionCut) -> str:
     much = "about" if cut.way.is_estimate else "at least"
     return f"deletes {much} its oldest" if cut.way.loses_data else f"deletes local copies only, {much} its oldest"
 
 
-def _more(cut: Cut) -> str:
+def _more(cut: RetentionCut) -> str:
     kept = "" if cut.way.loses_data else "; remote storage has it"
     if cut.way.is_estimate:
         return f"by the rate at which it is written now; nothing younger than the limit goes{kept}"
     return f"at most one segment a replica more{kept}"
 
 
-def _stays(cut: Cut) -> str:
+def _stays(cut: RetentionCut) -> str:
     """Say how much history stays."""
     if not cut.way.is_history_known:
         return "how far back the rest goes is not known, as its write rate is not"

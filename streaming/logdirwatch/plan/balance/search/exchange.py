@@ -30,7 +30,7 @@ class _Swaps(NamedTuple):
 
     off_bytes: float
     cost_bytes: float
-    giver: int
+    candidate: int
     taker: int
     given: Numbers
     first: Numbers
@@ -84,7 +84,7 @@ class _Exchange:
         for begin in range(0, len(pairs), _AT_ONCE):
             if not self._pool.board.attempts.spend(_PAIR_ATTEMPTS * len(pairs[begin : begin + _AT_ONCE])):
                 return False
-            found = [self._swaps(giver, taker, gain) for giver, taker in pairs[begin : begin + _AT_ONCE]]
+            found = [self._swaps(candidate, taker, gain) for candidate, taker in pairs[begin : begin + _AT_ONCE]]
             swaps = sorted((swaps for swaps in found if swaps is not None), key=lambda swaps: swaps[:4])
             if any(self._carry_out(best) for best in swaps):
                 return True
@@ -106,12 +106,12 @@ class _Exchange:
         others = [other for other in np.argsort(-room, kind="stable").tolist() if can_help[other]]
         return [(unit, other) if is_over else (other, unit) for other in others]
 
-    def _swaps(self, giver: int, taker: int, gain: float) -> _Swaps | None:
-        flow = self._flow(giver, taker)
+    def _swaps(self, candidate: int, taker: int, gain: float) -> _Swaps | None:
+        flow = self._flow(candidate, taker)
         helpful, best = flow.helpful(gain), flow.best()
         if helpful is None:
             return None
-        sizes, returned = self._sizes[giver][1:], self._sizes[taker]
+        sizes, returned = self._sizes[candidate][1:], self._sizes[taker]
         first = np.searchsorted(returned, sizes - helpful[1], side="left")
         end = np.searchsorted(returned, sizes - helpful[0], side="right")
         given = np.flatnonzero(first < end)
@@ -122,32 +122,32 @@ class _Exchange:
         off, cost = flow.off_bytes(sizes - back), sizes + back
         order = np.lexsort((cost, off))
         top = order[0]
-        return _Swaps(float(off[top]), float(cost[top]), giver, taker, given[order], first[order], end[order])
+        return _Swaps(float(off[top]), float(cost[top]), candidate, taker, given[order], first[order], end[order])
 
-    def _flow(self, giver: int, taker: int) -> Flow:
-        return Flow(self._pool.side(giver), self._pool.side(taker))
+    def _flow(self, candidate: int, taker: int) -> Flow:
+        return Flow(self._pool.side(candidate), self._pool.side(taker))
 
     def _carry_out(self, swaps: _Swaps) -> bool:
         """Plan the best swap that space and rules allow, whichever of the two replicas goes first."""
-        giver, taker = swaps.giver, swaps.taker
-        flow = self._flow(giver, taker)
+        candidate, taker = swaps.candidate, swaps.taker
+        flow = self._flow(candidate, taker)
         for given, first, end in zip(swaps.given, swaps.first, swaps.end, strict=True):
-            size, replica = self._content[giver][given]
+            size, replica = self._content[candidate][given]
             if not self._pool.board.attempts.spend(1):
                 return False
             if not self._may_go(replica, taker):
                 continue
-            there = (replica, giver, taker)
+            there = (replica, candidate, taker)
             nearest = np.argsort(flow.off_bytes(size - self._sizes[taker][first:end]), kind="stable")
             for at in (first + nearest).tolist():
                 if not self._pool.board.attempts.spend(1):
                     return False
-                back = [(self._content[taker][at - 1][1], taker, giver)] if at else []
-                if back and not self._may_go(back[0][0], giver):
+                back = [(self._content[taker][at - 1][1], taker, candidate)] if at else []
+                if back and not self._may_go(back[0][0], candidate):
                     continue
                 if self._move_all([there, *back]) or (back and self._move_all([*back, there])):
                     self._done += 1
-                    self._changed[[giver, taker]] = self._done
+                    self._changed[[candidate, taker]] = self._done
                     return True
         return False
 
@@ -158,19 +158,19 @@ class _Exchange:
     def _move_all(self, steps: list[tuple[int, int, int]]) -> bool:
         """Move each replica from a unit to another, or none of them."""
         undo: list[tuple[int, int, int, int]] = []
-        for replica, giver, taker in steps:
+        for replica, candidate, taker in steps:
             directory = self._pool.directory_for(replica, taker)
             if directory is None:
                 for move in reversed(undo):
                     self._pool.move(*move)
                 return False
-            undo.append((replica, taker, giver, self._pool.board.place[replica]))
-            self._pool.move(replica, giver, taker, directory)
-        for replica, giver, taker in steps:
+            undo.append((replica, taker, candidate, self._pool.board.place[replica]))
+            self._pool.move(replica, candidate, taker, directory)
+        for replica, candidate, taker in steps:
             entry = (self._pool.board.sizes[replica], replica)
-            del self._content[giver][bisect_left(self._content[giver], entry)]
+            del self._content[candidate][bisect_left(self._content[candidate], entry)]
             insort(self._content[taker], entry)
-            for unit in (giver, taker):
+            for unit in (candidate, taker):
                 self._sizes[unit] = _sizes(self._content[unit])
         return True
 

@@ -28,13 +28,13 @@ class Side(NamedTuple):
 class Flow:
     """Bytes that may go from one unit to another."""
 
-    def __init__(self, giver: Side, taker: Side) -> None:
-        bends = {0.0, giver.used_bytes - giver.high_bytes, giver.used_bytes - giver.low_bytes}
+    def __init__(self, candidate: Side, taker: Side) -> None:
+        bends = {0.0, candidate.used_bytes - candidate.high_bytes, candidate.used_bytes - candidate.low_bytes}
         bends |= {taker.low_bytes - taker.used_bytes, taker.high_bytes - taker.used_bytes}
         known = sorted(bend for bend in bends if bend >= 0)
         # Behind the last bend both leave their bands, so that the function is back at its first value soon.
-        known.append(known[-1] + giver.off_bytes(0) + taker.off_bytes(0) + 1)
-        self._bends = [(bend, giver.off_bytes(-bend) + taker.off_bytes(bend)) for bend in known]
+        known.append(known[-1] + candidate.off_bytes(0) + taker.off_bytes(0) + 1)
+        self._bends = [(bend, candidate.off_bytes(-bend) + taker.off_bytes(bend)) for bend in known]
 
     def off_bytes(self, flowing_bytes: Ratios) -> Ratios:
         """Return what both are off by once so much has gone."""

@@ -59,11 +59,11 @@ class Leveller:
             for size, replica in pool.stock[unit]
             if width[unit] < size <= excess[unit] + self._waste[unit]
         ]
-        for size, replica, giver in sorted(large, reverse=True):
-            if size <= pool.excess[giver] + self._waste[giver]:
-                found = pool.taker(replica, giver, np.where(pool.deficit > 0, pool.high - pool.used, 0))
+        for size, replica, candidate in sorted(large, reverse=True):
+            if size <= pool.excess[candidate] + self._waste[candidate]:
+                found = pool.taker(replica, candidate, np.where(pool.deficit > 0, pool.high - pool.used, 0))
                 if found is not None:
-                    pool.move(replica, giver, *found)
+                    pool.move(replica, candidate, *found)
 
     def run(self) -> None:
         """Bring the units into their band, as far as single moves do."""
@@ -118,18 +118,18 @@ class Leveller:
         most = min(excess + self._waste[unit], (pool.high - pool.used).max())
         return self._reach(pool.stock[unit], bisect_left(pool.stock[unit], (int(most) + 1,)), float(excess))
 
-    def _give(self, giver: int, *, is_tight: bool) -> bool:
+    def _give(self, candidate: int, *, is_tight: bool) -> bool:
         pool = self._pool
         room = pool.high - pool.used
         if is_tight:
             room = np.minimum(room, pool.deficit + self._waste + self._slack())
-        need = float(pool.used[giver] - pool.high[giver])
-        most = min(float(pool.used[giver] - pool.low[giver]), float(room.max()))
+        need = float(pool.used[candidate] - pool.high[candidate])
+        most = min(float(pool.used[candidate] - pool.low[candidate]), float(room.max()))
         for offers in self._ways(is_tight=is_tight):
-            for replica in offers(pool.stock[giver], need, most, float(self._waste[giver])):
-                found = pool.taker(replica, giver, room)
+            for replica in offers(pool.stock[candidate], need, most, float(self._waste[candidate])):
+                found = pool.taker(replica, candidate, room)
                 if found is not None:
-                    pool.move(replica, giver, *found)
+                    pool.move(replica, candidate, *found)
                     return True
         return False
 
@@ -138,17 +138,17 @@ class Leveller:
         spare = pool.used - pool.low
         if is_tight:
             spare = np.minimum(spare, pool.excess + self._waste + self._slack())
-        givers = np.argsort(-pool.used / pool.capacity)
-        givers = givers[spare[givers] > 0][:_FULLEST]
+        candidates = np.argsort(-pool.used / pool.capacity)
+        candidates = candidates[spare[candidates] > 0][:_FULLEST]
         room = float(pool.high[taker] - pool.used[taker])
         need = float(pool.low[taker] - pool.used[taker])
         for offers in self._ways(is_tight=is_tight):
-            for giver in givers.tolist():
-                most = min(float(spare[giver]), room)
-                for replica in offers(pool.stock[giver], need, most, float(self._waste[taker])):
+            for candidate in candidates.tolist():
+                most = min(float(spare[candidate]), room)
+                for replica in offers(pool.stock[candidate], need, most, float(self._waste[taker])):
                     directory = pool.directory_for(replica, taker)
                     if directory is not None:
-                        pool.move(replica, giver, taker, directory)
+                        pool.move(replica, candidate, taker, directory)
                         return True
         return False
 

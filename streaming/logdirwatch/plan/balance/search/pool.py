@@ -83,17 +83,17 @@ class Pool:
         ends = np.concatenate([[0], np.cumsum(rests)])[self._starts].tolist()
         return [entries[start:end] for start, end in pairwise(ends)]
 
-    def taker(self, replica: int, giver: int, room: Ratios) -> tuple[int, int] | None:
+    def taker(self, replica: int, candidate: int, room: Ratios) -> tuple[int, int] | None:
         """Return the emptiest unit with ``room`` (by unit) that may take a replica, and the directory there.
 
         A leader stays on its broker where one of the broker's other units may take it.
         """
         size = self.board.sizes[replica]
         fits = room >= size
-        fits[giver] = False
+        fits[candidate] = False
         self._keep_rules(fits, replica)
         if self._leads[replica]:
-            own = fits & (self._broker == self._broker[giver])
+            own = fits & (self._broker == self._broker[candidate])
             fits = own if own.any() else fits
         while fits.any():
             unit = int(np.argmin(np.where(fits, self.used / self.capacity, np.inf)))
@@ -116,14 +116,14 @@ class Pool:
         fitting = [d for d in self.units[unit] if board.room(d) >= size_bytes]
         return min(fitting, key=lambda d: (board.used[d] + size_bytes) / board.capacity[d], default=None)
 
-    def move(self, replica: int, giver: int, taker: int, directory: int) -> None:
+    def move(self, replica: int, candidate: int, taker: int, directory: int) -> None:
         """Plan a move between two units; the replica is not given away again."""
         size = self.board.sizes[replica]
-        at = bisect_left(self.stock[giver], (size, replica))
-        if self.stock[giver][at : at + 1] == [(size, replica)]:
-            del self.stock[giver][at]
+        at = bisect_left(self.stock[candidate], (size, replica))
+        if self.stock[candidate][at : at + 1] == [(size, replica)]:
+            del self.stock[candidate][at]
         self.board.move(replica, directory)
-        self.used[giver] -= size
+        self.used[candidate] -= size
         self.used[taker] += size
 
     def _keep_rules(self, fits: Flags, replica: int) -> None:

@@ -1,8 +1,8 @@
 """What the action for a cut says, and that its own numbers speak against it where it leaves too little."""
 
 from logdirwatch.plan.actions.topics.lower_retention import propose_cut
-from logdirwatch.plan.retention.cut import Cut
-from logdirwatch.plan.retention.limits import Way
+from logdirwatch.plan.retention.cut import RetentionCut
+from logdirwatch.plan.retention.limits import RetentionLimit
 from tests.unit.plan.builders import MIB, NOW_MS, directory, facts, policy, replica, topic
 from tests.unit.plan.failures import holds, partition_of, veto_names
 
@@ -13,8 +13,8 @@ HOUR_MS = 3_600_000
 
 def draft(to=200 * MIB, key="retention.bytes", *, rate=1000.0, unread=0, made=None, **limits):
     made = made or topic("t", (1, 2), configs={"retention.ms": "-1"}, unread={0: 0.9})
-    way = Way(made, key, 1, 10**12, bytes_per_s=rate, unread=unread)
-    cut = Cut(way, to, {HERE: 190 * MIB, THERE: 80 * MIB}, way.keeps_ms(to))
+    way = RetentionLimit(made, key, 1, 10**12, bytes_per_s=rate, unread=unread)
+    cut = RetentionCut(way, to, {HERE: 190 * MIB, THERE: 80 * MIB}, way.keeps_ms(to))
     known = facts(SOURCE, directory(2), made, replica(*HERE, "t", size=400 * MIB), replica(*THERE, "t", size=290 * MIB))
     return propose_cut(SOURCE, cut, known, policy(**limits), NOW_MS, is_moving=False)
 
