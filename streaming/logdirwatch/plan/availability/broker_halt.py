@@ -18,7 +18,7 @@ def why_it_halts(directory: LogDir, snapshot: ClusterSnapshot) -> str | None:
     return None if any(other.is_serving for other in others) else "no other log directory of it serves"
 
 
-def saying_that_it_halts(
+def with_halt_notice(
     proposals: Sequence[ProposedAction], directory: LogDir, snapshot: ClusterSnapshot
 ) -> list[ProposedAction]:
     """Return proposals whose first one, which people read, says whether the broker halts when the directory is full."""

@@ -19,7 +19,7 @@ NO_SLACK = "min_isr_is_replication_factor"
 ONE_COPY = "min_isr_1"
 
 
-class Endurance(NamedTuple):
+class FaultTolerance(NamedTuple):
     """One topic, as its weakest partition stands.
 
     ``survives``: how many more disks or brokers may die while a copy of everything acknowledged is left, ``racks`` how
@@ -36,13 +36,13 @@ class Endurance(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def endurance(topic: Topic, snapshot: ClusterSnapshot) -> Endurance | None:
+def endurance(topic: Topic, snapshot: ClusterSnapshot) -> FaultTolerance | None:
     """Return how much more a topic endures; None for one without partitions."""
-    counted = [(good_copies(partition, snapshot), partition) for partition in topic.partitions]
+    counted = [(complete_copies(partition, snapshot), partition) for partition in topic.partitions]
     if not counted:
         return None
     good, weakest = min(counted, key=lambda item: (len(item[0]), item[1].partition))
-    return Endurance(
+    return FaultTolerance(
         topic=topic.name,
         partition=weakest.label,
         copies=len(good),
@@ -53,7 +53,7 @@ def endurance(topic: Topic, snapshot: ClusterSnapshot) -> Endurance | None:
     )
 
 
-def good_copies(partition: Partition, snapshot: ClusterSnapshot) -> frozenset[int]:
+def complete_copies(partition: Partition, snapshot: ClusterSnapshot) -> frozenset[int]:
     """Return the brokers with a copy of all that was acknowledged, on a disk that is seen to serve."""
     complete = set(partition.isr) | set(partition.elr or ())
     doubtful = {
@@ -64,7 +64,7 @@ def good_copies(partition: Partition, snapshot: ClusterSnapshot) -> frozenset[in
     return frozenset((leadership.live_replicas(partition, snapshot) & complete) - doubtful)
 
 
-def endurance_of(partitions: Iterable[Partition], snapshot: ClusterSnapshot) -> dict[str, Any]:
+def fault_tolerance_of(partitions: Iterable[Partition], snapshot: ClusterSnapshot) -> dict[str, Any]:
     """Return the endurance of the topics that these partitions belong to, as an action carries it; weakest first."""
     names = sorted({partition.topic for partition in partitions} & set(snapshot.topics))
     found = [one for name in names if (one := endurance(snapshot.topics[name], snapshot)) is not None]

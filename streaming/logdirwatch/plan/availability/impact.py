@@ -14,13 +14,13 @@ from dataclasses import replace
 from typing import Any
 
 from logdirwatch.plan.availability import leadership
-from logdirwatch.plan.availability.leadership import Standing
+from logdirwatch.plan.availability.leadership import LeadershipState
 from logdirwatch.plan.cluster.assignment import Assignment
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Partition
 
 EXAMPLES = 20
 
-Path = Mapping[str, Standing]
+Path = Mapping[str, LeadershipState]
 """One partition's standing after each step, in their order; the first one is how it stands now."""
 
 
@@ -34,7 +34,7 @@ def of_demotion(assignments: Sequence[Assignment], snapshot: ClusterSnapshot) ->
     """Return what becomes of partitions whose order of preference is changed, and whose first replica is elected."""
 
     def path(partition: Partition, target: tuple[int, ...]) -> Path:
-        now, live = leadership.standing_now(partition, snapshot), leadership.live_replicas(partition, snapshot)
+        now, live = leadership.current_leadership(partition, snapshot), leadership.live_replicas(partition, snapshot)
         return {"now": now, "demoted": leadership.preferred(replace(now, replicas=target), live)}
 
     found = ((snapshot.partitions[a.key], a.replicas) for a in assignments if a.key in snapshot.partitions)
@@ -45,7 +45,7 @@ def of_election(partitions: Iterable[Partition], snapshot: ClusterSnapshot) -> d
     """Return what becomes of partitions in a preferred election."""
 
     def path(partition: Partition) -> Path:
-        now, live = leadership.standing_now(partition, snapshot), leadership.live_replicas(partition, snapshot)
+        now, live = leadership.current_leadership(partition, snapshot), leadership.live_replicas(partition, snapshot)
         return {"now": now, "preferred": leadership.preferred(now, live)}
 
     return outlook((partition.label, path(partition)) for partition in partitions)
@@ -55,7 +55,7 @@ def of_cancelling(partitions: Iterable[Partition], snapshot: ClusterSnapshot) ->
     """Return what becomes of partitions whose reassignment is taken back: what was added goes."""
 
     def path(partition: Partition) -> Path:
-        now, live = leadership.standing_now(partition, snapshot), leadership.live_replicas(partition, snapshot)
+        now, live = leadership.current_leadership(partition, snapshot), leadership.live_replicas(partition, snapshot)
         target = tuple(broker for broker in partition.replicas if broker not in (partition.adding or ()))
         return {"now": now, "cancelled": leadership.reassigned(now, target, live)}
 
@@ -101,7 +101,7 @@ def outlook(paths: Iterable[tuple[str, Path]]) -> dict[str, Any]:
     }
 
 
-def _harmed(key: str, listed: Iterable[tuple[str, Path]], is_so: Callable[[Standing], bool]) -> dict[str, Any]:
+def _harmed(key: str, listed: Iterable[tuple[str, Path]], is_so: Callable[[LeadershipState], bool]) -> dict[str, Any]:
     """Return the partitions for which something becomes so that is not so now, and the first such step; else nothing.
 
     By partition, since counts hide one that is hurt behind another that is mended.
@@ -116,23 +116,23 @@ def _harmed(key: str, listed: Iterable[tuple[str, Path]], is_so: Callable[[Stand
     return {key: {"partitions": len(found), "step": found[0][1], "examples": [label for label, _ in found[:EXAMPLES]]}}
 
 
-def _is_leaderless(found: Standing) -> bool:
+def _is_leaderless(found: LeadershipState) -> bool:
     return found.leader is None
 
 
-def _lacks_in_sync(found: Standing) -> bool:
+def _lacks_in_sync(found: LeadershipState) -> bool:
     return found.leader is not None and _is_under_min_isr(found)
 
 
 def _copied(partition: Partition, target: tuple[int, ...], snapshot: ClusterSnapshot) -> Path:
-    now, live = leadership.standing_now(partition, snapshot), leadership.live_replicas(partition, snapshot)
+    now, live = leadership.current_leadership(partition, snapshot), leadership.live_replicas(partition, snapshot)
     copied = leadership.reassigned(now, target, live)
     reached = live | (set(target) - set(partition.replicas))
     return {"now": now, "copied": copied, "preferred": leadership.preferred(copied, reached)}
 
 
 def _restarted(broker: int, partition: Partition, snapshot: ClusterSnapshot) -> Path:
-    now, live = leadership.standing_now(partition, snapshot), leadership.live_replicas(partition, snapshot)
+    now, live = leadership.current_leadership(partition, snapshot), leadership.live_replicas(partition, snapshot)
     has_elr = snapshot.layout.uses_elr
     stopped = leadership.without(now, broker, live, has_elr=has_elr) if broker in live else now
     started = leadership.back(stopped, broker, live)
@@ -144,12 +144,12 @@ def _restarted(broker: int, partition: Partition, snapshot: ClusterSnapshot) -> 
     }
 
 
-def _is_under_min_isr(found: Standing) -> bool:
+def _is_under_min_isr(found: LeadershipState) -> bool:
     """Without a leader nobody writes, whatever the ISR holds."""
     return found.min_isr is not None and (found.leader is None or len(found.isr) < found.min_isr)
 
 
-def _count(standings: Iterable[Standing], holds: Callable[[Standing], bool]) -> int:
+def _count(standings: Iterable[LeadershipState], holds: Callable[[LeadershipState], bool]) -> int:
     return sum(map(holds, standings))
 
 

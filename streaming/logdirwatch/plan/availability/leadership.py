@@ -19,7 +19,7 @@ MIN_ISR = "min.insync.replicas"
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class LeadershipState:
     """One partition: assigned replicas in order of preference, its leader, who is in sync, who else may lead.
 
     ``min_isr`` None where the topic's configuration is not known; then nobody becomes eligible by falling below it.
@@ -37,9 +37,9 @@ class Standing:
         return tuple(broker for broker in self.replicas if broker in brokers)
 
 
-def standing(partition: Partition, snapshot: ClusterSnapshot) -> Standing:
+def standing(partition: Partition, snapshot: ClusterSnapshot) -> LeadershipState:
     """Return how a partition stands as its metadata was last seen."""
-    return Standing(
+    return LeadershipState(
         replicas=partition.replicas,
         leader=partition.leader,
         isr=partition.isr,
@@ -49,7 +49,7 @@ def standing(partition: Partition, snapshot: ClusterSnapshot) -> Standing:
     )
 
 
-def standing_now(partition: Partition, snapshot: ClusterSnapshot) -> Standing:
+def current_leadership(partition: Partition, snapshot: ClusterSnapshot) -> LeadershipState:
     """Return how a partition stands once Kafka took notice of what is dead by now; the metadata may be older."""
     live, found = live_replicas(partition, snapshot), standing(partition, snapshot)
     for broker in partition.isr:
@@ -78,7 +78,7 @@ def live_replicas(partition: Partition, snapshot: ClusterSnapshot) -> frozenset[
     return frozenset(broker for broker in partition.replicas if snapshot.is_alive(broker) and broker not in lost)
 
 
-def elected(state: Standing, live: AbstractSet[int]) -> int | None:
+def elected(state: LeadershipState, live: AbstractSet[int]) -> int | None:
     """Return who leads: the present leader if it may, else the first in sync, eligible, or known to have led last."""
     in_sync = state.in_order(live & set(state.isr))
     if state.leader in in_sync:
@@ -93,7 +93,7 @@ def elected(state: Standing, live: AbstractSet[int]) -> int | None:
     return None
 
 
-def without(state: Standing, broker: int, live: AbstractSet[int], *, has_elr: bool) -> Standing:
+def without(state: LeadershipState, broker: int, live: AbstractSet[int], *, has_elr: bool) -> LeadershipState:
     """Return how a partition stands after a broker, or its replica there, is gone; ``live`` are those that are not."""
     isr = tuple(member for member in state.isr if member != broker)
     if has_elr:
@@ -103,13 +103,13 @@ def without(state: Standing, broker: int, live: AbstractSet[int], *, has_elr: bo
     return _with_leader(state, live - {broker})
 
 
-def back(state: Standing, broker: int, live: AbstractSet[int]) -> Standing:
+def back(state: LeadershipState, broker: int, live: AbstractSet[int]) -> LeadershipState:
     """Return how a partition stands once a broker returned with its data and caught up."""
     led = _with_leader(state, live | {broker})
     return _in_sync(led, broker) if led.leader is not None and broker in led.replicas else led
 
 
-def reassigned(state: Standing, target: tuple[int, ...], live: AbstractSet[int]) -> Standing:
+def reassigned(state: LeadershipState, target: tuple[int, ...], live: AbstractSet[int]) -> LeadershipState:
     """Return how a partition stands once a reassignment is through: it ends when every new replica is in sync.
 
     Kafka 4.3.1 ``PartitionReassignmentReplicas``: the ISR keeps the target's members, the leader stays if it is one.
@@ -120,7 +120,7 @@ def reassigned(state: Standing, target: tuple[int, ...], live: AbstractSet[int])
     return _with_leader(after, live | added)
 
 
-def preferred(state: Standing, live: AbstractSet[int]) -> Standing:
+def preferred(state: LeadershipState, live: AbstractSet[int]) -> LeadershipState:
     """Return how a partition stands after a preferred election: its first replica leads if it is in sync and alive."""
     first = state.replicas[0] if state.replicas else None
     if first is not None and first in live and first in state.isr:
@@ -128,7 +128,7 @@ def preferred(state: Standing, live: AbstractSet[int]) -> Standing:
     return _with_leader(state, live)
 
 
-def _below_minimum(state: Standing, isr: tuple[int, ...]) -> Standing:
+def _below_minimum(state: LeadershipState, isr: tuple[int, ...]) -> LeadershipState:
     """With eligible leader replicas: who leaves an ISR that falls below its minimum stays eligible (KIP-966)."""
     if len(isr) >= (state.min_isr or 1):
         return replace(state, isr=isr, elr=(), last_known=())
@@ -137,7 +137,7 @@ def _below_minimum(state: Standing, isr: tuple[int, ...]) -> Standing:
     return replace(state, isr=isr, elr=eligible, last_known=last_known)
 
 
-def _with_leader(state: Standing, live: AbstractSet[int]) -> Standing:
+def _with_leader(state: LeadershipState, live: AbstractSet[int]) -> LeadershipState:
     """Elect; who was elected from outside the ISR is then its only member."""
     leader = elected(state, live)
     if leader is None or leader in state.isr:
@@ -146,7 +146,7 @@ def _with_leader(state: Standing, live: AbstractSet[int]) -> Standing:
     return replace(state, leader=leader, isr=(leader,), elr=elr)
 
 
-def _in_sync(state: Standing, broker: int) -> Standing:
+def _in_sync(state: LeadershipState, broker: int) -> LeadershipState:
     isr = state.in_order(set(state.isr) | {broker})
     if len(isr) >= (state.min_isr or 1):
         return replace(state, isr=isr, elr=(), last_known=())

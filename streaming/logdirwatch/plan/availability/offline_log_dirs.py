@@ -15,7 +15,7 @@ NO_PROOF = "space_was_left"
 
 
 @dataclass(frozen=True)
-class Proof:
+class OfflineEvidence:
     """What an alert's evidence says of one directory: the device, what ran out, the line behind it."""
 
     device: str | None = None
@@ -26,13 +26,13 @@ class Proof:
 
 
 @dataclass(frozen=True)
-class Away:
+class OfflineLogDirs:
     """The offline directories of one broker that share an alert, and the partitions that lost a replica with them."""
 
     broker: int
     target: Mapping[str, Any]
     directories: tuple[LogDir, ...]
-    proofs: Mapping[str, Proof]
+    proofs: Mapping[str, OfflineEvidence]
     snapshot: ClusterSnapshot
 
     def of_cause(self, *causes: Cause) -> tuple[LogDir, ...]:
@@ -57,7 +57,7 @@ class Away:
         return lost_together(places, self.snapshot, with_unseen=False)
 
 
-def away_of(alert: AlertRecord, snapshot: ClusterSnapshot) -> Away | None:
+def offline_log_dirs_of(alert: AlertRecord, snapshot: ClusterSnapshot) -> OfflineLogDirs | None:
     """Return what an alert tells of; None where nothing is known of its directories.
 
     Its word on the causes holds over that of the tables, which are later.
@@ -76,8 +76,8 @@ def away_of(alert: AlertRecord, snapshot: ClusterSnapshot) -> Away | None:
         snapshot = replace(
             snapshot, directories={**snapshot.directories, **{found.place: found for found in directories}}
         )
-    proofs = {found.path: proof_of(listed.get(found.path) or alert.evidence) for found in known}
-    return Away(broker, {"broker": broker, "log_dir": known[0].path}, directories, proofs, snapshot)
+    proofs = {found.path: evidence_of(listed.get(found.path) or alert.evidence) for found in known}
+    return OfflineLogDirs(broker, {"broker": broker, "log_dir": known[0].path}, directories, proofs, snapshot)
 
 
 def places_of(alert: AlertRecord) -> list[LogDirId]:
@@ -95,10 +95,10 @@ def cause_at(alert: AlertRecord, path: str) -> Cause | None:
     return Cause.UNKNOWN if cause is Cause.FAILED and evidence.get("decided_by") == NO_PROOF else cause
 
 
-def proof_of(evidence: Mapping[str, Any]) -> Proof:
+def evidence_of(evidence: Mapping[str, Any]) -> OfflineEvidence:
     """Return what the evidence on one directory says."""
     full_by, said = evidence.get("full_by"), evidence.get("said") or evidence.get("event_detail")
-    return Proof(
+    return OfflineEvidence(
         device=evidence.get("device"),
         full_by=FullBy(full_by) if full_by in set(FullBy) else _quota(said),
         said=said,
@@ -130,6 +130,6 @@ def used_text(directory: LogDir) -> str:
     return f" while {human_ratio(directory.used_bytes / directory.total_bytes)} of the volume's space is used"
 
 
-def log_line(proof: Proof) -> str:
+def log_line(proof: OfflineEvidence) -> str:
     """Say the log's own line, where there is one."""
     return "" if proof.said is None else f" ({proof.said})"

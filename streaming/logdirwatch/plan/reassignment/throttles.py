@@ -51,7 +51,7 @@ def still_ours(limits: Limits, snapshot: ClusterSnapshot) -> Limits:
 def limits_of_copies(arriving: Collection[tuple[Partition, int]], rate: int, snapshot: ClusterSnapshot) -> Limits:
     """Return the limits for new replicas, each a partition and its new broker: where they arrive, and at its leader."""
     ends = [(partition.topic, partition.partition, broker) for partition, broker in arriving]
-    leading = ((partition, leadership.standing_now(partition, snapshot).leader) for partition, _ in arriving)
+    leading = ((partition, leadership.current_leadership(partition, snapshot).leader) for partition, _ in arriving)
     return of_copies(ends, [(p.topic, p.partition, leader) for p, leader in leading if leader is not None], rate)
 
 

@@ -7,7 +7,7 @@ of theirs. They go when the broker deletes them, or after a restart, which renam
 """
 
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.availability.fault_tolerance import good_copies
+from logdirwatch.plan.availability.fault_tolerance import complete_copies
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.config_values import is_number
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Partition
@@ -70,7 +70,7 @@ def _copies_elsewhere(labels: list[str], snapshot: ClusterSnapshot) -> Precondit
     """Say whether the assigned replicas are well: a stray may be the last copy of what these lost."""
     text = "each of them has its assigned replicas in sync on other brokers"
     known = [partition for label in labels if (partition := _partition(label, snapshot)) is not None]
-    bad = [partition.label for partition in known if not good_copies(partition, snapshot)]
+    bad = [partition.label for partition in known if not complete_copies(partition, snapshot)]
     if bad:
         return Precondition("copies_elsewhere", f"{text}: not so for {some_of(bad)}, keep the stray", holds=False)
     return Precondition("copies_elsewhere", text, True if len(known) == len(labels) else None)

@@ -23,7 +23,7 @@ from logdirwatch.plan.actions.replicas.elect_leaders import give_back
 from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild
 from logdirwatch.plan.actions.topics.delete_topic_candidate import room_elsewhere
 from logdirwatch.plan.availability.common_cause import common_cause
-from logdirwatch.plan.availability.offline_log_dirs import Away, away_of
+from logdirwatch.plan.availability.offline_log_dirs import OfflineLogDirs, offline_log_dirs_of
 from logdirwatch.plan.capacity.projected_use import Space, shares_volume
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction
@@ -44,7 +44,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
     The fast lane knows no cause: a moment later the state machine does, or knows that nobody does.
     """
     alert, snapshot, policy, now_ms = situation.alert, situation.snapshot, situation.policy, situation.now_ms
-    away = away_of(alert, snapshot)
+    away = offline_log_dirs_of(alert, snapshot)
     if away is None:
         return []
     if alert.lane is not Lane.STATEFUL:
@@ -80,7 +80,7 @@ def _with_common_cause(proposals: list[ProposedAction], text: str | None) -> lis
     return [replace(proposals[0], reason=f"{text}; {proposals[0].reason}"), *proposals[1:]]
 
 
-def _looks(step: ProposedAction, away: Away, policy: Policy, arrays: Collection[str]) -> list[ProposedAction]:
+def _looks(step: ProposedAction, away: OfflineLogDirs, policy: Policy, arrays: Collection[str]) -> list[ProposedAction]:
     """Return one look for all that nobody knows enough of: those of no known cause decide what it is for."""
     found = [directory for directory in away.of_cause(*_LOOKED_AT) if directory.path not in arrays]
     if found:
@@ -90,7 +90,7 @@ def _looks(step: ProposedAction, away: Away, policy: Policy, arrays: Collection[
     return [look(step, away, unclear, Cause.FULL)] if unclear else []
 
 
-def _mended(away: Away, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
+def _mended(away: OfflineLogDirs, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
     """Return what mends the directories whose disks are sound."""
     limited, repaired = away.of_cause(Cause.LIMIT), away.of_cause(Cause.FILE_SYSTEM)
     full = _volumes(away.of_cause(Cause.FULL), snapshot)
@@ -102,7 +102,7 @@ def _mended(away: Away, snapshot: ClusterSnapshot, policy: Policy) -> list[Propo
     ]
 
 
-def _emptied(away: Away, directory: LogDir, policy: Policy) -> list[ProposedAction]:
+def _emptied(away: OfflineLogDirs, directory: LogDir, policy: Policy) -> list[ProposedAction]:
     """Return how room is made for what ran out."""
     proof = away.proofs[directory.path]
     if proof.full_by is FullBy.INODES:
@@ -119,7 +119,7 @@ def _emptied(away: Away, directory: LogDir, policy: Policy) -> list[ProposedActi
     return [*grow, free_while_stopped(directory, away.snapshot, policy)]
 
 
-def _is_unclear(away: Away, directory: LogDir, policy: Policy) -> bool:
+def _is_unclear(away: OfflineLogDirs, directory: LogDir, policy: Policy) -> bool:
     """Tell whether nobody knows what ran out: the space that was seen is not what lacks."""
     if away.proofs[directory.path].full_by in {FullBy.INODES, FullBy.QUOTA}:
         return False
@@ -128,7 +128,7 @@ def _is_unclear(away: Away, directory: LogDir, policy: Policy) -> bool:
 
 
 def _replaced(
-    away: Away, failed: Sequence[LogDir], repair: Repair, policy: Policy, now_ms: int
+    away: OfflineLogDirs, failed: Sequence[LogDir], repair: Repair, policy: Policy, now_ms: int
 ) -> list[ProposedAction]:
     """Return the way back from dead disks: copies elsewhere, what only they hold saved, new disks."""
     snapshot, proposals = away.snapshot, []
@@ -147,14 +147,14 @@ def _replaced(
     return proposals
 
 
-def _room_for(away: Away, repair: Repair, policy: Policy, now_ms: int) -> list[ProposedAction]:
+def _room_for(away: OfflineLogDirs, repair: Repair, policy: Policy, now_ms: int) -> list[ProposedAction]:
     """Return what would make room elsewhere, and leaders back where nothing was rebuilt."""
     found = room_elsewhere(away.broker, away.target, repair, away.snapshot, policy, now_ms)
     return [*found, *([] if repair.assignments else give_back(away.target, away.snapshot, policy))]
 
 
 def _rebuilt_in_the_end(
-    away: Away, restarted: ProposedAction, policy: Policy, now_ms: int, *, has_array: bool
+    away: OfflineLogDirs, restarted: ProposedAction, policy: Policy, now_ms: int, *, has_array: bool
 ) -> list[ProposedAction]:
     """Return copies elsewhere for what a restart should bring back, where that cannot be done or may not help."""
     sound = [directory for directory in away.directories if directory.cause is not Cause.FAILED]
@@ -170,12 +170,12 @@ def _rebuilt_in_the_end(
     return [replace(proposal, preconditions=(*proposal.preconditions, Precondition("stays_away", text, None)))]
 
 
-def _repair(away: Away, directories: Sequence[LogDir], policy: Policy) -> Repair:
+def _repair(away: OfflineLogDirs, directories: Sequence[LogDir], policy: Policy) -> Repair:
     path = directories[0].path if len(directories) == 1 else None
     return plan_rebuild(away.broker, away.lost(directories), away.snapshot, policy, path=path)
 
 
-def _loss(away: Away, directories: Sequence[LogDir]) -> Loss:
+def _loss(away: OfflineLogDirs, directories: Sequence[LogDir]) -> Loss:
     names = some_of(directory.path for directory in directories)
     is_one = len(directories) == 1
     return Loss(

@@ -15,10 +15,10 @@ from logdirwatch.plan.actions.brokers.investigate import (
     list_reassignments,
 )
 from logdirwatch.plan.actions.brokers.release_reserve import propose_release
-from logdirwatch.plan.actions.replicas.demote_leaders import demote, led_from
+from logdirwatch.plan.actions.replicas.demote_leaders import demote, partitions_led_from
 from logdirwatch.plan.actions.topics.throttle_producers import propose_producer_throttle
-from logdirwatch.plan.availability.broker_halt import saying_that_it_halts
-from logdirwatch.plan.availability.offline_log_dirs import proof_of
+from logdirwatch.plan.availability.broker_halt import with_halt_notice
+from logdirwatch.plan.availability.offline_log_dirs import evidence_of
 from logdirwatch.plan.capacity.growth_by_policy import growth_by_policy, told
 from logdirwatch.plan.capacity.projected_use import Space
 from logdirwatch.plan.capacity.reserve_file import reserve_of
@@ -45,7 +45,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
     proposals = [*_by_inodes(alert, directory), *propose_relief(directory, snapshot, policy, now_ms)]
     led = leaders_off(directory, snapshot, policy, proposals)
     found = [*_led_in_place(proposals, led, directory), *_unexplained(situation, directory)]
-    return _with_growth(saying_that_it_halts(found, directory, snapshot), growth_by_policy(directory, snapshot))
+    return _with_growth(with_halt_notice(found, directory, snapshot), growth_by_policy(directory, snapshot))
 
 
 def propose_on_old_inventory(situation: Situation) -> list[ProposedAction]:
@@ -61,7 +61,7 @@ def propose_on_old_inventory(situation: Situation) -> list[ProposedAction]:
             *propose_release(directory, policy),
             *propose_producer_throttle(directory, alone, policy, proposals),
         ]
-    return saying_that_it_halts(apply_decisions(in_sequence(proposals), snapshot.decisions), directory, snapshot)
+    return with_halt_notice(apply_decisions(in_sequence(proposals), snapshot.decisions), directory, snapshot)
 
 
 def _led_in_place(
@@ -81,7 +81,9 @@ def _saves(proposal: ProposedAction, directory: LogDir) -> bool:
 
 def _by_inodes(alert: AlertRecord, directory: LogDir) -> list[ProposedAction]:
     """Return how inodes are freed where they run out, whatever space is left: no byte that is freed helps alone."""
-    return [free_inodes(directory, proof_of(alert.evidence))] if alert.evidence.get("decided_by") == BY_INODES else []
+    return (
+        [free_inodes(directory, evidence_of(alert.evidence))] if alert.evidence.get("decided_by") == BY_INODES else []
+    )
 
 
 def _with_growth(proposals: list[ProposedAction], growth: dict[str, Any] | None) -> list[ProposedAction]:
@@ -112,7 +114,7 @@ def leaders_off(
         return []
     why = f"{directory.path} is saturated, and the next write may take it offline with all its leaders"
     moved = {key for proposal in proposals for key in _named(proposal)}
-    led = led_from(directory, snapshot)
+    led = partitions_led_from(directory, snapshot)
     return demote(directory.broker, directory.path, led, snapshot, policy, why, besides=moved)
 
 

@@ -17,9 +17,9 @@ from logdirwatch.plan.actions.brokers.investigate import (
 )
 from logdirwatch.plan.actions.brokers.raid_arrays import Array, array_in, array_steps, looked_at
 from logdirwatch.plan.actions.replicas.cordon_log_dir import propose_cordon
-from logdirwatch.plan.actions.replicas.demote_leaders import demote, led_from
+from logdirwatch.plan.actions.replicas.demote_leaders import demote, partitions_led_from
 from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild
-from logdirwatch.plan.availability.fault_tolerance import endurance_of
+from logdirwatch.plan.availability.fault_tolerance import fault_tolerance_of
 from logdirwatch.plan.availability.lost_replicas import lost_partitions
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import note
@@ -56,7 +56,12 @@ def propose(situation: Situation) -> list[ProposedAction]:
     device = str(alert.evidence.get("device") or f"what {directory.path} lies on")
     look = with_endurance(situation.look, directory, snapshot)
     demoted = demote(
-        directory.broker, directory.path, led_from(directory, snapshot), snapshot, policy, _waiting(directory)
+        directory.broker,
+        directory.path,
+        partitions_led_from(directory, snapshot),
+        snapshot,
+        policy,
+        _waiting(directory),
     )
     sick = ": Kafka takes no notice that its disk is slow or sick, and goes on placing new replicas there"
     cordon = propose_cordon(directory, snapshot, policy, sick, "the disk is known to be good")
@@ -170,7 +175,7 @@ def _rebuilt(
 def with_endurance(look: ProposedAction, directory: LogDir, snapshot: ClusterSnapshot) -> ProposedAction:
     """Return a look that says how much more the topics in a directory endure."""
     lost = lost_partitions(directory.place, snapshot)
-    return replace(look, expected={**look.expected, "endurance": endurance_of(lost, snapshot)})
+    return replace(look, expected={**look.expected, "endurance": fault_tolerance_of(lost, snapshot)})
 
 
 _SLOW_BROKERS = Runbook(

@@ -8,7 +8,7 @@ from logdirwatch.plan.actions.brokers.restart_broker import restart_steps
 from logdirwatch.plan.actions.replicas.demote_leaders import demote
 from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild
 from logdirwatch.plan.availability import leadership
-from logdirwatch.plan.availability.fault_tolerance import good_copies
+from logdirwatch.plan.availability.fault_tolerance import complete_copies
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Partition
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Policy, ProposedAction, effect
@@ -26,7 +26,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
     bad = [p for p in snapshot.partitions.values() if p.label in labels and broker in p.replicas]
     if broker is None or not bad:
         return [situation.look]
-    led = [p for p in bad if leadership.standing_now(p, snapshot).leader == broker]
+    led = [p for p in bad if leadership.current_leadership(p, snapshot).leader == broker]
     why = "its copies of them are bad, and new ones would be copied from it"
     demoted = demote(broker, None, led, snapshot, policy, why)
     followed = [p for p in bad if p not in led]
@@ -58,7 +58,7 @@ def _copied_in_place(
 ) -> list[ProposedAction]:
     """Return how bad copies are made anew on the broker itself, where no other broker can take them."""
     left = {one.label for one in repair.unplaced}
-    chosen = [p for p in bad if p.label in left and good_copies(p, snapshot) - {broker}][:EXAMPLES]
+    chosen = [p for p in bad if p.label in left and complete_copies(p, snapshot) - {broker}][:EXAMPLES]
     if not chosen:
         return []
     text = f"remove the folders {', '.join(p.label for p in chosen)} of broker {broker} while it is stopped"

@@ -10,7 +10,7 @@ from logdirwatch.plan.actions.brokers.investigate import UNAVAILABLE, UNDER_MIN_
 from logdirwatch.plan.actions.replicas.elect_leaders import elect_unclean
 from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.availability.common_cause import common_cause
-from logdirwatch.plan.availability.fault_tolerance import endurance_of
+from logdirwatch.plan.availability.fault_tolerance import fault_tolerance_of
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Partition
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
 from logdirwatch.plan.responses.response import Response, Situation
@@ -33,7 +33,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
             **look.expected,
             "endangered": len(endangered),
             "led_again_by_return_of": {str(broker): count for broker, count in returns.most_common(EXAMPLES)},
-            "endurance": endurance_of(endangered, snapshot),
+            "endurance": fault_tolerance_of(endangered, snapshot),
         },
     )
     target = {"broker": None, "log_dir": None}
@@ -44,7 +44,7 @@ def brought_back_by(partitions: Sequence[Partition], snapshot: ClusterSnapshot) 
     """Return for each broker how many leaderless partitions are led again when it, or its disk, is back as it was."""
     counts: Counter[int] = Counter()
     for partition in partitions:
-        state, live = leadership.standing_now(partition, snapshot), leadership.live_replicas(partition, snapshot)
+        state, live = leadership.current_leadership(partition, snapshot), leadership.live_replicas(partition, snapshot)
         if state.leader is None:
             counts.update(b for b in partition.replicas if leadership.elected(state, live | {b}) is not None)
     return counts
@@ -65,7 +65,7 @@ def _doubtful(snapshot: ClusterSnapshot) -> list[Partition]:
 
 def _is_endangered(partition: Partition, snapshot: ClusterSnapshot) -> bool:
     """Tell whether a partition has no leader, is under its minimum, or has one copy left of several."""
-    state = leadership.standing_now(partition, snapshot)
+    state = leadership.current_leadership(partition, snapshot)
     needed = state.min_isr
     live = leadership.live_replicas(partition, snapshot) & set(state.isr)
     is_under = needed is not None and len(live) < needed

@@ -84,7 +84,7 @@ def _demoted(alert: AlertRecord, snapshot: ClusterSnapshot, policy: Policy) -> S
     led = [
         partition
         for partition in snapshot.partitions.values()
-        if partition.label in labels and leadership.standing_now(partition, snapshot).leader == broker
+        if partition.label in labels and leadership.current_leadership(partition, snapshot).leader == broker
     ]
     return demote(
         broker, alert.log_dir, led, snapshot, policy, "its copies cannot be cleaned and are to be copied again"

@@ -163,7 +163,7 @@ def _stopped_writes(snapshot: ClusterSnapshot, broker: int) -> Iterable[tuple[Pa
         in_sync = in_sync_on.get(partition.key)
         left = None if in_sync is None else len(in_sync) - 1
         then = leadership.without(
-            leadership.standing_now(partition, snapshot), broker, live, has_elr=snapshot.layout.uses_elr
+            leadership.current_leadership(partition, snapshot), broker, live, has_elr=snapshot.layout.uses_elr
         )
         is_short = left is not None and (left == 0 or (needed is not None and left < needed))
         if is_short or then.leader is None or (needed is not None and len(then.isr) < needed):

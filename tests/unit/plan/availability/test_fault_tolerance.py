@@ -3,7 +3,7 @@
 import pytest
 
 from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus
-from logdirwatch.plan.availability.fault_tolerance import endurance, endurance_of
+from logdirwatch.plan.availability.fault_tolerance import endurance, fault_tolerance_of
 from tests.unit.plan.builders import broker, directory, facts, offline, replica, topic
 from tests.unit.plan.failures import partition_of
 
@@ -91,7 +91,7 @@ def test_an_action_carries_counts_and_at_most_twenty_topics_the_weakest_first():
     safe = [topic(f"safe{number:02}", (1, 2, 3), configs=minimum(2)) for number in range(30)]
     weak = topic("weak", (1, 2, 3), isr={0: (1,)}, configs=minimum(2))
     found = facts(*THREE, *safe, weak)
-    told = endurance_of(found.partitions.values(), found)
+    told = fault_tolerance_of(found.partitions.values(), found)
     assert (told["topics"], told["next_failure_loses_data"], told["writes_stopped"]) == (31, 1, 1)
     assert told["without_copy"] == told["writes_unknown"] == 0
     assert len(told["examples"]) == 20

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from logdirwatch.model.vocabulary import BrokerStatus
 from logdirwatch.plan.availability import leadership
-from logdirwatch.plan.availability.leadership import Standing
+from logdirwatch.plan.availability.leadership import LeadershipState
 from tests.unit.plan.builders import broker, directory, facts, offline, replica, topic
 
 BROKERS = range(1, 6)
@@ -26,70 +26,70 @@ class TestKip18:
         [(1, 2, (2, 3)), (2, 1, (1, 3)), (3, 1, (1, 2))],
     )
     def test_the_isr_loses_the_broker_and_only_a_leaders_loss_changes_the_leader(self, gone, leader, isr):
-        after = without(Standing((1, 2, 3), 1, (1, 2, 3)), gone, {1, 2, 3} - {gone})
+        after = without(LeadershipState((1, 2, 3), 1, (1, 2, 3)), gone, {1, 2, 3} - {gone})
         assert (after.leader, after.isr, after.replicas) == (leader, isr, (1, 2, 3))
 
     def test_the_assignment_orders_not_the_isr(self):
-        after = without(Standing((1, 2, 3), 1, (3, 2, 1)), 1, {2, 3})
+        after = without(LeadershipState((1, 2, 3), 1, (3, 2, 1)), 1, {2, 3})
         assert after.leader == 2
 
     def test_who_is_in_sync_but_dead_does_not_lead(self):
-        assert without(Standing((1, 2, 3), 1, (1, 2, 3)), 1, {3}).leader == 3
+        assert without(LeadershipState((1, 2, 3), 1, (1, 2, 3)), 1, {3}).leader == 3
 
     def test_who_is_alive_but_not_in_sync_does_not_lead(self):
-        assert without(Standing((1, 2, 3), 1, (1, 3)), 1, {2, 3}).leader == 3
+        assert without(LeadershipState((1, 2, 3), 1, (1, 3)), 1, {2, 3}).leader == 3
 
 
 class TestNobodyIsLeft:
     def test_without_eligible_replicas_the_last_member_stays_and_nobody_leads(self):
-        after = without(Standing((1, 2), 1, (1,)), 1, {2})
+        after = without(LeadershipState((1, 2), 1, (1,)), 1, {2})
         assert (after.leader, after.isr) == (None, (1,))
 
     def test_it_leads_again_when_it_is_back(self):
-        gone = without(Standing((1, 2), 1, (1,)), 1, {2})
+        gone = without(LeadershipState((1, 2), 1, (1,)), 1, {2})
         after = leadership.back(gone, 1, frozenset({2}))
         assert (after.leader, after.isr) == (1, (1,))
 
     def test_another_one_that_is_back_changes_nothing(self):
-        gone = without(Standing((1, 2, 3), 1, (1,)), 1, {2})
+        gone = without(LeadershipState((1, 2, 3), 1, (1,)), 1, {2})
         assert leadership.back(gone, 3, frozenset({2})).leader is None
 
     def test_with_eligible_replicas_the_isr_is_empty_and_the_last_leader_is_remembered(self):
-        after = without(Standing((1, 2), 1, (1,), min_isr=1), 1, {2}, has_elr=True)
+        after = without(LeadershipState((1, 2), 1, (1,), min_isr=1), 1, {2}, has_elr=True)
         assert (after.leader, after.isr, after.elr, after.last_known) == (None, (), (1,), (1,))
 
     def test_who_fell_below_the_minimum_is_eligible_and_leads_before_nobody_does(self):
-        one = without(Standing((1, 2, 3), 1, (1, 2), min_isr=2), 2, {1, 3}, has_elr=True)
+        one = without(LeadershipState((1, 2, 3), 1, (1, 2), min_isr=2), 2, {1, 3}, has_elr=True)
         assert (one.leader, one.isr, one.elr) == (1, (1,), (2,))
         none = without(one, 1, {2, 3}, has_elr=True)
         assert (none.leader, none.isr, none.elr) == (2, (2,), (1,))
 
     def test_the_last_known_leader_is_asked_when_nobody_is_eligible(self):
-        lost = Standing((1, 2, 3), None, (), (), (3,))
+        lost = LeadershipState((1, 2, 3), None, (), (), (3,))
         assert leadership.elected(lost, {2, 3}) == 3
         assert leadership.elected(lost, {1, 2}) is None
         assert leadership.elected(replace(lost, elr=(1,)), {2, 3}) is None, "somebody is eligible, only not alive"
 
     def test_above_the_minimum_nobody_is_eligible(self):
-        after = without(Standing((1, 2, 3), 1, (1, 2, 3), (), min_isr=2), 3, {1, 2}, has_elr=True)
+        after = without(LeadershipState((1, 2, 3), 1, (1, 2, 3), (), min_isr=2), 3, {1, 2}, has_elr=True)
         assert (after.isr, after.elr) == ((1, 2), ())
 
 
 class TestReassignment:
     def test_the_leader_stays_if_the_target_keeps_it(self):
-        after = leadership.reassigned(Standing((1, 2), 2, (2,)), (3, 2), frozenset({2}))
+        after = leadership.reassigned(LeadershipState((1, 2), 2, (2,)), (3, 2), frozenset({2}))
         assert (after.leader, after.isr, after.replicas) == (2, (3, 2), (3, 2))
 
     def test_a_leader_that_leaves_is_followed_by_the_first_of_the_target(self):
-        after = leadership.reassigned(Standing((1, 2), 1, (1, 2)), (3, 2), frozenset({1, 2}))
+        after = leadership.reassigned(LeadershipState((1, 2), 1, (1, 2)), (3, 2), frozenset({1, 2}))
         assert (after.leader, after.isr) == (3, (3, 2))
 
     def test_a_preferred_election_lets_the_first_lead(self):
-        after = leadership.reassigned(Standing((1, 2), 2, (2,)), (3, 2), frozenset({2}))
+        after = leadership.reassigned(LeadershipState((1, 2), 2, (2,)), (3, 2), frozenset({2}))
         assert leadership.preferred(after, {2, 3}).leader == 3
 
     def test_not_one_that_is_dead_or_behind(self):
-        state = Standing((1, 2, 3), 2, (2, 3))
+        state = LeadershipState((1, 2, 3), 2, (2, 3))
         assert leadership.preferred(state, {1, 2, 3}).leader == 2
         assert leadership.preferred(replace(state, isr=(1, 2, 3)), {2, 3}).leader == 2
 
@@ -130,7 +130,7 @@ def states(draw):
     leader = draw(st.sampled_from((*isr, None)))
     live = draw(st.frozensets(st.sampled_from(BROKERS)))
     needed = draw(st.one_of(st.none(), st.integers(1, len(replicas))))
-    return Standing(replicas, leader, isr, elr, last_known, needed), live
+    return LeadershipState(replicas, leader, isr, elr, last_known, needed), live
 
 
 def is_sound(state, live):

@@ -5,7 +5,7 @@ import pytest
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, Decision, LogDirStatus
 from logdirwatch.plan.action_records import record
 from logdirwatch.plan.availability.impact import outlook
-from logdirwatch.plan.availability.leadership import Standing
+from logdirwatch.plan.availability.leadership import LeadershipState
 from logdirwatch.plan.lifecycle.live_check import reasons_against
 from logdirwatch.plan.proposal import ProposedAction, Veto, effect
 from logdirwatch.plan.reassignment.running_reassignments import dead_ends
@@ -27,9 +27,9 @@ from tests.unit.plan.builders import (
 )
 from tests.unit.plan.failures import kinds, moving, of_kind, partition_of, veto_names
 
-LED = Standing((1, 2), 1, (1, 2), min_isr=2)
-ALONE = Standing((1, 2), 1, (1,), min_isr=2)
-NOBODY = Standing((1, 2), None, (), min_isr=2)
+LED = LeadershipState((1, 2), 1, (1, 2), min_isr=2)
+ALONE = LeadershipState((1, 2), 1, (1,), min_isr=2)
+NOBODY = LeadershipState((1, 2), None, (), min_isr=2)
 
 
 def drafted(kind, *steps, data_loss=False, against=()):

@@ -3,9 +3,9 @@
 import shlex
 
 from logdirwatch.model.vocabulary import ActionKind, FullBy
-from logdirwatch.plan.availability.fault_tolerance import endurance_of, good_copies
+from logdirwatch.plan.availability.fault_tolerance import complete_copies, fault_tolerance_of
 from logdirwatch.plan.availability.lost_replicas import lost_partitions
-from logdirwatch.plan.availability.offline_log_dirs import Proof, log_line, used_text
+from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence, log_line, used_text
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Partition
 from logdirwatch.plan.commands.kafka_tools import note
@@ -17,7 +17,7 @@ EXAMPLES = 20
 INODES = "free_inodes"
 
 
-def free_inodes(directory: LogDir, proof: Proof) -> ProposedAction:
+def free_inodes(directory: LogDir, proof: OfflineEvidence) -> ProposedAction:
     """Return the way back from a file system without inodes: a bigger volume may not bring any."""
     path = shlex.quote(directory.path)
     ratio, is_serving = proof.used_inodes_ratio, directory.is_serving
@@ -62,7 +62,9 @@ def free_while_stopped(
         target={**place_target(directory), "step": restart_vetoes.FREE_SPACE},
         reason=f"{directory.path} of broker {broker} {what}: free space there while the broker is stopped; freed "
         "space alone does not bring it back",
-        expected=effect(spare_replicas=[p.label for p in spare[:EXAMPLES]], endurance=endurance_of(lost, snapshot)),
+        expected=effect(
+            spare_replicas=[p.label for p in spare[:EXAMPLES]], endurance=fault_tolerance_of(lost, snapshot)
+        ),
         vetoes=() if is_gone else restart_vetoes.against_stopping(snapshot, broker),
         commands=(
             *([] if is_gone else tools.stop(broker) or [note(f"Stop broker {broker}.")]),
@@ -73,4 +75,4 @@ def free_while_stopped(
 
 def _has_enough_copies(partition: Partition, broker: int, snapshot: ClusterSnapshot) -> bool:
     """Whether the partition can be copied again from two live in-sync replicas, so that none is the last."""
-    return len(good_copies(partition, snapshot) - {broker}) > 1
+    return len(complete_copies(partition, snapshot) - {broker}) > 1

@@ -6,14 +6,14 @@ from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, always_valid, frees_as_much
 from logdirwatch.plan.actions.progress import not_seen
-from logdirwatch.plan.availability.offline_log_dirs import Away, log_line
+from logdirwatch.plan.availability.offline_log_dirs import OfflineLogDirs, log_line
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import LogDir
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect
 
 
-def let_write(away: Away, directory: LogDir) -> ProposedAction:
+def let_write(away: OfflineLogDirs, directory: LogDir) -> ProposedAction:
     """Return what lets the broker's user write in a directory again."""
     path = shlex.quote(directory.path)
     steps = (

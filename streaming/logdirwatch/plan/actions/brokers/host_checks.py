@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from logdirwatch.model.vocabulary import Cause
-from logdirwatch.plan.availability.fault_tolerance import endurance_of
-from logdirwatch.plan.availability.offline_log_dirs import Away
+from logdirwatch.plan.availability.fault_tolerance import fault_tolerance_of
+from logdirwatch.plan.availability.offline_log_dirs import OfflineLogDirs
 from logdirwatch.plan.cluster.snapshot import LogDir
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import ProposedAction
@@ -27,14 +27,14 @@ _WHY = {
 }
 
 
-def look(found: ProposedAction, away: Away, directories: Sequence[LogDir], cause: Cause) -> ProposedAction:
+def look(found: ProposedAction, away: OfflineLogDirs, directories: Sequence[LogDir], cause: Cause) -> ProposedAction:
     """Return ``found``, the step of the runbook, as the look at directories of one cause on the broker's host."""
     places = f"{some_of((d.path for d in directories), _NAMED)} of broker {away.broker}"
     reason = _WHY[cause].format(places=places, are="is" if len(directories) == 1 else "are")
     return replace(
         found,
         reason=reason + _said(away, directories),
-        expected={**found.expected, "endurance": endurance_of(away.lost(directories), away.snapshot)},
+        expected={**found.expected, "endurance": fault_tolerance_of(away.lost(directories), away.snapshot)},
         commands=(
             *(note(f"On broker {away.broker}'s host: {step}") for step in _steps(directories, cause)),
             *found.commands,
@@ -72,7 +72,7 @@ def _steps(directories: Sequence[LogDir], cause: Cause) -> list[str]:
     ]
 
 
-def _said(away: Away, directories: Sequence[LogDir]) -> str:
+def _said(away: OfflineLogDirs, directories: Sequence[LogDir]) -> str:
     """Return what the log, the kernel or the host said of the first of them that anything was said of."""
     for directory in directories:
         proof = away.proofs[directory.path]

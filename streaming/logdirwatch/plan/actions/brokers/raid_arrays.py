@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from logdirwatch.model.vocabulary import ActionKind, Cause
-from logdirwatch.plan.availability.offline_log_dirs import Away, Proof
+from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence, OfflineLogDirs
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import LogDir
 from logdirwatch.plan.commands.kafka_tools import note
@@ -49,7 +49,7 @@ class Array(NamedTuple):
         return "the array" if self.name is None else f"the array {self.name}"
 
 
-def array_of(directory: LogDir, proof: Proof) -> Array | None:
+def array_of(directory: LogDir, proof: OfflineEvidence) -> Array | None:
     """Return the array that a directory lies on, as the kernel's words or its volume show; None where none does."""
     return array_in((proof.said, proof.kernel_error), proof.device, directory)
 
@@ -69,7 +69,7 @@ def array_in(texts: Iterable[str | None], device: str | None, directory: LogDir)
     return Array(next((name for name in names if name), None), member, is_lost)
 
 
-def apart_from_lost(away: Away) -> tuple[Away, Mapping[str, Array]]:
+def apart_from_lost(away: OfflineLogDirs) -> tuple[OfflineLogDirs, Mapping[str, Array]]:
     """Return what is away, those directories no more called failed that lie on an array of which a member failed.
 
     They are in the mapping with their array: it may well go on, and then nothing is lost with them.
@@ -86,7 +86,7 @@ def apart_from_lost(away: Away) -> tuple[Away, Mapping[str, Array]]:
     return replace(away, directories=judged, snapshot=replace(away.snapshot, directories=directories)), found
 
 
-def look_at_array(directory: LogDir, array: Array, proof: Proof) -> ProposedAction:
+def look_at_array(directory: LogDir, array: Array, proof: OfflineEvidence) -> ProposedAction:
     """Return the look at an array one of whose members failed: the array decides what becomes of the directory."""
     line = next((text for text in (proof.kernel_error, proof.said) if text), None)
     return ProposedAction(

@@ -5,7 +5,7 @@ import shlex
 from logdirwatch.model.vocabulary import ActionKind, FullBy
 from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, always_valid, frees_as_much
 from logdirwatch.plan.actions.progress import not_seen
-from logdirwatch.plan.availability.offline_log_dirs import Away, Proof, log_line, used_text
+from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence, OfflineLogDirs, log_line, used_text
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import LogDir
 from logdirwatch.plan.commands.kafka_tools import note
@@ -25,7 +25,7 @@ _LIMITS = (
 _ANY_LIMIT = "open files (LimitNOFILE) or memory maps (vm.max_map_count)"
 
 
-def raise_limit(away: Away, proof: Proof) -> ProposedAction:
+def raise_limit(away: OfflineLogDirs, proof: OfflineEvidence) -> ProposedAction:
     """Return the way back from an exhausted limit of the operating system: the disks themselves are well."""
     which = next((where for text, where in _LIMITS if text in (proof.said or "")), _ANY_LIMIT)
     text = f"raise the limit that broker {away.broker} ran into: {which}; its disks are fine"
@@ -38,7 +38,7 @@ def raise_limit(away: Away, proof: Proof) -> ProposedAction:
     )
 
 
-def raise_quota(directory: LogDir, proof: Proof) -> ProposedAction:
+def raise_quota(directory: LogDir, proof: OfflineEvidence) -> ProposedAction:
     """Return the way back from a disk quota: a bigger volume changes nothing of it."""
     path = shlex.quote(directory.path)
     steps = (

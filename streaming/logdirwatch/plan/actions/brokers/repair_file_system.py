@@ -4,7 +4,7 @@ import shlex
 
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.actions.brokers.restart_broker import REPAIR, restart_effect, restart_steps
-from logdirwatch.plan.availability.offline_log_dirs import Away, Proof, log_line
+from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence, OfflineLogDirs, log_line
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import note
@@ -13,7 +13,7 @@ from logdirwatch.plan.vetoes import restart_vetoes
 
 
 def repair_file_system(
-    directory: LogDir, proof: Proof, away: Away | None, snapshot: ClusterSnapshot, policy: Policy
+    directory: LogDir, proof: OfflineEvidence, away: OfflineLogDirs | None, snapshot: ClusterSnapshot, policy: Policy
 ) -> ProposedAction:
     """Return the repair of a file system while its broker is stopped; ``away`` None where the broker is down anyway."""
     broker, path = directory.broker, shlex.quote(directory.path)

@@ -18,9 +18,9 @@ from logdirwatch.plan.actions.brokers.restart_broker import (
 )
 from logdirwatch.plan.actions.progress import not_seen
 from logdirwatch.plan.availability import leadership
-from logdirwatch.plan.availability.fault_tolerance import good_copies
+from logdirwatch.plan.availability.fault_tolerance import complete_copies
 from logdirwatch.plan.availability.lost_replicas import lost_partitions
-from logdirwatch.plan.availability.offline_log_dirs import Proof
+from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence
 from logdirwatch.plan.capacity.reserve_file import reserve_of
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Partition
 from logdirwatch.plan.commands.kafka_tools import QUORUM, note
@@ -36,7 +36,7 @@ EXAMPLES = 20
 SAVE_DATA = "save_data"
 
 
-def save_data(directory: LogDir, proof: Proof, snapshot: ClusterSnapshot) -> ProposedAction | None:
+def save_data(directory: LogDir, proof: OfflineEvidence, snapshot: ClusterSnapshot) -> ProposedAction | None:
     """Return how to save what only a failed disk holds, before it is replaced; None where it holds nothing alone."""
     broker, path = directory.broker, shlex.quote(directory.path)
     alone = _only_there(directory, lost_partitions(directory.place, snapshot), snapshot)
@@ -66,7 +66,7 @@ def save_data(directory: LogDir, proof: Proof, snapshot: ClusterSnapshot) -> Pro
 
 
 def replace_disk(
-    directory: LogDir, repair: Repair, snapshot: ClusterSnapshot, policy: Policy, proof: Proof | None = None
+    directory: LogDir, repair: Repair, snapshot: ClusterSnapshot, policy: Policy, proof: OfflineEvidence | None = None
 ) -> ProposedAction:
     """Return the replacement of a disk: what it holds is copied again, what only it held is gone.
 
@@ -77,7 +77,7 @@ def replace_disk(
     alone, is_running = _only_there(directory, lost, snapshot), snapshot.is_alive(broker)
     again = _copies_again(lost, snapshot, policy)
     least = _least_disk_bytes(directory, again["bytes"], policy)
-    array = array_of(directory, proof or Proof())
+    array = array_of(directory, proof or OfflineEvidence())
     text = f"replace {_disk(array, proof)} under {directory.path} of broker {broker}"
     between = [
         note(f"On broker {broker}'s host: {text}, mount it empty and give it to Kafka's user."),
@@ -138,7 +138,7 @@ def leave_log_dirs(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy)
     )
 
 
-def _disk(array: Array | None, proof: Proof | None) -> str:
+def _disk(array: Array | None, proof: OfflineEvidence | None) -> str:
     if array is not None:
         members = f" ({array.member})" if array.member else ""
         return f"the failed members{members} of {array} and make it anew"
@@ -153,7 +153,7 @@ def _lost_array(array: Array | None) -> tuple[Precondition, ...]:
     return (Precondition("array_is_lost", text, None),)
 
 
-def _evidence(proof: Proof | None) -> str:
+def _evidence(proof: OfflineEvidence | None) -> str:
     """Say what shows that the device is dying: nobody replaces a disk on a guess."""
     if proof is None or not (proof.said or proof.kernel_error):
         return ""
@@ -161,7 +161,7 @@ def _evidence(proof: Proof | None) -> str:
 
 
 def _preconditions(
-    directory: LogDir, alone: Sequence[Partition], snapshot: ClusterSnapshot, proof: Proof | None
+    directory: LogDir, alone: Sequence[Partition], snapshot: ClusterSnapshot, proof: OfflineEvidence | None
 ) -> tuple[Precondition, ...]:
     of = "" if proof is None or proof.device is None else f" for {proof.device}"
     sick = f"the kernel's log or SMART confirms it{of}; a full disk needs room, not this"
@@ -181,7 +181,7 @@ def _preconditions(
 
 def _only_there(directory: LogDir, lost: Sequence[Partition], snapshot: ClusterSnapshot) -> list[Partition]:
     """Return the lost partitions of which no other broker that is seen has a complete copy."""
-    return [partition for partition in lost if not good_copies(partition, snapshot) - {directory.broker}]
+    return [partition for partition in lost if not complete_copies(partition, snapshot) - {directory.broker}]
 
 
 def _gone_with_it(alone: Sequence[Partition]) -> str:

@@ -18,10 +18,10 @@ from logdirwatch.plan.actions.action_type import (
     frees_as_much,
 )
 from logdirwatch.plan.actions.progress import not_seen
-from logdirwatch.plan.availability.fault_tolerance import endurance_of
+from logdirwatch.plan.availability.fault_tolerance import fault_tolerance_of
 from logdirwatch.plan.availability.impact import of_restart
 from logdirwatch.plan.availability.lost_replicas import partitions_on
-from logdirwatch.plan.availability.offline_log_dirs import Away
+from logdirwatch.plan.availability.offline_log_dirs import OfflineLogDirs
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Partition
 from logdirwatch.plan.commands.kafka_tools import QUORUM, TOPICS, note
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect
@@ -32,7 +32,7 @@ from logdirwatch.text.words import counted, some_of
 EXAMPLES = 20
 
 
-def restart_broker(away: Away, snapshot: ClusterSnapshot, policy: Policy) -> ProposedAction:
+def restart_broker(away: OfflineLogDirs, snapshot: ClusterSnapshot, policy: Policy) -> ProposedAction:
     """Return the restart that brings directories back, with what must be true before."""
     broker, directories = away.broker, away.directories
     filled = [found for found in directories if found.cause is Cause.FULL or not away.is_several]
@@ -147,7 +147,7 @@ def restart_effect(broker: int, returns: Sequence[Partition], snapshot: ClusterS
         returns_count=len(returns),
         restart_partitions=restart_partitions(broker, returns),
         leadership=of_restart(broker, mine, snapshot),
-        endurance=endurance_of(mine, snapshot),
+        endurance=fault_tolerance_of(mine, snapshot),
         **more,
     )
 

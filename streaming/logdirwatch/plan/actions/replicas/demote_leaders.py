@@ -21,7 +21,7 @@ from logdirwatch.plan.actions.action_type import (
 from logdirwatch.plan.actions.progress import Progress, in_steps
 from logdirwatch.plan.actions.replicas.reassignment import reasons_against_reassignment
 from logdirwatch.plan.availability import leadership as leaders
-from logdirwatch.plan.availability.fault_tolerance import good_copies
+from logdirwatch.plan.availability.fault_tolerance import complete_copies
 from logdirwatch.plan.availability.impact import of_demotion
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, from_json, to_json
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Partition, TopicPartition
@@ -33,7 +33,7 @@ from logdirwatch.text.words import counted
 _FULL = frozenset({LogDirStatus.CRITICAL, LogDirStatus.SATURATED})
 
 
-def led_from(directory: LogDir, snapshot: ClusterSnapshot) -> list[Partition]:
+def partitions_led_from(directory: LogDir, snapshot: ClusterSnapshot) -> list[Partition]:
     """Return the partitions whose leader lies in a directory."""
     keys = {replica.key for replica in snapshot.replicas_in(directory.place)}
     return [snapshot.partitions[key] for key in sorted(keys) if _is_led_by(key, directory.broker, snapshot)]
@@ -111,7 +111,7 @@ def _chosen(
 def _is_well(broker: int, partition: Partition, snapshot: ClusterSnapshot) -> bool:
     """Tell whether a broker's replica could lead: in sync, and its disk neither full nor doubtful."""
     if (
-        broker not in good_copies(partition, snapshot)
+        broker not in complete_copies(partition, snapshot)
         or broker not in partition.isr
         or snapshot.brokers[broker].is_suspect
     ):
@@ -133,7 +133,7 @@ def _blocked(partition: Partition, snapshot: ClusterSnapshot, policy: Policy) ->
 
 def _is_led_by(key: TopicPartition, broker: int, snapshot: ClusterSnapshot) -> bool:
     partition = snapshot.partitions.get(key)
-    return partition is not None and leaders.standing_now(partition, snapshot).leader == broker
+    return partition is not None and leaders.current_leadership(partition, snapshot).leader == broker
 
 
 def _where(path: str | None) -> str:

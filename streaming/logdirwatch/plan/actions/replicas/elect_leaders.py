@@ -118,7 +118,7 @@ def _is_doubtful(broker: int, snapshot: ClusterSnapshot) -> bool:
 
 
 def _only_stale_ones_left(partition: Partition, snapshot: ClusterSnapshot) -> bool:
-    is_led = leaders.standing_now(partition, snapshot).leader is not None
+    is_led = leaders.current_leadership(partition, snapshot).leader is not None
     return not is_led and bool(_stale(partition, snapshot))
 
 

@@ -10,7 +10,7 @@ from logdirwatch.plan.actions.replicas.reassignment import (
     copying_progress,
     reasons_against_reassignment,
 )
-from logdirwatch.plan.availability.fault_tolerance import endurance_of
+from logdirwatch.plan.availability.fault_tolerance import fault_tolerance_of
 from logdirwatch.plan.availability.impact import of_reassignment
 from logdirwatch.plan.capacity import copy_rates
 from logdirwatch.plan.capacity.copy_rates import foreign, throttle_free, under_others
@@ -71,7 +71,7 @@ def rebuild(
             copies_bytes=repair.copied_bytes,
             sets_limits=limits.as_data(),
             leadership=of_reassignment(repair.assignments, snapshot),
-            endurance=endurance_of(lost, snapshot),
+            endurance=fault_tolerance_of(lost, snapshot),
             **unplaced(repair),
         ),
         preconditions=(
@@ -133,7 +133,7 @@ def rebuild_later(
         expected=effect(
             rebuilds=len(repair.assignments),
             copies_bytes=repair.copied_bytes,
-            endurance=endurance_of(lost, snapshot),
+            endurance=fault_tolerance_of(lost, snapshot),
             **unplaced(repair),
         ),
         vetoes=(veto,),
