@@ -20,7 +20,7 @@ from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.local.config import CLUSTER, ClusterSpec
 from logdirwatch.local.fill import Ended, FillWith
 from logdirwatch.model.vocabulary import ActionKind, Cause, LogDirStatus, Severity
-from logdirwatch.plan.cluster.excluded_log_dirs import with_marks
+from logdirwatch.plan.cluster.excluded_log_dirs import with_excluded_log_dirs
 from logdirwatch.plan.lifecycle.progress import progress
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.rule_responses import RUNBOOKS, investigate
@@ -221,7 +221,7 @@ def test_a_retention_cut_frees_what_it_promised_when_it_promised(sized, collecto
     seen = facts_after(collector, now(), lambda facts: facts.directories[place].used_bytes >= 0.91 * 64 * MIB)
     # Only a cut can help where no plan may use another directory.
     limits = policy.limits.model_copy(update={"min_retention_ms": 1, "log_dirs": (LogDirRule(destination=False),)})
-    policy, before = replace(policy, limits=limits), with_marks(_filling(seen, place, rate=1), limits)
+    policy, before = replace(policy, limits=limits), with_excluded_log_dirs(_filling(seen, place, rate=1), limits)
     action = recommended(before, policy, space_alert, place, ActionKind.LOWER_RETENTION)
     paste(action.commands, tmp_path)
     promised = action.expected["frees_bytes"]

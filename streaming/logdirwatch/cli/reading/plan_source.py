@@ -16,7 +16,7 @@ from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import TAKEN_UP, AlertStatus, Rule
 from logdirwatch.plan.capacity.projected_use import alike
-from logdirwatch.plan.cluster.excluded_log_dirs import with_marks
+from logdirwatch.plan.cluster.excluded_log_dirs import with_excluded_log_dirs
 from logdirwatch.plan.cluster.from_tables import facts_from
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import Tools
@@ -55,7 +55,7 @@ class Found:
     @property
     def judged(self) -> ClusterSnapshot:
         """The facts with what the open alerts say over them, and what was taken up counted in."""
-        seen = with_marks(with_alerts(self.facts, self.alerts), self.policy.limits)
+        seen = with_excluded_log_dirs(with_alerts(self.facts, self.alerts), self.policy.limits)
         return with_actions(seen, self.taken_up)
 
     @property

@@ -56,7 +56,7 @@ class Space:
         return None
 
 
-class Landing:
+class NewReplicas:
     """New replicas on one broker: where each ends, and where Kafka may let it be born.
 
     It may be born in another directory than the plan names, and be copied from there
@@ -110,12 +110,12 @@ def passing_bytes(assignments: Iterable[Assignment], snapshot: ClusterSnapshot) 
 
     They are new on its broker, and the broker chooses where they are born.
     """
-    landings: dict[int, Landing] = {}
+    landings: dict[int, NewReplicas] = {}
     for assignment in assignments:
         partition = snapshot.partitions.get(assignment.key)
         for broker, path in zip(assignment.replicas, assignment.log_dirs, strict=True):
             if partition is not None and broker not in partition.replicas:
-                landing = landings.setdefault(broker, Landing(snapshot, broker, Space(snapshot), limit_ratio=1.0))
+                landing = landings.setdefault(broker, NewReplicas(snapshot, broker, Space(snapshot), limit_ratio=1.0))
                 landing.land(snapshot.layout.size_of(assignment.key) or 0, None if path == ANY else path)
     return Counter({place: most for landing in landings.values() for place, most in landing.passing_bytes().items()})
 

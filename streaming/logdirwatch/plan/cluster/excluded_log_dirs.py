@@ -6,7 +6,7 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.settings import PlanSettings
 
 
-def with_marks(snapshot: ClusterSnapshot, limits: PlanSettings) -> ClusterSnapshot:
+def with_excluded_log_dirs(snapshot: ClusterSnapshot, limits: PlanSettings) -> ClusterSnapshot:
     """Return the snapshot with the directories marked of which ``plan.log_dirs`` says that they are no destination."""
     marked = {
         place: replace(directory, is_marked=True)

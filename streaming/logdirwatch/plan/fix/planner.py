@@ -20,7 +20,7 @@ from logdirwatch.plan.capacity.observed_rates import with_rates
 from logdirwatch.plan.capacity.projected_use import Space, volumes
 from logdirwatch.plan.capacity.timing import time_to_full_ms
 from logdirwatch.plan.cluster.assignment import Assignment, from_json
-from logdirwatch.plan.cluster.excluded_log_dirs import with_marks
+from logdirwatch.plan.cluster.excluded_log_dirs import with_excluded_log_dirs
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId
 from logdirwatch.plan.fix.relief import freed_in_time, given
 from logdirwatch.plan.lifecycle.overlay import with_actions, with_alerts
@@ -29,9 +29,9 @@ from logdirwatch.plan.operator_decisions import decisions_on
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
 from logdirwatch.plan.reassignment.within_broker import needed_bytes
 from logdirwatch.plan.recommend import recommend
-from logdirwatch.plan.relief.freed_bytes import to_lose
+from logdirwatch.plan.relief.freed_bytes import bytes_to_delete
 from logdirwatch.plan.relief.more_room import more_room
-from logdirwatch.plan.relief.planner import Stand, stand_of
+from logdirwatch.plan.relief.planner import SpaceNeed, space_need_of
 from logdirwatch.plan.responses.response import directory_of
 from logdirwatch.plan.rule_responses import investigate
 from logdirwatch.plan.vetoes.reassignment import violations
@@ -79,7 +79,7 @@ def fix(
     again, and what was only proposed is planned anew.
     """
     firing = sorted(alerts, key=_urgency)
-    seen = with_marks(with_rates(with_alerts(snapshot, firing), known, firing), policy.limits)
+    seen = with_excluded_log_dirs(with_rates(with_alerts(snapshot, firing), known, firing), policy.limits)
     planner = _Planner(known, seen, policy, now_ms)
     return Fix(seen, tuple(planner.remedy(alert) for alert in firing))
 
@@ -124,7 +124,7 @@ class _Planner:
             step = investigate(alert, self._policy)
             chosen = self._agree(self._new([step], alert, self._snapshot_for(alert)))
         directory = directory_of(alert, self._seen)
-        stand = None if missing is None or directory is None else stand_of(directory, self._seen, self._policy)
+        stand = None if missing is None or directory is None else space_need_of(directory, self._seen, self._policy)
         left_ms = None if stand is None else time_to_full_ms(stand.source)
         return Remedy(alert, under_way, tuple(chosen), against, missing, left_ms)
 
@@ -203,7 +203,7 @@ class _Planner:
             others = [action for action in self._agreed if action.alert_id != alert.alert_id]
             return with_actions(self._seen, others)
         snapshot = with_actions(self._seen, self._agreed)
-        as_it_is = stand_of(directory, self._seen, self._policy).source
+        as_it_is = space_need_of(directory, self._seen, self._policy).source
         freed = freed_in_time(alert, as_it_is, self._volumes[directory.place], self._agreed, self._seen)
         helped = {
             place: replace(snapshot.directories[place], relief_bytes=freed) for place in self._volumes[directory.place]
@@ -224,9 +224,9 @@ class _Planner:
                 directories[place] = replace(directory, usable_bytes=usable_bytes)
         return replace(snapshot, directories=directories)
 
-    def _stand(self, alert: AlertRecord, directory: LogDir) -> Stand:
+    def _stand(self, alert: AlertRecord, directory: LogDir) -> SpaceNeed:
         snapshot = self._heeding(alert)
-        return stand_of(snapshot.directories[directory.place], snapshot, self._policy)
+        return space_need_of(snapshot.directories[directory.place], snapshot, self._policy)
 
     def _missing(self, alert: AlertRecord, directory: LogDir) -> int:
         return self._stand(alert, directory).needed_bytes
@@ -240,7 +240,7 @@ class _Planner:
         missing = max(0, needed_bytes(stand.source, Space(stand.snapshot), self._policy) or 0)
         if not any(_role(action) is FixRole.MAKES_ROOM_WITH_LOSS for action in chosen):
             return missing
-        return to_lose(stand.source, (), missing, self._policy)
+        return bytes_to_delete(stand.source, (), missing, self._policy)
 
 
 def _role(action: ActionRecord) -> FixRole:

@@ -17,7 +17,7 @@ from logdirwatch.model.records import ActionRecord, AlertRecord, DecisionRecord
 from logdirwatch.model.vocabulary import OPEN, AlertStatus, Decision, Rule
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.capacity.observed_rates import with_rates
-from logdirwatch.plan.cluster.excluded_log_dirs import with_marks
+from logdirwatch.plan.cluster.excluded_log_dirs import with_excluded_log_dirs
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.cluster.snapshot_age import unusable
 from logdirwatch.plan.lifecycle import close as closing
@@ -89,7 +89,9 @@ class ActionTracker:
         revisions = self._decide(now_ms)
         firing, known = self._firing(), self._known()
         seen = {
-            cluster: with_marks(with_rates(with_alerts(found, firing), known, firing), policy_of(cluster).limits)
+            cluster: with_excluded_log_dirs(
+                with_rates(with_alerts(found, firing), known, firing), policy_of(cluster).limits
+            )
             for cluster, found in snapshot.items()
         }
         revisions += self._close(seen, policy_of, now_ms)

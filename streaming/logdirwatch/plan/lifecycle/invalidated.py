@@ -7,7 +7,7 @@ from logdirwatch.model.vocabulary import ActionStatus
 from logdirwatch.plan.action_types import ACTION_TYPES
 
 
-def overtaken(action: ActionRecord, planned: Sequence[ActionRecord]) -> str | None:
+def why_invalid(action: ActionRecord, planned: Sequence[ActionRecord]) -> str | None:
     """Return why an accepted action no longer holds, by what would be planned now for its alert; None while it does.
 
     A new veto speaks against it, the list that a cordon sets is another one, or the alert names another cause, for

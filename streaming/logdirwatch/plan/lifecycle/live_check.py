@@ -10,7 +10,7 @@ from logdirwatch.collect.kafka.answers import Quorum
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import OPEN, ActionStatus, Rule
 from logdirwatch.plan.action_types import ACTION_TYPES
-from logdirwatch.plan.cluster.excluded_log_dirs import with_marks
+from logdirwatch.plan.cluster.excluded_log_dirs import with_excluded_log_dirs
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import ADDITIONAL
 from logdirwatch.plan.lifecycle.transitions import standing_against
@@ -26,7 +26,7 @@ def reasons_against(
     action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None, policy: Policy, now_ms: int
 ) -> list[str]:
     """Return every reason why an action must not be carried out now; empty when it may."""
-    found, snapshot = [*_of_record(action, now_ms)], with_marks(snapshot, policy.limits)
+    found, snapshot = [*_of_record(action, now_ms)], with_excluded_log_dirs(snapshot, policy.limits)
     if action.status in OPEN:
         found += [
             *_of_alert(action, snapshot),

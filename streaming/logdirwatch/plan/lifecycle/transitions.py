@@ -21,7 +21,7 @@ from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.actions.action_type import BETTER_BY
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.content_hash import is_said_of
-from logdirwatch.plan.lifecycle.invalidated import overtaken
+from logdirwatch.plan.lifecycle.invalidated import why_invalid
 from logdirwatch.plan.lifecycle.progress import progress
 from logdirwatch.plan.lifecycle.revisions import done, next_revision
 from logdirwatch.plan.operator_decisions import is_rejected
@@ -125,7 +125,7 @@ def _moved_on(action: ActionRecord, snapshot: ClusterSnapshot, policy: Policy, n
 
 
 def _wrong(action: ActionRecord, planned: Sequence[ActionRecord], now_ms: int) -> ActionRecord | None:
-    why = overtaken(action, planned)
+    why = why_invalid(action, planned)
     return None if why is None else next_revision(action, now_ms, ActionStatus.WITHDRAWN, f"it no longer holds: {why}")
 
 

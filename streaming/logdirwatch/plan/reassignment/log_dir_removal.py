@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from logdirwatch.model.vocabulary import LogDirStatus
-from logdirwatch.plan.capacity.projected_use import Landing, Space, volumes
+from logdirwatch.plan.capacity.projected_use import NewReplicas, Space, volumes
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId, Partition
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.vetoes import replica_vetoes
@@ -75,7 +75,7 @@ def _landed(
     directory: LogDir, sizes: Sequence[int], snapshot: ClusterSnapshot, space: Space, limit: float
 ) -> Veto | None:
     """Return why all replicas together cannot land, wherever Kafka lets them be born."""
-    landing = Landing(snapshot, directory.broker, space, limit)
+    landing = NewReplicas(snapshot, directory.broker, space, limit)
     *rest, last = sizes or [0]
     for size in rest:
         landing.land(size, None)

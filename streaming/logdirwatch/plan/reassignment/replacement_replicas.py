@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from logdirwatch.plan.availability.lost_replicas import danger, lost_partitions, urgency
 from logdirwatch.plan.capacity import copy_rates
-from logdirwatch.plan.capacity.projected_use import Landing, Space
+from logdirwatch.plan.capacity.projected_use import NewReplicas, Space
 from logdirwatch.plan.cluster.assignment import ANY, Assignment
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDirId, Partition, TopicPartition
 from logdirwatch.plan.proposal import Policy, Veto
@@ -99,7 +99,7 @@ class _Planner:
         self._broker, self._path, self._snapshot, self._policy, self._rate = broker, path, snapshot, policy, rate
         self._limit = policy.limits.destination_max_ratio
         self._space = Space(snapshot)
-        self._landings: dict[int, Landing] = {}
+        self._landings: dict[int, NewReplicas] = {}
         self._bytes_in: Counter[LogDirId] = Counter()
         self._bytes_per_broker: Counter[int] = Counter()
         self._written: defaultdict[int, float] = defaultdict(float)
@@ -199,9 +199,9 @@ class _Planner:
             return Veto("no_broker_left", f"every broker that is alive holds a replica of {partition.label} already")
         return Veto("nothing_fits", "; ".join(veto.reason for veto, _ in found.most_common(REASONS)))
 
-    def _landing(self, broker: int) -> Landing:
+    def _landing(self, broker: int) -> NewReplicas:
         if broker not in self._landings:
-            self._landings[broker] = Landing(self._snapshot, broker, self._space, self._limit, self._rate)
+            self._landings[broker] = NewReplicas(self._snapshot, broker, self._space, self._limit, self._rate)
         return self._landings[broker]
 
     def _take(self, partition: Partition, spot: Destination) -> None:

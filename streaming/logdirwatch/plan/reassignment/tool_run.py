@@ -38,7 +38,7 @@ def no_retention_cut() -> Precondition:
     return Precondition("no_retention_cut", "no retention cut of a moved topic is waiting for its effect", None)
 
 
-def way_back(
+def undo_of_reassignment(
     before: Mapping[str, Any],
     name: str,
     policy: Policy,

@@ -28,7 +28,7 @@ def promised_bytes(proposal: ProposedAction) -> int:
     return int(proposal.expected["frees_bytes"] or proposal.expected.get("then_frees_bytes") or 0)
 
 
-def counted_bytes(proposal: ProposedAction, source: LogDir) -> int:
+def freed_in_time_bytes(proposal: ProposedAction, source: LogDir) -> int:
     """Return the bytes that an action frees before the directory is full; none where something speaks against it."""
     if (
         proposal.vetoes
@@ -68,7 +68,7 @@ def is_in_time(proposal: ProposedAction) -> bool | None:
     return next((found.holds for found in proposal.preconditions if found.name == "in_time"), None)
 
 
-def gained(proposals: Sequence[ProposedAction], source: LogDir) -> int:
+def freed_by(proposals: Sequence[ProposedAction], source: LogDir) -> int:
     """Return the bytes that actions give the directory together before it is full.
 
     A cut of a topic that is moved frees bytes that the move frees as well.
@@ -87,16 +87,16 @@ def gained(proposals: Sequence[ProposedAction], source: LogDir) -> int:
 
 def after(source: LogDir, proposals: Sequence[ProposedAction]) -> LogDir:
     """Return a directory as it fills once actions were begun: what they free in time makes it last longer."""
-    return replace(source, relief_bytes=source.relief_bytes + gained(proposals, source))
+    return replace(source, relief_bytes=source.relief_bytes + freed_by(proposals, source))
 
 
-def to_lose(source: LogDir, proposals: Sequence[ProposedAction], needed: int, policy: Policy) -> int:
+def bytes_to_delete(source: LogDir, proposals: Sequence[ProposedAction], needed: int, policy: Policy) -> int:
     """Return the bytes that must be deleted although ``proposals`` are done; ``needed`` are those for the target.
 
     Nothing that can be had otherwise: where a remedy comes late, as much as lasts until then; else as much as brings
     the directory down to ``plan.cut_ratio``, and lasts for :data:`CUT_LASTS_MS`.
     """
-    left = needed - gained(proposals, source)
+    left = needed - freed_by(proposals, source)
     if left <= 0:
         return 0
     growth = max(0.0, source.growth_bytes_per_s or 0.0)
@@ -125,4 +125,4 @@ def _late_remedy_ms(proposals: Iterable[ProposedAction], wanted: int) -> int | N
 
 
 def _counted(proposals: Iterable[ProposedAction], source: LogDir) -> int:
-    return sum(counted_bytes(proposal, source) for proposal in proposals)
+    return sum(freed_in_time_bytes(proposal, source) for proposal in proposals)

@@ -12,7 +12,7 @@ from logdirwatch.plan.proposal import ProposedAction
 from logdirwatch.plan.relief.freed_bytes import is_in_time
 
 
-def in_sequence(proposals: Iterable[ProposedAction]) -> list[ProposedAction]:
+def in_order_of_relief(proposals: Iterable[ProposedAction]) -> list[ProposedAction]:
     """Return the actions in the order in which they are to be carried out; of equal ones the first stays first."""
     return sorted(proposals, key=_rank)
 

@@ -26,13 +26,13 @@ from logdirwatch.plan.operator_decisions import apply_decisions
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
 from logdirwatch.plan.reassignment.running_copies import overflowing, without_copies
 from logdirwatch.plan.reassignment.within_broker import needed_bytes
-from logdirwatch.plan.relief.freed_bytes import URGENT, after, counted_bytes, gained, to_lose
+from logdirwatch.plan.relief.freed_bytes import URGENT, after, bytes_to_delete, freed_by, freed_in_time_bytes
 from logdirwatch.plan.relief.log_cleaner import propose_cleaner_check
 from logdirwatch.plan.relief.more_room import more_room
-from logdirwatch.plan.relief.order import in_sequence
-from logdirwatch.plan.relief.running_moves import UnderWay, propose_watch, weighed
+from logdirwatch.plan.relief.order import in_order_of_relief
+from logdirwatch.plan.relief.running_moves import RunningMoves, propose_watch, with_running_moves
 from logdirwatch.plan.relief.strays import propose_stray_check, stray_bytes
-from logdirwatch.plan.relief.without_loss import Ways, lossless_ways
+from logdirwatch.plan.relief.without_loss import LosslessRelief, relieve_without_loss
 from logdirwatch.plan.retention.planner import RetentionCuts, plan_cuts
 from logdirwatch.plan.vetoes.predicted_impact import veto_predicted_harm
 from logdirwatch.text.units import human_bytes
@@ -43,7 +43,7 @@ IN_NO_HURRY_MS = 3_600_000
 
 
 @dataclass(frozen=True)
-class Stand:
+class SpaceNeed:
     """A directory with what runs counted: copies that would overflow it ended, those that take from it on their way.
 
     ``needed_bytes`` are those that must leave it to bring it under the target ratio; what strays take goes with these.
@@ -52,25 +52,25 @@ class Stand:
     source: LogDir
     snapshot: ClusterSnapshot
     ended: tuple[ProposedAction, ...]
-    running: UnderWay
+    running: RunningMoves
     needed_bytes: int
 
 
-def stand_of(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> Stand:
+def space_need_of(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> SpaceNeed:
     """Return how a directory stands with what runs."""
     copies = overflowing(directory, snapshot, policy)
     ended = apply_decisions(
         map(veto_predicted_harm, propose_overflow_cancel(directory, copies, snapshot, policy)), snapshot.decisions
     )
     snapshot = without_copies(copies, snapshot) if any(not proposal.vetoes for proposal in ended) else snapshot
-    source, running = weighed(snapshot.directories[directory.place], snapshot, policy)
+    source, running = with_running_moves(snapshot.directories[directory.place], snapshot, policy)
     needed = max(0, (needed_bytes(source, Space(snapshot), policy) or 0) - stray_bytes(source, snapshot))
-    return Stand(source, snapshot, tuple(ended), running, needed)
+    return SpaceNeed(source, snapshot, tuple(ended), running, needed)
 
 
 def propose_relief(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> list[ProposedAction]:
     """Return what helps a filling directory; empty when there is nothing to gain."""
-    stand = stand_of(directory, snapshot, policy)
+    stand = space_need_of(directory, snapshot, policy)
     proposals = _answer(stand.source, stand.snapshot, policy, stand.needed_bytes, now_ms)
     is_enough = stand.needed_bytes == 0
     watched = [propose_watch(stand.source, stand.running, policy, is_enough=is_enough)] if stand.running.reliefs else []
@@ -84,24 +84,28 @@ def _answer(
     """Return what gives a directory the bytes that it needs, in order."""
     if needed <= 0:
         return []
-    ways = lossless_ways(source, snapshot, policy, needed - _being_cut(source, snapshot, policy, needed), now_ms)
-    missing = needed - gained(ways.proposals, source)
+    ways = relieve_without_loss(source, snapshot, policy, needed - _being_cut(source, snapshot, policy, needed), now_ms)
+    missing = needed - freed_by(ways.proposals, source)
     others, room = [*ways.proposals], _room(source, snapshot, policy, missing, ())
     left_ms = time_to_full_ms(source)
-    if to_lose(source, [*others, *room], needed, policy) > 0 and source.status in URGENT and left_ms is not None:
+    if (
+        bytes_to_delete(source, [*others, *room], needed, policy) > 0
+        and source.status in URGENT
+        and left_ms is not None
+    ):
         others += apply_decisions(propose_release(source, policy), snapshot.decisions)
     gentle = [*others, *room]
-    wanted = to_lose(source, gentle, needed, policy)
+    wanted = bytes_to_delete(source, gentle, needed, policy)
     cuts, against = _cuts(source, snapshot, policy, wanted, ways, gentle, now_ms)
     # Records are deleted no sooner than a cut takes effect, so a late cut leaves no more to be lost.
     lost = [*cuts, *_losses(source, snapshot, policy, wanted - _freed(cuts), cuts, now_ms)]
     instead = [*dict.fromkeys([*ways.against, *against]), *_not_enough([*ways.proposals, *cuts], source, needed)]
     room = _room(source, snapshot, policy, missing, instead)
     proposals = [*others, *room, *lost]
-    if source.status in URGENT and not any(counted_bytes(proposal, source) for proposal in proposals):
+    if source.status in URGENT and not any(freed_in_time_bytes(proposal, source) for proposal in proposals):
         proposals += apply_decisions(propose_producer_throttle(source, snapshot, policy, proposals), snapshot.decisions)
     looks = apply_decisions(propose_cleaner_check(source, snapshot, policy), snapshot.decisions)
-    ordered = in_sequence(proposals)
+    ordered = in_order_of_relief(proposals)
     looked = [*looks, *ordered] if left_ms is None or left_ms > IN_NO_HURRY_MS else [*ordered, *looks]
     return _with_cordon(looked, _cordon(source, snapshot, policy))
 
@@ -121,7 +125,7 @@ def _being_cut(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed
     """Return what cuts free that somebody took up for this alert and that wait for their effect."""
     if not snapshot.decisions.cutting:
         return 0
-    cuts = plan_cuts(source, snapshot, policy, to_lose(source, (), needed, policy))
+    cuts = plan_cuts(source, snapshot, policy, bytes_to_delete(source, (), needed, policy))
     return sum(cut.frees_at(source.place) for cut in cuts.cuts if cut.topic.name in snapshot.decisions.cutting)
 
 
@@ -130,7 +134,7 @@ def _cuts(
     snapshot: ClusterSnapshot,
     policy: Policy,
     wanted: int,
-    ways: Ways,
+    ways: LosslessRelief,
     beside: Sequence[ProposedAction],
     now_ms: int,
 ) -> tuple[list[ProposedAction], tuple[Veto, ...]]:
@@ -149,10 +153,10 @@ def _cuts(
         return apply_decisions(proposals, snapshot.decisions), found.vetoes
 
     apart = cut(beside_moves=True)
-    if not moved or gained([*beside, *apart[0]], source) >= gained(beside, source) + wanted:
+    if not moved or freed_by([*beside, *apart[0]], source) >= freed_by(beside, source) + wanted:
         return apart
     both = cut(beside_moves=False)
-    return max(apart, both, key=lambda found: (gained([*beside, *found[0]], source), bool(found[0])))
+    return max(apart, both, key=lambda found: (freed_by([*beside, *found[0]], source), bool(found[0])))
 
 
 def _losses(
@@ -187,6 +191,6 @@ def _freed(cuts: Sequence[ProposedAction]) -> int:
 
 
 def _not_enough(proposals: Sequence[ProposedAction], source: LogDir, needed: int) -> list[Veto]:
-    found = gained(proposals, source)
+    found = freed_by(proposals, source)
     told = f"{human_bytes(found)} of {human_bytes(needed)} is all that everything else frees"
     return [Veto("not_enough", told)] if found > 0 else []

@@ -38,7 +38,7 @@ class Relief(NamedTuple):
         return self.replica.size_bytes or 0
 
 
-class UnderWay(NamedTuple):
+class RunningMoves(NamedTuple):
     """All that runs off a directory, when it is free, at which rate, and whether that is in time.
 
     ``needs_ms`` None where nothing is copied any more.
@@ -55,19 +55,19 @@ class UnderWay(NamedTuple):
         return sum(relief.frees_bytes for relief in self.reliefs)
 
 
-def under_way(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> UnderWay:
+def under_way(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> RunningMoves:
     """Return what runs off a directory; all of it counts as free when the last of it is."""
     reliefs = tuple(_reliefs(source, snapshot))
     rate = min((_rate(relief, snapshot, policy) for relief in reliefs), default=0)
     remaining = sum(relief.remaining_bytes for relief in reliefs)
     if rate <= 0:
-        return UnderWay(reliefs, None, 0, is_in_time=False)
+        return RunningMoves(reliefs, None, 0, is_in_time=False)
     needs_ms = remaining * 1000 // rate + delete_delay_ms(source.broker, snapshot)
     left_ms = time_to_full_ms(source)
-    return UnderWay(reliefs, needs_ms, rate, left_ms is None or needs_ms < left_ms)
+    return RunningMoves(reliefs, needs_ms, rate, left_ms is None or needs_ms < left_ms)
 
 
-def weighed(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> tuple[LogDir, UnderWay]:
+def with_running_moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> tuple[LogDir, RunningMoves]:
     """Return a directory with what running copies bring it and take from it, and what takes from it."""
     incoming = in_flight_bytes(snapshot).get(source.place, 0)
     counted = replace(source, incoming_bytes=incoming)
@@ -76,7 +76,7 @@ def weighed(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> tuple[
     return replace(counted, relief_bytes=relief_bytes), running
 
 
-def propose_watch(source: LogDir, running: UnderWay, policy: Policy, *, is_enough: bool) -> ProposedAction:
+def propose_watch(source: LogDir, running: RunningMoves, policy: Policy, *, is_enough: bool) -> ProposedAction:
     """Return the advice to let moves that run go on, or to make them faster where they come too late."""
     names = some_of([f"{r.replica.topic}-{r.replica.partition}" for r in running.reliefs], _NAMED)
     pace = "if they go on, but they stand still"
@@ -95,7 +95,7 @@ def propose_watch(source: LogDir, running: UnderWay, policy: Policy, *, is_enoug
     )
 
 
-def _what_to_do(source: LogDir, running: UnderWay, *, is_enough: bool) -> str:
+def _what_to_do(source: LogDir, running: RunningMoves, *, is_enough: bool) -> str:
     if running.is_in_time:
         return "that is in time and enough, so watch them and start nothing else" if is_enough else "let them go on"
     left_ms = time_to_full_ms(source)

@@ -17,12 +17,12 @@ from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
 from logdirwatch.plan.reassignment.between_brokers import Offload, plan_offload
 from logdirwatch.plan.reassignment.within_broker import Moves, plan_moves
 from logdirwatch.plan.relief.closed_room import propose_return_of_broker, propose_uncordons
-from logdirwatch.plan.relief.freed_bytes import after, gained, is_in_time
+from logdirwatch.plan.relief.freed_bytes import after, freed_by, is_in_time
 from logdirwatch.plan.retention.planner import plan_cuts
 
 
 @dataclass(frozen=True)
-class Ways:
+class LosslessRelief:
     """The actions, the partitions that they move or cut, and why there are not more of them."""
 
     proposals: tuple[ProposedAction, ...] = ()
@@ -31,20 +31,22 @@ class Ways:
     cut: frozenset[TopicPartition] = frozenset()
 
 
-def lossless_ways(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, now_ms: int) -> Ways:
+def relieve_without_loss(
+    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, now_ms: int
+) -> LosslessRelief:
     """Return the moves that give a directory what it needs, and what else there is where they do not."""
     if needed <= 0:
-        return Ways()
+        return LosslessRelief()
     found = _moves(source, snapshot, policy, needed, now_ms)
     proposals = list(found.proposals)
-    local = _local_cuts(source, snapshot, policy, needed - gained(proposals, source), found.taken, now_ms)
+    local = _local_cuts(source, snapshot, policy, needed - freed_by(proposals, source), found.taken, now_ms)
     proposals += local
     cut = frozenset(p.key for proposal in local for p in snapshot.topics[str(proposal.target["topic"])].partitions)
     for more in (propose_uncordons, propose_return_of_broker):
-        missing = needed - gained(proposals, source)
+        missing = needed - freed_by(proposals, source)
         if missing > 0:
             proposals += apply_decisions(more(source, snapshot, policy, missing, now_ms), snapshot.decisions)
-    return Ways(tuple(proposals), found.taken, found.against, cut)
+    return LosslessRelief(tuple(proposals), found.taken, found.against, cut)
 
 
 def _local_cuts(
@@ -65,30 +67,30 @@ def _local_cuts(
     return apply_decisions(proposals, snapshot.decisions)
 
 
-def _moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, now_ms: int) -> Ways:
+def _moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, now_ms: int) -> LosslessRelief:
     """Return the moves inside the broker, and to others as far as these are not enough; late ones where none is not."""
     inside = _inside(source, snapshot, policy, now_ms)
     is_late = any(is_in_time(proposal) is False for proposal in inside.proposals)
     if is_late:
         outside = _outside(source, snapshot, policy, needed, frozenset(), now_ms)
-        if gained(outside.proposals, source) >= needed:
+        if freed_by(outside.proposals, source) >= needed:
             return outside
     moved = sum(proposal.expected["frees_bytes"] or 0 for proposal in inside.proposals)
     if moved >= needed:
         return inside
     outside = _outside(after(source, inside.proposals), snapshot, policy, needed - moved, inside.taken, now_ms)
-    return Ways(
+    return LosslessRelief(
         (*inside.proposals, *outside.proposals),
         inside.taken | outside.taken,
         tuple(dict.fromkeys([*inside.against, *outside.against])),
     )
 
 
-def _inside(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> Ways:
+def _inside(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> LosslessRelief:
     is_open = not snapshot.decisions.is_rejected(ActionKind.MOVE_LOG_DIR, place_target(source))
     moves = plan_moves(source, snapshot, policy) if is_open else Moves()
     proposals = apply_decisions(propose_move(source, moves, snapshot, policy, now_ms), snapshot.decisions)
-    return Ways(tuple(proposals), frozenset(assignment.key for assignment in moves.assignments), moves.vetoes)
+    return LosslessRelief(tuple(proposals), frozenset(assignment.key for assignment in moves.assignments), moves.vetoes)
 
 
 def _outside(
@@ -98,9 +100,9 @@ def _outside(
     missing: int,
     taken: frozenset[TopicPartition],
     now_ms: int,
-) -> Ways:
+) -> LosslessRelief:
     is_open = not snapshot.decisions.is_rejected(ActionKind.REASSIGN, place_target(source))
     plan = plan_offload(source, snapshot, policy, missing, taken) if is_open else Offload()
     proposals = apply_decisions(propose_offload(source, plan, missing, snapshot, policy, now_ms), snapshot.decisions)
     assignments = plan.repair.assignments if plan.repair else ()
-    return Ways(tuple(proposals), frozenset(assignment.key for assignment in assignments), plan.vetoes)
+    return LosslessRelief(tuple(proposals), frozenset(assignment.key for assignment in assignments), plan.vetoes)

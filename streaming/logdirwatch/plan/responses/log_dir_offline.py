@@ -10,7 +10,7 @@ from dataclasses import replace
 from logdirwatch.model.vocabulary import Cause, FullBy, Lane
 from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
 from logdirwatch.plan.actions.brokers.free_space import free_inodes, free_while_stopped
-from logdirwatch.plan.actions.brokers.grant_permission import let_write
+from logdirwatch.plan.actions.brokers.grant_permission import grant_write
 from logdirwatch.plan.actions.brokers.host_checks import look
 from logdirwatch.plan.actions.brokers.investigate import UNAVAILABLE, UNDER_MIN_ISR, Runbook
 from logdirwatch.plan.actions.brokers.raid_arrays import apart_from_lost, is_active, look_at_array
@@ -19,7 +19,7 @@ from logdirwatch.plan.actions.brokers.repair_file_system import repair_file_syst
 from logdirwatch.plan.actions.brokers.replace_disk import leave_log_dirs, replace_disk, save_data
 from logdirwatch.plan.actions.brokers.restart_broker import restart_broker
 from logdirwatch.plan.actions.replicas.cancel_moves import cancel_dead_ends
-from logdirwatch.plan.actions.replicas.elect_leaders import give_back
+from logdirwatch.plan.actions.replicas.elect_leaders import elect_preferred
 from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild
 from logdirwatch.plan.actions.topics.delete_topic_candidate import room_elsewhere
 from logdirwatch.plan.availability.common_cause import common_cause
@@ -96,7 +96,7 @@ def _mended(away: OfflineLogDirs, snapshot: ClusterSnapshot, policy: Policy) -> 
     full = _volumes(away.of_cause(Cause.FULL), snapshot)
     return [
         *([raise_limit(away, away.proofs[limited[0].path])] if limited else []),
-        *(let_write(away, directory) for directory in away.of_cause(Cause.PERMISSION)),
+        *(grant_write(away, directory) for directory in away.of_cause(Cause.PERMISSION)),
         *(proposal for directory in full for proposal in _emptied(away, directory, policy)),
         *(repair_file_system(found, away.proofs[found.path], away, snapshot, policy) for found in repaired),
     ]
@@ -150,7 +150,7 @@ def _replaced(
 def _room_for(away: OfflineLogDirs, repair: Repair, policy: Policy, now_ms: int) -> list[ProposedAction]:
     """Return what would make room elsewhere, and leaders back where nothing was rebuilt."""
     found = room_elsewhere(away.broker, away.target, repair, away.snapshot, policy, now_ms)
-    return [*found, *([] if repair.assignments else give_back(away.target, away.snapshot, policy))]
+    return [*found, *([] if repair.assignments else elect_preferred(away.target, away.snapshot, policy))]
 
 
 def _rebuilt_in_the_end(

@@ -26,8 +26,8 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, TopicPart
 from logdirwatch.plan.operator_decisions import apply_decisions
 from logdirwatch.plan.proposal import Policy, ProposedAction
 from logdirwatch.plan.reassignment.within_broker import needed_bytes
-from logdirwatch.plan.relief.freed_bytes import URGENT, counted_bytes
-from logdirwatch.plan.relief.order import in_sequence
+from logdirwatch.plan.relief.freed_bytes import URGENT, freed_in_time_bytes
+from logdirwatch.plan.relief.order import in_order_of_relief
 from logdirwatch.plan.relief.planner import propose_relief
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.text.units import human_bytes
@@ -61,7 +61,7 @@ def propose_on_old_inventory(situation: Situation) -> list[ProposedAction]:
             *propose_release(directory, policy),
             *propose_producer_throttle(directory, alone, policy, proposals),
         ]
-    return with_halt_notice(apply_decisions(in_sequence(proposals), snapshot.decisions), directory, snapshot)
+    return with_halt_notice(apply_decisions(in_order_of_relief(proposals), snapshot.decisions), directory, snapshot)
 
 
 def _led_in_place(
@@ -76,7 +76,7 @@ def _led_in_place(
 def _saves(proposal: ProposedAction, directory: LogDir) -> bool:
     """Tell whether an action frees something in time without loss, or wins the time for what does."""
     is_brake = ACTION_TYPES[proposal.kind].relief.stage is Stage.SLOWS_WRITES and not proposal.vetoes
-    return is_brake or (not proposal.data_loss and counted_bytes(proposal, directory) > 0)
+    return is_brake or (not proposal.data_loss and freed_in_time_bytes(proposal, directory) > 0)
 
 
 def _by_inodes(alert: AlertRecord, directory: LogDir) -> list[ProposedAction]:

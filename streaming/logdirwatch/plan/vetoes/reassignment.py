@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from logdirwatch.plan.capacity.copy_rates import ceiling
-from logdirwatch.plan.capacity.projected_use import Landing, Space
+from logdirwatch.plan.capacity.projected_use import NewReplicas, Space
 from logdirwatch.plan.cluster.assignment import ANY, Assignment
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Partition
 from logdirwatch.plan.proposal import Policy, Veto
@@ -90,7 +90,7 @@ def _of_space(assignments: Iterable[Assignment], snapshot: ClusterSnapshot, poli
             else:
                 yield from _copy(space, (broker, path), size, limit)
     for broker, copies in received.items():
-        landing = Landing(snapshot, broker, space, limit, rate)
+        landing = NewReplicas(snapshot, broker, space, limit, rate)
         for size_bytes, wanted in copies:
             veto = landing.veto(size_bytes, wanted)
             landing.land(size_bytes, wanted)

@@ -10,7 +10,7 @@ from logdirwatch.jobs.queries.recommend import Recommender
 from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, AlertStatus, Decision, LogDirStatus, Rule
 from logdirwatch.plan.actions.brokers.recreate_reserve import propose_recreation
-from logdirwatch.plan.actions.topics.restore_retention import is_cut, propose_restore, remembered
+from logdirwatch.plan.actions.topics.restore_retention import carry_over_limits, is_cut, propose_restore
 from logdirwatch.plan.cluster.metadata_version import CORDON
 from logdirwatch.plan.commands.throttles import within_brokers
 from logdirwatch.plan.lifecycle.action_tracker import ActionTracker
@@ -336,7 +336,7 @@ class TestWhatStands:
     def test_a_deeper_cut_of_the_same_limit_is_undone_by_what_undid_the_first(self):
         first = lowering({"from": "-1", "to": "50"}, observed={"is_set": True})
         deeper = lowering({"from": "50", "to": "20"}, undo="50", status=ActionStatus.PROPOSED)
-        both = remembered(first, deeper)
+        both = carry_over_limits(first, deeper)
         assert both.configs == {"t": {"retention.bytes": {"from": "50", "to": "20", "was": "-1", "stands": "50"}}}
         assert both.undo["configs"] == {"t": {"retention.bytes": None}}
         assert both.undo["commands"] == ["undo"]
@@ -350,7 +350,7 @@ class TestWhatStands:
             configs={"t": {"retention.ms": {"from": "9", "to": "5"}}},
             undo={"configs": {"t": {"retention.ms": "9"}}, "commands": ["and age"]},
         )
-        both = remembered(first, by_age)
+        both = carry_over_limits(first, by_age)
         assert both.undo == {
             "configs": {"t": {"retention.ms": "9", "retention.bytes": None}},
             "commands": ["undo", "and age"],
@@ -361,7 +361,7 @@ class TestWhatStands:
     def test_what_was_never_set_is_not_remembered(self):
         deeper = lowering({"from": "50", "to": "20"}, undo="50", status=ActionStatus.PROPOSED)
         for old in (None, lowering({"from": "-1", "to": "50"}), lowering({"from": "-1", "to": "50"}, observed={})):
-            assert remembered(old, deeper) is deeper
+            assert carry_over_limits(old, deeper) is deeper
 
     def test_the_room_of_every_directory_must_be_known(self):
         paths = ("/d1", "/d2", "/gone")

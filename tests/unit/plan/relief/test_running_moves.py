@@ -7,7 +7,7 @@ from logdirwatch.plan.capacity.observed_rates import with_rates
 from logdirwatch.plan.lifecycle.live_check import Quorum, reasons_against
 from logdirwatch.plan.reassignment.running_copies import copies_to, without_copies
 from logdirwatch.plan.recommend import recommend
-from logdirwatch.plan.relief.running_moves import under_way, weighed
+from logdirwatch.plan.relief.running_moves import under_way, with_running_moves
 from tests.unit.plan.builders import (
     MIB,
     NOW_MS,
@@ -51,8 +51,8 @@ def test_a_reassignment_frees_what_it_takes_away_after_the_copy_and_the_deletion
 def test_its_limit_says_how_fast_it_is():
     slow = running(broker(3, **{LIMIT: str(MIB)}))
     assert (slow.bytes_per_s, slow.is_in_time) == (MIB, False)
-    assert weighed(SOURCE, facts(*PARTS, broker(3, **{LIMIT: str(MIB)})), policy())[0].relief_bytes == 0
-    assert weighed(SOURCE, facts(*PARTS), policy())[0].relief_bytes == 300 * MIB
+    assert with_running_moves(SOURCE, facts(*PARTS, broker(3, **{LIMIT: str(MIB)})), policy())[0].relief_bytes == 0
+    assert with_running_moves(SOURCE, facts(*PARTS), policy())[0].relief_bytes == 300 * MIB
 
 
 @pytest.mark.parametrize(("rate", "is_in_time"), [(10.0 * MIB, True), (1.0 * MIB, False), (0.0, False)])
@@ -79,7 +79,7 @@ def test_a_copy_inside_the_broker_frees_what_it_copies_and_one_that_comes_here_d
 
 def test_copies_that_still_come_make_it_full_sooner():
     coming = directory(1, "/d1", 850 * MIB, growth_bytes_per_s=1.0 * MIB, incoming_bytes=100 * MIB)
-    found, _ = weighed(coming, facts(*PARTS, coming), policy())
+    found, _ = with_running_moves(coming, facts(*PARTS, coming), policy())
     assert found.incoming_bytes == 100 * MIB
     assert under_way(found, facts(*PARTS, coming), policy()).is_in_time is False
 

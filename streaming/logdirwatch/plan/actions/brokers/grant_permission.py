@@ -13,7 +13,7 @@ from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect
 
 
-def let_write(away: OfflineLogDirs, directory: LogDir) -> ProposedAction:
+def grant_write(away: OfflineLogDirs, directory: LogDir) -> ProposedAction:
     """Return what lets the broker's user write in a directory again."""
     path = shlex.quote(directory.path)
     steps = (

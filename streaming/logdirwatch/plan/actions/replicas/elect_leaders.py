@@ -28,7 +28,7 @@ from logdirwatch.text.words import counted
 EXAMPLES = 20
 
 
-def give_back(target: Mapping[str, Any], snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
+def elect_preferred(target: Mapping[str, Any], snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
     """Return the election of the preferred leaders that could lead and do not; empty when there are none."""
     partitions = [p for p in snapshot.partitions.values() if _waits_for_its_leader(p, snapshot)]
     chosen = sorted(partitions, key=lambda p: (not snapshot.topics[p.topic].is_internal, p.key))

@@ -27,7 +27,13 @@ from logdirwatch.plan.commands.kafka_tools import reassignment_lines, write_file
 from logdirwatch.plan.commands.throttles import Limits, within_brokers
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect
 from logdirwatch.plan.reassignment.throttles import unset
-from logdirwatch.plan.reassignment.tool_run import file_name, no_retention_cut, nothing_runs, others_run, way_back
+from logdirwatch.plan.reassignment.tool_run import (
+    file_name,
+    no_retention_cut,
+    nothing_runs,
+    others_run,
+    undo_of_reassignment,
+)
 from logdirwatch.plan.reassignment.within_broker import Moves
 from logdirwatch.text.units import human_bytes, human_ms
 from logdirwatch.text.words import counted
@@ -89,7 +95,7 @@ def _move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Polic
         ),
         commands=tuple(_commands(moves, waves, limits, name, policy, beside=bool(others_run(snapshot)))),
         reassignment=to_json(moves.assignments),
-        undo=way_back(to_json(moves.before), name, policy, limits, back=limits),
+        undo=undo_of_reassignment(to_json(moves.before), name, policy, limits, back=limits),
     )
 
 

@@ -23,7 +23,13 @@ from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto
 from logdirwatch.plan.reassignment.between_brokers import Offload, busiest, settles_ms
 from logdirwatch.plan.reassignment.replacement_replicas import Repair
 from logdirwatch.plan.reassignment.throttles import limits_of_copies, unset
-from logdirwatch.plan.reassignment.tool_run import file_name, no_retention_cut, nothing_runs, others_run, way_back
+from logdirwatch.plan.reassignment.tool_run import (
+    file_name,
+    no_retention_cut,
+    nothing_runs,
+    others_run,
+    undo_of_reassignment,
+)
 from logdirwatch.plan.reassignment.unplaced import left_out, unplaced
 from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.text.units import human_bytes
@@ -83,7 +89,7 @@ def rebuild(
         commands=tuple(policy.tools.reassign(plan, name, limits=limits, beside=bool(others_run(snapshot)))),
         reassignment=plan,
         undo={
-            **way_back(to_json(repair.before), name, policy, limits, back_of(repair, rate, snapshot)),
+            **undo_of_reassignment(to_json(repair.before), name, policy, limits, back_of(repair, rate, snapshot)),
             "text": loss.undo,
         },
     )
@@ -200,7 +206,7 @@ def propose_offload(
                 )
             ),
             reassignment=to_json(repair.assignments),
-            undo=way_back(to_json(repair.before), name, policy, limits, back_of(repair, rate, snapshot)),
+            undo=undo_of_reassignment(to_json(repair.before), name, policy, limits, back_of(repair, rate, snapshot)),
         )
     ]
 

@@ -26,7 +26,7 @@ def propose_uncordon_for(
     used = Space(snapshot).ratio(directory.place)
     free = human_ratio(None if used is None else 1 - used)
     where = f"{directory.path} of broker {directory.broker}"
-    command, undo = let_in(directory, snapshot, policy)
+    command, undo = uncordon_commands(directory, snapshot, policy)
     frees, needs = then.expected["frees_bytes"], then.expected["needs_ms"]
     return ProposedAction(
         kind=ActionKind.UNCORDON_LOG_DIR,
@@ -55,7 +55,7 @@ def propose_uncordon_for(
 
 def propose_uncordon(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, after: str) -> ProposedAction:
     """Return the end of a cordon, once its directory has room; ``after`` is the action that set it."""
-    command, undo = let_in(directory, snapshot, policy)
+    command, undo = uncordon_commands(directory, snapshot, policy)
     too_full = Veto("not_enough_room", f"{directory.path} is {directory.status}: new replicas would fill it again")
     return ProposedAction(
         kind=ActionKind.UNCORDON_LOG_DIR,
@@ -69,7 +69,7 @@ def propose_uncordon(directory: LogDir, snapshot: ClusterSnapshot, policy: Polic
     )
 
 
-def let_in(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> tuple[str, str]:
+def uncordon_commands(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> tuple[str, str]:
     """Return the command that ends a cordon, and the one that sets it again."""
     others = others_cordoned(directory, snapshot)
     command = set_broker_list(policy.tools, directory.broker, KEY, others)

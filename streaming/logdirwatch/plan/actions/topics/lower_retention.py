@@ -14,7 +14,7 @@ from logdirwatch.plan.actions.action_type import (
     frees_as_much,
 )
 from logdirwatch.plan.actions.progress import Progress, places_of, space_seen
-from logdirwatch.plan.actions.topics.restore_retention import is_cut, propose_restore, remembered
+from logdirwatch.plan.actions.topics.restore_retention import carry_over_limits, is_cut, propose_restore
 from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Topic
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect, owner_of
@@ -291,5 +291,5 @@ ACTION_TYPE = ActionType(
     reasons_against=keeps_too_little,
     follow_up=FollowUp(_restored),
     live_check=_moves,
-    carry_over=remembered,
+    carry_over=carry_over_limits,
 )

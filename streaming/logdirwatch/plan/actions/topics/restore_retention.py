@@ -35,7 +35,7 @@ def is_cut(action: ActionRecord, snapshot: ClusterSnapshot) -> bool:
     return bool(_standing(action, snapshot))
 
 
-def remembered(old: ActionRecord | None, plan: ActionRecord) -> ActionRecord:
+def carry_over_limits(old: ActionRecord | None, plan: ActionRecord) -> ActionRecord:
     """Return a deeper cut of a topic with what the limits were before the first one: that is what is restored.
 
     The cut before has the same identity, and its record gives way to the new one.
