@@ -23,7 +23,8 @@ from logdirwatch.plan.balance.summary import About, Summary, summarise
 from logdirwatch.plan.cluster.snapshot_age import too_old
 from logdirwatch.plan.commands.kafka_tools import Tools, reassignment_lines
 from logdirwatch.plan.fix import steps as fix_steps
-from logdirwatch.plan.fix.planner import Fix, fix
+from logdirwatch.plan.fix.plan import Fix
+from logdirwatch.plan.fix.planner import fix
 from logdirwatch.plan.settings import PlanSettings
 from logdirwatch.report.actions import fix as fix_report
 from logdirwatch.report.actions.cluster_plan import view

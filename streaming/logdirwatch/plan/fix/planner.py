@@ -7,7 +7,7 @@ before its directory is full, need not be freed again. Nothing is counted as roo
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from msgspec.structs import replace as changed
 
@@ -22,6 +22,7 @@ from logdirwatch.plan.capacity.timing import time_to_full_ms
 from logdirwatch.plan.cluster.assignment import Assignment, from_json
 from logdirwatch.plan.cluster.excluded_log_dirs import with_excluded_log_dirs
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId
+from logdirwatch.plan.fix.plan import Fix, Remedy
 from logdirwatch.plan.fix.relief import freed_in_time, given
 from logdirwatch.plan.lifecycle.overlay import with_actions, with_alerts
 from logdirwatch.plan.lifecycle.transitions import reconcile
@@ -38,36 +39,6 @@ from logdirwatch.plan.vetoes.reassignment import violations
 
 _IN_TURN = frozenset({FixRole.MAKES_ROOM, FixRole.MAKES_ROOM_WITH_LOSS})
 """What gives a directory room: one after the other, until it is enough. The rest stands beside it."""
-
-
-@dataclass(frozen=True)
-class Remedy:
-    """What one alert needs: what is under way already, and what to do, in order.
-
-    ``against`` is what stands against the other ways. ``missing_bytes`` is what its directory lacks beyond all of it
-    that is in time; 0 where that is enough, None where the alert is not about space. ``full_in_ms`` is how long the
-    directory lasts as things are; None where nobody knows.
-    """
-
-    alert: AlertRecord
-    under_way: tuple[ActionRecord, ...]
-    actions: tuple[ActionRecord, ...]
-    against: tuple[str, ...]
-    missing_bytes: int | None
-    full_in_ms: int | None = None
-
-
-@dataclass(frozen=True)
-class Fix:
-    """The remedies for all open alerts of a cluster, the most urgent first."""
-
-    snapshot: ClusterSnapshot
-    remedies: tuple[Remedy, ...]
-
-    @property
-    def actions(self) -> list[ActionRecord]:
-        """All that is to do, in order."""
-        return [action for remedy in self.remedies for action in remedy.actions]
 
 
 def fix(

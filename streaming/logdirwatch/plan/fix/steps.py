@@ -8,7 +8,7 @@ from logdirwatch.model.records import ActionRecord
 from logdirwatch.plan.capacity.projected_use import Space, passing_bytes
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, from_json, to_json
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDirId
-from logdirwatch.plan.fix.planner import Fix
+from logdirwatch.plan.fix.plan import Fix
 from logdirwatch.plan.reassignment import steps as forms
 
 

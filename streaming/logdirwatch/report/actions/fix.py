@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.fix.planner import Fix, Remedy
+from logdirwatch.plan.fix.plan import Fix, Remedy
 from logdirwatch.report.actions import listing as report
 from logdirwatch.report.words import place
 from logdirwatch.text.units import human_ago, human_bytes, human_ms

@@ -21,13 +21,13 @@ from logdirwatch.plan.actions.action_type import (
     frees_as_much,
 )
 from logdirwatch.plan.actions.progress import Progress, directory_of, in_one_step
-from logdirwatch.plan.actions.topics.lower_retention import consumers_done
 from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId, Replica, Topic
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect, owner_of
 from logdirwatch.plan.retention import retention_vetoes
 from logdirwatch.plan.retention.cut import effective_after_ms
+from logdirwatch.plan.retention.cut_conditions import consumers_done
 from logdirwatch.plan.retention.limits import RETENTION_MS, freed_bytes, segment_bytes
 from logdirwatch.plan.retention.planner import all_replicas, by_topic
 from logdirwatch.plan.retention.still_needed import keeps_too_little
