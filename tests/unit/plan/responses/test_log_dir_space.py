@@ -1,25 +1,18 @@
-"""Which actions answer alerts about bytes that nobody explains and directories that are filled unequally."""
+"""A log directory that fills: the order of its actions."""
 
-from logdirwatch.model.vocabulary import ActionKind, LogDirStatus, Rule
-from logdirwatch.plan.cluster.assignment import from_json
+from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.recommend import recommend
-from logdirwatch.plan.settings import LogDirRule
 from tests.unit.plan.builders import (
     MIB,
     NOW_MS,
-    alert,
-    broker,
     directory,
     facts,
-    offline,
     policy,
     replica,
     space_alert,
     topic,
 )
 
-UNEQUAL = alert(Rule.LOG_DIR_IMBALANCE, log_dir=None, to=None, cause=None)
-UNEXPLAINED = alert(Rule.UNACCOUNTED_BYTES, to="online", cause=None)
 PARTS = [
     directory(1, "/d1", 600 * MIB),
     directory(1, "/d2", 100 * MIB),
@@ -33,62 +26,6 @@ PARTS = [
 
 def recommended(an_alert, *parts, **limits):
     return recommend(an_alert, facts(*parts), policy(**limits), NOW_MS)
-
-
-class TestImbalance:
-    def test_the_fullest_gives_what_it_has_above_the_mean(self):
-        (action,) = recommended(UNEQUAL, *PARTS)
-        assert action.kind is ActionKind.MOVE_LOG_DIR
-        assert action.target == {"broker": 1, "log_dir": "/d1"}
-        # The mean is 300 MiB.
-        assert {a.label: a.directory_of(1) for a in from_json(action.reassignment)} == {"t-0": "/d2", "t-1": "/d3"}
-
-    def test_a_wave_has_no_more_copies_than_the_broker_has_threads(self):
-        one = broker(1, **{"num.replica.alter.log.dirs.threads": "1"})
-        (action,) = recommended(UNEQUAL, one, *PARTS)
-        assert action.expected["waves"] == 2
-        assert "in 2 waves, so that the first is free sooner (the broker's threads for copies: 1)" in action.reason
-        (action,) = recommended(UNEQUAL, *PARTS)
-        assert action.expected["waves"] == 1, "Kafka's default is a thread for each of its three directories"
-
-    def test_it_yields_to_a_directory_that_fills(self):
-        filling = directory(1, "/d1", 600 * MIB, status=LogDirStatus.FILLING)
-        (action,) = recommended(UNEQUAL, filling, *PARTS[1:])
-        assert action.kind is ActionKind.INVESTIGATE
-        assert "its own alert says what to move" in action.reason
-
-    def test_while_a_directory_is_offline_nothing_moves(self):
-        look, action = recommended(UNEQUAL, *PARTS, offline(1, "/d4"))
-        assert [veto["name"] for veto in action.vetoes] == ["log_dir_offline"]
-        assert look.kind is ActionKind.INVESTIGATE
-
-    def test_what_is_cordoned_or_not_known_is_no_part_of_the_mean(self):
-        for closed in ({"is_cordoned": True}, {"is_marked": True}):
-            (action,) = recommended(UNEQUAL, *PARTS, directory(1, "/d4", 0, **closed))
-            assert action.expected["frees_bytes"] == 310 * MIB
-
-    def test_a_broker_that_nobody_knows_is_looked_at(self):
-        (action,) = recommended(alert(Rule.LOG_DIR_IMBALANCE, number=9, log_dir=None), *PARTS)
-        assert action.kind is ActionKind.INVESTIGATE
-
-
-class TestUnaccounted:
-    def test_it_is_looked_for_on_the_host(self):
-        (action,) = recommended(UNEXPLAINED, *PARTS)
-        assert action.kind is ActionKind.INVESTIGATE
-        assert any("du -x --max-depth=1 -- /d1" in command for command in action.commands)
-        assert all(command.startswith(("kafka-", "# ")) for command in action.commands)
-
-    def test_the_reserve_explains_a_part(self):
-        limits = {"log_dirs": (LogDirRule(reserve_file="r", reserve_bytes=40 * MIB),)}
-        (action,) = recommended(UNEXPLAINED, *PARTS, **limits)
-        assert "40 MiB of them are the reserve file /d1/r" in action.reason
-
-    def test_a_reserve_alone_is_no_riddle_for_a_directory_that_fills(self):
-        limits = {"log_dirs": (LogDirRule(reserve_file="r", reserve_bytes=500 * MIB),)}
-        source = directory(1, "/d1", 850 * MIB, unaccounted_bytes=500 * MIB)
-        kinds = [action.kind for action in recommended(space_alert(), source, **limits)]
-        assert ActionKind.INVESTIGATE not in kinds
 
 
 def test_the_actions_of_an_alert_have_an_order():

@@ -1,0 +1,118 @@
+"""Keeping new replicas out of a log directory: when it is advised, what it says, and when it must not be."""
+
+import pytest
+
+from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.cluster.metadata_version import CORDON, at_least
+from logdirwatch.plan.recommend import recommend
+from tests.unit.plan.builders import (
+    MIB,
+    NOW_MS,
+    broker,
+    directory,
+    facts,
+    policy,
+    replica,
+    space_alert,
+    topic,
+)
+
+
+def recommended(*parts, limits=None, tools=None, **fields):
+    return recommend(space_alert(), facts(*parts, **fields), policy(tools=tools, **(limits or {})), NOW_MS)
+
+
+def kinds(actions):
+    return [str(action.kind) for action in actions]
+
+
+def the(kind, actions):
+    (found,) = [action for action in actions if action.kind is kind]
+    return found
+
+
+def vetoed(action):
+    return [veto["name"] for veto in action.vetoes]
+
+
+def holds(action, name):
+    return next(p["holds"] for p in action.preconditions if p["name"] == name)
+
+
+class TestCordon:
+    PARTS = (
+        broker(1, **{"log.dirs": "/d1,/d2", "cordoned.log.dirs": ""}),
+        directory(1, "/d1", 850 * MIB, is_cordoned=False),
+        directory(1, "/d2", 100 * MIB, is_cordoned=False),
+        directory(2),
+        topic("t", (1, 2)),
+        replica(1, "/d1", "t", size=200 * MIB),
+    )
+
+    def cordon(self, *parts, version=CORDON):
+        actions = recommended(*self.PARTS, *parts, metadata_version=version)
+        return the(ActionKind.CORDON_LOG_DIR, actions)
+
+    def test_where_the_version_allows_it_comes_before_what_is_moved_away(self):
+        actions = recommended(*self.PARTS, metadata_version=CORDON)
+        assert kinds(actions) == ["cordon_log_dir", "move_log_dir"]
+        action = actions[0]
+        (command,) = action.commands
+        assert command == (
+            "kafka-configs.sh --bootstrap-server kafka:9092 --alter --entity-type brokers --entity-name=1 "
+            "--add-config 'cordoned.log.dirs=[/d1]'"
+        )
+        assert action.undo["commands"][0].endswith("--delete-config cordoned.log.dirs")
+        assert holds(action, "path_listed") is True
+
+    @pytest.mark.parametrize("version", ["4.2-IV1", None, "level 12", "whatever"])
+    def test_where_it_is_not_known_to_be_allowed_it_is_not_advised(self, version):
+        assert "cordon_log_dir" not in kinds(recommended(*self.PARTS, metadata_version=version))
+
+    def test_what_is_cordoned_already_stays_so(self):
+        other = broker(1, **{"log.dirs": "/d1,/d2", "cordoned.log.dirs": "/d2"})
+        action = self.cordon(other, directory(1, "/d2", 100 * MIB, is_cordoned=True), directory(3))
+        assert "'cordoned.log.dirs=[/d2,/d1]'" in action.commands[0]
+        assert "'cordoned.log.dirs=[/d2]'" in action.undo["commands"][0]
+
+    def test_a_cordoned_directory_is_not_cordoned_again(self):
+        actions = recommended(*self.PARTS, directory(1, "/d1", 850 * MIB, is_cordoned=True), metadata_version=CORDON)
+        assert "cordon_log_dir" not in kinds(actions)
+
+    def test_a_path_that_log_dirs_spells_otherwise_would_not_be_enforced(self):
+        action = self.cordon(broker(1, **{"log.dirs": "d1,/d2"}))
+        assert vetoed(action) == ["cordon_not_enforced"]
+        assert action.commands == []
+
+    def test_where_log_dirs_was_not_read_that_is_left_to_be_checked(self):
+        action = self.cordon(broker(1))
+        assert vetoed(action) == []
+        assert holds(action, "path_listed") is None
+
+    def test_a_path_that_the_tool_cannot_carry_is_refused(self):
+        parts = [
+            directory(1, "/d[1]", 850 * MIB, is_cordoned=False),
+            *self.PARTS[2:5],
+            replica(1, "/d[1]", "t", size=200 * MIB),
+        ]
+        an_alert = space_alert(log_dir="/d[1]")
+        actions = recommend(an_alert, facts(*parts, metadata_version=CORDON), policy(), NOW_MS)
+        assert vetoed(the(ActionKind.CORDON_LOG_DIR, actions)) == ["path_not_expressible"]
+
+    def test_the_last_open_directory_that_a_topic_needs_is_not_cordoned(self):
+        action = self.cordon(directory(1, "/d2", 100 * MIB, is_cordoned=True))
+        assert vetoed(action) == ["nowhere_else"]
+        assert (
+            "1 brokers would be left to take new partitions, topics here have 2 replicas" in action.vetoes[0]["reason"]
+        )
+
+    @pytest.mark.parametrize(
+        ("version", "is_enough"),
+        [("4.3-IV0", True), ("4.4-IV0", True), ("10.0-IV2", True), ("4.2-IV9", False), ("level 31", True)],
+    )
+    def test_versions_are_ordered_by_their_numbers(self, version, is_enough):
+        assert at_least(version, CORDON) is is_enough
+
+    @pytest.mark.parametrize("version", [None, "level 30", "latest"])
+    def test_a_version_that_says_nothing_allows_nothing(self, version):
+        assert at_least(version, CORDON) is None

@@ -1,0 +1,134 @@
+"""Records that are deleted once: where no retention reaches, how many, and never what is still needed."""
+
+import subprocess
+
+import pytest
+
+from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
+from logdirwatch.plan.recommend import recommend
+from logdirwatch.plan.settings import ToolSettings, TopicRule
+from tests.unit.plan.builders import (
+    MIB,
+    NOW_MS,
+    directory,
+    facts,
+    policy,
+    replica,
+    slowly,
+    space_alert,
+    topic,
+)
+
+CRITICAL = directory(1, "/d1", 900 * MIB, growth_bytes_per_s=1.0 * MIB, status=LogDirStatus.CRITICAL)
+COMPACT_DELETE = {"cleanup.policy": "compact,delete"}
+FOR_EVER = {"retention.ms": "-1", "retention.bytes": "-1"}
+
+
+def recommended(*parts, limits=None, tools=None, **fields):
+    return recommend(space_alert(), facts(*parts, **fields), policy(tools=tools, **(limits or {})), NOW_MS)
+
+
+def kinds(actions):
+    return [str(action.kind) for action in actions]
+
+
+def the(kind, actions):
+    (found,) = [action for action in actions if action.kind is kind]
+    return found
+
+
+def vetoed(action):
+    return [veto["name"] for veto in action.vetoes]
+
+
+def holds(action, name):
+    return next(p["holds"] for p in action.preconditions if p["name"] == name)
+
+
+class TestDeleteRecords:
+    PARTS = (
+        CRITICAL,
+        topic("a.b", (1,), configs=COMPACT_DELETE),
+        replica(1, "/d1", "a.b", size=420 * MIB),
+        topic("u", (1,)),
+        replica(1, "/d1", "u", size=120 * MIB),
+    )
+
+    def test_where_no_retention_reaches_records_are_deleted_once(self):
+        found = recommended(*self.PARTS, growth=slowly(*self.PARTS), limits={"cut_ratio": 0.7})
+        action = the(ActionKind.DELETE_RECORDS, found)
+        assert action.target["topic"] == "a.b"
+        # 200 MiB are needed, the cut of u gives 100; 27 % of 420 MiB are 113.4, less one segment of 10.
+        assert "the oldest 27 % of the records of a.b" in action.reason
+        assert 100 * MIB < action.expected["frees_bytes"] < 105 * MIB
+        assert action.expected["is_estimate"]
+        assert action.data_loss
+        assert action.configs is None
+
+    def test_what_a_group_has_still_to_read_stays(self):
+        parts = [
+            p if p != self.PARTS[1] else topic("a.b", (1,), configs=COMPACT_DELETE, unread={0: 0.8}) for p in self.PARTS
+        ]
+        action = the(ActionKind.DELETE_RECORDS, recommended(*parts))
+        assert "the oldest 20 % of the records of a.b" in action.reason
+        assert holds(action, "consumers_done") is True
+
+    def test_it_is_never_advised_for_a_saturated_directory(self):
+        full = directory(1, "/d1", 960 * MIB, status=LogDirStatus.SATURATED)
+        action = the(ActionKind.DELETE_RECORDS, recommended(*self.PARTS, full))
+        assert vetoed(action) == ["delete_records_frees_nothing"]
+        assert action.commands == []
+
+    def test_an_offline_directory_gets_no_such_advice(self):
+        from logdirwatch.plan.retention.retention_vetoes import delete_records_frees_nothing
+
+        assert (
+            delete_records_frees_nothing(directory(1, status=LogDirStatus.OFFLINE)).name
+            == "delete_records_frees_nothing"
+        )
+        assert delete_records_frees_nothing(CRITICAL) is None
+
+    def test_without_a_leader_nobody_takes_the_request(self):
+        parts = [
+            CRITICAL,
+            topic("c", (1,), leaderless=(0,), configs=COMPACT_DELETE),
+            replica(1, "/d1", "c", size=420 * MIB),
+        ]
+        assert vetoed(the(ActionKind.DELETE_RECORDS, recommended(*parts))) == ["leaders_missing"]
+
+    @pytest.mark.parametrize(
+        ("kind", "rule"),
+        [
+            (topic("c", (1,), configs={"cleanup.policy": "compact"}), TopicRule()),
+            (topic("c", (1,), configs={"cleanup.policy": None}), TopicRule()),
+            (topic("__c", (1,), configs=COMPACT_DELETE), TopicRule()),
+            (topic("c", (1,), configs=COMPACT_DELETE | {"remote.storage.enable": "true"}), TopicRule()),
+            (topic("c", (1,), configs=COMPACT_DELETE), TopicRule(never_touch=True)),
+            (topic("c", (1,), configs=COMPACT_DELETE), TopicRule(min_retention_ms=1)),
+            (topic("c", (1,), configs=COMPACT_DELETE, reassigned=(0,)), TopicRule()),
+            (topic("c", (1,), configs=COMPACT_DELETE | FOR_EVER, overridden=frozenset({"retention.ms"})), TopicRule()),
+        ],
+    )
+    def test_some_topics_lose_no_records(self, kind, rule):
+        parts = [CRITICAL, kind, replica(1, "/d1", kind.name, size=420 * MIB)]
+        assert "delete_records" not in kinds(recommended(*parts, limits={"topics": (rule,)}))
+
+    def test_the_offsets_are_asked_for_and_reckoned_for_this_topic_alone(self, tmp_path):
+        """A real shell and awk between tools that stand in for Kafka's."""
+        tools = tmp_path / "bin"
+        tools.mkdir()
+        (tools / "kafka-get-offsets.sh").write_text(
+            '#!/bin/sh\ncase "$*" in *"--time -2"*) printf "a.b:0:100\\na.b:1:0\\n";; '
+            '*) printf "a.b:0:1100\\na.b:1:9000000000\\n";; esac\n'
+        )
+        (tools / "kafka-delete-records.sh").write_text("#!/bin/sh\ncat\n")
+        for tool in tools.iterdir():
+            tool.chmod(0o755)
+        found = recommended(*self.PARTS, growth=slowly(*self.PARTS), tools=ToolSettings(prefix=f"{tools}/"))
+        (command,) = the(ActionKind.DELETE_RECORDS, found).commands
+        assert "--topic=a\\.b" in command
+        done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
+        assert done.stdout == (
+            '{"version":1,"partitions":[{"topic":"a.b","partition":0,"offset":370},'
+            '{"topic":"a.b","partition":1,"offset":2430000000}]}\n'
+        )

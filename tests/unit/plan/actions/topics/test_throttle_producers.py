@@ -1,0 +1,85 @@
+"""The quota that slows producers down: when it is advised, and what it wins."""
+
+import os
+import subprocess
+
+import pytest
+
+from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
+from logdirwatch.plan.recommend import recommend
+from logdirwatch.plan.settings import TopicRule
+from tests.unit.plan.builders import (
+    MIB,
+    NOW_MS,
+    directory,
+    facts,
+    policy,
+    replica,
+    space_alert,
+    topic,
+)
+
+SATURATED = directory(1, "/d1", 960 * MIB, growth_bytes_per_s=1.0 * MIB, status=LogDirStatus.SATURATED)
+
+
+def recommended(*parts, limits=None, tools=None, **fields):
+    return recommend(space_alert(), facts(*parts, **fields), policy(tools=tools, **(limits or {})), NOW_MS)
+
+
+def kinds(actions):
+    return [str(action.kind) for action in actions]
+
+
+def the(kind, actions):
+    (found,) = [action for action in actions if action.kind is kind]
+    return found
+
+
+def holds(action, name):
+    return next(p["holds"] for p in action.preconditions if p["name"] == name)
+
+
+class TestBrake:
+    PARTS = (SATURATED, topic("t", (1,)), topic("u", (1,)), replica(1, "/d1", "t"), replica(1, "/d1", "u"))
+
+    def test_when_nothing_is_in_time_producers_are_slowed(self):
+        action = the(ActionKind.THROTTLE_PRODUCERS, recommended(*self.PARTS))
+        assert "which topics grow there is not known yet" in action.reason
+        # 40 MiB free, a cut takes 6 min: half as much again is to be won.
+        assert action.expected["producer_byte_rate"] == 40 * MIB * 1000 // 540_000
+        assert action.expected["wins_ms"] == pytest.approx(540_000 - 40_000, abs=20)
+        assert holds(action, "client_known") is None
+        assert action.requires_approval
+
+    def test_the_topics_that_grow_fastest_are_named_when_they_are_known(self):
+        growth = {((1, "/d1"), ("t", 0)): 0.25 * MIB, ((1, "/d1"), ("u", 0)): 0.75 * MIB}
+        owner = TopicRule(topic="u", owner="ann")
+        action = the(
+            ActionKind.THROTTLE_PRODUCERS, recommended(*self.PARTS, growth=growth, limits={"topics": (owner,)})
+        )
+        assert [one["topic"] for one in action.expected["growing"]] == ["u", "t"]
+        assert any("ann, the owner of u," in p["text"] for p in action.preconditions)
+        # The other topic alone fills 40 MiB in 160 s, whatever the quota of the first is.
+        assert action.expected["producer_byte_rate"] == 1
+        assert action.expected["time_to_full_after_ms"] == pytest.approx(160_000, abs=10)
+
+    def test_without_a_client_id_the_quota_runs_nothing(self):
+        (_, quota) = the(ActionKind.THROTTLE_PRODUCERS, recommended(*self.PARTS)).commands
+        done = subprocess.run(
+            ["sh", "-c", quota], capture_output=True, env={"PATH": os.environ["PATH"]}, check=False, text=True
+        )
+        assert done.returncode != 0
+        assert "set it to the client.id of the producer" in done.stderr
+
+    def test_as_long_as_something_is_in_time_nobody_is_slowed(self):
+        room = [directory(1, "/d2", 50 * MIB), topic("v", (1,)), replica(1, "/d1", "v", size=300 * MIB)]
+        quick = directory(1, "/d1", 900 * MIB, growth_bytes_per_s=0.5 * MIB, status=LogDirStatus.CRITICAL)
+        assert "throttle_producers" not in kinds(recommended(*self.PARTS, quick, *room))
+
+    def test_a_directory_that_is_only_filling_slows_nobody(self):
+        calm = directory(1, "/d1", 960 * MIB, growth_bytes_per_s=1.0 * MIB, status=LogDirStatus.FILLING)
+        assert "throttle_producers" not in kinds(recommended(*self.PARTS, calm))
+
+    def test_without_known_growth_nothing_is_reckoned(self):
+        still = directory(1, "/d1", 960 * MIB, status=LogDirStatus.SATURATED)
+        assert "throttle_producers" not in kinds(recommended(*self.PARTS, still))
