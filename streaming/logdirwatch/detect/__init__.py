@@ -1,1 +1,1 @@
-"""The state machine: pure Python, time is an argument; ``processor`` alone knows Spark."""
+"""The state machine: pure Python, time is an argument; ``spark/`` alone knows Spark."""

@@ -1,1 +1,1 @@
-"""One streaming query a file: wiring only."""
+"""The Spark application: its queries, checkpoints, session and checks; wiring only."""

@@ -1,1 +1,1 @@
-"""What people and programs are shown: records folded to their latest, rows of tables, references. Pure."""
+"""What people and programs are shown: records folded to their latest, rows of tables. Pure."""

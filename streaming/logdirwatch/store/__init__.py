@@ -1,1 +1,1 @@
-"""Delta tables: schemas, writes, maintenance."""
+"""Delta tables: definitions, rows, writes, upkeep."""

@@ -1,0 +1,29 @@
+"""docs/architecture.md shows the source tree as it is, and the tree stays one that a person can look through."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "streaming" / "logdirwatch"
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+MODULES_MAX = 20
+
+FOLDERS = {init.parent.relative_to(PACKAGE).as_posix(): init.parent for init in PACKAGE.rglob("__init__.py")}
+FOLDERS.pop(".")
+
+
+def test_every_folder_has_one_line_and_every_line_a_folder():
+    assert sorted(re.findall(r"^\| `([a-z_/]+)/` \|", PAGE, re.MULTILINE)) == sorted(FOLDERS)
+
+
+@pytest.mark.parametrize("name", sorted(FOLDERS))
+def test_a_folder_can_be_looked_through(name):
+    modules = [path.stem for path in FOLDERS[name].glob("*.py") if path.stem != "__init__"]
+    assert len(modules) <= MODULES_MAX, modules
+
+
+def test_every_folder_with_code_is_a_package():
+    folders = {path.parent for path in PACKAGE.rglob("*.py")}
+    assert [str(folder) for folder in sorted(folders) if not (folder / "__init__.py").is_file()] == []
