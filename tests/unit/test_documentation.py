@@ -125,7 +125,7 @@ def test_every_check_of_the_doctor_is_explained_with_what_to_do():
 def test_configuration_in_the_documentation_is_accepted(block):
     content = yaml.safe_load(block)
     if "lowercaseOutputName" in content:
-        return  # The exporter's; tests/unit/collect/exporter/test_exposition.py reads it.
+        return  # The exporter's; tests/unit/collect/exporter/test_mbeans.py reads it.
     if set(content) <= set(ClusterSettings.model_fields):
         # Passwords come from the environment, as the page says.
         content.get("jmx_exporter", {}).setdefault("password", "x")

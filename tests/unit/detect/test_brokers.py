@@ -6,8 +6,7 @@ import pytest
 from logdirwatch.detect import machine, state_view
 from logdirwatch.detect.alerts.lifecycle import RENEWED_AFTER_MS
 from logdirwatch.detect.settings import DetectSettings
-from logdirwatch.detect.state.broker_state import BrokerMemory, decode, encode
-from logdirwatch.errors import UserError
+from logdirwatch.detect.state.broker_state import encode
 from logdirwatch.model.records import PartitionHealth
 from tests.unit.detect.builders import POLL_MS, T0, Driver, log_dir, metrics
 
@@ -308,14 +307,6 @@ def test_a_sample_that_kafka_has_no_time_of_counts_by_its_own():
     assert driver.memory.newest_ms == driver.at_ms
     assert driver.memory.corrected_clocks == 0
     assert driver.status() == "offline"
-
-
-def test_state_of_another_release_is_refused_with_one_line():
-    body = encode(BrokerMemory(cluster="prod", broker=7))
-    with pytest.raises(UserError, match="state of version 2, this release reads version 1"):
-        decode(2, body)
-    with pytest.raises(UserError, match="cannot be read"):
-        decode(1, "{}")
 
 
 def test_every_alert_of_a_broker_names_its_host_and_none_while_nobody_knows_it():

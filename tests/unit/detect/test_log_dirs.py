@@ -3,9 +3,6 @@
 import msgspec
 
 from logdirwatch.config.section import MIB
-from logdirwatch.detect import machine
-from logdirwatch.detect.rules.unnamed_failures import MOST
-from logdirwatch.model.identity import alert_id
 from logdirwatch.model.records import KernelNews, PartitionHealth
 from tests.unit.detect.builders import GIB, POLL_MS, TOTAL, Driver, host_dir, log_dir
 
@@ -148,135 +145,6 @@ def test_each_collector_debounces_for_itself():
     assert driver.status() == "filling"
 
 
-def test_an_event_with_a_directory_takes_it_offline_under_the_fast_lanes_identity():
-    driver = Driver().polls(0.5)
-    driver.event(log_dir="/d1")
-    alert = driver.alerts[-1]
-    origin = f"logdir.events/0/0/{driver.at_ms}"
-    assert alert.alert_id == alert_id("prod", 7, "/d1", "log_dir_offline", origin)
-    assert (alert.revision, alert.cause, alert.to_status) == (1, "unknown", "offline")
-    assert driver.memory.status == "degraded"
-
-
-def test_the_next_answer_corrects_the_cause_of_an_event_as_a_second_revision():
-    driver = Driver().polls(0.5, 0.99999)
-    driver.alerts.clear()
-    driver.event(log_dir="/d1")
-    driver.poll(offline())
-    assert [(a.revision, a.cause) for a in driver.alerts] == [(1, "unknown"), (2, "full")]
-    assert len({a.alert_id for a in driver.alerts}) == 1
-
-
-def test_an_event_that_no_answer_confirms_is_resolved_as_unconfirmed():
-    driver = Driver().polls(0.5)
-    driver.event(log_dir="/d1")
-    driver.polls(0.5)
-    assert driver.said()[-1] == ("log_dir_offline", "resolved", "unconfirmed")
-    assert driver.status() == "online"
-
-
-def test_an_event_for_a_directory_that_is_offline_already_is_merged():
-    driver = Driver().polls(0.5)
-    driver.poll(offline())
-    opened = driver.alerts[-1].alert_id
-    driver.event(log_dir="/d1")
-    assert driver.said()[-1] == ("log_dir_offline", "resolved", "merged")
-    assert driver.alerts[-1].merged_into == opened
-    assert len(driver.open_alerts()) == 1
-
-
-def test_an_event_older_than_a_good_sample_is_answered_but_not_believed():
-    driver = Driver().polls(0.5)
-    driver.event(log_dir="/d1", after_ms=-1_000)
-    assert driver.status() == "online"
-    assert driver.said() == [("log_dir_offline", "resolved", "unconfirmed")]
-
-
-def test_a_sample_older_than_an_event_does_not_revive_the_directory():
-    driver = Driver().polls(0.5)
-    driver.event(log_dir="/d1", after_ms=2 * POLL_MS)
-    driver.at_ms -= 2 * POLL_MS
-    driver.polls(0.5)
-    assert driver.status() == "offline"
-
-
-def test_a_bare_event_waits_and_the_one_directory_that_fails_carries_its_alert():
-    driver = Driver()
-    driver.poll(log_dir("/d1"), log_dir("/d2"))
-    driver.event()
-    assert driver.alerts == []
-    driver.poll(log_dir("/d1"), offline("/d2"))
-    alert = driver.alerts[-1]
-    assert alert.alert_id == alert_id("prod", 7, None, "log_dir_offline", f"logdir.events/0/0/{driver.at_ms - POLL_MS}")
-    assert (alert.log_dir, alert.status) == ("/d2", "firing")
-
-
-def test_a_bare_event_with_two_failing_directories_is_carried_on_by_the_alert_that_they_share():
-    driver = Driver()
-    driver.poll(log_dir("/d1"), log_dir("/d2"))
-    driver.event()
-    driver.poll(offline("/d1"), offline("/d2"))
-    (alert,) = driver.alerts
-    assert alert.alert_id == alert_id("prod", 7, None, "log_dir_offline", f"logdir.events/0/0/{driver.at_ms - POLL_MS}")
-    assert (alert.log_dir, list(alert.evidence["log_dirs"])) == ("/d1", ["/d1", "/d2"])
-
-
-def test_a_bare_event_after_the_directory_failed_is_merged():
-    driver = Driver().polls(0.5)
-    driver.poll(offline())
-    driver.event()
-    assert driver.said()[-1] == ("log_dir_offline", "resolved", "merged")
-
-
-def test_a_bare_event_before_the_collectors_own_is_merged_into_it():
-    driver = Driver().polls(0.5)
-    driver.event()
-    driver.event(log_dir="/d1")
-    assert [(a.reason, a.log_dir) for a in driver.alerts] == [(None, "/d1"), ("merged", None)]
-    assert driver.alerts[1].merged_into == driver.alerts[0].alert_id
-    driver.poll(offline())
-    driver.wait(120_000)
-    assert len(driver.open_alerts()) == 1
-    assert "unconfirmed" not in {alert.reason for alert in driver.alerts}
-
-
-def test_a_bare_event_that_no_directory_follows_is_closed_after_a_minute():
-    driver = Driver().polls(0.5)
-    driver.event()
-    for _ in range(11):
-        driver.polls(0.5).wait(0)
-    assert driver.alerts == []
-    driver.polls(0.5).wait(0)
-    assert driver.said() == [("log_dir_offline", "resolved", "unconfirmed")]
-
-
-def test_a_bare_event_is_not_closed_while_the_broker_does_not_answer():
-    driver = Driver().polls(0.5)
-    driver.event()
-    driver.wait(120_000)
-    assert driver.alerts == []
-    assert machine.next_deadline_ms(driver.memory, driver.settings) > driver.at_ms, "no timer fires again and again"
-    driver.poll(status="timeout").wait(120_000)
-    assert driver.said() == []
-    driver.polls(0.5).wait(0)
-    assert driver.said() == [("log_dir_offline", "resolved", "unconfirmed")]
-
-
-def test_log_dir_reset_and_recovered_make_nothing_healthy():
-    driver = Driver().polls(0.5)
-    driver.poll(offline())
-    driver.event("LogDirReset", "/d1")
-    driver.event("LogDirRecovered", "/d1")
-    assert driver.status() == "offline"
-
-
-def test_log_dir_saturated_needs_no_second_sample():
-    driver = Driver().polls(0.8)
-    driver.event("LogDirSaturated", "/d1")
-    assert driver.status() == "saturated"
-    assert driver.said()[-1] == ("log_dir_space", "firing", "page")
-
-
 def test_the_summary_says_whether_it_can_wait():
     driver = Driver().polls(0.5, 0.6, 0.7, 0.8, 0.85)
     assert "full in about 9 s" in driver.alerts[-1].summary
@@ -304,14 +172,6 @@ def test_reserve_of_a_small_directory_is_a_share_of_it():
     driver.poll(offline())
     assert driver.cause() == "full"
     assert small < TOTAL
-
-
-def test_however_many_failures_name_no_directory_each_of_their_fast_alerts_is_answered():
-    driver = Driver().polls(0.5)
-    for _ in range(MOST + 2):
-        driver.event()
-    assert len(driver.memory.pending) == MOST
-    assert driver.said() == [("log_dir_offline", "resolved", "unconfirmed")] * 2
 
 
 def test_of_long_texts_only_the_beginning_is_remembered():

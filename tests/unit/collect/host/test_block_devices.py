@@ -5,10 +5,8 @@ import pytest
 from logdirwatch.collect.host.block_devices import devices_below
 from logdirwatch.collect.host.records import host_record
 from logdirwatch.collect.rounds.records import Origin
-from logdirwatch.model.records import HostLogDir, KernelNews
 from logdirwatch.model.vocabulary import KernelTrouble
 from logdirwatch.parse.kernel_log.lines import ERRORS_KEPT, KernelError, is_below, kernel_error, kernel_news, placed
-from logdirwatch.parse.kernel_log.log_dirs import with_kernel_errors
 
 MOUNTS = """\
 22 1 8:2 / / rw,relatime shared:1 - ext4 /dev/sda2 rw
@@ -209,38 +207,6 @@ def test_of_each_trouble_and_device_the_last_news_holds():
     by_dir, unplaced = placed(news, {"/a": frozenset({"nas1", "8:16", "8:32"})})
     assert [(one.device, one.is_over) for one in by_dir["/a"]] == [("8:32", False), ("nas1", True), ("8:16", True)]
     assert unplaced == [], "that it is over is no trouble of a place nobody knows"
-
-
-def test_a_record_names_the_worst_of_what_the_kernel_said_and_has_it_all():
-    news = [
-        error("sdb", "gone", KernelTrouble.PATH_LOST),
-        error("sdc", "bad", KernelTrouble.MEDIUM_ERROR),
-        error("dm-1", "shut", KernelTrouble.FILE_SYSTEM_ERROR),
-        error("dm-2", "shut too", KernelTrouble.FILE_SYSTEM_ERROR),
-        error("sdd", "back", KernelTrouble.PATH_LOST, is_over=True),
-    ]
-    (told, other) = with_kernel_errors([HostLogDir(path="/a", probe_error="x"), HostLogDir(path="/b")], {"/a": news})
-    assert (told.device, told.kernel_error, told.kernel_cause) == ("dm-2", "shut too", "file_system")
-    assert told.probe_error == "x"
-    assert told.kernel[0] == KernelNews(trouble="path_lost", text="gone", device="sdb")
-    assert [one.is_over for one in told.kernel] == [False] * 4 + [True]
-    assert other == HostLogDir(path="/b")
-
-
-@pytest.mark.parametrize(
-    ("news", "expected"),
-    [
-        ([error("sdd", "back", KernelTrouble.PATH_LOST, is_over=True)], (None, None, None)),
-        ([error("sdd", "slow", KernelTrouble.COMMAND_FAILED)], ("sdd", "slow", None)),
-        (
-            [error("sdd", "bad", KernelTrouble.MEDIUM_ERROR), error("sdd", "gone", KernelTrouble.PATH_LOST)],
-            ("sdd", "bad", "failed"),
-        ),
-    ],
-)
-def test_what_heals_stands_behind_what_does_not(news, expected):
-    (told,) = with_kernel_errors([HostLogDir(path="/a")], {"/a": news})
-    assert (told.device, told.kernel_error, told.kernel_cause) == expected
 
 
 def test_only_hung_tasks_of_no_device_concern_the_broker_as_a_whole():

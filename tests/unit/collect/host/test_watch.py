@@ -3,101 +3,22 @@
 import asyncio
 import threading
 
-import msgspec
 import pytest
 import structlog
 
-from logdirwatch.collect.host import logs as log_sources
 from logdirwatch.collect.host import watch as host
-from logdirwatch.collect.host.logs import QUIET_LOOKS, KernelRing
+from logdirwatch.collect.host.logs import QUIET_LOOKS
 from logdirwatch.collect.host.once import look_once
 from logdirwatch.collect.host.probe import MISSING
 from logdirwatch.collect.host.settings import HostSettings
-from logdirwatch.collect.host.sources import HostEyes, kernel_source, other_logs_of
-from logdirwatch.collect.host.tail_state import StateFile, TailState
-from logdirwatch.collect.host.watch import HostWatch
-from logdirwatch.errors import UserError
-from logdirwatch.model import topics
+from logdirwatch.collect.host.sources import HostEyes, other_logs_of
+from logdirwatch.collect.host.tail_state import TailState
 from logdirwatch.model.records import EventRecord, HostLogDir, HostRecord
 from logdirwatch.parse import records as parse
 from tests.support.waiting import DEADLINE_S, wait_until
-from tests.unit.collect.builders import T0, Clock
+from tests.unit.collect.builders import T0
+from tests.unit.collect.host.conftest import reserve_of
 from tests.unit.parse.broker_log.logs import NOISE, START, failure, marked
-
-TYPES = {topics.METRICS: HostRecord, topics.EVENTS: EventRecord}
-
-
-def reserve_of(path, total_bytes):
-    return 0
-
-
-class Host:
-    """A host with a broker's log and two directories; :meth:`start` begins another run of the source."""
-
-    def __init__(self, folder):
-        self.log = folder / "server.log"
-        self.kernel = folder / "kern.log"
-        self.dirs = (str(folder / "d0"), str(folder / "d1"))
-        for path in self.dirs:
-            (folder / path).mkdir()
-        self.log.write_text(failure(f"Error in dir {self.dirs[0]}"))
-        self.kernel.write_text("")
-        self.settings = HostSettings(
-            cluster="prod",
-            broker=7,
-            name="host-b7",
-            log_dirs=self.dirs,
-            server_log=str(self.log),
-            kernel_log=str(self.kernel),
-        )
-        self.state_folder = folder / "state"
-        self.sent = []
-        self.is_delivered = True
-        self.look_at = None
-        self.clock = Clock()
-        self.watch = self.eyes = None
-
-    def start(self):
-        if self.eyes is not None:
-            self.eyes.close()
-        state_file = StateFile(self.state_folder, "prod", 7)
-        state = state_file.load()
-        self.eyes = HostEyes(self.settings, self.dirs, reserve_of, state, look_at=self.look_at)
-        self.watch = HostWatch(
-            self.settings, self.eyes, state_file, state, self.sent.extend, lambda: self.is_delivered, self.clock
-        )
-        self.watch.read_logs()
-
-    def write(self, *lines):
-        with self.log.open("a") as file:
-            file.writelines(lines)
-
-    def write_kernel(self, line):
-        with self.kernel.open("a") as file:
-            file.write(line)
-
-    def read(self, times=1):
-        for _ in range(times):
-            self.watch.read_logs()
-
-    def look(self):
-        return asyncio.run(asyncio.wait_for(self.watch.look(), DEADLINE_S))
-
-    @property
-    def records(self):
-        return [msgspec.json.decode(record.value, type=TYPES[record.topic]) for record in self.sent]
-
-    @property
-    def failed_dirs(self):
-        return [event.log_dir for event in self.records if isinstance(event, EventRecord)]
-
-
-@pytest.fixture
-def machine(tmp_path):
-    made = Host(tmp_path)
-    yield made
-    if made.eyes is not None:
-        made.eyes.close()
 
 
 def test_a_failure_in_the_log_becomes_an_event_with_its_cause(machine):
@@ -335,66 +256,6 @@ def test_it_runs_until_it_is_stopped_though_a_directory_hangs(machine, monkeypat
     assert machine.failed_dirs == [machine.dirs[1]]
 
 
-def test_one_look_tells_what_the_log_says_of_the_present_run_only(machine):
-    machine.log.write_text("")
-    machine.write(failure(f"Error in dir {machine.dirs[0]}"), START, failure(f"Error in dir {machine.dirs[1]}"))
-    machine.eyes = HostEyes(machine.settings, machine.dirs, reserve_of, TailState(), back_bytes=1 << 20)
-    record, events = asyncio.run(look_once(machine.settings, machine.eyes, T0))
-    assert [event.log_dir for event in events] == [machine.dirs[1]]
-    assert len(record.log_dirs) == 2
-    assert not machine.state_folder.exists()
-
-
-@pytest.mark.parametrize(
-    ("text", "back_bytes", "read"),
-    [
-        (START + NOISE, 1 << 20, (2, 0)),
-        ("one word\n" * 3, 1 << 20, (0, 3)),
-        (START + failure() + NOISE, len(failure() + NOISE) - 150, (1, 0)),
-        ("a word\n" * 100, 300, (0, 43)),
-    ],
-    ids=["understood", "not understood", "begun in the middle of an entry", "begun in the middle of what nobody knows"],
-)
-def test_a_look_says_how_much_of_the_log_was_understood(machine, text, back_bytes, read):
-    machine.log.write_text(text)
-    machine.eyes = HostEyes(machine.settings, machine.dirs, reserve_of, TailState(), back_bytes=back_bytes)
-    record, _ = asyncio.run(look_once(machine.settings, machine.eyes, T0))
-    assert (record.log_entries, record.log_lines_not_understood) == read
-
-
-CLEANER = (
-    "[{}] WARN Unexpected exception thrown when cleaning log Log(dir={}/t-0, topic=t). Marking its partition (t-0) as "
-    "uncleanable (org.apache.kafka.storage.internals.log.LogCleaner)\n"
-)
-
-
-def test_the_cleaners_own_log_beside_the_main_one_is_read_too(machine):
-    beside = machine.log.with_name("log-cleaner.log")
-    beside.write_text("")
-    machine.start()
-    beside.write_text(START + CLEANER.format("2026-03-01 16:22:09,000", machine.dirs[0]) + NOISE)
-    machine.read()
-    assert [(e.event, e.topic, e.log_dir) for e in machine.records] == [("PartitionUncleanable", "t", machine.dirs[0])]
-    machine.watch.end()
-    machine.start()
-    machine.read()
-    assert len(machine.records) == 1, "a restart of ours repeats nothing"
-    assert {str(machine.log), str(beside)} <= set(machine.eyes.positions())
-
-
-def test_what_another_log_told_of_an_earlier_run_is_history(machine):
-    machine.log.write_text(START)
-    beside = machine.log.with_name("log-cleaner.log")
-    before, after = ("2026-02-01 10:00:00,000", "2026-03-01 17:00:00,000")
-    for at, told in ((before, []), (after, ["PartitionUncleanable"])):
-        beside.write_text(CLEANER.format(at, machine.dirs[0]))
-        machine.eyes = HostEyes(machine.settings, machine.dirs, reserve_of, TailState(), back_bytes=1 << 20)
-        record, events = asyncio.run(look_once(machine.settings, machine.eyes, T0))
-        assert [event.event for event in events] == told
-        assert record.log_entries == 2
-        machine.eyes.close()
-
-
 def test_other_logs_may_be_named_instead(tmp_path):
     for name in ("server.log", "log-cleaner.log", "controller.log"):
         (tmp_path / name).write_text("")
@@ -404,64 +265,9 @@ def test_other_logs_may_be_named_instead(tmp_path):
     assert other_logs_of(main, ()) == []
 
 
-def test_lines_that_are_not_understood_are_said_once(machine):
-    machine.start()
-    machine.write("<failure dir=/d1/>\n", "<failure dir=/d1/>\n")
-    machine.read()
-    with structlog.testing.capture_logs() as logged:
-        records = [machine.look(), machine.look()]
-    assert [record.log_lines_not_understood for record in records] == [2, 2]
-    assert [entry["lines"] for entry in logged if "not understood" in entry["event"]] == [2]
-
-
-def test_one_look_says_that_the_log_is_missing(machine):
-    machine.log.unlink()
-    machine.eyes = HostEyes(machine.settings, machine.dirs, reserve_of, TailState())
-    with structlog.testing.capture_logs() as logged:
-        asyncio.run(look_once(machine.settings, machine.eyes, T0))
-    assert [entry["error"] for entry in logged] == ["No such file or directory"]
-
-
 def test_without_logs_the_directories_are_looked_at_all_the_same(tmp_path):
     settings = HostSettings(cluster="c", broker=0, log_dirs=(str(tmp_path),))
     eyes = HostEyes(settings, settings.log_dirs, reserve_of, TailState())
     record, events = asyncio.run(look_once(settings, eyes, T0))
     assert (record.log_entries, record.log_lines_not_understood) == (None, None)
     assert (record.log_dirs[0].probe_error, events, eyes.positions()) == (None, [], {})
-
-
-class Ring:
-    """Stands where the kernel's buffer is."""
-
-    def __init__(self, *reads):
-        self.reads = list(reads)
-
-    def __call__(self, descriptor, size):
-        if not self.reads:
-            raise BlockingIOError
-        if isinstance(self.reads[0], OSError):
-            raise self.reads.pop(0)
-        return self.reads.pop(0)
-
-
-def test_the_kernels_own_buffer_is_read_record_by_record_past_what_was_overwritten(tmp_path, monkeypatch):
-    (tmp_path / "kmsg").write_text("")
-    ring = KernelRing(str(tmp_path / "kmsg"))
-    monkeypatch.setattr(log_sources.os, "read", Ring(b"6,1,2,-;a\n", BrokenPipeError(), b"6,3,4,-;b\n"))
-    assert list(ring.read()) == [b"6,1,2,-;a\n", b"6,3,4,-;b\n"]
-    assert list(ring.read()) == []
-    ring.close()
-
-
-def test_a_kernel_log_may_still_come_but_a_device_must_open(tmp_path, monkeypatch):
-    assert list(kernel_source(str(tmp_path / "kern.log"), None).read()) == []
-    device = kernel_source("/dev/null", None)
-    assert list(device.read()) == []
-    device.close()
-
-    def refused(*args):
-        raise PermissionError(1, "Operation not permitted")
-
-    monkeypatch.setattr(log_sources.os, "open", refused)
-    with pytest.raises(UserError, match=r"host\.kernel_log /dev/null: Operation not permitted"):
-        kernel_source("/dev/null", None)

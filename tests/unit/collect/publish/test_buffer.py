@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logdirwatch.collect.publish.backoff import Backoff
 from logdirwatch.collect.publish.buffer import Buffer, Outgoing
 from logdirwatch.model import topics
 
@@ -183,12 +182,3 @@ def test_nothing_is_lost_twice_or_out_of_order(steps):
         sent += numbers(batch)
     assert sent == sorted(set(sent))
     assert len(sent) + buffer.dropped == number
-
-
-def test_pauses_double_up_to_their_limit_and_begin_anew_after_success():
-    backoff = Backoff(max_ms=3_000)
-    assert [backoff.failed() for _ in range(5)] == [500, 1_000, 2_000, 3_000, 3_000]
-    assert backoff.is_away
-    backoff.worked()
-    assert not backoff.is_away
-    assert backoff.failed() == 500

@@ -3,7 +3,6 @@
 import pytest
 
 from logdirwatch.detect.rules.log_dir_suspect import LEARNING
-from logdirwatch.model.records import PartitionHealth
 from tests.unit.detect.builders import POLL_MS, Driver, host_dir, log_dir
 
 MINUTE_MS = 60_000
@@ -236,54 +235,6 @@ def test_placement_reports_that_wait_are_told_after_a_minute():
     assert driver.said()[-1] == ("placement_reports_stuck", "resolved", "recovered")
 
 
-def test_one_bad_partition_does_not_condemn_its_directory():
-    driver = Driver().polls(0.5)
-    for partition in (0, 1, 1):
-        driver.event("PartitionFailed", "/d1", topic="orders", partition=partition, detail="CorruptRecordException")
-    assert driver.status() == "online"
-    assert driver.memory.status == "online"
-    assert [a.evidence["why"] for a in driver.alerts] == [["orders-0"], ["orders-0", "orders-1"]]
-    driver.at_ms += 25 * 60 * MINUTE_MS
-    for health in (None, PartitionHealth(out_of_sync=1), PartitionHealth()):
-        driver.poll(log_dir(), partitions=health)
-        assert driver.said()[-1] == ("partition_failed", "firing", "warning"), "silence is no evidence of health"
-    driver.poll(log_dir(), partitions=PartitionHealth(out_of_sync=0))
-    assert driver.said()[-1] == ("partition_failed", "resolved", "not seen again")
-
-
-def test_an_alert_that_comes_and_goes_is_held_open_and_says_so():
-    driver = Driver()
-    for _ in range(3):
-        driver.polls(0.8, 0.8, 0.6, 0.6)
-    assert [item[1] for item in driver.said("log_dir_space")] == [
-        *["firing", "resolved"] * 2,
-        "firing",
-        "firing",
-    ]
-    assert driver.status() == "online"
-    assert driver.open_alerts()[0].evidence["flapping"] == 3
-    held = driver.open_alerts()[0].summary
-    assert "Broker 7 /d1 has had no log_dir_space since 2023-11-14" in held
-    assert "ended 3 times within an hour, held open until 2023-11-14" in held
-    driver.polls(0.8, 0.8)
-    assert "is filling" in driver.open_alerts()[0].summary, "it is not well, and does not say so"
-    driver.polls(0.6, 0.6)
-    assert len(driver.said("log_dir_space")) == 8
-    driver.polls(*[0.6] * 118)
-    assert driver.open_alerts(), "not calm for ten minutes yet"
-    driver.polls(*[0.6] * 3)
-    assert driver.said("log_dir_space")[-1] == ("log_dir_space", "resolved", "recovered")
-
-
-def test_a_failure_that_flaps_is_held_too():
-    driver = Driver().polls(0.5)
-    for _ in range(3):
-        driver.poll(log_dir(error_code=56)).polls(0.5, 0.5, 0.5)
-    assert [item[1] for item in driver.said("log_dir_offline")] == [*["firing", "resolved"] * 2, "firing", "firing"]
-    driver.polls(*[0.5] * 125)
-    assert driver.said("log_dir_offline")[-1] == ("log_dir_offline", "resolved", "recovered")
-
-
 @pytest.mark.parametrize("kind", ["slow_flush", "cleaner_dead", "offline_count"])
 def test_what_is_held_against_a_broker_is_stale_while_it_is_unknown_and_fresh_when_it_is_seen_again(kind):
     gauges = {"slow_flush": {"LogFlushTimeMs:p99": 9_000.0}, "cleaner_dead": {"DeadThreadCount": 1.0}}
@@ -305,29 +256,11 @@ def test_what_is_held_against_a_broker_is_stale_while_it_is_unknown_and_fresh_wh
     assert [a.stale_since_ms is None for a in suspect] == [True, False, True]
 
 
-def test_failed_partitions_are_stale_while_their_broker_is_unknown():
-    driver = Driver().polls(0.5).event("PartitionFailed", topic="t", partition=0)
-    for _ in range(4):
-        driver.poll(status="timeout")
-    driver.polls(0.5)
-    told = [a.stale_since_ms is None for a in driver.alerts if a.rule == "partition_failed"]
-    assert told == [True, False, True]
-
-
 def test_what_the_host_still_sees_of_an_unknown_broker_is_not_told_again_with_every_poll():
     driver = Driver().polls(0.5).host(host_dir(probe_error="EIO"))
     for _ in range(10):
         driver.poll(status="timeout").host(host_dir(probe_error="EIO"))
     assert len([a for a in driver.alerts if a.rule == "log_dir_suspect"]) == 3, "seen, stale, seen again"
-
-
-def test_a_flapping_directory_that_fails_ends_its_alert_at_once():
-    driver = Driver()
-    for _ in range(3):
-        driver.polls(0.8, 0.8, 0.6, 0.6)
-    driver.poll(log_dir(error_code=56))
-    assert ("log_dir_space", "resolved", "offline") in driver.said()
-    assert [str(alert.rule) for alert in driver.open_alerts()] == ["log_dir_offline"]
 
 
 def test_what_the_log_says_of_a_failure_outranks_what_was_inferred():
