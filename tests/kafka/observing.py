@@ -4,7 +4,8 @@ from collections import defaultdict
 
 from logdirwatch.model.records import MetricsRecord, ReplicasRecord, ScanRecord, TopicRecord
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, BrokerStatus, Cause, LogDirStatus, PollStatus
-from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, Layout, LogDir, Partition, Replica, Topic
+from logdirwatch.plan.cluster.layout import Layout, Partition, Replica, Topic
+from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, LogDir
 from tests.kafka.collecting import Collector
 
 

@@ -16,7 +16,8 @@ from logdirwatch.model.vocabulary import (
     Severity,
 )
 from logdirwatch.plan.action_records import action_id
-from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, Layout, LogDir, Partition, Replica, Topic
+from logdirwatch.plan.cluster.layout import Layout, Partition, Replica, Topic
+from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.settings import PlanSettings, ToolSettings

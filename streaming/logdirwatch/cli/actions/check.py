@@ -11,7 +11,7 @@ from logdirwatch.errors import UserError
 from logdirwatch.jobs.policy import policy_for
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import Cause
-from logdirwatch.plan.cluster.snapshot import LogDirId
+from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.lifecycle.live_check import left_to_see, reasons_against
 from logdirwatch.settings import Settings
 from logdirwatch.text.printable import printable

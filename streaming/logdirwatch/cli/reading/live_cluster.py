@@ -11,7 +11,8 @@ from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model.vocabulary import Cause
 from logdirwatch.plan.cluster.from_brokers import live_facts
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDirId
+from logdirwatch.plan.cluster.layout import LogDirId
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.settings import Settings
 
 

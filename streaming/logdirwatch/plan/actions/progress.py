@@ -5,7 +5,8 @@ from typing import Any
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionStatus, Decision
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId
+from logdirwatch.plan.cluster.layout import LogDirId
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 from collections.abc import Collection
 
 from logdirwatch.model.vocabulary import LogDirStatus
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId
+from logdirwatch.plan.cluster.layout import LogDirId
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.text.words import counted, some_of
 
 AT_ONCE_MS = 600_000

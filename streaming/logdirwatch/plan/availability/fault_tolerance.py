@@ -10,7 +10,8 @@ from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
 from logdirwatch.plan.availability import leadership
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Partition, Topic
+from logdirwatch.plan.cluster.layout import Partition, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 
 EXAMPLES = 20
 

@@ -16,7 +16,8 @@ from typing import Any
 from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.availability.leadership import LeadershipState
 from logdirwatch.plan.cluster.assignment import Assignment
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Partition
+from logdirwatch.plan.cluster.layout import Partition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 
 EXAMPLES = 20
 

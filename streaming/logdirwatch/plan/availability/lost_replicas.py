@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.availability import leadership
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDirId, Partition, TopicPartition
+from logdirwatch.plan.cluster.layout import LogDirId, Partition, TopicPartition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 
 
 def lost_partitions(place: LogDirId, snapshot: ClusterSnapshot) -> list[Partition]:

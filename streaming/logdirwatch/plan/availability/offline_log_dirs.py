@@ -7,7 +7,8 @@ from typing import Any
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import Cause, FullBy
 from logdirwatch.plan.availability.lost_replicas import lost_together
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId, Partition
+from logdirwatch.plan.cluster.layout import LogDirId, Partition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.text.units import human_ratio
 
 NO_PROOF = "space_was_left"

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from logdirwatch.plan.capacity.projected_use import volumes
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId, Partition, Replica
+from logdirwatch.plan.cluster.layout import LogDirId, Partition, Replica
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.text.units import human_ms

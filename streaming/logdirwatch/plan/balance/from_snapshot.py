@@ -14,7 +14,8 @@ from logdirwatch.plan.balance.model.task import Mode
 from logdirwatch.plan.balance.summary import About
 from logdirwatch.plan.capacity.projected_use import in_flight_bytes
 from logdirwatch.plan.capacity.timing import DELETE_DELAY_MS, copies_at_once, delete_delay_ms
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId, Partition, Replica
+from logdirwatch.plan.cluster.layout import LogDirId, Partition, Replica
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.cluster.snapshot_age import too_old
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.text.units import human_ms

@@ -7,7 +7,8 @@ or below the rate at which its partition is written never ends.
 
 from collections.abc import Iterable, Iterator
 
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId, Partition, Replica
+from logdirwatch.plan.cluster.layout import LogDirId, Partition, Replica
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Precondition
 from logdirwatch.text.units import human_bytes
 

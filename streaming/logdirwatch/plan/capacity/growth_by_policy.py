@@ -3,7 +3,8 @@
 from collections import defaultdict
 from typing import Any
 
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Topic
+from logdirwatch.plan.cluster.layout import Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.text.units import human_bytes
 
 DELETE, COMPACT, BOTH, UNKNOWN = "delete", "compact", "compact,delete", "unknown"

@@ -6,7 +6,8 @@ from dataclasses import replace
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import ActionStatus, Rule
 from logdirwatch.plan.cluster.assignment import from_json
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDirId
+from logdirwatch.plan.cluster.layout import LogDirId
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 
 
 def with_rates(

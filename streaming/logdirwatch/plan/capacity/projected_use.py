@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from logdirwatch.plan.capacity import new_replicas
 from logdirwatch.plan.capacity.copy_rates import copy_growth
 from logdirwatch.plan.cluster.assignment import ANY, Assignment
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId
+from logdirwatch.plan.cluster.layout import LogDirId
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Veto
 from logdirwatch.text.units import human_bytes, human_ratio
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from logdirwatch.plan.cluster.snapshot import TopicPartition
+from logdirwatch.plan.cluster.layout import TopicPartition
 
 ANY = "any"
 """KIP-113: the broker chooses. A replica that exists stays where it is: ``ReassignPartitionsCommand`` skips it."""

@@ -9,8 +9,9 @@ from logdirwatch.collect.kafka.log_dir_usage import DirUsage, is_same_dir, metad
 from logdirwatch.detect import predicates
 from logdirwatch.detect.settings import Thresholds
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, BrokerStatus, Cause, LogDirStatus, PollStatus
-from logdirwatch.plan.cluster import snapshot as model
-from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, Layout, LogDir, LogDirId, Partition, Replica
+from logdirwatch.plan.cluster import layout as model
+from logdirwatch.plan.cluster.layout import Layout, LogDirId, Partition, Replica
+from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, LogDir
 
 ThresholdsOf = Callable[[str], Thresholds]
 

@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus
 from logdirwatch.plan.cluster import config_values
-from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, Layout, LogDir, Partition, Replica, Topic
+from logdirwatch.plan.cluster.layout import Layout, Partition, Replica, Topic
+from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, LogDir
 from logdirwatch.store.schema.definitions import (
     BROKER_STATE,
     LOG_DIR_INVENTORY,

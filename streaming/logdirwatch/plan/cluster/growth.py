@@ -7,7 +7,8 @@ neither tells what is written, so what was known of it before stays.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDirId, Replica, TopicPartition
+from logdirwatch.plan.cluster.layout import LogDirId, Replica, TopicPartition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 
 Sizes = Mapping[tuple[LogDirId, TopicPartition], int]
 Rates = Mapping[tuple[LogDirId, TopicPartition], float]

@@ -21,7 +21,8 @@ from logdirwatch.plan.capacity.projected_use import Space, volumes
 from logdirwatch.plan.capacity.timing import time_to_full_ms
 from logdirwatch.plan.cluster.assignment import Assignment, from_json
 from logdirwatch.plan.cluster.excluded_log_dirs import with_excluded_log_dirs
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId
+from logdirwatch.plan.cluster.layout import LogDirId
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.fix.plan import Fix, Remedy
 from logdirwatch.plan.fix.relief import freed_in_time, given
 from logdirwatch.plan.lifecycle.overlay import with_actions, with_alerts

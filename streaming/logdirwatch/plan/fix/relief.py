@@ -6,7 +6,8 @@ from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.actions.action_type import FixRole
 from logdirwatch.plan.cluster.assignment import from_json
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId
+from logdirwatch.plan.cluster.layout import LogDirId
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.relief.freed_bytes import Freed, in_time_bytes
 
 

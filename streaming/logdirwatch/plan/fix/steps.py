@@ -7,7 +7,8 @@ from typing import Any
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.plan.capacity.projected_use import Space, passing_bytes
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, from_json, to_json
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDirId
+from logdirwatch.plan.cluster.layout import LogDirId
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.fix.plan import Fix
 from logdirwatch.plan.reassignment import steps as forms
 

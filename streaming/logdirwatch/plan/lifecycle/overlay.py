@@ -14,7 +14,8 @@ from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.availability import offline_log_dirs
 from logdirwatch.plan.capacity.projected_use import passing_bytes
 from logdirwatch.plan.cluster.assignment import from_json
-from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, LogDir, LogDirId
+from logdirwatch.plan.cluster.layout import LogDirId
+from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, LogDir
 
 _BROKER_RULES = {Rule.BROKER_OFFLINE: BrokerStatus.OFFLINE, Rule.BROKER_UNKNOWN: BrokerStatus.UNKNOWN}
 _UNSEEN_RULES = frozenset({Rule.LOG_DIR_UNKNOWN, Rule.LOG_DIR_SUSPECT})

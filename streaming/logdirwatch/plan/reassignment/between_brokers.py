@@ -13,7 +13,8 @@ from logdirwatch.plan.capacity.timing import (
     delete_delay_ms,
     time_to_full_ms,
 )
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Partition, TopicPartition
+from logdirwatch.plan.cluster.layout import Partition, TopicPartition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.reassignment.replacement_replicas import Repair, plan_rebuild
 from logdirwatch.plan.vetoes import replica_vetoes

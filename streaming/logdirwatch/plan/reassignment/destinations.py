@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from logdirwatch.plan.capacity.projected_use import Space
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId
+from logdirwatch.plan.cluster.layout import LogDirId
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Veto
 from logdirwatch.plan.vetoes import replica_vetoes
 

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.capacity.projected_use import NewReplicas, Space, volumes
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId, Partition
+from logdirwatch.plan.cluster.layout import LogDirId, Partition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.vetoes import replica_vetoes
 

@@ -12,7 +12,8 @@ from logdirwatch.plan.availability.lost_replicas import danger, lost_partitions,
 from logdirwatch.plan.capacity import copy_rates
 from logdirwatch.plan.capacity.projected_use import NewReplicas, Space
 from logdirwatch.plan.cluster.assignment import ANY, Assignment
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDirId, Partition, TopicPartition
+from logdirwatch.plan.cluster.layout import LogDirId, Partition, TopicPartition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.reassignment.destinations import Destination, Destinations
 from logdirwatch.plan.vetoes import replica_vetoes

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.capacity.projected_use import Space
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId, Partition, Replica
+from logdirwatch.plan.cluster.layout import LogDirId, Partition, Replica
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.reassignment.running_reassignments import drops_last_copy
 

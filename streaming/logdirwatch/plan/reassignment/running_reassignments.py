@@ -8,7 +8,8 @@ so there is nothing to cancel. A reassignment waits for ever for a new replica t
 from typing import NamedTuple
 
 from logdirwatch.plan.availability import leadership as leaders
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Partition
+from logdirwatch.plan.cluster.layout import Partition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.proposal import Veto
 
 

@@ -13,7 +13,8 @@ from logdirwatch.model.vocabulary import (
 )
 from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.capacity.copy_rates import is_limit
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Partition, Topic
+from logdirwatch.plan.cluster.layout import Partition, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.commands.throttles import Limit, Limits, of_copies
 
 SETS_LIMITS = "sets_limits"

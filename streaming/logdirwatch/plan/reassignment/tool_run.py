@@ -5,7 +5,8 @@ from typing import Any
 
 from logdirwatch.model.identity import identity
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDirId
+from logdirwatch.plan.cluster.layout import LogDirId
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.commands.kafka_tools import ADDITIONAL
 from logdirwatch.plan.commands.throttles import Limits
 from logdirwatch.plan.proposal import Policy, Precondition

@@ -13,7 +13,8 @@ from logdirwatch.plan.capacity.copy_waves import Pace
 from logdirwatch.plan.capacity.projected_use import Space, is_same_volume
 from logdirwatch.plan.capacity.timing import delete_delay_ms, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import ANY, Assignment
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId, Replica
+from logdirwatch.plan.cluster.layout import LogDirId, Replica
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.vetoes import replica_vetoes
 

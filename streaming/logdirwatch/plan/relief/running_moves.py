@@ -12,7 +12,8 @@ from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES
 from logdirwatch.plan.capacity import copy_rates
 from logdirwatch.plan.capacity.projected_use import in_flight_bytes
 from logdirwatch.plan.capacity.timing import delete_delay_ms, in_time, place_target, time_to_full_ms
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId, Partition, Replica
+from logdirwatch.plan.cluster.layout import LogDirId, Partition, Replica
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import REASSIGN
 from logdirwatch.plan.proposal import Policy, ProposedAction, effect
 from logdirwatch.plan.reassignment.running_copies import running_copies

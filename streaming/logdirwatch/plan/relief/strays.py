@@ -10,7 +10,8 @@ from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.availability.fault_tolerance import complete_copies
 from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.config_values import is_number
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Partition
+from logdirwatch.plan.cluster.layout import Partition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import LOG_DIRS, REASSIGN, TOPICS, note
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect
 from logdirwatch.text.units import human_bytes

@@ -11,7 +11,8 @@ from logdirwatch.plan.actions.replicas.move_log_dir import propose_move
 from logdirwatch.plan.actions.replicas.reassign import propose_offload
 from logdirwatch.plan.actions.topics.lower_retention import propose_cut
 from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, TopicPartition
+from logdirwatch.plan.cluster.layout import TopicPartition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.operator_decisions import apply_decisions
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
 from logdirwatch.plan.reassignment.between_brokers import Offload, plan_offload

@@ -22,7 +22,8 @@ from logdirwatch.plan.availability.offline_log_dirs import evidence_of
 from logdirwatch.plan.capacity.growth_by_policy import growth_by_policy, told
 from logdirwatch.plan.capacity.projected_use import Space
 from logdirwatch.plan.capacity.reserve_file import reserve_of
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, TopicPartition
+from logdirwatch.plan.cluster.layout import TopicPartition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.operator_decisions import apply_decisions
 from logdirwatch.plan.proposal import Policy, ProposedAction
 from logdirwatch.plan.reassignment.within_broker import needed_bytes

@@ -9,7 +9,8 @@ from logdirwatch.plan.actions.replicas.demote_leaders import demote
 from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild
 from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.availability.fault_tolerance import complete_copies
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Partition
+from logdirwatch.plan.cluster.layout import Partition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Policy, ProposedAction, effect
 from logdirwatch.plan.reassignment.replacement_replicas import Repair, plan_rebuild

@@ -11,7 +11,8 @@ from logdirwatch.plan.actions.replicas.elect_leaders import elect_unclean
 from logdirwatch.plan.availability import leadership
 from logdirwatch.plan.availability.common_cause import common_cause
 from logdirwatch.plan.availability.fault_tolerance import fault_tolerance_of
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Partition
+from logdirwatch.plan.cluster.layout import Partition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.text.units import human_ms

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from logdirwatch.plan.capacity.timing import DELETE_DELAY_MS, delete_delay_ms
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDirId, Topic
+from logdirwatch.plan.cluster.layout import LogDirId, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.proposal import Veto
 from logdirwatch.plan.retention.limits import RetentionLimit, freed_bytes, segment_bytes
 

@@ -1,6 +1,7 @@
 """What must hold before a cut is made, and what speaks against it: consumers, owner, history, held segments."""
 
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Topic
+from logdirwatch.plan.cluster.layout import Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.proposal import Policy, Precondition, Veto, owner_of
 from logdirwatch.plan.retention.cut import RetentionCut
 from logdirwatch.plan.retention.limits import is_copy_delayed

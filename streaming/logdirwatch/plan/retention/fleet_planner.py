@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDirId, Replica, Topic
+from logdirwatch.plan.cluster.layout import LogDirId, Replica, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.retention.cut import RetentionCut
 from logdirwatch.plan.retention.planner import (

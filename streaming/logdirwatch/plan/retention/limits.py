@@ -12,7 +12,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Partition, Replica, Topic
+from logdirwatch.plan.cluster.layout import Partition, Replica, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.retention.write_rates import KEPT_UNKNOWN_RATIO, fastest, floor_bytes, wanted_ms, written_per_s
 

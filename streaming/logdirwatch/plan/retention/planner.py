@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId, Replica, Topic
+from logdirwatch.plan.cluster.layout import LogDirId, Replica, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.retention import retention_vetoes
 from logdirwatch.plan.retention.cut import RetentionCut, RetentionCuts, effective_after_ms

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 from logdirwatch.config.section import DAY_MS
 from logdirwatch.model.vocabulary import LogDirStatus
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Partition, Replica, Topic
+from logdirwatch.plan.cluster.layout import Partition, Replica, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.retention.limits import (
     LOCAL,

@@ -6,7 +6,7 @@ Topics whose local copy alone goes give first, as far as they can: nothing is lo
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from logdirwatch.plan.cluster.snapshot import LogDirId, Topic
+from logdirwatch.plan.cluster.layout import LogDirId, Topic
 from logdirwatch.plan.retention.cut import RetentionCut
 from logdirwatch.plan.settings import PlanSettings
 

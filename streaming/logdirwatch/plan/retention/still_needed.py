@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Partition, Topic
+from logdirwatch.plan.cluster.layout import Partition, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.retention.limits import LOCAL, RETENTION_MS, effective, unread_of
 from logdirwatch.plan.retention.retention_vetoes import KEEPING_UP_RATIO, kept_for_ever, unread_text

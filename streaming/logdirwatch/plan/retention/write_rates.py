@@ -7,7 +7,8 @@ log that an age limit bounds was written within that limit, so it is written at 
 import math
 from collections.abc import Iterable
 
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Replica, Topic
+from logdirwatch.plan.cluster.layout import Replica, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.proposal import Policy
 
 KEPT_UNKNOWN_RATIO = 0.5

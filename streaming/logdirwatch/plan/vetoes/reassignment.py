@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from logdirwatch.plan.capacity.copy_rates import ceiling
 from logdirwatch.plan.capacity.projected_use import NewReplicas, Space
 from logdirwatch.plan.cluster.assignment import ANY, Assignment
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Partition
+from logdirwatch.plan.cluster.layout import Partition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.plan.vetoes import replica_vetoes
 

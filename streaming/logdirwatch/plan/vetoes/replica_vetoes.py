@@ -9,7 +9,8 @@ from typing import Any
 
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
 from logdirwatch.plan.availability import leadership
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Partition, Topic
+from logdirwatch.plan.cluster.layout import Partition, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Veto
 from logdirwatch.plan.settings import PlanSettings
 

@@ -7,7 +7,8 @@ from logdirwatch.plan.availability.fault_tolerance import complete_copies, fault
 from logdirwatch.plan.availability.lost_replicas import lost_partitions
 from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence, log_line, used_text
 from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Partition
+from logdirwatch.plan.cluster.layout import Partition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Policy, ProposedAction, effect
 from logdirwatch.plan.vetoes import restart_vetoes

@@ -22,7 +22,8 @@ from logdirwatch.plan.availability.fault_tolerance import complete_copies
 from logdirwatch.plan.availability.lost_replicas import lost_partitions
 from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence
 from logdirwatch.plan.capacity.reserve_file import reserve_of
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Partition
+from logdirwatch.plan.cluster.layout import Partition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import QUORUM, note
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect
 from logdirwatch.plan.reassignment.log_dir_removal import Leaving, leaving

@@ -22,7 +22,8 @@ from logdirwatch.plan.availability.fault_tolerance import fault_tolerance_of
 from logdirwatch.plan.availability.impact import of_restart
 from logdirwatch.plan.availability.lost_replicas import partitions_on
 from logdirwatch.plan.availability.offline_log_dirs import OfflineLogDirs
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Partition
+from logdirwatch.plan.cluster.layout import Partition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import QUORUM, TOPICS, note
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect
 from logdirwatch.plan.vetoes import restart_vetoes

@@ -19,7 +19,8 @@ from logdirwatch.plan.actions.progress import Progress, in_steps
 from logdirwatch.plan.availability.impact import of_cancelling
 from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, from_json, to_json
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Partition
+from logdirwatch.plan.cluster.layout import Partition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import reassignment_lines, write_file
 from logdirwatch.plan.commands.throttles import of_plan
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect

@@ -24,7 +24,8 @@ from logdirwatch.plan.availability import leadership as leaders
 from logdirwatch.plan.availability.fault_tolerance import complete_copies
 from logdirwatch.plan.availability.impact import of_demotion
 from logdirwatch.plan.cluster.assignment import ANY, Assignment, from_json, to_json
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, Partition, TopicPartition
+from logdirwatch.plan.cluster.layout import Partition, TopicPartition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect
 from logdirwatch.plan.reassignment.tool_run import nothing_runs, others_run
 from logdirwatch.plan.vetoes import replica_vetoes

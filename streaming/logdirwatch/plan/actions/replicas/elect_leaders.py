@@ -21,7 +21,8 @@ from logdirwatch.plan.actions.action_type import (
 from logdirwatch.plan.actions.progress import Progress, in_steps
 from logdirwatch.plan.availability import leadership as leaders
 from logdirwatch.plan.availability.impact import of_election
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, Partition
+from logdirwatch.plan.cluster.layout import Partition
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect
 from logdirwatch.text.words import counted
 

@@ -22,7 +22,8 @@ from logdirwatch.plan.capacity.copy_rates import paced, seen_rate, sustained, th
 from logdirwatch.plan.capacity.copy_waves import Pace, Waves, in_waves
 from logdirwatch.plan.capacity.timing import copies_at_once, delete_delay_ms, in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import Assignment, to_json
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId
+from logdirwatch.plan.cluster.layout import LogDirId
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import reassignment_lines, write_file
 from logdirwatch.plan.commands.throttles import Limits, within_brokers
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect

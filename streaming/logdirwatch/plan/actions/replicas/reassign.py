@@ -17,7 +17,8 @@ from logdirwatch.plan.capacity.copy_rates import foreign, throttle_free, under_o
 from logdirwatch.plan.capacity.projected_use import passing_bytes
 from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import to_json
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId
+from logdirwatch.plan.cluster.layout import LogDirId
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.throttles import Limits, of_plan
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect
 from logdirwatch.plan.reassignment.between_brokers import Offload, busiest, settles_ms

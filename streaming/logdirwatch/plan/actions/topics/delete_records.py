@@ -22,7 +22,8 @@ from logdirwatch.plan.actions.action_type import (
 )
 from logdirwatch.plan.actions.progress import Progress, directory_of, in_one_step
 from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full_ms
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId, Replica, Topic
+from logdirwatch.plan.cluster.layout import LogDirId, Replica, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect, owner_of
 from logdirwatch.plan.retention import retention_vetoes

@@ -17,7 +17,8 @@ from logdirwatch.plan.actions.action_type import (
 from logdirwatch.plan.actions.progress import Progress, in_one_step
 from logdirwatch.plan.actions.topics.delete_records import refused, serving_only
 from logdirwatch.plan.capacity.timing import place_target
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir, LogDirId, Topic
+from logdirwatch.plan.cluster.layout import LogDirId, Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import TOPICS
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect, owner_of
 from logdirwatch.plan.reassignment.replacement_replicas import Repair

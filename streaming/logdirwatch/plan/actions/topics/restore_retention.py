@@ -22,7 +22,8 @@ from logdirwatch.plan.actions.action_type import (
 )
 from logdirwatch.plan.actions.progress import Progress, in_one_step
 from logdirwatch.plan.capacity.projected_use import Space
-from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDirId
+from logdirwatch.plan.cluster.layout import LogDirId
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect, owner_of
 from logdirwatch.plan.retention.limits import UNLIMITED
 from logdirwatch.text.units import human_bytes

@@ -3,7 +3,7 @@
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
-from logdirwatch.plan.cluster.snapshot import Partition, Topic
+from logdirwatch.plan.cluster.layout import Partition, Topic
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.settings import TopicRule
 from tests.unit.plan.builders import (
