@@ -93,7 +93,7 @@ mutate: $(STAMP) ## plant defects in the judgement, count those that no unit tes
 soak: java $(STAMP) ## a month of a small fleet through the stream: what grows, what is left (DAYS=30)
 	$(BIN)/python bench/bench_soak.py --days $(DAYS) $(ARGS)
 
-dashboards: $(STAMP) ## write the JSON of the Grafana dashboards again (ARGS="--trino CATALOG.SCHEMA")
+dashboards: $(STAMP) ## write the JSON of the Grafana dashboards for Trino and Databricks (ARGS="--trino CATALOG.SCHEMA")
 	$(BIN)/python -m dashboards $(ARGS)
 
 lint: docs ## ruff, formatting, mypy --strict, layers of imports and the documentation build

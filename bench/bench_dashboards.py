@@ -3,7 +3,7 @@
     python bench/bench_dashboards.py [--clusters 10] [--brokers 200] [--interval-s 300] [--rounds 3] [--engine trino]
 
 Makes the tables (``dashboard_tables.sql``): twelve log directories a broker, a hundred replicas in each, a week of
-samples; ``maintain`` puts them into its order. Then asks every query of the committed dashboards,
+samples; ``maintain`` puts them into its order. Then asks every query of the dashboards,
 those of a directory for one directory, and prints the median and the longest of some rounds after one that is not
 counted. An answer should come within two seconds.
 """

@@ -1,4 +1,4 @@
-"""The queries of the committed dashboards as a person asks them, and how long an engine takes for each."""
+"""The queries of the dashboards as a person asks them, and how long an engine takes for each."""
 
 import statistics
 from collections.abc import Callable, Iterator

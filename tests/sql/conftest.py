@@ -1,6 +1,7 @@
 """Spark and a Trino server over the same tables."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from tests.support import trino
 
 HOME = Path(os.environ.get("LOGDIRWATCH_HOME", Path(__file__).parents[2] / ".logdirwatch")).absolute()
 DATABASE = "panels"
+# The library that writes dashboards needs Python 3.11.
+collect_ignore_glob = ["test_*.py"] if sys.version_info < (3, 11) else []
 
 
 class Engines:

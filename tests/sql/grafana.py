@@ -1,19 +1,19 @@
-"""What Grafana does with the committed dashboards: finds their queries and fills in what was chosen."""
+"""What Grafana does with the dashboards: finds their queries and fills in what was chosen."""
 
 import json
 import re
-from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
 from dashboards import sql
+from dashboards.__main__ import files
+from logdirwatch.settings import Settings
 
-FOLDER = Path(sql.__file__).parent
 TEXT_KEYS = ("rawSQL", "rawSql")
 
 
 class Asked(NamedTuple):
-    """A query of a committed dashboard; ``name`` is that of its panel, mark or variable."""
+    """A query of a dashboard; ``name`` is that of its panel, mark or variable."""
 
     board: str
     name: str
@@ -26,13 +26,16 @@ class Asked(NamedTuple):
 def asked(engine):
     """Return every query of an engine's dashboards, the same names in the same order for each engine."""
     found = []
-    for path in sorted((FOLDER / engine).glob("*.json")):
-        document = json.loads(path.read_text())
+    for name, content in sorted(files(Settings(), {})):
+        folder, board = name.removesuffix(".json").split("/")
+        if folder != engine:
+            continue
+        document = json.loads(content)
         for panel in document["panels"]:
-            found += [Asked(path.stem, f"{panel['id']} {panel['title']}", text_of(t)) for t in panel["targets"]]
-        found += [Asked(path.stem, m["name"], text_of(m["target"])) for m in document["annotations"].get("list", [])]
+            found += [Asked(board, f"{panel['id']} {panel['title']}", text_of(t)) for t in panel["targets"]]
+        found += [Asked(board, m["name"], text_of(m["target"])) for m in document["annotations"].get("list", [])]
         chosen = [each for each in document["templating"]["list"] if each["type"] == "query"]
-        found += [Asked(path.stem, f"variable {each['name']}", each["query"]) for each in chosen]
+        found += [Asked(board, f"variable {each['name']}", each["query"]) for each in chosen]
     return found
 
 

@@ -1,4 +1,4 @@
-"""Every committed query, asked of Spark and of Trino over tables that ``store`` filled."""
+"""Every query of the dashboards, asked of Spark and of Trino over tables that ``store`` filled."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor

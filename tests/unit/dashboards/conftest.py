@@ -1,4 +1,4 @@
-"""The library that writes dashboards needs Python 3.11; what it writes is committed and needs nothing."""
+"""The library that writes dashboards needs Python 3.11; what it writes needs nothing."""
 
 import sys
 
