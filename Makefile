@@ -102,6 +102,9 @@ lint: docs ## ruff, formatting, mypy --strict, layers of imports and the documen
 	$(BIN)/mypy
 	$(BIN)/mypy --python-version 3.11 --package dashboards
 	$(BIN)/lint-imports --no-cache --no-logo
+	$(BIN)/pre-commit validate-config
+	@export PRE_COMMIT_HOME=$(abspath $(VENV))/pre-commit SKIP=codespell,ruff-check,ruff-format,mypy; \
+	$(BIN)/pre-commit run --all-files --show-diff-on-failure
 
 audit: $(STAMP) ## compare the pinned requirements with the database of known vulnerabilities (OSV)
 	@.ci/audit $(BIN) $(ARGS)
