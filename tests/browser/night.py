@@ -106,7 +106,12 @@ def _alerts(tables, now_ms):
             "halts",
             Severity.PAGE,
             0,
-            {**space, "log_dir": "/data/d1", "evidence": {"halts_broker": True}, "summary": "Broker 8 halts soon"},
+            {
+                **space,
+                "log_dir": "/data/d1",
+                "evidence": {"halts_broker": "metadata_dir"},
+                "summary": "Broker 8 halts soon",
+            },
         ),
         ("high", Severity.CRITICAL, 2, {**space, "log_dir": "/data/d2", "summary": "Broker 8 /data/d2 is critical"}),
         ("low", Severity.WARNING, 3, {**space, "log_dir": LONG, "summary": f"Broker 8 {LONG} is filling"}),

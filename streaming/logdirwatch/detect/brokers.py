@@ -18,12 +18,9 @@ from logdirwatch.detect.rules import (
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state import log_recovery, maintenance
 from logdirwatch.detect.state.broker_state import BrokerMemory, CollectorView
-from logdirwatch.model.records import MetricsRecord
+from logdirwatch.model.records import SILENT, MetricsRecord
 from logdirwatch.model.times import effective_ms
 from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, PollStatus, Rule
-
-SILENT = "silent: "
-"""How the reason begins of a broker that is unknown because nothing is heard of it."""
 
 UNREGISTERED = "not registered with the controller"
 GONE_AFTER_POLLS = 3
@@ -68,7 +65,7 @@ def take_sample(desk: Desk, sample: Sample, now_ms: int) -> None:
         partition_failed.forget_old(desk, moment)
         log_dir_suspect.end_held(desk, moment)
     elif not _another_answers(memory, record.collector):
-        _lose(desk, BrokerStatus.UNKNOWN, _failure(record), moment)
+        _lose(desk, BrokerStatus.UNKNOWN, _failure(record), moment, record.status)
     broker_offline.keep_to_plan(desk, moment)
     desk.book.renew(at_ms)
 
@@ -192,8 +189,9 @@ def follow_event(desk: Desk, moment: Moment) -> None:
         _set_by_directories(desk, moment)
 
 
-def _lose(desk: Desk, status: BrokerStatus, reason: str, moment: Moment) -> None:
+def _lose(desk: Desk, status: BrokerStatus, reason: str, moment: Moment, poll_status: PollStatus | None = None) -> None:
     desk.memory.flush_ms = desk.memory.remote_copy_lag_bytes = None
+    desk.memory.poll_status = poll_status
     desk.set_broker(status, reason, moment)
     log_dirs.lose_sight(desk, f"broker {status}", moment)
     upkeep.lose_sight(desk, moment)

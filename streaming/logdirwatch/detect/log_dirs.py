@@ -6,6 +6,7 @@ from logdirwatch.detect.alerts.context import Desk, Moment
 from logdirwatch.detect.rules import log_dir_offline, log_dir_space, log_dir_suspect, unnamed_failures
 from logdirwatch.detect.state import shared_volumes
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory
+from logdirwatch.model.evidence.log_dirs import LogDirUnknownEvidence
 from logdirwatch.model.records import LogDirSample, MetricsRecord
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, LogDirStatus, Rule, Severity
 
@@ -103,7 +104,7 @@ def _become_unknown(desk: Desk, path: str, log_dir: LogDirMemory, reason: str, m
         path,
         severity=Severity.WARNING,
         transition=(before, LogDirStatus.UNKNOWN),
-        evidence={"reason": reason, **evidence.last_sample(log_dir)},
+        evidence=LogDirUnknownEvidence(reason=reason, **evidence.last_sample(log_dir)),
         affected=evidence.affected(desk, log_dir),
         summary=messages.unknown(desk.memory, path, reason),
         at_ms=moment.at_ms,

@@ -62,6 +62,7 @@ def state_record(memory: BrokerMemory, transitions: list[Transition]) -> StateRe
         partitions=memory.partitions,
         transitions=transitions,
         positions=dict(memory.positions),
+        is_silent=memory.is_silent,
         maintenance_until_ms=None if planned is None else planned.until_ms,
         maintenance_by=None if planned is None else planned.by,
         maintenance_reason=None if planned is None else planned.reason,

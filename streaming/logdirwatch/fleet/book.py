@@ -6,12 +6,15 @@ The one writer of this query's alert records: revisions rise by one, and nothing
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from logdirwatch.config.section import HOUR_MS
 from logdirwatch.detect.alerts.lifecycle import needs_renewal, next_revision
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.fleet import wording
 from logdirwatch.fleet.memory import FleetAlert, FleetMemory, alert_key
 from logdirwatch.fleet.rules import NEWS_AT_ONCE, NEWS_LATER, moved
+from logdirwatch.model.evidence import Evidence
 from logdirwatch.model.identity import alert_id
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import AlertStatus, Rule, Severity
@@ -28,7 +31,7 @@ class Claim(NamedTuple):
 class Details(NamedTuple):
     """What an alert says at length; worked out only for a revision that is written."""
 
-    evidence: dict[str, Any]
+    evidence: Evidence
     affected: dict[str, Any]
     summary: str
 
@@ -79,8 +82,8 @@ class FleetBook:
         times, until_ms = len(self._ended(rule, calm_since_ms)) + 1, calm_since_ms + self._flapping_hold_ms
         if times < self._flapping_times or at_ms >= until_ms:
             return False
-        if "flapping" not in alert.evidence:
-            alert.evidence = {**alert.evidence, "flapping": times}
+        if alert.evidence.flapping is None:
+            alert.evidence = replace(alert.evidence, flapping=times)
             alert.summary = wording.held(self._memory.cluster, rule, times, calm_since_ms, until_ms)
             self._write(alert, AlertStatus.FIRING, at_ms)
         return True
@@ -153,7 +156,7 @@ class FleetBook:
             claim.severity is not alert.severity
             or claim.to_status != alert.to_status
             or alert.stale_since_ms is not None
-            or "flapping" in alert.evidence
+            or alert.evidence.flapping is not None
             or moved(alert.figures, claim.figures, NEWS_LATER if is_due else NEWS_AT_ONCE)
         )
 

@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-from logdirwatch.detect.brokers import SILENT
 from logdirwatch.fleet.memory import BrokerDigest, DirDigest
 from logdirwatch.fleet.restarts import absences
 from logdirwatch.model.identity import Origin
@@ -27,7 +26,6 @@ def is_newer(state: StateRecord, known: tuple[int, int] | None) -> bool:
 
 def digest(state: StateRecord, before: BrokerDigest | None, now_ms: int) -> BrokerDigest:
     """Return what is kept of a state record; a silence that goes on began when it was first seen."""
-    is_silent = (state.reason or "").startswith(SILENT)
     since_ms = before.silent_at_ms if before is not None and before.is_silent else now_ms
     return BrokerDigest(
         sequence=state.sequence,
@@ -37,7 +35,7 @@ def digest(state: StateRecord, before: BrokerDigest | None, now_ms: int) -> Brok
         log_dirs=[_log_dir(view) for view in state.log_dirs],
         partitions=state.partitions,
         last_seen_ms=state.last_seen_ms,
-        silent_at_ms=since_ms if is_silent else None,
+        silent_at_ms=None if state.is_reported else since_ms,
         maintenance_until_ms=state.maintenance_until_ms,
         recovering_logs=state.recovering_logs,
         away_since_ms=_away_since_ms(state, before),

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from msgspec import Struct, field
 from msgspec.structs import asdict
 
-from logdirwatch.detect.state.broker_state import OpenAlert, reopened
+from logdirwatch.detect.state.broker_state import OpenAlert, read_evidence, reopened
+from logdirwatch.model.evidence.clusters import BrokerSilentEvidence, ClusterSilentEvidence
 from logdirwatch.model.records import AlertRecord, PartitionHealth
 from logdirwatch.model.vocabulary import AlertStatus, BrokerStatus, LogDirStatus, Rule
 from logdirwatch.state.codec import StateCodec
@@ -79,6 +80,10 @@ class FleetAlert(OpenAlert, kw_only=True, omit_defaults=True):
     broker: int | None
     figures: tuple[int, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Read what a decoded memory has of it."""
+        read_evidence({self.rule: self})
+
 
 class FleetMemory(Struct, kw_only=True, omit_defaults=True):
     """One cluster.
@@ -139,7 +144,7 @@ def alert_key(rule: Rule, broker: int | None = None) -> str:
 def _is_own(alert: AlertRecord) -> bool:
     """Tell the alerts of this query from those that ``detect`` raises of single brokers."""
     if alert.rule is Rule.BROKER_UNKNOWN:
-        return "silent_brokers" in alert.evidence
+        return isinstance(alert.evidence, (BrokerSilentEvidence, ClusterSilentEvidence))
     return alert.rule in RULES and alert.broker is None
 
 

@@ -6,7 +6,7 @@ directory.
 """
 
 import statistics
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from logdirwatch.detect.alerts.context import Moment
 from logdirwatch.detect.settings import DetectSettings
@@ -14,6 +14,7 @@ from logdirwatch.fleet import rules, wording
 from logdirwatch.fleet.book import Claim, Details
 from logdirwatch.fleet.desk import Desk
 from logdirwatch.fleet.memory import BrokerDigest, FleetMemory
+from logdirwatch.model.evidence.clusters import SlowBroker, SlowBrokersEvidence
 from logdirwatch.model.vocabulary import Rule, Severity
 
 RULE = Rule.LOG_DIR_SUSPECT
@@ -57,14 +58,14 @@ def slow_brokers(memory: FleetMemory, peers_min: int, detect: DetectSettings) ->
 
 
 def _details(desk: Desk, slow: list[Slow]) -> Details:
-    evidence: dict[str, Any] = {
-        "why": [SLOW],
-        "compared_brokers": sum(1 for digest in desk.memory.brokers.values() if digest.flush_ms is not None),
-        "slow_brokers": [_named(each, desk.memory.brokers[each.broker]) for each in slow[: rules.EXAMPLES]],
-    }
+    evidence = SlowBrokersEvidence(
+        why=[SLOW],
+        compared_brokers=sum(1 for digest in desk.memory.brokers.values() if digest.flush_ms is not None),
+        slow_brokers=[_named(each, desk.memory.brokers[each.broker]) for each in slow[: rules.EXAMPLES]],
+    )
     affected = {"brokers": len(slow), "examples": [str(each.broker) for each in slow[: rules.EXAMPLES]]}
     return Details(evidence, affected, wording.slow_brokers(desk.memory.cluster, *slow[0], len(slow) - 1))
 
 
-def _named(slow: Slow, digest: BrokerDigest) -> dict[str, Any]:
-    return {**slow._asdict(), "log_dirs": [log_dir.path for log_dir in digest.log_dirs]}
+def _named(slow: Slow, digest: BrokerDigest) -> SlowBroker:
+    return SlowBroker(**slow._asdict(), log_dirs=[log_dir.path for log_dir in digest.log_dirs])

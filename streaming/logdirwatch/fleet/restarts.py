@@ -12,6 +12,7 @@ from logdirwatch.fleet import rules, wording
 from logdirwatch.fleet.book import Claim, Details
 from logdirwatch.fleet.desk import Desk
 from logdirwatch.fleet.memory import BrokerDigest, FleetMemory
+from logdirwatch.model.evidence.clusters import RollingRestartEvidence
 from logdirwatch.model.records import StateRecord, Transition
 from logdirwatch.model.vocabulary import BrokerStatus, Rule, Severity
 
@@ -76,13 +77,13 @@ def _details(desk: Desk) -> Details:
     restarts = desk.memory.restarts
     in_turn = sorted(restarts, key=lambda broker: (restarts[broker], broker))
     away = sum(digest.away_since_ms is not None for digest in desk.memory.brokers.values())
-    evidence = {
-        "restarted_brokers": len(restarts),
-        "brokers": desk.tally.sums.brokers,
-        "away_brokers": away,
-        "since_ms": min(since_ms for since_ms, _ in restarts.values()),
-        "longest_away_ms": max(until_ms - since_ms for since_ms, until_ms in restarts.values()),
-        "grace_ms": desk.detect.broker_offline_grace_ms,
-    }
+    evidence = RollingRestartEvidence(
+        restarted_brokers=len(restarts),
+        brokers=desk.tally.sums.brokers,
+        away_brokers=away,
+        since_ms=min(since_ms for since_ms, _ in restarts.values()),
+        longest_away_ms=max(until_ms - since_ms for since_ms, until_ms in restarts.values()),
+        grace_ms=desk.detect.broker_offline_grace_ms,
+    )
     affected = {"brokers": len(restarts), "examples": [str(broker) for broker in in_turn[: rules.EXAMPLES]]}
     return Details(evidence, affected, wording.rolling_restart(desk.memory.cluster, evidence, in_turn))

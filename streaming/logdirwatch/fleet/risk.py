@@ -6,6 +6,7 @@ from logdirwatch.detect.alerts.context import Moment
 from logdirwatch.fleet import rules, wording
 from logdirwatch.fleet.book import Claim, Details
 from logdirwatch.fleet.desk import Desk
+from logdirwatch.model.evidence.clusters import PartitionsAtRiskEvidence
 from logdirwatch.model.vocabulary import Rule
 
 
@@ -52,10 +53,10 @@ def affected(desk: Desk) -> dict[str, Any]:
 
 def _details(desk: Desk, kind: str) -> Details:
     hurt = affected(desk)
-    evidence = {
-        "decided_by": kind,
-        "brokers": desk.tally.sums.brokers,
-        "unknown_brokers": desk.tally.sums.brokers - len(desk.healths),
-        "silent_brokers": desk.tally.sums.silent_brokers,
-    }
+    evidence = PartitionsAtRiskEvidence(
+        decided_by=kind,
+        brokers=desk.tally.sums.brokers,
+        unknown_brokers=desk.tally.sums.brokers - len(desk.healths),
+        silent_brokers=desk.tally.sums.silent_brokers,
+    )
     return Details(evidence, hurt, wording.partitions_at_risk(desk.memory.cluster, kind, hurt))

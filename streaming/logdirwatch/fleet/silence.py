@@ -17,17 +17,18 @@ While maintenance runs for a silent broker its alert is a note; for the cluster 
 
 from collections.abc import Iterable
 from functools import partial
-from typing import Any
 
 import msgspec
 
 from logdirwatch.detect.alerts.lifecycle import RENEWED_AFTER_MS
-from logdirwatch.detect.brokers import SILENT
 from logdirwatch.fleet import risk, rules, wording
 from logdirwatch.fleet.book import Claim, Details
 from logdirwatch.fleet.desk import Desk
 from logdirwatch.fleet.memory import BrokerDigest, FleetAlert, FleetMemory, alert_key
 from logdirwatch.fleet.settings import FleetSettings
+from logdirwatch.model.evidence.base import UsedLogDir
+from logdirwatch.model.evidence.clusters import BrokerSilentEvidence, ClusterSilentEvidence
+from logdirwatch.model.records import SILENT
 from logdirwatch.model.vocabulary import BrokerStatus, Rule, Severity
 
 RULE = Rule.BROKER_UNKNOWN
@@ -199,15 +200,15 @@ def _of_broker(desk: Desk, broker: int, digest: BrokerDigest, severity: Severity
         key=lambda disk: disk.used_ratio or 0.0,
         default=None,
     )
-    evidence: dict[str, Any] = {
-        **({"host": digest.host} if digest.host else {}),
-        "reason": digest.reason,
-        "last_seen_ms": digest.last_seen_ms,
-        "brokers": desk.tally.sums.brokers,
-        "silent_brokers": desk.tally.sums.silent_brokers,
-        "maintenance_until_ms": digest.maintenance_until_ms,
-        "fullest": None if fullest is None else {"log_dir": fullest.paths[0], "used_ratio": fullest.used_ratio},
-    }
+    evidence = BrokerSilentEvidence(
+        host=digest.host or None,
+        reason=digest.reason,
+        last_seen_ms=digest.last_seen_ms,
+        brokers=desk.tally.sums.brokers,
+        silent_brokers=desk.tally.sums.silent_brokers,
+        maintenance_until_ms=digest.maintenance_until_ms,
+        fullest=None if fullest is None else UsedLogDir(log_dir=fullest.paths[0], used_ratio=fullest.used_ratio),
+    )
     affected = {} if digest.partitions is None else msgspec.to_builtins(digest.partitions)
     say = wording.broker_silent if digest.is_silent else wording.broker_not_answering
     summary = say(broker, evidence, is_planned=severity is Severity.INFO)
@@ -216,12 +217,12 @@ def _of_broker(desk: Desk, broker: int, digest: BrokerDigest, severity: Severity
 
 def _of_cluster(desk: Desk, severity: Severity) -> Details:
     away = [broker for broker, digest in sorted(desk.memory.brokers.items()) if digest.absence_alerts]
-    evidence = {
-        "reason": f"{SILENT}no collector reports any broker",
-        "last_seen_ms": desk.memory.newest_ms,
-        "brokers": desk.tally.sums.brokers,
-        "silent_brokers": desk.tally.sums.silent_brokers,
-        "away_before": away[: rules.EXAMPLES],
-    }
+    evidence = ClusterSilentEvidence(
+        reason=f"{SILENT}no collector reports any broker",
+        last_seen_ms=desk.memory.newest_ms,
+        brokers=desk.tally.sums.brokers,
+        silent_brokers=desk.tally.sums.silent_brokers,
+        away_before=away[: rules.EXAMPLES],
+    )
     summary = wording.cluster_silent(desk.memory.cluster, evidence, is_planned=severity is Severity.INFO)
     return Details(evidence, risk.affected(desk), summary)

@@ -1,12 +1,11 @@
 """fleet_space: many directories of a cluster fill together, and the others cannot take what they have too much."""
 
-from typing import Any
-
 from logdirwatch.detect.alerts.context import Moment
 from logdirwatch.fleet import rules, wording
 from logdirwatch.fleet.book import Claim, Details
 from logdirwatch.fleet.desk import Desk
 from logdirwatch.fleet.disks import Disk
+from logdirwatch.model.evidence.clusters import FillingDisk, FleetSpaceEvidence, IfLost, LostPlace, Rebuild
 from logdirwatch.model.vocabulary import LogDirStatus, Rule, Severity
 
 
@@ -47,53 +46,50 @@ def _details(desk: Desk, at_ms: int) -> Details:
     return Details(evidence, affected, summary)
 
 
-def _evidence(desk: Desk, disks: list[Disk], filling: list[Disk]) -> dict[str, Any]:
+def _evidence(desk: Desk, disks: list[Disk], filling: list[Disk]) -> FleetSpaceEvidence:
     sums = desk.tally.sums
-    return {
-        "brokers": sums.brokers,
-        "filling_brokers": sums.filling_brokers,
-        "needed_brokers": rules.brokers_needed(desk.settings, sums.brokers),
-        "above_bytes": sums.above_bytes,
-        "room_bytes": sums.room_bytes,
-        "missing_bytes": sums.above_bytes - sums.room_bytes,
-        "first_full_at_ms": min((d.full_at_ms for d in filling if d.full_at_ms is not None), default=None),
-        "unknown_disks": sum(1 for disk in disks if disk.is_unknown),
-        "fullest": [_named(disk) for disk in filling[: rules.EXAMPLES]],
-        "if_lost": if_lost(disks),
-    }
+    return FleetSpaceEvidence(
+        brokers=sums.brokers,
+        filling_brokers=sums.filling_brokers,
+        needed_brokers=rules.brokers_needed(desk.settings, sums.brokers),
+        above_bytes=sums.above_bytes,
+        room_bytes=sums.room_bytes,
+        missing_bytes=sums.above_bytes - sums.room_bytes,
+        first_full_at_ms=min((d.full_at_ms for d in filling if d.full_at_ms is not None), default=None),
+        unknown_disks=sum(1 for disk in disks if disk.is_unknown),
+        fullest=[_named(disk) for disk in filling[: rules.EXAMPLES]],
+        if_lost=if_lost(disks),
+    )
 
 
-def if_lost(disks: list[Disk]) -> dict[str, Any]:
+def if_lost(disks: list[Disk]) -> IfLost:
     """Answer whether any one directory, any one broker, could be lost and rebuilt on the other brokers.
 
     Only bytes are compared. Racks, and brokers that have another replica already, can only make it worse.
     """
     unknown = [disk for disk in disks if disk.replica_bytes is None]
-    return {
-        "log_dir": _answer(rules.worst_loss(rules.disk_losses(disks)), len(unknown)),
-        "broker": _answer(rules.worst_loss(rules.broker_losses(disks)), len({disk.broker for disk in unknown})),
-    }
+    return IfLost(
+        log_dir=_answer(rules.worst_loss(rules.disk_losses(disks)), len(unknown)),
+        broker=_answer(rules.worst_loss(rules.broker_losses(disks)), len({disk.broker for disk in unknown})),
+    )
 
 
-def _answer(worst: rules.Loss | None, unknown: int) -> dict[str, Any]:
+def _answer(worst: rules.Loss | None, unknown: int) -> Rebuild:
     """Return the worst known case; None for ``can_be_rebuilt`` says that a worse one may be among the unknown."""
     if worst is None:
-        return {"can_be_rebuilt": None, "unknown": unknown}
+        return Rebuild(can_be_rebuilt=None, unknown=unknown)
     fits = None if unknown else True
-    return {
-        "can_be_rebuilt": False if worst.missing_bytes else fits,
-        "worst": {"broker": worst.broker, "log_dir": worst.log_dir},
-        "needs_bytes": worst.needs_bytes,
-        "room_bytes": worst.room_bytes,
-        "missing_bytes": worst.missing_bytes,
-        "unknown": unknown,
-    }
+    return Rebuild(
+        can_be_rebuilt=False if worst.missing_bytes else fits,
+        worst=LostPlace(broker=worst.broker, log_dir=worst.log_dir),
+        needs_bytes=worst.needs_bytes,
+        room_bytes=worst.room_bytes,
+        missing_bytes=worst.missing_bytes,
+        unknown=unknown,
+    )
 
 
-def _named(disk: Disk) -> dict[str, Any]:
-    return {
-        "broker": disk.broker,
-        "log_dirs": list(disk.paths),
-        "used_ratio": disk.used_ratio,
-        "full_at_ms": disk.full_at_ms,
-    }
+def _named(disk: Disk) -> FillingDisk:
+    return FillingDisk(
+        broker=disk.broker, log_dirs=list(disk.paths), used_ratio=disk.used_ratio, full_at_ms=disk.full_at_ms
+    )

@@ -4,12 +4,20 @@ from typing import Any
 
 from logdirwatch.detect.alerts import hints
 from logdirwatch.detect.alerts.messages import ended
+from logdirwatch.model.evidence.clusters import (
+    BrokerSilentEvidence,
+    ClusterSilentEvidence,
+    FleetSpaceEvidence,
+    IfLost,
+    RollingRestartEvidence,
+)
 from logdirwatch.text.units import human_bytes, human_ms, human_ratio
 from logdirwatch.text.words import some_of, utc
 
 _NAMED = 3
 _LISTED = 8
 _WAITS = "can wait until morning"
+_NOT_KNOWN = "whether a lost broker could be rebuilt is not known"
 _RISK_WAITS = {
     "leaderless": "no, because nobody can read or write what has no leader",
     "under_min_isr": "no, because producers that ask for all in-sync replicas are refused",
@@ -26,41 +34,41 @@ def partitions_at_risk(cluster: str, kind: str, affected: dict[str, Any]) -> str
     return f"Cluster {cluster}: {', '.join(told)}{example}{hurt}; {_WAITS}: {_RISK_WAITS[kind]}"
 
 
-def fleet_space(cluster: str, evidence: dict[str, Any], urgent: int, at_ms: int, *, can_wait: bool) -> str:
+def fleet_space(cluster: str, evidence: FleetSpaceEvidence, urgent: int, at_ms: int, *, can_wait: bool) -> str:
     """Say that many disks fill together, by how much, and whether what is lost could be rebuilt."""
     waits = _waits_for_space(evidence, urgent, at_ms, can_wait=can_wait)
     return (
-        f"Cluster {cluster}: {evidence['filling_brokers']} of {evidence['brokers']} brokers have disks that are "
-        f"filling or soon will be, {human_bytes(evidence['above_bytes'])} too much, and the others take "
-        f"{human_bytes(evidence['room_bytes'])} of it: moving data only moves the problem; "
-        f"{_could_be_rebuilt(evidence['if_lost'])}; {_WAITS}: {waits}"
+        f"Cluster {cluster}: {evidence.filling_brokers} of {evidence.brokers} brokers have disks that are "
+        f"filling or soon will be, {human_bytes(evidence.above_bytes)} too much, and the others take "
+        f"{human_bytes(evidence.room_bytes)} of it: moving data only moves the problem; "
+        f"{_could_be_rebuilt(evidence.if_lost)}; {_WAITS}: {waits}"
     )
 
 
-def broker_silent(broker: int, evidence: dict[str, Any], *, is_planned: bool) -> str:
+def broker_silent(broker: int, evidence: BrokerSilentEvidence, *, is_planned: bool) -> str:
     """Say that nobody reports one broker while others are reported."""
-    fullest = evidence["fullest"]
-    seen = f"; last seen: {fullest['log_dir']} at {human_ratio(fullest['used_ratio'])}" if fullest else ""
-    others = evidence["brokers"] - evidence["silent_brokers"]
+    fullest = evidence.fullest
+    seen = "" if fullest is None else f"; last seen: {fullest.log_dir} at {human_ratio(fullest.used_ratio)}"
+    others = (evidence.brokers or 0) - (evidence.silent_brokers or 0)
     return (
-        f"Broker {broker} is unknown: no collector reports it, while {others} of the cluster's {evidence['brokers']} "
+        f"Broker {broker} is unknown: no collector reports it, while {others} of the cluster's {evidence.brokers} "
         f"are reported{seen}; {_WAITS}: {_waits_for_sight(is_planned=is_planned)}"
     )
 
 
-def broker_not_answering(broker: int, evidence: dict[str, Any], *, is_planned: bool) -> str:
+def broker_not_answering(broker: int, evidence: BrokerSilentEvidence, *, is_planned: bool) -> str:
     """Say that a broker is reported again after a silence, and does not answer."""
     return (
-        f"Broker {broker} is reported again, but does not answer ({evidence['reason']}); "
+        f"Broker {broker} is reported again, but does not answer ({evidence.reason}); "
         f"{_WAITS}: {_waits_for_sight(is_planned=is_planned)}"
     )
 
 
-def cluster_silent(cluster: str, evidence: dict[str, Any], *, is_planned: bool) -> str:
+def cluster_silent(cluster: str, evidence: ClusterSilentEvidence, *, is_planned: bool) -> str:
     """Say that nobody reports any broker of a cluster, and which of them were away before."""
-    brokers = evidence["brokers"]
+    brokers = evidence.brokers
     who = "its only broker" if brokers == 1 else f"any of its {brokers} brokers"
-    away = evidence["away_before"]
+    away = evidence.away_before
     before = f"; {_brokers(away)} did not answer before that" if away else ""
     return (
         f"Cluster {cluster} is unknown: no collector reports {who} any more{before}; look at the collector and its way "
@@ -76,15 +84,15 @@ def _waits_for_sight(*, is_planned: bool) -> str:
     return "yes, because it is planned: maintenance runs" if is_planned else "no, because nobody sees its disks"
 
 
-def rolling_restart(cluster: str, evidence: dict[str, Any], in_turn: list[int]) -> str:
+def rolling_restart(cluster: str, evidence: RollingRestartEvidence, in_turn: list[int]) -> str:
     """Say which brokers were away and are back in time."""
     names = ", ".join(map(str, in_turn[:_LISTED])) + (", ..." if len(in_turn) > _LISTED else "")
-    more = evidence["away_brokers"]
+    more = evidence.away_brokers
     away = f", {more} more {'is' if more == 1 else 'are'} away now" if more else ""
     return (
-        f"Cluster {cluster}: rolling restart: {evidence['restarted_brokers']} of {evidence['brokers']} brokers were "
-        f"away for at most {human_ms(evidence['longest_away_ms'])} and are back ({names}){away}; "
-        f"{_WAITS}: yes, because a broker that stays away longer than {human_ms(evidence['grace_ms'])} has an alert of "
+        f"Cluster {cluster}: rolling restart: {evidence.restarted_brokers} of {evidence.brokers} brokers were "
+        f"away for at most {human_ms(evidence.longest_away_ms)} and are back ({names}){away}; "
+        f"{_WAITS}: yes, because a broker that stays away longer than {human_ms(evidence.grace_ms)} has an alert of "
         "its own"
     )
 
@@ -134,20 +142,19 @@ def _partitions(count: int) -> str:
     return "1 partition" if count == 1 else f"{count} partitions"
 
 
-def _could_be_rebuilt(if_lost: dict[str, Any]) -> str:
+def _could_be_rebuilt(if_lost: IfLost | None) -> str:
     """Speak of the broker where one could not be rebuilt, of the directory where even that is too much."""
-    for what, place in (("log_dir", "{log_dir} of broker {broker}"), ("broker", "broker {broker}")):
-        answer = if_lost[what]
-        if answer["can_be_rebuilt"] is False:
-            lost, missing = place.format(**answer["worst"]), human_bytes(answer["missing_bytes"])
-            return f"if {lost} were lost, {missing} would find no place"
-    if if_lost["broker"]["can_be_rebuilt"]:
-        return "any one broker could be rebuilt on the others"
-    return "whether a lost broker could be rebuilt is not known"
+    if if_lost is None:
+        return _NOT_KNOWN
+    for answer, place in ((if_lost.log_dir, "{log_dir} of broker {broker}"), (if_lost.broker, "broker {broker}")):
+        if answer.can_be_rebuilt is False and answer.worst is not None:
+            lost = place.format(log_dir=answer.worst.log_dir, broker=answer.worst.broker)
+            return f"if {lost} were lost, {human_bytes(answer.missing_bytes)} would find no place"
+    return "any one broker could be rebuilt on the others" if if_lost.broker.can_be_rebuilt else _NOT_KNOWN
 
 
-def _waits_for_space(evidence: dict[str, Any], urgent: int, at_ms: int, *, can_wait: bool) -> str:
-    first_ms = evidence["first_full_at_ms"]
+def _waits_for_space(evidence: FleetSpaceEvidence, urgent: int, at_ms: int, *, can_wait: bool) -> str:
+    first_ms = evidence.first_full_at_ms
     if urgent:
         return f"no, because {'1 disk is' if urgent == 1 else f'{urgent} disks are'} critical or worse already"
     if first_ms is not None and not can_wait:

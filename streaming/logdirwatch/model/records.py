@@ -4,10 +4,14 @@ JSON in UTF-8. Unknown fields are ignored, a missing required field rejects the 
 fields ending ``_ms``, sizes are bytes in fields ending ``_bytes``; ``None`` means that nobody knows, never zero.
 """
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
+from msgspec.structs import force_setattr
 
+from logdirwatch.model.evidence import Evidence, evidence_of
+from logdirwatch.model.evidence.stream import LostRange, RejectedRows
+from logdirwatch.model.scalars import BrokerId, Bytes, Count, EpochMs, Long, Name, Offset, Revision
 from logdirwatch.model.vocabulary import (
     ActionKind,
     ActionStatus,
@@ -23,14 +27,11 @@ from logdirwatch.model.vocabulary import (
 )
 
 Version = Literal[1]
-BrokerId = Annotated[int, Meta(ge=0, le=2**31 - 1)]
-EpochMs = Annotated[int, Meta(ge=0, le=2**53)]
-Bytes = Annotated[int, Meta(ge=0, le=2**63 - 1)]
-Long = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
-Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
-Offset = Annotated[int, Meta(ge=0, le=2**63 - 1)]
-Revision = Annotated[int, Meta(ge=0, le=2**63 - 1)]
-Name = Annotated[str, Meta(min_length=1)]
+if TYPE_CHECKING:
+    AnyEvidence = Evidence
+else:
+    # Its struct depends on the rule, which msgspec does not see: it decodes a mapping, and the record does the rest.
+    AnyEvidence = dict[str, Any]
 
 DEFAULT_INTERVAL_MS = 5_000
 
@@ -130,24 +131,6 @@ class HeartbeatRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="
     timestamp_ms: EpochMs
     collector: str = ""
     interval_ms: Annotated[int, Meta(gt=0, le=2**31 - 1)] = 10_000
-
-
-class RejectedRows(Struct, frozen=True, kw_only=True):
-    """Records of one topic that could not be read for one reason; ``example`` is one's topic/partition/offset."""
-
-    topic: Name
-    reason: str
-    rows: Offset
-    example: str
-
-
-class LostRange(Struct, frozen=True, kw_only=True):
-    """Records of one partition that Kafka deleted before they were read; ``to_offset`` is the first one left."""
-
-    topic: Name
-    partition: Count
-    from_offset: Offset
-    to_offset: Offset
 
 
 class PipelineRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="pipeline"):
@@ -394,6 +377,10 @@ class Transition(Struct, frozen=True, kw_only=True):
     origin: str
 
 
+SILENT = "silent: "
+"""How the reason begins of a broker that no collector reports: for people, and in records of 0.1.0 the only sign."""
+
+
 class StateRecord(Struct, frozen=True, kw_only=True):
     """``logdir.state``, key ``cluster/broker``: what ``detect`` now believes; the highest ``sequence`` holds.
 
@@ -403,7 +390,8 @@ class StateRecord(Struct, frozen=True, kw_only=True):
     is how long flushing a log took last (99th percentile), while the broker answers and its gauges are read.
     ``absence_alerts`` are the open alerts that the broker is away, rule and ``alert_id``; None where an older release
     wrote the record. ``remote_copy_lag_bytes`` is what the tiered topics that it leads have still to copy to remote
-    storage, while its gauges are read.
+    storage, while its gauges are read. ``is_silent``: whether no collector reports the broker; None where release 0.1.0
+    wrote the record.
     """
 
     version: Version
@@ -433,7 +421,15 @@ class StateRecord(Struct, frozen=True, kw_only=True):
     flush_ms: float | None = None
     absence_alerts: dict[str, str] | None = None
     remote_copy_lag_bytes: Long | None = None
+    is_silent: bool | None = None
     machine: str
+
+    @property
+    def is_reported(self) -> bool:
+        """Whether a collector reports the broker. Release 0.1.0 said so in the reason only; its states end with it."""
+        if self.is_silent is not None:
+            return not self.is_silent
+        return not (self.reason or "").startswith(SILENT)
 
 
 class AlertRecord(Struct, frozen=True, kw_only=True):
@@ -454,12 +450,17 @@ class AlertRecord(Struct, frozen=True, kw_only=True):
     opened_at_ms: Long
     at_ms: Long
     lane: Lane
-    evidence: dict[str, Any]
+    evidence: AnyEvidence
     affected: dict[str, Any]
     summary: str
     reason: str | None = None
     merged_into: str | None = None
     stale_since_ms: Long | None = None
+
+    def __post_init__(self) -> None:
+        """Read the evidence as the rule says that it is."""
+        if not isinstance(self.evidence, Evidence):
+            force_setattr(self, "evidence", evidence_of(self.rule, self.evidence))
 
 
 class ActionRecord(Struct, frozen=True, kw_only=True):

@@ -109,8 +109,7 @@ def _value(alert: AlertRecord, name: GroupBy) -> str:
 
 def host_of(alert: AlertRecord) -> str | None:
     """Return the host of an alert's broker; None when nobody knows, as in the fast lane."""
-    host = alert.evidence.get("host")
-    return host if isinstance(host, str) and host else None
+    return alert.evidence.host or None
 
 
 def _first(value: int | None, otherwise: int) -> int:

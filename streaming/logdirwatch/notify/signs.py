@@ -7,6 +7,7 @@ newer one, is a sign of life when it arrives.
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from logdirwatch.model.evidence.stream import CanaryEvidence, HeartbeatEvidence, HeartbeatMissingEvidence
 from logdirwatch.model.identity import identity
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import NO_CLUSTER, AlertStatus, Lane, Rule, Severity
@@ -65,7 +66,7 @@ class Watch:
     def is_news(self, sign: AlertRecord) -> bool:
         """Take a sign in; tell whether it says more than the last one of its collector."""
         heard = self._heard.setdefault(sign.cluster, _Heard(self._started_ms))
-        collector = str(sign.evidence.get("collector", ""))
+        collector = _collector(sign)
         last = heard.collectors.get(collector)
         if last is not None and last.alert_id == sign.alert_id and last.at_ms >= sign.at_ms:
             return False
@@ -158,11 +159,17 @@ class Watch:
             opened_at_ms=opened_ms,
             at_ms=now_ms,
             lane=self._kind.lane,
-            evidence={"clusters": sorted(self._heard) if cluster == NO_CLUSTER else [cluster]},
+            evidence=HeartbeatMissingEvidence(clusters=sorted(self._heard) if cluster == NO_CLUSTER else [cluster]),
             affected={},
             summary=summary,
             reason="reported" if status is AlertStatus.RESOLVED else None,
         )
+
+
+def _collector(sign: AlertRecord) -> str:
+    """Return which collector a sign of life is of."""
+    evidence = sign.evidence
+    return (evidence.collector or "") if isinstance(evidence, (HeartbeatEvidence, CanaryEvidence)) else ""
 
 
 def alert_id(cluster: str, lane: Lane = Lane.STATEFUL) -> str:

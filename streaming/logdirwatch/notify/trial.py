@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from logdirwatch.model.evidence import NO_EVIDENCE
 from logdirwatch.model.identity import identity
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import NO_CLUSTER, AlertStatus, Lane, Rule, Severity
@@ -53,7 +54,7 @@ def _alert(now_ms: int, status: AlertStatus) -> AlertRecord:
         opened_at_ms=now_ms,
         at_ms=now_ms,
         lane=Lane.STATEFUL,
-        evidence={},
+        evidence=NO_EVIDENCE,
         affected={},
         summary="A test of logdirwatch notify: nothing is wrong",
         reason="test" if status is AlertStatus.RESOLVED else None,

@@ -15,7 +15,8 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from msgspec import UNSET, Struct, UnsetType, field
 
-from logdirwatch.model.records import BrokerId, Count, Long, Name, Placement, ReplicasRecord
+from logdirwatch.model.records import Placement, ReplicasRecord
+from logdirwatch.model.scalars import BrokerId, Count, Long, Name
 
 COLLECTOR = "kafka-log-dirs"
 HIGHEST = 2**31 - 1

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from logdirwatch.model.records import LostRange
+from logdirwatch.model.evidence.stream import LostRange
 
 Partition = tuple[str, int]
 Offsets = Mapping[Partition, int]

@@ -4,7 +4,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Sequence
 
-from logdirwatch.model.records import RejectedRows
+from logdirwatch.model.evidence.stream import RejectedRows
 
 
 class Rejects:

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from logdirwatch.model.records import LostRange, PipelineRecord, RejectedRows
+from logdirwatch.model.evidence.stream import LostRange, RejectedRows
+from logdirwatch.model.records import PipelineRecord
 from logdirwatch.pipeline.meter import Standing
 
 QUIET_INTERVAL_MS = 600_000

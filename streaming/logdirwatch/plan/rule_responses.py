@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from logdirwatch.model.evidence import read_as
+from logdirwatch.model.evidence.brokers import BrokerAwayEvidence
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import Rule
 from logdirwatch.plan.actions.brokers.investigate import PLANNED, Runbook, look_at
@@ -66,4 +68,4 @@ def _runbook_of(alert: AlertRecord) -> Runbook:
     special = RESPONSES[alert.rule].runbook_for(alert)
     if special is not None:
         return special
-    return PLANNED if alert.evidence.get("maintenance") else RUNBOOKS[alert.rule]
+    return RUNBOOKS[alert.rule] if read_as(alert.evidence, BrokerAwayEvidence).maintenance is None else PLANNED

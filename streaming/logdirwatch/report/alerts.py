@@ -7,6 +7,8 @@ from rich.text import Text
 
 from logdirwatch.decisions import Standing
 from logdirwatch.errors import UserError
+from logdirwatch.model.evidence import read_as
+from logdirwatch.model.evidence.log_dirs import LogDirSpaceEvidence
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import AlertStatus
 from logdirwatch.report.folding import is_heartbeat
@@ -44,7 +46,10 @@ def find(alerts: Iterable[AlertRecord], identity: str) -> AlertRecord:
 
 
 def _rank(alert: AlertRecord) -> tuple[bool, int, bool, int, str]:
-    is_over, spares_broker = alert.status is AlertStatus.RESOLVED, not alert.evidence.get("halts_broker")
+    is_over, spares_broker = (
+        alert.status is AlertStatus.RESOLVED,
+        not read_as(alert.evidence, LogDirSpaceEvidence).halts_broker,
+    )
     return is_over, -alert.severity.rank, spares_broker, alert.opened_at_ms, alert.alert_id
 
 

@@ -36,7 +36,10 @@ def test_the_loudest_stand_first_and_then_the_oldest():
 
 def test_among_equals_what_halts_a_whole_broker_stands_first():
     halting = {"halts_broker": "metadata_dir"}
-    alerts = [alert(alert_id="a", opened_at_ms=1), alert(alert_id="b", opened_at_ms=2, evidence=halting)]
+    alerts = [
+        alert(rule=Rule.LOG_DIR_SPACE, alert_id="a", opened_at_ms=1),
+        alert(rule=Rule.LOG_DIR_SPACE, alert_id="b", opened_at_ms=2, evidence=halting),
+    ]
     assert [shown.alert_id for shown in listed(alerts, everything=False)] == ["b", "a"]
 
 

@@ -9,11 +9,12 @@ from logdirwatch.detect import causes, predicates
 from logdirwatch.detect.alerts.context import Desk
 from logdirwatch.detect.state import placement
 from logdirwatch.detect.state.broker_state import LogDirMemory
+from logdirwatch.model.evidence.log_dirs import LogDirOfflineEvidence, OfflineLogDir
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR
 
 
 def last_sample(log_dir: LogDirMemory) -> dict[str, Any]:
-    """Return the numbers of the last sample that had them."""
+    """Return the numbers of the last sample that had them, as evidence names them."""
     return {
         "sample_at_ms": log_dir.sample_at_ms,
         "total_bytes": log_dir.total_bytes,
@@ -26,7 +27,7 @@ def last_sample(log_dir: LogDirMemory) -> dict[str, Any]:
     }
 
 
-def of_offline(desk: Desk, path: str, away: Sequence[str]) -> dict[str, Any]:
+def of_offline(desk: Desk, path: str, away: Sequence[str]) -> LogDirOfflineEvidence:
     """Return what was known of a directory before it went offline, and which step named the cause.
 
     ``away`` are the directories that the alert of ``path`` tells of, the first one's numbers are shown; where they are
@@ -36,22 +37,22 @@ def of_offline(desk: Desk, path: str, away: Sequence[str]) -> dict[str, Any]:
     is_confirmed = any(desk.memory.log_dirs[other].decided_by for other in away)
     verdict, kernel = causes.shown(log_dir), causes.kernel_near(log_dir)
     reserve_bytes = None if log_dir.total_bytes is None else desk.thresholds(away[0]).reserve_of(log_dir.total_bytes)
-    return {
-        "error_code": KAFKA_STORAGE_ERROR if is_confirmed else None,
-        "event_ms": log_dir.event_ms,
-        "event_detail": log_dir.event_detail,
-        "decided_by": verdict.decided_by,
-        "said": verdict.said,
-        "full_by": None if verdict.full_by is None else str(verdict.full_by),
-        "device": verdict.device,
-        "kernel_error": None if kernel is None else kernel.text,
-        "used_inodes_ratio": log_dir.used_inodes_ratio,
-        "why": [_why(desk, other) for other in away],
-        "reserve_bytes": reserve_bytes,
-        "new_replicas_go_to": placement.next_log_dirs(desk.memory.log_dirs),
+    return LogDirOfflineEvidence(
+        error_code=KAFKA_STORAGE_ERROR if is_confirmed else None,
+        event_ms=log_dir.event_ms,
+        event_detail=log_dir.event_detail,
+        decided_by=verdict.decided_by,
+        said=verdict.said,
+        full_by=None if verdict.full_by is None else str(verdict.full_by),
+        device=verdict.device,
+        kernel_error=None if kernel is None else kernel.text,
+        used_inodes_ratio=log_dir.used_inodes_ratio,
+        why=[_why(desk, other) for other in away],
+        reserve_bytes=reserve_bytes,
+        new_replicas_go_to=placement.next_log_dirs(desk.memory.log_dirs),
+        log_dirs=None if list(away) == [path] else {other: _one(desk, other) for other in away},
         **last_sample(log_dir),
-        **({} if list(away) == [path] else {"log_dirs": {other: _one(desk, other) for other in away}}),
-    }
+    )
 
 
 def _why(desk: Desk, path: str) -> str:
@@ -61,18 +62,20 @@ def _why(desk: Desk, path: str) -> str:
     return f"{path}: {verdict.cause} ({', '.join([verdict.decided_by, *more])})"
 
 
-def _one(desk: Desk, path: str) -> dict[str, Any]:
+def _one(desk: Desk, path: str) -> OfflineLogDir:
     log_dir = desk.memory.log_dirs[path]
-    return {
-        "last_status": log_dir.last_status,
-        "replica_count": log_dir.replica_count,
-        "used_ratio": predicates.used_ratio(log_dir.total_bytes, log_dir.usable_bytes),
-        "event_detail": log_dir.event_detail,
-        **{
-            name: None if value is None else str(value)
-            for name, value in msgspec.structs.asdict(causes.shown(log_dir)).items()
-        },
-    }
+    verdict = causes.shown(log_dir)
+    return OfflineLogDir(
+        last_status=log_dir.last_status,
+        replica_count=log_dir.replica_count,
+        used_ratio=predicates.used_ratio(log_dir.total_bytes, log_dir.usable_bytes),
+        event_detail=log_dir.event_detail,
+        cause=str(verdict.cause),
+        decided_by=verdict.decided_by,
+        full_by=None if verdict.full_by is None else str(verdict.full_by),
+        device=verdict.device,
+        said=verdict.said,
+    )
 
 
 def affected_in(desk: Desk, log_dirs: Sequence[LogDirMemory]) -> dict[str, Any]:

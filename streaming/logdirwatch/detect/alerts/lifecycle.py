@@ -7,15 +7,17 @@ says something new.
 from collections.abc import Collection
 from typing import Any
 
+from msgspec.structs import replace
+
 from logdirwatch.config.section import DAY_MS, HOUR_MS
 from logdirwatch.detect.alerts import hints, messages
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory, OpenAlert
+from logdirwatch.model.evidence import Evidence
 from logdirwatch.model.identity import alert_id
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import AlertStatus, Cause, Lane, Rule, Severity
 
-_REASONS = ("why", "event_detail", "log_reason", "keeps_growing", "uncleanable_partitions", "coordinators")
 _COMES_BACK = frozenset({Rule.LOG_DIR_OFFLINE, Rule.BROKER_OFFLINE})
 Holder = BrokerMemory | LogDirMemory
 RECOVERED = "recovered"
@@ -44,7 +46,7 @@ class AlertBook:
         severity: Severity,
         transition: tuple[str | None, str | None],
         cause: Cause | None = None,
-        evidence: dict[str, Any],
+        evidence: Evidence,
         affected: dict[str, Any],
         summary: str,
         at_ms: int,
@@ -67,15 +69,15 @@ class AlertBook:
                 to_status=transition[1],
             )
             holder.alerts[rule] = alert
-        was_held, alert.calm_since_ms = "flapping" in alert.evidence, None
+        was_held, alert.calm_since_ms = alert.evidence.flapping is not None, None
         if alert.revision:
             if not was_held and not _says_more(alert, severity, transition[1], cause, evidence):
                 return alert
             alert.from_status, alert.to_status = transition
         alert.severity, alert.cause, alert.stale_since_ms = severity, cause, None
         # Brokers of one host share its fate: whoever groups alerts needs it of each.
-        host = {"host": self._memory.host} if self._memory.host else {}
-        alert.evidence, alert.affected, alert.summary = host | evidence, affected, summary
+        host = self._memory.host or None
+        alert.evidence, alert.affected, alert.summary = replace(evidence, host=host), affected, summary
         self._write(rule, path, alert, AlertStatus.FIRING, at_ms)
         return alert
 
@@ -135,8 +137,8 @@ class AlertBook:
         holder.ended[rule] = ended
         if len(ended) < settings.flapping_times:
             return False
-        if "flapping" not in alert.evidence:
-            alert.evidence = {**alert.evidence, "flapping": len(ended)}
+        if alert.evidence.flapping is None:
+            alert.evidence = replace(alert.evidence, flapping=len(ended))
             until_ms = alert.calm_since_ms + settings.flapping_hold_ms
             alert.summary = messages.held(self._memory, path, rule, len(ended), (alert.calm_since_ms, until_ms))
             self._write(rule, path, alert, AlertStatus.FIRING, at_ms)
@@ -224,15 +226,12 @@ def needs_renewal(alert: OpenAlert, at_ms: int) -> bool:
 
 
 def _says_more(
-    alert: OpenAlert, severity: Severity, to_status: str | None, cause: Cause | None, evidence: dict[str, Any]
+    alert: OpenAlert, severity: Severity, to_status: str | None, cause: Cause | None, evidence: Evidence
 ) -> bool:
-    """Tell what is news: of the evidence only the parts that are a reason, numbers beside them change all the time."""
     return (
-        any(evidence.get(part) != alert.evidence.get(part) for part in _REASONS)
-        or evidence.get("can_wait") != alert.evidence.get("can_wait", evidence.get("can_wait"))
+        evidence.is_news_after(alert.evidence)
         or severity is not alert.severity
         or to_status != alert.to_status
         or cause is not alert.cause
-        or evidence.get("device") != alert.evidence.get("device")
         or alert.stale_since_ms is not None
     )

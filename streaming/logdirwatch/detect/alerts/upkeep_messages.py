@@ -1,23 +1,25 @@
 """The sentences about balance, moves and throttles."""
 
-from typing import Any
+from collections.abc import Mapping
 
 from logdirwatch.detect.alerts import hints
 from logdirwatch.detect.alerts.messages import size
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory
+from logdirwatch.model.evidence.brokers import LogDirImbalanceEvidence, StalledMoves
 from logdirwatch.text.words import some_of
 
 _WAITS = "can wait until morning"
 _NAMED = 3
 
 
-def unequal(memory: BrokerMemory, found: dict[str, Any]) -> str:
+def unequal(memory: BrokerMemory, found: LogDirImbalanceEvidence) -> str:
     """Say how unequally the directories of a broker are filled."""
-    fullest, emptiest = found["fullest"], found["emptiest"]
+    ends = ", ".join(
+        f"{disk.log_dir} at {disk.used_ratio or 0:.1%}" for disk in (found.fullest, found.emptiest) if disk
+    )
     return (
-        f"Broker {memory.broker} has its directories filled unequally: {fullest['log_dir']} at "
-        f"{fullest['used_ratio']:.1%}, {emptiest['log_dir']} at {emptiest['used_ratio']:.1%}; "
-        f"{size(found['move_bytes'])} would have to move for all to be equally full; "
+        f"Broker {memory.broker} has its directories filled unequally: {ends}; "
+        f"{size(found.move_bytes or 0)} would have to move for all to be equally full; "
         f"{_WAITS}: yes, because space is left; a directory that runs out of it has an alert of its own"
     )
 
@@ -33,7 +35,7 @@ def uncleanable(
     return f"{where}: {what}; what is no longer compacted only grows until the broker restarts; {_WAITS}: {waits}"
 
 
-def moves_held_up(memory: BrokerMemory, found: dict[str, dict[str, Any]], at_ms: int) -> str:
+def moves_held_up(memory: BrokerMemory, found: Mapping[str, StalledMoves], at_ms: int) -> str:
     """Say which moves do not arrive, and what holds them back."""
     told = [f"{path}: {_held_up(move, at_ms)}" for path, move in list(found.items())[:_NAMED]]
     more = f" and {len(found) - _NAMED} more directories" if len(found) > _NAMED else ""
@@ -55,19 +57,19 @@ def throttles_left(memory: BrokerMemory, limits: dict[str, int], listed: int) ->
     )
 
 
-def _held_up(move: dict[str, Any], at_ms: int) -> str:
-    left = f"{size(move['remaining_bytes'])} still to come"
-    if move["verdict"] == "queued":
+def _held_up(move: StalledMoves, at_ms: int) -> str:
+    left, limit = f"{size(move.remaining_bytes or 0)} still to come", f"{size(move.throttle_bytes_per_s or 0)}/s"
+    if move.verdict == "queued":
         return f"{left}, queued until one of the broker's other copies ends"
-    if move["verdict"] == "stands_still":
-        text = f"{left}, no progress for {_minutes(at_ms - move['progress_ms'])}"
-    elif move["ends_in_ms"] is None:
+    if move.verdict == "stands_still":
+        text = f"{left}, no progress for {_minutes(at_ms - (move.progress_ms or at_ms))}"
+    elif move.ends_in_ms is None:
         text = f"{left}, and it does not get less"
     else:
-        text = f"{left}, {move['ends_in_ms'] / 3_600_000:.0f} h at the present pace"
-    if move["is_throttled_below_writes"]:
-        return f"{text}: its limit of {size(move['throttle_bytes_per_s'])}/s is below what is written"
-    return f"{text}, under a limit of {size(move['throttle_bytes_per_s'])}/s" if move["throttle"] else text
+        text = f"{left}, {move.ends_in_ms / 3_600_000:.0f} h at the present pace"
+    if move.is_throttled_below_writes:
+        return f"{text}: its limit of {limit} is below what is written"
+    return f"{text}, under a limit of {limit}" if move.throttle else text
 
 
 def _minutes(ms: int) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from msgspec import Struct, field
 
 from logdirwatch.config.section import DAY_MS
+from logdirwatch.model.evidence.stream import HeartbeatEvidence
 from logdirwatch.model.identity import identity
 from logdirwatch.model.records import AlertRecord, HeartbeatRecord
 from logdirwatch.model.vocabulary import AlertStatus, Lane, Rule, Severity
@@ -80,7 +81,7 @@ def _record(heartbeat: HeartbeatRecord, told: Told) -> AlertRecord:
         opened_at_ms=heartbeat.timestamp_ms,
         at_ms=told.at_ms,
         lane=Lane.STATEFUL,
-        evidence={"collector": heartbeat.collector, "interval_ms": heartbeat.interval_ms},
+        evidence=HeartbeatEvidence(collector=heartbeat.collector, interval_ms=heartbeat.interval_ms),
         affected={},
         summary=f"Heartbeat of collector {heartbeat.collector} for cluster {heartbeat.cluster}",
     )

@@ -1,9 +1,13 @@
 """The sentences about logdirwatch's own queries."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from logdirwatch.detect.alerts.messages import ended
+from logdirwatch.model.evidence.stream import (
+    PipelineDataLossEvidence,
+    PipelineLaggingEvidence,
+    PipelineRejectsEvidence,
+)
 from logdirwatch.text.words import counted, some_of
 
 _WAITS = "can wait until morning"
@@ -19,37 +23,37 @@ _LATE = {
 _ALERTS_LATE = frozenset({"detect", "fleet", "fast_lane"})
 
 
-def lagging(query: str, evidence: dict[str, Any]) -> str:
+def lagging(evidence: PipelineLaggingEvidence) -> str:
     """Say how far a query is behind, and what comes late by it."""
-    rows = evidence["behind_rows"]
+    query, rows, lag_ms = str(evidence.query), evidence.behind_rows, evidence.lag_ms or 0
     unread = "" if rows is None else f": {counted(rows, 'record waits', 'records wait')}"
-    if not evidence["is_active"]:
-        text = f"does not run, and has not for {_minutes(evidence['lag_ms'])}{unread}"
-    elif evidence["away_ms"]:
+    if not evidence.is_active:
+        text = f"does not run, and has not for {_minutes(lag_ms)}{unread}"
+    elif evidence.away_ms:
         left = "" if rows is None else f": {counted(rows, 'record is', 'records are')} left to read"
-        text = f"was away, like all of the stream, for {_minutes(evidence['away_ms'])}{left}"
+        text = f"was away, like all of the stream, for {_minutes(evidence.away_ms)}{left}"
     else:
-        text = f"is {_minutes(evidence['lag_ms'])} behind{unread}"
+        text = f"is {_minutes(lag_ms)} behind{unread}"
     return f"logdirwatch's query {query} {text}; {_LATE.get(query, 'what it writes comes late')}; {_late(query)}"
 
 
-def rejects(query: str, evidence: dict[str, Any]) -> str:
+def rejects(evidence: PipelineRejectsEvidence) -> str:
     """Say how many records cannot be read, and why most of them."""
-    first = evidence["reasons"][0]
+    first = evidence.reasons[0]
     return (
-        f"logdirwatch's query {query} could not read {evidence['rows']} records within "
-        f"{_minutes(evidence['window_ms'])}, most of {first['topic']}: {first['reason']} (such as {first['example']}); "
+        f"logdirwatch's query {evidence.query} could not read {evidence.rows} records within "
+        f"{_minutes(evidence.window_ms or 0)}, most of {first.topic}: {first.reason} (such as {first.example}); "
         f"{_WAITS}: yes, because a broker of which nothing can be read has an alert of its own; but nobody "
         "sees what these records say"
     )
 
 
-def data_loss(query: str, evidence: dict[str, Any]) -> str:
+def data_loss(evidence: PipelineDataLossEvidence) -> str:
     """Say how many records were gone before they were read."""
-    topics = sorted({lost["topic"] for lost in evidence["ranges"]})
+    query, topics = str(evidence.query), sorted({lost.topic for lost in evidence.ranges})
     more = f" and {len(topics) - _NAMED} more topics" if len(topics) > _NAMED else ""
     return (
-        f"logdirwatch's query {query} lost up to {evidence['rows']} records of {', '.join(topics[:_NAMED])}{more}: "
+        f"logdirwatch's query {query} lost up to {evidence.rows} records of {', '.join(topics[:_NAMED])}{more}: "
         f"they were deleted before it had read them; {_WAITS}: "
         + ("no, because what they told was never judged" if query in _ALERTS_LATE else "yes, because alerts had them")
     )

@@ -10,6 +10,13 @@ from logdirwatch.detect.pipeline import messages as wording
 from logdirwatch.detect.pipeline.query_state import PipelineMemory, QueryMemory
 from logdirwatch.detect.settings import DetectSettings, PipelineSettings
 from logdirwatch.detect.state.broker_state import OpenAlert
+from logdirwatch.model.evidence.stream import (
+    DataQualityEvidence,
+    PipelineDataLossEvidence,
+    PipelineEvidence,
+    PipelineLaggingEvidence,
+    PipelineRejectsEvidence,
+)
 from logdirwatch.model.identity import Origin, alert_id
 from logdirwatch.model.records import AlertRecord, PipelineRecord
 from logdirwatch.model.times import effective_ms
@@ -53,15 +60,15 @@ class _Book:
         self._origin = origin
         self.records: list[AlertRecord] = []
 
-    def fire(self, rule: Rule, severity: Severity, figure: str, evidence: dict[str, Any], summary: str) -> None:
+    def fire(self, rule: Rule, severity: Severity, figure: str, evidence: PipelineEvidence, summary: str) -> None:
         """Open the alert of a rule, or revise it when what its evidence calls ``figure`` is news."""
         alert = self.memory.alerts.get(rule)
         if alert is None:
             alert = self.memory.alerts[rule] = self._opened(rule, severity)
-        elif not _moved(alert.evidence.get(figure), evidence[figure]):
+        elif not _moved(getattr(alert.evidence, figure, None), getattr(evidence, figure)):
             alert.calm_since_ms = None
             return
-        alert.calm_since_ms, alert.evidence, alert.summary = None, {"query": self.name, **evidence}, summary
+        alert.calm_since_ms, alert.evidence, alert.summary = None, evidence, summary
         self._write(rule, alert, AlertStatus.FIRING, None)
 
     def resolve(self, rule: Rule, reason: str) -> None:
@@ -110,8 +117,8 @@ def _judge_lag(book: _Book, record: PipelineRecord, settings: PipelineSettings) 
     lag_ms = max(record.lag_ms - record.trigger_ms, record.away_ms or 0)
     alert = book.memory.alerts.get(Rule.PIPELINE_LAGGING)
     if lag_ms >= settings.lag_ms:
-        evidence = _of_lag(record, lag_ms)
-        summary = wording.lagging(book.name, evidence)
+        evidence = _of_lag(book.name, record, lag_ms)
+        summary = wording.lagging(evidence)
         book.fire(Rule.PIPELINE_LAGGING, severity_of(book.name), "lag_ms", evidence, summary)
     elif alert is not None and lag_ms * 2 > settings.lag_ms:
         alert.calm_since_ms = None
@@ -121,16 +128,17 @@ def _judge_lag(book: _Book, record: PipelineRecord, settings: PipelineSettings) 
             book.resolve(Rule.PIPELINE_LAGGING, RECOVERED)
 
 
-def _of_lag(record: PipelineRecord, lag_ms: int) -> dict[str, Any]:
-    return {
-        "lag_ms": lag_ms,
-        "away_ms": record.away_ms,
-        "behind_rows": None if record.behind is None else sum(record.behind.values()),
-        "behind": record.behind,
-        "read_rows": record.read_rows,
-        "trigger_ms": record.trigger_ms,
-        "is_active": record.is_active,
-    }
+def _of_lag(query: str, record: PipelineRecord, lag_ms: int) -> PipelineLaggingEvidence:
+    return PipelineLaggingEvidence(
+        query=query,
+        lag_ms=lag_ms,
+        away_ms=record.away_ms,
+        behind_rows=None if record.behind is None else sum(record.behind.values()),
+        behind=record.behind,
+        read_rows=record.read_rows,
+        trigger_ms=record.trigger_ms,
+        is_active=record.is_active,
+    )
 
 
 def _judge_rejects(book: _Book, record: PipelineRecord, settings: PipelineSettings) -> None:
@@ -144,8 +152,10 @@ def _judge_rejects(book: _Book, record: PipelineRecord, settings: PipelineSettin
     rows = sum(found for _, found in memory.rejected)
     if record.rejected and rows >= settings.rejects_limit:
         reasons = sorted(record.rejected, key=lambda found: (-found.rows, found.topic, found.reason))[:EXAMPLES]
-        evidence = {"rows": rows, "window_ms": settings.rejects_window_ms, "reasons": [_plain(one) for one in reasons]}
-        book.fire(Rule.PIPELINE_REJECTS, Severity.WARNING, "rows", evidence, wording.rejects(book.name, evidence))
+        evidence = PipelineRejectsEvidence(
+            query=book.name, rows=rows, window_ms=settings.rejects_window_ms, reasons=reasons
+        )
+        book.fire(Rule.PIPELINE_REJECTS, Severity.WARNING, "rows", evidence, wording.rejects(evidence))
     elif rows * 2 < settings.rejects_limit and _has_read(record):
         book.resolve(Rule.PIPELINE_REJECTS, RECOVERED)
 
@@ -156,8 +166,8 @@ def _judge_loss(book: _Book, record: PipelineRecord, settings: PipelineSettings)
     if record.lost:
         memory.lost_ms = book.at_ms
         memory.lost_rows += sum(lost.to_offset - lost.from_offset for lost in record.lost)
-        evidence = {"rows": memory.lost_rows, "ranges": [_plain(lost) for lost in record.lost[:EXAMPLES]]}
-        summary = wording.data_loss(book.name, evidence)
+        evidence = PipelineDataLossEvidence(query=book.name, rows=memory.lost_rows, ranges=record.lost[:EXAMPLES])
+        summary = wording.data_loss(evidence)
         book.fire(Rule.PIPELINE_DATA_LOSS, severity_of(book.name), "rows", evidence, summary)
     elif memory.lost_ms is not None and book.at_ms - memory.lost_ms >= settings.loss_hold_ms and _has_read(record):
         memory.lost_ms, memory.lost_rows = None, 0
@@ -174,10 +184,8 @@ def _judge_quality(book: _Book, record: PipelineRecord) -> None:
     failed = {table: expectations for table, expectations in (record.quality or {}).items() if expectations}
     if failed:
         summary = wording.data_quality(failed)
-        book.fire(Rule.DATA_QUALITY, Severity.WARNING, "failed", {"failed": failed}, summary)
+        book.fire(
+            Rule.DATA_QUALITY, Severity.WARNING, "failed", DataQualityEvidence(query=book.name, failed=failed), summary
+        )
     elif record.quality is not None:
         book.resolve(Rule.DATA_QUALITY, RECOVERED)
-
-
-def _plain(found: Any) -> dict[str, Any]:
-    return {name: getattr(found, name) for name in found.__struct_fields__}

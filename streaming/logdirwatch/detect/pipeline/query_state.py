@@ -7,9 +7,10 @@ from collections.abc import Iterable
 
 from msgspec import Struct, field
 
-from logdirwatch.detect.state.broker_state import OpenAlert, reopened
+from logdirwatch.detect.state.broker_state import OpenAlert, read_evidence, reopened
+from logdirwatch.model.evidence.stream import PipelineDataLossEvidence, PipelineEvidence, PipelineRejectsEvidence
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.model.vocabulary import PIPELINE_RULES, AlertStatus, Rule
+from logdirwatch.model.vocabulary import AlertStatus, Rule
 from logdirwatch.state.codec import StateCodec
 
 MEMORY_VERSION = 1
@@ -23,6 +24,10 @@ class QueryMemory(Struct, kw_only=True, omit_defaults=True):
     lost_ms: int | None = None
     lost_rows: int = 0
     alerts: dict[Rule, OpenAlert] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Read what a decoded memory has of its alerts."""
+        read_evidence(self.alerts)
 
 
 class PipelineMemory(Struct, kw_only=True, omit_defaults=True):
@@ -38,10 +43,9 @@ def restored(alerts: Iterable[AlertRecord]) -> PipelineMemory:
     """Return the memory as the last revisions of alerts leave it, for a ``detect`` that lost its own."""
     memory = PipelineMemory()
     for alert in sorted(alerts, key=lambda alert: alert.at_ms):
-        name = alert.evidence.get("query")
-        if alert.rule not in PIPELINE_RULES or not isinstance(name, str):
+        if not isinstance(alert.evidence, PipelineEvidence) or alert.evidence.query is None:
             continue
-        query = memory.queries.setdefault(name, QueryMemory())
+        query = memory.queries.setdefault(alert.evidence.query, QueryMemory())
         query.taken_ms = alert.at_ms
         if alert.status is AlertStatus.FIRING:
             query.alerts[alert.rule] = reopened(alert)
@@ -50,8 +54,7 @@ def restored(alerts: Iterable[AlertRecord]) -> PipelineMemory:
 
 
 def _recount(query: QueryMemory, alert: AlertRecord) -> None:
-    rows = int(alert.evidence.get("rows") or 0)
-    if alert.rule is Rule.PIPELINE_REJECTS:
-        query.rejected = [(alert.at_ms, rows)]
-    elif alert.rule is Rule.PIPELINE_DATA_LOSS:
-        query.lost_ms, query.lost_rows = alert.at_ms, rows
+    if isinstance(alert.evidence, PipelineRejectsEvidence):
+        query.rejected = [(alert.at_ms, alert.evidence.rows or 0)]
+    elif isinstance(alert.evidence, PipelineDataLossEvidence):
+        query.lost_ms, query.lost_rows = alert.at_ms, alert.evidence.rows or 0

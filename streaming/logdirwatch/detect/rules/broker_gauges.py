@@ -4,6 +4,7 @@ from logdirwatch.detect.alerts import evidence, hints, messages
 from logdirwatch.detect.alerts.context import Desk, Moment
 from logdirwatch.detect.alerts.lifecycle import RECOVERED
 from logdirwatch.detect.rules import log_dir_suspect, remote_copies, uncleanable_partitions
+from logdirwatch.model.evidence.brokers import PlacementReportsStuckEvidence
 from logdirwatch.model.records import MetricsRecord
 from logdirwatch.model.vocabulary import CLEANER_DEAD, KAFKA_STORAGE_ERROR, SCRAPE_AGE_MS, Rule, Severity
 
@@ -80,7 +81,7 @@ def _take_queue(desk: Desk, queued: float, moment: Moment) -> None:
         None,
         severity=Severity.WARNING,
         transition=(memory.status, memory.status),
-        evidence={"queued": queued, "since_ms": memory.queued_since_ms},
+        evidence=PlacementReportsStuckEvidence(queued=queued, since_ms=memory.queued_since_ms),
         affected=evidence.affected_by_broker(desk),
         summary=messages.placement_reports_stuck(memory, int(queued)),
         at_ms=moment.at_ms,

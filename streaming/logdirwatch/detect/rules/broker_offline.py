@@ -7,6 +7,13 @@ from logdirwatch.detect.alerts import evidence, messages
 from logdirwatch.detect.alerts.context import Desk, Moment
 from logdirwatch.detect.state import log_recovery, maintenance
 from logdirwatch.detect.state.broker_state import BrokerMemory
+from logdirwatch.model.evidence import read_as
+from logdirwatch.model.evidence.brokers import (
+    BrokerAwayEvidence,
+    BrokerOfflineEvidence,
+    BrokerUnknownEvidence,
+    KnownLogDir,
+)
 from logdirwatch.model.vocabulary import BrokerStatus, Rule, Severity
 
 AWAY = frozenset({BrokerStatus.OFFLINE, BrokerStatus.UNKNOWN})
@@ -42,7 +49,7 @@ def go_on_unseen(desk: Desk, moment: Moment) -> None:
     alert = desk.memory.alerts.get(Rule.BROKER_UNKNOWN)
     if alert is not None:
         alert.calm_since_ms = None
-        alert.summary = messages.broker_unseen(desk.memory, alert.evidence.get("reason"))
+        alert.summary = messages.broker_unseen(desk.memory, read_as(alert.evidence, BrokerAwayEvidence).reason)
         desk.book.mark_stale(None, moment.at_ms, only={Rule.BROKER_UNKNOWN})
 
 
@@ -80,7 +87,7 @@ def _tell_unknown(desk: Desk, moment: Moment) -> None:
         None,
         severity=_severity(desk.memory, Severity.CRITICAL),
         transition=(None, BrokerStatus.UNKNOWN),
-        evidence=_evidence(desk.memory),
+        evidence=_evidence(BrokerUnknownEvidence, desk.memory),
         affected=evidence.affected_by_broker(desk),
         summary=messages.broker_unknown(desk.memory),
         at_ms=moment.at_ms,
@@ -96,7 +103,7 @@ def _tell_offline(desk: Desk, moment: Moment) -> None:
         None,
         severity=_severity(desk.memory, Severity.PAGE if leaderless else Severity.CRITICAL),
         transition=(None, BrokerStatus.OFFLINE),
-        evidence=_evidence(desk.memory),
+        evidence=_evidence(BrokerOfflineEvidence, desk.memory),
         affected=evidence.affected_by_broker(desk),
         summary=messages.broker_offline(desk.memory),
         at_ms=moment.at_ms,
@@ -111,24 +118,25 @@ def _severity(memory: BrokerMemory, otherwise: Severity) -> Severity:
     return otherwise if maintenance.running(memory) is None else Severity.INFO
 
 
-def _evidence(memory: BrokerMemory) -> dict[str, Any]:
-    return {
-        "reason": memory.reason,
-        "is_fenced": memory.is_fenced,
-        "controller_id": memory.controller_id,
-        "last_seen_ms": memory.seen_ms,
-        "recovering_logs": log_recovery.logs_left(memory),
-        "log_dirs": {
-            path: {
-                "last_status": log_dir.last_status,
-                "used_ratio": predicates.used_ratio(log_dir.total_bytes, log_dir.usable_bytes),
-                "is_metadata_dir": log_dir.is_metadata_dir,
-            }
+def _evidence(kind: type[BrokerAwayEvidence], memory: BrokerMemory) -> BrokerAwayEvidence:
+    return kind(
+        reason=memory.reason,
+        poll_status=memory.poll_status,
+        is_fenced=memory.is_fenced,
+        controller_id=memory.controller_id,
+        last_seen_ms=memory.seen_ms,
+        recovering_logs=log_recovery.logs_left(memory),
+        log_dirs={
+            path: KnownLogDir(
+                last_status=log_dir.last_status,
+                used_ratio=predicates.used_ratio(log_dir.total_bytes, log_dir.usable_bytes),
+                is_metadata_dir=log_dir.is_metadata_dir,
+            )
             for path, log_dir in sorted(memory.log_dirs.items())
         },
         **_said(memory),
         **maintenance.evidence(memory),
-    }
+    )
 
 
 def _said(memory: BrokerMemory) -> dict[str, Any]:

@@ -17,7 +17,9 @@ from logdirwatch.detect.alerts.lifecycle import RECOVERED
 from logdirwatch.detect.observations import Decided
 from logdirwatch.detect.rules import host_findings, log_dir_suspect
 from logdirwatch.detect.state.bounds import CHARACTERS, clipped
-from logdirwatch.detect.state.broker_state import LogDirMemory, Trouble
+from logdirwatch.detect.state.broker_state import LogDirMemory, OpenAlert, Trouble
+from logdirwatch.model.evidence import read_as
+from logdirwatch.model.evidence.brokers import BrokerSuspectEvidence
 from logdirwatch.model.records import HostLogDir, HostRecord, KernelNews
 from logdirwatch.model.vocabulary import Decision, KernelTrouble, LogDirStatus, Rule
 from logdirwatch.parse.kernel_log.lines import kernel_error
@@ -94,11 +96,15 @@ def _tell(desk: Desk, path: str | None, held: dict[str, Trouble], moment: Moment
     holder = desk.book.holder(path)
     newest = {trouble.kind: trouble for trouble in sorted(held.values(), key=lambda trouble: trouble.at_ms)}
     alert = holder.alerts.get(Rule.LOG_DIR_SUSPECT)
-    is_told = alert is not None and alert.evidence.get("device") == log_dir_suspect.devices_of(holder)
+    is_told = alert is not None and _told_device(alert) == log_dir_suspect.devices_of(holder)
     is_news = not is_told or not all(log_dir_suspect.is_told(desk, path, kind) for kind in newest)
     if newest and is_news:
         log_dir_suspect.hold(desk, path, {kind: _words(trouble) for kind, trouble in newest.items()}, moment)
     _clear(desk, path, set(newest), moment, RECOVERED)
+
+
+def _told_device(alert: OpenAlert) -> str | None:
+    return read_as(alert.evidence, BrokerSuspectEvidence).device
 
 
 def _clear(desk: Desk, path: str | None, still: set[str], moment: Moment, reason: str) -> None:

@@ -3,13 +3,12 @@
 So is one that has lost the reserve file that the configuration names: nothing is left to give to a full disk.
 """
 
-from typing import Any
-
 from logdirwatch.detect.alerts import evidence, messages
 from logdirwatch.detect.alerts.context import Desk, Moment
 from logdirwatch.detect.alerts.lifecycle import RECOVERED
 from logdirwatch.detect.state.broker_state import Change, LogDirMemory
 from logdirwatch.detect.state.forecast import Peaks
+from logdirwatch.model.evidence.log_dirs import LogDirChangedEvidence
 from logdirwatch.model.records import HostLogDir, LogDirSample
 from logdirwatch.model.vocabulary import LogDirStatus, Rule, Severity
 
@@ -104,9 +103,14 @@ def _severity(log_dir: LogDirMemory, change: Change) -> Severity:
     return Severity.CRITICAL if (log_dir.total_bytes or 0) < change.total_bytes else Severity.INFO
 
 
-def _evidence(log_dir: LogDirMemory, change: Change) -> dict[str, Any]:
-    before = {"total_bytes_before": change.total_bytes, "volume_before": change.volume}
-    return {"why": change.why, **before, "volume": log_dir.volume, **evidence.last_sample(log_dir)}
+def _evidence(log_dir: LogDirMemory, change: Change) -> LogDirChangedEvidence:
+    return LogDirChangedEvidence(
+        why=change.why,
+        total_bytes_before=change.total_bytes,
+        volume_before=change.volume,
+        volume=log_dir.volume,
+        **evidence.last_sample(log_dir),
+    )
 
 
 def _is_same_size(known: int, now: int) -> bool:

@@ -3,12 +3,15 @@
 What is offline, cordoned or unknown is left out. Brokers are not compared with each other: that is for the planner.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from logdirwatch.detect.alerts import evidence, upkeep_messages
 from logdirwatch.detect.alerts.context import Desk, Moment
 from logdirwatch.detect.alerts.lifecycle import RECOVERED
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory, OpenAlert
+from logdirwatch.model.evidence import read_as
+from logdirwatch.model.evidence.base import UsedLogDir
+from logdirwatch.model.evidence.brokers import LogDirImbalanceEvidence
 from logdirwatch.model.vocabulary import LogDirStatus, Rule, Severity
 
 RULE = Rule.LOG_DIR_IMBALANCE
@@ -75,16 +78,16 @@ def _used_ratio(log_dir: LogDirMemory) -> float:
 
 def _tell(desk: Desk, alert: OpenAlert | None, spread: Spread, moment: Moment) -> None:
     width = spread.highest - spread.lowest
-    if alert is not None and alert.stale_since_ms is None and abs(width - alert.evidence["spread_ratio"]) < NEWS:
+    if alert is not None and alert.stale_since_ms is None and abs(width - _told_ratio(alert)) < NEWS:
         alert.calm_since_ms = None
         return
-    found = _evidence(desk.memory)
+    found = _evidence(desk.memory, width)
     desk.book.raise_alert(
         RULE,
         None,
         severity=Severity.INFO,
         transition=(None, None),
-        evidence={**found, "why": f"{width:.0%}", "since_ms": desk.memory.unequal_since_ms},
+        evidence=found,
         affected=evidence.affected_by_broker(desk),
         summary=upkeep_messages.unequal(desk.memory, found),
         at_ms=moment.at_ms,
@@ -92,7 +95,11 @@ def _tell(desk: Desk, alert: OpenAlert | None, spread: Spread, moment: Moment) -
     )
 
 
-def _evidence(memory: BrokerMemory) -> dict[str, Any]:
+def _told_ratio(alert: OpenAlert) -> float:
+    return read_as(alert.evidence, LogDirImbalanceEvidence).spread_ratio or 0.0
+
+
+def _evidence(memory: BrokerMemory, width: float) -> LogDirImbalanceEvidence:
     """Return how full each disk is, and the bytes that would have to move for all to be equally full."""
     disks: dict[str, tuple[str, LogDirMemory]] = {}
     for path, log_dir in sorted(memory.log_dirs.items()):
@@ -102,12 +109,14 @@ def _evidence(memory: BrokerMemory) -> dict[str, Any]:
     mean = sum(used.values()) / sum(disk.total_bytes or 0 for _, disk in disks.values())
     ratios = {path: _used_ratio(disk) for path, disk in disks.values()}
     fullest, emptiest = max(ratios, key=lambda path: ratios[path]), min(ratios, key=lambda path: ratios[path])
-    return {
-        "fullest": {"log_dir": fullest, "used_ratio": ratios[fullest]},
-        "emptiest": {"log_dir": emptiest, "used_ratio": ratios[emptiest]},
-        "spread_ratio": ratios[fullest] - ratios[emptiest],
-        "mean_ratio": mean,
-        "move_bytes": sum(max(0, used[path] - int(mean * (disk.total_bytes or 0))) for path, disk in disks.values()),
-        "used_ratios": ratios,
-        "left_out": sorted(path for path, log_dir in memory.log_dirs.items() if not _takes_part(log_dir)),
-    }
+    return LogDirImbalanceEvidence(
+        fullest=UsedLogDir(log_dir=fullest, used_ratio=ratios[fullest]),
+        emptiest=UsedLogDir(log_dir=emptiest, used_ratio=ratios[emptiest]),
+        spread_ratio=ratios[fullest] - ratios[emptiest],
+        mean_ratio=mean,
+        move_bytes=sum(max(0, used[path] - int(mean * (disk.total_bytes or 0))) for path, disk in disks.values()),
+        used_ratios=ratios,
+        left_out=sorted(path for path, log_dir in memory.log_dirs.items() if not _takes_part(log_dir)),
+        why=f"{width:.0%}",
+        since_ms=memory.unequal_since_ms,
+    )

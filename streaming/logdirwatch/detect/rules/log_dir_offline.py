@@ -10,6 +10,8 @@ from logdirwatch.detect.alerts import evidence, messages
 from logdirwatch.detect.alerts.context import Desk, Moment
 from logdirwatch.detect.alerts.lifecycle import RECOVERED
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory, OpenAlert
+from logdirwatch.model.evidence import read_as
+from logdirwatch.model.evidence.log_dirs import LogDirOfflineEvidence
 from logdirwatch.model.vocabulary import SPACE_STATUSES, LogDirStatus, Rule
 
 AT_ONCE_POLLS = 1.5
@@ -109,13 +111,14 @@ def _settle(desk: Desk, carrier: str, moment: Moment) -> None:
     members = [path for path, log_dir in sorted(desk.memory.log_dirs.items()) if log_dir.carrier == carrier]
     left = [path for path in (carrier, *members) if desk.memory.log_dirs[path].status not in SPACE_STATUSES]
     alert = desk.memory.log_dirs[carrier].alerts[Rule.LOG_DIR_OFFLINE]
+    shown = read_as(alert.evidence, LogDirOfflineEvidence)
     if left:
-        if set(alert.evidence.get("log_dirs") or ()) != set(left):
+        if set(shown.log_dirs or ()) != set(left):
             tell(desk, carrier, None, moment)
         for path in set(members) - set(left):
             desk.memory.log_dirs[path].carrier = None
         return
-    was_confirmed = alert.calm_since_ms is not None or alert.evidence.get("error_code") is not None
+    was_confirmed = alert.calm_since_ms is not None or shown.error_code is not None
     status = desk.memory.log_dirs[carrier].status
     desk.book.resolve(
         Rule.LOG_DIR_OFFLINE,

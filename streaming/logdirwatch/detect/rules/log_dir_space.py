@@ -7,6 +7,7 @@ from logdirwatch.detect.alerts.lifecycle import RECOVERED
 from logdirwatch.detect.rules import log_dir_changed, log_dir_offline, log_dir_suspect
 from logdirwatch.detect.state import forecast, placement, shared_volumes
 from logdirwatch.detect.state.broker_state import LogDirMemory
+from logdirwatch.model.evidence.log_dirs import LogDirSpaceEvidence, UnaccountedBytesEvidence
 from logdirwatch.model.records import LogDirSample
 from logdirwatch.model.vocabulary import SPACE_STATUSES, LogDirStatus, Rule, Severity
 
@@ -94,21 +95,21 @@ def _tell_space(desk: Desk, path: str, log_dir: LogDirMemory, before: str | None
         path,
         severity=severity,
         transition=(before, wanted),
-        evidence={
+        evidence=LogDirSpaceEvidence(
             **evidence.last_sample(log_dir),
-            "decided_by": decided_by,
-            "used_inodes_ratio": log_dir.used_inodes_ratio,
-            "time_to_full_ms": urgency.time_left_ms(log_dir),
-            "can_wait": can_wait,
-            "shares_volume_with": sharing,
-            "halts_broker": halts,
-            "takes_new_replicas": takes_new,
-            "dead_cleaner_threads": desk.memory.dead_cleaner_threads,
-            "uncleanable_bytes": log_dir.uncleanable_bytes,
-            "strays": log_dir.strays,
-            "remote_copy_lag_bytes": desk.memory.remote_copy_lag_bytes,
-            "keeps_growing": hints.kinds_of_growth(desk.memory, log_dir) or None,
-        },
+            decided_by=decided_by,
+            used_inodes_ratio=log_dir.used_inodes_ratio,
+            time_to_full_ms=urgency.time_left_ms(log_dir),
+            can_wait=can_wait,
+            shares_volume_with=sharing,
+            halts_broker=halts,
+            takes_new_replicas=takes_new,
+            dead_cleaner_threads=desk.memory.dead_cleaner_threads,
+            uncleanable_bytes=log_dir.uncleanable_bytes,
+            strays=log_dir.strays,
+            remote_copy_lag_bytes=desk.memory.remote_copy_lag_bytes,
+            keeps_growing=hints.kinds_of_growth(desk.memory, log_dir) or None,
+        ),
         affected=evidence.affected(desk, log_dir),
         summary=messages.space(desk.memory, path, log_dir, decided_by, halts, takes_new=takes_new, severity=severity),
         at_ms=moment.at_ms,
@@ -208,7 +209,7 @@ def _tell_unaccounted(desk: Desk, path: str, log_dir: LogDirMemory, moment: Mome
         path,
         severity=Severity.WARNING,
         transition=(log_dir.status, log_dir.status),
-        evidence={"unaccounted_bytes": unaccounted, **evidence.last_sample(log_dir)},
+        evidence=UnaccountedBytesEvidence(unaccounted_bytes=unaccounted, **evidence.last_sample(log_dir)),
         affected=evidence.affected(desk, log_dir),
         summary=messages.unaccounted(desk.memory, path, unaccounted, total_bytes),
         at_ms=moment.at_ms,

@@ -4,12 +4,15 @@ Kafka leaves slow and sick disks undetected (KIP-112), and its reads for consume
 """
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from logdirwatch.detect.alerts import evidence, messages
 from logdirwatch.detect.alerts.context import Desk, Moment
 from logdirwatch.detect.alerts.lifecycle import RECOVERED, Holder
 from logdirwatch.detect.settings import DetectSettings
-from logdirwatch.detect.state.broker_state import Pace
+from logdirwatch.detect.state.broker_state import LogDirMemory, Pace
+from logdirwatch.model.evidence.brokers import BrokerSuspectEvidence
+from logdirwatch.model.evidence.log_dirs import LogDirSuspectEvidence
 from logdirwatch.model.vocabulary import KernelTrouble, Rule, Severity
 
 ERROR_CODE = "error_code"
@@ -20,6 +23,7 @@ SLOWER_THAN_OTHERS = "slower_than_others"
 LAGGING = "lagging"
 SLOW_FLUSH = "slow_flush"
 OFFLINE_COUNT = "offline_count"
+_KINDS = frozenset(BrokerSuspectEvidence.__struct_fields__)
 LEARNING = 20
 LEARNED = 0.05
 
@@ -41,12 +45,7 @@ def hold(desk: Desk, path: str | None, texts: Mapping[str, str], moment: Moment,
         path,
         severity=severity,
         transition=(before or status, status),
-        evidence={
-            "why": sorted(holder.suspicions),
-            "device": devices_of(holder),
-            **holder.suspicions,
-            **(evidence.last_sample(log_dir) if log_dir else {}),
-        },
+        evidence=_evidence(holder, log_dir),
         affected=evidence.affected(desk, log_dir) if log_dir else evidence.affected_by_broker(desk),
         summary=messages.suspect(
             desk.memory,
@@ -57,6 +56,14 @@ def hold(desk: Desk, path: str | None, texts: Mapping[str, str], moment: Moment,
         at_ms=moment.at_ms,
         origin=moment.origin,
     )
+
+
+def _evidence(holder: Holder, log_dir: LogDirMemory | None) -> BrokerSuspectEvidence:
+    why, device = sorted(holder.suspicions), devices_of(holder)
+    texts: dict[str, Any] = {kind: text for kind, text in holder.suspicions.items() if kind in _KINDS}
+    if log_dir is None:
+        return BrokerSuspectEvidence(why=why, device=device, **texts)
+    return LogDirSuspectEvidence(why=why, device=device, **texts, **evidence.last_sample(log_dir))
 
 
 def _severity(kinds: Iterable[str]) -> Severity:

@@ -18,6 +18,8 @@ from logdirwatch.detect.alerts.lifecycle import RECOVERED
 from logdirwatch.detect.rules import log_dir_offline
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory, Move, OpenAlert
+from logdirwatch.model.evidence import read_as
+from logdirwatch.model.evidence.brokers import MoveStalledEvidence, StalledMoves
 from logdirwatch.model.records import LogDirSample, MetricsRecord, ReplicaMoves
 from logdirwatch.model.vocabulary import FOLLOWER_THROTTLE, LOG_DIR_THROTTLE, LogDirStatus, Rule, Severity
 
@@ -47,7 +49,7 @@ def judge(desk: Desk, record: MetricsRecord, counted_ms: int, moment: Moment) ->
 
 def _went_offline(memory: BrokerMemory) -> OpenAlert | None:
     """Return the alert of a directory that the moves went to and that is offline now."""
-    for path in memory.alerts[RULE].evidence.get("moves", {}):
+    for path in read_as(memory.alerts[RULE].evidence, MoveStalledEvidence).moves:
         log_dir = memory.log_dirs.get(path)
         if log_dir is not None and log_dir.status is LogDirStatus.OFFLINE:
             return log_dir_offline.alert_of(memory, path)
@@ -142,12 +144,12 @@ def _tell(desk: Desk, record: MetricsRecord, held_up: dict[str, str], moment: Mo
         None,
         severity=Severity.WARNING,
         transition=(None, None),
-        evidence={
-            "why": [f"{path}: {verdict}" for path, verdict in sorted(held_up.items())],
-            "moves": found,
-            "throttles": throttles,
+        evidence=MoveStalledEvidence(
+            why=[f"{path}: {verdict}" for path, verdict in sorted(held_up.items())],
+            moves=found,
+            throttles=throttles,
             **_threads(record, held_up),
-        },
+        ),
         affected=evidence.affected_by_broker(desk),
         summary=upkeep_messages.moves_held_up(desk.memory, found, moment.at_ms),
         at_ms=moment.at_ms,
@@ -167,21 +169,21 @@ def _threads(record: MetricsRecord, held_up: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _told(log_dir: LogDirMemory, verdict: str, throttles: dict[str, int]) -> dict[str, Any]:
+def _told(log_dir: LogDirMemory, verdict: str, throttles: dict[str, int]) -> StalledMoves:
     """Return the numbers of one directory's moves, and the limit that holds them back, as far as this broker knows."""
     move = log_dir.move
     assert move is not None
     key = LOG_DIR_THROTTLE if move.copied_bytes else FOLLOWER_THROTTLE
     grows = move.bytes_per_s is not None and move.bytes_per_s < 0
-    return {
-        "verdict": verdict,
-        "remaining_bytes": move.remaining_bytes,
-        "since_ms": move.since_ms,
-        "progress_ms": move.progress_ms,
-        "bytes_per_s": move.bytes_per_s,
-        "ends_in_ms": _ends_in_ms(move),
-        "throttle": key if key in throttles else None,
-        "throttle_bytes_per_s": throttles.get(key),
+    return StalledMoves(
+        verdict=verdict,
+        remaining_bytes=move.remaining_bytes,
+        since_ms=move.since_ms,
+        progress_ms=move.progress_ms,
+        bytes_per_s=move.bytes_per_s,
+        ends_in_ms=_ends_in_ms(move),
+        throttle=key if key in throttles else None,
+        throttle_bytes_per_s=throttles.get(key),
         # More is written to the replicas on their way than the limit lets through: it never ends.
-        "is_throttled_below_writes": key in throttles and grows,
-    }
+        is_throttled_below_writes=key in throttles and grows,
+    )

@@ -4,6 +4,8 @@ from logdirwatch.detect.alerts import evidence, messages
 from logdirwatch.detect.alerts.context import Desk, Moment
 from logdirwatch.detect.state.bounds import newest
 from logdirwatch.detect.state.broker_state import BrokerMemory
+from logdirwatch.model.evidence import read_as
+from logdirwatch.model.evidence.brokers import PartitionFailedEvidence
 from logdirwatch.model.records import EventRecord
 from logdirwatch.model.vocabulary import COORDINATOR_LOAD, Rule, Severity
 
@@ -34,13 +36,13 @@ def tell_failed(desk: Desk, moment: Moment, detail: str | None) -> None:
         None,
         severity=Severity.CRITICAL if stopped else Severity.WARNING,
         transition=(memory.status, memory.status),
-        evidence={
-            "why": failed[:EXAMPLES],
-            "partitions": len(failed),
-            "coordinators": stopped[:EXAMPLES] or None,
-            "log_dirs": {label: memory.failed_in[label] for label in failed[:EXAMPLES] if label in memory.failed_in},
-            "detail": detail,
-        },
+        evidence=PartitionFailedEvidence(
+            why=failed[:EXAMPLES],
+            partitions=len(failed),
+            coordinators=stopped[:EXAMPLES] or None,
+            log_dirs={label: memory.failed_in[label] for label in failed[:EXAMPLES] if label in memory.failed_in},
+            detail=detail,
+        ),
         affected=evidence.affected_by_broker(desk),
         summary=messages.partitions_failed(memory, failed),
         at_ms=moment.at_ms,
@@ -58,7 +60,7 @@ def forget_old(desk: Desk, moment: Moment) -> None:
     memory = desk.memory
     alert = memory.alerts.get(Rule.PARTITION_FAILED)
     if alert is not None and alert.stale_since_ms is not None:
-        tell_failed(desk, moment, alert.evidence.get("detail"))
+        tell_failed(desk, moment, read_as(alert.evidence, PartitionFailedEvidence).detail)
     oldest_ms = moment.at_ms - desk.settings.partition_failed_hold_ms
     if memory.partitions is None or memory.partitions.out_of_sync != 0:
         return

@@ -7,6 +7,7 @@ somebody runs its --verify after the end.
 from logdirwatch.detect.alerts import evidence, upkeep_messages
 from logdirwatch.detect.alerts.context import Desk, Moment
 from logdirwatch.detect.alerts.lifecycle import RECOVERED
+from logdirwatch.model.evidence.brokers import ThrottleLeftEvidence
 from logdirwatch.model.records import MetricsRecord, ReplicaMoves
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, Rule, Severity
 
@@ -54,12 +55,12 @@ def _tell(desk: Desk, left: dict[str, int], moment: Moment) -> None:
         None,
         severity=Severity.WARNING,
         transition=(None, None),
-        evidence={
-            "why": sorted(left),
-            "throttles": limits,
-            LISTS: left.get(LISTS, 0),
-            "since_ms": desk.memory.throttles_since_ms,
-        },
+        evidence=ThrottleLeftEvidence(
+            why=sorted(left),
+            throttles=limits,
+            throttled_replicas=left.get(LISTS, 0),
+            since_ms=desk.memory.throttles_since_ms,
+        ),
         affected=evidence.affected_by_broker(desk),
         summary=upkeep_messages.throttles_left(desk.memory, limits, left.get(LISTS, 0)),
         at_ms=moment.at_ms,

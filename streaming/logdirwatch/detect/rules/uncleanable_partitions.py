@@ -5,13 +5,13 @@ Only a gauge of 0 that is younger than the line is evidence that it is over. A r
 the cleaner meets the same log again. A gauge that is not there says nothing.
 """
 
-from typing import Any
-
 from logdirwatch.detect.alerts import evidence, upkeep_messages
 from logdirwatch.detect.alerts.context import Desk, Moment
 from logdirwatch.detect.alerts.lifecycle import RECOVERED, Holder
 from logdirwatch.detect.state.bounds import newest
 from logdirwatch.detect.state.broker_state import LogDirMemory
+from logdirwatch.model.evidence.brokers import BrokerUncleanableEvidence
+from logdirwatch.model.evidence.log_dirs import LogDirUncleanableEvidence
 from logdirwatch.model.records import EventRecord, MetricsRecord
 from logdirwatch.model.vocabulary import SPACE_STATUSES, LogDirStatus, Rule, Severity
 
@@ -91,7 +91,7 @@ def _tell(desk: Desk, path: str | None, holder: Holder, moment: Moment) -> None:
         path,
         severity=Severity.CRITICAL if fills else Severity.WARNING,
         transition=(status, status),
-        evidence={"why": named[:NAMED], **_numbers(named, log_dir), "detail": holder.uncleanable_detail},
+        evidence=_evidence(named, log_dir, holder.uncleanable_detail),
         affected=evidence.affected(desk, log_dir) if log_dir else evidence.affected_by_broker(desk),
         summary=upkeep_messages.uncleanable(desk.memory, path, log_dir, named, fills=fills),
         at_ms=moment.at_ms,
@@ -99,15 +99,17 @@ def _tell(desk: Desk, path: str | None, holder: Holder, moment: Moment) -> None:
     )
 
 
-def _numbers(named: list[str], log_dir: LogDirMemory | None) -> dict[str, Any]:
+def _evidence(named: list[str], log_dir: LogDirMemory | None, detail: str | None) -> BrokerUncleanableEvidence:
     if log_dir is None:
-        return {"uncleanable_partitions": len(named), "uncleanable_bytes": None}
+        return BrokerUncleanableEvidence(why=named[:NAMED], uncleanable_partitions=len(named), detail=detail)
     counted = log_dir.uncleanable_count
-    return {
-        "uncleanable_partitions": max(counted, len(named)) if counted is not None else len(named) or None,
-        "uncleanable_bytes": log_dir.uncleanable_bytes,
+    return LogDirUncleanableEvidence(
+        why=named[:NAMED],
+        uncleanable_partitions=max(counted, len(named)) if counted is not None else len(named) or None,
+        uncleanable_bytes=log_dir.uncleanable_bytes,
+        detail=detail,
         **evidence.last_sample(log_dir),
-    }
+    )
 
 
 def _let_go(holder: Holder, scraped_ms: int) -> None:

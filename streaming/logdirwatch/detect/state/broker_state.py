@@ -4,12 +4,14 @@ Spark keeps it as one value ``struct<version:int, body:string>``; the same body 
 that a lost checkpoint is made good from the topic.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct, field
 
 from logdirwatch.detect.state.forecast import Peaks
-from logdirwatch.model.records import AlertRecord, PartitionHealth
+from logdirwatch.model.evidence import NO_EVIDENCE, Evidence, evidence_of
+from logdirwatch.model.records import AlertRecord, AnyEvidence, PartitionHealth
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, FullBy, LogDirStatus, PollStatus, Rule, Severity
 from logdirwatch.state.codec import StateCodec
 
@@ -30,12 +32,19 @@ class OpenAlert(Struct, kw_only=True, omit_defaults=True):
     from_status: str | None
     to_status: str | None
     cause: Cause | None = None
-    evidence: dict[str, Any] = {}
+    evidence: AnyEvidence = NO_EVIDENCE
     affected: dict[str, Any] = {}
     summary: str = ""
     stale_since_ms: int | None = None
     calm_since_ms: int | None = None
     said_ms: int = 0
+
+
+def read_evidence(alerts: Mapping[Rule, OpenAlert]) -> None:
+    """Read the evidence of alerts as their rules say that it is: the body of a memory does not."""
+    for rule, alert in alerts.items():
+        if not isinstance(alert.evidence, Evidence):
+            alert.evidence = evidence_of(rule, alert.evidence)
 
 
 def reopened(alert: AlertRecord) -> OpenAlert:
@@ -261,6 +270,10 @@ class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
     host_word: HostWord | None = None
     carrier: str | None = None
 
+    def __post_init__(self) -> None:
+        """Read what a decoded memory has of its alerts."""
+        read_evidence(self.alerts)
+
 
 class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
     """One broker with all its directories."""
@@ -322,6 +335,11 @@ class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
     remote_copies: RemoteCopies | None = None
     remote_copy_errors: int | None = None
     log_read_ms: int | None = None
+    poll_status: PollStatus | None = None
+
+    def __post_init__(self) -> None:
+        """Read what a decoded memory has of its alerts."""
+        read_evidence(self.alerts)
 
 
 CODEC = StateCodec("detect", MEMORY_VERSION, BrokerMemory)

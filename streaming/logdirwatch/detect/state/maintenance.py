@@ -9,6 +9,7 @@ from logdirwatch.decisions import dated, ends_ms
 from logdirwatch.detect.observations import Decided
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state.broker_state import BrokerMemory, Maintenance
+from logdirwatch.model.evidence.brokers import MaintenanceWindow
 from logdirwatch.model.vocabulary import Decision
 
 
@@ -54,5 +55,5 @@ def evidence(memory: BrokerMemory) -> dict[str, Any]:
     found = running(memory)
     if found is None:
         return {}
-    shown = {"until_ms": found.until_ms, "by": found.by, "reason": found.reason}
+    shown = MaintenanceWindow(until_ms=found.until_ms, by=found.by, reason=found.reason)
     return {"why": f"maintenance until {found.until_ms}", "maintenance": shown}

@@ -14,7 +14,6 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
-from logdirwatch.detect.brokers import SILENT
 from logdirwatch.detect.pipeline import query_state
 from logdirwatch.detect.spark.processor import PIPELINE_BROKER
 from logdirwatch.detect.state.broker_state import MEMORY_VERSION
@@ -22,7 +21,7 @@ from logdirwatch.jobs.checkpoint.folder import Folder
 from logdirwatch.jobs.session import SHORT_FETCHES, checkpoint, unpacked
 from logdirwatch.kafka.clients import admin, read_all, spark_options
 from logdirwatch.model import topics
-from logdirwatch.model.records import AlertRecord
+from logdirwatch.model.records import SILENT, AlertRecord
 from logdirwatch.model.vocabulary import NO_CLUSTER, PIPELINE_RULES, Rule
 from logdirwatch.settings import Settings
 from logdirwatch.store.schema.definitions import BROKER_STATE
@@ -31,7 +30,9 @@ from logdirwatch.store.tables import Tables
 log = structlog.get_logger(__name__)
 
 EARLIEST = -2
-_NEEDED = "cluster string, broker bigint, reason string, positions map<string,bigint>, machine string"
+_NEEDED = (
+    "cluster string, broker bigint, reason string, is_silent boolean, positions map<string,bigint>, machine string"
+)
 
 
 class StartState(NamedTuple):
@@ -120,7 +121,7 @@ def _from_table(spark: SparkSession, settings: Settings) -> DataFrame | None:
 
 
 def parsed_states(records: DataFrame) -> DataFrame:
-    """Return cluster, broker, reason, positions and machine of state records (``record``: their JSON, or null)."""
+    """Return the fields of state records that a start needs (``record``: their JSON, or null)."""
     known = records.where(F.col("record").isNotNull())
     return known.select(unpacked(F.col("record"), _NEEDED)).where(F.col("machine").isNotNull())
 
@@ -136,7 +137,8 @@ def lowest_positions(states: DataFrame) -> list[Row]:
     Silent brokers do not count: their last state was written when nothing had come from them for long, and holding on
     to it would read days anew.
     """
-    is_heard = F.coalesce(~F.col("reason").startswith(SILENT), F.lit(True))
+    # Records of 0.1.0 say it in the reason only; read so as long as states of 0.1.0 may be on the topic.
+    is_heard = F.coalesce(~F.col("is_silent"), ~F.col("reason").startswith(SILENT), F.lit(True))
     positions = states.where(is_heard).select(F.explode("positions").alias("source", "offset"))
     return positions.groupBy("source").agg(F.min("offset").alias("offset")).collect()
 

@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from logdirwatch.model.evidence import brokers, clusters, log_dirs, stream
+from logdirwatch.model.evidence.base import NO_EVIDENCE as NO_EVIDENCE
 from logdirwatch.model.evidence.base import Evidence as Evidence
+from logdirwatch.model.evidence.base import read_as as read_as
 from logdirwatch.model.record_part import converted
 from logdirwatch.model.vocabulary import Rule
 
@@ -79,6 +81,11 @@ EVIDENCE: Mapping[Rule, Kinds] = {
 
 def evidence_of(rule: Rule, found: Mapping[str, Any]) -> Evidence:
     """Return the evidence of an alert of a rule, as its record has it."""
+    if not found:
+        return NO_EVIDENCE
+    if rule is Rule.LOG_DIR_SUSPECT and isinstance(texts := found.get("why"), dict):
+        # The short form of a suspicion: its texts by kind, as they are written by hand.
+        found = {**found, **texts, "why": sorted(texts)}
     kinds = EVIDENCE[rule]
     for variant in kinds.variants:
         if variant.marker in found:

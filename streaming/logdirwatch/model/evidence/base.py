@@ -1,6 +1,6 @@
 """What the evidence of several rules has in common."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, TypeVar
 
 from msgspec import Meta
 
@@ -26,6 +26,21 @@ class Evidence(RecordPart, frozen=True, kw_only=True):
     flapping: Annotated[
         int | None, Meta(description="How many times the alert ended of late: it is held open for now.")
     ] = None
+
+    def is_news_after(self, before: "Evidence") -> bool:
+        """Tell whether it says something else than what was shown before."""
+        return any(getattr(self, name) != getattr(before, name, None) for name in self.NEWS)
+
+
+NO_EVIDENCE = Evidence()
+"""That of an alert which shows nothing."""
+
+E = TypeVar("E", bound=Evidence)
+
+
+def read_as(evidence: Evidence, kind: type[E]) -> E:
+    """Return evidence as that of a kind; of any other it shows nothing."""
+    return evidence if isinstance(evidence, kind) else kind()
 
 
 class LogDirEvidence(Evidence, frozen=True, kw_only=True):

@@ -98,6 +98,11 @@ class BrokerSuspectEvidence(Evidence, frozen=True, kw_only=True):
     ] = None
     pool_full: Annotated[str | None, Meta(description=f"{ByKernel}the storage pool is full.")] = None
 
+    @property
+    def texts(self) -> list[str]:
+        """What is held against it, in words."""
+        return [text for kind in self.why if isinstance(text := getattr(self, kind, None), str)]
+
 
 class LogDirImbalanceEvidence(Evidence, frozen=True, kw_only=True):
     """``log_dir_imbalance``: a broker's directories are filled very unequally; those on one volume count once."""

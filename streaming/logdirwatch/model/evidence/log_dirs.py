@@ -15,6 +15,7 @@ from logdirwatch.model.evidence.base import (
     TotalBytes,
     UsableBytes,
     UsedRatio,
+    read_as,
 )
 from logdirwatch.model.evidence.brokers import BrokerSuspectEvidence, BrokerUncleanableEvidence
 from logdirwatch.model.record_part import EMPTY_LIST, NULL, RecordPart
@@ -69,6 +70,11 @@ class LogDirSpaceEvidence(LogDirEvidence, frozen=True, kw_only=True):
         list[str] | None,
         Meta(description="What fills it whatever producers do: dead_cleaner, remote_copies, uncleanable; null: none."),
     ] = NULL
+
+    def is_news_after(self, before: Evidence) -> bool:
+        """Tell whether it says something else; an older release did not say whether the alert can wait."""
+        could_wait = read_as(before, LogDirSpaceEvidence).can_wait
+        return super().is_news_after(before) or could_wait not in {None, self.can_wait}
 
 
 class OfflineLogDir(RecordPart, frozen=True, kw_only=True):

@@ -8,8 +8,6 @@ from logdirwatch.model.evidence.base import Evidence
 from logdirwatch.model.record_part import EMPTY_LIST, NULL, RecordPart
 from logdirwatch.model.scalars import Count, Name, Offset
 
-Query = Annotated[str | None, Meta(description="Name of the query.")]
-
 
 class RejectedRows(RecordPart, frozen=True, kw_only=True):
     """Records of one topic that could not be read for one reason."""
@@ -29,10 +27,15 @@ class LostRange(RecordPart, frozen=True, kw_only=True):
     to_offset: Annotated[Offset, Meta(description="Offset of the first one that is still there.")]
 
 
-class PipelineLaggingEvidence(Evidence, frozen=True, kw_only=True):
+class PipelineEvidence(Evidence, frozen=True, kw_only=True):
+    """What the rules about one query of the stream show."""
+
+    query: Annotated[str | None, Meta(description="Name of the query.")] = None
+
+
+class PipelineLaggingEvidence(PipelineEvidence, frozen=True, kw_only=True):
     """``pipeline_lagging``: a query is behind its topics, or does not run."""
 
-    query: Query = None
     lag_ms: Annotated[int | None, Meta(description="How far it is behind, or was away.")] = NULL
     away_ms: Annotated[int | None, Meta(description="How long the whole stream was away; null: it was not.")] = NULL
     behind_rows: Annotated[int | None, Meta(description="How many records it has still to read.")] = NULL
@@ -42,10 +45,9 @@ class PipelineLaggingEvidence(Evidence, frozen=True, kw_only=True):
     is_active: Annotated[bool | None, Meta(description="Whether it runs.")] = NULL
 
 
-class PipelineRejectsEvidence(Evidence, frozen=True, kw_only=True):
+class PipelineRejectsEvidence(PipelineEvidence, frozen=True, kw_only=True):
     """``pipeline_rejects``: a query cannot read many records."""
 
-    query: Query = None
     rows: Annotated[int | None, Meta(description="How many records within the window.")] = None
     window_ms: Annotated[int | None, Meta(description="Length of the window.")] = None
     reasons: Annotated[
@@ -53,18 +55,16 @@ class PipelineRejectsEvidence(Evidence, frozen=True, kw_only=True):
     ] = EMPTY_LIST
 
 
-class PipelineDataLossEvidence(Evidence, frozen=True, kw_only=True):
+class PipelineDataLossEvidence(PipelineEvidence, frozen=True, kw_only=True):
     """``pipeline_data_loss``: records were deleted before a query had read them."""
 
-    query: Query = None
     rows: Annotated[int | None, Meta(description="How many records at most.")] = None
     ranges: Annotated[list[LostRange], Meta(description="The last ranges that were lost, up to 20.")] = EMPTY_LIST
 
 
-class DataQualityEvidence(Evidence, frozen=True, kw_only=True):
+class DataQualityEvidence(PipelineEvidence, frozen=True, kw_only=True):
     """``data_quality``: tables do not meet expectations."""
 
-    query: Query = None
     failed: Annotated[dict[str, list[str]] | None, Meta(description="The expectations that are not met, by table.")] = (
         None
     )

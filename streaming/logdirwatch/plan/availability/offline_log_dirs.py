@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from logdirwatch.model.evidence import read_as
+from logdirwatch.model.evidence.log_dirs import LogDirOfflineEvidence, OfflineLogDir
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import Cause, FullBy
 from logdirwatch.plan.availability.lost_replicas import lost_together
@@ -77,7 +79,7 @@ def offline_log_dirs_of(alert: AlertRecord, snapshot: ClusterSnapshot) -> Offlin
         snapshot = replace(
             snapshot, directories={**snapshot.directories, **{found.place: found for found in directories}}
         )
-    proofs = {found.path: evidence_of(listed.get(found.path) or alert.evidence) for found in known}
+    proofs = {found.path: evidence_of(listed.get(found.path) or _shown(alert)) for found in known}
     return OfflineLogDirs(broker, {"broker": broker, "log_dir": known[0].path}, directories, proofs, snapshot)
 
 
@@ -91,21 +93,25 @@ def places_of(alert: AlertRecord) -> list[LogDirId]:
 def cause_at(alert: AlertRecord, path: str) -> Cause | None:
     """Return the cause that an alert tells of one of its directories."""
     told = _listed(alert).get(path)
-    evidence = alert.evidence if told is None else told
-    cause = alert.cause if told is None else _word(told.get("cause"))
-    return Cause.UNKNOWN if cause is Cause.FAILED and evidence.get("decided_by") == NO_PROOF else cause
+    cause = alert.cause if told is None else _word(told.cause)
+    return Cause.UNKNOWN if cause is Cause.FAILED and (told or _shown(alert)).decided_by == NO_PROOF else cause
 
 
-def evidence_of(evidence: Mapping[str, Any]) -> OfflineEvidence:
+def evidence_of(shown: LogDirOfflineEvidence | OfflineLogDir) -> OfflineEvidence:
     """Return what the evidence on one directory says."""
-    full_by, said = evidence.get("full_by"), evidence.get("said") or evidence.get("event_detail")
+    full_by, said = shown.full_by, shown.said or shown.event_detail
+    alone = shown if isinstance(shown, LogDirOfflineEvidence) else LogDirOfflineEvidence()
     return OfflineEvidence(
-        device=evidence.get("device"),
+        device=shown.device,
         full_by=FullBy(full_by) if full_by in set(FullBy) else _quota(said),
         said=said,
-        used_inodes_ratio=evidence.get("used_inodes_ratio"),
-        kernel_error=evidence.get("kernel_error"),
+        used_inodes_ratio=alone.used_inodes_ratio,
+        kernel_error=alone.kernel_error,
     )
+
+
+def _shown(alert: AlertRecord) -> LogDirOfflineEvidence:
+    return read_as(alert.evidence, LogDirOfflineEvidence)
 
 
 def _quota(said: str | None) -> FullBy | None:
@@ -113,11 +119,8 @@ def _quota(said: str | None) -> FullBy | None:
     return FullBy.QUOTA if said is not None and "quota" in said.lower() else None
 
 
-def _listed(alert: AlertRecord) -> Mapping[str, Mapping[str, Any]]:
-    listed = alert.evidence.get("log_dirs")
-    if not isinstance(listed, dict):
-        return {}
-    return {path: told for path, told in listed.items() if isinstance(told, dict) and told.get("cause") is not None}
+def _listed(alert: AlertRecord) -> Mapping[str, OfflineLogDir]:
+    return {path: told for path, told in (_shown(alert).log_dirs or {}).items() if told.cause is not None}
 
 
 def _word(cause: object) -> Cause:

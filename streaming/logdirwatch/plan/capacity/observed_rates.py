@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
+from logdirwatch.model.evidence import read_as
+from logdirwatch.model.evidence.brokers import MoveStalledEvidence
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import ActionStatus, Rule
 from logdirwatch.plan.cluster.assignment import from_json
@@ -37,9 +39,9 @@ def _carried_out(action: ActionRecord) -> Iterable[tuple[LogDirId, float]]:
 
 def _held_up(alert: AlertRecord, broker: int) -> dict[LogDirId, float]:
     """Return how fast the moves come that an alert names; 0 for those of which nothing is copied any more."""
-    moves = alert.evidence.get("moves") or {}
+    moves = read_as(alert.evidence, MoveStalledEvidence).moves
     return {
-        (broker, path): max(0.0, move.get("bytes_per_s") or 0.0)
+        (broker, path): max(0.0, move.bytes_per_s or 0.0)
         for path, move in moves.items()
-        if move.get("bytes_per_s") is not None or move.get("verdict") == "stands_still"
+        if move.bytes_per_s is not None or move.verdict == "stands_still"
     }

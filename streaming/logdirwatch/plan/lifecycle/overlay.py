@@ -8,6 +8,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from logdirwatch.model.evidence import read_as
+from logdirwatch.model.evidence.base import LogDirEvidence
+from logdirwatch.model.evidence.brokers import BrokerSuspectEvidence
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import NOT_OF_A_DISK, OPEN, TAKEN_UP, ActionKind, BrokerStatus, LogDirStatus, Rule
 from logdirwatch.plan.action_types import ACTION_TYPES
@@ -33,7 +36,7 @@ def with_alerts(snapshot: ClusterSnapshot, alerts: Iterable[AlertRecord]) -> Clu
         elif alert.rule in _BROKER_RULES and alert.broker in brokers:
             brokers[alert.broker] = replace(brokers[alert.broker], status=_BROKER_RULES[alert.rule])
         elif alert.rule is Rule.LOG_DIR_SUSPECT and alert.log_dir is None and alert.broker in brokers:
-            is_suspect = not set(alert.evidence.get("why") or ("",)) <= NOT_OF_A_DISK
+            is_suspect = not set(read_as(alert.evidence, BrokerSuspectEvidence).why or ("",)) <= NOT_OF_A_DISK
             brokers[alert.broker] = replace(brokers[alert.broker], is_suspect=is_suspect)
         elif alert.rule is Rule.LOG_DIR_OFFLINE:
             for place in offline_log_dirs.places_of(alert):
@@ -90,10 +93,10 @@ def _judged(directory: LogDir, alert: AlertRecord) -> LogDir:
 
 def _measured(directory: LogDir, alert: AlertRecord) -> LogDir:
     """Take the alert's numbers where its sample is the newer one."""
-    sample_at_ms = alert.evidence.get("sample_at_ms")
-    if sample_at_ms is None or sample_at_ms < (directory.sample_at_ms or 0):
+    shown = read_as(alert.evidence, LogDirEvidence)
+    if shown.sample_at_ms is None or shown.sample_at_ms < (directory.sample_at_ms or 0):
         return directory
-    numbers: dict[str, Any] = {key: alert.evidence[key] for key in _NUMBERS if alert.evidence.get(key) is not None}
+    numbers: dict[str, Any] = {key: value for key in _NUMBERS if (value := getattr(shown, key)) is not None}
     return replace(directory, **numbers)
 
 

@@ -5,6 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from logdirwatch.model.broker_failures import BrokerFailureReason
+from logdirwatch.model.evidence import read_as
+from logdirwatch.model.evidence.brokers import BrokerAwayEvidence, KnownLogDir
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import Cause, LogDirStatus
 from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
@@ -43,11 +45,12 @@ FULL_DIRECTORIES = 2
 def propose(situation: Situation) -> list[ProposedAction]:
     """Return what to do about a broker that the controller gave up; one that is away as planned is only looked at."""
     alert, snapshot, policy, now_ms = situation.alert, situation.snapshot, situation.policy, situation.now_ms
-    if alert.broker is None or alert.broker not in snapshot.brokers or alert.evidence.get("maintenance"):
+    shown = read_as(alert.evidence, BrokerAwayEvidence)
+    if alert.broker is None or alert.broker not in snapshot.brokers or shown.maintenance is not None:
         return [situation.look]
     broker = alert.broker
     full, sick = _full(broker, alert, snapshot), _sick(snapshot, broker)
-    is_told = bool(alert.evidence.get("log_says"))
+    is_told = bool(shown.log_says)
     return [
         *([situation.look] if is_told else []),
         *(proposal for directory in full for proposal in _room(directory, snapshot, policy)),
@@ -65,7 +68,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
 
 def _started(alert: AlertRecord, proposal: ProposedAction) -> ProposedAction:
     """Say of a broker that only lost its heartbeat that it may run: a second process on its directories harms."""
-    if alert.evidence.get("log_reason") != BrokerFailureReason.HEARTBEAT_LOST:
+    if read_as(alert.evidence, BrokerAwayEvidence).log_reason != BrokerFailureReason.HEARTBEAT_LOST:
         return proposal
     ended = Precondition(
         "process_ended", "the broker's process has ended: its log only says that it was not heard", None
@@ -108,11 +111,11 @@ def _replaced(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> P
 
 def _full(broker: int, alert: AlertRecord, snapshot: ClusterSnapshot) -> list[LogDir]:
     """Return the directories that were full when last seen, worst first, as the alert tells it."""
-    told = alert.evidence.get("log_dirs") or {}
+    told = read_as(alert.evidence, BrokerAwayEvidence).log_dirs
     found = [
         directory
         for directory in snapshot.directories_of.get(broker, ())
-        if (told.get(directory.path) or {}).get("last_status") == LogDirStatus.SATURATED
+        if told.get(directory.path, KnownLogDir()).last_status == LogDirStatus.SATURATED
         or directory.cause is Cause.FULL
     ]
     found.sort(key=lambda directory: (directory.is_metadata_dir is not True, directory.usable_bytes or 0))

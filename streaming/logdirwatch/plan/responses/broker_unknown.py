@@ -1,5 +1,7 @@
 """A broker that does not tell of itself: a permission that is missing can be given."""
 
+from logdirwatch.model.evidence import read_as
+from logdirwatch.model.evidence.brokers import BrokerAwayEvidence
 from logdirwatch.model.vocabulary import PollStatus
 from logdirwatch.plan.actions.brokers.grant_permission import grant_collector
 from logdirwatch.plan.actions.brokers.investigate import UNDER_REPLICATED, Runbook, quorum_status
@@ -11,9 +13,16 @@ from logdirwatch.plan.responses.response import Response, Situation
 def propose(situation: Situation) -> list[ProposedAction]:
     """Return what to do about a broker that does not tell of itself: a permission that is missing can be given."""
     alert, look = situation.alert, situation.look
-    if not str(alert.evidence.get("reason") or "").startswith(PollStatus.UNAUTHORIZED):
+    if not _is_unauthorized(read_as(alert.evidence, BrokerAwayEvidence)):
         return [look]
     return [grant_collector(alert, situation.policy), look]
+
+
+def _is_unauthorized(shown: BrokerAwayEvidence) -> bool:
+    """Tell whether the broker refused the collector; an alert that 0.1.0 opened says so in its reason only."""
+    if shown.poll_status is not None:
+        return shown.poll_status == PollStatus.UNAUTHORIZED
+    return (shown.reason or "").startswith(PollStatus.UNAUTHORIZED)
 
 
 RESPONSE = Response(

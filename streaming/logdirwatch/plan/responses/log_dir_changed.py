@@ -1,5 +1,7 @@
 """A log directory that is not as it was: its volume, or its reserve file."""
 
+from logdirwatch.model.evidence import read_as
+from logdirwatch.model.evidence.log_dirs import LogDirChangedEvidence
 from logdirwatch.plan.actions.brokers.investigate import UNAVAILABLE, Runbook
 from logdirwatch.plan.actions.brokers.recreate_reserve import propose_recreation
 from logdirwatch.plan.proposal import ProposedAction
@@ -11,7 +13,8 @@ RESERVE_GONE = "reserve"
 
 def propose(situation: Situation) -> list[ProposedAction]:
     """Return the reserve file made anew, where it is what is gone."""
-    if situation.directory is None or situation.alert.evidence.get("why") != RESERVE_GONE:
+    shown = read_as(situation.alert.evidence, LogDirChangedEvidence)
+    if situation.directory is None or shown.why != RESERVE_GONE:
         return []
     made_anew = propose_recreation(situation.directory, situation.policy)
     return [] if made_anew is None else [made_anew]

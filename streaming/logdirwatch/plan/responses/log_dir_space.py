@@ -3,6 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
+from logdirwatch.model.evidence import read_as
+from logdirwatch.model.evidence.log_dirs import LogDirSpaceEvidence
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import LogDirStatus
 from logdirwatch.plan.action_types import ACTION_TYPES
@@ -18,7 +20,7 @@ from logdirwatch.plan.actions.brokers.release_reserve import propose_release
 from logdirwatch.plan.actions.replicas.demote_leaders import demote, partitions_led_from
 from logdirwatch.plan.actions.topics.throttle_producers import propose_producer_throttle
 from logdirwatch.plan.availability.broker_halt import with_halt_notice
-from logdirwatch.plan.availability.offline_log_dirs import evidence_of
+from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence
 from logdirwatch.plan.capacity.growth_by_policy import growth_by_policy, told
 from logdirwatch.plan.capacity.projected_use import Space
 from logdirwatch.plan.capacity.reserve_file import reserve_of
@@ -82,9 +84,10 @@ def _saves(proposal: ProposedAction, directory: LogDir) -> bool:
 
 def _by_inodes(alert: AlertRecord, directory: LogDir) -> list[ProposedAction]:
     """Return how inodes are freed where they run out, whatever space is left: no byte that is freed helps alone."""
-    return (
-        [free_inodes(directory, evidence_of(alert.evidence))] if alert.evidence.get("decided_by") == BY_INODES else []
-    )
+    shown = read_as(alert.evidence, LogDirSpaceEvidence)
+    if shown.decided_by != BY_INODES:
+        return []
+    return [free_inodes(directory, OfflineEvidence(used_inodes_ratio=shown.used_inodes_ratio))]
 
 
 def _with_growth(proposals: list[ProposedAction], growth: dict[str, Any] | None) -> list[ProposedAction]:

@@ -6,6 +6,8 @@ Kafka leaves slow and sick disks in service (KIP-112, operations 3); only what r
 from collections.abc import Mapping
 from dataclasses import replace
 
+from logdirwatch.model.evidence import read_as
+from logdirwatch.model.evidence.brokers import BrokerSuspectEvidence
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import CLEANER_DEAD, LOST_WAY, REMOTE_COPY_FAILS, KernelTrouble
 from logdirwatch.plan.actions.brokers.investigate import (
@@ -52,8 +54,8 @@ def propose(situation: Situation) -> list[ProposedAction]:
     alert, snapshot, policy, directory = situation.alert, situation.snapshot, situation.policy, situation.directory
     if directory is None:
         return []
-    kinds = frozenset(alert.evidence.get("why") or ())
-    device = str(alert.evidence.get("device") or f"what {directory.path} lies on")
+    shown = read_as(alert.evidence, BrokerSuspectEvidence)
+    kinds, device = frozenset(shown.why), shown.device or f"what {directory.path} lies on"
     look = with_endurance(situation.look, directory, snapshot)
     demoted = demote(
         directory.broker,
@@ -102,9 +104,8 @@ def _look_at_way(look: ProposedAction, kinds: frozenset[str], device: str) -> Pr
 
 def _degraded(alert: AlertRecord, directory: LogDir) -> Array | None:
     """Return the array of a directory of which a member failed; None where there is none, or it is lost itself."""
-    said = alert.evidence.get("why")
-    lines = said.values() if isinstance(said, Mapping) else ()
-    found = array_in(lines, alert.evidence.get("device"), directory)
+    shown = read_as(alert.evidence, BrokerSuspectEvidence)
+    found = array_in(shown.texts, shown.device, directory)
     return None if found is None or found.is_lost else found
 
 
@@ -161,7 +162,7 @@ def _rebuilt(
     if not repair.assignments:
         helps = "; ".join(remedies(repair))
         return [], f"nothing can be moved off it now; would help: {helps}" if helps else None
-    device = alert.evidence.get("device")
+    device = read_as(alert.evidence, BrokerSuspectEvidence).device
     disk = f" (disk {device})" if device else ""
     loss = Loss(
         what=f"in {directory.path} of broker {directory.broker}{disk}, which is about to fail,",
@@ -205,7 +206,9 @@ _OF_NO_DISK: Mapping[tuple[str, ...], Runbook] = {
 
 
 def _runbook_for(alert: AlertRecord) -> Runbook | None:
-    return _SLOW_BROKERS if alert.broker is None else _OF_NO_DISK.get(tuple(alert.evidence.get("why") or ()))
+    if alert.broker is None:
+        return _SLOW_BROKERS
+    return _OF_NO_DISK.get(tuple(read_as(alert.evidence, BrokerSuspectEvidence).why))
 
 
 RESPONSE = Response(

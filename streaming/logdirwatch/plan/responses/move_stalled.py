@@ -1,7 +1,9 @@
 """Moves that do not get on: a limit that is too low is raised, what cannot end is cancelled."""
 
-from typing import Any
+from collections.abc import Mapping
 
+from logdirwatch.model.evidence import read_as
+from logdirwatch.model.evidence.brokers import MoveStalledEvidence, StalledMoves
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.plan.actions.brokers.investigate import Runbook, describe_log_dirs, list_reassignments
 from logdirwatch.plan.actions.replicas.cancel_moves import cancel_moves, propose_copy_cancel, why_hopeless
@@ -19,9 +21,9 @@ RAISED_BY = 2
 def _raised(alert: AlertRecord, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
     """Return higher limits for moves that one below what is written to them holds back: they never end else."""
     proposals: dict[str, ProposedAction] = {}
-    for path, move in sorted((alert.evidence.get("moves") or {}).items()):
-        key, limit = move.get("throttle"), move.get("throttle_bytes_per_s")
-        if alert.broker is None or key is None or not limit or not move.get("is_throttled_below_writes"):
+    for path, move in sorted(read_as(alert.evidence, MoveStalledEvidence).moves.items()):
+        key, limit = move.throttle, move.throttle_bytes_per_s
+        if alert.broker is None or key is None or not limit or not move.is_throttled_below_writes:
             continue
         directory = snapshot.directories.get((alert.broker, path))
         written = 0.0 if directory is None else max(0.0, directory.growth_bytes_per_s or 0.0)
@@ -39,9 +41,9 @@ def propose(situation: Situation) -> list[ProposedAction]:
     """Return what to do about moves to a broker that stand still: cancel what cannot end; a limit may be raised."""
     alert, snapshot, policy = situation.alert, situation.snapshot, situation.policy
     raised = _raised(alert, snapshot, policy)
-    broker, told = alert.broker, alert.evidence.get("moves") or {}
+    broker, told = alert.broker, read_as(alert.evidence, MoveStalledEvidence).moves
     hopeless = [one for one in dead_ends(snapshot) if broker in (one.partition.adding or ())]
-    limits = sorted({f"{found['throttle']}={found['throttle_bytes_per_s']}" for found in told.values() if _held(found)})
+    limits = sorted({f"{found.throttle}={found.throttle_bytes_per_s}" for found in told.values() if _held(found)})
     why = f"the limit {', '.join(limits)} holds them back: raise it first" if limits else None
     if broker is None:
         return [*raised, situation.look]
@@ -55,11 +57,11 @@ def propose(situation: Situation) -> list[ProposedAction]:
     ]
 
 
-def _stalled(broker: int, told: dict[str, Any], snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
+def _stalled(
+    broker: int, told: Mapping[str, StalledMoves], snapshot: ClusterSnapshot, policy: Policy
+) -> list[ProposedAction]:
     """Return the cancelling of copies that stand still though they could end; where a limit is set it comes first."""
-    held_up = [
-        path for path, found in sorted(told.items()) if found.get("verdict") == STANDS_STILL and not _held(found)
-    ]
+    held_up = [path for path, found in sorted(told.items()) if found.verdict == STANDS_STILL and not _held(found)]
     proposals = []
     for place in ((broker, path) for path in held_up):
         copies = copies_to([place], snapshot)
@@ -70,8 +72,8 @@ def _stalled(broker: int, told: dict[str, Any], snapshot: ClusterSnapshot, polic
     return proposals
 
 
-def _held(found: dict[str, Any]) -> bool:
-    return found.get("throttle") is not None
+def _held(found: StalledMoves) -> bool:
+    return found.throttle is not None
 
 
 RESPONSE = Response(

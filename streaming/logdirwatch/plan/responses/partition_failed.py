@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from logdirwatch.model.evidence import read_as
+from logdirwatch.model.evidence.brokers import PartitionFailedEvidence
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.actions.brokers.investigate import UNDER_REPLICATED, Runbook
 from logdirwatch.plan.actions.brokers.restart_broker import restart_steps
@@ -23,7 +25,7 @@ from logdirwatch.plan.vetoes import restart_vetoes
 def propose(situation: Situation) -> list[ProposedAction]:
     """Return what to do about single bad partitions: others lead them first, then they are copied elsewhere."""
     alert, snapshot, policy, now_ms = situation.alert, situation.snapshot, situation.policy, situation.now_ms
-    broker, labels = alert.broker, set(alert.evidence.get("why") or ())
+    broker, labels = alert.broker, set(read_as(alert.evidence, PartitionFailedEvidence).why)
     bad = [p for p in snapshot.partitions.values() if p.label in labels and broker in p.replicas]
     if broker is None or not bad:
         return [situation.look]

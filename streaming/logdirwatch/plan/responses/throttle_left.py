@@ -1,13 +1,12 @@
 """Throttles that stayed behind: only those that the alert names go, the others are meant to stay."""
 
+from logdirwatch.model.evidence import read_as
+from logdirwatch.model.evidence.brokers import ThrottleLeftEvidence
 from logdirwatch.plan.actions.brokers.investigate import Runbook, list_reassignments
 from logdirwatch.plan.actions.replicas.clear_throttles import propose_clear
 from logdirwatch.plan.proposal import ProposedAction
 from logdirwatch.plan.reassignment.throttles import limits_on, topics_throttled_on
 from logdirwatch.plan.responses.response import Response, Situation
-
-LISTS = "throttled_replicas"
-"""How the alert's evidence calls the topics' lists."""
 
 
 def propose(situation: Situation) -> list[ProposedAction]:
@@ -15,8 +14,9 @@ def propose(situation: Situation) -> list[ProposedAction]:
     alert, snapshot, policy = situation.alert, situation.snapshot, situation.policy
     if alert.broker is None:
         return []
-    named = set(alert.evidence.get("throttles") or ())
-    topics = topics_throttled_on(alert.broker, snapshot) if alert.evidence.get(LISTS) else []
+    shown = read_as(alert.evidence, ThrottleLeftEvidence)
+    named = set(shown.throttles)
+    topics = topics_throttled_on(alert.broker, snapshot) if shown.throttled_replicas else []
     found = limits_on([alert.broker] if named else [], topics, snapshot)
     proposal = propose_clear(found, snapshot, policy, {"broker": alert.broker, "log_dir": None}, named)
     return [] if proposal is None else [proposal]

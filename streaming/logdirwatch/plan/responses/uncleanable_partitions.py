@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from logdirwatch.model.evidence import read_as
+from logdirwatch.model.evidence.brokers import BrokerUncleanableEvidence
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.plan.actions.brokers.investigate import UNDER_REPLICATED, Runbook, describe_log_dirs
 from logdirwatch.plan.actions.replicas.demote_leaders import demote
@@ -71,14 +73,14 @@ def propose(situation: Situation) -> list[ProposedAction]:
 
 
 def _answer(alert: AlertRecord) -> _Answer:
-    detail = str(alert.evidence.get("detail") or "")
+    detail = read_as(alert.evidence, BrokerUncleanableEvidence).detail
     if not detail:
         return _UNKNOWN
     return next((answer for answer in _ANSWERS if answer.said.search(detail)), _UNKNOWN)
 
 
 def _demoted(alert: AlertRecord, snapshot: ClusterSnapshot, policy: Policy) -> Sequence[ProposedAction]:
-    broker, labels = alert.broker, set(alert.evidence.get("why") or ())
+    broker, labels = alert.broker, set(read_as(alert.evidence, BrokerUncleanableEvidence).why)
     if broker is None or not labels:
         return []
     led = [

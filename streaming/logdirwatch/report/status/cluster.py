@@ -7,8 +7,10 @@ from typing import Any
 from msgspec import Struct
 
 from logdirwatch.detect.state.placement import next_log_dirs
+from logdirwatch.model.evidence import read_as
+from logdirwatch.model.evidence.stream import HeartbeatEvidence, PipelineEvidence, PipelineLaggingEvidence
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.model.vocabulary import PIPELINE_RULES, AlertStatus, Lane, ReplicaCause, Rule, Severity
+from logdirwatch.model.vocabulary import PIPELINE_RULES, AlertStatus, Lane, ReplicaCause, Severity
 from logdirwatch.report.folding import is_heartbeat
 from logdirwatch.report.handling import Handled, Planned
 from logdirwatch.text.units import age_ms
@@ -196,7 +198,7 @@ def pipeline_alerts(alerts: Iterable[AlertRecord]) -> list[PipelineAlert]:
         PipelineAlert(
             rule=alert.rule,
             severity=alert.severity,
-            query=str(alert.evidence.get("query", "")),
+            query=read_as(alert.evidence, PipelineEvidence).query or "",
             opened_at_ms=alert.opened_at_ms,
             at_ms=alert.at_ms,
             lag_ms=_lag_ms(alert),
@@ -207,8 +209,7 @@ def pipeline_alerts(alerts: Iterable[AlertRecord]) -> list[PipelineAlert]:
 
 
 def _lag_ms(alert: AlertRecord) -> int | None:
-    lag_ms = alert.evidence.get("lag_ms")
-    return lag_ms if alert.rule is Rule.PIPELINE_LAGGING and isinstance(lag_ms, int) else None
+    return read_as(alert.evidence, PipelineLaggingEvidence).lag_ms
 
 
 def heartbeats(alerts: Iterable[AlertRecord], now_ms: int, skew_ms: int) -> list[Heartbeat]:
@@ -224,13 +225,13 @@ def fast_lane_proof_ms(alerts: Iterable[AlertRecord], until_ms: int) -> int | No
 
 
 def _heartbeat(beat: AlertRecord, now_ms: int, skew_ms: int) -> Heartbeat:
-    interval_ms = int(beat.evidence.get("interval_ms", 0))
+    shown = read_as(beat.evidence, HeartbeatEvidence)
     # The record's own time never goes back, also when the collector's clock was set back.
     at_ms = beat.opened_at_ms
     age = age_ms(at_ms, now_ms, skew_ms)
     return Heartbeat(
-        collector=str(beat.evidence.get("collector", "")),
+        collector=shown.collector or "",
         at_ms=at_ms,
         age_ms=age,
-        is_stale=age is None or age > HEARTBEATS_MISSED * interval_ms,
+        is_stale=age is None or age > HEARTBEATS_MISSED * (shown.interval_ms or 0),
     )

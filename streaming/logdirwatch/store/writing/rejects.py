@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from pyspark.sql import functions as F  # noqa: N812 - the field's name for it
 
-from logdirwatch.model.records import RejectedRows
+from logdirwatch.model.evidence.stream import RejectedRows
 from logdirwatch.store.writing.batch import Batch
 
 MOST_REASONS = 20

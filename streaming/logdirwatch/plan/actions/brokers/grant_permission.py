@@ -2,6 +2,8 @@
 
 import shlex
 
+from logdirwatch.model.evidence import read_as
+from logdirwatch.model.evidence.brokers import BrokerAwayEvidence
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.actions.action_type import NO_RELIEF, ActionType, FixRole, always_valid, frees_as_much
@@ -36,7 +38,8 @@ def grant_collector(alert: AlertRecord, policy: Policy) -> ProposedAction:
         kind=ActionKind.GRANT_PERMISSION,
         target={"broker": alert.broker, "log_dir": None},
         reason=f"broker {alert.broker} refuses to tell of its disks: grant the collector Describe and DescribeConfigs "
-        f"on the cluster and its topics, if its credentials are right ({alert.evidence.get('reason')})",
+        "on the cluster and its topics, if its credentials are right "
+        f"({read_as(alert.evidence, BrokerAwayEvidence).reason})",
         expected=effect(status="online"),
         preconditions=(
             Precondition("credentials_right", "the collector's credentials are the ones that were meant", None),

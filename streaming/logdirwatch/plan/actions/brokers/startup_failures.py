@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from logdirwatch.model.broker_failures import BrokerFailureReason as Reason
+from logdirwatch.model.evidence import read_as
+from logdirwatch.model.evidence.brokers import BrokerAwayEvidence
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.plan.actions.brokers.investigate import UNAVAILABLE, Runbook, on_host_of, quorum_status
 
@@ -157,8 +159,9 @@ def remedy_of(reason: object) -> Remedy:
 
 def as_its_log_says(alert: AlertRecord) -> Runbook | None:
     """Return the way back of a broker whose own log says why it is away; its words are never a part of a command."""
-    if alert.evidence.get("maintenance") or not alert.evidence.get("log_says"):
+    shown = read_as(alert.evidence, BrokerAwayEvidence)
+    if shown.maintenance is not None or not shown.log_says:
         return None
-    remedy = remedy_of(alert.evidence.get("log_reason"))
+    remedy = remedy_of(shown.log_reason)
     looks = tuple(on_host_of(look) for look in remedy.look)
-    return Runbook(f"{remedy.text}. Its log says: {alert.evidence['log_says']}", (*looks, quorum_status, UNAVAILABLE))
+    return Runbook(f"{remedy.text}. Its log says: {shown.log_says}", (*looks, quorum_status, UNAVAILABLE))
