@@ -1,3 +1,3 @@
 """Watches the log directories of Apache Kafka brokers."""
 
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"
