@@ -99,17 +99,17 @@ class TestFromFacts:
         found = facts(offline(1), directory(1, "/d2"), directory(2), topic("t", (1, 2)), replica(1, "/d1", "t"))
         partition = found.partitions["t", 0]
         assert leadership.live_replicas(partition, found) == {2}
-        now = leadership.standing_now(partition, found)
+        now = leadership.current_leadership(partition, found)
         assert (now.leader, now.isr) == (2, (2,))
 
     def test_a_broker_that_is_not_known_to_be_alive_leads_nothing(self):
         found = facts(broker(1, BrokerStatus.UNKNOWN), directory(1), directory(2), topic("t", (1, 2)))
-        assert leadership.standing_now(found.partitions["t", 0], found).leader == 2
+        assert leadership.current_leadership(found.partitions["t", 0], found).leader == 2
 
     def test_an_unseen_directory_serves_as_far_as_kafka_is_concerned(self):
         suspect = directory(1, status="unknown")
         found = facts(suspect, directory(2), topic("t", (1, 2)), replica(1, "/d1", "t"))
-        assert leadership.standing_now(found.partitions["t", 0], found).leader == 1
+        assert leadership.current_leadership(found.partitions["t", 0], found).leader == 1
 
     @pytest.mark.parametrize(("configured", "needed"), [({"min.insync.replicas": "2"}, 2), ({}, None)])
     def test_the_minimum_is_that_of_the_topic_and_no_more_than_there_are(self, configured, needed):
