@@ -110,6 +110,15 @@ class Recommender:
             cluster: known for cluster in sorted(book.open_clusters) if (known := self._known(cluster)) is not None
         }
         revisions = book.revise(facts, self.policy, now_ms)
+        for alert, error in book.take_set_aside():
+            log.error(
+                "recommend.alert_set_aside",
+                alert_id=alert.alert_id,
+                revision=alert.revision,
+                rule=str(alert.rule),
+                cluster=alert.cluster,
+                error=f"{type(error).__name__}: {one_line(error)[:300]}",
+            )
         if revisions:
             self.publish(revisions)
             log.info("recommend.published", actions=[f"{a.kind} {a.status} {a.action_id[:8]}" for a in revisions])

@@ -8,13 +8,16 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace as changed
 
 from logdirwatch.decisions import dated
 from logdirwatch.model import topics
 from logdirwatch.model.records import ActionRecord, AlertRecord, DecisionRecord
 from logdirwatch.model.vocabulary import OPEN, AlertStatus, Decision, Rule
+from logdirwatch.plan.action_records import record
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.capacity.observed_rates import with_rates
 from logdirwatch.plan.cluster.excluded_log_dirs import with_excluded_log_dirs
@@ -27,7 +30,9 @@ from logdirwatch.plan.lifecycle.overlay import with_actions, with_alerts
 from logdirwatch.plan.operator_decisions import decisions_on
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.recommend import recommend
+from logdirwatch.plan.rule_responses import investigate
 
+UNREADABLE = "the alert's record cannot be planned on; the log of logdirwatch stream says why"
 Record = AlertRecord | ActionRecord | DecisionRecord
 
 _TYPES: dict[str, type[Record]] = {
@@ -37,8 +42,18 @@ _TYPES: dict[str, type[Record]] = {
 }
 
 
+class SetAside(NamedTuple):
+    """An alert that nothing can be planned on, and what went wrong."""
+
+    alert: AlertRecord
+    error: Exception
+
+
 class ActionTracker:
     """Open alerts, the latest revision of every action, and decisions not taken in yet.
+
+    An alert on whose record the planner fails is set aside until its next revision: it keeps its runbook step, and all
+    others get their advice as if it told nothing.
 
     ``skew_ms`` is how far the clock of who decides may be ahead of Kafka's.
     """
@@ -49,6 +64,8 @@ class ActionTracker:
         self._actions: dict[str, dict[str, ActionRecord]] = defaultdict(dict)
         self._decisions: list[DecisionRecord] = []
         self._over: dict[str, int] = {}
+        self._aside: dict[str, int] = {}
+        self._news_of_aside: list[SetAside] = []
         self.unreadable = 0
 
     def take(self, topic: str, key: bytes | None, value: bytes | None, timestamp_ms: int) -> bool:
@@ -78,6 +95,11 @@ class ActionTracker:
         """How many alerts are open, by cluster, rule and severity."""
         return Counter((alert.cluster, str(alert.rule), str(alert.severity)) for alert in self._firing())
 
+    def take_set_aside(self) -> list[SetAside]:
+        """Return the alerts that were set aside since the last call."""
+        news, self._news_of_aside = self._news_of_aside, []
+        return news
+
     def revise(
         self, snapshot: Mapping[str, ClusterSnapshot], policy_of: Callable[[str], Policy], now_ms: int
     ) -> list[ActionRecord]:
@@ -87,7 +109,8 @@ class ActionTracker:
         the open alerts, the oldest first, each knowing what the others' actions will do.
         """
         revisions = self._decide(now_ms)
-        firing, known = self._firing(), self._known()
+        known = self._known()
+        firing = [self._readable(alert, snapshot.get(alert.cluster)) for alert in self._firing()]
         seen = {
             cluster: with_excluded_log_dirs(
                 with_rates(with_alerts(found, firing), known, firing), policy_of(cluster).limits
@@ -96,12 +119,43 @@ class ActionTracker:
         }
         revisions += self._close(seen, policy_of, now_ms)
         for alert in sorted(firing, key=lambda alert: (alert.opened_at_ms, alert.alert_id)):
-            revisions += self._publish(self._revised(alert, seen.get(alert.cluster), policy_of(alert.cluster), now_ms))
+            revisions += self._publish(self._answered(alert, seen.get(alert.cluster), policy_of(alert.cluster), now_ms))
         if any(ACTION_TYPES[action.kind].sets_whole_list for action in revisions):
             revisions += self._share_lists(seen, policy_of, now_ms)
         usable = {cluster for cluster, known in seen.items() if not unusable(known, policy_of(cluster), now_ms)}
         self._drop_what_is_over(usable, policy_of, now_ms)
         return revisions
+
+    def _readable(self, alert: AlertRecord, snapshot: ClusterSnapshot | None) -> AlertRecord:
+        """Return an alert that can be laid over the snapshot: itself, or without its evidence where that stops it."""
+        if snapshot is not None and not self._is_aside(alert):
+            try:
+                with_rates(with_alerts(snapshot, [alert]), (), [alert])
+            except Exception as error:
+                self._set_aside(alert, error)
+        return changed(alert, evidence={}, to_status=None) if self._is_aside(alert) else alert
+
+    def _answered(
+        self, alert: AlertRecord, seen: ClusterSnapshot | None, policy: Policy, now_ms: int
+    ) -> list[ActionRecord]:
+        """Return the revisions for an alert; the runbook step alone where it cannot be planned on."""
+        if not self._is_aside(alert):
+            try:
+                return self._revised(alert, seen, policy, now_ms)
+            except Exception as error:
+                self._set_aside(alert, error)
+        known = list(self._actions[alert.alert_id].values())
+        step = investigate(changed(alert, evidence={}), policy).because(UNREADABLE)
+        based_on = {"state_at_ms": None, "inventory_at_ms": None}
+        return transitions.keep_waiting(known, [record(step, alert, based_on, policy, now_ms)], now_ms)
+
+    def _is_aside(self, alert: AlertRecord) -> bool:
+        return self._aside.get(alert.alert_id) == alert.revision
+
+    def _set_aside(self, alert: AlertRecord, error: Exception) -> None:
+        if not self._is_aside(alert):
+            self._aside[alert.alert_id] = alert.revision
+            self._news_of_aside.append(SetAside(alert, error))
 
     def _revised(
         self, alert: AlertRecord, seen: ClusterSnapshot | None, policy: Policy, now_ms: int
@@ -163,7 +217,7 @@ class ActionTracker:
         revisions: list[ActionRecord] = []
         for alert_id in sorted({alert_id for ids in sharing.values() if len(ids) > 1 for alert_id in ids}):
             alert = self._alerts[alert_id]
-            answer = self._revised if alert.status is AlertStatus.FIRING else self._followed
+            answer = self._answered if alert.status is AlertStatus.FIRING else self._followed
             known = snapshot.get(alert.cluster)
             revisions += self._publish(answer(alert, known, policy_of(alert.cluster), now_ms))
         return revisions
@@ -177,6 +231,7 @@ class ActionTracker:
             if not owes and not any(action.status in OPEN for action in actions):
                 self._actions.pop(alert.alert_id, None)
                 self._over[alert.alert_id] = self._alerts.pop(alert.alert_id).revision
+                self._aside.pop(alert.alert_id, None)
 
     def _publish(self, revisions: Iterable[ActionRecord]) -> list[ActionRecord]:
         published = list(revisions)
@@ -226,4 +281,5 @@ class ActionTracker:
         if topic == topics.ALERTS:
             self._alerts.pop(key, None)
             self._over.pop(key, None)
+            self._aside.pop(key, None)
         return False
