@@ -22,7 +22,7 @@ A broker: ``online`` (answers), ``degraded`` (answers, a directory is offline), 
 from logdirwatch.detect import brokers, events, host
 from logdirwatch.detect.alerts.context import Desk, Moment, Outcome
 from logdirwatch.detect.observations import Decided, HostView, Observation, Sample
-from logdirwatch.detect.rules import kernel_errors, unnamed_failures
+from logdirwatch.detect.rules import healthy, unnamed_failures
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state import maintenance
 from logdirwatch.detect.state.broker_state import BrokerMemory
@@ -34,7 +34,7 @@ def advance(memory: BrokerMemory, observation: Observation, now_ms: int, setting
     desk = Desk(memory, settings)
     if isinstance(observation, Decided):
         brokers.take_decision(desk, observation)
-        kernel_errors.take_word(desk, observation)
+        healthy.take_word(desk, observation)
         return desk.outcome()
     if _is_replay(memory, observation.origin):
         return desk.outcome()

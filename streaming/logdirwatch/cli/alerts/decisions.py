@@ -17,6 +17,7 @@ from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule, Severity
 from logdirwatch.report.alerts import find
 from logdirwatch.report.folding import LatestAlerts, latest_alerts
 from logdirwatch.report.handling import about, sayings, sayings_view
+from logdirwatch.report.healthy import effect
 from logdirwatch.report.words import named, place
 from logdirwatch.text.printable import printable
 from logdirwatch.text.words import short_id, utc
@@ -123,12 +124,16 @@ def decisions(
 
 
 def healthy(ctx: typer.Context, identity: AlertId, by: By, reason: Reason) -> None:
-    """Say that a suspect disk is good: it was replaced, repaired or tested.
+    """Say that a suspect disk, or what a broker's log called bad, is good: it was replaced, repaired or tested.
 
-    What the kernel said before is held against its directory no longer, and log_dir_suspect ends unless something else
-    speaks against it. No probe that passes can say so: it reads 4 KiB, not the sector that could not be read.
+    What the kernel and the broker's log said before is held against its directory no longer: log_dir_suspect,
+    uncleanable_partitions and partition_failed end, unless something that is measured speaks against it. No probe that
+    passes can say so: it reads 4 KiB, not the sector that could not be read. Other alerts end by what is measured.
     """
     alert = _firing(_alerts(ctx), identity)
+    heard = effect(alert)
+    if not heard.is_heard:
+        raise UserError(f"alert {short_id(alert.alert_id)}: {heard.note}")
     if alert.broker is None:
         raise UserError(f"alert {alert.alert_id} names no broker, so there is no disk to call healthy")
     signed = deciding.signed(by, reason)
@@ -148,6 +153,8 @@ def healthy(ctx: typer.Context, identity: AlertId, by: By, reason: Reason) -> No
     deciding.send(telemetry(ctx.obj), [record])
     where = place(alert.cluster, alert.broker, alert.log_dir)
     typer.echo(printable(f"healthy: {where}, by {record.by}: {record.reason}"))
+    if heard.note is not None:
+        typer.echo(printable(f"note: {heard.note}"))
 
 
 def _silence_all(

@@ -11,17 +11,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from logdirwatch.decisions import dated
 from logdirwatch.detect.alerts.context import Desk, Moment
 from logdirwatch.detect.alerts.lifecycle import RECOVERED
-from logdirwatch.detect.observations import Decided
 from logdirwatch.detect.rules import host_findings, log_dir_suspect
 from logdirwatch.detect.state.bounds import CHARACTERS, clipped
 from logdirwatch.detect.state.broker_state import LogDirMemory, OpenAlert, Trouble
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.brokers import BrokerSuspectEvidence
 from logdirwatch.model.records import HostLogDir, HostRecord, KernelNews
-from logdirwatch.model.vocabulary import Decision, KernelTrouble, LogDirStatus, Rule
+from logdirwatch.model.vocabulary import KernelTrouble, LogDirStatus, Rule
 from logdirwatch.parse.kernel_log.lines import kernel_error
 from logdirwatch.parse.kernel_log.log_dirs import with_kernel_errors
 
@@ -117,18 +115,11 @@ def _words(trouble: Trouble) -> str:
     return f"the kernel says{of_device}: {trouble.text}"
 
 
-def take_word(desk: Desk, decided: Decided) -> None:
-    """Take a person's word that a disk is good: what the kernel said before is held against it no longer."""
-    if decided.record.decision is not Decision.HEALTHY:
-        return
-    record = dated(decided.record, decided.origin.kafka_timestamp_ms, desk.settings.clock_skew_ms)
-    path = record.log_dir
-    if path is not None and path not in desk.memory.log_dirs:
-        return
+def forget(desk: Desk, path: str | None, until_ms: int, moment: Moment, reason: str) -> None:
+    """Hold what the kernel said up to a moment against a directory, or the broker, no longer."""
     holder: Any = desk.book.holder(path)
-    holder.troubles = {key: trouble for key, trouble in holder.troubles.items() if trouble.at_ms > record.at_ms}
+    holder.troubles = {key: trouble for key, trouble in holder.troubles.items() if trouble.at_ms > until_ms}
     still = {trouble.kind for trouble in holder.troubles.values()}
     if path is not None:
-        host_findings.forget(desk.memory.log_dirs[path], record.at_ms)
-    at_ms = max(desk.memory.newest_ms, record.at_ms)
-    _clear(desk, path, still, Moment(at_ms, str(decided.origin)), f"{record.by} says that it is good: {record.reason}")
+        host_findings.forget(desk.memory.log_dirs[path], until_ms)
+    _clear(desk, path, still, moment, reason)

@@ -71,6 +71,24 @@ def forget_old(desk: Desk, moment: Moment) -> None:
         desk.book.resolve(Rule.PARTITION_FAILED, None, "not seen again", moment.at_ms, to_status=memory.status)
 
 
+def forget(desk: Desk, path: str | None, until_ms: int, moment: Moment, reason: str) -> None:
+    """Let go of partitions called bad up to a moment, on a person's word; of a directory those that lie there."""
+    memory = desk.memory
+    kept = {
+        label: at_ms
+        for label, at_ms in memory.failed_partitions.items()
+        if at_ms > until_ms or (path is not None and memory.failed_in.get(label) != path)
+    }
+    alert = memory.alerts.get(Rule.PARTITION_FAILED)
+    if alert is None or len(kept) == len(memory.failed_partitions):
+        return
+    _keep(memory, kept)
+    if kept:
+        tell_failed(desk, moment, alert.evidence.get("detail"))
+    else:
+        desk.book.resolve(Rule.PARTITION_FAILED, None, reason, moment.at_ms, to_status=memory.status)
+
+
 def _keep(memory: BrokerMemory, failed: dict[str, int]) -> None:
     """Keep these partitions and what else is known of them."""
     memory.failed_partitions = failed

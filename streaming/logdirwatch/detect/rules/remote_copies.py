@@ -57,6 +57,14 @@ def end_if_silent(desk: Desk, moment: Moment) -> None:
         _judge(desk, moment)
 
 
+def forget(desk: Desk, path: str | None, until_ms: int, moment: Moment, reason: str) -> None:
+    """Let go of failures up to a moment, on a person's word about the broker."""
+    found = desk.memory.remote_copies
+    if path is None and found is not None and found.failed_ms <= until_ms:
+        desk.memory.remote_copies = None
+        log_dir_suspect.clear(desk, None, REMOTE_COPY_FAILS, moment, reason=reason)
+
+
 def _failed(memory: BrokerMemory, at_ms: int, text: str | None) -> None:
     known = memory.remote_copies
     memory.remote_copies = RemoteCopies(

@@ -1,8 +1,8 @@
 """Partitions that the log cleaner gave up on (KIP-346): it compacts them no more until the broker restarts.
 
 Two witnesses: the line in the broker's log, which names the partition, and the gauges of each directory, which count.
-Only a gauge of 0 that is younger than the line is evidence that it is over. A restart is none: it forgets the mark, and
-the cleaner meets the same log again. A gauge that is not there says nothing.
+Only a gauge of 0 that is younger than the line, or a person's word, is evidence that it is over. A restart is none: it
+forgets the mark, and the cleaner meets the same log again. A gauge that is not there says nothing.
 """
 
 from logdirwatch.detect.alerts import evidence, upkeep_messages
@@ -41,6 +41,19 @@ def note_gauges(desk: Desk, record: MetricsRecord, scraped_ms: int) -> None:
     counts = [log_dir.uncleanable_count for log_dir in desk.memory.log_dirs.values()]
     if counts and all(count == 0 for count in counts):
         _let_go(desk.memory, scraped_ms)
+
+
+def forget(desk: Desk, path: str | None, until_ms: int, moment: Moment, reason: str) -> None:
+    """Let go of what the log named up to a moment, on a person's word; what a gauge counts goes on."""
+    holder = desk.book.holder(path)
+    if not holder.uncleanable and Rule.UNCLEANABLE_PARTITIONS not in holder.alerts:
+        return
+    _let_go(holder, until_ms + 1)
+    if holder.uncleanable or (isinstance(holder, LogDirMemory) and _is_counted(holder)):
+        _judge_place(desk, path, moment)
+    else:
+        status = str(holder.status)
+        desk.book.resolve(Rule.UNCLEANABLE_PARTITIONS, path, reason, moment.at_ms, to_status=status)
 
 
 def judge(desk: Desk, moment: Moment) -> None:

@@ -9,6 +9,7 @@ from logdirwatch.cli.alerts import command, decisions
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
 from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule, Severity
+from logdirwatch.report.healthy import BY_WORD, ENDS_WHEN
 from tests.unit.report.builders import NOW_MS, alert
 
 HOUR_MS = 3_600_000
@@ -179,6 +180,7 @@ def test_alerts_are_shown_though_nobody_knows_what_was_said_of_them(run, firing,
 
 
 def test_the_word_that_a_disk_is_good_names_its_directory(run, firing):
+    firing.topics["logdir.alerts"][0] = alert("x1", rule=Rule.LOG_DIR_SUSPECT, evidence={"why": ["medium_error"]})
     ended = run("alerts", "healthy", "x", "--by", "ada", "--reason", "disk replaced")
     assert (ended.exit_code, ended.err) == (0, "")
     assert ended.out == "healthy: prod broker 7 /data/d1, by ada: disk replaced\n"
@@ -191,8 +193,58 @@ def test_the_word_that_a_disk_is_good_names_its_directory(run, firing):
     assert run("alerts", "decisions").out == "No alert is acknowledged or silenced.\n"
 
 
+@pytest.mark.parametrize(
+    ("rule", "evidence", "said"),
+    [
+        (Rule.LOG_DIR_OFFLINE, {}, "log_dir_offline goes on firing: it ends when its broker, once restarted"),
+        (
+            Rule.LOG_DIR_SUSPECT,
+            {"why": ["medium_error", "slow_probe"]},
+            "log_dir_suspect goes on firing for slow_probe",
+        ),
+        (
+            Rule.UNCLEANABLE_PARTITIONS,
+            {"why": ["t-0"], "uncleanable_partitions": 3},
+            "it ends when the cleaner's gauge",
+        ),
+        (Rule.UNCLEANABLE_PARTITIONS, {"why": ["t-0"], "uncleanable_partitions": 1}, None),
+        (Rule.PARTITION_FAILED, {"why": ["t-0"]}, None),
+    ],
+)
+def test_what_the_word_does_not_end_is_said(run, firing, rule, evidence, said):
+    firing.topics["logdir.alerts"].append(alert("z1", rule=rule, evidence=evidence))
+    ended = run("alerts", "healthy", "z1", *BY_ADA)
+    assert (ended.exit_code, ended.err, len(firing.sent)) == (0, "", 1)
+    lines = ended.out.splitlines()
+    assert lines[0] == "healthy: prod broker 7 /data/d1, by ada: disk ordered"
+    assert len(lines) == (1 if said is None else 2)
+    assert said is None or said in lines[1]
+
+
+@pytest.mark.parametrize("rule", sorted(set(Rule) - BY_WORD - {Rule.LOG_DIR_OFFLINE, Rule.HEARTBEAT}))
+def test_where_the_word_ends_nothing_it_is_not_taken(run, firing, rule):
+    firing.topics["logdir.alerts"].append(alert("z1", rule=rule))
+    ended = run("alerts", "healthy", "z1", *BY_ADA)
+    assert (ended.exit_code, ended.out, firing.sent) == (1, "", [])
+    assert f"no word ends {rule}: it ends when " in ended.err
+
+
+def test_what_is_only_measured_ends_by_no_word(run, firing):
+    firing.topics["logdir.alerts"].append(alert("z1", rule=Rule.LOG_DIR_SUSPECT, evidence={"why": ["slow_probe"]}))
+    ended = run("alerts", "healthy", "z1", *BY_ADA)
+    assert (ended.exit_code, firing.sent) == (1, [])
+    assert "no word ends log_dir_suspect for slow_probe" in ended.err
+
+
+def test_of_every_rule_it_is_known_what_ends_it():
+    assert set(ENDS_WHEN) == set(Rule)
+
+
 def test_of_an_alert_without_a_broker_there_is_no_disk_to_speak_of(run, firing):
-    firing.topics["logdir.alerts"].append(alert("z1", broker=None, log_dir=None))
+    slow = {"why": ["medium_error"]}
+    firing.topics["logdir.alerts"].append(
+        alert("z1", rule=Rule.LOG_DIR_SUSPECT, broker=None, log_dir=None, evidence=slow)
+    )
     ended = run("alerts", "healthy", "z1", *BY_ADA)
     assert (ended.exit_code, firing.sent) == (1, [])
     assert "names no broker" in ended.err

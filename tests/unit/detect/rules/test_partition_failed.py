@@ -2,6 +2,7 @@
 
 from logdirwatch.model.records import PartitionHealth
 from tests.unit.detect.builders import Driver, log_dir
+from tests.unit.detect.rules.test_kernel_errors import healthy
 
 MINUTE_MS = 60_000
 
@@ -28,3 +29,13 @@ def test_failed_partitions_are_stale_while_their_broker_is_unknown():
     driver.polls(0.5)
     told = [a.stale_since_ms is None for a in driver.alerts if a.rule == "partition_failed"]
     assert told == [True, False, True]
+
+
+def test_a_persons_word_ends_what_the_log_called_bad_before():
+    driver = Driver().polls(0.5)
+    for partition in (0, 1):
+        driver.event("PartitionFailed", "/d1" if partition else None, topic="t", partition=partition)
+    healthy(driver)
+    assert [a.evidence["why"] for a in driver.open_alerts() if a.rule == "partition_failed"] == [["t-0"]]
+    healthy(driver, path=None)
+    assert driver.said("partition_failed")[-1] == ("partition_failed", "resolved", "ada says that it is good: new disk")

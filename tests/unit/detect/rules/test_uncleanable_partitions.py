@@ -2,6 +2,7 @@
 
 from logdirwatch.detect.state.bounds import NAMES
 from tests.unit.detect.builders import GIB, POLL_MS, Driver, log_dir
+from tests.unit.detect.rules.test_kernel_errors import healthy
 
 COUNT, BYTES = "UncleanablePartitionsCount:/d1", "UncleanableBytes:/d1"
 GIVEN_UP = {COUNT: 3.0, BYTES: 200.0 * GIB}
@@ -71,7 +72,27 @@ def test_a_directory_that_fills_makes_it_critical():
     assert [str(alert.severity) for alert in opened(driver)] == ["warning"]
 
 
-def test_without_a_gauge_nothing_ends_it_not_even_a_restart():
+def test_without_a_gauge_a_persons_word_ends_what_the_log_named_before():
+    driver = healthy(given_up(Driver().polls(0.5)))
+    assert opened(driver) == []
+    assert driver.said("uncleanable_partitions")[-1][2] == "ada says that it is good: new disk"
+    assert opened(driver.polls(0.5, 0.5)) == [], "nothing is left that would open it again"
+    assert [alert.evidence["why"] for alert in opened(given_up(driver, partition=21))] == [["__consumer_offsets-21"]]
+
+
+def test_of_the_brokers_own_the_word_about_the_broker_ends_it():
+    driver = given_up(Driver().polls(0.5), log_dir=None)
+    assert opened(healthy(driver))
+    assert opened(healthy(driver, path=None)) == []
+
+
+def test_what_the_gauge_counts_goes_on_whatever_is_said():
+    driver = given_up(Driver().polls(0.5)).poll(log_dir(), metrics=GIVEN_UP)
+    (alert,) = opened(healthy(driver))
+    assert (alert.evidence["why"], alert.evidence["uncleanable_partitions"]) == ([], 3)
+
+
+def test_without_a_gauge_and_a_word_nothing_ends_it_not_even_a_restart():
     driver = given_up(Driver().polls(0.5))
     for _ in range(100):
         driver.poll(status="timeout", error="refused", controller_at_ms=driver.at_ms + POLL_MS, is_fenced=True)
