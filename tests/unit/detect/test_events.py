@@ -1,6 +1,7 @@
 """What events change, and how every fast alert is answered."""
 
 from logdirwatch.model.identity import alert_id
+from logdirwatch.model.records import PartitionHealth
 from tests.unit.detect.builders import POLL_MS, Driver, log_dir
 
 
@@ -73,3 +74,13 @@ def test_log_dir_saturated_needs_no_second_sample():
     driver.event("LogDirSaturated", "/d1")
     assert driver.status() == "saturated"
     assert driver.said()[-1] == ("log_dir_space", "firing", "page")
+
+
+def test_what_partitions_lost_is_not_known_before_the_poll_that_follows_an_event():
+    """The poll before it counted every partition as well."""
+    well = PartitionHealth(leaderless=0, under_min_isr=0, at_min_isr=0, sole_replica=0, out_of_sync=0)
+    driver = Driver().poll(log_dir(), partitions=well)
+    driver.event(log_dir="/d1")
+    assert "can wait until morning: no, because the next poll must show first" in driver.alerts[-1].summary
+    driver.poll(offline(), partitions=well)
+    assert "can wait until morning: yes, because every partition still has a leader" in driver.alerts[-1].summary

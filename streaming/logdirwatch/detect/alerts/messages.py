@@ -59,6 +59,9 @@ def offline(memory: BrokerMemory, away: Sequence[str], severity: Severity = Seve
     waits = _waits_for_partitions(memory.partitions)
     if severity is Severity.PAGE and ": yes" in waits:
         waits = "can wait until morning: no, because partitions had no leader or too few in-sync replicas meanwhile"
+    elif ": yes" in waits and not all(memory.log_dirs[path].decided_by for path in away):
+        # The partitions are those of the poll before: what they lost with the directory no poll has shown yet.
+        waits = "can wait until morning: no, because the next poll must show first what its partitions lost"
     return (
         f"{offline_messages.place_and_cause(memory, away)}; {offline_messages.replicas_there(memory, away)}"
         f"{_hurt(memory)}; {waits}"
