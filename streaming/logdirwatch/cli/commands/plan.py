@@ -28,6 +28,7 @@ from logdirwatch.plan.fix.planner import fix
 from logdirwatch.plan.settings import PlanSettings
 from logdirwatch.report.actions import fix as fix_report
 from logdirwatch.report.actions.cluster_plan import view
+from logdirwatch.text.words import some_of
 
 FIX = "fix"
 SOMETHING_TO_DO = 3
@@ -144,6 +145,12 @@ def _fix(context: Context, model: Path | None, source: Source, files: Files, *, 
         raise UserError("plan: --mode fix is about open alerts: it takes no --model and writes no --out", exit_code=2)
     found = find(context, source, needs_alerts=True)
     made = _fixed(found, now_ms())
+    if files.reassignment is not None and (mixed := fix_steps.mixed_brokers(made)):
+        where = f"broker{'s' if len(mixed) > 1 else ''} {some_of(mixed)}"
+        raise UserError(
+            f"plan: replicas move within {where} and new ones arrive there: not in one reassignment, whose limit would "
+            "keep the new ones where Kafka makes them; --steps FILE writes them one after the other"
+        )
     _write_moves(files, lambda: fix_steps.reassignment(made), lambda: fix_steps.steps(made))
     if as_json:
         typer.echo(msgspec.json.encode(fix_report.as_data(made)))

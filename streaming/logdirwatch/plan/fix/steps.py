@@ -18,6 +18,18 @@ def reassignment(plan: Fix) -> dict[str, Any]:
     return to_json(assignment for action in plan.actions for assignment in _assignments(action))
 
 
+def mixed_brokers(plan: Fix) -> list[int]:
+    """Return the brokers that one reassignment would both bring new replicas and move replicas within.
+
+    Kafka's tool assigns first and places after, so a limit for the moves holds a new replica where it was made.
+    """
+    arriving, within = set[int](), set[int]()
+    for action in plan.actions:
+        for move in _moves_of(action, plan.snapshot):
+            (within if move["from_broker"] == move["to_broker"] else arriving).add(move["to_broker"])
+    return sorted(arriving & within)
+
+
 def steps(plan: Fix) -> dict[str, Any]:
     """Return the actions that move replicas, in order, each with how full it makes directories at its worst.
 

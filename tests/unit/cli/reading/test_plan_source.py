@@ -12,6 +12,7 @@ from logdirwatch.collect.kafka.answers import Configs, LogDirAnswer, LogDirsAnsw
 from logdirwatch.collect.kafka.live import LiveCluster
 from logdirwatch.model.records import PartitionInfo, Placement
 from logdirwatch.model.vocabulary import ActionStatus, AlertStatus, PollStatus, Rule, Severity
+from logdirwatch.plan.fix import steps as fix_steps
 from tests.support.delta import Written
 from tests.unit.report import builders
 from tests.unit.report.builders import NOW_MS
@@ -178,6 +179,18 @@ class TestFix:
         (told,) = json.loads(run("plan", "--mode", "fix", "--json").out)["alerts"]
         assert (told["severity"], told["missing_bytes"]) == ("page", 0)
         assert told["actions"][0]["reassignment"]["partitions"] == moves
+
+    def test_moves_that_do_not_belong_in_one_reassignment_are_written_as_steps_only(
+        self, run, lake, tmp_path, monkeypatch
+    ):
+        lake.cluster()
+        lake.alerts(filling())
+        monkeypatch.setattr(fix_steps, "mixed_brokers", lambda made: [7])
+        ended = run("plan", "--mode", "fix", "--reassignment", "r.json", "--steps", "s.json")
+        assert (ended.exit_code, ended.out, list(tmp_path.glob("*.json"))) == (1, "", [])
+        assert ended.err.startswith("logdirwatch: plan: replicas move within broker 7 and new ones arrive there")
+        assert "--steps FILE" in ended.err
+        assert run("plan", "--mode", "fix", "--steps", "s.json").exit_code == 0
 
     def test_what_is_accepted_is_named_and_not_planned_again(self, run, lake):
         lake.cluster()

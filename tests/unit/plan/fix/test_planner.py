@@ -8,7 +8,7 @@ from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Cause, LogDir
 from logdirwatch.plan.cluster.assignment import from_json
 from logdirwatch.plan.cluster.metadata_version import CORDON
 from logdirwatch.plan.fix.planner import fix
-from logdirwatch.plan.fix.steps import reassignment, steps
+from logdirwatch.plan.fix.steps import mixed_brokers, reassignment, steps
 from logdirwatch.plan.lifecycle.overlay import with_actions
 from logdirwatch.report.actions.fix import as_data, view
 from tests.unit.plan.builders import (
@@ -263,6 +263,21 @@ def test_steps_tell_what_is_copied_and_how_full_it_gets():
     assert wave["throttle"] == {"log_dir_bytes_per_s": 50_000_000, "replication_bytes_per_s": None}
     assert wave["reassignment"] == reassignment(plan)
     assert wave["commands"] == plan.actions[0].commands
+
+
+def test_new_replicas_on_a_broker_and_moves_within_it_do_not_belong_in_one_reassignment():
+    within = [
+        directory(2, "/d1", 760 * MIB),
+        directory(2, "/d2", 500 * MIB),
+        topic("b", (2,)),
+        *placed(2, "/d1", "b", 65),
+    ]
+    between = [directory(1, "/d1", 770 * MIB), topic("a", (1,)), *placed(1, "/d1", "a", 72)]
+    beside = [directory(3, "/d1", 800 * MIB)]
+    full = [filling("/d1"), filling("/d1", number=2, name="2")]
+    assert mixed_brokers(planned(full, *within, *between, *beside)) == [2]
+    assert mixed_brokers(planned(full[:1], *within, *between, *beside)) == []
+    assert mixed_brokers(planned(full[1:], *within, *between, *beside)) == []
 
 
 def test_another_order_of_preference_is_no_copy():
