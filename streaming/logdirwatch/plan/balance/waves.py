@@ -10,6 +10,7 @@ deleted (``file.delete.delay.ms``).
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import NamedTuple
 
 from logdirwatch.plan.balance.model.board import Board
@@ -141,7 +142,10 @@ class _Scheduler:
         chosen = _Chosen(self._board, self._used, self._counts, self._at_once)
         left: list[_Waiting] = []
         for at, entry in enumerate(waiting):
-            if chosen.may_take(entry):
+            refusal = chosen.against(entry)
+            if refusal is _Refusal.NO_ROOM_FOR_NEW:
+                entry.patience -= 1
+            if refusal is None:
                 chosen.take(entry)
             elif in_order and chosen.moves:
                 return chosen, [*left, *waiting[at:]]
@@ -169,6 +173,13 @@ class _Scheduler:
         return Wave(tuple(chosen.moves), tuple(fills))
 
 
+class _Refusal(Enum):
+    """Why a wave takes no move: the wave itself, or no room wherever Kafka may make the new replica, ever perhaps."""
+
+    OF_THIS_WAVE = auto()
+    NO_ROOM_FOR_NEW = auto()
+
+
 class _Chosen:
     """The moves of one wave while it is put together."""
 
@@ -181,21 +192,21 @@ class _Chosen:
         self.births = Births(board, counts)
         self._is_within: bool | None = None
 
-    def may_take(self, entry: _Waiting) -> bool:
+    def against(self, entry: _Waiting) -> "_Refusal | None":
+        """Return why a move waits for another wave; None where it may be taken into this one."""
         move, within = entry.move, entry.within
         if self._is_within not in {None, within is not None}:
-            return False
+            return _Refusal.OF_THIS_WAVE
         longest_s = max(self._copying_s[broker] for broker in entry.brokers)
         if longest_s and longest_s + entry.takes_s > WAVE_S:
-            return False
+            return _Refusal.OF_THIS_WAVE
         if longest_s + entry.takes_s > SHORT_S and not self._is_quiet(move, within):
-            return False
+            return _Refusal.OF_THIS_WAVE
         if self._used[move.target] + move.size_bytes > self._limits[move.target]:
-            return False
+            return _Refusal.OF_THIS_WAVE
         if within is None and not self.births.fit(move.size_bytes, move.target, self._used):
-            entry.patience -= 1
-            return False
-        return True
+            return _Refusal.NO_ROOM_FOR_NEW
+        return None
 
     def _is_quiet(self, move: Move, within: int | None) -> bool:
         """Whether a directory and a broker have few enough copies in the wave for one that takes long."""
