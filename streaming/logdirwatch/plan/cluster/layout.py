@@ -99,6 +99,11 @@ class Topic:
         """Whether its history lies in remote storage (KIP-405)."""
         return self.configs.get("remote.storage.enable") == "true"
 
+    @property
+    def is_compacted(self) -> bool:
+        """Whether the log cleaner keeps the last value of every key, as far as nothing else deletes it."""
+        return "compact" in (self.configs.get("cleanup.policy") or "").split(",")
+
     def number(self, key: str, default: int) -> int:
         """Return a configuration value as a number; ``default`` is Kafka's own."""
         value = self.configs.get(key)

@@ -1,8 +1,9 @@
 """What goes for good: records of a topic once, and whole topics that nobody seems to use.
 
 ``DeleteRecords`` moves the start of a log; whole segments before it go at the next retention check, the one that is
-written never (Kafka 4.3.1 ``UnifiedLog.deletableSegments``; KIP-107). It changes no configuration, and works where the
-cleanup policy is ``compact,delete``, which no retention check cuts.
+written never (Kafka 4.3.1 ``UnifiedLog.deletableSegments``; KIP-107). It changes no configuration. Kafka takes the
+request wherever the cleanup policy names ``delete`` (``deleteRecordsOnLeader``); where it names ``compact`` as well,
+the last value of every key that was not written since goes too, which only a person can decide (KIP-71).
 """
 
 import math
@@ -54,8 +55,10 @@ def propose_deletion(
         for t in topics
         if _may_lose(t, snapshot, policy)
     }
-    name = max(gains, key=lambda name: (gains[name], name), default=None)
-    if name is None or gains[name] <= 0:
+    # What nothing stands against comes first, however much a compacted topic would give.
+    names = sorted(gains, key=lambda name: (not snapshot.topics[name].is_compacted, gains[name], name), reverse=True)
+    name = next((name for name in names if gains[name] > 0), None)
+    if name is None:
         return []
     topic, wanted = snapshot.topics[name], min(needed, gains[name])
     percent = next(p for p in range(1, _PERCENT + 1) if _gain(topic, here[name], p) >= wanted)
@@ -84,6 +87,17 @@ def _min_retention(topic: Topic, snapshot: ClusterSnapshot, policy: Policy) -> P
     if rate is not None:
         return Precondition("min_retention", text, True)
     return Precondition("min_retention", f"{text}: not known, nor how fast it is written; half of it stays", None)
+
+
+def _last_values(topic: Topic) -> tuple[Precondition, ...]:
+    """Say what goes of a topic that is compacted as well; nothing of others."""
+    if not topic.is_compacted:
+        return ()
+    text = (
+        f"nobody needs the last values of keys of {topic.name} that were not written since: its cleanup policy is "
+        f"{topic.configs['cleanup.policy']}, so what is deleted may be the only record of a key"
+    )
+    return (Precondition("last_values_go", text, None),)
 
 
 def _delete_records(
@@ -116,6 +130,7 @@ def _delete_records(
             in_time(source, needs),
             consumers_done(topic, snapshot, spared=is_spared),
             _min_retention(topic, snapshot, policy),
+            *_last_values(topic),
             Precondition("owner_agrees", f"{owner_of(topic.name, policy)} agrees to lose it", None),
             Precondition(
                 "records_alike", f"old and new records of {topic.name} are about as large, and as dense", None

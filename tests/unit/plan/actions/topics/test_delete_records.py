@@ -65,6 +65,20 @@ class TestDeleteRecords:
         assert action.data_loss
         assert action.configs is None
 
+    def test_of_a_compacted_topic_the_last_values_of_keys_go_which_a_person_must_decide(self):
+        """Kafka 4.3.1 takes the request where the policy names delete, whatever else it names."""
+        action = the(ActionKind.DELETE_RECORDS, recommended(*self.PARTS))
+        assert holds(action, "last_values_go") is None
+        text = next(p["text"] for p in action.preconditions if p["name"] == "last_values_go")
+        assert "its cleanup policy is compact,delete" in text
+
+    def test_a_topic_that_is_not_compacted_is_taken_first(self):
+        plain = [topic("plain", (1,), configs={"retention.bytes": "1"}), replica(1, "/d1", "plain", size=60 * MIB)]
+        found = recommended(*self.PARTS, *plain, growth=slowly(*self.PARTS, *plain))
+        action = the(ActionKind.DELETE_RECORDS, found)
+        assert action.target["topic"] == "plain"
+        assert "last_values_go" not in {p["name"] for p in action.preconditions}
+
     def test_what_a_group_has_still_to_read_stays(self):
         parts = [
             p if p != self.PARTS[1] else topic("a.b", (1,), configs=COMPACT_DELETE, unread={0: 0.8}) for p in self.PARTS
