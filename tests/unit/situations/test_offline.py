@@ -1,8 +1,10 @@
 """Offline directories: what must be advised for each cause, and what must never be."""
 
 import pytest
+from msgspec.structs import replace as changed
 
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, Lane, Rule
+from logdirwatch.plan.recommend import recommend
 from tests.unit.plan import builders as b
 from tests.unit.situations.table import Advice, check_advice
 
@@ -389,6 +391,8 @@ ROWS = [
         _together([Cause.FAILED] * 4, cause=Cause.FAILED),
         says=("4 directories of broker 1 are offline at once: look for a common cause first",),
         first="reassign",
+        never=("replace_disk",),
+        vetoes={"replace_disk": ("common_cause",)},
     ),
     Advice(
         "disks of three brokers at once",
@@ -496,6 +500,19 @@ AWAY_ROWS = [
         never=("replace_disk",),
     ),
 ]
+
+
+def test_each_of_several_disks_that_are_named_is_replaced_once_nothing_common_explains_it():
+    """The kernel may name each device, and the controller be what failed."""
+    about, known = _together([Cause.FAILED] * 3, cause=Cause.FAILED)()
+    listed = {path: told | {"device": f"sd{path[-1]}"} for path, told in about.evidence["log_dirs"].items()}
+    found = recommend(changed(about, evidence={"log_dirs": listed}), known, b.policy(), b.NOW_MS)
+    replaced = [action for action in found if action.kind == "replace_disk"]
+    assert len(replaced) == 3
+    for action in replaced:
+        assert action.preconditions[0]["name"] == "no_common_cause"
+        assert "(controller, bus, mount, limit)" in action.preconditions[0]["text"]
+        assert not action.vetoes
 
 
 @pytest.mark.parametrize("row", [*ROWS, *MEMBER_ROWS, *AWAY_ROWS], ids=lambda row: row.name)

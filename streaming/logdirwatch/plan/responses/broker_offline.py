@@ -36,6 +36,7 @@ from logdirwatch.plan.reassignment.within_broker import needed_bytes
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.plan.vetoes import restart_vetoes
 from logdirwatch.text.units import human_ms
+from logdirwatch.text.words import some_of
 
 NOTHING_SAID = OfflineEvidence()
 FULL_DIRECTORIES = 2
@@ -54,7 +55,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
     return [
         *([situation.look] if is_told else []),
         *(proposal for directory in full for proposal in _room(directory, snapshot, policy)),
-        *(_replaced(directory, snapshot, policy) for directory in sick),
+        *_all_replaced(sick, snapshot, policy),
         *(
             repair_file_system(directory, NOTHING_SAID, None, snapshot, policy)
             for directory in _corrupt(snapshot, broker)
@@ -100,6 +101,16 @@ def _room(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> list[
     needed = needed_bytes(directory, Space(snapshot), policy)
     grow = [] if needed is None or needed <= 1 else [expand_disk(directory, policy, needed)]
     return [*grow, free_while_stopped(directory, snapshot, policy)]
+
+
+def _all_replaced(sick: list[LogDir], snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
+    """Return what is done about failed disks; several at once have more in common than their own faults."""
+    proposals = [_replaced(directory, snapshot, policy) for directory in sick]
+    if len(sick) <= 1:
+        return proposals
+    text = f"no common cause explains {some_of(d.path for d in sick)}: controller, bus, mount, limit"
+    asked = Precondition("no_common_cause", text, None)
+    return [replace(proposal, preconditions=(asked, *proposal.preconditions)) for proposal in proposals]
 
 
 def _replaced(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> ProposedAction:

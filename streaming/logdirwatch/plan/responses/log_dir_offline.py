@@ -7,7 +7,7 @@ A disk is replaced only where an I/O error of the device is proven; without evid
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from logdirwatch.model.vocabulary import Cause, FullBy, Lane
+from logdirwatch.model.vocabulary import ActionKind, Cause, FullBy, Lane
 from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
 from logdirwatch.plan.actions.brokers.free_space import free_inodes, free_while_stopped
 from logdirwatch.plan.actions.brokers.grant_permission import grant_write
@@ -17,7 +17,7 @@ from logdirwatch.plan.actions.brokers.raid_arrays import apart_from_lost, is_act
 from logdirwatch.plan.actions.brokers.raise_limit import raise_limit, raise_quota
 from logdirwatch.plan.actions.brokers.repair_file_system import repair_file_system
 from logdirwatch.plan.actions.brokers.replace_disk import leave_log_dirs, replace_disk, save_data
-from logdirwatch.plan.actions.brokers.restart_broker import restart_broker
+from logdirwatch.plan.actions.brokers.restart_broker import WITHOUT_DIRECTORY, restart_broker
 from logdirwatch.plan.actions.replicas.cancel_moves import cancel_dead_ends
 from logdirwatch.plan.actions.replicas.elect_leaders import elect_preferred
 from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild
@@ -26,7 +26,7 @@ from logdirwatch.plan.availability.common_cause import common_cause
 from logdirwatch.plan.availability.offline_log_dirs import OfflineLogDirs, offline_log_dirs_of
 from logdirwatch.plan.capacity.projected_use import Space, shares_volume
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction
+from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto
 from logdirwatch.plan.reassignment.replacement_replicas import Repair, plan_rebuild, plan_repair
 from logdirwatch.plan.reassignment.within_broker import needed_bytes
 from logdirwatch.plan.responses.response import Response, Situation
@@ -70,14 +70,23 @@ def propose(situation: Situation) -> list[ProposedAction]:
     ]
     if {found.cause for found in away.directories} <= _EXPLAINED:
         return proposals
-    return _with_common_cause(proposals, common_cause([found.place for found in away.directories], snapshot))
+    text = common_cause([found.place for found in away.directories], snapshot)
+    return proposals if text is None or not proposals else _with_common_cause(proposals, text, away)
 
 
-def _with_common_cause(proposals: list[ProposedAction], text: str | None) -> list[ProposedAction]:
-    """Return proposals of which the first one, which people read, says what other directories are offline at once."""
-    if text is None or not proposals:
-        return proposals
-    return [replace(proposals[0], reason=f"{text}; {proposals[0].reason}"), *proposals[1:]]
+def _with_common_cause(proposals: list[ProposedAction], text: str, away: OfflineLogDirs) -> list[ProposedAction]:
+    """Return proposals of which the first one, which people read, says what other directories are offline at once.
+
+    No disk is replaced for it: where an error names no device of the directory's own, not before somebody looked.
+    """
+    asked = Precondition("no_common_cause", f"{text}, and nothing of that explains it", None)
+    found = [replace(proposals[0], reason=f"{text}; {proposals[0].reason}"), *proposals[1:]]
+    for number, proposal in enumerate(found):
+        if proposal.kind is ActionKind.REPLACE_DISK or proposal.target.get("step") == WITHOUT_DIRECTORY:
+            is_named = away.proofs[str(proposal.target["log_dir"])].device is not None
+            vetoes = proposal.vetoes if is_named else (*proposal.vetoes, Veto("common_cause", text))
+            found[number] = replace(proposal, preconditions=(asked, *proposal.preconditions), vetoes=vetoes)
+    return found
 
 
 def _looks(step: ProposedAction, away: OfflineLogDirs, policy: Policy, arrays: Collection[str]) -> list[ProposedAction]:
