@@ -58,8 +58,15 @@ def destination_not_serving(directory: LogDir) -> Veto | None:
 
 
 def destination_closed(directory: LogDir) -> Veto | None:
-    """Refuse a directory that must take nothing: cordoned in Kafka, or marked in the configuration."""
-    return destination_cordoned(directory) or destination_marked(directory)
+    """Refuse a directory that must take nothing: cordoned in Kafka, marked in the configuration, or suspect."""
+    return destination_cordoned(directory) or destination_marked(directory) or destination_suspect(directory)
+
+
+def destination_suspect(directory: LogDir) -> Veto | None:
+    """Refuse a directory against whose disk an open alert holds something."""
+    if not directory.is_suspect:
+        return None
+    return Veto("destination_suspect", f"{directory.path} on broker {directory.broker} is suspect")
 
 
 def destination_marked(directory: LogDir) -> Veto | None:
