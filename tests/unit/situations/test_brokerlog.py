@@ -209,6 +209,8 @@ CLEANER = (
     "({0}) as uncleanable"
 )
 COPY = "[RemoteLogManager=7 partition=x:orders-3] Error occurred while copying log segments of partition: x:orders-3"
+CHANNEL = "org.apache.kafka.storage.internals.log.LogDirFailureChannel"
+MEMORY_FAULT = "java.lang.InternalError: a fault occurred in a recent unsafe memory access operation"
 GAUGES = {"UncleanablePartitionsCount:/d0": 2.0, "UncleanableBytes:/d0": 2.0**40}
 
 
@@ -230,6 +232,17 @@ def _fills_and_says(text, again_ms=None):
             show_log(driver, text, again_ms)
         for _ in range(2):
             driver.poll(log_dir("/d0", 0.8, is_metadata_dir=True), log_dir("/d1", 0.51))
+
+    return given
+
+
+def _goes_offline(text):
+    """/d1 goes offline with half of it free, and the log says this."""
+
+    def given(driver):
+        show_log(_serves(driver), text)
+        for _ in range(2):
+            driver.poll(log_dir("/d0", 0.5, is_metadata_dir=True), log_dir("/d1", error_code=56))
 
     return given
 
@@ -282,6 +295,21 @@ CONCLUSIONS += [
     Conclusion("a producer sends a bad batch",
                _says(entry("[ReplicaManager broker=1] Error processing append operation on partition t-3",
                            "x.InvalidRecordException: One or more records", "kafka.server.ReplicaManager")), {}),
+    Conclusion("a page of a mapped index cannot be read or written while a producer appends",
+               _says(entry("[ReplicaManager broker=1] Error processing append operation on partition t-3",
+                           f"{MEMORY_FAULT} in compiled Java code", "kafka.server.ReplicaManager")),
+               {"partition_failed": None}, severity={"partition_failed": "warning"}, says=("t-3",)),
+    Conclusion("a socket without a file descriptor is no directory's fault",
+               _says(entry("Error while accepting connection", "java.io.IOException: Too many open files",
+                           "kafka.network.DataPlaneAcceptor")), {}),
+    Conclusion("a lock that a server does not give is no broken disk",
+               _goes_offline(entry("Disk error while locking directory /d1",
+                                   "java.nio.file.FileSystemException: /d1/.lock: Invalid argument", CHANNEL)),
+               {"log_dir_offline": "unknown"}, says=("Invalid argument",), never_says=("disk failure",)),
+    Conclusion("the flush of a replica that is moved away under it is no broken disk",
+               _goes_offline(entry("Error while flushing log for t-1 in dir /d1 with offset 39 (exclusive)",
+                                   "java.nio.file.NoSuchFileException: /d1/t-1.48ed-future", CHANNEL)),
+               {"log_dir_offline": "unknown"}, says=("NoSuchFileException",), never_says=("disk failure",)),
     Conclusion("a copy to remote storage fails once", _says(entry(COPY, "x.RemoteStorageException", "x.y.Rlm")), {}),
     Conclusion("copies to remote storage fail while a directory fills",
                _fills_and_says(entry(COPY, "x.RemoteStorageException: 403", "x.y.Rlm")), {"log_dir_space": None},

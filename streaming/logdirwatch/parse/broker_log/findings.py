@@ -129,6 +129,8 @@ _MOVED = re.compile(
 )
 _ENDS = re.compile(r"InterruptedException|ClosedByInterruptException|CancellationException")
 _BAD_RECORD = re.compile(r"\b(?:Corrupt|Invalid)RecordException\b")
+# Of a mapped file a page could not be read or written: Java says no more of it, whether its disk is full or fails.
+_MEMORY_FAULT = re.compile(r"InternalError: a fault occurred in (?:a recent|an) unsafe memory access")
 # A producer's bad batch is its own mistake: it is refused, and what is stored stays good.
 _PRODUCER = re.compile(r"processing append operation on partition")
 _ANY_PARTITION = re.compile(rf"(?:\bpartition[ =]\(?|\bfor ){_PARTITION}")
@@ -222,6 +224,9 @@ def _of_coordinator(entry: Entry, log_dirs: Sequence[str]) -> PartitionBad | Non
 
 
 def _bad_record(entry: Entry, log_dirs: Sequence[str]) -> PartitionBad | None:
+    if _MEMORY_FAULT.search(f"{entry.message}\n{entry.exception}"):
+        match = _ANY_PARTITION.search(entry.message)
+        return _partition_bad(match, entry, log_dirs) if match else None
     if not _BAD_RECORD.search(f"{entry.message}\n{entry.exception}") or _PRODUCER.search(entry.message):
         return None
     match = _UNCLEANABLE.search(entry.message) or _ANY_PARTITION.search(entry.message)
