@@ -280,6 +280,8 @@ CLOSED_ROOM = [
         order=("expand_disk", "investigate", "lower_retention"),
         never=("reassign",),
         says=("bring broker 4 back, it is fenced",),
+        vetoes={"lower_retention": ("lossless_first",)},
+        lossless=True,
     ),
     Advice(
         "the only room is on a stopped broker whose directories nobody sees",
@@ -308,6 +310,62 @@ CLOSED_ROOM = [
             growth=slowly(*BIG, rate=5e6),
         ),
         never_says=("bring broker 4 back",),
+    ),
+]
+
+
+def limited_by_others(ratio=0.97, growth=10 * MB, *, path=None, **limits):
+    """The only room is on broker 4, whose limits somebody set, or in the broker itself."""
+    own = racks()[0] if path is None else broker(1, rack="a", **limits)
+    there = racks() if path else [*racks()[:3], broker(4, rack="a", **limits)]
+    room = disk(1, "/data/d2", 0.1) if path else NO_ROOM
+    other = disk(4, "/data/d1", 0.1 if path is None else 0.84)
+    return given(own, *there[1:], source(ratio, growth), room, *FULL_OTHERS, other, *BIG)
+
+
+OF_OTHERS = [
+    Advice(
+        "somebody's limit where copies arrive makes the move late: they are asked to raise it, and nothing is deleted",
+        limited_by_others(**{LIMIT: "7000000"}),
+        first="investigate",
+        order=("investigate", "reassign"),
+        vetoes={"lower_retention": ("lossless_first",)},
+        never=("clear_throttles", "throttle_producers"),
+        lossless=True,
+        says=(
+            "raise the limit, it is set by somebody else: ask them to raise",
+            "follower.replication.throttled.rate=6.7 MiB/s of broker 4 to at least",
+            "too late: in time it needs more than",
+        ),
+        never_says=("--delete-config follower", "--add-config follower"),
+    ),
+    Advice(
+        "so it is with the limit of moves inside the broker",
+        limited_by_others(path="/data/d2", **{"replica.alter.log.dirs.io.max.bytes.per.second": "7000000"}),
+        order=("demote_leaders", "investigate", "lower_retention"),
+        vetoes={"lower_retention": ("lossless_first",)},
+        lossless=True,
+        says=("ask them to raise replica.alter.log.dirs.io.max.bytes.per.second=6.7 MiB/s of broker 1 to at least",),
+    ),
+    Advice(
+        "a limit under which the move is in time is nobody's business",
+        limited_by_others(0.9, 5 * MB, **{LIMIT: "40000000"}),
+        first="reassign",
+        lossless=True,
+        never_says=("set by somebody else: ask them",),
+    ),
+    Advice(
+        "where no rate is in time nobody is asked",
+        limited_by_others(0.97, 450 * MB, **{LIMIT: "7000000"}),
+        ready=("lower_retention",),
+        never_says=("set by somebody else: ask them",),
+    ),
+    Advice(
+        "where little time is left to ask the cut is ready, too",
+        limited_by_others(0.97, 30 * MB, **{LIMIT: "7000000"}),
+        ready=("investigate", "lower_retention"),
+        order=("investigate", "lower_retention"),
+        says=("set by somebody else: ask them",),
     ),
 ]
 
@@ -436,7 +494,7 @@ OTHERS = [
     ),
 ]
 
-ROWS = [*IN_TIME, *NOT_IN_TIME, *CLOSED_ROOM, *RUNNING, *OTHERS]
+ROWS = [*IN_TIME, *NOT_IN_TIME, *CLOSED_ROOM, *OF_OTHERS, *RUNNING, *OTHERS]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)

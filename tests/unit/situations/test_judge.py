@@ -106,8 +106,9 @@ def _degraded_array():
     found = facts(
         directory(1, is_suspect=True), directory(2, used=300 * MIB), directory(3), made, replica(1, "/d1", "one")
     )
-    why = {"device_error": "the kernel says of sdb1: md/raid1:md0: Disk failure on sdb1, disabling device."}
-    return alert(Rule.LOG_DIR_SUSPECT, to="online", cause=None, evidence={"why": why, "device": "sdb1"}), found
+    told = "the kernel says of sdb1: md/raid1:md0: Disk failure on sdb1, disabling device."
+    evidence = {"why": ["device_error"], "device_error": told, "device": "sdb1"}
+    return alert(Rule.LOG_DIR_SUSPECT, to="online", cause=None, evidence=evidence), found
 
 
 def _compacted(cleanup_policy):

@@ -370,6 +370,15 @@ class RaiseLimitExpected(Expected, frozen=True, kw_only=True):
     full_by: FullByText = None
 
 
+class AskedLimit(RecordPart, frozen=True, kw_only=True):
+    """A limit that somebody else set, and the value at which a move is in time."""
+
+    broker: Annotated[int, Meta(description="Node id of the broker that it is set on.")]
+    key: Annotated[str, Meta(description="Its Kafka configuration key.")]
+    from_bytes_per_s: Annotated[int, Meta(description="Its value now.")]
+    to_bytes_per_s: Annotated[int, Meta(description="The lowest value that is in time.")]
+
+
 class InvestigateExpected(Expected, frozen=True, kw_only=True):
     """``investigate``: a person looks, or does what no command can."""
 
@@ -394,3 +403,10 @@ class InvestigateExpected(Expected, frozen=True, kw_only=True):
     back_bytes: Annotated[int | None, Meta(description="Bytes that can then be moved off the alert's directory.")] = (
         None
     )
+    asked_limits: Annotated[
+        list[AskedLimit] | None, Meta(description="Limits of somebody else that must be raised for that.")
+    ] = None
+    array: Annotated[
+        str | UnsetType | None, Meta(description="The RAID array below the directory, of which a member failed.")
+    ] = UNSET
+    member: Annotated[str | UnsetType | None, Meta(description="The member that failed.")] = UNSET

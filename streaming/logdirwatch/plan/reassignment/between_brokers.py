@@ -40,13 +40,28 @@ def plan_offload(
     refusals: Counter[Veto] = Counter()
     everything = _candidates(source, snapshot, policy, taken, _most(source, snapshot, policy), refusals)
     quick = _in_time_first(source, snapshot, policy, everything)
-    for candidates in [quick, everything] if len(quick) < len(everything) else [everything]:
+    settled = [candidate for candidate in quick if not is_behind(candidate[1], source.broker)]
+    for candidates in _each_once(settled, quick, everything):
         found = _placed(source, candidates, snapshot, policy, needed)
         if found.repair is not None and found.repair.assignments:
             return found
     refusals.update(left.veto for left in (found.repair.unplaced if found.repair is not None else ()))
     reasons = tuple(veto for veto, _ in refusals.most_common(3))
     return Offload(vetoes=reasons or (Veto("nothing_to_move", f"no replica of {source.path} may be moved"),))
+
+
+def is_behind(partition: Partition, broker: int) -> bool:
+    """Tell whether replicas elsewhere are out of sync: a reassignment ends only when all that stay are in sync."""
+    return not set(partition.replicas) - {broker} <= set(partition.isr)
+
+
+def _each_once(*ranked: Sequence[tuple[int, Partition]]) -> list[Sequence[tuple[int, Partition]]]:
+    """Return the lists that hold something, each longer than the one before."""
+    found: list[Sequence[tuple[int, Partition]]] = []
+    for candidates in ranked:
+        if len(candidates) > (len(found[-1]) if found else 0):
+            found.append(candidates)
+    return found or [()]
 
 
 def _placed(
@@ -56,24 +71,31 @@ def _placed(
     policy: Policy,
     needed: int,
 ) -> Offload:
-    """Find places for as many candidates as give what is needed, the first ones first."""
+    """Find places for as many candidates as give what is needed, and not much more."""
     written = max((copy_rates.written_to(partition, snapshot) for _, partition in candidates), default=0.0)
     rate = _rate(source, needed, snapshot, policy, written)
     sizes = {partition.key: size for size, partition in candidates}
-    count, placed, repair = 0, 0, None
+    left, chosen, placed, repair = list(candidates), list[Partition](), 0, None
     for _ in range(ROUNDS):
         more = needed - placed
-        while count < len(candidates) and more > 0:
-            more -= candidates[count][0]
-            count += 1
-        chosen = [partition for _, partition in candidates[:count]]
+        while left and more > 0:
+            taken = _next(left, more)
+            left.remove(taken)
+            more -= taken[0]
+            chosen.append(taken[1])
         repair = plan_rebuild(source.broker, chosen, snapshot, policy, path=source.path, rate=rate, is_serving=True)
         placed = sum(sizes[assignment.key] for assignment in repair.assignments)
-        if placed >= needed or count == len(candidates):
+        if placed >= needed or not left:
             break
     if repair is None:
         return Offload()
     return Offload(repair, placed, max(rate, _rate(source, busiest(repair), snapshot, policy, written)))
+
+
+def _next(candidates: Sequence[tuple[int, Partition]], missing: int) -> tuple[int, Partition]:
+    """Return the smallest candidate that alone gives what is missing, else the largest; the largest come first."""
+    enough = [candidate for candidate in candidates if candidate[0] >= missing]
+    return min(enough, key=lambda candidate: candidate[0]) if enough else candidates[0]
 
 
 def busiest(repair: Repair) -> int:

@@ -46,11 +46,15 @@ def overflowing(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) ->
     ratio = filled_to(directory, snapshot) if coming else None
     if ratio is None or ratio <= 1.0 or not directory.total_bytes:
         return []
-    too_much = int((ratio - limit) * directory.total_bytes) + 1
+    return ending(directory, snapshot, int((ratio - limit) * directory.total_bytes) + 1)
+
+
+def ending(directory: LogDir, snapshot: ClusterSnapshot, spared_bytes: int) -> list[Copy]:
+    """Return the copies to a directory whose end spares it so many bytes, and takes nobody's last copy away."""
     chosen: list[Copy] = []
-    for copy in coming:
+    for copy in copies_to([directory.place], snapshot):
         is_harmless = not drops_last_copy(snapshot.partitions[copy.replica.key], snapshot)
-        if is_harmless and sum(_given_up(done) for done in chosen) < too_much:
+        if is_harmless and sum(_given_up(done) for done in chosen) < spared_bytes:
             chosen.append(copy)
     return chosen
 

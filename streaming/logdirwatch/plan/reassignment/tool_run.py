@@ -45,14 +45,17 @@ def undo_of_reassignment(
     policy: Policy,
     limits: Limits,
     back: Limits,
+    *,
+    beside: bool,
 ) -> dict[str, Any]:
     """Return the undo of a reassignment: stop it while it runs, or put the replicas back where they were.
 
-    ``limits`` are those that the reassignment set; they end with it. ``back`` are those of the way back.
+    ``limits`` are those that the reassignment set; they end with it. ``back`` are those of the way back. ``beside``:
+    others run, beside which Kafka's tool begins one only when it is told so.
     """
     tools = policy.tools
     return {
         "while_running": [tools.cancel(name), *tools.clear_limits(limits, name)],
-        "commands": tools.reassign(before, f"undo-{name}", limits=back),
+        "commands": tools.reassign(before, f"undo-{name}", limits=back, beside=beside),
         "reassignment": before,
     }

@@ -85,27 +85,48 @@ def freed_by(proposals: Sequence[ProposedAction], source: LogDir) -> int:
     return max(_counted([*others, *beside], source), _counted(cuts, source))
 
 
+def hoped_bytes(proposals: Iterable[ProposedAction], source: LogDir) -> int:
+    """Return what somebody else can make possible in time and without loss: a broker back, a limit raised.
+
+    There must be time left to delete something if it does not come to that.
+    """
+    return max((_hoped(proposal, source) for proposal in proposals), default=0)
+
+
+def _hoped(proposal: ProposedAction, source: LogDir) -> int:
+    needs_ms, left_ms = proposal.expected.get("then_needs_ms"), time_to_full_ms(source)
+    if proposal.kind is not ActionKind.INVESTIGATE or proposal.vetoes or needs_ms is None or left_ms is None:
+        return 0
+    return int(proposal.expected["back_bytes"]) if needs_ms * SLACK + CUT_LASTS_MS < left_ms else 0
+
+
 def after(source: LogDir, proposals: Sequence[ProposedAction]) -> LogDir:
     """Return a directory as it fills once actions were begun: what they free in time makes it last longer."""
     return replace(source, relief_bytes=source.relief_bytes + freed_by(proposals, source))
 
 
-def bytes_to_delete(source: LogDir, proposals: Sequence[ProposedAction], needed: int, policy: Policy) -> int:
+def bytes_to_delete(
+    source: LogDir, proposals: Sequence[ProposedAction], needed: int, policy: Policy, hoped: int = 0
+) -> int:
     """Return the bytes that must be deleted although ``proposals`` are done; ``needed`` are those for the target.
 
-    Nothing that can be had otherwise: where a remedy comes late, as much as lasts until then; else as much as brings
-    the directory down to ``plan.cut_ratio``, and lasts for :data:`CUT_LASTS_MS`.
+    ``hoped`` are those that somebody else may make possible in time. Nothing is deleted that can be had otherwise:
+    where a remedy comes late, as much as lasts until then; else as much as brings the directory down to
+    ``plan.cut_ratio``, and lasts for :data:`CUT_LASTS_MS`. What does not grow does not get full: it is left as it is.
     """
-    left = needed - freed_by(proposals, source)
+    left = needed - freed_by(proposals, source) - hoped
     if left <= 0:
         return 0
-    growth = max(0.0, source.growth_bytes_per_s or 0.0)
-    lasting_bytes = growth * (time_to_full_ms(after(source, proposals)) or 0) / 1000
+    growth = source.growth_bytes_per_s
+    if growth is not None and growth <= 0 and source.status is not LogDirStatus.SATURATED:
+        return 0
+    growth = max(0.0, growth or 0.0)
+    lasting_bytes = growth * (time_to_full_ms(after(source, proposals), hoped) or 0) / 1000
     limits = policy.limits
     spared = int(max(0.0, limits.cut_ratio - limits.target_ratio) * (source.total_bytes or 0))
     # What is needed for the target is a byte more than what reaches it.
     above = left - spared - 1 if spared else left
-    arrives_ms = _late_remedy_ms(proposals, above)
+    arrives_ms = None if hoped else _late_remedy_ms(proposals, above)
     if arrives_ms is not None:
         wanted = int(growth * arrives_ms * SLACK / 1000 - lasting_bytes)
     else:

@@ -24,12 +24,20 @@ from logdirwatch.plan.capacity.timing import time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.operator_decisions import apply_decisions
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
-from logdirwatch.plan.reassignment.running_copies import overflowing, without_copies
+from logdirwatch.plan.reassignment.running_copies import Copy, copies_to, ending, overflowing, without_copies
 from logdirwatch.plan.reassignment.within_broker import needed_bytes
-from logdirwatch.plan.relief.freed_bytes import URGENT, after, bytes_to_delete, freed_by, freed_in_time_bytes
+from logdirwatch.plan.relief.freed_bytes import (
+    URGENT,
+    after,
+    bytes_to_delete,
+    freed_by,
+    freed_in_time_bytes,
+    hoped_bytes,
+)
 from logdirwatch.plan.relief.log_cleaner import propose_cleaner_check
 from logdirwatch.plan.relief.more_room import more_room
 from logdirwatch.plan.relief.order import in_order_of_relief
+from logdirwatch.plan.relief.remote_copies import remote_copy_drafts
 from logdirwatch.plan.relief.running_moves import RunningMoves, propose_watch, with_running_moves
 from logdirwatch.plan.relief.strays import propose_stray_check, stray_bytes
 from logdirwatch.plan.relief.without_loss import LosslessRelief, relieve_without_loss
@@ -57,8 +65,22 @@ class SpaceNeed:
 
 
 def space_need_of(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> SpaceNeed:
-    """Return how a directory stands with what runs."""
-    copies = overflowing(directory, snapshot, policy)
+    """Return how a directory stands with what runs.
+
+    Copies to it end where they would overflow it, and before anything that is not needed elsewhere would be deleted.
+    """
+    found = _stand(directory, snapshot, policy, overflowing(directory, snapshot, policy))
+    if found.ended or found.source.status not in URGENT or not copies_to([directory.place], snapshot):
+        return found
+    ways = relieve_without_loss(found.source, found.snapshot, policy, found.needed_bytes, 0)
+    lost = bytes_to_delete(
+        found.source, ways.proposals, found.needed_bytes, policy, hoped_bytes(ways.proposals, found.source)
+    )
+    return found if lost <= 0 else _stand(directory, snapshot, policy, ending(directory, snapshot, lost))
+
+
+def _stand(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, copies: Sequence[Copy]) -> SpaceNeed:
+    """Return how a directory stands once ``copies`` have ended."""
     ended = apply_decisions(
         map(veto_predicted_harm, propose_overflow_cancel(directory, copies, snapshot, policy)), snapshot.decisions
     )
@@ -95,19 +117,37 @@ def _answer(
     ):
         others += apply_decisions(propose_release(source, policy), snapshot.decisions)
     gentle = [*others, *room]
-    wanted = bytes_to_delete(source, gentle, needed, policy)
+    hoped = hoped_bytes(gentle, source)
+    least = bytes_to_delete(source, gentle, needed, policy, hoped)
+    wanted = least or bytes_to_delete(source, gentle, needed, policy)
     cuts, against = _cuts(source, snapshot, policy, wanted, ways, gentle, now_ms)
     # Records are deleted no sooner than a cut takes effect, so a late cut leaves no more to be lost.
     lost = [*cuts, *_losses(source, snapshot, policy, wanted - _freed(cuts), cuts, now_ms)]
     instead = [*dict.fromkeys([*ways.against, *against]), *_not_enough([*ways.proposals, *cuts], source, needed)]
     room = _room(source, snapshot, policy, missing, instead)
+    if wanted > least:
+        lost = [_kept_back(proposal) for proposal in lost]
     proposals = [*others, *room, *lost]
-    if source.status in URGENT and not any(freed_in_time_bytes(proposal, source) for proposal in proposals):
+    if (
+        source.status in URGENT
+        and not hoped
+        and not any(freed_in_time_bytes(proposal, source) for proposal in proposals)
+    ):
         proposals += apply_decisions(propose_producer_throttle(source, snapshot, policy, proposals), snapshot.decisions)
-    looks = apply_decisions(propose_cleaner_check(source, snapshot, policy), snapshot.decisions)
+    looks = apply_decisions(
+        [*propose_cleaner_check(source, snapshot, policy), *remote_copy_drafts(source, snapshot)], snapshot.decisions
+    )
     ordered = in_order_of_relief(proposals)
     looked = [*looks, *ordered] if left_ms is None or left_ms > IN_NO_HURRY_MS else [*ordered, *looks]
     return _with_cordon(looked, _cordon(source, snapshot, policy))
+
+
+def _kept_back(proposal: ProposedAction) -> ProposedAction:
+    """Return what loses data with a veto, while somebody else can still make a way in time that loses nothing."""
+    if not proposal.data_loss:
+        return proposal
+    text = "what is asked for is in time and loses nothing; reject that action if it is refused or does not come"
+    return replace(proposal, vetoes=(*proposal.vetoes, Veto("lossless_first", text)))
 
 
 def _room(

@@ -1,7 +1,8 @@
 """What gives a filling directory room and loses nothing: replicas go elsewhere, closed room is opened.
 
 The broker's own directories come first, then other brokers, then local copies of what remote storage has; only where
-these do not give enough in time, a cordoned directory is opened, or a broker that is away is asked for.
+these do not give enough in time, whoever limits them is asked to raise that, a cordoned directory is opened, or a
+broker that is away is asked for.
 """
 
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from logdirwatch.plan.reassignment.between_brokers import Offload, plan_offload
 from logdirwatch.plan.reassignment.within_broker import Moves, plan_moves
 from logdirwatch.plan.relief.closed_room import propose_return_of_broker, propose_uncordons
 from logdirwatch.plan.relief.freed_bytes import after, freed_by, is_in_time
+from logdirwatch.plan.relief.limits_of_others import ask_to_raise
 from logdirwatch.plan.retention.planner import plan_cuts
 
 
@@ -40,6 +42,11 @@ def relieve_without_loss(
         return LosslessRelief()
     found = _moves(source, snapshot, policy, needed, now_ms)
     proposals = list(found.proposals)
+    if freed_by(proposals, source) < needed:
+        asked = ask_to_raise(
+            source, snapshot, policy, proposals, lambda free: _moves(source, free, policy, needed, now_ms).proposals
+        )
+        proposals += apply_decisions(asked, snapshot.decisions)
     local = _local_cuts(source, snapshot, policy, needed - freed_by(proposals, source), found.taken, now_ms)
     proposals += local
     cut = frozenset(p.key for proposal in local for p in snapshot.topics[str(proposal.target["topic"])].partitions)

@@ -79,7 +79,9 @@ def demote(
             reassignment=to_json(after),
             undo={
                 "commands": [
-                    *tools.reassign(to_json(before), f"undo-{name}", log_dir_rate=None, rate=None),
+                    *tools.reassign(
+                        to_json(before), f"undo-{name}", log_dir_rate=None, rate=None, beside=bool(others_run(snapshot))
+                    ),
                     *tools.elect(keys, f"elect-undo-{name}"),
                 ],
                 "reassignment": to_json(before),

@@ -1,6 +1,6 @@
 """Lost replicas to other brokers, as an action; and what is said of those that fit nowhere."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, ActionKind
@@ -17,11 +17,11 @@ from logdirwatch.plan.capacity.copy_rates import foreign, throttle_free, under_o
 from logdirwatch.plan.capacity.projected_use import passing_bytes
 from logdirwatch.plan.capacity.timing import in_time, place_target, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import to_json
-from logdirwatch.plan.cluster.layout import LogDirId
+from logdirwatch.plan.cluster.layout import LogDirId, Partition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.throttles import Limits, of_plan
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect
-from logdirwatch.plan.reassignment.between_brokers import Offload, busiest, settles_ms
+from logdirwatch.plan.reassignment.between_brokers import Offload, busiest, is_behind, settles_ms
 from logdirwatch.plan.reassignment.replacement_replicas import Repair
 from logdirwatch.plan.reassignment.throttles import limits_of_copies, unset
 from logdirwatch.plan.reassignment.tool_run import (
@@ -34,7 +34,7 @@ from logdirwatch.plan.reassignment.tool_run import (
 from logdirwatch.plan.reassignment.unplaced import left_out, unplaced
 from logdirwatch.plan.vetoes import replica_vetoes
 from logdirwatch.text.units import human_bytes
-from logdirwatch.text.words import counted
+from logdirwatch.text.words import counted, some_of
 
 EXAMPLES = 20
 
@@ -90,7 +90,14 @@ def rebuild(
         commands=tuple(policy.tools.reassign(plan, name, limits=limits, beside=bool(others_run(snapshot)))),
         reassignment=plan,
         undo={
-            **undo_of_reassignment(to_json(repair.before), name, policy, limits, back_of(repair, rate, snapshot)),
+            **undo_of_reassignment(
+                to_json(repair.before),
+                name,
+                policy,
+                limits,
+                back_of(repair, rate, snapshot),
+                beside=bool(others_run(snapshot)),
+            ),
             "text": loss.undo,
         },
     )
@@ -168,7 +175,9 @@ def propose_offload(
     usual = policy.limits.replication_throttle_bytes_per_s
     left_ms = time_to_full_ms(source)
     late_for_ms = left_ms if left_ms is not None and needs >= left_ms else None
-    is_enough = plan.freed_bytes >= needed and late_for_ms is None
+    moved = [snapshot.partitions[one.key] for one in repair.assignments]
+    waits = any(is_behind(partition, source.broker) for partition in moved)
+    is_enough = plan.freed_bytes >= needed and late_for_ms is None and not waits
     enough = "enough" if is_enough else f"{human_bytes(needed)} are needed"
     paced = copy_rates.paced(rate, usual, busiest(repair), late_for_ms, settles)
     name = file_name(ActionKind.REASSIGN, source.place)
@@ -193,7 +202,7 @@ def propose_offload(
                 leadership=of_reassignment(repair.assignments, snapshot),
             ),
             preconditions=(
-                in_time(source, needs),
+                *_in_time(source, needs, moved),
                 *_sustained(plan, snapshot, policy),
                 nothing_runs(snapshot),
                 no_retention_cut(),
@@ -207,9 +216,26 @@ def propose_offload(
                 )
             ),
             reassignment=to_json(repair.assignments),
-            undo=undo_of_reassignment(to_json(repair.before), name, policy, limits, back_of(repair, rate, snapshot)),
+            undo=undo_of_reassignment(
+                to_json(repair.before),
+                name,
+                policy,
+                limits,
+                back_of(repair, rate, snapshot),
+                beside=bool(others_run(snapshot)),
+            ),
         )
     ]
+
+
+def _in_time(source: LogDir, needs_ms: int, moved: Sequence[Partition]) -> tuple[Precondition, ...]:
+    """Return whether a move is in time: nobody knows of one that waits for replicas that are out of sync."""
+    found = in_time(source, needs_ms)
+    behind = [partition.label for partition in moved if is_behind(partition, source.broker)]
+    if not behind:
+        return (found,)
+    text = f"all other replicas of {some_of(behind)} are in sync: Kafka frees the old one only then"
+    return found._replace(holds=None), Precondition("others_in_sync", text, False)
 
 
 def _sustained(plan: Offload, snapshot: ClusterSnapshot, policy: Policy) -> tuple[Precondition, ...]:

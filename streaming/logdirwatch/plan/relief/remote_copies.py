@@ -1,0 +1,52 @@
+"""A directory that tiered topics fill because remote storage does not get what they hold (KIP-405).
+
+Local retention keeps what waits for its copy, so no limit frees it: the way to the remote storage must be mended.
+"""
+
+from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.capacity.timing import place_target
+from logdirwatch.plan.cluster.layout import Topic
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
+from logdirwatch.plan.commands.kafka_tools import note
+from logdirwatch.plan.proposal import ProposedAction, effect
+from logdirwatch.text.units import human_bytes
+from logdirwatch.text.words import some_of
+
+STEP = "remote_copies"
+MOSTLY = 0.5
+_NAMED = 3
+
+
+def remote_copy_drafts(source: LogDir, snapshot: ClusterSnapshot) -> list[ProposedAction]:
+    """Return the look at the copies to remote storage, where most of a tiered topic waits for them; else nothing."""
+    names = {replica.topic for replica in snapshot.replicas_in(source.place)}
+    topics = (snapshot.topics[name] for name in names if name in snapshot.topics)
+    waiting = sorted(
+        (topic for topic in topics if topic.is_tiered and _waits(topic, snapshot)),
+        key=lambda topic: (-(topic.remote_copy_lag_bytes or 0), topic.name),
+    )
+    if not waiting:
+        return []
+    waits = human_bytes(sum(topic.remote_copy_lag_bytes or 0 for topic in waiting))
+    named = some_of((topic.name for topic in waiting), _NAMED)
+    return [
+        ProposedAction(
+            kind=ActionKind.INVESTIGATE,
+            target={**place_target(source), "step": STEP},
+            reason=f"find out why remote storage does not get what fills {source.path} of broker {source.broker}: "
+            f"{waits} of {named} wait for their copy, and what waits stays there whatever the retention is",
+            expected=effect(),
+            commands=(
+                note(
+                    f"On the hosts of the leaders of {named}: the lines of RemoteLogManager in the broker's log, the "
+                    "storage itself, its credentials and the way there, remote.log.manager.copy.max.bytes.per.second."
+                ),
+            ),
+        )
+    ]
+
+
+def _waits(topic: Topic, snapshot: ClusterSnapshot) -> bool:
+    """Tell whether most of a topic's local bytes wait for their copy; one copy of each partition counts."""
+    local = sum(snapshot.layout.size_of(partition.key) or 0 for partition in topic.partitions)
+    return (topic.remote_copy_lag_bytes or 0) > MOSTLY * local > 0
