@@ -505,7 +505,9 @@ AWAY_ROWS = [
 def test_each_of_several_disks_that_are_named_is_replaced_once_nothing_common_explains_it():
     """The kernel may name each device, and the controller be what failed."""
     about, known = _together([Cause.FAILED] * 3, cause=Cause.FAILED)()
-    listed = {path: told | {"device": f"sd{path[-1]}"} for path, told in about.evidence["log_dirs"].items()}
+    listed = {
+        path: {"cause": "failed", "decided_by": "x", "device": f"sd{path[-1]}"} for path in about.evidence.log_dirs
+    }
     found = recommend(changed(about, evidence={"log_dirs": listed}), known, b.policy(), b.NOW_MS)
     replaced = [action for action in found if action.kind == "replace_disk"]
     assert len(replaced) == 3
