@@ -91,9 +91,10 @@ def test_a_telemetry_cluster_that_is_away_is_one_line(commands):
 CUT = """
 import sys
 from pathlib import Path
-from logdirwatch import kafka_clients, settings
+from logdirwatch import settings
+from logdirwatch.kafka import clients
 
-client = kafka_clients.{kind}(settings.load(Path(sys.argv[1])).telemetry)
+client = clients.{kind}(settings.load(Path(sys.argv[1])).telemetry)
 open_until_the_end = client.__enter__()
 {use}
 """
