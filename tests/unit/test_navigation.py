@@ -42,7 +42,7 @@ def listed(entry):
 
 def test_the_home_page_is_followed_by_the_four_kinds_and_the_project():
     home, *sections = NAVIGATION
-    assert home == "index.md"
+    assert home == {"Home": "index.md"}
     assert [title for section in sections for title in section] == KINDS
 
 
