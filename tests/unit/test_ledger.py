@@ -181,7 +181,9 @@ def forget_gaps(patch):
 
 def cry_too_early(patch):
     patch.setattr(
-        brokers.absence, "raise_unknown", lambda desk, failures, moment: brokers.absence._tell_unknown(desk, moment)
+        brokers.broker_offline,
+        "raise_unknown",
+        lambda desk, failures, moment: brokers.broker_offline._tell_unknown(desk, moment),
     )
 
 
