@@ -120,7 +120,8 @@ format: $(STAMP) ## let ruff format and mend the code
 	$(BIN)/ruff format $(CODE)
 
 docs: $(STAMP) ## build the documentation into site/; a warning is an error
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@# Without --quiet: it hides warnings from --strict as well, and a dead link would pass.
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 docs-release: $(STAMP) ## add this version's documentation to the branch gh-pages (VERSION=0.2.0 ARGS=--push)
 	@.ci/docs-release "$(abspath $(BIN))" "$(VERSION)" $(ARGS)

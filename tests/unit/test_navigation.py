@@ -74,3 +74,9 @@ def test_every_local_link_of_a_page_of_the_root_leads_to_a_page_and_its_heading(
         assert target.is_file(), link
         headings = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), re.MULTILINE) if anchor else []
         assert not anchor or anchor in {slugify(heading, "-") for heading in headings}, link
+
+
+def test_a_dead_link_fails_the_build_of_the_documentation():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (build,) = re.findall(r"mkdocs build.*", makefile)
+    assert build.split() == ["mkdocs", "build", "--strict"], "--quiet hides warnings from --strict as well"
