@@ -33,6 +33,7 @@ from logdirwatch.plan.relief.freed_bytes import (
     freed_by,
     freed_in_time_bytes,
     hoped_bytes,
+    is_in_time,
 )
 from logdirwatch.plan.relief.log_cleaner import propose_cleaner_check
 from logdirwatch.plan.relief.more_room import more_room
@@ -97,7 +98,9 @@ def propose_relief(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy,
     is_enough = stand.needed_bytes == 0
     watched = [propose_watch(stand.source, stand.running, policy, is_enough=is_enough)] if stand.running.reliefs else []
     strays = propose_stray_check(stand.source, stand.snapshot, policy)
-    return [*strays, *stand.ended, *(watched if is_enough else []), *proposals, *([] if is_enough else watched)]
+    late = (n for n, one in enumerate(proposals) if one.kind in MOVES and not one.vetoes and is_in_time(one) is False)
+    place = 0 if is_enough else next(late, len(proposals))
+    return [*strays, *stand.ended, *proposals[:place], *watched, *proposals[place:]]
 
 
 def _answer(
