@@ -86,8 +86,11 @@ def evidence_of(rule: Rule, found: Mapping[str, Any]) -> Evidence:
     if rule is Rule.LOG_DIR_SUSPECT and isinstance(texts := found.get("why"), dict):
         # The short form of a suspicion: its texts by kind, as they are written by hand.
         found = {**found, **texts, "why": sorted(texts)}
+    shown = converted(found, _kind_of(rule, found))
+    # What holds no field that is known reads as it does after it was written once more.
+    return shown if len(shown) else NO_EVIDENCE
+
+
+def _kind_of(rule: Rule, found: Mapping[str, Any]) -> type[Evidence]:
     kinds = EVIDENCE[rule]
-    for variant in kinds.variants:
-        if variant.marker in found:
-            return converted(found, variant.kind)
-    return converted(found, kinds.kind)
+    return next((variant.kind for variant in kinds.variants if variant.marker in found), kinds.kind)
