@@ -147,10 +147,11 @@ def test_a_large_record_is_stored_beside_garbage(lake):
 
 def test_text_of_any_kind_arrives_as_it_was_sent(lake):
     hostile = "".join(NAMES)
+    later_evidence = {"evidence": {hostile: [hostile, 2**63, 1e300, {"a": None}]}}
     lake.store(
         metrics(cluster=hostile, error=hostile, log_dirs=[sample(hostile)]),
         state(log_dirs={hostile: "online"}, reason=hostile),
-        alert(summary=hostile, evidence={hostile: [hostile, 2**63, 1e300, {"a": None}]}),
+        (topics.ALERTS, "a1", json.dumps(msgspec.to_builtins(alert(summary=hostile)) | later_evidence)),
     )
     assert lake.rows("log_dir_samples", "cluster", "error", "log_dir", kind="log_dir") == [(hostile,) * 3]
     assert lake.rows("log_dir_state", "log_dir") == [(hostile,)]
