@@ -35,8 +35,10 @@ def text_fields(record: type[Struct]) -> tuple[str, ...]:
     return tuple(field.encode_name for field in kind.fields if _holds_anything(field.type))
 
 
-def flattened(record: Struct) -> bytes:
+def flattened(record: Struct, **as_sent: str) -> bytes:
     """Return a record as JSON in which every field that may hold anything is itself JSON text.
+
+    ``as_sent`` has the text of such fields that are kept as they were sent.
 
     Raises RecursionError for what is nested too deeply.
     """
@@ -44,8 +46,9 @@ def flattened(record: Struct) -> bytes:
     if not names:
         return msgspec.json.encode(record)
     document: dict[str, Any] = msgspec.to_builtins(record)
-    texts = {name: msgspec.json.encode(document[name]).decode() for name in names if document[name] is not None}
-    return msgspec.json.encode({**document, **texts})
+    others = [name for name in names if name not in as_sent and document[name] is not None]
+    texts = {name: msgspec.json.encode(document[name]).decode() for name in others}
+    return msgspec.json.encode({**document, **texts, **as_sent})
 
 
 def _struct(kind: inspect.StructType) -> T.StructType:

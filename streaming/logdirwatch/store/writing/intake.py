@@ -179,20 +179,15 @@ def _alert(record: AlertRecord, position: Position) -> Iterator[Thin]:
     if record.rule is not Rule.HEARTBEAT:
         spoken_of = identity(record.alert_id, str(record.revision))
         # Every revision of an alert has its opening time, so that is what a repeat is looked for by.
-        body, text = _with_evidence_as_sent(_body(record), position), _text(position)
-        yield Thin("alert", record.cluster, spoken_of, 0, record.opened_at_ms, body=body, record=text)
+        sent = msgspec.json.decode(position.value or b"", type=_Sent)
+        body = flattened(record, evidence=bytes(sent.evidence).decode()).decode()
+        yield Thin("alert", record.cluster, spoken_of, 0, record.opened_at_ms, body=body, record=_text(position))
 
 
 class _Sent(msgspec.Struct):
     """What of an alert is kept as it was sent: a later version's evidence has fields that this one does not know."""
 
     evidence: msgspec.Raw
-
-
-def _with_evidence_as_sent(body: str, position: Position) -> str:
-    sent = msgspec.json.decode(position.value or b"", type=_Sent)
-    flat = msgspec.json.decode(body)
-    return msgspec.json.encode(flat | {"evidence": bytes(sent.evidence).decode()}).decode()
 
 
 def _action(record: ActionRecord, position: Position) -> Iterator[Thin]:
