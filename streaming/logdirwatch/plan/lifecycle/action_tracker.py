@@ -1,6 +1,6 @@
 """The open alerts and their actions: what the topics said, and what must be published next.
 
-The truth is on the topics. The book is filled from them whole at start, told every record that comes, and told what was
+The truth is on the topics. The tracker is filled from them whole at start, takes every record that comes and what was
 published; it can be thrown away at any time and filled again.
 """
 
@@ -109,16 +109,13 @@ class ActionTracker:
         the open alerts, the oldest first, each knowing what the others' actions will do.
         """
         revisions = self._decide(now_ms)
-        known = self._known()
-        firing = [self._readable(alert, snapshot.get(alert.cluster)) for alert in self._firing()]
-        seen = {
-            cluster: with_excluded_log_dirs(
-                with_rates(with_alerts(found, firing), known, firing), policy_of(cluster).limits
-            )
-            for cluster, found in snapshot.items()
-        }
+        try:
+            seen = self._with_all_alerts(snapshot, policy_of)
+        except Exception:
+            self._set_unreadable_aside(snapshot)
+            seen = self._with_all_alerts(snapshot, policy_of)
         revisions += self._close(seen, policy_of, now_ms)
-        for alert in sorted(firing, key=lambda alert: (alert.opened_at_ms, alert.alert_id)):
+        for alert in sorted(self._readable(), key=lambda alert: (alert.opened_at_ms, alert.alert_id)):
             revisions += self._publish(self._answered(alert, seen.get(alert.cluster), policy_of(alert.cluster), now_ms))
         if any(ACTION_TYPES[action.kind].sets_whole_list for action in revisions):
             revisions += self._share_lists(seen, policy_of, now_ms)
@@ -126,14 +123,32 @@ class ActionTracker:
         self._drop_what_is_over(usable, policy_of, now_ms)
         return revisions
 
-    def _readable(self, alert: AlertRecord, snapshot: ClusterSnapshot | None) -> AlertRecord:
-        """Return an alert that can be laid over the snapshot: itself, or without its evidence where that stops it."""
-        if snapshot is not None and not self._is_aside(alert):
+    def _with_all_alerts(
+        self, snapshot: Mapping[str, ClusterSnapshot], policy_of: Callable[[str], Policy]
+    ) -> dict[str, ClusterSnapshot]:
+        known, firing = self._known(), self._readable()
+        return {
+            cluster: with_excluded_log_dirs(
+                with_rates(with_alerts(found, firing), known, firing), policy_of(cluster).limits
+            )
+            for cluster, found in snapshot.items()
+        }
+
+    def _set_unreadable_aside(self, snapshot: Mapping[str, ClusterSnapshot]) -> None:
+        """Set those alerts aside that cannot be laid over the snapshot; only asked when one of them stopped all."""
+        for alert in self._readable():
+            if (found := snapshot.get(alert.cluster)) is None:
+                continue
             try:
-                with_rates(with_alerts(snapshot, [alert]), (), [alert])
+                with_rates(with_alerts(found, [alert]), (), [alert])
             except Exception as error:
                 self._set_aside(alert, error)
-        return changed(alert, evidence={}, to_status=None) if self._is_aside(alert) else alert
+
+    def _readable(self) -> list[AlertRecord]:
+        """Return the firing alerts, those that are set aside without the evidence that stops the planner."""
+        return [
+            changed(alert, evidence={}, to_status=None) if self._is_aside(alert) else alert for alert in self._firing()
+        ]
 
     def _answered(
         self, alert: AlertRecord, seen: ClusterSnapshot | None, policy: Policy, now_ms: int
