@@ -87,18 +87,17 @@ def _explains(other: Verdict, io_error: Verdict) -> bool:
 def judge(memory: BrokerMemory, path: str, thresholds: Thresholds) -> Verdict:
     """Return the verdict on an offline directory from all that is known of it now."""
     log_dir = memory.log_dirs[path]
-    verdict = None if _says_nothing(log_dir) else standing(log_dir)
+    known = standing(log_dir)
+    verdict = None if _says_nothing(known, log_dir) else known
     for found in (_by_kernel(log_dir), _by_host(log_dir), _by_pattern(memory, path), _by_space(log_dir, thresholds)):
         verdict = stronger(verdict, found)
     assert verdict is not None, "free space always has an answer"
     return _measured(log_dir, _unreadable(log_dir, verdict), thresholds)
 
 
-def _says_nothing(log_dir: LogDirMemory) -> bool:
+def _says_nothing(known: Verdict | None, log_dir: LogDirMemory) -> bool:
     """Tell whether all that is known is that the directory failed: then even space that was left is news."""
-    verdict = standing(log_dir)
-    is_of_event = verdict is not None and verdict.decided_by == EVENT
-    return is_of_event and log_line(log_dir.event_detail) is None
+    return known is not None and known.decided_by == EVENT and log_line(log_dir.event_detail) is None
 
 
 def by_event(record: EventRecord) -> Verdict | None:

@@ -23,8 +23,8 @@ WAITS = "moves and cuts wait for a new inventory"
 def recommend(alert: AlertRecord, snapshot: ClusterSnapshot | None, policy: Policy, now_ms: int) -> list[ActionRecord]:
     """Return the actions for an open alert, first things first, each as its first revision.
 
-    ``snapshot`` are those of the alert's cluster with the alerts' own evidence over them. None give the runbook step
-    alone, which says why; old ones what does not depend on where replicas lie beside it.
+    ``snapshot`` is that of the alert's cluster with the alerts' own evidence over it. None gives the runbook step
+    alone, which says why; an old one gives the actions that do not depend on where replicas lie beside it.
     """
     why = None if alert.cluster == NO_CLUSTER else unusable(snapshot, policy, now_ms)
     look = investigate(alert, policy)

@@ -1,6 +1,6 @@
-"""The query ``recommend``: alerts and decisions in, actions out, with the tables for facts.
+"""The query ``recommend``: alerts and decisions in, actions out, with the tables for what is known.
 
-The truth is on the topics: the book of open alerts and actions is read from them whole when a run starts, and anew
+The truth is on the topics: the tracker of open alerts and actions is filled from them whole when a run starts, and anew
 after every failure. A batch runs when records come; between them a look at the open alerts is taken each
 ``recommend_interval_ms``, since facts arrive, plans grow old and moves progress without any new record. The first alert
 is planned for at once; in a storm of them planning rests between two looks, so that the alerts themselves are not late.
@@ -52,7 +52,7 @@ def ignored(_: OpenAlerts) -> None:
 
 @dataclass
 class Recommender:
-    """Keeps the book and publishes what it says; every way in and out is a callable, so that tests need no broker."""
+    """Keeps the tracker, publishes its revisions; every way in and out is a callable, so that tests need no broker."""
 
     read: Callable[[], Iterable[Record]]
     facts: Callable[[str], ClusterSnapshot | None]
@@ -65,30 +65,30 @@ class Recommender:
     wanted: threading.Event = field(default_factory=threading.Event)
     """Set while news wait for a look until the rest is over."""
     _rested_s: float = 0.0
-    _book: ActionTracker | None = None
+    _tracker: ActionTracker | None = None
     _growth: Growth = field(default_factory=Growth)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self, records: Iterable[Record], now_ms: int) -> None:
         """Take a batch's records in and publish what follows from them, or want a look when the rest is over."""
         with self._lock:
-            is_new = self._book is None
-            book = self._opened()
-            news = [book.take(*record) for record in records]
+            is_new = self._tracker is None
+            tracker = self._opened()
+            news = [tracker.take(*record) for record in records]
             if is_new or any(news):
                 if self.rest_s > 0:
                     self.wanted.set()
                 else:
-                    self._revise(book, now_ms)
-            self.note(book.open_alerts)
+                    self._revise(tracker, now_ms)
+            self.note(tracker.open_alerts)
 
     def look(self, now_ms: int) -> None:
         """Look at what is open without new records."""
         with self._lock:
             self.wanted.clear()
-            book = self._opened()
-            if book.open_clusters:
-                self._revise(book, now_ms)
+            tracker = self._opened()
+            if tracker.open_clusters:
+                self._revise(tracker, now_ms)
 
     @property
     def rest_s(self) -> float:
@@ -96,21 +96,21 @@ class Recommender:
         return max(0.0, self._rested_s - self.clock_s())
 
     def _opened(self) -> ActionTracker:
-        if self._book is None:
-            book = ActionTracker(self.skew_ms)
+        if self._tracker is None:
+            tracker = ActionTracker(self.skew_ms)
             for record in self.read():
-                book.take(*record)
-            self._book = book
-        return self._book
+                tracker.take(*record)
+            self._tracker = tracker
+        return self._tracker
 
-    def _revise(self, book: ActionTracker, now_ms: int) -> None:
-        """Publish, or forget the book: only what is on the topic counts as said."""
-        self._book, begin_s = None, self.clock_s()
+    def _revise(self, tracker: ActionTracker, now_ms: int) -> None:
+        """Publish, or forget the tracker: only what is on the topic counts as said."""
+        self._tracker, begin_s = None, self.clock_s()
         facts = {
-            cluster: known for cluster in sorted(book.open_clusters) if (known := self._known(cluster)) is not None
+            cluster: known for cluster in sorted(tracker.open_clusters) if (known := self._known(cluster)) is not None
         }
-        revisions = book.revise(facts, self.policy, now_ms)
-        for alert, error in book.take_set_aside():
+        revisions = tracker.revise(facts, self.policy, now_ms)
+        for alert, error in tracker.take_set_aside():
             log.error(
                 "recommend.alert_set_aside",
                 alert_id=alert.alert_id,
@@ -122,7 +122,7 @@ class Recommender:
         if revisions:
             self.publish(revisions)
             log.info("recommend.published", actions=[f"{a.kind} {a.status} {a.action_id[:8]}" for a in revisions])
-        self._book, end_s = book, self.clock_s()
+        self._tracker, end_s = tracker, self.clock_s()
         self._rested_s = end_s + self.rests * (end_s - begin_s)
 
     def _known(self, cluster: str) -> ClusterSnapshot | None:

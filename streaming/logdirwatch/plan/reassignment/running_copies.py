@@ -60,7 +60,7 @@ def ending(directory: LogDir, snapshot: ClusterSnapshot, spared_bytes: int) -> l
 
 
 def without_copies(copies: Sequence[Copy], snapshot: ClusterSnapshot) -> ClusterSnapshot:
-    """Return the snapshot as they are once copies have ended: what they held is free, what they still need not to come.
+    """Return the snapshot as it is once copies have ended: what they held is free, what they still need not to come.
 
     Nothing else is planned for their partitions meanwhile.
     """

@@ -32,7 +32,7 @@ def ask_to_raise(
 ) -> list[ProposedAction]:
     """Return the question to whoever limits ``moves`` so that they are too late; empty where no limit does that.
 
-    ``plan`` plans the moves on other snapshot.
+    ``plan`` plans the moves on another snapshot.
     """
     free = _without_limits(snapshot)
     if free.brokers == snapshot.brokers:
