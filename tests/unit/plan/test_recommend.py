@@ -7,6 +7,7 @@ from logdirwatch.plan.cluster.assignment import from_json
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.rule_responses import RUNBOOKS
 from logdirwatch.plan.vetoes.reassignment import violations
+from tests.unit.plan.answers import kinds
 from tests.unit.plan.builders import (
     MIB,
     NOW_MS,
@@ -44,10 +45,6 @@ FAILED = [
 
 def recommended(an_alert, *parts, growth=None, **limits):
     return recommend(an_alert, facts(*parts, growth=growth or {}) if parts else None, policy(**limits), NOW_MS)
-
-
-def kinds(actions):
-    return [str(action.kind) for action in actions]
 
 
 def of_kind(actions, kind):

@@ -1,41 +1,16 @@
 """A bigger volume, or one more log directory: how much, whether in time, and when not."""
 
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus
-from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.settings import LogDirRule
+from tests.unit.plan.answers import holds, kinds, recommended, the, vetoed
 from tests.unit.plan.builders import (
     MIB,
-    NOW_MS,
     broker,
     directory,
-    facts,
-    policy,
     replica,
     slowly,
-    space_alert,
     topic,
 )
-
-
-def recommended(*parts, limits=None, tools=None, **fields):
-    return recommend(space_alert(), facts(*parts, **fields), policy(tools=tools, **(limits or {})), NOW_MS)
-
-
-def kinds(actions):
-    return [str(action.kind) for action in actions]
-
-
-def the(kind, actions):
-    (found,) = [action for action in actions if action.kind is kind]
-    return found
-
-
-def vetoed(action):
-    return [veto["name"] for veto in action.vetoes]
-
-
-def holds(action, name):
-    return next(p["holds"] for p in action.preconditions if p["name"] == name)
 
 
 class TestRoom:

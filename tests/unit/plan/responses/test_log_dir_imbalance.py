@@ -2,16 +2,13 @@
 
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus, Rule
 from logdirwatch.plan.cluster.assignment import from_json
-from logdirwatch.plan.recommend import recommend
+from tests.unit.plan.answers import recommended_for
 from tests.unit.plan.builders import (
     MIB,
-    NOW_MS,
     alert,
     broker,
     directory,
-    facts,
     offline,
-    policy,
     replica,
     topic,
 )
@@ -28,13 +25,9 @@ PARTS = [
 ]
 
 
-def recommended(an_alert, *parts, **limits):
-    return recommend(an_alert, facts(*parts), policy(**limits), NOW_MS)
-
-
 class TestImbalance:
     def test_the_fullest_gives_what_it_has_above_the_mean(self):
-        (action,) = recommended(UNEQUAL, *PARTS)
+        (action,) = recommended_for(UNEQUAL, *PARTS)
         assert action.kind is ActionKind.MOVE_LOG_DIR
         assert action.target == {"broker": 1, "log_dir": "/d1"}
         # The mean is 300 MiB.
@@ -42,28 +35,28 @@ class TestImbalance:
 
     def test_a_wave_has_no_more_copies_than_the_broker_has_threads(self):
         one = broker(1, **{"num.replica.alter.log.dirs.threads": "1"})
-        (action,) = recommended(UNEQUAL, one, *PARTS)
+        (action,) = recommended_for(UNEQUAL, one, *PARTS)
         assert action.expected["waves"] == 2
         assert "in 2 waves, so that the first is free sooner (the broker's threads for copies: 1)" in action.reason
-        (action,) = recommended(UNEQUAL, *PARTS)
+        (action,) = recommended_for(UNEQUAL, *PARTS)
         assert action.expected["waves"] == 1, "Kafka's default is a thread for each of its three directories"
 
     def test_it_yields_to_a_directory_that_fills(self):
         filling = directory(1, "/d1", 600 * MIB, status=LogDirStatus.FILLING)
-        (action,) = recommended(UNEQUAL, filling, *PARTS[1:])
+        (action,) = recommended_for(UNEQUAL, filling, *PARTS[1:])
         assert action.kind is ActionKind.INVESTIGATE
         assert "its own alert says what to move" in action.reason
 
     def test_while_a_directory_is_offline_nothing_moves(self):
-        look, action = recommended(UNEQUAL, *PARTS, offline(1, "/d4"))
+        look, action = recommended_for(UNEQUAL, *PARTS, offline(1, "/d4"))
         assert [veto["name"] for veto in action.vetoes] == ["log_dir_offline"]
         assert look.kind is ActionKind.INVESTIGATE
 
     def test_what_is_cordoned_or_not_known_is_no_part_of_the_mean(self):
         for closed in ({"is_cordoned": True}, {"is_marked": True}):
-            (action,) = recommended(UNEQUAL, *PARTS, directory(1, "/d4", 0, **closed))
+            (action,) = recommended_for(UNEQUAL, *PARTS, directory(1, "/d4", 0, **closed))
             assert action.expected["frees_bytes"] == 310 * MIB
 
     def test_a_broker_that_nobody_knows_is_looked_at(self):
-        (action,) = recommended(alert(Rule.LOG_DIR_IMBALANCE, number=9, log_dir=None), *PARTS)
+        (action,) = recommended_for(alert(Rule.LOG_DIR_IMBALANCE, number=9, log_dir=None), *PARTS)
         assert action.kind is ActionKind.INVESTIGATE

@@ -1,13 +1,10 @@
 """A log directory that fills: the order of its actions."""
 
 from logdirwatch.model.vocabulary import ActionKind
-from logdirwatch.plan.recommend import recommend
+from tests.unit.plan.answers import recommended_for
 from tests.unit.plan.builders import (
     MIB,
-    NOW_MS,
     directory,
-    facts,
-    policy,
     replica,
     space_alert,
     topic,
@@ -24,11 +21,7 @@ PARTS = [
 ]
 
 
-def recommended(an_alert, *parts, **limits):
-    return recommend(an_alert, facts(*parts), policy(**limits), NOW_MS)
-
-
 def test_the_actions_of_an_alert_have_an_order():
-    actions = recommended(space_alert(), directory(1, "/d1", 850 * MIB), *PARTS[1:])
+    actions = recommended_for(space_alert(), directory(1, "/d1", 850 * MIB), *PARTS[1:])
     assert [action.position for action in actions] == list(range(len(actions)))
     assert actions[0].kind is ActionKind.MOVE_LOG_DIR

@@ -2,15 +2,11 @@
 
 from logdirwatch.model.vocabulary import ActionKind, Rule
 from logdirwatch.plan.lifecycle.progress import progress
-from logdirwatch.plan.recommend import recommend
-from tests.unit.plan.builders import MIB, NOW_MS, alert, broker, directory, facts, policy
+from tests.unit.plan.answers import recommended_for
+from tests.unit.plan.builders import MIB, alert, broker, directory, facts
 
 LEADER, FOLLOWER = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
 WITHIN = "replica.alter.log.dirs.io.max.bytes.per.second"
-
-
-def recommended(an_alert, *parts):
-    return recommend(an_alert, facts(*parts), policy(), NOW_MS)
 
 
 THROTTLED = broker(1, **{LEADER: "1000", FOLLOWER: "1000", WITHIN: "2000"})
@@ -20,7 +16,7 @@ class TestStalled:
     def stalled(self, **told):
         evidence = {"moves": {"/d1": {"verdict": "too_slow", **told}}, "throttles": {WITHIN: 1000}}
         an_alert = alert(Rule.MOVE_STALLED, log_dir=None, cause=None, to=None, evidence=evidence)
-        return recommended(an_alert, THROTTLED, directory(1, growth_bytes_per_s=80.0 * MIB))
+        return recommended_for(an_alert, THROTTLED, directory(1, growth_bytes_per_s=80.0 * MIB))
 
     def test_a_limit_below_what_is_written_is_raised(self):
         action, *_ = self.stalled(throttle=WITHIN, throttle_bytes_per_s=2000, is_throttled_below_writes=True)

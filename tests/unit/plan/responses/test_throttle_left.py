@@ -2,8 +2,8 @@
 
 from logdirwatch.model.vocabulary import ActionKind, Rule
 from logdirwatch.plan.lifecycle.progress import progress
-from logdirwatch.plan.recommend import recommend
-from tests.unit.plan.builders import NOW_MS, alert, broker, directory, facts, policy, replica, topic
+from tests.unit.plan.answers import recommended_for
+from tests.unit.plan.builders import alert, broker, directory, facts, replica, topic
 
 LEADER, FOLLOWER = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
 WITHIN = "replica.alter.log.dirs.io.max.bytes.per.second"
@@ -15,10 +15,6 @@ def left(*names, listed=0):
     return alert(Rule.THROTTLE_LEFT, log_dir=None, cause=None, to=None, evidence=evidence)
 
 
-def recommended(an_alert, *parts):
-    return recommend(an_alert, facts(*parts), policy(), NOW_MS)
-
-
 def limits_in(command):
     return [line for line in command.splitlines() if line.startswith(("brokers ", "topics "))]
 
@@ -28,7 +24,7 @@ THROTTLED = broker(1, **{LEADER: "1000", FOLLOWER: "1000", WITHIN: "2000"})
 
 class TestLeft:
     def test_what_the_alert_names_is_taken_away(self):
-        (action,) = recommended(left(LEADER, FOLLOWER), THROTTLED, directory(1))
+        (action,) = recommended_for(left(LEADER, FOLLOWER), THROTTLED, directory(1))
         assert action.kind is ActionKind.CLEAR_THROTTLES
         (command,) = action.commands
         (again,) = action.undo["commands"]
@@ -38,13 +34,13 @@ class TestLeft:
             assert limits_in(told) == [f"brokers 1 {FOLLOWER}=1000", f"brokers 1 {LEADER}=1000"]
 
     def test_whoever_set_it_is_asked(self):
-        (action,) = recommended(left(LEADER), THROTTLED, directory(1))
+        (action,) = recommended_for(left(LEADER), THROTTLED, directory(1))
         (asked,) = action.preconditions
         assert (asked["name"], asked["holds"]) == ("throttle_agreed", None)
         assert LEADER in asked["text"]
 
     def test_what_it_does_not_name_is_meant_to_stay(self):
-        (action,) = recommended(left(WITHIN), THROTTLED, directory(1))
+        (action,) = recommended_for(left(WITHIN), THROTTLED, directory(1))
         assert action.expected["clears"] == {"brokers": {"1": {WITHIN: 2000}}, "topics": {}}
 
     def test_the_lists_of_topics_go_with_it(self):
@@ -54,25 +50,25 @@ class TestLeft:
             topic("elsewhere", (2, 3), configs={LISTED: "0:2,1:3"}),
             topic("free", (1, 2), configs={LISTED: ""}),
         ]
-        (action,) = recommended(left(listed=2), broker(1), directory(1), *parts)
+        (action,) = recommended_for(left(listed=2), broker(1), directory(1), *parts)
         assert limits_in(action.commands[0]) == [f"topics all {LISTED}=*", f"topics t {LISTED}=0:1,0:2"]
 
     def test_while_a_move_needs_it_it_stays(self):
         moving = [topic("t", (1, 2), reassigned=(0,))]
-        (other, vetoed) = recommended(left(LEADER), THROTTLED, directory(1), *moving)
+        (other, vetoed) = recommended_for(left(LEADER), THROTTLED, directory(1), *moving)
         assert [veto["name"] for veto in vetoed.vetoes] == ["move_needs_throttle"]
         assert other.kind is ActionKind.INVESTIGATE
 
     def test_a_copy_within_the_broker_needs_only_its_own_limit(self):
         copy = [topic("t", (1,)), replica(1, "/d1", "t", is_future=True)]
-        assert recommended(left(LEADER), THROTTLED, directory(1), *copy)[0].vetoes == []
-        assert recommended(left(WITHIN), THROTTLED, directory(1), *copy)[-1].vetoes != []
+        assert recommended_for(left(LEADER), THROTTLED, directory(1), *copy)[0].vetoes == []
+        assert recommended_for(left(WITHIN), THROTTLED, directory(1), *copy)[-1].vetoes != []
 
     def test_what_is_gone_already_is_left_to_be_looked_at(self):
-        (action,) = recommended(left(LEADER), broker(1, **{"log.dirs": "/d1"}), directory(1))
+        (action,) = recommended_for(left(LEADER), broker(1, **{"log.dirs": "/d1"}), directory(1))
         assert action.kind is ActionKind.INVESTIGATE
 
     def test_it_is_done_when_nothing_of_it_is_set_any_more(self):
-        (action,) = recommended(left(LEADER), THROTTLED, directory(1))
+        (action,) = recommended_for(left(LEADER), THROTTLED, directory(1))
         assert not progress(action, facts(THROTTLED)).is_done
         assert progress(action, facts(broker(1, **{WITHIN: "2000"}))).is_done

@@ -3,35 +3,15 @@
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
-from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.settings import LogDirRule, ToolSettings
+from tests.unit.plan.answers import kinds, recommended, the, vetoed
 from tests.unit.plan.builders import (
     MIB,
-    NOW_MS,
     directory,
-    facts,
     policy,
-    space_alert,
 )
 
 SATURATED = directory(1, "/d1", 960 * MIB, growth_bytes_per_s=1.0 * MIB, status=LogDirStatus.SATURATED)
-
-
-def recommended(*parts, limits=None, tools=None, **fields):
-    return recommend(space_alert(), facts(*parts, **fields), policy(tools=tools, **(limits or {})), NOW_MS)
-
-
-def kinds(actions):
-    return [str(action.kind) for action in actions]
-
-
-def the(kind, actions):
-    (found,) = [action for action in actions if action.kind is kind]
-    return found
-
-
-def vetoed(action):
-    return [veto["name"] for veto in action.vetoes]
 
 
 class TestReserve:

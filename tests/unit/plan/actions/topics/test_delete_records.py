@@ -5,44 +5,19 @@ import subprocess
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
-from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.settings import ToolSettings, TopicRule
+from tests.unit.plan.answers import holds, kinds, recommended, the, vetoed
 from tests.unit.plan.builders import (
     MIB,
-    NOW_MS,
     directory,
-    facts,
-    policy,
     replica,
     slowly,
-    space_alert,
     topic,
 )
 
 CRITICAL = directory(1, "/d1", 900 * MIB, growth_bytes_per_s=1.0 * MIB, status=LogDirStatus.CRITICAL)
 COMPACT_DELETE = {"cleanup.policy": "compact,delete"}
 FOR_EVER = {"retention.ms": "-1", "retention.bytes": "-1"}
-
-
-def recommended(*parts, limits=None, tools=None, **fields):
-    return recommend(space_alert(), facts(*parts, **fields), policy(tools=tools, **(limits or {})), NOW_MS)
-
-
-def kinds(actions):
-    return [str(action.kind) for action in actions]
-
-
-def the(kind, actions):
-    (found,) = [action for action in actions if action.kind is kind]
-    return found
-
-
-def vetoed(action):
-    return [veto["name"] for veto in action.vetoes]
-
-
-def holds(action, name):
-    return next(p["holds"] for p in action.preconditions if p["name"] == name)
 
 
 class TestDeleteRecords:

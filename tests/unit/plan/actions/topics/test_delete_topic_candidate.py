@@ -4,30 +4,19 @@ import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
 from logdirwatch.plan.cluster.layout import Partition, Topic
-from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.settings import TopicRule
+from tests.unit.plan.answers import holds, recommended
 from tests.unit.plan.builders import (
     CONFIGS,
     MIB,
     NOW_MS,
     directory,
-    facts,
-    policy,
     replica,
-    space_alert,
     topic,
 )
 
 DAY_MS = 86_400_000
 IDLE = {"same_since_ms": NOW_MS - 8 * DAY_MS}
-
-
-def recommended(*parts, limits=None, tools=None, **fields):
-    return recommend(space_alert(), facts(*parts, **fields), policy(tools=tools, **(limits or {})), NOW_MS)
-
-
-def holds(action, name):
-    return next(p["holds"] for p in action.preconditions if p["name"] == name)
 
 
 class TestCandidates:

@@ -6,37 +6,16 @@ import subprocess
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
-from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.settings import TopicRule
+from tests.unit.plan.answers import holds, kinds, recommended, the
 from tests.unit.plan.builders import (
     MIB,
-    NOW_MS,
     directory,
-    facts,
-    policy,
     replica,
-    space_alert,
     topic,
 )
 
 SATURATED = directory(1, "/d1", 960 * MIB, growth_bytes_per_s=1.0 * MIB, status=LogDirStatus.SATURATED)
-
-
-def recommended(*parts, limits=None, tools=None, **fields):
-    return recommend(space_alert(), facts(*parts, **fields), policy(tools=tools, **(limits or {})), NOW_MS)
-
-
-def kinds(actions):
-    return [str(action.kind) for action in actions]
-
-
-def the(kind, actions):
-    (found,) = [action for action in actions if action.kind is kind]
-    return found
-
-
-def holds(action, name):
-    return next(p["holds"] for p in action.preconditions if p["name"] == name)
 
 
 class TestBrake:

@@ -1,0 +1,30 @@
+"""What is recommended for an alert, and how tests read it."""
+
+from logdirwatch.plan.recommend import recommend
+from tests.unit.plan.builders import NOW_MS, facts, policy, space_alert
+
+
+def recommended(*parts, limits=None, tools=None, **fields):
+    """Return the actions for a directory that fills."""
+    return recommend(space_alert(), facts(*parts, **fields), policy(tools=tools, **(limits or {})), NOW_MS)
+
+
+def recommended_for(an_alert, *parts, **limits):
+    return recommend(an_alert, facts(*parts), policy(**limits), NOW_MS)
+
+
+def kinds(actions):
+    return [str(action.kind) for action in actions]
+
+
+def the(kind, actions):
+    (found,) = [action for action in actions if action.kind is kind]
+    return found
+
+
+def vetoed(action):
+    return [veto["name"] for veto in action.vetoes]
+
+
+def holds(action, name):
+    return next(p["holds"] for p in action.preconditions if p["name"] == name)
