@@ -1,5 +1,6 @@
 """What is recommended for an alert, and how tests read it."""
 
+from logdirwatch.plan.lifecycle.overlay import with_alerts
 from logdirwatch.plan.recommend import recommend
 from tests.unit.plan.builders import NOW_MS, facts, policy, space_alert
 
@@ -10,7 +11,13 @@ def recommended(*parts, limits=None, tools=None, **fields):
 
 
 def recommended_for(an_alert, *parts, **limits):
+    """Return the actions for an alert."""
     return recommend(an_alert, facts(*parts), policy(**limits), NOW_MS)
+
+
+def answered(an_alert, *parts, **limits):
+    """Return the actions for an alert whose own evidence is laid over the snapshot."""
+    return recommend(an_alert, with_alerts(facts(*parts), [an_alert]), policy(**limits), NOW_MS)
 
 
 def kinds(actions):

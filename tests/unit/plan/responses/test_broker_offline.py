@@ -5,9 +5,8 @@ import pytest
 from logdirwatch.model.vocabulary import ActionKind, BrokerStatus, Cause, LogDirStatus, Rule
 from logdirwatch.plan.availability import offline_log_dirs
 from logdirwatch.plan.cluster.assignment import from_json
-from logdirwatch.plan.lifecycle.overlay import with_alerts
-from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.vetoes.reassignment import violations
+from tests.unit.plan.answers import answered
 from tests.unit.plan.builders import MIB, NOW_MS, alert, broker, directory, facts, policy, replica, topic
 from tests.unit.plan.failures import holds, kinds, of_kind, veto_names
 
@@ -22,10 +21,6 @@ GONE = [
     topic("t", (1, 2), (2, 1)),
     *(replica(number, "/d1", "t", part) for number in (1, 2) for part in (0, 1)),
 ]
-
-
-def answered(an_alert, *parts, **limits):
-    return recommend(an_alert, with_alerts(facts(*parts), [an_alert]), policy(**limits), NOW_MS)
 
 
 class TestBrokerOffline:

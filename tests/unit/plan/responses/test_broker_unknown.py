@@ -3,9 +3,8 @@
 import pytest
 
 from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, Rule
-from logdirwatch.plan.lifecycle.overlay import with_alerts
-from logdirwatch.plan.recommend import recommend
-from tests.unit.plan.builders import MIB, NOW_MS, alert, broker, directory, facts, policy, replica, topic
+from tests.unit.plan.answers import answered
+from tests.unit.plan.builders import MIB, alert, broker, directory, replica, topic
 from tests.unit.plan.failures import kinds
 
 UNSEEN = {"status": LogDirStatus.UNKNOWN}
@@ -18,10 +17,6 @@ GONE = [
     topic("t", (1, 2), (2, 1)),
     *(replica(number, "/d1", "t", part) for number in (1, 2) for part in (0, 1)),
 ]
-
-
-def answered(an_alert, *parts, **limits):
-    return recommend(an_alert, with_alerts(facts(*parts), [an_alert]), policy(**limits), NOW_MS)
 
 
 class TestBrokerUnknown:

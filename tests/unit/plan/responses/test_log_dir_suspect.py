@@ -7,13 +7,9 @@ from logdirwatch.plan.cluster.assignment import from_json
 from logdirwatch.plan.cluster.metadata_version import CORDON
 from logdirwatch.plan.lifecycle.overlay import with_alerts
 from logdirwatch.plan.recommend import recommend
+from tests.unit.plan.answers import answered
 from tests.unit.plan.builders import MIB, NOW_MS, alert, directory, facts, policy, replica, topic
 from tests.unit.plan.failures import kinds
-
-
-def answered(an_alert, *parts, **limits):
-    return recommend(an_alert, with_alerts(facts(*parts), [an_alert]), policy(**limits), NOW_MS)
-
 
 SUSPECT = [
     directory(1, "/d1", 100 * MIB),

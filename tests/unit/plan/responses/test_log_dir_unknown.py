@@ -3,14 +3,8 @@
 from dataclasses import replace
 
 from logdirwatch.model.vocabulary import LogDirStatus, Rule
-from logdirwatch.plan.lifecycle.overlay import with_alerts
-from logdirwatch.plan.recommend import recommend
-from tests.unit.plan.builders import MIB, NOW_MS, alert, broker, directory, facts, policy, replica, topic
-
-
-def answered(an_alert, *parts, **limits):
-    return recommend(an_alert, with_alerts(facts(*parts), [an_alert]), policy(**limits), NOW_MS)
-
+from tests.unit.plan.answers import answered
+from tests.unit.plan.builders import MIB, alert, broker, directory, replica, topic
 
 SUSPECT = [
     directory(1, "/d1", 100 * MIB),

@@ -2,14 +2,9 @@
 
 from logdirwatch.model.vocabulary import Rule
 from logdirwatch.plan.cluster.assignment import from_json
-from logdirwatch.plan.lifecycle.overlay import with_alerts
-from logdirwatch.plan.recommend import recommend
-from tests.unit.plan.builders import MIB, NOW_MS, alert, directory, facts, policy, replica, topic
+from tests.unit.plan.answers import answered
+from tests.unit.plan.builders import MIB, alert, directory, replica, topic
 from tests.unit.plan.failures import kinds, veto_names
-
-
-def answered(an_alert, *parts, **limits):
-    return recommend(an_alert, with_alerts(facts(*parts), [an_alert]), policy(**limits), NOW_MS)
 
 
 class TestPartitionFailed:

@@ -1,13 +1,8 @@
 """Partitions in danger all over a cluster."""
 
 from logdirwatch.model.vocabulary import BrokerStatus, Rule
-from logdirwatch.plan.lifecycle.overlay import with_alerts
-from logdirwatch.plan.recommend import recommend
-from tests.unit.plan.builders import NOW_MS, alert, broker, directory, facts, policy, topic
-
-
-def answered(an_alert, *parts, **limits):
-    return recommend(an_alert, with_alerts(facts(*parts), [an_alert]), policy(**limits), NOW_MS)
+from tests.unit.plan.answers import answered
+from tests.unit.plan.builders import alert, broker, directory, topic
 
 
 class TestPartitionsAtRisk:
