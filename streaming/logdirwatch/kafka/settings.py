@@ -10,7 +10,7 @@ from logdirwatch.config.section import Section
 class KafkaSettings(Section):
     """How to reach one Kafka cluster."""
 
-    bootstrap_servers: str = Field("localhost:9092", min_length=1, description="host:port, several parted by commas.")
+    bootstrap_servers: str = Field("localhost:9092", min_length=1, description="host:port, comma-separated.")
     client: dict[str, str] = Field(
         {},
         repr=False,

@@ -29,7 +29,7 @@ class BrokerStatus(msgspec.Struct, frozen=True):
 
 
 class ClusterStatus(msgspec.Struct, frozen=True):
-    """The whole cluster; the addresses are ``host:port``, several parted by commas."""
+    """The whole cluster; the addresses are ``host:port``, comma-separated."""
 
     telemetry: str
     bootstrap_servers: str
