@@ -23,7 +23,7 @@ CODE := streaming dashboards tests conf docs/hooks $(wildcard bench/*.py)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help setup java demo test test-unit test-spark test-kafka test-long test-trust test-scenarios test-cluster test-sql test-browser chaos mutate soak dashboards lint audit sbom release format bench docs docs-release lock clean ci
+.PHONY: help setup java demo test test-unit test-spark test-kafka test-alone test-long test-trust test-scenarios test-cluster test-sql test-browser chaos mutate soak dashboards lint audit sbom release format bench docs docs-release lock clean ci
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -52,7 +52,7 @@ demo: java $(RUN_TIME) ## start a real Kafka cluster here, break a disk, fill an
 	@$(BIN)/logdirwatch demo $(ARGS)
 
 test: java $(STAMP) ## all three tiers, side by side where the memory allows it; a skipped test is a failure
-	@.ci/lanes test-kafka "test-unit test-spark"
+	@.ci/lanes test-kafka "test-unit test-spark" && .ci/lanes test-alone
 
 test-unit: $(STAMP) ## pure logic, no Java
 	$(PYTEST) tests/unit -n 2 $(ARGS)
@@ -61,7 +61,10 @@ test-spark: java $(STAMP) ## queries and tables on a local Spark
 	$(PYTEST) tests/spark -m "not long" -n 2 --dist loadfile $(ARGS)
 
 test-kafka: java $(STAMP) ## real brokers with real, really full disks
-	$(PYTEST) tests/kafka -m "not long" -n 2 $(ARGS)
+	$(PYTEST) tests/kafka -m "not long and not alone" -n 2 $(ARGS)
+
+test-alone: java $(STAMP) ## what two processors carry only with nothing beside it: the whole demo
+	$(PYTEST) tests/kafka -m "not long and alone" $(ARGS)
 
 test-long: java $(STAMP) ## what takes long: every rule of the tables, the demo with a part of it stopped
 	$(PYTEST) tests/spark -m long -n 2 --dist loadfile $(ARGS)
