@@ -17,12 +17,6 @@ def set_broker_list(tools: Tools, broker: int, key: str, values: Sequence[str]) 
     return tools.call(CONFIGS, "--alter", "--entity-type", "brokers", f"--entity-name={broker}", *change)
 
 
-def set_broker_value(tools: Tools, broker: int, key: str, value: int) -> str:
-    """Return the command that sets a number on a broker."""
-    entity = ("--entity-type", "brokers", f"--entity-name={broker}")
-    return tools.call(CONFIGS, "--alter", *entity, "--add-config", f"{key}={value}")
-
-
 def client_quota(tools: Tools, bytes_per_s: int | None) -> str:
     """Return the template that limits one producer on every broker, or takes its limit away (None).
 

@@ -1,36 +1,62 @@
-"""Moves that do not get on: a limit that is too low is raised, what cannot end is cancelled."""
+"""Moves that do not get on: whoever set a limit that is too low is asked to raise it, what cannot end is cancelled."""
 
 from collections.abc import Mapping
 
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.brokers import MoveStalledEvidence, StalledMoves
 from logdirwatch.model.records import AlertRecord
+from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.actions.brokers.investigate import Runbook, describe_log_dirs, list_reassignments
 from logdirwatch.plan.actions.replicas.cancel_moves import cancel_moves, propose_copy_cancel, why_hopeless
-from logdirwatch.plan.actions.replicas.clear_throttles import propose_raise
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
-from logdirwatch.plan.proposal import Policy, ProposedAction
+from logdirwatch.plan.commands.kafka_tools import CONFIGS
+from logdirwatch.plan.proposal import Policy, ProposedAction, effect
 from logdirwatch.plan.reassignment.running_copies import copies_to
 from logdirwatch.plan.reassignment.running_reassignments import dead_ends
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.text.units import human_bytes
 
-RAISED_BY = 2
+STEP = "ask_to_raise_limits"
+ABOVE_WRITES = 2
+"""A copy gets at least so many times the rate of what is written to it meanwhile."""
 
 
-def _raised(alert: AlertRecord, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
-    """Return higher limits for moves that one below what is written to them holds back: they never end else."""
-    proposals: dict[str, ProposedAction] = {}
+def _asked(alert: AlertRecord, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
+    """Return the question to whoever limits moves to less than is written to them, under which they never end.
+
+    The limit may protect what is not seen here, so no command changes it.
+    """
+    asked: dict[str, tuple[int, int]] = {}
     for path, move in sorted(read_as(alert.evidence, MoveStalledEvidence).moves.items()):
         key, limit = move.throttle, move.throttle_bytes_per_s
-        if alert.broker is None or key is None or not limit or not move.is_throttled_below_writes:
+        if alert.broker is None or key is None or limit is None or not move.is_throttled_below_writes:
             continue
         directory = snapshot.directories.get((alert.broker, path))
         written = 0.0 if directory is None else max(0.0, directory.growth_bytes_per_s or 0.0)
         usual = policy.limits.log_dir_throttle_bytes_per_s
-        wanted = int(max(usual, RAISED_BY * limit, RAISED_BY * written))
-        proposals.setdefault(key, propose_raise(alert.broker, key, limit, wanted, policy))
-    return list(proposals.values())
+        wanted = int(max(usual, ABOVE_WRITES * limit, ABOVE_WRITES * written))
+        asked[key] = (limit, max(wanted, asked.get(key, (limit, 0))[1]))
+    return [_ask(alert.broker, asked, policy)] if alert.broker is not None and asked else []
+
+
+def _ask(broker: int, asked: Mapping[str, tuple[int, int]], policy: Policy) -> ProposedAction:
+    named = ", ".join(
+        f"{key}={human_bytes(limit)}/s of broker {broker} to at least {human_bytes(wanted)}/s"
+        for key, (limit, wanted) in sorted(asked.items())
+    )
+    return ProposedAction(
+        kind=ActionKind.INVESTIGATE,
+        target={"broker": broker, "log_dir": None, "step": STEP},
+        reason=f"raise the limit, it is set by somebody else: ask them to raise {named}; under it the running moves "
+        "never end, as more is written to what they copy",
+        expected=effect(
+            asked_limits=[
+                {"broker": broker, "key": key, "from_bytes_per_s": limit, "to_bytes_per_s": wanted}
+                for key, (limit, wanted) in sorted(asked.items())
+            ]
+        ),
+        commands=(policy.tools.call(CONFIGS, "--describe", "--entity-type", "brokers", f"--entity-name={broker}"),),
+    )
 
 
 STANDS_STILL = "stands_still"
@@ -38,20 +64,20 @@ STANDS_STILL = "stands_still"
 
 
 def propose(situation: Situation) -> list[ProposedAction]:
-    """Return what to do about moves to a broker that stand still: cancel what cannot end; a limit may be raised."""
+    """Return what to do about moves to a broker that stand still: cancel what cannot end; a limit is its owner's."""
     alert, snapshot, policy = situation.alert, situation.snapshot, situation.policy
-    raised = _raised(alert, snapshot, policy)
+    asked = _asked(alert, snapshot, policy)
     broker, told = alert.broker, read_as(alert.evidence, MoveStalledEvidence).moves
     hopeless = [one for one in dead_ends(snapshot) if broker in (one.partition.adding or ())]
     limits = sorted({f"{found.throttle}={found.throttle_bytes_per_s}" for found in told.values() if _held(found)})
-    why = f"the limit {', '.join(limits)} holds them back: raise it first" if limits else None
+    why = f"the limit {', '.join(limits)} holds them back: ask whoever set it to raise it first" if limits else None
     if broker is None:
-        return [*raised, situation.look]
+        return [*asked, situation.look]
     if not hopeless:
-        return [*raised, *_stalled(broker, told, snapshot, policy), situation.look_because(why)]
+        return [*asked, *_stalled(broker, told, snapshot, policy), situation.look_because(why)]
     moves = [one.partition for one in hopeless]
     return [
-        *raised,
+        *asked,
         cancel_moves(broker, None, moves, snapshot, policy, why_hopeless(hopeless)),
         situation.look_because(why),
     ]

@@ -4,6 +4,7 @@ from logdirwatch.model.vocabulary import ActionKind, Rule
 from logdirwatch.plan.lifecycle.progress import progress
 from tests.unit.plan.answers import recommended_for
 from tests.unit.plan.builders import MIB, alert, broker, directory, facts
+from tests.unit.plan.builders import action as proposed
 
 LEADER, FOLLOWER = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
 WITHIN = "replica.alter.log.dirs.io.max.bytes.per.second"
@@ -18,15 +19,24 @@ class TestStalled:
         an_alert = alert(Rule.MOVE_STALLED, log_dir=None, cause=None, to=None, evidence=evidence)
         return recommended_for(an_alert, THROTTLED, directory(1, growth_bytes_per_s=80.0 * MIB))
 
-    def test_a_limit_below_what_is_written_is_raised(self):
+    def test_whoever_set_a_limit_below_what_is_written_is_asked_to_raise_it(self):
         action, *_ = self.stalled(throttle=WITHIN, throttle_bytes_per_s=2000, is_throttled_below_writes=True)
-        assert action.kind is ActionKind.CLEAR_THROTTLES
-        assert action.commands[0].endswith(f"--add-config {WITHIN}={160 * MIB}")
-        assert action.undo["commands"][0].endswith(f"--add-config {WITHIN}=2000")
-        raised = broker(1, **{WITHIN: str(160 * MIB)})
-        assert progress(action, facts(raised)).is_done
-        assert not progress(action, facts(THROTTLED)).is_done
+        assert action.kind is ActionKind.INVESTIGATE
+        assert f"{WITHIN}=2 KiB/s of broker 1 to at least 160 MiB/s" in action.reason
+        (asked,) = action.expected["asked_limits"]
+        assert (asked["from_bytes_per_s"], asked["to_bytes_per_s"]) == (2000, 160 * MIB)
+        assert not [command for command in action.commands if "--alter" in command]
 
-    def test_a_limit_that_only_makes_it_slow_is_not_raised_by_itself(self):
-        actions = self.stalled(throttle=WITHIN, throttle_bytes_per_s=2000, is_throttled_below_writes=False)
-        assert ActionKind.CLEAR_THROTTLES not in [action.kind for action in actions]
+    def test_a_limit_of_nothing_is_asked_about_as_well(self):
+        action, *_ = self.stalled(throttle=WITHIN, throttle_bytes_per_s=0, is_throttled_below_writes=True)
+        assert f"{WITHIN}=0 B/s of broker 1" in action.reason
+
+    def test_a_limit_that_only_makes_it_slow_is_named_beside_the_runbook(self):
+        (action,) = self.stalled(throttle=WITHIN, throttle_bytes_per_s=2000, is_throttled_below_writes=False)
+        assert "ask whoever set it to raise it first" in action.reason
+
+    def test_a_raise_that_release_0_2_0_proposed_is_done_once_the_limit_is_higher(self):
+        expected = {"throttle_bytes_per_s": 160 * MIB, "raises": {"broker": 1, "key": WITHIN}}
+        old = proposed(ActionKind.CLEAR_THROTTLES, expected=expected)
+        assert progress(old, facts(broker(1, **{WITHIN: str(160 * MIB)}))).is_done
+        assert not progress(old, facts(THROTTLED)).is_done

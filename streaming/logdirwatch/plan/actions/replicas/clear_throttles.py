@@ -1,4 +1,4 @@
-"""The action that takes throttles away that nothing needs, or raises one under which no move ends."""
+"""The action that takes throttles away that nothing needs."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -18,7 +18,6 @@ from logdirwatch.plan.actions.action_type import (
 )
 from logdirwatch.plan.actions.progress import Progress, in_one_step, was_begun
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
-from logdirwatch.plan.commands.configs import set_broker_value
 from logdirwatch.plan.commands.throttles import Limits, from_data
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect
 from logdirwatch.plan.reassignment.throttles import SETS_LIMITS, lists_of, rates_of, still_ours
@@ -54,20 +53,6 @@ def propose_clear(
         vetoes=_still_needed(rates, limits.topics, snapshot),
         commands=tuple(policy.tools.clear_limits(found)),
         undo={"commands": policy.tools.set_limits(found)},
-    )
-
-
-def propose_raise(broker: int, key: str, limit: int, wanted: int, policy: Policy) -> ProposedAction:
-    """Return a higher limit for moves that this one never lets end; it goes with the move that needs it."""
-    return ProposedAction(
-        kind=ActionKind.CLEAR_THROTTLES,
-        target={"broker": broker, "log_dir": None, "step": f"raise {key}"},
-        reason=f"raise {key} of broker {broker} from {limit} to {wanted} bytes/s: under the limit the running moves "
-        "never end, as more is written to what they copy",
-        expected=effect(needs_ms=0, throttle_bytes_per_s=wanted, raises={"broker": broker, "key": key}),
-        preconditions=(agreed(f"{key}={limit} of broker {broker}"),),
-        commands=(set_broker_value(policy.tools, broker, key, wanted),),
-        undo={"commands": [set_broker_value(policy.tools, broker, key, limit)]},
     )
 
 
@@ -147,6 +132,7 @@ def _is_cleared(action: ActionRecord, snapshot: ClusterSnapshot) -> bool | None:
         return are_cleared(action.expected["clears"], snapshot)
     if "raises" not in action.expected:
         return None
+    # An action of release 0.2.0, which proposed the command.
     raised = action.expected["raises"]
     value = (
         snapshot.brokers[raised["broker"]].configs.get(raised["key"]) if raised["broker"] in snapshot.brokers else None
