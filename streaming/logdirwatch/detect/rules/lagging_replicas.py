@@ -10,7 +10,7 @@ from typing import NamedTuple
 from logdirwatch.detect.alerts.context import Desk, Moment
 from logdirwatch.detect.rules import log_dir_suspect
 from logdirwatch.detect.settings import DetectSettings
-from logdirwatch.detect.state.broker_state import LogDirMemory
+from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory
 from logdirwatch.model.records import MetricsRecord
 from logdirwatch.model.vocabulary import SPACE_STATUSES
 
@@ -27,7 +27,7 @@ class Sync(NamedTuple):
         return self.behind / self.replicas if self.replicas else 0.0
 
 
-def judge(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
+def judge_scan(desk: Desk, record: MetricsRecord, _: int, moment: Moment) -> None:
     """Compare the directories of one answer that can be written; it carries the counts of a new scan."""
     known = desk.memory.log_dirs
     counts = {
@@ -58,9 +58,10 @@ def _judge(desk: Desk, path: str, log_dir: LogDirMemory, count: Sync, others: Sy
             log_dir_suspect.suspect(desk, path, log_dir_suspect.LAGGING, _text(count, others), moment)
 
 
-def lose_sight(log_dir: LogDirMemory) -> None:
-    """Begin anew, as the broker does not answer: when it is back all its replicas have to catch up."""
-    log_dir.kept_up, log_dir.lagging_scans = False, 0
+def lose_sight(memory: BrokerMemory) -> None:
+    """Begin anew: when the broker is back all its replicas have to catch up."""
+    for log_dir in memory.log_dirs.values():
+        log_dir.kept_up, log_dir.lagging_scans = False, 0
 
 
 def is_behind(count: Sync, settings: DetectSettings) -> bool:

@@ -12,6 +12,7 @@ from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory, Op
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.base import UsedLogDir
 from logdirwatch.model.evidence.brokers import LogDirImbalanceEvidence
+from logdirwatch.model.records import MetricsRecord
 from logdirwatch.model.vocabulary import LogDirStatus, Rule, Severity
 
 RULE = Rule.LOG_DIR_IMBALANCE
@@ -27,7 +28,7 @@ class Spread(NamedTuple):
     is_whole: bool
 
 
-def judge(desk: Desk, moment: Moment) -> None:
+def judge_answer(desk: Desk, _: MetricsRecord, moment: Moment) -> None:
     """Open, carry on or end the broker's alert by what its directories have room for now."""
     memory, settings = desk.memory, desk.settings
     alert, spread = memory.alerts.get(RULE), spread_of(memory)
@@ -43,6 +44,11 @@ def judge(desk: Desk, moment: Moment) -> None:
         memory.unequal_since_ms = moment.at_ms
     if alert is not None or moment.at_ms - memory.unequal_since_ms >= settings.imbalance_after_ms:
         _tell(desk, alert, spread, moment)
+
+
+def lose_sight(memory: BrokerMemory) -> None:
+    """Begin anew with the time for which they must be unequal."""
+    memory.unequal_since_ms = None
 
 
 def spread_of(memory: BrokerMemory) -> Spread:

@@ -32,7 +32,7 @@ SLOW_SPANS = 2
 """One slow span may only mean that more moves were begun."""
 
 
-def judge(desk: Desk, record: MetricsRecord, counted_ms: int, moment: Moment) -> None:
+def judge_scan(desk: Desk, record: MetricsRecord, counted_ms: int, moment: Moment) -> None:
     """Follow what is still to come to each directory, as it was counted at ``counted_ms``."""
     told = {
         sample.path: _follow(desk, sample, counted_ms, is_queued=_is_queued(sample, record.moves))
@@ -45,6 +45,12 @@ def judge(desk: Desk, record: MetricsRecord, counted_ms: int, moment: Moment) ->
     elif RULE in desk.memory.alerts and _all_get_on(desk.memory, told):
         into = _went_offline(desk.memory)
         desk.book.resolve(RULE, None, RECOVERED if into is None else "offline", moment.at_ms, into=into)
+
+
+def lose_sight(memory: BrokerMemory) -> None:
+    """Begin anew: a move that is seen again may have stood still meanwhile, or not."""
+    for log_dir in memory.log_dirs.values():
+        log_dir.move = None
 
 
 def _went_offline(memory: BrokerMemory) -> OpenAlert | None:

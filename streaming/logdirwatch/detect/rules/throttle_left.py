@@ -7,6 +7,7 @@ somebody runs its --verify after the end.
 from logdirwatch.detect.alerts import evidence, upkeep_messages
 from logdirwatch.detect.alerts.context import Desk, Moment
 from logdirwatch.detect.alerts.lifecycle import RECOVERED
+from logdirwatch.detect.state.broker_state import BrokerMemory
 from logdirwatch.model.evidence.brokers import ThrottleLeftEvidence
 from logdirwatch.model.records import MetricsRecord, ReplicaMoves
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, Rule, Severity
@@ -16,7 +17,7 @@ LISTS = "throttled_replicas"
 """How evidence and settings call the topics' lists of throttled replicas."""
 
 
-def judge(desk: Desk, record: MetricsRecord, counted_ms: int, moment: Moment) -> None:
+def judge_scan(desk: Desk, record: MetricsRecord, counted_ms: int, moment: Moment) -> None:
     """Judge the limits of one broker, as they were seen at ``counted_ms``."""
     seen, memory = record.moves, desk.memory
     if seen is None or seen.throttles is None:
@@ -30,6 +31,11 @@ def judge(desk: Desk, record: MetricsRecord, counted_ms: int, moment: Moment) ->
         memory.throttles_since_ms = None
         ended = "in use again" if seen.throttles else RECOVERED
         desk.book.resolve(RULE, None, ended, moment.at_ms)
+
+
+def lose_sight(memory: BrokerMemory) -> None:
+    """Begin anew with the time for which they must be left."""
+    memory.throttles_since_ms = None
 
 
 def left_over(seen: ReplicaMoves, kept: tuple[str, ...]) -> dict[str, int] | None:

@@ -1,10 +1,12 @@
 """What the evidence of several rules has in common."""
 
-from typing import Annotated, ClassVar, TypeVar
+from collections.abc import Callable
+from typing import Annotated, ClassVar, NamedTuple, TypeVar
 
 from msgspec import Meta
 
 from logdirwatch.model.record_part import NULL, RecordPart
+from logdirwatch.model.vocabulary import Rule
 
 SampleAtMs = Annotated[int | None, Meta(description="Time of the last sample that had the numbers below.")]
 TotalBytes = Annotated[int | None, Meta(description="Size of the directory's volume, as DescribeLogDirs reports it.")]
@@ -36,6 +38,46 @@ NO_EVIDENCE = Evidence()
 """That of an alert which shows nothing."""
 
 E = TypeVar("E", bound=Evidence)
+
+
+class Variant(NamedTuple):
+    """A struct of a rule, for evidence that has the field ``marker``."""
+
+    marker: str
+    kind: type[Evidence]
+
+
+class Kinds(NamedTuple):
+    """The structs of a rule: ``kind``, unless the marker of a variant is there."""
+
+    kind: type[Evidence]
+    variants: tuple[Variant, ...] = ()
+
+    @property
+    def all(self) -> tuple[type[Evidence], ...]:
+        """Every struct of the rule."""
+        return (self.kind, *(variant.kind for variant in self.variants))
+
+
+KINDS: dict[Rule, type[Evidence]] = {}
+VARIANTS: dict[Rule, list[Variant]] = {}
+"""What ``shown_by`` has noted; ``EVIDENCE`` is made of it."""
+
+
+def shown_by(rule: Rule, marker: str | None = None) -> Callable[[type[E]], type[E]]:
+    """Return the decorator of the struct that alerts of a rule show.
+
+    With ``marker`` it is one of several structs of the rule: the one for evidence that has the field of that name.
+    """
+
+    def noted(kind: type[E]) -> type[E]:
+        if marker is None:
+            KINDS[rule] = kind
+        else:
+            VARIANTS.setdefault(rule, []).append(Variant(marker, kind))
+        return kind
+
+    return noted
 
 
 def read_as(evidence: Evidence, kind: type[E]) -> E:

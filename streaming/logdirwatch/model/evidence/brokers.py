@@ -4,8 +4,9 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
-from logdirwatch.model.evidence.base import Evidence, UsedLogDir, UsedRatio
+from logdirwatch.model.evidence.base import Evidence, UsedLogDir, UsedRatio, shown_by
 from logdirwatch.model.record_part import EMPTY_LIST, EMPTY_MAP, NO, NULL, RecordPart
+from logdirwatch.model.vocabulary import Rule
 
 Throttles = Annotated[
     dict[str, int],
@@ -53,14 +54,17 @@ class BrokerAwayEvidence(Evidence, frozen=True, kw_only=True):
     maintenance: Annotated[MaintenanceWindow | None, Meta(description="The maintenance that runs for it.")] = None
 
 
+@shown_by(Rule.BROKER_OFFLINE)
 class BrokerOfflineEvidence(BrokerAwayEvidence, frozen=True, kw_only=True):
     """``broker_offline``: the controller says that the broker is away."""
 
 
+@shown_by(Rule.BROKER_UNKNOWN)
 class BrokerUnknownEvidence(BrokerAwayEvidence, frozen=True, kw_only=True):
     """``broker_unknown``: the broker does not answer, and the controller does not say that it is away."""
 
 
+@shown_by(Rule.LOG_DIR_SUSPECT)
 class BrokerSuspectEvidence(Evidence, frozen=True, kw_only=True):
     """``log_dir_suspect`` of a broker: each thing held against it is a field named in ``why``."""
 
@@ -104,6 +108,7 @@ class BrokerSuspectEvidence(Evidence, frozen=True, kw_only=True):
         return [text for kind in self.why if isinstance(text := getattr(self, kind, None), str)]
 
 
+@shown_by(Rule.LOG_DIR_IMBALANCE)
 class LogDirImbalanceEvidence(Evidence, frozen=True, kw_only=True):
     """``log_dir_imbalance``: a broker's directories are filled very unequally; those on one volume count once."""
 
@@ -126,6 +131,7 @@ class LogDirImbalanceEvidence(Evidence, frozen=True, kw_only=True):
     since_ms: Annotated[int | None, Meta(description="Since when the spread is that wide.")] = NULL
 
 
+@shown_by(Rule.PARTITION_FAILED)
 class PartitionFailedEvidence(Evidence, frozen=True, kw_only=True):
     """``partition_failed``: the broker's log calls partitions bad."""
 
@@ -142,6 +148,7 @@ class PartitionFailedEvidence(Evidence, frozen=True, kw_only=True):
     detail: Annotated[str | None, Meta(description="The last line of the broker's log about one of them.")] = NULL
 
 
+@shown_by(Rule.UNCLEANABLE_PARTITIONS)
 class BrokerUncleanableEvidence(Evidence, frozen=True, kw_only=True):
     """``uncleanable_partitions`` of a broker: partitions whose directory its log does not name."""
 
@@ -173,6 +180,7 @@ class StalledMoves(RecordPart, frozen=True, kw_only=True):
     ] = NO
 
 
+@shown_by(Rule.MOVE_STALLED)
 class MoveStalledEvidence(Evidence, frozen=True, kw_only=True):
     """``move_stalled``: replicas on their way to directories of this broker do not arrive."""
 
@@ -190,6 +198,7 @@ class MoveStalledEvidence(Evidence, frozen=True, kw_only=True):
     ] = None
 
 
+@shown_by(Rule.THROTTLE_LEFT)
 class ThrottleLeftEvidence(Evidence, frozen=True, kw_only=True):
     """``throttle_left``: limits of moves stay set though nothing moves."""
 
@@ -203,6 +212,7 @@ class ThrottleLeftEvidence(Evidence, frozen=True, kw_only=True):
     since_ms: Annotated[int | None, Meta(description="Since when no move needs them.")] = NULL
 
 
+@shown_by(Rule.PLACEMENT_REPORTS_STUCK)
 class PlacementReportsStuckEvidence(Evidence, frozen=True, kw_only=True):
     """``placement_reports_stuck``: the controller is not told where new replicas are."""
 

@@ -4,13 +4,15 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
-from logdirwatch.model.evidence.base import Evidence, UsedLogDir, UsedRatio
+from logdirwatch.model.evidence.base import Evidence, UsedLogDir, UsedRatio, shown_by
 from logdirwatch.model.record_part import EMPTY_LIST, NULL, RecordPart
+from logdirwatch.model.vocabulary import Rule
 
 Brokers = Annotated[int | None, Meta(description="How many brokers the cluster has.")]
 SilentBrokers = Annotated[int | None, Meta(description="How many of them no collector reports.")]
 
 
+@shown_by(Rule.PARTITIONS_AT_RISK)
 class PartitionsAtRiskEvidence(Evidence, frozen=True, kw_only=True):
     """``partitions_at_risk``: partitions of a cluster without a leader, or close to it; ``affected`` counts them."""
 
@@ -62,6 +64,7 @@ class FillingDisk(RecordPart, frozen=True, kw_only=True):
     )
 
 
+@shown_by(Rule.FLEET_SPACE)
 class FleetSpaceEvidence(Evidence, frozen=True, kw_only=True):
     """``fleet_space``: many directories of a cluster fill, and the others cannot take what they have too much."""
 
@@ -83,6 +86,7 @@ class FleetSpaceEvidence(Evidence, frozen=True, kw_only=True):
     if_lost: Annotated[IfLost | None, Meta(description="Whether what is lost could be rebuilt.")] = None
 
 
+@shown_by(Rule.BROKER_UNKNOWN, marker="silent_brokers")
 class BrokerSilentEvidence(Evidence, frozen=True, kw_only=True):
     """``broker_unknown`` of one broker that no collector reports, while others are reported."""
 
@@ -96,6 +100,7 @@ class BrokerSilentEvidence(Evidence, frozen=True, kw_only=True):
     fullest: Annotated[UsedLogDir | None, Meta(description="Its fullest directory as it was last seen.")] = NULL
 
 
+@shown_by(Rule.BROKER_UNKNOWN, marker="away_before")
 class ClusterSilentEvidence(Evidence, frozen=True, kw_only=True):
     """``broker_unknown`` of a cluster of which no collector reports any broker."""
 
@@ -117,6 +122,7 @@ class SlowBroker(RecordPart, frozen=True, kw_only=True):
     log_dirs: Annotated[list[str], Meta(description="Paths of its directories.")] = EMPTY_LIST
 
 
+@shown_by(Rule.LOG_DIR_SUSPECT, marker="slow_brokers")
 class SlowBrokersEvidence(Evidence, frozen=True, kw_only=True):
     """``log_dir_suspect`` of a cluster: brokers that flush much more slowly than all others."""
 
@@ -129,6 +135,7 @@ class SlowBrokersEvidence(Evidence, frozen=True, kw_only=True):
     )
 
 
+@shown_by(Rule.BROKER_OFFLINE, marker="restarted_brokers")
 class RollingRestartEvidence(Evidence, frozen=True, kw_only=True):
     """``broker_offline`` of a cluster: brokers that were away in turn and are back."""
 

@@ -16,9 +16,11 @@ from logdirwatch.model.evidence.base import (
     UsableBytes,
     UsedRatio,
     read_as,
+    shown_by,
 )
 from logdirwatch.model.evidence.brokers import BrokerSuspectEvidence, BrokerUncleanableEvidence
 from logdirwatch.model.record_part import EMPTY_LIST, NULL, RecordPart
+from logdirwatch.model.vocabulary import Rule
 
 UsedInodesRatio = Annotated[float | None, Meta(description="Share of the file system's inodes in use, from 0 to 1.")]
 EventDetail = Annotated[str | None, Meta(description="The line or text of the LogDirFailure event.")]
@@ -28,6 +30,7 @@ Said = Annotated[str | None, Meta(description="The line or observation behind th
 DecidedBy = Annotated[str | None, Meta(description="Which observation decided the cause.")]
 
 
+@shown_by(Rule.LOG_DIR_SPACE)
 class LogDirSpaceEvidence(LogDirEvidence, frozen=True, kw_only=True):
     """``log_dir_space``: a directory is filling, critical or saturated."""
 
@@ -91,6 +94,7 @@ class OfflineLogDir(RecordPart, frozen=True, kw_only=True):
     said: Said = NULL
 
 
+@shown_by(Rule.LOG_DIR_OFFLINE)
 class LogDirOfflineEvidence(LogDirEvidence, frozen=True, kw_only=True):
     """``log_dir_offline``: one directory, or several that failed at once; numbers are those of the first."""
 
@@ -120,6 +124,7 @@ class LogDirOfflineEvidence(LogDirEvidence, frozen=True, kw_only=True):
     ] = None
 
 
+@shown_by(Rule.LOG_DIR_OFFLINE, marker="event")
 class FailureEventEvidence(Evidence, frozen=True, kw_only=True):
     """``log_dir_offline`` of the fast lane: the event alone."""
 
@@ -129,12 +134,14 @@ class FailureEventEvidence(Evidence, frozen=True, kw_only=True):
     decided_by: DecidedBy = NULL
 
 
+@shown_by(Rule.LOG_DIR_UNKNOWN)
 class LogDirUnknownEvidence(LogDirEvidence, frozen=True, kw_only=True):
     """``log_dir_unknown``: a directory whose state nobody can tell."""
 
     reason: Annotated[str | None, Meta(description="Why it is not known, for people.")] = NULL
 
 
+@shown_by(Rule.LOG_DIR_CHANGED)
 class LogDirChangedEvidence(LogDirEvidence, frozen=True, kw_only=True):
     """``log_dir_changed``: a directory has another size or volume than before, or no reserve file."""
 
@@ -146,12 +153,14 @@ class LogDirChangedEvidence(LogDirEvidence, frozen=True, kw_only=True):
     volume: Annotated[str | None, Meta(description="Name of its volume now.")] = NULL
 
 
+@shown_by(Rule.UNACCOUNTED_BYTES)
 class UnaccountedBytesEvidence(LogDirEvidence, frozen=True, kw_only=True):
     """``unaccounted_bytes``: the directory's volume holds much that is no replica."""
 
     unaccounted_bytes: Annotated[int | None, Meta(description="Bytes in use that no replica accounts for.")] = NULL
 
 
+@shown_by(Rule.LOG_DIR_SUSPECT, marker="sample_at_ms")
 class LogDirSuspectEvidence(BrokerSuspectEvidence, frozen=True, kw_only=True):
     """``log_dir_suspect`` of one directory."""
 
@@ -165,6 +174,7 @@ class LogDirSuspectEvidence(BrokerSuspectEvidence, frozen=True, kw_only=True):
     is_metadata_dir: IsMetadataDir = NULL
 
 
+@shown_by(Rule.UNCLEANABLE_PARTITIONS, marker="sample_at_ms")
 class LogDirUncleanableEvidence(BrokerUncleanableEvidence, frozen=True, kw_only=True):
     """``uncleanable_partitions`` of one directory."""
 

@@ -4,9 +4,10 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from logdirwatch.model.evidence.base import Evidence
+from logdirwatch.model.evidence.base import Evidence, shown_by
 from logdirwatch.model.record_part import EMPTY_LIST, NULL, RecordPart
 from logdirwatch.model.scalars import Count, Name, Offset
+from logdirwatch.model.vocabulary import Rule
 
 
 class RejectedRows(RecordPart, frozen=True, kw_only=True):
@@ -33,6 +34,7 @@ class PipelineEvidence(Evidence, frozen=True, kw_only=True):
     query: Annotated[str | None, Meta(description="Name of the query.")] = None
 
 
+@shown_by(Rule.PIPELINE_LAGGING)
 class PipelineLaggingEvidence(PipelineEvidence, frozen=True, kw_only=True):
     """``pipeline_lagging``: a query is behind its topics, or does not run."""
 
@@ -45,6 +47,7 @@ class PipelineLaggingEvidence(PipelineEvidence, frozen=True, kw_only=True):
     is_active: Annotated[bool | None, Meta(description="Whether it runs.")] = NULL
 
 
+@shown_by(Rule.PIPELINE_REJECTS)
 class PipelineRejectsEvidence(PipelineEvidence, frozen=True, kw_only=True):
     """``pipeline_rejects``: a query cannot read many records."""
 
@@ -55,6 +58,7 @@ class PipelineRejectsEvidence(PipelineEvidence, frozen=True, kw_only=True):
     ] = EMPTY_LIST
 
 
+@shown_by(Rule.PIPELINE_DATA_LOSS)
 class PipelineDataLossEvidence(PipelineEvidence, frozen=True, kw_only=True):
     """``pipeline_data_loss``: records were deleted before a query had read them."""
 
@@ -62,6 +66,7 @@ class PipelineDataLossEvidence(PipelineEvidence, frozen=True, kw_only=True):
     ranges: Annotated[list[LostRange], Meta(description="The last ranges that were lost, up to 20.")] = EMPTY_LIST
 
 
+@shown_by(Rule.DATA_QUALITY)
 class DataQualityEvidence(PipelineEvidence, frozen=True, kw_only=True):
     """``data_quality``: tables do not meet expectations."""
 
@@ -70,6 +75,7 @@ class DataQualityEvidence(PipelineEvidence, frozen=True, kw_only=True):
     )
 
 
+@shown_by(Rule.HEARTBEAT)
 class HeartbeatEvidence(Evidence, frozen=True, kw_only=True):
     """``heartbeat``: a collector's sign of life that came through."""
 
@@ -77,6 +83,7 @@ class HeartbeatEvidence(Evidence, frozen=True, kw_only=True):
     interval_ms: Annotated[int | None, Meta(description="How often it sends one.")] = None
 
 
+@shown_by(Rule.HEARTBEAT, marker="origin")
 class CanaryEvidence(Evidence, frozen=True, kw_only=True):
     """``heartbeat`` of the fast lane: the answer to a canary event."""
 
@@ -84,6 +91,7 @@ class CanaryEvidence(Evidence, frozen=True, kw_only=True):
     origin: Annotated[str | None, Meta(description="The event's place in Kafka: topic/partition/offset/time.")] = NULL
 
 
+@shown_by(Rule.HEARTBEAT, marker="clusters")
 class HeartbeatMissingEvidence(Evidence, frozen=True, kw_only=True):
     """``heartbeat`` as ``notify`` sends it: no sign of life comes; not on the topic."""
 

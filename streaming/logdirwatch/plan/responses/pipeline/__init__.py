@@ -1,0 +1,1 @@
+"""How the alerts about logdirwatch itself are answered."""

@@ -1,0 +1,9 @@
+"""data_quality: tables do not meet expectations."""
+
+from logdirwatch.plan.actions.brokers.investigate import Runbook
+from logdirwatch.plan.responses.response import Response
+
+RESPONSE = Response(
+    runbook=Runbook("see the table quality_results: which expectation failed on which table", ()),
+    nothing_to_propose="which data is wrong shows in the tables alone",
+)
