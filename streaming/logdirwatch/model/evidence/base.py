@@ -68,6 +68,7 @@ def shown_by(rule: Rule, marker: str | None = None) -> Callable[[type[E]], type[
     """Return the decorator of the struct that alerts of a rule show.
 
     With ``marker`` it is one of several structs of the rule: the one for evidence that has the field of that name.
+    Where evidence has the markers of two structs, the first counts.
     """
 
     def noted(kind: type[E]) -> type[E]:

@@ -86,6 +86,19 @@ class FleetSpaceEvidence(Evidence, frozen=True, kw_only=True):
     if_lost: Annotated[IfLost | None, Meta(description="Whether what is lost could be rebuilt.")] = None
 
 
+@shown_by(Rule.BROKER_UNKNOWN, marker="away_before")
+class ClusterSilentEvidence(Evidence, frozen=True, kw_only=True):
+    """``broker_unknown`` of a cluster of which no collector reports any broker."""
+
+    reason: Annotated[str | None, Meta(description="What is known of it, for people.")] = NULL
+    last_seen_ms: Annotated[int | None, Meta(description="Time of the last report of any broker.")] = NULL
+    brokers: Brokers = None
+    silent_brokers: SilentBrokers = None
+    away_before: Annotated[
+        list[int], Meta(description="Node ids, up to 20, of brokers that did not answer before that.")
+    ] = EMPTY_LIST
+
+
 @shown_by(Rule.BROKER_UNKNOWN, marker="silent_brokers")
 class BrokerSilentEvidence(Evidence, frozen=True, kw_only=True):
     """``broker_unknown`` of one broker that no collector reports, while others are reported."""
@@ -98,19 +111,6 @@ class BrokerSilentEvidence(Evidence, frozen=True, kw_only=True):
         NULL
     )
     fullest: Annotated[UsedLogDir | None, Meta(description="Its fullest directory as it was last seen.")] = NULL
-
-
-@shown_by(Rule.BROKER_UNKNOWN, marker="away_before")
-class ClusterSilentEvidence(Evidence, frozen=True, kw_only=True):
-    """``broker_unknown`` of a cluster of which no collector reports any broker."""
-
-    reason: Annotated[str | None, Meta(description="What is known of it, for people.")] = NULL
-    last_seen_ms: Annotated[int | None, Meta(description="Time of the last report of any broker.")] = NULL
-    brokers: Brokers = None
-    silent_brokers: SilentBrokers = None
-    away_before: Annotated[
-        list[int], Meta(description="Node ids, up to 20, of brokers that did not answer before that.")
-    ] = EMPTY_LIST
 
 
 class SlowBroker(RecordPart, frozen=True, kw_only=True):
