@@ -115,16 +115,20 @@ class KernelTrouble(StrEnum):
     FILE_SYSTEM_ERROR = "file_system_error"
     REMOUNTED_READ_ONLY = "remounted_read_only"
     POOL_FULL = "pool_full"
+    NO_SPACE = "no_space"
 
     @property
     def heals(self) -> bool:
-        """Whether it ends without anybody's doing: a path comes back, a server answers, a command is tried again."""
+        """Whether it ends without anybody's doing, or once something can be written again.
+
+        A path comes back, a server answers, a command is tried again, a file system has room.
+        """
         return self in _HEALING
 
     @property
     def severity(self) -> "Severity":
         """How loudly it is told: critical where the next write may fail."""
-        return Severity.WARNING if self.heals or self is KernelTrouble.MEDIUM_ERROR else Severity.CRITICAL
+        return Severity.WARNING if self in _LATER else Severity.CRITICAL
 
     @property
     def cause(self) -> Cause | None:
@@ -138,8 +142,10 @@ _HEALING = frozenset(
         KernelTrouble.PATH_LOST,
         KernelTrouble.SERVER_NOT_RESPONDING,
         KernelTrouble.HUNG,
+        KernelTrouble.NO_SPACE,
     }
 )
+_LATER = _HEALING - {KernelTrouble.NO_SPACE} | {KernelTrouble.MEDIUM_ERROR}
 LOST_WAY = frozenset({KernelTrouble.PATH_LOST, KernelTrouble.SERVER_NOT_RESPONDING})
 """What says that the way to a disk is lost, which explains other errors of it."""
 _CAUSES = {
@@ -150,6 +156,7 @@ _CAUSES = {
     KernelTrouble.FILE_SYSTEM_ERROR: Cause.FILE_SYSTEM,
     KernelTrouble.REMOUNTED_READ_ONLY: Cause.READ_ONLY,
     KernelTrouble.POOL_FULL: Cause.FULL,
+    KernelTrouble.NO_SPACE: Cause.FULL,
 }
 
 

@@ -16,6 +16,11 @@ READ_ONLY = "EXT4-fs (sdb1): Remounting filesystem read-only"
 CORRUPT = "XFS (sdb1): Metadata corruption detected at xfs_agf_read_verify+0x7b/0xe0 [xfs], xfs_agf block 0x1"
 POOL = "device-mapper: thin: 253:4: switching pool to out-of-data-space (error IO) mode"
 LOST_WRITE = "Buffer I/O error on dev dm-4, logical block 12, lost async page write"
+NO_BLOCKS = (
+    "EXT4-fs (sdb1): Delayed block allocation failed for inode 12 at logical offset 7 with max blocks 3 with error 28"
+)
+LOST = "EXT4-fs (sdb1): This should not happen!! Data will be lost"
+BTRFS_FULL = "BTRFS: error (device sdb1) in btrfs_run_delayed_refs:2127: errno=-28 No space left"
 RF_1 = {"min.insync.replicas": "1"}
 
 
@@ -41,6 +46,22 @@ def _fails(cause, *lines, detail="append failed", used=0.4, is_first=False, **se
             driver.poll(log_dir("/d1", error_code=56), log_dir("/d2", 0.31))
         if not is_first:
             driver.host(*_look(*lines, **seen))
+
+    return given
+
+
+def _kernel_says(*lines, quiet_ms=0):
+    """The kernel speaks of the disk of /d1, which goes on serving and is probed."""
+
+    def given(driver):
+        for _ in range(4):
+            driver.poll(log_dir("/d1", 0.4), log_dir("/d2", 0.31))
+        driver.host(*_look(*lines))
+        driver.at_ms += quiet_ms
+        if quiet_ms:
+            for _ in range(3):
+                driver.poll(log_dir("/d1", 0.4), log_dir("/d2", 0.31))
+                driver.host(*_look())
 
     return given
 
@@ -76,6 +97,15 @@ CONCLUSIONS = [
                says=("no space left (99.9%",), never_says=("may have run out",)),
     Conclusion("three disks with I/O errors at once have more in common than bad luck", _three_io_errors, FAILED,
                says=("3 log directories went offline together (/d1, /d2, /d3): disk failure", "a common cause")),
+    Conclusion("a file system that met no space, which the broker meets as an I/O error",
+               _fails("failed", NO_BLOCKS, LOST, detail="java.io.IOException: Input/output error"), FULL,
+               says=("no space left for the broker",), never_says=("corrupt", "pool below the volume")),
+    Conclusion("btrfs without space that turned read-only, without a broker's log",
+               _fails(None, BTRFS_FULL, "BTRFS info (device sdb1 state EA): forced readonly", is_read_only=True), FULL),
+    Conclusion("a file system that met no space while its directory serves", _kernel_says(NO_BLOCKS),
+               {"log_dir_suspect": None}, severity={"log_dir_suspect": "critical"}, says=("until there is room",)),
+    Conclusion("a file system that met no space, and hours in which it was written again",
+               _kernel_says(NO_BLOCKS, quiet_ms=3 * 3_600_000), {}),
     Conclusion("no space left where most is free", _fails("full", used=0.3), FULL, says=("may have run out",)),
 ]  # fmt: skip
 
@@ -111,6 +141,15 @@ def _degraded_array():
     return alert(Rule.LOG_DIR_SUSPECT, to="online", cause=None, evidence=evidence), found
 
 
+def _suspect(*why, device="sdb1"):
+    made = topic("one", (2, 1))
+    found = facts(
+        directory(1, is_suspect=True), directory(2, used=300 * MIB), directory(3), made, replica(1, "/d1", "one")
+    )
+    evidence = {"why": list(why), "device": device}
+    return lambda: (alert(Rule.LOG_DIR_SUSPECT, to="online", cause=None, evidence=evidence), found)
+
+
 def _compacted(cleanup_policy):
     source = directory(1, used=900 * MIB, growth_bytes_per_s=100 * MIB / 86_400)
     kept = topic("kv", (1, 2), configs={"cleanup.policy": cleanup_policy}, unread={0: 0.0})
@@ -129,6 +168,9 @@ ADVICE = [
     Advice("an array that lost a member goes on: the member is replaced, nothing is moved away", _degraded_array,
            first="investigate", never=("reassign", "replace_disk"), lossless=True,
            says=("look at the array md0 below /d1", "mdadm --manage /dev/md0", "alerts healthy alert")),
+    Advice("a file system that met no space gets room, and no disk is condemned",
+           _suspect("no_space", "file_system_error"), first="investigate", never=("reassign", "replace_disk"),
+           lossless=True, says=("see what ran out in /d1", "df -i"), never_says=("xfs_repair",)),
     Advice("compacted topics have no retention", _compacted("compact"), first="investigate",
            says=("which no retention limit reaches",)),
     Advice("topics of compact,delete have one", _compacted("compact,delete"), first="investigate",

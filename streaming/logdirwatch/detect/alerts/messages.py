@@ -78,7 +78,8 @@ def merged(memory: BrokerMemory) -> str:
     return f"Broker {memory.broker} reported LogDirFailure for a log directory whose alert is open already"
 
 
-_PATH_KINDS = {str(trouble) for trouble in KernelTrouble if trouble.heals}
+_OF_DISK = {KernelTrouble.MEDIUM_ERROR, KernelTrouble.DEVICE_ERROR}
+_PATH_KINDS = {str(trouble) for trouble in KernelTrouble if trouble.heals} - {KernelTrouble.NO_SPACE}
 
 
 def suspect(
@@ -92,6 +93,8 @@ def suspect(
 def _waits_for_disk(kinds: set[str], severity: Severity) -> str:
     if kinds == {KernelTrouble.POOL_FULL}:
         return "no, because writes wait or fail until the pool has room"
+    if KernelTrouble.NO_SPACE in kinds and not kinds & _OF_DISK:
+        return "no, because writes fail until there is room"
     if severity.rank >= Severity.CRITICAL.rank:
         return "no, because a disk that behaves like this may be failing"
     if kinds <= NOT_OF_A_DISK:

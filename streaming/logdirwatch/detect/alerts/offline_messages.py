@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from logdirwatch.detect import causes, predicates
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory, Verdict
-from logdirwatch.model.vocabulary import Cause, FullBy, Rule
+from logdirwatch.model.vocabulary import Cause, FullBy, KernelTrouble, Rule
 from logdirwatch.text.words import counted, short_id, some_of
 
 NAMED = 3
@@ -79,7 +79,8 @@ def _full(log_dir: LogDirMemory, verdict: Verdict) -> str:
     if verdict.full_by is FullBy.SPACE:
         return f"no space left{used}"
     kernel = log_dir.kernel
-    if kernel is not None and kernel.cause is Cause.FULL:
+    is_pool = any(trouble.kind == KernelTrouble.POOL_FULL for trouble in log_dir.troubles.values())
+    if kernel is not None and kernel.cause is Cause.FULL and is_pool:
         return f"the pool below the volume has no room left{used}, device {kernel.device or 'unknown'}"
     return f"no space left for the broker{used}: inodes, a quota or a thin pool below may have run out"
 

@@ -11,6 +11,7 @@ _EXPLAIN = (
     frozenset({KernelTrouble.MEDIUM_ERROR}),
     LOST_WAY,
     frozenset({KernelTrouble.POOL_FULL}),
+    frozenset({KernelTrouble.NO_SPACE}),
 )
 # As glibc words them; the first that is found decides.
 _PATH_LOST = (

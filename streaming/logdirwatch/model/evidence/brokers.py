@@ -101,6 +101,7 @@ class BrokerSuspectEvidence(Evidence, frozen=True, kw_only=True):
         str | None, Meta(description=f"{ByKernel}its file system was remounted read-only.")
     ] = None
     pool_full: Annotated[str | None, Meta(description=f"{ByKernel}the storage pool is full.")] = None
+    no_space: Annotated[str | None, Meta(description=f"{ByKernel}its file system has no space or quota left.")] = None
 
     @property
     def texts(self) -> list[str]:

@@ -11,8 +11,15 @@ DEVICE = KernelTrouble.DEVICE_ERROR
 READ_ONLY = KernelTrouble.REMOUNTED_READ_ONLY
 SERVER = KernelTrouble.SERVER_NOT_RESPONDING
 HUNG = KernelTrouble.HUNG
+POOL = KernelTrouble.POOL_FULL
+NO_SPACE = KernelTrouble.NO_SPACE
+MEDIUM = KernelTrouble.MEDIUM_ERROR
+PATH = KernelTrouble.PATH_LOST
+FAILED = KernelTrouble.COMMAND_FAILED
 
 _EXT = rf"EXT[234]-fs \({NAME}\): "
+# ENOSPC and EDQUOT: where a file system meets them nothing is broken, something has run out.
+_RAN_OUT = r"(?:(?:error|errno)[ =:]*-?(?:28|122)\b|No space left|quota exceeded)"
 _JOURNAL = r"(?P<device>dm-\d+|[\w!]+)"
 _XFS = rf"XFS \({NAME}\): "
 _BTRFS = r"BTRFS:? \w+ \(device (?P<device>[\w!-]+)"
@@ -25,7 +32,25 @@ BENIGN = (
     r"BTRFS:? info \(device (?!.*forced readonly)",
 )
 
+# The number is the block layer's status (blk_status_t), before Linux 4.13 the error.
+_END_IO = rf"EXT4-fs warning \(device {NAME}\): ext4_end_bio.*I/O error"
+
+# What a file system says when a block device below it answers that it has no room, and when it has none itself.
+SPACE = (
+    (POOL, rf"{_END_IO} (?:3|-28) "),
+    (POOL, rf"JBD2: Error -28 detected .*\bfor {_JOURNAL}"),
+    (POOL, rf"{_XFS}(?=metadata I/O|log I/O).*{_RAN_OUT}"),
+    (NO_SPACE, rf"{_EXT}.*{_RAN_OUT}"),
+    (NO_SPACE, rf"EXT[234]-fs (?:error|warning) \(device {NAME}\).*{_RAN_OUT}"),
+    (NO_SPACE, rf"{_XFS}.*{_RAN_OUT}"),
+    (NO_SPACE, rf"BTRFS:? (?!info)\w+ \(device {NAME}.*{_RAN_OUT}"),
+    (NO_SPACE, r"BTRFS:? Transaction aborted \(error -(?:28|122)\)"),
+)
+
 EXT = (
+    (MEDIUM, rf"{_END_IO} (?:7|-61) "),
+    (PATH, rf"{_END_IO} (?:4|6|-67|-52) "),
+    (FAILED, rf"{_END_IO} (?:2|-110) "),
     (READ_ONLY, rf"{_EXT}Remounting filesystem read-only"),
     (FILE_SYSTEM, rf"EXT[234]-fs error \(device {NAME}\)"),
     (DEVICE, rf"EXT[234]-fs warning \(device {NAME}\): .*I/O error"),

@@ -26,6 +26,7 @@ _TROUBLES = [
         kernel_devices.NVME,
         kernel_devices.VOLUMES,
         kernel_devices.PATHS,
+        file_systems.SPACE,
         file_systems.EXT,
         file_systems.XFS,
         file_systems.BTRFS,

@@ -3,6 +3,7 @@
 Kafka leaves slow and sick disks in service (KIP-112, operations 3); only what reads and writes less there helps.
 """
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -33,7 +34,8 @@ from logdirwatch.text.words import short_id
 
 DISK = frozenset({"error_code", "probe", "read_only", KernelTrouble.MEDIUM_ERROR, KernelTrouble.DEVICE_ERROR})
 """What of ``evidence.why`` says that a disk fails; the rest says that it is slow, or that it is not the disk."""
-WAY = frozenset(trouble for trouble in KernelTrouble if trouble.heals)
+WAY = frozenset(trouble for trouble in KernelTrouble if trouble.heals) - {KernelTrouble.NO_SPACE}
+RAN_OUT = frozenset({KernelTrouble.POOL_FULL, KernelTrouble.NO_SPACE})
 CERTAIN = frozenset({KernelTrouble.MEDIUM_ERROR, KernelTrouble.DEVICE_ERROR})
 
 _LOOKS = {
@@ -49,7 +51,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
 
     A failing disk is given up: others lead, its replicas are copied elsewhere. A lost path, a silent server or a task
     that hangs is looked at first: the data is there, and copying it would only add load. A full pool is extended, a
-    corrupt file system repaired.
+    file system gets room, a corrupt one is repaired.
     """
     alert, snapshot, policy, directory = situation.alert, situation.snapshot, situation.policy, situation.directory
     if directory is None:
@@ -70,8 +72,9 @@ def propose(situation: Situation) -> list[ProposedAction]:
     array = _degraded(alert, directory) if kinds & CERTAIN else None
     if array is not None:
         return [_look_at_array(look, array, directory, alert), *demoted, *cordon]
-    if KernelTrouble.POOL_FULL in kinds and not kinds & CERTAIN:
-        return [_extend_pool(look, device, directory), *demoted, *cordon]
+    if kinds & RAN_OUT and not kinds & CERTAIN:
+        fill = _extend_pool if KernelTrouble.POOL_FULL in kinds else _make_room
+        return [fill(look, device, directory), *demoted, *cordon]
     if _is_the_way(kinds):
         return [_look_at_way(look, kinds, device), *demoted, *cordon]
     if kinds & {KernelTrouble.FILE_SYSTEM_ERROR, KernelTrouble.REMOUNTED_READ_ONLY} and not kinds & CERTAIN:
@@ -124,6 +127,18 @@ def _extend_pool(look: ProposedAction, device: str, directory: LogDir) -> Propos
         look,
         reason=f"extend the thin pool {device} below {directory.path}: it has no room left, whatever the file system "
         f"says is free, and writes wait or fail; {text}",
+        commands=(note(f"On broker {directory.broker}'s host: {text}."), *look.commands),
+    )
+
+
+def _make_room(look: ProposedAction, device: str, directory: LogDir) -> ProposedAction:
+    path = shlex.quote(directory.path)
+    text = f"df -h -- {path}; df -i -- {path}; repquota -a (ext4), xfs_quota -x -c report (XFS), btrfs filesystem usage"
+    return replace(
+        look,
+        reason=f"see what ran out in {directory.path} (blocks, inodes or a quota of {device}) and make room: a write "
+        "failed for lack of it, and nothing condemns the disk or the file system; the alert ends by itself once there "
+        "is room",
         commands=(note(f"On broker {directory.broker}'s host: {text}."), *look.commands),
     )
 

@@ -5,8 +5,10 @@ import pytest
 from logdirwatch.model.vocabulary import KernelTrouble
 from logdirwatch.parse.kernel_log.lines import ERROR_CHARACTERS, kernel_error, kernel_news
 
+_DELAYED = "Delayed block allocation failed for inode 9 at logical offset 4 with max blocks 2"
 TROUBLES = {
     "medium_error": [
+        ("EXT4-fs warning (device sdq2): ext4_end_bio:344: I/O error 7 writing to inode 77 size 0)", "sdq2"),
         ("blk_update_request: critical medium error, dev sdq, sector 88120 op 0x0:(READ) flags 0x80700", "sdq"),
         ("critical medium error, dev sdq, sector 88120 op 0x0:(READ) flags 0x0 phys_seg 1 prio class 2", "sdq"),
         ("print_req_error: critical medium error, dev nvme4n1, sector 771", "nvme4n1"),
@@ -122,6 +124,7 @@ TROUBLES = {
         ),
     ],
     "path_lost": [
+        ("EXT4-fs warning (device dm-11): ext4_end_bio:344: I/O error 4 writing to inode 77 size 0)", "dm-11"),
         ("device-mapper: multipath: 253:11: Failing path 65:16.", "65:16"),
         ("device-mapper: multipath: Failing path 65:16.", "65:16"),
         ("recoverable transport error, dev sdq, sector 7 op 0x0:(READ) flags 0x0 phys_seg 1 prio class 2", "sdq"),
@@ -245,6 +248,25 @@ TROUBLES = {
         ("blk_update_request: critical space allocation error, dev dm-11, sector 262144 op 0x1:(WRITE)", "dm-11"),
         ("sd 5:0:3:0: [sdq] tag#0 Add. Sense: Space allocation failed write protect", "sdq"),
         ("device-mapper: snapshots: Invalidating snapshot: Unable to allocate exception.", None),
+        ("EXT4-fs warning (device dm-11): ext4_end_bio:344: I/O error 3 writing to inode 77 size 0)", "dm-11"),
+        ("EXT4-fs warning (device dm-11): ext4_end_bio:314: I/O error -28 writing to inode 77)", "dm-11"),
+        ("JBD2: Error -28 detected when updating journal superblock for dm-11-8.", "dm-11"),
+        (
+            'XFS (dm-11): metadata I/O error in "xlog_bread_noalign+0x5c/0xa0 [xfs]" at daddr 0x8 len 8 error 28',
+            "dm-11",
+        ),
+        ("XFS (dm-11): log I/O error -28", "dm-11"),
+    ],
+    "no_space": [
+        (f"EXT4-fs (dm-11): {_DELAYED} with error 28", "dm-11"),
+        (f"EXT4-fs (sdq2): {_DELAYED} with error 122", "sdq2"),
+        ("EXT4-fs error (device sdq2) in ext4_da_write_end:3151: error 28", "sdq2"),
+        ("EXT4-fs (sdq2): failed to convert unwritten extents -- error -28", "sdq2"),
+        ("XFS (dm-11): xfs_iomap_write_unwritten failed with error -28", "dm-11"),
+        ("BTRFS: error (device sdq2) in btrfs_run_delayed_refs:2127: errno=-28 No space left", "sdq2"),
+        ("BTRFS error (device sdq2 state A): Transaction aborted (error -28)", "sdq2"),
+        ("BTRFS: Transaction aborted (error -28)", None),
+        ("BTRFS: Transaction aborted (error -122)", None),
     ],
 }
 ROWS = [(line, trouble, device) for trouble, lines in TROUBLES.items() for line, device in lines]
@@ -482,6 +504,7 @@ def test_what_heals_by_itself_and_how_loud_it_is():
         "file_system_error": (False, "critical", "file_system"),
         "remounted_read_only": (False, "critical", "read_only"),
         "pool_full": (False, "critical", "full"),
+        "no_space": (True, "critical", "full"),
     }
 
 
