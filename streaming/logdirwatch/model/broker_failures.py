@@ -26,11 +26,14 @@ class BrokerFailureReason(StrEnum):
     HEARTBEAT_LOST = "heartbeat_lost"
     CANNOT_BIND = "cannot_bind"
     OUT_OF_MEMORY = "out_of_memory"
+    OOM_KILLED = "oom_killed"
     LIMIT = "limit"
     TLS = "tls"
     LOGIN = "login"
     CONFIGURATION = "configuration"
     JAVA = "java"
+    CRASHED = "crashed"
+    KILLED = "killed"
     DISK_FULL = "disk_full"
     PERMISSION = "permission"
     READ_ONLY = "read_only"
@@ -59,11 +62,14 @@ WHAT = {
     BrokerFailureReason.HEARTBEAT_LOST: "its heartbeats do not reach the controller in time",
     BrokerFailureReason.CANNOT_BIND: "it cannot listen on its address",
     BrokerFailureReason.OUT_OF_MEMORY: "it ran out of memory",
+    BrokerFailureReason.OOM_KILLED: "its process was killed for lack of memory",
     BrokerFailureReason.LIMIT: "it ran into a limit of its process",
     BrokerFailureReason.TLS: "a keystore or certificate cannot be used",
     BrokerFailureReason.LOGIN: "it could not log in or was refused",
     BrokerFailureReason.CONFIGURATION: "its configuration is refused",
     BrokerFailureReason.JAVA: "Java does not start it",
+    BrokerFailureReason.CRASHED: "its process crashed",
+    BrokerFailureReason.KILLED: "its process was killed",
     BrokerFailureReason.DISK_FULL: "a disk is full",
     BrokerFailureReason.PERMISSION: "it may not read or write a file",
     BrokerFailureReason.READ_ONLY: "a file system is mounted read-only",

@@ -11,7 +11,15 @@ from tests.unit.situations.table import Advice, Conclusion, check_advice, check_
 FATAL = "Exiting Kafka due to fatal exception"
 FAULT = "Encountered fatal fault: Error starting LogManager"
 STARTUP = "[BrokerServer id=7] Fatal error during broker startup. Prepare to shutdown"
+JOURNAL = "Mar 08 16:42:33 kafka-3"
+KILL = "Main process exited, code=killed, status=9/KILL"
 LONG = 7 * 60_000 // POLL_MS
+
+
+def systemd(*texts):
+    """What systemd says of the unit, as journalctl shows it beside the broker's own lines."""
+    return "".join(f"{JOURNAL} systemd[1]: kafka.service: {text}\n" for text in texts)
+
 
 # What the log says, and a word of each: of the broker's alert, and of the first action.
 REASONS = {
@@ -114,6 +122,37 @@ REASONS = {
         entry("Uncaught exception in x", "java.lang.OutOfMemoryError: Java heap space"),
         "Java heap space",
         "more memory",
+    ),
+    "the kernel's OOM killer, in its journal": (
+        systemd("A process of this unit has been killed by the OOM killer.", KILL, "Failed with result 'oom-kill'."),
+        "killed for lack of memory",
+        "a larger heap makes it worse",
+    ),
+    "a kill of which only the result says why": (
+        systemd(KILL, "Failed with result 'oom-kill'."),
+        "killed for lack of memory",
+        "a larger heap makes it worse",
+    ),
+    "a kill at the end of the time to stop": (
+        entry("Terminating process due to signal SIGTERM", level="INFO")
+        + systemd("State 'stop-sigterm' timed out. Killing.", KILL),
+        "stop-sigterm",
+        "see who killed it",
+    ),
+    "a kill that the shell tells": (
+        '/opt/kafka/bin/kafka-run-class.sh: line 347:    17 Killed                  "$JAVA" $KAFKA_HEAP_OPTS\n',
+        "its process was killed",
+        "see who killed it",
+    ),
+    "a crash of Java": (
+        "# A fatal error has been detected by the Java Runtime Environment:\n#\n#  SIGBUS (0x7) at pc=0x7f1b\n#\n",
+        "SIGBUS (0x7)",
+        "hs_err_pid",
+    ),
+    "a crash that systemd tells": (
+        systemd("Main process exited, code=dumped, status=6/ABRT"),
+        "its process crashed",
+        "hs_err_pid",
     ),
     "too many threads": (
         entry("Uncaught exception in x", "java.lang.OutOfMemoryError: unable to create native thread"),

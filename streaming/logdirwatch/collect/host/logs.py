@@ -8,7 +8,9 @@ from typing import NamedTuple, Protocol
 from logdirwatch.collect.host.tail import END_OF_FILE, Piece, Position
 from logdirwatch.parse.broker_log import findings as log_findings
 from logdirwatch.parse.broker_log.entries import ENTRY_LINES, Entries, Entry, Lines
+from logdirwatch.parse.broker_log.failures import BrokerFailed, failed_by
 from logdirwatch.parse.broker_log.findings import Finding, Started
+from logdirwatch.parse.broker_log.process_ends import reason_in_log_of_host
 from logdirwatch.parse.kernel_log.lines import KernelError, kernel_news
 
 # An exception is written right behind its line; after this many looks without a byte nothing more belongs to it.
@@ -142,7 +144,7 @@ _ISO = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 
 
 class KernelLog:
-    """What the kernel's log tells of disks and file systems."""
+    """What the kernel's log tells of disks and file systems, and of a broker's process that was killed."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -150,9 +152,15 @@ class KernelLog:
 
     def news(self) -> Iterator[KernelError]:
         """Yield the troubles that the log has told of since the last call, and those that are over."""
+        return (found for found in self.findings() if isinstance(found, KernelError))
+
+    def findings(self) -> Iterator[KernelError | BrokerFailed]:
+        """Yield the troubles, and why a broker of this host ended where its own log cannot say so."""
         for piece in self._source.read():
             for text, _ in self._lines.end() if piece is END_OF_FILE else self._lines.feed(piece):
                 yield from kernel_news(text)
+                if (ended := reason_in_log_of_host(text)) is not None:
+                    yield failed_by(*ended)
 
     def position(self) -> Position | None:
         """Return where to go on after a restart."""

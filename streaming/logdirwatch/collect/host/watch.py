@@ -3,12 +3,13 @@
 import asyncio
 import socket
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from queue import SimpleQueue
 
 import structlog
 
 from logdirwatch.collect.host import records as host_records
+from logdirwatch.collect.host.logs import KernelLog
 from logdirwatch.collect.host.news import NewsDesk
 from logdirwatch.collect.host.prober import in_thread
 from logdirwatch.collect.host.settings import HostSettings
@@ -20,6 +21,8 @@ from logdirwatch.collect.rounds.records import Origin
 from logdirwatch.collect.rounds.rising_clock import Clock, RisingClock
 from logdirwatch.model import topics
 from logdirwatch.model.records import HostLogDir, HostRecord
+from logdirwatch.parse.broker_log.failures import BrokerFailed
+from logdirwatch.parse.broker_log.findings import Finding
 from logdirwatch.parse.kernel_log.lines import KernelError
 
 log = structlog.get_logger(__name__)
@@ -107,14 +110,22 @@ class HostWatch:
         with self._reading:
             self._read_broker_log()
             if self._eyes.kernel_log is not None:
-                for news in self._eyes.kernel_log.news():
-                    self._kernel_news.put(news)
+                self._read_kernel_log(self._eyes.kernel_log)
             self._reads += 1
             if self._reads % READS_PER_SAVE == 1:
                 self._save()
 
     def _read_broker_log(self) -> None:
-        findings = self._eyes.broker_log.findings() if self._eyes.broker_log is not None else ()
+        self._tell(self._eyes.broker_log.findings() if self._eyes.broker_log is not None else ())
+
+    def _read_kernel_log(self, kernel_log: KernelLog) -> None:
+        for found in kernel_log.findings():
+            if isinstance(found, BrokerFailed):
+                self._tell([found])
+            else:
+                self._kernel_news.put(found)
+
+    def _tell(self, findings: Iterable[Finding]) -> None:
         for news in self._desk.of_present_run(findings, self._clock()):
             self._is_event_out = True
             event = host_records.event_record(self._origin, self._broker, news, self._event_clock())

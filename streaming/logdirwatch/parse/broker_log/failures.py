@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from logdirwatch.model.broker_failures import WHAT
 from logdirwatch.model.broker_failures import BrokerFailureReason as Reason
 from logdirwatch.parse.broker_log.entries import Entry
+from logdirwatch.parse.broker_log.process_ends import HOST, reason_of
 from logdirwatch.text.printable import printable
 
 DETAIL_CHARACTERS = 300
@@ -100,13 +101,13 @@ _ALWAYS: Mapping[Reason, Sequence[str]] = {
 
 # A broker survives these elsewhere; here they are why it ends.
 _WHEN_FATAL: Mapping[Reason, Sequence[str]] = {
+    Reason.CRASHED: [r"A fatal error has been detected by the Java Runtime"],
     Reason.JAVA: [
         r"UnsupportedClassVersionError",
         r"NoClassDefFoundError",
         r"Unrecognized (?:VM )?option",
         r"Could not (?:create the Java|find or load main class)",
         r"Invalid (?:maximum|initial|minimum) heap size",
-        r"A fatal error has been detected by the Java Runtime",
         r"Error occurred during initialization of VM",
     ],
     Reason.TOPIC_ID_MISSING: [r"InconsistentTopicIdException"],
@@ -208,16 +209,19 @@ class BrokerFailed:
 
 def broker_failed(entry: Entry) -> BrokerFailed | None:
     """Return why the broker ends, None for an entry that says nothing of it."""
+    if entry.logger == HOST:
+        ended = reason_of(entry.message)
+        return None if ended is None else failed_by(ended, entry.message)
     if entry.level in _QUIET:
         is_signal = _SAID_ALWAYS[Reason.STOPPED].search(entry.message)
-        return _failed(Reason.STOPPED, entry.message) if is_signal else None
+        return failed_by(Reason.STOPPED, entry.message) if is_signal else None
     is_fatal = _is_fatal(entry)
     for reason, pattern in _table(entry, is_fatal=is_fatal):
         said = next((line for line in (entry.message, *entry.more) if pattern.search(line)), None)
         if said is not None:
-            return _failed(reason, _with_exception(entry) if said == entry.message else said)
+            return failed_by(reason, _with_exception(entry) if said == entry.message else said)
     is_last_word = entry.level in {"FATAL", "ERROR", ""} and _ENDS.search(entry.message) is not None
-    return _failed(Reason.OTHER, _with_exception(entry)) if is_last_word or entry.level == "FATAL" else None
+    return failed_by(Reason.OTHER, _with_exception(entry)) if is_last_word or entry.level == "FATAL" else None
 
 
 def _is_fatal(entry: Entry) -> bool:
@@ -238,10 +242,12 @@ def _table(entry: Entry, *, is_fatal: bool) -> Iterable[tuple[Reason, "re.Patter
 
 
 def _with_exception(entry: Entry) -> str:
-    return entry.message if not entry.more else f"{entry.message}: {entry.more[0].strip()}"
+    thrown = next((text for line in entry.more if (text := line.strip("# \t"))), None)
+    return entry.message if thrown is None else f"{entry.message}: {thrown}"
 
 
-def _failed(reason: Reason, said: str) -> BrokerFailed:
+def failed_by(reason: Reason, said: str) -> BrokerFailed:
+    """Return a failure with its reason in words and the line that says so, without secrets."""
     hidden = _SECRET.sub(r"\g<name>[hidden]", said)
     text = printable(" ".join(f"{WHAT[reason]}: {hidden}".split()))
     return BrokerFailed(reason, text if len(text) <= DETAIL_CHARACTERS else f"{text[: DETAIL_CHARACTERS - 3]}...")

@@ -8,6 +8,8 @@ A line with a date begins an entry only when it has a level or a logger as well:
 import re
 from dataclasses import dataclass
 
+from logdirwatch.parse.broker_log.process_ends import HOST, level_of
+
 _TIME = r"\d\d:\d\d:\d\d(?:[.,:]\d{1,9})?"
 _ZONE = r"(?: ?(?:Z|[+-]\d\d:?\d\d|UTC|GMT|[A-Z]{1,4}[DS]?T)\b)?"
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)[a-z]*\.?"
@@ -92,7 +94,10 @@ def head_of(text: str) -> Head | None:
         return _undated(levelled["level"], text[levelled.end() :])
     if _OF_LIBRARIES.match(text):
         return Head("", "INFO", "", text.strip())
-    return Head("", "ERROR", "java", text.strip()) if _OF_JAVA.match(text) else None
+    if _OF_JAVA.match(text):
+        return Head("", "ERROR", "java", text.strip())
+    level = level_of(text)
+    return None if level is None else Head("", level, HOST, text.strip())
 
 
 def _dated(at: str, rest: str) -> Head | None:

@@ -23,6 +23,7 @@ class Remedy(NamedTuple):
 _META = "cat DIR/meta.properties, DIR being each of log.dirs and metadata.log.dir"
 _MOUNTS = "findmnt; df -h; ls -la DIR, DIR being each of log.dirs"
 _DIRECTORY = "journalctl -k; findmnt; df -h; df -i; ls -la DIR, DIR being the directory that its log names"
+_KILLED = "journalctl -k | grep -i 'out of memory', which names the process that was killed"
 _SETTINGS = "grep -v '^#' server.properties"
 
 REMEDIES: Mapping[Reason, Remedy] = {
@@ -119,6 +120,11 @@ REMEDIES: Mapping[Reason, Remedy] = {
         "of its logs needs it",
         ("free -m; journalctl -k | grep -i oom",),
     ),
+    Reason.OOM_KILLED: Remedy(
+        "give its host or container more memory, or its Java heap less: heap, direct memory, threads and other "
+        "processes share what there is, so a larger heap makes it worse; then start it, its logs are recovered first",
+        (_KILLED, "free -m; systemctl show kafka -p MemoryMax; kubectl describe pod POD"),
+    ),
     Reason.LIMIT: Remedy(
         "raise the limit that its log names (open files, threads or memory maps), then start it",
         ("cat /proc/sys/vm/max_map_count; systemctl show kafka -p LimitNOFILE,LimitNPROC,TasksMax",),
@@ -131,6 +137,16 @@ REMEDIES: Mapping[Reason, Remedy] = {
     Reason.CONFIGURATION: Remedy("correct the setting that its log names, then start it", (_SETTINGS,)),
     Reason.JAVA: Remedy(
         "start it with the Java release and the options that its Kafka release supports", ("java -version",)
+    ),
+    Reason.CRASHED: Remedy(
+        "read its hs_err_pid*.log, which names the signal and the frame: SIGBUS in a mapped file means that its disk "
+        "is full or fails, so look at that first; else change the Java release or the native library that it names",
+        ("ls -t hs_err_pid*.log; coredumpctl list; journalctl -k; df -h",),
+    ),
+    Reason.KILLED: Remedy(
+        "see who killed it before it starts again: systemd or Kubernetes when its time to start or stop was over (give "
+        "it more, its logs are recovered now), the kernel for lack of memory, or a person",
+        (_KILLED, "journalctl -u kafka; kubectl describe pod POD"),
     ),
     Reason.DISK_FULL: Remedy("make room on the disk that its log names, or it stops again", (_DIRECTORY,)),
     Reason.PERMISSION: Remedy(

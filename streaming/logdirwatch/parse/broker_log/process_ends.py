@@ -1,0 +1,72 @@
+"""How a broker's process ended that could not say so itself: lines of the kernel, of systemd and of a shell. Pure.
+
+A process that is killed writes nothing. Where its output is in the journal its own log has these lines, and so have the
+logs of its host, where they may be about other processes: there a line counts that names Java or a Kafka service.
+"""
+
+import re
+from collections.abc import Sequence
+
+from logdirwatch.model.broker_failures import BrokerFailureReason as Reason
+
+HOST = "host"
+"""The logger of an entry that its host wrote."""
+
+_UNIT = r"(?P<unit>[\w@.:\\-]+\.(?:service|scope)):? "
+_OF_KERNEL = (
+    r"(?:[Mm]emory cgroup )?[Oo]ut of memory: Kill|Killed process \d+|oom-kill:constraint=|\S+ invoked oom-killer"
+)
+_OF_SHELL = r"\S+: line \d+: +\d+ (?:Killed|Aborted|Bus error|Segmentation fault)\b"
+_OF_WRAPPER = r"JVM (?:exited|received a signal|process (?:is gone|has gone))"
+_LINE = re.compile(
+    r"(?:\[ *[\d.]+\] )?"
+    rf"(?:{_UNIT}|Unit \S+\.service |{_OF_KERNEL}|{_OF_SHELL}|{_OF_WRAPPER}|systemd-oomd|Killed /\S+ due to)"
+)
+
+_CRASHED = "(?:4/ILL|6/ABRT|7/BUS|8/FPE|11/SEGV|13[24569]/)"
+_ENDS: Sequence[tuple[Reason, "re.Pattern[str]"]] = tuple(
+    (reason, re.compile(pattern))
+    for reason, pattern in (
+        (Reason.OOM_KILLED, r"[Oo]ut of memory: Kill(?:ed)? process \d+|Killed process \d+,?(?: UID \d+,?)? \("),
+        (Reason.OOM_KILLED, r"oom-kill:constraint="),
+        (Reason.OOM_KILLED, r"killed by the OOM killer|result 'oom-kill'|due to memory (?:pressure|used)"),
+        (Reason.CRASHED, rf"[Mm]ain process exited, code=\w+, status={_CRASHED}|result 'core-dump'"),
+        (Reason.CRASHED, r": line \d+: +\d+ (?:Aborted|Bus error|Segmentation fault)"),
+        (Reason.KILLED, r"[Mm]ain process exited, code=(?:killed, status=9/KILL|exited, status=137/)"),
+        (Reason.KILLED, r"timed out\. (?:Killing|Terminating|Aborting)|Watchdog timeout|with signal SIGKILL"),
+        (Reason.KILLED, r": line \d+: +\d+ Killed\b|JVM (?:exited unexpectedly|received a signal SIGKILL)"),
+    )
+)
+
+_JAVA = re.compile(r"process \d+,?(?: UID \d+,?)? \((?:java|kafka[^)]*)\)|oom-kill:constraint=.*\btask=(?:java|kafka)")
+_KAFKA = re.compile(r"kafka|confluent-server", re.IGNORECASE)
+_BESIDE_KAFKA = re.compile(
+    r"connect|mirror|exporter|rest|ui\b|manager|schema|ksql|lag|burrow|zookeeper|cruise|akhq|logdirwatch", re.IGNORECASE
+)
+_NAMED = re.compile(r"(?P<unit>[\w@.:\\-]+\.(?:service|scope))\b")
+
+
+def level_of(text: str) -> str | None:
+    """Return the level of a line that the host wrote of a broker's process, None for any other line."""
+    if _LINE.match(text) is None:
+        return None
+    return "INFO" if reason_of(text) is None else "ERROR"
+
+
+def reason_of(text: str) -> Reason | None:
+    """Return how the process ended of which a line tells, None where it tells of no end."""
+    return next((reason for reason, pattern in _ENDS if pattern.search(text)), None)
+
+
+def reason_in_log_of_host(line: str) -> tuple[Reason, str] | None:
+    """Return how a broker ended, and the words that say so, if a line of its whole host seems to be about one."""
+    reason = reason_of(line)
+    if reason is None:
+        return None
+    if (java := _JAVA.search(line)) is not None:
+        begins = re.search(_OF_KERNEL, line[: java.end()])
+        return reason, line[begins.start() if begins else java.start() :].strip()
+    unit = _NAMED.search(line)
+    if unit is None or not _KAFKA.search(unit["unit"]) or _BESIDE_KAFKA.search(unit["unit"]):
+        return None
+    return reason, line[unit.start() :].strip()
