@@ -1,5 +1,7 @@
 """What is recommended for each alert, as records: first things first, honest effects, at least one without a veto."""
 
+from dataclasses import replace as changed
+
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus, Cause, LogDirStatus, Rule, Severity
@@ -47,6 +49,12 @@ def recommended(an_alert, *parts, growth=None, **limits):
     return recommend(an_alert, facts(*parts, growth=growth or {}) if parts else None, policy(**limits), NOW_MS)
 
 
+def undo_of_move(source, metadata_version="4.3-IV0"):
+    """The commands that undo the move off a directory, which is cordoned before where the version allows it."""
+    found = recommend(space_alert(), facts(source, *FILLING[1:], metadata_version=metadata_version), policy(), NOW_MS)
+    return of_kind(found, ActionKind.MOVE_LOG_DIR).undo["commands"]
+
+
 def of_kind(actions, kind):
     return next(action for action in actions if action.kind == kind)
 
@@ -77,6 +85,12 @@ class TestFilling:
         assert action.undo["reassignment"] == {"version": 1, "partitions": [moved | {"log_dirs": ["/d1", "any"]}]}
         assert any("--execute" in command for command in action.undo["commands"])
         assert "--cancel" in action.undo["while_running"][0]
+
+    def test_a_move_goes_back_only_to_a_directory_that_is_not_cordoned(self):
+        asked = "If /d1 of broker 1 is cordoned by then, uncordon it first"
+        assert asked in undo_of_move(SOURCE)[0]
+        assert undo_of_move(changed(SOURCE, is_cordoned=True))[0].endswith("--delete-config cordoned.log.dirs")
+        assert not [command for command in undo_of_move(SOURCE, "3.9-IV0") if "cordon" in command]
 
     def test_in_time_holds_only_when_it_is(self):
         def in_time(rate):

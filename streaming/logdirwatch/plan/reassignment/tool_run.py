@@ -5,9 +5,13 @@ from typing import Any
 
 from logdirwatch.model.identity import identity
 from logdirwatch.model.vocabulary import ActionKind
+from logdirwatch.plan.cluster.assignment import from_json
+from logdirwatch.plan.cluster.cordons import KEY, others_cordoned
 from logdirwatch.plan.cluster.layout import LogDirId
+from logdirwatch.plan.cluster.metadata_version import CORDON, at_least
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
-from logdirwatch.plan.commands.kafka_tools import ADDITIONAL
+from logdirwatch.plan.commands.configs import set_broker_list
+from logdirwatch.plan.commands.kafka_tools import ADDITIONAL, note
 from logdirwatch.plan.commands.throttles import Limits
 from logdirwatch.plan.proposal import Policy, Precondition
 from logdirwatch.text.words import some_of
@@ -45,17 +49,41 @@ def undo_of_reassignment(
     policy: Policy,
     limits: Limits,
     back: Limits,
-    *,
-    beside: bool,
+    snapshot: ClusterSnapshot,
 ) -> dict[str, Any]:
     """Return the undo of a reassignment: stop it while it runs, or put the replicas back where they were.
 
-    ``limits`` are those that the reassignment set; they end with it. ``back`` are those of the way back. ``beside``:
-    others run, beside which Kafka's tool begins one only when it is told so.
+    ``limits`` are those that the reassignment set; they end with it. ``back`` are those of the way back.
     """
-    tools = policy.tools
+    tools, beside = policy.tools, bool(others_run(snapshot))
     return {
         "while_running": [tools.cancel(name), *tools.clear_limits(limits, name)],
-        "commands": tools.reassign(before, f"undo-{name}", limits=back, beside=beside),
+        "commands": [
+            *_let_in(before, snapshot, policy),
+            *tools.reassign(before, f"undo-{name}", limits=back, beside=beside),
+        ],
         "reassignment": before,
     }
+
+
+def _let_in(before: Mapping[str, Any], snapshot: ClusterSnapshot, policy: Policy) -> list[str]:
+    """Return what lets replicas back into the directories that they came from.
+
+    Kafka refuses a move into a cordoned directory (4.3.1 ``ReplicaManager.alterReplicaLogDirs``), and a filling one is
+    cordoned beside the move that empties it.
+    """
+    if at_least(snapshot.metadata_version, CORDON) is False:
+        return []
+    places = sorted({place for assignment in from_json(before) for place in assignment.chosen})
+    lines = []
+    for broker, path in places:
+        directory = snapshot.directories.get((broker, path))
+        if directory is not None and directory.is_cordoned:
+            lines.append(set_broker_list(policy.tools, broker, KEY, others_cordoned(directory, snapshot)))
+        elif directory is not None:
+            lines.append(
+                note(
+                    f"If {path} of broker {broker} is cordoned by then, uncordon it first: Kafka moves nothing into it."
+                )
+            )
+    return lines

@@ -96,9 +96,7 @@ def _move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Polic
         ),
         commands=tuple(_commands(moves, waves, limits, name, policy, beside=bool(others_run(snapshot)))),
         reassignment=to_json(moves.assignments),
-        undo=undo_of_reassignment(
-            to_json(moves.before), name, policy, limits, back=limits, beside=bool(others_run(snapshot))
-        ),
+        undo=undo_of_reassignment(to_json(moves.before), name, policy, limits, back=limits, snapshot=snapshot),
     )
 
 

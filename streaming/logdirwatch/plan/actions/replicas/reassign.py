@@ -96,7 +96,7 @@ def rebuild(
                 policy,
                 limits,
                 back_of(repair, rate, snapshot),
-                beside=bool(others_run(snapshot)),
+                snapshot,
             ),
             "text": loss.undo,
         },
@@ -222,7 +222,7 @@ def propose_offload(
                 policy,
                 limits,
                 back_of(repair, rate, snapshot),
-                beside=bool(others_run(snapshot)),
+                snapshot,
             ),
         )
     ]
