@@ -119,6 +119,15 @@ class Recommender:
                 cluster=alert.cluster,
                 error=f"{type(error).__name__}: {one_line(error)[:300]}",
             )
+        for action, error in tracker.take_actions_set_aside():
+            log.error(
+                "recommend.action_set_aside",
+                action_id=action.action_id,
+                revision=action.revision,
+                kind=str(action.kind),
+                cluster=action.cluster,
+                error=f"{type(error).__name__}: {one_line(error)[:300]}",
+            )
         if revisions:
             self.publish(revisions)
             log.info("recommend.published", actions=[f"{a.kind} {a.status} {a.action_id[:8]}" for a in revisions])

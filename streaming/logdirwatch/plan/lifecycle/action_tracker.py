@@ -26,6 +26,7 @@ from logdirwatch.plan.cluster.snapshot_age import unusable
 from logdirwatch.plan.lifecycle import close as closing
 from logdirwatch.plan.lifecycle import follow_ups as followup
 from logdirwatch.plan.lifecycle import transitions
+from logdirwatch.plan.lifecycle.malformed_actions import fault_of
 from logdirwatch.plan.lifecycle.overlay import with_actions, with_alerts
 from logdirwatch.plan.operator_decisions import decisions_on
 from logdirwatch.plan.proposal import Policy
@@ -49,11 +50,19 @@ class SetAside(NamedTuple):
     error: Exception
 
 
+class ActionSetAside(NamedTuple):
+    """An action whose record cannot be worked with, and what went wrong."""
+
+    action: ActionRecord
+    error: Exception
+
+
 class ActionTracker:
     """Open alerts, the latest revision of every action, and decisions not taken in yet.
 
     An alert on whose record the planner fails is set aside until its next revision: it keeps its runbook step, and all
-    others get their advice as if it told nothing.
+    others get their advice as if it told nothing. An action whose record is malformed is set aside until a later
+    revision of it comes; what is planned in its place follows its revision.
 
     ``skew_ms`` is how far the clock of who decides may be ahead of Kafka's.
     """
@@ -66,6 +75,8 @@ class ActionTracker:
         self._over: dict[str, int] = {}
         self._aside: dict[str, int] = {}
         self._news_of_aside: list[SetAside] = []
+        self._malformed: dict[str, int] = {}
+        self._news_of_malformed: list[ActionSetAside] = []
         self.unreadable = 0
 
     def take(self, topic: str, key: bytes | None, value: bytes | None, timestamp_ms: int) -> bool:
@@ -100,6 +111,11 @@ class ActionTracker:
         news, self._news_of_aside = self._news_of_aside, []
         return news
 
+    def take_actions_set_aside(self) -> list[ActionSetAside]:
+        """Return the actions that were set aside since the last call."""
+        news, self._news_of_malformed = self._news_of_malformed, []
+        return news
+
     def revise(
         self, snapshot: Mapping[str, ClusterSnapshot], policy_of: Callable[[str], Policy], now_ms: int
     ) -> list[ActionRecord]:
@@ -108,10 +124,25 @@ class ActionTracker:
         ``snapshot`` by cluster; a cluster without any gets runbook steps. Decisions come first, then what is over, then
         the open alerts, the oldest first, each knowing what the others' actions will do.
         """
+        actions = {alert_id: dict(known) for alert_id, known in self._actions.items()}
+        alerts, over, decisions = dict(self._alerts), dict(self._over), list(self._decisions)
+        try:
+            return self._revised_all(snapshot, policy_of, now_ms)
+        except Exception:
+            self._actions = defaultdict(dict, actions)
+            self._alerts, self._over, self._decisions = alerts, over, decisions
+            if not self._set_malformed_aside(snapshot, policy_of, now_ms):
+                raise
+        return self._revised_all(snapshot, policy_of, now_ms)
+
+    def _revised_all(
+        self, snapshot: Mapping[str, ClusterSnapshot], policy_of: Callable[[str], Policy], now_ms: int
+    ) -> list[ActionRecord]:
         revisions = self._decide(now_ms)
         try:
             seen = self._with_all_alerts(snapshot, policy_of)
         except Exception:
+            # Where it is an action that stops it, no alert is, and this fails again.
             self._set_unreadable_aside(snapshot)
             seen = self._with_all_alerts(snapshot, policy_of)
         revisions += self._close(seen, policy_of, now_ms)
@@ -133,6 +164,27 @@ class ActionTracker:
             )
             for cluster, found in snapshot.items()
         }
+
+    def _set_malformed_aside(
+        self, snapshot: Mapping[str, ClusterSnapshot], policy_of: Callable[[str], Policy], now_ms: int
+    ) -> bool:
+        """Set those actions aside that stop whatever reads them; return whether there are any."""
+        found = [
+            ActionSetAside(action, error)
+            for action in self._known()
+            if (error := self._fault(action, snapshot.get(action.cluster), policy_of(action.cluster), now_ms))
+        ]
+        for action, _ in found:
+            del self._actions[action.alert_id][action.action_id]
+            self._malformed[action.action_id] = action.revision
+        self.unreadable += len(found)
+        self._news_of_malformed += found
+        return bool(found)
+
+    def _fault(
+        self, action: ActionRecord, seen: ClusterSnapshot | None, policy: Policy, now_ms: int
+    ) -> Exception | None:
+        return fault_of(action, self._alerts.get(action.alert_id), seen, policy, now_ms)
 
     def _set_unreadable_aside(self, snapshot: Mapping[str, ClusterSnapshot]) -> None:
         """Set those alerts aside that cannot be laid over the snapshot; only asked when one of them stopped all."""
@@ -158,6 +210,8 @@ class ActionTracker:
             try:
                 return self._revised(alert, seen, policy, now_ms)
             except Exception as error:
+                if any(self._fault(a, seen, policy, now_ms) for a in self._known() if a.cluster == alert.cluster):
+                    raise
                 self._set_aside(alert, error)
         known = list(self._actions[alert.alert_id].values())
         step = investigate(changed(alert, evidence={}), policy).because(UNREADABLE)
@@ -249,10 +303,15 @@ class ActionTracker:
                 self._aside.pop(alert.alert_id, None)
 
     def _publish(self, revisions: Iterable[ActionRecord]) -> list[ActionRecord]:
-        published = list(revisions)
+        published = [self._after_malformed(action) for action in revisions]
         for action in published:
             self._actions[action.alert_id][action.action_id] = action
         return published
+
+    def _after_malformed(self, action: ActionRecord) -> ActionRecord:
+        """Return a revision that comes after a malformed one under the same key."""
+        revision = max(action.revision, self._malformed.get(action.action_id, 0) + 1)
+        return action if revision == action.revision else changed(action, revision=revision)
 
     def _firing(self) -> list[AlertRecord]:
         return [alert for alert in self._alerts.values() if alert.status is AlertStatus.FIRING]
@@ -280,6 +339,8 @@ class ActionTracker:
 
     def _take_action(self, action: ActionRecord) -> bool:
         known = self._actions[action.alert_id].get(action.action_id)
+        if self._malformed.get(action.action_id, 0) >= action.revision:
+            return False
         if known is not None and known.revision >= action.revision:
             return False
         self._actions[action.alert_id][action.action_id] = action

@@ -1,0 +1,50 @@
+"""Records of actions that nothing can be done with: another program, or another release, wrote them.
+
+What an action carries is read where it is needed, each part by the kind that it belongs to. So one is known to be
+malformed by what all of these readers do with it alone.
+"""
+
+from msgspec.structs import replace
+
+from logdirwatch.model.records import ActionRecord, AlertRecord
+from logdirwatch.model.vocabulary import ActionStatus, Severity
+from logdirwatch.plan.action_types import ACTION_TYPES
+from logdirwatch.plan.capacity.observed_rates import with_rates
+from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
+from logdirwatch.plan.content_hash import content_hash
+from logdirwatch.plan.lifecycle import follow_ups, transitions
+from logdirwatch.plan.lifecycle.close import close
+from logdirwatch.plan.lifecycle.overlay import with_actions
+from logdirwatch.plan.operator_decisions import decisions_on
+from logdirwatch.plan.proposal import Policy
+
+
+def fault_of(
+    action: ActionRecord, alert: AlertRecord | None, snapshot: ClusterSnapshot | None, policy: Policy, now_ms: int
+) -> Exception | None:
+    """Return what goes wrong with an action even when it is the only one; None for one that can be worked with."""
+    try:
+        _read_all_of(action, alert, snapshot, policy, now_ms)
+    except Exception as error:
+        return error
+    return None
+
+
+def _read_all_of(
+    action: ActionRecord, alert: AlertRecord | None, snapshot: ClusterSnapshot | None, policy: Policy, now_ms: int
+) -> None:
+    content_hash(action)
+    Severity(action.alert["severity"])
+    decisions_on([action], Severity.CRITICAL)
+    transitions.keep_waiting([action], [action], now_ms)
+    follow_ups.may_owe([action], policy.settling_ms, now_ms, are_facts_known=False)
+    close([action], alert, snapshot, policy, now_ms)
+    if snapshot is None:
+        return
+    with_rates(with_actions(snapshot, [action]), [action], ())
+    ACTION_TYPES[action.kind].carry_over(action, action)
+    # As what is known, and as what would be planned anew once it has ended.
+    for status in (action.status, ActionStatus.PROPOSED):
+        transitions.reconcile([replace(action, status=status)], [action], snapshot, policy, now_ms)
+    if alert is not None:
+        follow_ups.follow_ups(alert, [action], snapshot, policy, now_ms, is_over=True)
