@@ -97,6 +97,8 @@ _ALWAYS: Mapping[Reason, Sequence[str]] = {
         r"Could not reserve enough space for",
     ],
     Reason.STOPPED: [r"Terminating process due to signal SIG"],
+    # A stop while logs are recovered: the time to start was over.
+    Reason.KILLED: [r"still starting up, cannot shut ?down"],
 }
 
 # A broker survives these elsewhere; here they are why it ends.
@@ -139,6 +141,7 @@ _WHEN_FATAL: Mapping[Reason, Sequence[str]] = {
         r"\bJAAS\b",
         r"KafkaServer' entry",
         r"AuthorizationException",
+        r"\bNoAuth(?:Exception)?\b",
     ],
     Reason.DISK_FULL: [r"No space left on device", r"[Dd]isk quota exceeded"],
     Reason.LIMIT: [r"Too many open files", r"Map failed", r"Cannot allocate memory"],
@@ -243,7 +246,7 @@ def _table(entry: Entry, *, is_fatal: bool) -> Iterable[tuple[Reason, "re.Patter
 
 def _with_exception(entry: Entry) -> str:
     thrown = next((text for line in entry.more if (text := line.strip("# \t"))), None)
-    return entry.message if thrown is None else f"{entry.message}: {thrown}"
+    return entry.message if thrown is None else f"{entry.message.rstrip('.:')}: {thrown}"
 
 
 def failed_by(reason: Reason, said: str) -> BrokerFailed:

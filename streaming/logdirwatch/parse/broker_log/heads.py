@@ -64,6 +64,9 @@ _INLINE = re.compile(rf": (?P<exception>{_EXCEPTION}(?:: |$))")
 # A logger stands within so many characters of either end of a line.
 _FRONT_CHARACTERS, _BACK_CHARACTERS = 600, 400
 
+# A frame of an exception, whatever stands before and behind it: a runtime dates it, and it ends as a logger does.
+_FRAME = re.compile(r"(?:^|[\s:])at [\w$.<>/@+-]+\([^()]*\)(?: ~?\[[^\]]*\])?$")
+
 # What the Java machine itself writes has no date.
 _OF_JAVA = re.compile(
     r'(?:Exception in thread "|Error: |Error occurred during initialization|Error opening log file|Unrecognized '
@@ -109,6 +112,8 @@ def _dated(at: str, rest: str) -> Head | None:
         own = _AT.match(rest)
         return _head(at, level, rest) if own is None else _head(own["at"], level, rest[own.end() :])
     small = _SMALL.match(rest)
+    if small is None and _FRAME.search(rest.rstrip()):
+        return None
     found = _head(at, "", rest) if small is None else _head(at, small["level"].upper(), rest[small.end() :])
     return found if found.logger else None
 

@@ -3,7 +3,12 @@
 import json
 import re
 
-FRAME = "\tat java.base/sun.nio.ch.FileDispatcherImpl.write0(Native Method)"
+FRAMES = [
+    "\tat java.base/sun.nio.ch.FileDispatcherImpl.write0(Native Method)",
+    "\tat kafka.log.LogSegment.$anonfun$append$1(LogSegment.scala:158)",
+    "\tat org.apache.kafka.server.util.KafkaScheduler.lambda$0(KafkaScheduler.java:60) ~[kafka-server-4.3.1.jar:?]",
+    "\t... 12 more",
+]
 ISO = "2026-03-08T16:42:33.730Z"
 NANO = "2026-03-08T16:42:33.730123456Z"
 
@@ -85,7 +90,7 @@ def _lines(pattern, level, logger, message, exception, *, is_inline=False):
         p=level, l=level.lower(), c=logger, s=_short(logger), a=_abbreviated(logger, 1), b=_abbreviated(logger, 3),
         m=message, t="kafka-scheduler-4",
     )  # fmt: skip
-    return [head, *([*causes, FRAME] if exception else [])]
+    return [head, *(line for cause in causes for line in (cause, *FRAMES))]
 
 
 def _of_pattern(pattern, *, is_inline=False):
@@ -97,7 +102,7 @@ def _object(**fields):
 
 
 def _stack(exception):
-    return f"{exception}\n{FRAME}\n" if exception else None
+    return "".join(f"{line}\n" for cause in exception.splitlines() for line in (cause, *FRAMES)) if exception else None
 
 
 def _ecs(level, logger, message, exception):

@@ -150,6 +150,16 @@ REASONS = [
         "heartbeat_lost",
     ),
     (
+        "[KafkaServer id=0] Fatal error during KafkaServer shutdown.",
+        "java.lang.IllegalStateException: Kafka server is still starting up, cannot shut down!",
+        "killed",
+    ),
+    (
+        STARTUP,
+        "org.apache.zookeeper.KeeperException$NoAuthException: KeeperErrorCode = NoAuth for /brokers/ids",
+        "login",
+    ),
+    (
         FATAL,
         f"{JAVA}KafkaException: Socket server failed to bind to 0.0.0.0:9092: Address already in use.",
         "cannot_bind",
