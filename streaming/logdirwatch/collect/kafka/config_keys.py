@@ -46,6 +46,7 @@ TOPIC_KEYS = (
     "local.retention.ms",
     "local.retention.bytes",
     "remote.storage.enable",
+    "remote.log.copy.disable",
     "remote.copy.lag.ms",
     "remote.copy.lag.bytes",
     "leader.replication.throttled.replicas",

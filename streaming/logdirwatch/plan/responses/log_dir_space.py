@@ -47,7 +47,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
         return []
     proposals = [*_by_inodes(alert, directory), *propose_relief(directory, snapshot, policy, now_ms)]
     led = leaders_off(directory, snapshot, policy, proposals)
-    found = [*_led_in_place(proposals, led, directory), *_unexplained(situation, directory)]
+    found = _looked_in_place(_led_in_place(proposals, led, directory), _unexplained(situation, directory))
     return _with_growth(with_halt_notice(found, directory, snapshot), growth_by_policy(directory, snapshot))
 
 
@@ -74,6 +74,13 @@ def _led_in_place(
     saves = [n for n, proposal in enumerate(proposals) if _saves(proposal, directory)]
     place = saves[0] + 1 if saves else 0
     return [*proposals[:place], *led, *proposals[place:]]
+
+
+def _looked_in_place(proposals: list[ProposedAction], looks: list[ProposedAction]) -> list[ProposedAction]:
+    """Put the search for what is no replica before anything is lost."""
+    losing = (n for n, proposal in enumerate(proposals) if proposal.data_loss and not proposal.vetoes)
+    place = next(losing, len(proposals))
+    return [*proposals[:place], *looks, *proposals[place:]]
 
 
 def _saves(proposal: ProposedAction, directory: LogDir) -> bool:

@@ -20,6 +20,7 @@ from logdirwatch.plan.reassignment.unplaced import nothing_fits, unplaced
 from logdirwatch.plan.responses.partitions_at_risk import EXAMPLES
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.plan.vetoes import restart_vetoes
+from logdirwatch.text.words import some_of
 
 
 def propose(situation: Situation) -> list[ProposedAction]:
@@ -38,8 +39,19 @@ def propose(situation: Situation) -> list[ProposedAction]:
         *demoted,
         *_rebuilt(broker, repair, snapshot, policy, now_ms),
         *_copied_in_place(broker, followed, repair, snapshot, policy),
-        situation.look,
+        situation.look_because(_only_here(broker, bad, snapshot)),
     ]
+
+
+def _only_here(broker: int, bad: Sequence[Partition], snapshot: ClusterSnapshot) -> str | None:
+    """Say of which bad copies there is no other: what a recovery at the start cuts off is lost."""
+    alone = [p.label for p in bad if not complete_copies(p, snapshot) - {broker}]
+    if not alone:
+        return None
+    return (
+        f"no other replica holds all of {some_of(alone)}: copy its folder aside before the broker is restarted, since "
+        "a recovery cuts a log at its first bad record"
+    )
 
 
 def _rebuilt(

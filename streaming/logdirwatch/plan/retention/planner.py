@@ -77,7 +77,11 @@ def cuttable(
     topic = snapshot.topics.get(name)
     if topic is None:
         return None
-    tiered = [retention_vetoes.tiered_storage_off(topic, snapshot), retention_vetoes.leaderless_archives_nothing(topic)]
+    tiered = [
+        retention_vetoes.tiered_storage_off(topic, snapshot),
+        retention_vetoes.remote_copies_off(topic),
+        retention_vetoes.leaderless_archives_nothing(topic),
+    ]
     veto = replica_vetoes.first(
         [
             replica_vetoes.internal_topic(topic, policy.limits),

@@ -122,6 +122,17 @@ def tiered_storage_off(topic: Topic, snapshot: ClusterSnapshot) -> Veto | None:
     return Veto("tiered_storage_off", f"{topic.name} is tiered, but broker {off[0]} has remote storage switched off")
 
 
+def remote_copies_off(topic: Topic) -> Veto | None:
+    """Refuse a topic whose copies to remote storage are switched off: what was written since is nowhere else.
+
+    Kafka takes no local limit of it that differs from the other one (KIP-950; 4.3.1 ``LogConfig.validate``).
+    """
+    if topic.configs.get("remote.log.copy.disable") != "true":
+        return None
+    text = f"copies of {topic.name} to remote storage are switched off (remote.log.copy.disable)"
+    return Veto("remote_copies_off", f"{text}: what lies here is nowhere else, and no local limit can be set")
+
+
 def remote_copy_lags(topic: Topic) -> Veto | None:
     """Say that what waits for its copy to remote storage is all that there is: local retention keeps it (KIP-405)."""
     lag = topic.remote_copy_lag_bytes if topic.is_tiered else None

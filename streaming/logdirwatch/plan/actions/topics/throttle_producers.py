@@ -47,6 +47,8 @@ def propose_producer_throttle(
         return []
     needs = int(SLACK * _first_relief_ms(reliefs))
     writers = top_topics(source, snapshot)
+    if _is_all_internal(source, snapshot):
+        return []
     top = writers[0][1] if writers else growth
     # What may still be written a second, so that the room lasts as long as that takes.
     allowed = left * growth / needs
@@ -82,6 +84,12 @@ def _first_relief_ms(reliefs: Sequence[ProposedAction]) -> int:
     """Return how long it takes until the first of the actions that free something helps."""
     known = [d.expected["needs_ms"] for d in reliefs if not d.vetoes and (d.expected["frees_bytes"] or 0) > 0]
     return min((needs or UNKNOWN_NEEDS_MS for needs in known), default=UNKNOWN_NEEDS_MS)
+
+
+def _is_all_internal(source: LogDir, snapshot: ClusterSnapshot) -> bool:
+    """Tell whether only brokers write there, whom no producer's quota slows down."""
+    names = {replica.topic for replica in snapshot.replicas_in(source.place)}
+    return bool(names) and all(name in snapshot.topics and snapshot.topics[name].is_internal for name in names)
 
 
 def top_topics(source: LogDir, snapshot: ClusterSnapshot) -> list[tuple[str, float]]:
