@@ -50,13 +50,13 @@ def _fails(cause, *lines, detail="append failed", used=0.4, is_first=False, **se
     return given
 
 
-def _kernel_says(*lines, quiet_ms=0):
+def _kernel_says(*lines, quiet_ms=0, **seen):
     """The kernel speaks of the disk of /d1, which goes on serving and is probed."""
 
     def given(driver):
         for _ in range(4):
             driver.poll(log_dir("/d1", 0.4), log_dir("/d2", 0.31))
-        driver.host(*_look(*lines))
+        driver.host(*_look(*lines, **seen))
         driver.at_ms += quiet_ms
         if quiet_ms:
             for _ in range(3):
@@ -102,6 +102,8 @@ CONCLUSIONS = [
                says=("no space left for the broker",), never_says=("corrupt", "pool below the volume")),
     Conclusion("btrfs without space that turned read-only, without a broker's log",
                _fails(None, BTRFS_FULL, "BTRFS info (device sdb1 state EA): forced readonly", is_read_only=True), FULL),
+    Conclusion("a mount that is read-only while nobody wrote yet", _kernel_says(is_read_only=True),
+               {"log_dir_suspect": None}, severity={"log_dir_suspect": "critical"}, says=("the next write takes",)),
     Conclusion("a file system that met no space while its directory serves", _kernel_says(NO_BLOCKS),
                {"log_dir_suspect": None}, severity={"log_dir_suspect": "critical"}, says=("until there is room",)),
     Conclusion("a file system that met no space, and hours in which it was written again",

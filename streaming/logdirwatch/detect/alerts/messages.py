@@ -79,6 +79,7 @@ def merged(memory: BrokerMemory) -> str:
 
 
 _OF_DISK = {KernelTrouble.MEDIUM_ERROR, KernelTrouble.DEVICE_ERROR}
+_READ_ONLY = {"read_only", KernelTrouble.REMOUNTED_READ_ONLY}
 _PATH_KINDS = {str(trouble) for trouble in KernelTrouble if trouble.heals} - {KernelTrouble.NO_SPACE}
 
 
@@ -91,10 +92,8 @@ def suspect(
 
 
 def _waits_for_disk(kinds: set[str], severity: Severity) -> str:
-    if kinds == {KernelTrouble.POOL_FULL}:
-        return "no, because writes wait or fail until the pool has room"
-    if KernelTrouble.NO_SPACE in kinds and not kinds & _OF_DISK:
-        return "no, because writes fail until there is room"
+    if (fails := _next_write_fails(kinds)) is not None:
+        return f"no, because {fails}"
     if severity.rank >= Severity.CRITICAL.rank:
         return "no, because a disk that behaves like this may be failing"
     if kinds <= NOT_OF_A_DISK:
@@ -102,6 +101,17 @@ def _waits_for_disk(kinds: set[str], severity: Severity) -> str:
     if kinds <= _PATH_KINDS:
         return "yes, because Kafka still serves from it and no disk is in doubt, look at the way to it first"
     return "yes, because Kafka still serves from it; but a disk that behaves like this may be failing"
+
+
+def _next_write_fails(kinds: set[str]) -> str | None:
+    """Return why the next write fails though the disk is well; None where nothing says so."""
+    if kinds == {KernelTrouble.POOL_FULL}:
+        return "writes wait or fail until the pool has room"
+    if kinds & _OF_DISK:
+        return None
+    if KernelTrouble.NO_SPACE in kinds:
+        return "writes fail until there is room"
+    return "the next write takes the directory offline" if kinds & _READ_ONLY else None
 
 
 def changed(memory: BrokerMemory, path: str, change: Change, total_bytes: int | None) -> str:

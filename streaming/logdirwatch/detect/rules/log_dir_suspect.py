@@ -67,8 +67,12 @@ def _evidence(holder: Holder, log_dir: LogDirMemory | None) -> BrokerSuspectEvid
 
 
 def _severity(kinds: Iterable[str]) -> Severity:
-    """Return how loud it is: what the kernel says may be worse than what was measured."""
-    told = [KernelTrouble(kind).severity for kind in kinds if kind in set(KernelTrouble)]
+    """Return how loud it is: critical where the next write fails, and what the kernel says may be worse than that."""
+    told = [
+        Severity.CRITICAL if kind == READ_ONLY else KernelTrouble(kind).severity
+        for kind in kinds
+        if kind == READ_ONLY or kind in set(KernelTrouble)
+    ]
     return max([Severity.WARNING, *told], key=lambda severity: severity.rank)
 
 

@@ -58,6 +58,7 @@ BLOCK = (
     (DEVICE, rf"{NAME}: detected capacity change from [1-9]\d* to 0\b"),
     (DEVICE, r"(?P<device>mmcblk\d\w*): (?:error -\d+|timed out)"),
     (DEVICE, rf"bcache: .*?\(\) {NAME}: IO error"),
+    (PATH, r"rbd: (?P<device>rbd\d+): encountered watch error"),
     (DEVICE, r"rbd: (?P<device>rbd\d+): (?:read|write|result).*-\d+"),
     (PATH, r"block (?P<device>nbd\d+): (?:Receive control failed|Connection timed out|shutting down|Dead conn)"),
     (DEVICE, r"drbd (?:\S+ )?(?P<device>drbd\d+): (?:Local IO failed|disk\( \w+ -> Failed \))"),
@@ -83,7 +84,9 @@ SCSI = (
     (READ_ONLY, rf"{_SD}(?:Write Protect is on|Sense Key : (?:0x7\b|Data Protect))"),
     (FAILED, r"hv_storvsc (?P<device>[0-9a-f-]{36}): tag#\d+ cmd 0x\w+ status: scsi 0x(?!0\b)\w+"),
     (DEVICE, rf"megaraid_sas {_PCI}: .*(?:FW in FAULT state|Adapter is dead|controller is not (?:responding|ready))"),
+    (FAILED, rf"megaraid_sas {_PCI}: .*encountered a fatal error and was reset"),
     (DEVICE, rf"hpsa {_PCI}: .*lockup"),
+    (DEVICE, rf"smartpqi {_PCI}: controller (?:is )?offline"),
     (DEVICE, r"mpt\dsas\w*: .*(?:non-operational|fault_state)"),
     (MEDIUM, rf"{_SMARTD}\b[1-9]\d* (?:Currently unreadable|Offline uncorrectable)"),
     (DEVICE, rf"{_SMARTD}FAILED SMART"),
@@ -95,7 +98,10 @@ ATA = (
     (FAILED, rf"{_ATA}(?:error: \{{ |failed command: |exception Emask |qc timeout|NCQ disabled)"),
     (FAILED, rf"{_ATA}(?:failed to IDENTIFY|revalidation failed|failed to set xfermode|limiting SATA link speed)"),
     (PATH, rf"{_ATA}(?:link is slow to respond|COMRESET failed|device not ready|SRST failed)"),
-    (DEVICE, rf"{_ATA}(?:disabled\b|disable device|disabling|reset failed, giving up|EH pending after)"),
+    (
+        DEVICE,
+        rf"{_ATA}(?:disabled\b|detaching \(SCSI|disable device|disabling|reset failed, giving up|EH pending after)",
+    ),
 )
 
 NVME = (
@@ -114,6 +120,7 @@ NVME = (
     (FAILED, rf"{_NVME}(?:(?:I/O|Admin Cmd|.*QID \d+).* timeout|queue \d+: timeout)"),
     (FAILED, rf"{_NVME}(?:controller is down|frozen state error|resetting controller due to|Abort command failed)"),
     (FAILED, rf"nvme {_PCI}: (?:AER: )?PCIe Bus Error: severity=Uncorrect"),
+    (FAILED, rf"pcieport \S+ (?:AER: )?Uncorrected \((?:Non-)?Fatal\) error (?:message )?received: {_PCI}"),
 )
 
 VOLUMES = (

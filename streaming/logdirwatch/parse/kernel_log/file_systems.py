@@ -53,7 +53,7 @@ EXT = (
     (FAILED, rf"{_END_IO} (?:2|-110) "),
     (READ_ONLY, rf"{_EXT}Remounting filesystem read-only"),
     (FILE_SYSTEM, rf"EXT[234]-fs error \(device {NAME}\)"),
-    (DEVICE, rf"EXT[234]-fs warning \(device {NAME}\): .*I/O error"),
+    (DEVICE, rf"EXT[234]-fs warning \(device {NAME}\): .*(?:I/O error|error -5\b)"),
     (DEVICE, rf"{_EXT}.*(?:unable to|can't) read superblock"),
     (FILE_SYSTEM, rf"{_EXT}(?:Delayed block allocation failed|This should not happen|.*data loss|.*I/O error)"),
     (FILE_SYSTEM, rf"{_EXT}.*(?:corrupted|Checksum for group|bad geometry|(?:initial|last) error at)"),

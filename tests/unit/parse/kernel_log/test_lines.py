@@ -38,6 +38,12 @@ TROUBLES = {
         ("smartd[901]: Device: /dev/sdq [SAT], 3 Offline uncorrectable sectors", "sdq"),
     ],
     "device_error": [
+        ("smartpqi 0000:5c:00.0: controller is offline: status code 0x6100c", "0000:5c:00.0"),
+        ("ata7.00: detaching (SCSI 6:0:0:0)", "ata7.00"),
+        (
+            "EXT4-fs warning (device sdq2): htree_dirblock_to_tree:1003: comm java: error -5 reading directory block",
+            "sdq2",
+        ),
         (
             "blk_update_request: I/O error, dev sdq, sector 2048 op 0x1:(WRITE) flags 0x800 phys_seg 4 prio class 0",
             "sdq",
@@ -98,6 +104,9 @@ TROUBLES = {
         ("smartd[901]: Device: /dev/sdq [SAT], FAILED SMART self-check. BACK UP DATA NOW!", "sdq"),
     ],
     "command_failed": [
+        ("megaraid_sas 0000:18:00.0: Controller encountered a fatal error and was reset", "0000:18:00.0"),
+        ("pcieport 0000:80:01.0: AER: Uncorrected (Fatal) error received: 0000:81:00.0", "0000:81:00.0"),
+        ("pcieport 0000:80:01.0: AER: Uncorrected (Non-Fatal) error message received: 0000:81:00.0", "0000:81:00.0"),
         ("nvme nvme4: I/O 331 QID 9 timeout, aborting", "nvme4"),
         ("nvme nvme4: I/O 331 (I/O Cmd) QID 9 timeout, aborting", "nvme4"),
         ("nvme nvme4: I/O 331 QID 9 timeout, reset controller", "nvme4"),
@@ -124,6 +133,7 @@ TROUBLES = {
         ),
     ],
     "path_lost": [
+        ("rbd: rbd0: encountered watch error: -107", "rbd0"),
         ("EXT4-fs warning (device dm-11): ext4_end_bio:344: I/O error 4 writing to inode 77 size 0)", "dm-11"),
         ("device-mapper: multipath: 253:11: Failing path 65:16.", "65:16"),
         ("device-mapper: multipath: Failing path 65:16.", "65:16"),
@@ -272,6 +282,8 @@ TROUBLES = {
 ROWS = [(line, trouble, device) for trouble, lines in TROUBLES.items() for line, device in lines]
 
 BENIGN = [
+    "megaraid_sas 0000:18:00.0: 12346 (7s/0x0002/WARN) - Unexpected sense: PD 05(e0x20/s5), CDB: 28, Sense: 3/11/00",
+    "pcieport 0000:80:01.0: AER: Corrected error received: 0000:81:00.0",
     "",
     "nvme nvme4: I/O 331 QID 9 timeout, completion polled",
     "nvme nvme4: I/O tag 331 (714b) QID 9 timeout, completion polled",
