@@ -112,9 +112,9 @@ class TestStalled:
         assert kinds(actions) == ["cancel_moves", "investigate"]
         assert "1 copies to /d1 of broker 3 stand still, 99 MiB before their end" in actions[0].reason
 
-    def test_where_a_limit_holds_them_back_it_is_raised_first(self):
+    def test_where_a_limit_holds_them_back_whoever_set_it_is_asked_first(self):
         (look,) = self.stalled(*SEEN, throttle="follower.replication.throttled.rate")
-        assert "the limit follower.replication.throttled.rate=1000 holds them back: raise it first" in look.reason
+        assert "the limit follower.replication.throttled.rate=1000 holds them back: ask whoever set it" in look.reason
 
     def test_slow_ones_are_only_looked_at(self):
         assert kinds(self.stalled(*SEEN, verdict="too_slow")) == ["investigate"]
