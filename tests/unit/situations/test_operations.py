@@ -7,7 +7,8 @@ strimzi-kafka-operator 9015 (the flush of a replica that moves), an exercise of 
 import pytest
 
 from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus, Rule
-from tests.unit.plan.builders import alert, broker, directory, facts, offline, replica, topic
+from logdirwatch.plan.settings import TopicRule
+from tests.unit.plan.builders import alert, broker, directory, facts, offline, policy, replica, topic
 from tests.unit.plan.failures import moving
 from tests.unit.situations.table import Advice, check_advice
 from tests.unit.situations.test_filling import (
@@ -336,6 +337,28 @@ ROWS = [
         first="investigate",
         says=("no other replica holds all of solo-0: copy its folder aside",),
         lossless=True,
+    ),
+    Advice(
+        "the owner's minimum leaves next to nothing to cut: producers are slowed down before that is lost",
+        given(*racks(), source(0.97, 30 * MB), NO_ROOM, *FULL_OTHERS, *BIG, to="saturated"),
+        first="throttle_producers",
+        order=("throttle_producers", "expand_disk", "lower_retention"),
+        policy=policy(topics=[TopicRule(topic="big", min_retention_bytes=1090 * GIB, owner="team x")]),
+    ),
+    Advice(
+        "the only room for what a dead disk held is cordoned: that is what would help",
+        lost(
+            Cause.FAILED,
+            *racks()[1:],
+            *(disk(number, "/data/d1", 0.3) for number in (2, 3)),
+            disk(4, "/data/d1", 0.1, is_cordoned=True),
+            plain("big", (1, 2, 3), isr={0: (2, 3)}),
+            *copies("big", 900 * GIB, 1, 2, 3),
+            evidence={"decided_by": "kernel_log", "device": "sdb", "said": "critical medium error, dev sdb"},
+        ),
+        first="replace_disk",
+        never=("reassign", "restart_broker"),
+        says=("Would help: uncordon /data/d1 of broker 4, if whoever cordoned it agrees",),
     ),
     Advice(
         "an offline directory of a broker that nobody knows",

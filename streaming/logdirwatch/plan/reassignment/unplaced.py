@@ -8,6 +8,7 @@ from logdirwatch.plan.reassignment.replacement_replicas import Repair
 
 EXAMPLES = 20
 _AWAY = re.compile(r"broker (\d+) ")
+_CORDONED = re.compile(r"(?P<path>/.*) on broker (?P<broker>\d+) is cordoned$")
 DEFAULT_REMEDY = "what stands against it gone"
 REMEDIES = {
     "no_live_source": "the data itself, which only the lost copies hold: try to save this disk before it goes",
@@ -38,7 +39,14 @@ def remedies(repair: Repair) -> list[str]:
     """Return what would make possible what cannot be done now."""
     names = sorted({left.veto.name for left in repair.unplaced})
     away = {int(found[1]) for left in repair.unplaced if (found := _AWAY.match(left.veto.reason))}
-    told = {"broker_not_alive": [f"bring broker {broker} back" for broker in sorted(away)]}
+    closed = {found for left in repair.unplaced if (found := _CORDONED.match(left.veto.reason)) is not None}
+    told = {
+        "broker_not_alive": [f"bring broker {broker} back" for broker in sorted(away)],
+        "nothing_fits": [
+            f"uncordon {path} of broker {broker}, if whoever cordoned it agrees"
+            for broker, path in sorted({(int(found["broker"]), found["path"]) for found in closed})
+        ],
+    }
     listed = (told.get(name) or [REMEDIES.get(name, DEFAULT_REMEDY)] for name in names)
     return list(dict.fromkeys(remedy for remedies in listed for remedy in remedies))
 

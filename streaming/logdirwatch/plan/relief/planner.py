@@ -47,6 +47,8 @@ from logdirwatch.plan.vetoes.predicted_impact import veto_predicted_harm
 from logdirwatch.text.units import human_bytes
 
 MOVES = frozenset({ActionKind.MOVE_LOG_DIR, ActionKind.REASSIGN})
+LITTLE = 0.1
+"""What frees no more than this share of what must be deleted wins next to no time: producers are slowed down first."""
 IN_NO_HURRY_MS = 3_600_000
 """So long before a directory is full there is time to look first."""
 
@@ -134,9 +136,11 @@ def _answer(
     if (
         source.status in URGENT
         and not hoped
-        and not any(freed_in_time_bytes(proposal, source) for proposal in proposals)
+        and sum(freed_in_time_bytes(proposal, source) for proposal in proposals) <= LITTLE * wanted
     ):
-        proposals += apply_decisions(propose_producer_throttle(source, snapshot, policy, proposals), snapshot.decisions)
+        # It wins time for what helps, and that little does not.
+        helping = [proposal for proposal in proposals if not freed_in_time_bytes(proposal, source)]
+        proposals += apply_decisions(propose_producer_throttle(source, snapshot, policy, helping), snapshot.decisions)
     looks = apply_decisions(
         [*propose_cleaner_check(source, snapshot, policy), *remote_copy_drafts(source, snapshot)], snapshot.decisions
     )
