@@ -174,6 +174,16 @@ def test_an_error_of_the_kernel_is_told_with_its_directory_or_without_one_and_on
     assert machine.look().errors == []
 
 
+def test_a_kill_that_the_kernel_tells_becomes_the_event_of_a_broker_that_ended(machine):
+    machine.start()
+    machine.kernel.write_text("Out of memory: Killed process 812 (java) total-vm:1kB\nI/O error, dev sdq, sector 2\n")
+    machine.read()
+    (event,) = machine.records
+    assert (event.event, event.reason, event.log_dir) == ("BrokerFailure", "oom_killed", None)
+    assert "Killed process 812 (java)" in event.detail
+    assert machine.look().errors == ["I/O error, dev sdq, sector 2"]
+
+
 def test_an_error_of_the_kernel_stands_beside_that_of_the_probe(machine, monkeypatch):
     numbers = []
     monkeypatch.setattr(
