@@ -16,6 +16,7 @@ from logdirwatch.doctor.clocks import Clock
 from logdirwatch.doctor.monitored import ClusterFacts
 from logdirwatch.doctor.telemetry import TelemetryFacts
 from logdirwatch.kafka import clients, telemetry_topics
+from logdirwatch.kafka.cluster_description import describe_cluster
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.settings import Settings
 
@@ -70,9 +71,10 @@ async def _clock(admin: Admin, where: str, candidates: list[Address], now_ms: No
     for address in candidates:
         asked_ms = now_ms()
         try:
-            theirs_ms = (await admin.quorum(address)).leader_at_ms
+            quorum = await admin.quorum(address)
         except ASK_ERRORS:
             continue
+        theirs_ms = None if quorum is None else quorum.leader_at_ms
         return None if theirs_ms is None else Clock(where, asked_ms, now_ms(), theirs_ms)
     return None
 
@@ -98,18 +100,18 @@ async def _answers(admin: Admin, bootstrap: list[Address]) -> None:
     await admin.topology(bootstrap, lambda: 0)
 
 
-def telemetry_facts(settings: Settings) -> tuple[str, TelemetryFacts]:
+def telemetry_facts(settings: Settings) -> tuple[str | None, TelemetryFacts]:
     """Ask the telemetry cluster for its id and its topics; raises UserError when it does not answer."""
     _asked(settings, settings.telemetry, _answers)  # kafka-python's own client only says that it had no success
     with clients.admin(settings.telemetry) as client:
         try:
-            cluster = client.describe_cluster()
-            facts = TelemetryFacts(len(cluster["brokers"]), {}, {}, [], [])
+            cluster = describe_cluster(client)
+            facts = TelemetryFacts(len(cluster.brokers), {}, {}, [], [])
             for topic in telemetry_topics.wanted(settings.topics):
                 facts = _with_topic(facts, client, topic.name)
         except KafkaError as error:
             raise clients.unreachable(settings.telemetry, error) from None
-    return str(cluster["cluster_id"]), facts
+    return cluster.cluster_id, facts
 
 
 def _with_topic(facts: TelemetryFacts, client: KafkaAdminClient, name: str) -> TelemetryFacts:

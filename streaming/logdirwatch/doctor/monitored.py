@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from logdirwatch.collect.exporter.mbeans import OFFLINE_REPLICA_COUNT_SINCE, release
+from logdirwatch.collect.exporter.mbeans import never_counts_offline_replicas
 from logdirwatch.collect.kafka.live import LiveCluster
 from logdirwatch.collect.kafka.missing_acls import with_acl
 from logdirwatch.doctor.findings import Finding
@@ -15,9 +15,6 @@ from logdirwatch.text.words import counted, some_of
 
 SEVERAL_DIRECTORIES_SINCE = "3.7-IV2"
 """KAFKA-16606: below it, several log directories can lead to indefinite unavailability (Kafka's docs/upgrade.html)."""
-
-COUNT_BROKEN_SINCE = (3, 7)
-"""``OfflineReplicaCount`` compares an instance's class with its companion's there and is always 0; see kafka.md."""
 
 ASKED = (PollStatus.OK, PollStatus.UNAUTHORIZED)
 """How a broker that can be asked answers."""
@@ -140,7 +137,7 @@ def judge_metadata_version(facts: ClusterFacts, tools: Tools) -> Iterator[Findin
 
 def judge_offline_replica_count(facts: ClusterFacts) -> Iterator[Finding]:
     """Judge whether somebody may trust a gauge that cannot count."""
-    broken = [number for number, version in facts.kafka_versions.items() if _counts_nothing(version)]
+    broken = [number for number, version in facts.kafka_versions.items() if never_counts_offline_replicas(version)]
     if broken:
         yield Finding(
             "offline_replica_count",
@@ -149,10 +146,6 @@ def judge_offline_replica_count(facts: ClusterFacts) -> Iterator[Finding]:
             "take it out of your own dashboards and alerts and use logdirwatch's counts, or bring the brokers to 4.3; "
             "--ignore offline_replica_count once that is done",
         )
-
-
-def _counts_nothing(version: str | None) -> bool:
-    return COUNT_BROKEN_SINCE <= release(version) < OFFLINE_REPLICA_COUNT_SINCE
 
 
 def _brokers(numbers: list[int]) -> str:

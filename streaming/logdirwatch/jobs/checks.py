@@ -9,7 +9,8 @@ import structlog
 from kafka.errors import KafkaError, TopicAuthorizationFailedError
 
 from logdirwatch.errors import UserError
-from logdirwatch.kafka.clients import admin, unreachable
+from logdirwatch.kafka.clients import admin, one_line, unreachable
+from logdirwatch.kafka.cluster_description import describe_cluster
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
 from logdirwatch.settings import Settings
@@ -100,14 +101,13 @@ def check_telemetry(
     with admin(settings.telemetry) as client:
         try:
             described = {topic["name"]: topic for topic in client.describe_topics(sorted(needed))}
-            cluster = client.describe_cluster()
         except KafkaError as error:
             raise unreachable(settings.telemetry, error) from None
         check_topics([name for name, topic in described.items() if _exists(topic)], needed)
         allowed = {name: _operations(topic) for name, topic in described.items()}
         check_permissions(allowed, operations or {})
-        _warn_if_monitored(settings, cluster["cluster_id"])
-        return len(described[topics.EVENTS]["partitions"])
+    _warn_if_monitored(settings)
+    return len(described[topics.EVENTS]["partitions"])
 
 
 def _exists(topic: Mapping[str, Any]) -> bool:
@@ -119,7 +119,10 @@ def _operations(topic: Mapping[str, Any]) -> Sequence[str] | None:
     return [] if topic["error_code"] else topic.get("authorized_operations")
 
 
-def _warn_if_monitored(settings: Settings, telemetry_id: str) -> None:
+def _warn_if_monitored(settings: Settings) -> None:
+    telemetry_id = cluster_id(settings.telemetry)
+    if telemetry_id is None:
+        return
     for name, cluster in settings.clusters.items():
         if cluster_id(cluster) == telemetry_id:
             log.warning(
@@ -131,10 +134,10 @@ def _warn_if_monitored(settings: Settings, telemetry_id: str) -> None:
 
 
 def cluster_id(cluster: KafkaSettings) -> str | None:
-    """Return a monitored cluster's id, None while it cannot be asked: the stream need not wait for it."""
+    """Return a cluster's id, None while it cannot be asked: nothing waits for it, and nothing ends without it."""
     try:
         with admin(cluster) as client:
-            return str(client.describe_cluster()["cluster_id"])
-    except (UserError, KafkaError, OSError):
-        # A broker may go between the connection and the question.
+            return describe_cluster(client).cluster_id
+    except Exception as error:  # one cluster of many that answers oddly must not stop the stream for all
+        log.debug("cluster_id.unknown", bootstrap_servers=cluster.bootstrap_servers, error=one_line(error))
         return None

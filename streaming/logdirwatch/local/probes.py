@@ -9,6 +9,7 @@ from kafka.errors import KafkaError
 
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
+from logdirwatch.kafka.cluster_description import describe_cluster
 from logdirwatch.kafka.settings import KafkaSettings
 
 CONNECT_TIMEOUT_MS = 2_000
@@ -29,8 +30,8 @@ def admin(bootstrap_servers: str) -> Iterator[Any]:
 
 def unfenced_brokers(bootstrap_servers: str) -> set[int]:
     """Return the brokers that are registered and not fenced, none when nobody answers."""
-    cluster = _asked(bootstrap_servers, lambda client: client.describe_cluster())
-    return {broker["broker_id"] for broker in (cluster or {"brokers": ()})["brokers"] if not broker.get("is_fenced")}
+    cluster = _asked(bootstrap_servers, describe_cluster)
+    return set() if cluster is None else set(cluster.unfenced)
 
 
 def quorum_leader(bootstrap_servers: str) -> int | None:

@@ -3,7 +3,11 @@
 import pytest
 
 from logdirwatch.errors import UserError
+from logdirwatch.jobs import checks
 from logdirwatch.jobs.checks import check_permissions, check_slots, check_topics, local_slots, needed_slots
+from logdirwatch.kafka.settings import KafkaSettings
+from tests.support import fake_broker
+from tests.support.fake_broker import CLUSTER_ID, FakeBroker
 
 NEEDED = {"READ": {"logdir.metrics", "logdir.events"}, "WRITE": {"logdir.alerts"}}
 
@@ -57,3 +61,18 @@ def test_a_missing_topic_is_named():
     check_topics(["a", "b"], ["a"])
     with pytest.raises(UserError, match="lacks b, c; make them with: logdirwatch topics create"):
         check_topics(["a"], ["c", "b", "a"])
+
+
+def test_whose_cluster_it_is_never_stops_the_stream(monkeypatch):
+    def odd(client):
+        raise KeyError("endpoint_type")
+
+    broker = FakeBroker(fake_broker.ZOOKEEPER_2_8)
+    try:
+        settings = KafkaSettings(bootstrap_servers=broker.address)
+        assert checks.cluster_id(settings) == CLUSTER_ID
+        monkeypatch.setattr(checks, "describe_cluster", odd)
+        assert checks.cluster_id(settings) is None
+    finally:
+        broker.close()
+    assert checks.cluster_id(settings) is None, "nothing listens there any more"

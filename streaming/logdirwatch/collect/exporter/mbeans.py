@@ -20,8 +20,8 @@ from typing import NamedTuple
 from logdirwatch.collect.exporter.exposition import Sample, samples
 
 OFFLINE_REPLICA_COUNT = "OfflineReplicaCount"
-# Up to 4.2 the gauge compares the wrong classes and is always 0.
-OFFLINE_REPLICA_COUNT_SINCE = (4, 3)
+# From 3.7 to 4.2 the gauge compares the wrong classes and is always 0; it is right before and after.
+OFFLINE_REPLICA_COUNT_BROKEN = (3, 7), (4, 2)
 
 # What one broker may add to a record; it has a handful of directories.
 MAX_METRICS = 1_000
@@ -123,9 +123,16 @@ def metrics(body: bytes) -> dict[str, float | None]:
 def trusted(found: Mapping[str, float | None], kafka_version: str | None) -> dict[str, float | None]:
     """Return ``found`` with None for what this broker counts wrongly, or may: where its version is not known."""
     after = dict(found)
-    if OFFLINE_REPLICA_COUNT in after and release(kafka_version) < OFFLINE_REPLICA_COUNT_SINCE:
+    is_trusted = release(kafka_version) > (0, 0) and not never_counts_offline_replicas(kafka_version)
+    if OFFLINE_REPLICA_COUNT in after and not is_trusted:
         after[OFFLINE_REPLICA_COUNT] = None
     return after
+
+
+def never_counts_offline_replicas(kafka_version: str | None) -> bool:
+    """Tell whether ``OfflineReplicaCount`` of this release is always 0."""
+    first, last = OFFLINE_REPLICA_COUNT_BROKEN
+    return first <= release(kafka_version) <= last
 
 
 def release(version: str | None) -> tuple[int, int]:

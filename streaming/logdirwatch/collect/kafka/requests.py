@@ -4,9 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from kafka.errors import KafkaError
+from kafka.errors import IncompatibleBrokerVersion, KafkaError, NotControllerError
 from kafka.protocol.admin import (
-    DescribeClusterRequest,
     DescribeConfigsRequest,
     DescribeLogDirsRequest,
     DescribeQuorumRequest,
@@ -20,8 +19,9 @@ from kafka.protocol.metadata import ApiVersionsRequest
 from logdirwatch.collect.kafka import answers, responses
 from logdirwatch.collect.kafka.connections import Address, Lane, Wire
 from logdirwatch.collect.kafka.responses import BROKER_RESOURCE, TOPIC_RESOURCE
-from logdirwatch.collect.kafka.split import in_parts
+from logdirwatch.collect.kafka.split import by_weight, in_parts
 from logdirwatch.errors import UserError
+from logdirwatch.kafka.cluster_description import describe_cluster_request, metadata_request
 
 METADATA_TOPIC = "__cluster_metadata"
 # Kafka's own upper bound of a page (max.request.partition.size.limit).
@@ -29,21 +29,28 @@ PAGE_PARTITIONS = 2_000
 # More than one is asked at once, so that one that hangs costs no time; more than a few is waste.
 CANDIDATES = 3
 CONFIGS_TOPICS = 100
-# ListOffsets' names for the start and the end of a log, and OffsetFetch's versions that take several groups by name.
+# ListOffsets' names for the start and the end of a log, and OffsetFetch's versions that take several groups by name and
+# those, up to Kafka 2.8, that take one group with all of its topics.
 EARLIEST, LATEST = -2, -1
 OFFSET_FETCH_VERSIONS = {"min_version": 8, "max_version": 9}
+OFFSET_FETCH_VERSIONS_OF_ONE = {"min_version": 2, "max_version": 7}
 ASK_ERRORS = (KafkaError, OSError, asyncio.TimeoutError, ValueError)
 
 Answer = TypeVar("Answer")
 
 
 class Admin:
-    """Asks the brokers of one cluster."""
+    """Asks the brokers of one cluster.
+
+    Where a broker does not know a request, an older one is sent: kafka-python refuses it by what the broker listed when
+    it was connected, so nothing is sent in vain.
+    """
 
     def __init__(self, wire: Wire, timeout_ms: int, scan_timeout_ms: int) -> None:
         self._wire = wire
         self._timeout_ms = timeout_ms
         self._scan_timeout_ms = scan_timeout_ms
+        self._partition_counts: dict[str, int] = {}
 
     async def capacity(self, address: Address) -> answers.LogDirsAnswer:
         """Ask one broker for its directories without their replicas.
@@ -70,25 +77,55 @@ class Admin:
         """
 
         async def ask(address: Address) -> answers.Topology:
-            request = DescribeClusterRequest(include_cluster_authorized_operations=False, include_fenced_brokers=True)
-            response = await self._wire.ask(address, request, self._timeout_ms)
+            try:
+                response = await self._wire.ask(address, describe_cluster_request(), self._timeout_ms)
+            except IncompatibleBrokerVersion:
+                response = await self._wire.ask(address, metadata_request([]), self._timeout_ms)
             return responses.topology(response, now_ms())
 
         return await first_answer([ask(address) for address in candidates[:CANDIDATES]])
 
     async def all_topics(self, address: Address) -> tuple[answers.Topic, ...]:
-        """Return every topic with leader, ISR, ELR and offline replicas, page by page (KIP-966)."""
-        return await self._topics(address, self._scan_timeout_ms, Lane.SCAN)
+        """Return every topic with leader, ISR, ELR and offline replicas, page by page (KIP-966).
+
+        Below 3.8 and in ZooKeeper mode they come from Metadata, all at once and without the ELR.
+        """
+        try:
+            return await self._topics(address, self._scan_timeout_ms, Lane.SCAN)
+        except IncompatibleBrokerVersion:
+            topics = await self._topics_by_name(address, None, self._scan_timeout_ms, Lane.SCAN)
+        self._partition_counts = {topic.name: len(topic.partitions) for topic in topics}
+        return topics
 
     async def live_topics(self, address: Address) -> tuple[answers.Topic, ...]:
-        """Return the same as :meth:`all_topics`, or give up as early as a poll does: it is of no use when it is old."""
-        return await self._topics(address, self._timeout_ms, Lane.LOOK)
+        """Return the same as :meth:`all_topics`, or give up as early as a poll does: it is of no use when it is old.
+
+        A large cluster's Metadata is asked in parts, of the topics that the last scan saw: decoded all at once, every
+        few seconds, it would hold up the I/O thread and with it the polls.
+        """
+        try:
+            return await self._topics(address, self._timeout_ms, Lane.LOOK)
+        except IncompatibleBrokerVersion:
+            counts = self._partition_counts
+        is_large = sum(counts.values()) > PAGE_PARTITIONS
+        parts = by_weight(counts, PAGE_PARTITIONS) if is_large else [None]
+        found = [await self._topics_by_name(address, names, self._timeout_ms, Lane.LOOK) for names in parts]
+        return tuple(topic for topics in found for topic in topics)
 
     async def hidden_topics(self, address: Address, names: Sequence[str]) -> tuple[str, ...]:
         """Return those of some topics that the user may not see: a list leaves them out, by name Kafka says so."""
         wanted = [DescribeTopicPartitionsRequest.TopicRequest(name=name) for name in names]
         request = DescribeTopicPartitionsRequest(topics=wanted, response_partition_limit=PAGE_PARTITIONS, cursor=None)
-        return responses.hidden_topics(await self._wire.ask(address, request, self._scan_timeout_ms, Lane.SCAN))
+        try:
+            response = await self._wire.ask(address, request, self._scan_timeout_ms, Lane.SCAN)
+        except IncompatibleBrokerVersion:
+            response = await self._wire.ask(address, metadata_request(list(names)), self._scan_timeout_ms, Lane.SCAN)
+        return responses.hidden_topics(response)
+
+    async def _topics_by_name(
+        self, address: Address, names: list[str] | None, timeout_ms: int, lane: Lane
+    ) -> tuple[answers.Topic, ...]:
+        return responses.topics(await self._wire.ask(address, metadata_request(names), timeout_ms, lane))
 
     async def _topics(self, address: Address, timeout_ms: int, lane: Lane) -> tuple[answers.Topic, ...]:
         pages = [await self._topic_page(address, None, timeout_ms, lane)]
@@ -123,7 +160,21 @@ class Admin:
         return responses.configs(await self._wire.ask(address, request, self._scan_timeout_ms, Lane.SCAN))
 
     async def reassignments(self, address: Address) -> dict[tuple[str, int], answers.Reassignment]:
-        """Return the partitions that are being reassigned; the broker passes the question on to the controller."""
+        """Return the partitions that are being reassigned.
+
+        In KRaft mode the broker passes the question on to the controller; in ZooKeeper mode only the controller answers
+        it, and the broker says which one that is.
+        """
+        try:
+            return await self._reassignments(address)
+        except NotControllerError:
+            response = await self._wire.ask(address, metadata_request([]), self._scan_timeout_ms, Lane.SCAN)
+            controller = responses.controller(response)
+            if controller is None:
+                raise
+        return await self._reassignments(Address(controller.host, controller.port))
+
+    async def _reassignments(self, address: Address) -> dict[tuple[str, int], answers.Reassignment]:
         request = ListPartitionReassignmentsRequest(timeout_ms=self._timeout_ms, topics=None)
         return responses.reassignments(await self._wire.ask(address, request, self._scan_timeout_ms, Lane.SCAN))
 
@@ -136,7 +187,16 @@ class Admin:
         """Return the offsets that groups committed; ``address`` is their coordinator's."""
         asked = [OffsetFetchRequest.OffsetFetchRequestGroup(group_id=group, topics=None) for group in groups]
         request = OffsetFetchRequest(groups=asked, require_stable=False, **OFFSET_FETCH_VERSIONS)
-        return responses.committed(await self._wire.ask(address, request, self._scan_timeout_ms, Lane.SCAN))
+        try:
+            return responses.committed(await self._wire.ask(address, request, self._scan_timeout_ms, Lane.SCAN))
+        except IncompatibleBrokerVersion:
+            found = await asyncio.gather(*(self._committed_by(address, group) for group in groups))
+        return dict(zip(groups, found, strict=True))
+
+    async def _committed_by(self, address: Address, group: str) -> dict[tuple[str, int], int]:
+        request = OffsetFetchRequest(group_id=group, topics=None, require_stable=False, **OFFSET_FETCH_VERSIONS_OF_ONE)
+        response = await self._wire.ask(address, request, self._scan_timeout_ms, Lane.SCAN)
+        return responses.committed_by(group, response)
 
     async def offsets(
         self, address: Address, partitions: Sequence[tuple[str, int]], at: int
@@ -156,12 +216,26 @@ class Admin:
         return responses.offsets(await self._wire.ask(address, request, self._scan_timeout_ms, Lane.SCAN))
 
     async def controller_id(self, address: Address) -> int | None:
-        """Return the active controller, from DescribeQuorum: a broker's DescribeCluster names any live broker."""
-        return responses.quorum_leader(await self._quorum(address))
+        """Return the active controller, from DescribeQuorum: a broker's DescribeCluster names any live broker.
 
-    async def quorum(self, address: Address) -> answers.Quorum:
-        """Return the controllers' quorum: who leads it, and which voters have what is committed."""
-        return responses.quorum(await self._quorum(address))
+        In ZooKeeper mode there is no quorum, and Metadata names the controller.
+        """
+        try:
+            return responses.quorum_leader(await self._quorum(address))
+        except IncompatibleBrokerVersion:
+            response = await self._wire.ask(address, metadata_request([]), self._timeout_ms, Lane.QUORUM)
+        controller = responses.controller(response)
+        return None if controller is None else controller.broker
+
+    async def quorum(self, address: Address) -> answers.Quorum | None:
+        """Return the controllers' quorum: who leads it, and which voters have what is committed.
+
+        None in ZooKeeper mode, which has none.
+        """
+        try:
+            return responses.quorum(await self._quorum(address))
+        except IncompatibleBrokerVersion:
+            return None
 
     async def _quorum(self, address: Address) -> Any:
         partition = DescribeQuorumRequest.TopicData.PartitionData(partition_index=0)

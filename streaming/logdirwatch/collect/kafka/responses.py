@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kafka import errors
+from kafka.protocol.metadata import MetadataResponse
 
 from logdirwatch.collect.kafka.answers import (
     Configs,
@@ -17,10 +18,10 @@ from logdirwatch.collect.kafka.answers import (
     Topology,
 )
 from logdirwatch.kafka.clients import one_line
+from logdirwatch.kafka.cluster_description import broker_id
 from logdirwatch.model.records import PartitionInfo, Placement
 from logdirwatch.model.vocabulary import PollStatus
 
-NO_LEADER = -1
 # DescribeClusterResponse v2 names fenced brokers (KIP-1073); older brokers list only those that are alive.
 LISTS_FENCED_SINCE = 2
 CAUGHT_UP_WITHIN_MS = 10_000
@@ -88,19 +89,23 @@ def _known(value: int | None) -> int | None:
 
 
 def topology(response: Any, at_ms: int) -> Topology:
-    """Decode DescribeCluster; raises the response's own error."""
+    """Decode DescribeCluster or Metadata; raises the response's own error."""
     _raise_for(response)
-    lists_fenced = response.API_VERSION >= LISTS_FENCED_SINCE
-    return Topology(
-        nodes={
-            node.broker_id: Node(
-                node.broker_id, node.host, node.port, node.rack, bool(node.is_fenced) if lists_fenced else None
-            )
-            for node in response.brokers
-        },
-        lists_fenced=lists_fenced,
-        at_ms=at_ms,
+    is_metadata = response.API_KEY == MetadataResponse.API_KEY
+    lists_fenced = not is_metadata and response.API_VERSION >= LISTS_FENCED_SINCE
+    nodes = (
+        Node(broker_id(node), node.host, node.port, node.rack, bool(node.is_fenced) if lists_fenced else None)
+        for node in response.brokers
     )
+    return Topology(nodes={node.broker: node for node in nodes}, lists_fenced=lists_fenced, at_ms=at_ms)
+
+
+def controller(response: Any) -> Node | None:
+    """Decode the controller that Metadata names, None while there is none; raises the response's own error.
+
+    Of use in ZooKeeper mode only: in KRaft mode a broker names any live one (Kafka ``KRaftMetadataCache``).
+    """
+    return topology(response, 0).nodes.get(response.controller_id)
 
 
 def topic_page(response: Any) -> TopicPage:
@@ -110,12 +115,21 @@ def topic_page(response: Any) -> TopicPage:
         for topic in response.topics
         if topic.error_code == 0
     )
-    cursor = response.next_cursor
+    cursor = getattr(response, "next_cursor", None)
     return TopicPage(topics, None if cursor is None else (cursor.topic_name, cursor.partition_index))
 
 
+def topics(response: Any) -> tuple[Topic, ...]:
+    """Decode the topics of Metadata v5 and later, whose partitions tell no ELR; raises the response's own error.
+
+    Topics deleted meanwhile are left out.
+    """
+    _raise_for(response)
+    return topic_page(response).topics
+
+
 def hidden_topics(response: Any) -> tuple[str, ...]:
-    """Decode which topics of DescribeTopicPartitions the user may not see; one that is gone is none of them."""
+    """Decode which topics of DescribeTopicPartitions or Metadata the user may not see; one that is gone is none."""
     hidden = errors.TopicAuthorizationFailedError.errno
     return tuple(topic.name for topic in response.topics if topic.error_code == hidden)
 
@@ -123,12 +137,12 @@ def hidden_topics(response: Any) -> tuple[str, ...]:
 def _partition(partition: Any) -> PartitionInfo:
     return PartitionInfo(
         partition=partition.partition_index,
-        leader=None if partition.leader_id == NO_LEADER else partition.leader_id,
+        leader=None if partition.leader_id < 0 else partition.leader_id,
         replicas=list(partition.replica_nodes),
         isr=list(partition.isr_nodes),
         offline_replicas=list(partition.offline_replicas),
-        elr=_list(partition.eligible_leader_replicas),
-        last_known_elr=_list(partition.last_known_elr),
+        elr=_list(getattr(partition, "eligible_leader_replicas", None)),
+        last_known_elr=_list(getattr(partition, "last_known_elr", None)),
     )
 
 
@@ -203,15 +217,20 @@ def committed(response: Any) -> dict[str, dict[tuple[str, int], int]]:
     """Decode OffsetFetch v8 and v9; raises a group's error, for nobody knows then what it reads."""
     found = {}
     for group in response.groups:
-        if group.error_code:
-            raise errors.for_code(group.error_code)(f"offsets of group {group.group_id}")
-        found[group.group_id] = {
-            (topic.name, partition.partition_index): partition.committed_offset
-            for topic in group.topics
-            for partition in topic.partitions
-            if partition.error_code == 0 and partition.committed_offset >= 0
-        }
+        found[group.group_id] = committed_by(group.group_id, group)
     return found
+
+
+def committed_by(group: str, response: Any) -> dict[tuple[str, int], int]:
+    """Decode OffsetFetch v2 to v7, which is about one group, or that group's part of a later version."""
+    if response.error_code:
+        raise errors.for_code(response.error_code)(f"offsets of group {group}")
+    return {
+        (topic.name, partition.partition_index): partition.committed_offset
+        for topic in response.topics
+        for partition in topic.partitions
+        if partition.error_code == 0 and partition.committed_offset >= 0
+    }
 
 
 def offsets(response: Any) -> dict[tuple[str, int], int]:

@@ -1,6 +1,6 @@
 """Cuts what does not fit into one Kafka record or one request. Pure."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -14,6 +14,20 @@ Item = TypeVar("Item", bound=Any)
 def in_parts(items: Sequence[Item], size: int) -> Iterator[list[Item]]:
     """Yield ``items`` in lists of at most ``size``."""
     return (list(items[start : start + size]) for start in range(0, len(items), size))
+
+
+def by_weight(weights: Mapping[str, int], limit: int) -> Iterator[list[str]]:
+    """Yield names in lists that weigh at most ``limit`` together; one that weighs more stands alone."""
+    part: list[str] = []
+    weight = 0
+    for name, own in weights.items():
+        if part and weight + own > limit:
+            yield part
+            part, weight = [], 0
+        part.append(name)
+        weight += own
+    if part:
+        yield part
 
 
 def split(items: Iterable[Item], max_bytes: int) -> list[list[Item]]:

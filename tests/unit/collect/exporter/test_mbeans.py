@@ -208,7 +208,16 @@ def test_an_exporter_cannot_fill_a_record():
 
 @pytest.mark.parametrize(
     ("version", "count"),
-    [(None, None), ("nonsense", None), ("3.6", None), ("4.2", None), ("4.3", 3.0), ("4.10.1", 3.0)],
+    [
+        (None, None),
+        ("nonsense", None),
+        ("2.8", 3.0),
+        ("3.6", 3.0),
+        ("3.7", None),
+        ("4.2", None),
+        ("4.3", 3.0),
+        ("4.10.1", 3.0),
+    ],
 )
 def test_the_offline_replicas_are_only_believed_where_kafka_counts_them(version, count):
     assert mbeans.trusted({"OfflineReplicaCount": 3.0, "DeadThreadCount": 0.0}, version) == {
