@@ -111,9 +111,22 @@ def _forget_collectors(memory: BrokerMemory) -> None:
             log_dir.proposals.pop(name, None)
 
 
+_FACTS = (
+    "host",
+    "rack",
+    "is_fenced",
+    "kafka_version",
+    "metadata_version",
+    "metadata_mode",
+    "not_reported",
+    "controller_id",
+    "partitions",
+)
+
+
 def _note_facts(memory: BrokerMemory, record: MetricsRecord) -> None:
     """Keep what the record knows; what it leaves out stays as it was."""
-    for name in ("host", "rack", "is_fenced", "kafka_version", "metadata_version", "controller_id", "partitions"):
+    for name in _FACTS:
         value = getattr(record, name)
         if value is not None:
             setattr(memory, name, value)

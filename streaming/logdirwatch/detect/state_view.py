@@ -57,6 +57,8 @@ def state_record(memory: BrokerMemory, transitions: list[Transition]) -> StateRe
         is_fenced=memory.is_fenced,
         kafka_version=memory.kafka_version,
         metadata_version=memory.metadata_version,
+        metadata_mode=memory.metadata_mode,
+        not_reported=memory.not_reported,
         controller_id=memory.controller_id,
         log_dirs=[_view(memory, path, log_dir) for path, log_dir in sorted(memory.log_dirs.items())],
         partitions=memory.partitions,

@@ -21,6 +21,7 @@ from logdirwatch.model.vocabulary import (
     Decision,
     Lane,
     LogDirStatus,
+    MetadataMode,
     PollStatus,
     Rule,
     Severity,
@@ -98,7 +99,11 @@ class ReplicaMoves(Struct, frozen=True, kw_only=True):
 
 
 class MetricsRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="metrics"):
-    """``logdir.metrics``: one record a broker and poll, whatever the answer was."""
+    """``logdir.metrics``: one record a broker and poll, whatever the answer was.
+
+    ``not_reported`` is what the broker's release cannot report (``vocabulary.NotReported``), None while that, as the
+    metadata mode, is not known and in records of older releases.
+    """
 
     version: Version
     cluster: Name
@@ -116,6 +121,8 @@ class MetricsRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="me
     controller_at_ms: EpochMs | None = None
     kafka_version: str | None = None
     metadata_version: str | None = None
+    metadata_mode: MetadataMode | None = None
+    not_reported: list[str] | None = None
     log_dirs: list[LogDirSample] = []
     partitions: PartitionHealth | None = None
     metrics: dict[str, float | None] = {}
@@ -391,7 +398,7 @@ class StateRecord(Struct, frozen=True, kw_only=True):
     ``absence_alerts`` are the open alerts that the broker is away, rule and ``alert_id``; None where an older release
     wrote the record. ``remote_copy_lag_bytes`` is what the tiered topics that it leads have still to copy to remote
     storage, while its gauges are read. ``is_silent``: whether no collector reports the broker; None where release 0.1.0
-    wrote the record.
+    wrote the record. ``metadata_mode`` and ``not_reported`` are as in the metrics record.
     """
 
     version: Version
@@ -409,6 +416,8 @@ class StateRecord(Struct, frozen=True, kw_only=True):
     is_fenced: bool | None = None
     kafka_version: str | None = None
     metadata_version: str | None = None
+    metadata_mode: MetadataMode | None = None
+    not_reported: list[str] | None = None
     controller_id: Long | None = None
     log_dirs: list[LogDirView]
     partitions: PartitionHealth | None = None

@@ -169,6 +169,24 @@ class PollStatus(StrEnum):
     ERROR = "error"
 
 
+class MetadataMode(StrEnum):
+    """Where a broker, or a cluster, keeps its metadata; migrating: from ZooKeeper to KRaft (KIP-866)."""
+
+    ZOOKEEPER = "zookeeper"
+    KRAFT = "kraft"
+    MIGRATING = "migrating"
+
+
+class NotReported(StrEnum):
+    """What a release of Kafka may not be able to report."""
+
+    CAPACITY = "capacity"
+    CORDONS = "cordons"
+    FENCED_BROKERS = "fenced_brokers"
+    ELR = "elr"
+    METADATA_QUORUM = "metadata_quorum"
+
+
 class EventName(StrEnum):
     """Events on ``logdir.events``; KIP-112 and KIP-928 send ``LogDirFailure``, also as the integer 1."""
 

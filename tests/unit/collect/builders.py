@@ -288,6 +288,8 @@ class Brokers:
     moves: dict[tuple[str, int], Reassignment] = field(default_factory=dict)
     committing: dict[int, dict[str, dict[tuple[str, int], int]]] = field(default_factory=dict)
     ranges: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
+    configs: dict[str, str | None] = field(default_factory=lambda: {"log.dirs": "/d1,/d2"})
+    versions: dict[int, int] | None = None
 
     async def capacity(self, address):
         broker = int(address.host.removeprefix("host"))
@@ -321,7 +323,7 @@ class Brokers:
 
     async def broker_configs(self, address, broker, keys):
         self._fail("configs")
-        return Configs(values={str(broker): {"log.dirs": "/d1,/d2"}})
+        return Configs(values={str(broker): self.configs})
 
     async def reassignments(self, address):
         self._fail("reassignments")
@@ -348,6 +350,9 @@ class Brokers:
     async def metadata_level(self, address):
         self._fail("features")
         return 30
+
+    def api_versions(self, address):
+        return self.versions
 
     def kafka_version(self, address):
         return "4.3"

@@ -8,6 +8,7 @@ from logdirwatch.detect.alerts.lifecycle import RENEWED_AFTER_MS
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state.broker_state import encode
 from logdirwatch.model.records import PartitionHealth
+from logdirwatch.model.vocabulary import MetadataMode
 from tests.unit.detect.builders import POLL_MS, T0, Driver, log_dir, metrics
 
 
@@ -214,6 +215,22 @@ def test_the_alert_of_a_lost_broker_names_the_directory_that_was_worst():
     (alert,) = (alert for alert in driver.alerts if alert.rule == "broker_offline")
     assert "last seen: metadata directory /d1 saturated at 99.8%" in alert.summary
     assert alert.evidence["log_dirs"]["/d1"]["is_metadata_dir"] is True
+
+
+def test_what_an_older_collector_called_a_metadata_directory_is_none_once_a_collector_says_so():
+    driver = Driver().poll(log_dir("/d1", is_metadata_dir=True)).poll(log_dir("/d1"))
+    assert driver.memory.log_dirs["/d1"].is_metadata_dir is True, "who tells nothing changes nothing"
+    driver.poll(log_dir("/d1", is_metadata_dir=False))
+    assert driver.memory.log_dirs["/d1"].is_metadata_dir is False
+
+
+def test_the_mode_of_the_metadata_and_what_is_not_reported_are_facts_of_the_broker():
+    driver = Driver().poll(log_dir("/d1"))
+    assert (driver.memory.metadata_mode, driver.memory.not_reported) == (None, None)
+    driver.poll(log_dir("/d1"), metadata_mode=MetadataMode.ZOOKEEPER, not_reported=["elr"])
+    driver.poll(log_dir("/d1"))
+    record = state_view.state_record(driver.memory, [])
+    assert (record.metadata_mode, record.not_reported) == (MetadataMode.ZOOKEEPER, ["elr"])
 
 
 def test_an_offline_directory_that_is_taken_out_of_the_configuration_ends_its_alert():

@@ -4,6 +4,7 @@ from logdirwatch.model.vocabulary import COPY_THREADS
 
 BROKER_KEYS = (
     "process.roles",
+    "zookeeper.metadata.migration.enable",
     "log.dirs",
     "log.dir",
     "metadata.log.dir",

@@ -165,6 +165,14 @@ class Wire:
                 return str(manager.broker_version_data.broker_version_str)
         return None
 
+    def api_versions(self, address: Address) -> dict[int, int] | None:
+        """Return the highest version of each request that the broker knows, by key; None before it answered."""
+        for lane in Lane:
+            manager = self._managers.get((address, lane))
+            if manager is not None and manager.broker_version_data is not None:
+                return {key: newest for key, (_, newest) in manager.broker_version_data.api_versions.items()}
+        return None
+
     def close(self) -> None:
         """Close every connection and stop the I/O thread."""
         for manager in list(self._managers.values()):

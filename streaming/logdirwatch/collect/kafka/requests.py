@@ -247,6 +247,10 @@ class Admin:
         request = ApiVersionsRequest(client_software_name="logdirwatch", client_software_version="1", min_version=3)
         return responses.metadata_level(await self._wire.ask(address, request, self._timeout_ms, Lane.LOOK))
 
+    def api_versions(self, address: Address) -> dict[int, int] | None:
+        """Return the highest version of each request that a broker knows, by key; None before it answered."""
+        return self._wire.api_versions(address)
+
     def kafka_version(self, address: Address) -> str | None:
         """Return the release that a broker's API versions point to, None before it answered."""
         return self._wire.kafka_version(address)

@@ -4,15 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from logdirwatch.collect.kafka.answers import Node
+from logdirwatch.collect.kafka.capabilities import ApiVersions, metadata_mode
 from logdirwatch.collect.kafka.log_dir_usage import DirUsage, Place
 from logdirwatch.model.records import PartitionHealth, ReplicaMoves
+from logdirwatch.model.vocabulary import MetadataMode
 
 
 @dataclass(frozen=True)
 class BrokerFacts:
     """One broker as the controller sees it, at ``controller_at_ms``; None where nobody told.
 
-    ``throttles`` are the rates of moves that are set on the broker itself, as of its last inventory scan.
+    ``api_versions`` are the requests that it listed when it answered last. ``throttles`` are the rates of moves that
+    are set on the broker itself, as of its last inventory scan.
     """
 
     node: Node
@@ -20,8 +23,14 @@ class BrokerFacts:
     is_registered: bool | None
     controller_at_ms: int
     kafka_version: str | None = None
+    api_versions: ApiVersions | None = None
     configs: Mapping[str, str | None] | None = None
     throttles: Mapping[str, int] | None = None
+
+    @property
+    def metadata_mode(self) -> MetadataMode | None:
+        """Where the broker keeps its metadata."""
+        return metadata_mode(self.api_versions, self.configs)
 
 
 @dataclass(frozen=True)
@@ -56,6 +65,7 @@ def brokers_after(
             is_registered=True if node is not None else (False if lists_fenced else None),
             controller_at_ms=at_ms,
             kafka_version=earlier.kafka_version if earlier else None,
+            api_versions=earlier.api_versions if earlier else None,
             configs=earlier.configs if earlier else None,
             throttles=earlier.throttles if earlier else None,
         )

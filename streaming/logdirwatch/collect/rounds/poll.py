@@ -11,6 +11,7 @@ import msgspec
 import structlog
 
 from logdirwatch.collect.kafka.answers import LogDirsAnswer
+from logdirwatch.collect.kafka.capabilities import mode_of_cluster
 from logdirwatch.collect.kafka.connections import Address
 from logdirwatch.collect.kafka.missing_acls import with_acl
 from logdirwatch.collect.kafka.requests import ASK_ERRORS, Admin
@@ -23,7 +24,7 @@ from logdirwatch.collect.rounds.rising_clock import Clock, RisingClock
 from logdirwatch.kafka.clients import one_line
 from logdirwatch.model import topics
 from logdirwatch.model.records import EventRecord, MetricsRecord
-from logdirwatch.model.vocabulary import EventName, PollStatus
+from logdirwatch.model.vocabulary import EventName, MetadataMode, PollStatus
 
 log = structlog.get_logger(__name__)
 
@@ -91,6 +92,11 @@ class ClusterPoller:
     def is_away(self) -> bool:
         """Whether no broker of the cluster answered when it was last asked."""
         return self._backoff.is_away
+
+    @property
+    def metadata_mode(self) -> MetadataMode | None:
+        """Where the cluster keeps its metadata."""
+        return mode_of_cluster(facts.metadata_mode for facts in self.brokers.values())
 
     async def poll(self) -> None:
         """One round: ask every known broker at once, and which brokers there are; one still asked is not asked again.
@@ -177,7 +183,8 @@ class ClusterPoller:
             del self._waiting[broker]
         version = self.admin.kafka_version(address)
         if version is not None:
-            self.brokers[broker] = replace(self.brokers[broker], kafka_version=version)
+            listed = self.admin.api_versions(address)
+            self.brokers[broker] = replace(self.brokers[broker], kafka_version=version, api_versions=listed)
         self._last[broker] = answer
         self.stats.setdefault(broker, PollStats()).add(answer.status, time.monotonic() - began_s)
         await self._publish_answer(broker, answer)

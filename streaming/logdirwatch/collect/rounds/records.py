@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from logdirwatch.collect.kafka import log_dir_usage
 from logdirwatch.collect.kafka.answers import Configs, LogDirAnswer, LogDirsAnswer, Topic
+from logdirwatch.collect.kafka.capabilities import is_kraft_broker, not_reported
 from logdirwatch.collect.kafka.split import split
 from logdirwatch.collect.rounds.facts import BrokerFacts, ClusterFacts
 from logdirwatch.model.records import (
@@ -89,6 +90,8 @@ def metrics_record(
         controller_at_ms=broker.controller_at_ms,
         kafka_version=broker.kafka_version,
         metadata_version=cluster.metadata_version,
+        metadata_mode=broker.metadata_mode,
+        not_reported=not_reported(broker.api_versions),
         log_dirs=[_sample(broker, cluster, log_dir) for log_dir in answer.log_dirs],
         partitions=None if cluster.partitions is None else cluster.partitions.get(broker.node.broker),
         metrics=dict(metrics or {}),
@@ -117,6 +120,9 @@ def _sample(broker: BrokerFacts, cluster: ClusterFacts, log_dir: LogDirAnswer) -
 
 
 def _is_metadata_dir(broker: BrokerFacts, path: str) -> bool | None:
+    """Tell whether the metadata log lies in a directory; a ZooKeeper broker has none, also during a migration."""
+    if is_kraft_broker(broker.api_versions, broker.configs) is False:
+        return False
     configured = log_dir_usage.metadata_dir(broker.configs or {})
     return None if configured is None else log_dir_usage.is_same_dir(configured, path)
 

@@ -31,7 +31,7 @@ from logdirwatch.collect.rounds.poll import ClusterPoller, address_of, outgoing
 from logdirwatch.collect.rounds.rising_clock import RisingClock
 from logdirwatch.kafka.clients import one_line
 from logdirwatch.model import topics as telemetry
-from logdirwatch.model.vocabulary import PollStatus
+from logdirwatch.model.vocabulary import MetadataMode, PollStatus
 
 log = structlog.get_logger(__name__)
 
@@ -191,7 +191,7 @@ class Scanner:
     async def look_at_partitions(self) -> None:
         """Renew the health of the partitions and the active controller; what cannot be asked is unknown."""
         topics, controller_id = await asyncio.gather(
-            self._tried("partitions", self._admin.live_topics), self._tried("quorum", self._admin.controller_id)
+            self._tried("partitions", self._admin.live_topics), self._controller_id()
         )
         health = None
         if topics is not None and not self._hides_topics:
@@ -200,6 +200,12 @@ class Scanner:
                 self._min_isr |= records.min_isr_by_topic(configs.values)
             health = partition_health(topics, self._min_isr, self._poller.brokers, self._readers)
         self._poller.facts = replace(self._poller.facts, partitions=health, controller_id=controller_id)
+
+    async def _controller_id(self) -> int | None:
+        """Return the active controller, unknown during a migration: a ZooKeeper broker then names any live broker."""
+        if self._poller.metadata_mode is MetadataMode.MIGRATING:
+            return None
+        return await self._tried("quorum", self._admin.controller_id)
 
     async def _tried(self, what: str, ask: Ask[Answer]) -> Answer | None:
         """Ask one broker after another, two at most; None when neither answers."""

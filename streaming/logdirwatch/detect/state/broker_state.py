@@ -12,7 +12,16 @@ from msgspec import Struct, field
 from logdirwatch.detect.state.forecast import Peaks
 from logdirwatch.model.evidence import NO_EVIDENCE, Evidence, evidence_of
 from logdirwatch.model.records import AlertRecord, AnyEvidence, PartitionHealth
-from logdirwatch.model.vocabulary import BrokerStatus, Cause, FullBy, LogDirStatus, PollStatus, Rule, Severity
+from logdirwatch.model.vocabulary import (
+    BrokerStatus,
+    Cause,
+    FullBy,
+    LogDirStatus,
+    MetadataMode,
+    PollStatus,
+    Rule,
+    Severity,
+)
 from logdirwatch.state.codec import StateCodec
 
 MEMORY_VERSION = 1
@@ -300,6 +309,8 @@ class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
     is_fenced: bool | None = None
     kafka_version: str | None = None
     metadata_version: str | None = None
+    metadata_mode: MetadataMode | None = None
+    not_reported: list[str] | None = None
     controller_id: int | None = None
     configured_dirs: list[str] | None = None
     partitions: PartitionHealth | None = None

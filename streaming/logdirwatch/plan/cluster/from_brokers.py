@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from logdirwatch.collect.kafka.answers import LogDirAnswer, LogDirsAnswer, Topic
+from logdirwatch.collect.kafka.capabilities import is_kraft_broker
 from logdirwatch.collect.kafka.live import LiveCluster
 from logdirwatch.collect.kafka.log_dir_usage import DirUsage, is_same_dir, metadata_dir, usages
 from logdirwatch.detect import predicates
@@ -68,7 +69,9 @@ def _directory(
 ) -> LogDir:
     known = used.get((broker, answer.path), DirUsage())
     status = _level(answer, thresholds_of(answer.path))
-    metadata = metadata_dir(seen.broker_configs.get(broker, {}))
+    configs = seen.broker_configs.get(broker, {})
+    metadata = metadata_dir(configs)
+    is_metadata_dir = None if metadata is None else is_same_dir(metadata, answer.path)
     return LogDir(
         broker=broker,
         path=answer.path,
@@ -79,7 +82,7 @@ def _directory(
         replica_count=known.replica_count,
         incoming_bytes=known.incoming_bytes,
         is_cordoned=answer.is_cordoned,
-        is_metadata_dir=None if metadata is None else is_same_dir(metadata, answer.path),
+        is_metadata_dir=False if is_kraft_broker(None, configs) is False else is_metadata_dir,
         sample_at_ms=seen.at_ms,
         state_at_ms=seen.at_ms,
         strays=known.strays,

@@ -32,6 +32,11 @@ class Broker:
         """Whether the cluster's metadata lists it: Kafka's tool refuses a reassignment that names any other."""
         return self.status in {BrokerStatus.ONLINE, BrokerStatus.DEGRADED} and self.is_fenced is not True
 
+    @property
+    def is_zookeeper(self) -> bool:
+        """Whether it is known to keep its metadata in ZooKeeper: it has no metadata log, and formats no directory."""
+        return self.configs.get("process.roles") == ""
+
 
 @dataclass(frozen=True, slots=True)
 class LogDir:
@@ -132,6 +137,10 @@ class ClusterSnapshot:
     def is_alive(self, broker: int) -> bool:
         """Whether a broker is known and alive."""
         return broker in self.brokers and self.brokers[broker].is_alive
+
+    def is_zookeeper(self, broker: int) -> bool:
+        """Whether a broker is known to keep its metadata in ZooKeeper."""
+        return broker in self.brokers and self.brokers[broker].is_zookeeper
 
     def is_gone(self, broker: int) -> bool:
         """Whether a broker is known to be away; one that only does not answer may still run, and copy."""

@@ -135,5 +135,5 @@ def _bring_back(
         reason=f"bring broker {broker.id} back, it is {state}: its directories had {human_bytes(free)} free when last "
         f"seen, and {human_bytes(frees)} of {source.path} can then be moved there in {human_ms(needs)} without loss",
         expected=effect(then_needs_ms=needs, back_bytes=frees),
-        commands=(policy.tools.call(QUORUM, "describe", "--replication"),),
+        commands=() if broker.is_zookeeper else (policy.tools.call(QUORUM, "describe", "--replication"),),
     )

@@ -85,7 +85,7 @@ def _copied_in_place(
             reason=f"{text}: other replicas are in sync, and no other broker can take them{nothing_fits(repair)}",
             expected=effect(**unplaced(repair)),
             vetoes=restart_vetoes.against_restart(snapshot, broker),
-            commands=tuple(restart_steps(broker, policy, between)),
+            commands=tuple(restart_steps(broker, snapshot, policy, between)),
             undo={"text": "move the folders away instead of removing them, until the copies are in sync"},
         )
     ]

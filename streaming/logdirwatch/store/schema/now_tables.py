@@ -20,6 +20,8 @@ BROKER_STATE = Table(
         is_fenced            boolean Whether the controller fences it
         kafka_version        string  Version of Kafka it runs
         metadata_version     string  metadata.version that the cluster has finalized
+        metadata_mode        string  zookeeper, kraft or migrating: where it keeps its metadata; null: not known
+        not_reported         array<string>       What its version of Kafka cannot report; null: not known
         controller_id        bigint  Broker or controller id of the active controller
         log_dir_count        int     Number of its log directories
         offline_log_dirs     int     How many of them are offline

@@ -4,10 +4,12 @@ import asyncio
 
 import pytest
 import structlog
+from kafka.protocol.admin import DescribeClusterRequest, DescribeLogDirsRequest
 
 from logdirwatch.collect.kafka.answers import Reassignment
 from logdirwatch.collect.rounds.scan import Scanner
 from logdirwatch.model.records import ReplicasRecord, ScanRecord, TopicRecord
+from logdirwatch.model.vocabulary import MetadataMode
 from tests.unit.collect.builders import (
     T0,
     Brokers,
@@ -85,6 +87,29 @@ def test_the_next_metrics_record_knows_what_the_scan_saw():
     assert (record.controller_id, record.metadata_version) == (3, "4.3-IV0")
     assert record.configs == {"log.dirs": "/d1,/d2"}
     assert (record.partitions.leaderless, record.partitions.under_min_isr) == (1, 1)
+
+
+def polled_after_a_scan(**fields):
+    _, _, sent, polling = scanned(cluster(**fields))
+    sent.clear()
+    asyncio.run(polling.poll())
+    return next(record for record in map(decoded, sent) if record.broker == 1)
+
+
+def test_a_zookeeper_broker_has_no_metadata_directory_and_says_what_it_cannot_report():
+    configs = {"log.dirs": "/d1,/d2", "process.roles": ""}
+    versions = {DescribeClusterRequest.API_KEY: 1, DescribeLogDirsRequest.API_KEY: 4}
+    record = polled_after_a_scan(configs=configs, versions=versions)
+    assert [log_dir.is_metadata_dir for log_dir in record.log_dirs] == [False, False]
+    assert (record.metadata_mode, record.controller_id) == (MetadataMode.ZOOKEEPER, 3)
+    assert record.not_reported == ["cordons", "fenced_brokers", "elr", "metadata_quorum"]
+
+
+def test_the_controller_is_unknown_during_a_migration_for_brokers_name_any():
+    configs = {"log.dirs": "/d1,/d2", "process.roles": "", "zookeeper.metadata.migration.enable": "true"}
+    record = polled_after_a_scan(configs=configs)
+    assert (record.metadata_mode, record.controller_id) == (MetadataMode.MIGRATING, None)
+    assert [log_dir.is_metadata_dir for log_dir in record.log_dirs] == [False, False]
 
 
 def test_a_broker_that_does_not_answer_makes_the_scan_incomplete_but_not_its_topics():

@@ -49,6 +49,12 @@ def seen(causes=None, **fields):
     return live_facts("c", cluster(**fields), lambda path: settings.thresholds_for("c", path), causes or {})
 
 
+def test_a_zookeeper_broker_has_no_metadata_directory():
+    facts = seen(broker_configs={1: {"log.dirs": "/d1,/d2", "process.roles": ""}, 2: {}})
+    assert facts.directories[1, "/d1"].is_metadata_dir is False
+    assert (facts.is_zookeeper(1), facts.is_zookeeper(2)) == (True, False)
+
+
 def test_brokers_directories_replicas_and_topics_are_there():
     facts = seen()
     assert facts.inventory_at_ms == facts.state_at_ms == AT_MS

@@ -217,6 +217,10 @@ class TestRestart:
         assert against(self.restart(), *self.FULL, quorum=Quorum(1, {1: True})) == []
         assert against(self.restart(), *self.FULL, quorum=None) == ["the controllers' quorum cannot be asked"]
 
+    def test_a_zookeeper_cluster_has_no_quorum_to_ask(self):
+        zookeeper = broker(1, **{"process.roles": ""})
+        assert against(self.restart(), *self.FULL, zookeeper, quorum=None) == []
+
     def test_a_new_disk_is_no_restart_on_the_old_one(self):
         assert against(planned(ActionKind.REPLACE_DISK), *FAILED) == []
         restart = changed(planned(ActionKind.RESTART_BROKER), vetoes=[])

@@ -49,7 +49,7 @@ def add_log_dir(
         expected=effect(log_dirs_before=sorted(d.path for d in snapshot.directories_of.get(broker, ()))),
         preconditions=(room_for_recovery(directory), restart_vetoes.quorum_safe(snapshot, broker)),
         vetoes=restart_vetoes.against_restart(snapshot, broker),
-        commands=tuple(restart_steps(broker, policy, between)),
+        commands=tuple(restart_steps(broker, snapshot, policy, between)),
         undo={"text": f"empty the directory, then take it out of log.dirs and restart broker {broker}"},
     )
 

@@ -40,6 +40,6 @@ def repair_file_system(
             *((restart_vetoes.writes_go_on(snapshot, broker),) if is_running else ()),
         ),
         vetoes=restart_vetoes.against_stopping(snapshot, broker) if is_running else (),
-        commands=tuple(restart_steps(broker, policy, [note(step) for step in steps], is_running=is_running)),
+        commands=tuple(restart_steps(broker, snapshot, policy, [note(step) for step in steps], is_running=is_running)),
         undo={"text": "a repaired file system cannot be made as it was"},
     )

@@ -76,6 +76,8 @@ def replace_disk(
     broker, tools = directory.broker, policy.tools
     lost = lost_partitions(directory.place, snapshot)
     alone, is_running = _only_there(directory, lost, snapshot), snapshot.is_alive(broker)
+    is_zookeeper = snapshot.is_zookeeper(broker)
+    formatted = "" if is_zookeeper else ", format it"
     again = _copies_again(lost, snapshot, policy)
     least = _least_disk_bytes(directory, again["bytes"], policy)
     array = array_of(directory, proof or OfflineEvidence())
@@ -87,7 +89,7 @@ def replace_disk(
     return ProposedAction(
         kind=ActionKind.REPLACE_DISK,
         target={"broker": broker, "log_dir": directory.path},
-        reason=f"{text}, format it and restart: what is still assigned there is copied again"
+        reason=f"{text}{formatted} and restart: what is still assigned there is copied again"
         f"{_new_disk(directory, least, policy)}{_gone_with_it(alone)}{nothing_fits(repair)}{_evidence(proof)}",
         expected={
             **restart_effect(broker, lost, snapshot, status="online"),
@@ -102,8 +104,8 @@ def replace_disk(
         preconditions=(*_lost_array(array), *_preconditions(directory, alone, snapshot, proof)),
         vetoes=restart_vetoes.against_stopping(snapshot, broker) if is_running else (),
         commands=(
-            tools.call(QUORUM, "describe", "--replication"),
-            *restart_steps(broker, policy, between, is_running=is_running),
+            *([] if is_zookeeper else [tools.call(QUORUM, "describe", "--replication")]),
+            *restart_steps(broker, snapshot, policy, between, is_running=is_running),
             *rejoin_steps(directory, snapshot, policy),
         ),
         undo={"text": "a replaced disk cannot be undone"},
@@ -133,7 +135,7 @@ def leave_log_dirs(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy)
         },
         preconditions=(restart_vetoes.quorum_safe(snapshot, broker), restart_vetoes.writes_go_on(snapshot, broker)),
         vetoes=restart_vetoes.against_stopping(snapshot, broker),
-        commands=tuple(restart_steps(broker, policy, steps)),
+        commands=tuple(restart_steps(broker, snapshot, policy, steps)),
         undo={"text": f"put {directory.path} back into log.dirs once its disk was replaced and formatted, and restart"},
         data_loss=bool(alone),
     )
@@ -167,7 +169,7 @@ def _preconditions(
     of = "" if proof is None or proof.device is None else f" for {proof.device}"
     sick = f"the kernel's log or SMART confirms it{of}; a full disk needs room, not this"
     found = [Precondition("disk_is_broken", sick, None)]
-    if directory.is_metadata_dir is not False:
+    if directory.is_metadata_dir is not False and not snapshot.is_zookeeper(directory.broker):
         text = "a majority of the controllers has the committed metadata: the voter's own copy is lost with this disk"
         found.append(Precondition("quorum_caught_up", text, None))
     if alone:

@@ -50,7 +50,7 @@ def restart_broker(away: OfflineLogDirs, snapshot: ClusterSnapshot, policy: Poli
             restart_vetoes.writes_go_on(snapshot, broker),
         ),
         vetoes=restart_vetoes.against_restart(snapshot, broker),
-        commands=tuple(restart_steps(broker, policy)),
+        commands=tuple(restart_steps(broker, snapshot, policy)),
         undo={"text": "a restart cannot be undone"},
     )
 
@@ -66,16 +66,18 @@ def start_broker(broker: int, snapshot: ClusterSnapshot, policy: Policy, why: st
         expected=restart_effect(broker, returns, snapshot),
         preconditions=tuple(room_for_recovery(directory) for directory in directories if _is_tight(directory, policy)),
         vetoes=restart_vetoes.against_starting(snapshot, broker),
-        commands=tuple(restart_steps(broker, policy, is_running=False)),
+        commands=tuple(restart_steps(broker, snapshot, policy, is_running=False)),
         undo={"text": "a broker that was started can be stopped again"},
     )
 
 
-def restart_steps(broker: int, policy: Policy, between: Sequence[str] = (), *, is_running: bool = True) -> list[str]:
+def restart_steps(
+    broker: int, snapshot: ClusterSnapshot, policy: Policy, between: Sequence[str] = (), *, is_running: bool = True
+) -> list[str]:
     """Return the commands of a controlled restart; ``between`` are done while the broker is stopped."""
     tools = policy.tools
     stop = [
-        tools.call(QUORUM, "describe", "--status"),
+        *([] if snapshot.is_zookeeper(broker) else [tools.call(QUORUM, "describe", "--status")]),
         tools.call(TOPICS, "--describe", "--at-min-isr-partitions"),
         *(tools.stop(broker) or [note(f"Stop broker {broker} by a controlled shutdown.")]),
     ]
@@ -91,8 +93,11 @@ def format_steps(broker: int, snapshot: ClusterSnapshot, policy: Policy) -> list
     """Return how the new directories of a stopped broker are formatted: by commands, else by a person.
 
     Kafka 4.3.1 ``StorageTool``: ``--ignore-formatted`` leaves the directories alone that carry meta.properties, and a
-    controller whose voters are not in its configuration must be told that it brings none along.
+    controller whose voters are not in its configuration must be told that it brings none along. In ZooKeeper mode the
+    tool refuses, and a broker starts with an empty directory.
     """
+    if snapshot.is_zookeeper(broker):
+        return []
     options = ["--ignore-formatted", *(["--no-initial-controllers"] if _has_dynamic_voters(broker, snapshot) else [])]
     told = (
         f"Format it: kafka-storage.sh format {' '.join(options)} --cluster-id ID --config server.properties; "
@@ -217,7 +222,8 @@ def against_restart_now(
         return
     against = restart_vetoes.against_restart if keeps_disks else restart_vetoes.against_stopping
     yield from (veto.reason for veto in against(snapshot, broker))
-    yield from _of_quorum(broker, quorum)
+    if not snapshot.is_zookeeper(broker):
+        yield from _of_quorum(broker, quorum)
 
 
 def disks_replaced(action: ActionRecord, snapshot: ClusterSnapshot, quorum: Quorum | None) -> Iterator[str]:

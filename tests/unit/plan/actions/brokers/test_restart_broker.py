@@ -194,6 +194,27 @@ class TestReplacing:
         assert all("start" not in c.lower() for c in commands[commands.index(add) :])
 
 
+class TestZooKeeper:
+    """No metadata log, no voters; ``kafka-storage format`` refuses, and a broker starts with an empty directory."""
+
+    def replaced(self, roles, is_metadata_dir=False, tools=None):
+        parts = [broker(1, **{"process.roles": roles}), offline(1, is_metadata_dir=is_metadata_dir), *TWO_DISKS[1:]]
+        return of_kind(recommend(alert(), facts(*parts), policy(tools=tools), NOW_MS), ActionKind.REPLACE_DISK)
+
+    @pytest.mark.parametrize("tools", [None, ToolSettings(server_config="/etc/k.properties")])
+    def test_a_replaced_disk_is_neither_formatted_nor_does_a_quorum_matter(self, tools):
+        action = self.replaced("", tools=tools)
+        said = " ".join((action.reason, *action.commands))
+        assert "format" not in said
+        assert "quorum" not in said
+        assert "mount it empty" in said
+        assert "format" in " ".join(self.replaced("broker", tools=tools).commands)
+
+    def test_a_metadata_directory_that_an_older_release_told_of_asks_for_no_majority(self):
+        action = self.replaced("", is_metadata_dir=True)
+        assert "quorum_caught_up" not in {precondition["name"] for precondition in action.preconditions}
+
+
 class TestLeavingLogDirs:
     """KIP-112, changes in operation 3: only if there is enough space on the good log directories."""
 

@@ -1,0 +1,65 @@
+"""What a broker's release can report, by the requests that it lists, and where it keeps its metadata. Pure."""
+
+from collections.abc import Iterable, Mapping
+
+from kafka.protocol.admin import (
+    DescribeClusterRequest,
+    DescribeLogDirsRequest,
+    DescribeQuorumRequest,
+    DescribeTopicPartitionsRequest,
+)
+
+from logdirwatch.model.vocabulary import MetadataMode, NotReported
+
+ApiVersions = Mapping[int, int]
+"""The highest version of each request that a broker knows, by the request's key."""
+
+PROCESS_ROLES = "process.roles"
+MIGRATION = "zookeeper.metadata.migration.enable"
+
+# What is reported by a request, and from which version of it on: DescribeLogDirs v4 is Kafka 3.3 (KIP-827), v5 is 4.3
+# (KIP-1066), DescribeCluster v2 is 4.0 (KIP-1073), DescribeTopicPartitions is 3.8 in KRaft mode (KIP-966).
+REPORTED_SINCE = {
+    NotReported.CAPACITY: (DescribeLogDirsRequest.API_KEY, 4),
+    NotReported.CORDONS: (DescribeLogDirsRequest.API_KEY, 5),
+    NotReported.FENCED_BROKERS: (DescribeClusterRequest.API_KEY, 2),
+    NotReported.ELR: (DescribeTopicPartitionsRequest.API_KEY, 0),
+    NotReported.METADATA_QUORUM: (DescribeQuorumRequest.API_KEY, 0),
+}
+
+
+def not_reported(versions: ApiVersions | None) -> list[str] | None:
+    """Return what a broker's release cannot tell; None while nobody knows what it lists."""
+    if versions is None:
+        return None
+    return [str(what) for what, (key, since) in REPORTED_SINCE.items() if versions.get(key, -1) < since]
+
+
+def metadata_mode(versions: ApiVersions | None, configs: Mapping[str, str | None] | None) -> MetadataMode | None:
+    """Return where a broker's metadata lies; None when neither its configuration nor what it lists is known.
+
+    A broker that takes part in a migration (KIP-866) says so in its configuration.
+    """
+    if ((configs or {}).get(MIGRATION) or "").lower() == "true":
+        return MetadataMode.MIGRATING
+    runs_kraft = is_kraft_broker(versions, configs)
+    if runs_kraft is None:
+        return None
+    return MetadataMode.KRAFT if runs_kraft else MetadataMode.ZOOKEEPER
+
+
+def is_kraft_broker(versions: ApiVersions | None, configs: Mapping[str, str | None] | None) -> bool | None:
+    """Tell whether a broker runs in KRaft mode and so has a metadata log; None while nobody knows.
+
+    A release without KRaft has no ``process.roles`` at all. There, and where the configuration may not be read, what
+    the broker lists decides: only one in KRaft mode passes DescribeQuorum on.
+    """
+    if configs is not None and PROCESS_ROLES in configs:
+        return bool(configs[PROCESS_ROLES])
+    return None if versions is None else DescribeQuorumRequest.API_KEY in versions
+
+
+def mode_of_cluster(modes: Iterable[MetadataMode | None]) -> MetadataMode | None:
+    """Return the mode of a whole cluster: brokers of two modes are under migration; None while none is known."""
+    known = {mode for mode in modes if mode is not None}
+    return MetadataMode.MIGRATING if len(known) > 1 else next(iter(known), None)

@@ -1,0 +1,67 @@
+"""What a release cannot report, and where it keeps its metadata."""
+
+import pytest
+from kafka.protocol.admin import DescribeLogDirsRequest
+
+from logdirwatch.collect.kafka.capabilities import is_kraft_broker, metadata_mode, mode_of_cluster, not_reported
+from logdirwatch.model.vocabulary import MetadataMode
+from tests.support import fake_broker
+
+MIGRATION = {"process.roles": "", "zookeeper.metadata.migration.enable": "true"}
+
+
+def listed(release, log_dirs):
+    requests = {known.API_KEY: newest for known, newest in getattr(fake_broker, release).items()}
+    return {**requests, DescribeLogDirsRequest.API_KEY: log_dirs}
+
+
+@pytest.mark.parametrize(
+    ("release", "log_dirs", "missing"),
+    [
+        ("ZOOKEEPER_2_8", 2, ["capacity", "cordons", "fenced_brokers", "elr", "metadata_quorum"]),
+        ("ZOOKEEPER_3_9", 4, ["cordons", "fenced_brokers", "elr", "metadata_quorum"]),
+        ("KRAFT_3_7", 4, ["cordons", "fenced_brokers", "elr"]),
+        ("KRAFT_3_9", 4, ["cordons", "fenced_brokers"]),
+        ("KRAFT_4_3", 5, []),
+    ],
+)
+def test_what_a_release_cannot_report(release, log_dirs, missing):
+    assert not_reported(listed(release, log_dirs)) == missing
+
+
+def test_nothing_is_said_of_a_broker_that_never_answered():
+    assert (not_reported(None), metadata_mode(None, None), is_kraft_broker(None, None)) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("release", "configs", "mode"),
+    [
+        ("ZOOKEEPER_3_9", {"process.roles": ""}, MetadataMode.ZOOKEEPER),
+        ("ZOOKEEPER_3_9", None, MetadataMode.ZOOKEEPER),
+        ("ZOOKEEPER_2_7", {"log.dirs": "/d1"}, MetadataMode.ZOOKEEPER),
+        ("ZOOKEEPER_3_9", MIGRATION, MetadataMode.MIGRATING),
+        ("KRAFT_3_9", {"process.roles": "broker", "zookeeper.metadata.migration.enable": "false"}, MetadataMode.KRAFT),
+        ("KRAFT_3_9", None, MetadataMode.KRAFT),
+    ],
+)
+def test_the_mode_of_a_broker(release, configs, mode):
+    assert metadata_mode(listed(release, 4), configs) is mode
+
+
+def test_a_broker_that_migrates_has_no_metadata_log_before_it_restarts_in_kraft_mode():
+    assert is_kraft_broker(None, MIGRATION) is False
+    assert is_kraft_broker(None, {**MIGRATION, "process.roles": "broker"}) is True
+
+
+@pytest.mark.parametrize(
+    ("modes", "mode"),
+    [
+        ([], None),
+        ([None], None),
+        ([None, MetadataMode.ZOOKEEPER], MetadataMode.ZOOKEEPER),
+        ([MetadataMode.KRAFT, MetadataMode.ZOOKEEPER], MetadataMode.MIGRATING),
+        ([MetadataMode.MIGRATING, MetadataMode.MIGRATING], MetadataMode.MIGRATING),
+    ],
+)
+def test_brokers_of_two_modes_are_a_cluster_under_migration(modes, mode):
+    assert mode_of_cluster(modes) is mode
