@@ -164,6 +164,7 @@ class UnaccountedBytesEvidence(LogDirEvidence, frozen=True, kw_only=True):
 class LogDirSuspectEvidence(BrokerSuspectEvidence, frozen=True, kw_only=True):
     """``log_dir_suspect`` of one directory."""
 
+    # The fields of LogDirEvidence, as a msgspec.Struct can have only one base that has fields.
     sample_at_ms: SampleAtMs = NULL
     total_bytes: TotalBytes = NULL
     usable_bytes: UsableBytes = NULL
@@ -178,6 +179,7 @@ class LogDirSuspectEvidence(BrokerSuspectEvidence, frozen=True, kw_only=True):
 class LogDirUncleanableEvidence(BrokerUncleanableEvidence, frozen=True, kw_only=True):
     """``uncleanable_partitions`` of one directory."""
 
+    # The fields of LogDirEvidence, as a msgspec.Struct can have only one base that has fields.
     sample_at_ms: SampleAtMs = NULL
     total_bytes: TotalBytes = NULL
     usable_bytes: UsableBytes = NULL
