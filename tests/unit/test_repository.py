@@ -18,7 +18,7 @@ from logdirwatch.model.vocabulary import Rule
 
 ROOT = Path(__file__).parents[2]
 LOCKS = ["requirements.lock", "requirements-dev.lock"]
-TESTS = ["test", "test-unit", "test-spark", "test-kafka"]
+TESTS = ["test", "test-unit", "test-spark", "test-kafka", "test-alone"]
 MADE = [
     "help",
     "setup",
