@@ -42,18 +42,10 @@ class JarSet:
         return "\n".join((*self.coordinates, *(f"without {name}" for name in self.exclusions), self.provided_by, ""))
 
 
-# kafka-clients by itself: Maven's nearest-wins rule would take an older one that a transitive dependency names.
-# Kafka Connect, with its web server, serves none of the tools we run.
-KAFKA = JarSet(
-    "kafka",
-    (
-        f"org.apache.kafka:kafka_2.13:{KAFKA_VERSION}",
-        f"org.apache.kafka:kafka-tools:{KAFKA_VERSION}",
-        f"org.apache.kafka:kafka-clients:{KAFKA_VERSION}",
-        "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4",
-    ),
-    exclusions=("org.apache.kafka:connect-runtime",),
-)
+KAFKA_TOOLS_SINCE = (3, 0)
+"""Older releases have all of their tools in ``kafka_2.13``."""
+LOG4J_2_SINCE = (4, 0)
+OLDEST_KAFKA = (2, 8)
 # The token provider by itself: it is not published at every version on every mirror, and this one works with 4.2.0.
 SPARK_COORDINATES = (
     "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
@@ -77,12 +69,45 @@ def spark_jars(home: Path) -> list[Path]:
     )
 
 
-def kafka_jars(home: Path) -> list[Path]:
-    """Return the jars of a Kafka broker and Kafka's tools, below ``home/jars/kafka``; downloads them at first use.
+def kafka_jars(home: Path, version: str = KAFKA_VERSION) -> list[Path]:
+    """Return the jars of a Kafka broker and Kafka's tools, below ``home/jars``; downloads them at first use.
 
-    Raises UserError when they cannot be downloaded.
+    Up to 3.9 ZooKeeper is among them. Raises UserError when they cannot be downloaded.
     """
-    return _materialised(KAFKA, home)
+    return _materialised(kafka_set(version), home)
+
+
+def kafka_set(version: str) -> JarSet:
+    """Return the jars of a release of Kafka; UserError for what is none, or too old.
+
+    kafka-clients by itself: Maven's nearest-wins rule would take an older one that a transitive dependency names. Kafka
+    Connect, with its web server, serves none of the tools we run.
+    """
+    number = kafka_release(version)
+    logging = "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4"
+    if number < LOG4J_2_SINCE:
+        logging = "org.slf4j:slf4j-reload4j:1.7.36"
+    tools = [f"org.apache.kafka:kafka-tools:{version}"] if number >= KAFKA_TOOLS_SINCE else []
+    return JarSet(
+        "kafka" if version == KAFKA_VERSION else f"kafka-{version}",
+        (f"org.apache.kafka:kafka_2.13:{version}", *tools, f"org.apache.kafka:kafka-clients:{version}", logging),
+        exclusions=("org.apache.kafka:connect-runtime",),
+    )
+
+
+def kafka_release(version: str) -> tuple[int, int]:
+    """Return the major and minor number of a release of Kafka; UserError for what is none, or too old.
+
+    >>> kafka_release("3.9.1")
+    (3, 9)
+    """
+    numbers = re.fullmatch(r"(\d+)\.(\d+)\.(\d+)", version)
+    if numbers is None:
+        raise UserError(f"{version} is no release of Kafka; write it like {KAFKA_VERSION}", exit_code=2)
+    release = int(numbers[1]), int(numbers[2])
+    if release < OLDEST_KAFKA:
+        raise UserError(f"Kafka {version} is too old; the oldest is {OLDEST_KAFKA[0]}.{OLDEST_KAFKA[1]}", exit_code=2)
+    return release
 
 
 def artifact_id(file_name: str) -> str:

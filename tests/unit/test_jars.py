@@ -103,3 +103,25 @@ def test_a_jar_cut_short_is_no_jar(tmp_path):
     assert jars._checked(whole) == whole
     with pytest.raises(zipfile.BadZipFile):
         jars._checked(cut)
+
+
+@pytest.mark.parametrize(
+    ("version", "name", "artifacts"),
+    [
+        ("2.8.2", "kafka-2.8.2", ["kafka_2.13", "kafka-clients", "slf4j-reload4j"]),
+        ("3.9.1", "kafka-3.9.1", ["kafka_2.13", "kafka-tools", "kafka-clients", "slf4j-reload4j"]),
+        ("4.1.1", "kafka-4.1.1", ["kafka_2.13", "kafka-tools", "kafka-clients", "log4j-slf4j-impl"]),
+        (jars.KAFKA_VERSION, "kafka", ["kafka_2.13", "kafka-tools", "kafka-clients", "log4j-slf4j-impl"]),
+    ],
+)
+def test_every_release_of_kafka_has_jars_of_its_own(version, name, artifacts):
+    found = jars.kafka_set(version)
+    assert found.name == name
+    assert [coordinate.split(":")[1] for coordinate in found.coordinates] == artifacts
+
+
+@pytest.mark.parametrize("version", ["2.7.2", "4.3", "4.3.1-rc0", "../4.3.1"])
+def test_what_is_no_release_or_too_old_is_wrong_use(version):
+    with pytest.raises(UserError) as refused:
+        jars.kafka_set(version)
+    assert refused.value.exit_code == 2

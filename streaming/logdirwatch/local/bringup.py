@@ -4,12 +4,13 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from logdirwatch import settings
 from logdirwatch.errors import UserError
 from logdirwatch.local import config, nodes, ports, processes
 from logdirwatch.local.config import ClusterSpec
-from logdirwatch.local.jvm import TOOL_HEAP_MIB, Jvm
+from logdirwatch.local.jvm import TOOL_HEAP_MIB, Jvm, first_class
 from logdirwatch.local.nodes import BROKER_HEAP_MIB, TELEMETRY_HEAP_MIB, Launcher, PortTakenError
 from logdirwatch.local.state import MountMode, State, StateFile
 from logdirwatch.local.volumes import Volumes, open_volumes, unmount_below, volumes_of
@@ -19,8 +20,15 @@ PORT_ATTEMPTS = 3
 Say = Callable[[str], None]
 
 
+class Kafkas(NamedTuple):
+    """How the monitored brokers are started, and how the telemetry broker is."""
+
+    monitored: Jvm
+    telemetry: Jvm
+
+
 def bring_up(
-    spec: ClusterSpec, home: Path, kafka: Jvm, say: Say, cluster_id: str, *, under: Sequence[str] = ()
+    spec: ClusterSpec, home: Path, kafka: Kafkas, say: Say, cluster_id: str, *, under: Sequence[str] = ()
 ) -> None:
     """Start the monitored brokers and the telemetry broker below ``home/cluster`` and wait until all serve.
 
@@ -49,7 +57,7 @@ def tear_down(folder: Path) -> None:
 
 
 def _has_come_up(
-    spec: ClusterSpec, home: Path, kafka: Jvm, say: Say, cluster_id: str, under: Sequence[str], *, last: bool
+    spec: ClusterSpec, home: Path, kafka: Kafkas, say: Say, cluster_id: str, under: Sequence[str], *, last: bool
 ) -> bool:
     """Try once; return False when others ports may help."""
     try:
@@ -61,7 +69,7 @@ def _has_come_up(
     return True
 
 
-def _attempt(spec: ClusterSpec, home: Path, kafka: Jvm, say: Say, cluster_id: str, under: Sequence[str]) -> None:
+def _attempt(spec: ClusterSpec, home: Path, kafka: Kafkas, say: Say, cluster_id: str, under: Sequence[str]) -> None:
     folder = home / "cluster"
     folder.mkdir(parents=True, exist_ok=True)
     file = StateFile(folder)
@@ -70,7 +78,7 @@ def _attempt(spec: ClusterSpec, home: Path, kafka: Jvm, say: Say, cluster_id: st
         file.save(state)
         _make_log_dirs(state)
         _start_all(state, kafka, say, file, under)
-        _write_tools(state, kafka, folder)
+        _write_tools(state, kafka.monitored, folder)
     except BaseException:
         tear_down(folder)
         raise
@@ -88,7 +96,8 @@ def write_config(home: Path, state: State, spark_java_options: str) -> None:
 
 
 def _laid_out(spec: ClusterSpec, folder: Path, cluster_id: str) -> State:
-    brokers, telemetry = config.plan_nodes(spec, folder, ports.free_ports(spec.ports))
+    *free, last = ports.free_ports(spec.ports)
+    brokers, telemetry = config.plan_nodes(spec, folder, free if spec.is_zookeeper else [*free, last])
     opened = open_volumes(spec.mount_mode if spec.log_dir_size_bytes else MountMode.PLAIN, folder)
     return State(
         cluster_id=cluster_id,
@@ -97,6 +106,8 @@ def _laid_out(spec: ClusterSpec, folder: Path, cluster_id: str) -> State:
         holder=opened.holder,
         brokers=brokers,
         telemetry=telemetry,
+        kafka_version=spec.kafka_version,
+        zookeeper=config.plan_zookeeper(folder, last) if spec.is_zookeeper else None,
     )
 
 
@@ -109,18 +120,30 @@ def _make_log_dirs(state: State) -> None:
                 opened.mount(path.parent, state.log_dir_size_bytes)
             opened.view(path).mkdir()
     Path(state.telemetry.log_dirs[0]).mkdir(parents=True)
-    for node in state.nodes:
+    for node in [state.telemetry, *([state.zookeeper] if state.zookeeper else state.brokers)]:
         if node.metadata_dir not in node.log_dirs:
-            Path(node.metadata_dir).mkdir()
+            Path(node.metadata_dir).mkdir(parents=True)
 
 
-def _start_all(state: State, kafka: Jvm, say: Say, file: StateFile, under: Sequence[str]) -> None:
-    monitored = Launcher(kafka, volumes_of(state), state.cluster_id)
-    telemetry = Launcher(kafka, Volumes(MountMode.PLAIN), config.new_cluster_id())
+def launcher_of(state: State, kafka: Jvm) -> Launcher:
+    """Return what starts the monitored brokers."""
+    return Launcher(kafka, volumes_of(state), state.cluster_id, is_zookeeper=state.zookeeper is not None)
+
+
+def _start_all(state: State, kafka: Kafkas, say: Say, file: StateFile, under: Sequence[str]) -> None:
+    monitored = launcher_of(state, kafka.monitored)
+    telemetry = Launcher(kafka.telemetry, Volumes(MountMode.PLAIN), config.new_cluster_id())
     for node in state.brokers:
-        nodes.write_files(node, state.voters, len(state.brokers))
+        nodes.write_files(node, state.voters, len(state.brokers), state.zookeeper)
     nodes.write_files(state.telemetry, [state.telemetry], 1)
-    say(f"formatting {sum(len(node.log_dirs) for node in state.nodes)} log directories")
+    if state.zookeeper is not None:
+        say("starting ZooKeeper")
+        try:
+            nodes.start_zookeeper(state.zookeeper, kafka.monitored)
+        finally:
+            file.save(state)
+    formatted = [state.telemetry] if state.zookeeper else state.nodes
+    say(f"formatting {sum(len(node.log_dirs) for node in formatted)} log directories")
     nodes.format_all([(monitored, node) for node in state.brokers] + [(telemetry, state.telemetry)])
     say(f"starting {len(state.brokers)} brokers and the telemetry broker")
     try:
@@ -138,7 +161,10 @@ def _write_tools(state: State, kafka: Jvm, folder: Path) -> None:
     scripts = folder / "bin"
     scripts.mkdir()
     opened = volumes_of(state)
-    for name, main_class in config.TOOLS.items():
+    for name, candidates in config.TOOLS.items():
+        main_class = first_class(kafka, candidates)
+        if main_class is None:
+            continue
         # kafka-storage works on the directories themselves, all others on brokers.
         prefix = opened.inside([]) if name == "kafka-storage" else []
         script = scripts / f"{name}.sh"

@@ -9,10 +9,12 @@ from types import TracebackType
 
 from logdirwatch import settings
 from logdirwatch.errors import UserError
+from logdirwatch.jars import KAFKA_VERSION
 from logdirwatch.local import archive, bringup, config, faults, fill, nodes, processes, report, spark_archive
 from logdirwatch.local.config import ClusterSpec
 from logdirwatch.local.fill import Filled, FillWith, Target
 from logdirwatch.local.guard import Guard
+from logdirwatch.local.jvm import Jvm, plain_jvm
 from logdirwatch.local.report import ClusterStatus
 from logdirwatch.local.state import Node, State, StateFile
 from logdirwatch.local.volumes import Space, volumes_of
@@ -80,7 +82,8 @@ class LocalCluster:
             if state is not None and any(processes.find(node.process) for node in state.nodes):
                 raise UserError(f"a local cluster runs in {self.home} already; end it first: logdirwatch cluster down")
             bringup.tear_down(self.folder)
-            kafka = archive.kafka_jvm(self._jars_home, self.folder, self._say)
+            telemetry = archive.kafka_jvm(self._jars_home, self.folder, self._say)
+            kafka = bringup.Kafkas(self._monitored_jvm(self.spec.kafka_version, telemetry), telemetry)
             identifier = cluster_id or config.new_cluster_id()
             bringup.bring_up(self.spec, self.home, kafka, self._say, identifier, under=self._under)
             spark = spark_archive.java_options(self._jars_home, self.folder)
@@ -226,13 +229,19 @@ class LocalCluster:
             nodes.wait_online(target.node, target.log_dir)
 
     def _start(self, state: State, node: Node, under: Sequence[str] = ()) -> None:
-        kafka = archive.kafka_jvm(self._jars_home, self.folder, self._say)
-        launcher = nodes.Launcher(kafka, volumes_of(state), state.cluster_id)
+        kafka = self._monitored_jvm(state.kafka_version)
+        launcher = bringup.launcher_of(state, kafka)
         nodes.format_all([(launcher, node)])
         self._say(f"starting broker {node.id}")
         launcher.start(node, nodes.BROKER_HEAP_MIB, (*self._under, *under))
         self._file.save(state)
         nodes.wait_serving(node, [node])
+
+    def _monitored_jvm(self, kafka_version: str, telemetry: Jvm | None = None) -> Jvm:
+        """Return how the monitored brokers are started; only the release of the telemetry broker has an archive."""
+        if kafka_version != KAFKA_VERSION:
+            return plain_jvm(self._jars_home, kafka_version)[0]
+        return telemetry or archive.kafka_jvm(self._jars_home, self.folder, self._say)
 
     @contextmanager
     def _changing(self) -> Iterator[State]:

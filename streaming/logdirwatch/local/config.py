@@ -3,7 +3,7 @@
 import shlex
 import uuid
 from base64 import urlsafe_b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,16 @@ from typing import Any
 import yaml
 
 from logdirwatch.errors import UserError
+from logdirwatch.jars import KAFKA_VERSION, kafka_release
 from logdirwatch.local.state import HOST, MountMode, Node, State
+from logdirwatch.model.vocabulary import MetadataMode
 
 CLUSTER = "local"
 MIB = 1 << 20
 SMALLEST_LOG_DIR_BYTES = 16 * MIB
+KRAFT_ONLY_SINCE = (4, 0)
+SEVERAL_DIRECTORIES_SINCE = (3, 7)
+"""In KRaft mode (KIP-858)."""
 
 # Kafka writes checkpoints into every directory at these intervals: a broken one is noticed without any traffic.
 MONITORED = {
@@ -42,20 +47,23 @@ _SMALL = {
     "transaction.state.log.num.partitions": 3,
 }
 
-# The tools that recommended commands name, and a few more that one wants at hand.
+# The tools that recommended commands name, and a few more that one wants at hand; main classes of newer releases first.
 TOOLS = {
-    "kafka-acls": "org.apache.kafka.tools.AclCommand",
-    "kafka-cluster": "org.apache.kafka.tools.ClusterTool",
-    "kafka-configs": "kafka.admin.ConfigCommand",
-    "kafka-console-consumer": "org.apache.kafka.tools.consumer.ConsoleConsumer",
-    "kafka-console-producer": "org.apache.kafka.tools.ConsoleProducer",
-    "kafka-delete-records": "org.apache.kafka.tools.DeleteRecordsCommand",
-    "kafka-leader-election": "org.apache.kafka.tools.LeaderElectionCommand",
-    "kafka-log-dirs": "org.apache.kafka.tools.LogDirsCommand",
-    "kafka-metadata-quorum": "org.apache.kafka.tools.MetadataQuorumCommand",
-    "kafka-reassign-partitions": "org.apache.kafka.tools.reassign.ReassignPartitionsCommand",
-    "kafka-storage": "kafka.tools.StorageTool",
-    "kafka-topics": "org.apache.kafka.tools.TopicCommand",
+    "kafka-acls": ("org.apache.kafka.tools.AclCommand", "kafka.admin.AclCommand"),
+    "kafka-cluster": ("org.apache.kafka.tools.ClusterTool", "kafka.tools.ClusterTool"),
+    "kafka-configs": ("kafka.admin.ConfigCommand",),
+    "kafka-console-consumer": ("org.apache.kafka.tools.consumer.ConsoleConsumer", "kafka.tools.ConsoleConsumer"),
+    "kafka-console-producer": ("org.apache.kafka.tools.ConsoleProducer", "kafka.tools.ConsoleProducer"),
+    "kafka-delete-records": ("org.apache.kafka.tools.DeleteRecordsCommand", "kafka.admin.DeleteRecordsCommand"),
+    "kafka-leader-election": ("org.apache.kafka.tools.LeaderElectionCommand", "kafka.admin.LeaderElectionCommand"),
+    "kafka-log-dirs": ("org.apache.kafka.tools.LogDirsCommand", "kafka.admin.LogDirsCommand"),
+    "kafka-metadata-quorum": ("org.apache.kafka.tools.MetadataQuorumCommand", "kafka.admin.MetadataQuorumCommand"),
+    "kafka-reassign-partitions": (
+        "org.apache.kafka.tools.reassign.ReassignPartitionsCommand",
+        "kafka.admin.ReassignPartitionsCommand",
+    ),
+    "kafka-storage": ("kafka.tools.StorageTool",),
+    "kafka-topics": ("org.apache.kafka.tools.TopicCommand", "kafka.admin.TopicCommand"),
 }
 
 # Compiled code is not worth its making for the few rows of a small cluster, and every batch would compile its own; nor
@@ -80,16 +88,40 @@ class ClusterSpec:
     log_dir_size_bytes: int | None = None
     metadata_in_first_dir: bool | frozenset[int] = False
     mount_mode: MountMode | None = None
+    kafka_version: str = KAFKA_VERSION
+    metadata: MetadataMode = MetadataMode.KRAFT
 
     def __post_init__(self) -> None:
         if self.brokers < 1 or self.log_dirs < 1:
             raise UserError("a local cluster needs at least one broker and one log directory", exit_code=2)
         if self.log_dir_size_bytes is not None and self.log_dir_size_bytes < SMALLEST_LOG_DIR_BYTES:
             raise UserError("a log directory needs at least 16 MiB", exit_code=2)
+        self._check_metadata()
+
+    def _check_metadata(self) -> None:
+        release = kafka_release(self.kafka_version)
+        if self.metadata is MetadataMode.MIGRATING:
+            raise UserError("a local cluster is made with zookeeper or kraft", exit_code=2)
+        if self.is_zookeeper and release >= KRAFT_ONLY_SINCE:
+            raise UserError(f"Kafka {self.kafka_version} has no ZooKeeper any more; the last is 3.9", exit_code=2)
+        if self.is_zookeeper and self.metadata_in_first_dir:
+            raise UserError("with ZooKeeper no log directory holds the metadata", exit_code=2)
+        if not self.is_zookeeper and self.log_dirs > 1 and release < SEVERAL_DIRECTORIES_SINCE:
+            raise UserError(
+                f"Kafka {self.kafka_version} takes several log directories with ZooKeeper only: --metadata zookeeper",
+                exit_code=2,
+            )
+
+    @property
+    def is_zookeeper(self) -> bool:
+        """Whether the brokers keep their metadata in ZooKeeper."""
+        return self.metadata is MetadataMode.ZOOKEEPER
 
     @property
     def controllers(self) -> int:
-        """How many of the brokers are controllers too."""
+        """How many of the brokers are controllers of a quorum too."""
+        if self.is_zookeeper:
+            return 0
         return 3 if self.brokers >= 3 else 1
 
     def is_metadata_in_first_dir(self, broker: int) -> bool:
@@ -99,8 +131,8 @@ class ClusterSpec:
 
     @property
     def ports(self) -> int:
-        """How many ports the monitored brokers and the telemetry broker need."""
-        return self.brokers + self.controllers + 2
+        """How many ports the monitored brokers, ZooKeeper and the telemetry broker need."""
+        return self.brokers + self.controllers + self.is_zookeeper + 2
 
 
 def plan_nodes(spec: ClusterSpec, folder: Path, ports: Sequence[int]) -> tuple[list[Node], Node]:
@@ -135,6 +167,26 @@ def plan_nodes(spec: ClusterSpec, folder: Path, ports: Sequence[int]) -> tuple[l
     return brokers, telemetry
 
 
+def plan_zookeeper(folder: Path, port: int) -> Node:
+    """Lay out ZooKeeper's server below ``folder``; its data lie where a broker's metadata would."""
+    home = folder / "zookeeper"
+    return Node(
+        id=0, port=port, controller_port=None, rack=None, folder=str(home), log_dirs=[], metadata_dir=str(home / "data")
+    )
+
+
+def zookeeper_properties(zookeeper: Node) -> str:
+    """Return the zoo.cfg of ZooKeeper's server."""
+    properties = {
+        "dataDir": zookeeper.metadata_dir,
+        "clientPort": zookeeper.port,
+        "clientPortAddress": HOST,
+        "admin.enableServer": "false",
+        "maxClientCnxns": 0,
+    }
+    return _lines(properties)
+
+
 def new_cluster_id() -> str:
     """Return a random cluster id in Kafka's form, without the dash in front that a tool would take for an option."""
     while (identifier := urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")).startswith("-"):
@@ -147,20 +199,14 @@ def volume_of(broker_folder: Path, index: int) -> Path:
     return broker_folder / f"d{index}"
 
 
-def broker_properties(node: Node, voters: Sequence[Node], brokers: int) -> str:
+def broker_properties(node: Node, voters: Sequence[Node], brokers: int, zookeeper: Node | None = None) -> str:
     """Return the server.properties of a node of a cluster of ``brokers`` brokers."""
     replicas = min(3, brokers)
-    controller = {"listeners": f"PLAINTEXT://{node.address},CONTROLLER://{HOST}:{node.controller_port}"}
     properties: dict[str, Any] = {
-        "node.id": node.id,
-        "process.roles": "broker,controller" if node.controller_port else "broker",
-        "controller.quorum.voters": ",".join(f"{voter.id}@{HOST}:{voter.controller_port}" for voter in voters),
-        "controller.listener.names": "CONTROLLER",
+        **(_of_kraft(node, voters) if zookeeper is None else _of_zookeeper(node, zookeeper)),
         "inter.broker.listener.name": "PLAINTEXT",
         "advertised.listeners": f"PLAINTEXT://{node.address}",
-        **(controller if node.controller_port else {"listeners": f"PLAINTEXT://{node.address}"}),
         "log.dirs": ",".join(node.log_dirs),
-        "metadata.log.dir": node.metadata_dir,
         "default.replication.factor": replicas,
         "offsets.topic.replication.factor": replicas,
         "share.coordinator.state.topic.replication.factor": replicas,
@@ -171,6 +217,33 @@ def broker_properties(node: Node, voters: Sequence[Node], brokers: int) -> str:
     }
     if node.rack is not None:
         properties.update(MONITORED, **{"broker.rack": node.rack})
+    return _lines(properties)
+
+
+def _of_kraft(node: Node, voters: Sequence[Node]) -> dict[str, Any]:
+    """Return what a broker in KRaft mode needs; up to 3.6 the controllers' listener has no protocol by default."""
+    controller = f",CONTROLLER://{HOST}:{node.controller_port}" if node.controller_port else ""
+    return {
+        "node.id": node.id,
+        "process.roles": "broker,controller" if node.controller_port else "broker",
+        "controller.quorum.voters": ",".join(f"{voter.id}@{HOST}:{voter.controller_port}" for voter in voters),
+        "controller.listener.names": "CONTROLLER",
+        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+        "listeners": f"PLAINTEXT://{node.address}{controller}",
+        "metadata.log.dir": node.metadata_dir,
+    }
+
+
+def _of_zookeeper(node: Node, zookeeper: Node) -> dict[str, Any]:
+    return {
+        "broker.id": node.id,
+        "zookeeper.connect": zookeeper.address,
+        "zookeeper.session.timeout.ms": 6_000,
+        "listeners": f"PLAINTEXT://{node.address}",
+    }
+
+
+def _lines(properties: Mapping[str, Any]) -> str:
     return "".join(f"{key}={_escaped(str(value))}\n" for key, value in properties.items())
 
 

@@ -5,6 +5,8 @@ import os
 import re
 import shutil
 import subprocess
+import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +18,7 @@ TOOL_HEAP_MIB = 256
 TOOL_DEADLINE_S = 300.0
 FORMAT_TOOL = "kafka.tools.StorageTool"
 BROKER = "kafka.Kafka"
+ZOOKEEPER = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 
 
 @dataclass(frozen=True)
@@ -25,20 +28,32 @@ class Jvm:
     java: str
     class_path: str
     java_options: tuple[str, ...] = ()
+    has_log4j_2: bool = True
 
     def command(self, heap_mib: int, *, broker: bool = False) -> list[str]:
-        """Return the command without main class: small, quick to start; a broker logs at INFO to standard output."""
-        logging = Path(__file__).with_name("log4j2-broker.properties" if broker else "log4j2-tool.properties")
+        """Return the command without main class: small, quick to start; a broker logs at INFO to standard output.
+
+        Up to Kafka 3.9 it logs with log4j 1.
+        """
+        whose = "broker" if broker else "tool"
+        if self.has_log4j_2:
+            logging = f"-Dlog4j2.configurationFile={_beside(f'log4j2-{whose}.properties')}"
+        else:
+            logging = f"-Dlog4j.configuration={_beside(f'log4j-{whose}.properties').as_uri()}"
         return [
             self.java,
             f"-Xmx{heap_mib}m",
             "-XX:+UseSerialGC",
             "-XX:TieredStopAtLevel=1",
             *self.java_options,
-            f"-Dlog4j2.configurationFile={logging}",
+            logging,
             "-cp",
             self.class_path,
         ]
+
+
+def _beside(name: str) -> Path:
+    return Path(__file__).resolve().with_name(name)
 
 
 def find_java() -> tuple[str, str]:
@@ -58,15 +73,26 @@ def find_java() -> tuple[str, str]:
     return str(java), answer.stderr
 
 
-def plain_jvm(jars_home: Path) -> tuple[Jvm, Path]:
+def plain_jvm(jars_home: Path, kafka_version: str = jars.KAFKA_VERSION) -> tuple[Jvm, Path]:
     """Return how to start Kafka without an archive of classes, and where the archive for this Java belongs.
 
     Downloads Kafka's jars at first use. Raises UserError when they or Java are missing.
     """
     java, version = find_java()
-    found = jars.kafka_jars(jars_home)
+    found = jars.kafka_jars(jars_home, kafka_version)
     archive = found[0].parent / f"classes-{hashlib.sha256(version.encode()).hexdigest()[:12]}.jsa"
-    return Jvm(java, ":".join(map(str, found))), archive
+    has_log4j_2 = jars.kafka_release(kafka_version) >= jars.LOG4J_2_SINCE
+    return Jvm(java, ":".join(map(str, found)), has_log4j_2=has_log4j_2), archive
+
+
+def first_class(jvm: Jvm, candidates: Sequence[str]) -> str | None:
+    """Return the first of some main classes that Kafka's jars hold: releases moved their tools about."""
+    kafka = [path for path in jvm.class_path.split(":") if Path(path).name.startswith("kafka")]
+    held: set[str] = set()
+    for path in kafka:
+        with zipfile.ZipFile(path) as jar:
+            held.update(jar.namelist())
+    return next((name for name in candidates if f"{name.replace('.', '/')}.class" in held), None)
 
 
 def run_tool(command: list[str]) -> str:

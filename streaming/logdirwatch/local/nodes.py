@@ -16,6 +16,7 @@ from logdirwatch.local.waiting import wait_until
 
 BROKER_HEAP_MIB = 256
 TELEMETRY_HEAP_MIB = 384
+ZOOKEEPER_HEAP_MIB = 128
 # Deadlines are for what hangs: a machine with ten times as much to do starts a broker in minutes.
 SERVING_DEADLINE_S = 300.0
 STOP_GRACE_S = 15.0
@@ -28,14 +29,17 @@ class PortTakenError(UserError):
 
 @dataclass(frozen=True)
 class Launcher:
-    """Starts brokers of one cluster: with which Java, and seeing which filesystems."""
+    """Starts brokers of one cluster: with which Java, seeing which filesystems; with ZooKeeper they format nothing."""
 
     jvm: Jvm
     volumes: Volumes
     cluster_id: str
+    is_zookeeper: bool = False
 
     def format_command(self, node: Node) -> list[str] | None:
-        """Return the command that formats the broker's new directories, None when all are formatted."""
+        """Return the command that formats the broker's new directories, None when all are, or none need it."""
+        if self.is_zookeeper:
+            return None
         usable = [path for path in {*node.log_dirs, node.metadata_dir} if self.volumes.view(path).is_dir()]
         if all(self.volumes.view(f"{path}/{FORMATTED}").exists() for path in usable):
             return None
@@ -47,19 +51,36 @@ class Launcher:
         node.process = processes.spawn(self.volumes.inside(command), node.log_file)
 
 
+def start_zookeeper(zookeeper: Node, kafka: Jvm) -> None:
+    """Start ZooKeeper's server and wait until it listens; raises PortTakenError, UserError as wait_serving does."""
+    Path(zookeeper.folder).mkdir(parents=True, exist_ok=True)
+    zookeeper.properties_file.write_text(config.zookeeper_properties(zookeeper), encoding="utf-8")
+    command = [*kafka.command(ZOOKEEPER_HEAP_MIB, broker=True), jvm.ZOOKEEPER, str(zookeeper.properties_file)]
+    zookeeper.process = processes.spawn(command, zookeeper.log_file)
+
+    def listens() -> bool:
+        if processes.find(zookeeper.process) is None:
+            raise _died(zookeeper)
+        return probes.listens(zookeeper.address)
+
+    wait_until(listens, SERVING_DEADLINE_S, lambda: _with_log(zookeeper, f"did not serve in {SERVING_DEADLINE_S:g} s"))
+
+
 def started_from(folder: Path) -> list[Process]:
-    """Return the brokers that run with a configuration below ``folder``, whether or not the state knows them."""
+    """Return what runs with a configuration below ``folder``, brokers and ZooKeeper, whether or not the state knows."""
     return [
         Process(running.pid, running.info["create_time"])
         for running in psutil.process_iter(["cmdline", "create_time"])
-        if jvm.BROKER in (arguments := running.info["cmdline"] or []) and Path(arguments[-1]).is_relative_to(folder)
+        if {jvm.BROKER, jvm.ZOOKEEPER} & set(arguments := running.info["cmdline"] or [])
+        and Path(arguments[-1]).is_relative_to(folder)
     ]
 
 
-def write_files(node: Node, voters: Sequence[Node], brokers: int) -> None:
+def write_files(node: Node, voters: Sequence[Node], brokers: int, zookeeper: Node | None = None) -> None:
     """Write the broker's server.properties."""
     Path(node.folder).mkdir(parents=True, exist_ok=True)
-    node.properties_file.write_text(config.broker_properties(node, voters, brokers), encoding="utf-8")
+    text = config.broker_properties(node, voters, brokers, zookeeper)
+    node.properties_file.write_text(text, encoding="utf-8")
 
 
 def format_all(wanted: Sequence[tuple[Launcher, Node]]) -> None:

@@ -52,7 +52,7 @@ def log_dir_errors(bootstrap_servers: str, broker: int) -> dict[str, int] | None
 
 def _asked(bootstrap_servers: str, ask: Callable[[Any], Any]) -> Any:
     """Return what ``ask`` gets from an admin client, None when nobody answers."""
-    if not _listens(bootstrap_servers):
+    if not listens(bootstrap_servers):
         return None
     try:
         with admin(bootstrap_servers) as client:
@@ -61,8 +61,8 @@ def _asked(bootstrap_servers: str, ask: Callable[[Any], Any]) -> Any:
         return None
 
 
-def _listens(bootstrap_servers: str) -> bool:
-    """Knock first: kafka-python leaks a socket for every connection that is refused."""
+def listens(bootstrap_servers: str) -> bool:
+    """Tell whether something listens there: kafka-python leaks a socket for every connection that is refused."""
     for address in bootstrap_servers.split(","):
         host, _, port = address.rpartition(":")
         with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=KNOCK_S):

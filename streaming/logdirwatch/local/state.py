@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from logdirwatch.errors import UserError
+from logdirwatch.jars import KAFKA_VERSION
 
 HOST = "127.0.0.1"
 
@@ -34,7 +35,7 @@ class Process(msgspec.Struct, frozen=True):
 
 
 class Node(msgspec.Struct, kw_only=True):
-    """One broker; ``controller_port`` is None for a broker that is no controller."""
+    """One broker, or ZooKeeper's server; ``controller_port`` is None for a broker that is no controller."""
 
     id: int
     port: int
@@ -52,7 +53,7 @@ class Node(msgspec.Struct, kw_only=True):
 
     @property
     def properties_file(self) -> Path:
-        """Its server.properties."""
+        """Its configuration."""
         return Path(self.folder) / "server.properties"
 
     @property
@@ -62,7 +63,10 @@ class Node(msgspec.Struct, kw_only=True):
 
 
 class State(msgspec.Struct, kw_only=True):
-    """A local cluster: what it was asked to be and what runs."""
+    """A local cluster: what it was asked to be and what runs.
+
+    ``kafka_version`` is that of the monitored brokers; ``zookeeper`` is None in KRaft mode.
+    """
 
     cluster_id: str
     mount_mode: MountMode
@@ -70,6 +74,8 @@ class State(msgspec.Struct, kw_only=True):
     holder: Process | None
     brokers: list[Node]
     telemetry: Node
+    kafka_version: str = KAFKA_VERSION
+    zookeeper: Node | None = None
 
     @property
     def bootstrap_servers(self) -> str:
@@ -83,8 +89,8 @@ class State(msgspec.Struct, kw_only=True):
 
     @property
     def nodes(self) -> list[Node]:
-        """Every broker, the telemetry cluster's too."""
-        return [*self.brokers, self.telemetry]
+        """Every broker, the telemetry cluster's too, and ZooKeeper's server where there is one."""
+        return [*([self.zookeeper] if self.zookeeper else []), *self.brokers, self.telemetry]
 
     def broker(self, broker_id: int) -> Node:
         """Return a monitored broker; UserError when there is none of that id."""

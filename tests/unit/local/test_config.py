@@ -13,10 +13,13 @@ from logdirwatch.local.config import (
     broker_properties,
     new_cluster_id,
     plan_nodes,
+    plan_zookeeper,
     tool_script,
     watch_config,
+    zookeeper_properties,
 )
 from logdirwatch.local.state import MountMode, Node, State
+from logdirwatch.model.vocabulary import MetadataMode
 
 FOLDER = Path("/srv/it/cluster")
 
@@ -91,6 +94,40 @@ def test_paths_that_java_would_misread_are_escaped():
     properties = properties_of(node, [node])
     assert properties["log.dirs"] == "/gr\\u00f6\\u00dfe/d0"
     assert properties["metadata.log.dir"] == "/gr\\u00f6\\u00dfe\\\\m"
+
+
+ZOOKEEPER = {"kafka_version": "2.8.2", "metadata": MetadataMode.ZOOKEEPER}
+
+
+def test_brokers_with_zookeeper_have_no_roles_no_quorum_and_no_metadata_directory():
+    wanted = ClusterSpec(brokers=4, **ZOOKEEPER)
+    nodes, telemetry = plan_nodes(wanted, FOLDER, range(20_000, 20_006))
+    zookeeper = plan_zookeeper(FOLDER, 20_999)
+    assert (wanted.controllers, wanted.ports) == (0, 4 + 1 + 2)
+    assert [node.controller_port for node in nodes] == [None] * 4
+    lines = broker_properties(nodes[2], [], 4, zookeeper).splitlines()
+    properties = dict(line.split("=", 1) for line in lines)
+    assert (properties["broker.id"], properties["zookeeper.connect"]) == ("2", "127.0.0.1:20999")
+    assert not {"process.roles", "node.id", "metadata.log.dir", "controller.quorum.voters"} & properties.keys()
+    assert "clientPort=20999\n" in zookeeper_properties(zookeeper)
+    assert telemetry.controller_port is not None, "the telemetry broker is of the newest release"
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        ({"kafka_version": "4.0.0", "metadata": MetadataMode.ZOOKEEPER}, "the last is 3.9"),
+        ({"kafka_version": "3.6.2"}, "--metadata zookeeper"),
+        ({"kafka_version": "2.7.2", "metadata": MetadataMode.ZOOKEEPER}, "the oldest is 2.8"),
+        ({"kafka_version": "newest"}, "is no release of Kafka"),
+        ({**ZOOKEEPER, "metadata_in_first_dir": True}, "no log directory holds the metadata"),
+        ({"metadata": MetadataMode.MIGRATING}, "zookeeper or kraft"),
+    ],
+)
+def test_a_release_that_cannot_do_it_is_wrong_use(spec, why):
+    with pytest.raises(UserError, match=why) as refused:
+        ClusterSpec(**spec)
+    assert refused.value.exit_code == 2
 
 
 @pytest.mark.parametrize("spec", [{"brokers": 0}, {"log_dirs": 0}, {"log_dir_size_bytes": 1 << 20}])

@@ -3,6 +3,7 @@
 import socket
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -111,3 +112,22 @@ def test_a_tool_that_fails_is_told_by_the_cause_and_not_by_the_stack():
     with pytest.raises(UserError, match=r"^sh: Caused by: it is broken$"):
         jvm.run_tool(["sh", "-c", f"printf '{trace}' >&2; exit 1"])
     assert jvm.run_tool(["echo", "fine"]) == "fine\n"
+
+
+def test_a_tool_is_the_first_of_its_main_classes_that_the_release_has(tmp_path):
+    with zipfile.ZipFile(tmp_path / "kafka_2.13-2.8.2.jar", "w") as jar:
+        jar.writestr("kafka/admin/TopicCommand.class", b"")
+    kafka = jvm.Jvm("java", f"{tmp_path}/kafka_2.13-2.8.2.jar:{tmp_path}/other.jar", has_log4j_2=False)
+    assert jvm.first_class(kafka, ["org.apache.kafka.tools.TopicCommand", "kafka.admin.TopicCommand"]) == (
+        "kafka.admin.TopicCommand"
+    )
+    assert jvm.first_class(kafka, ["kafka.tools.StorageTool"]) is None
+
+
+@pytest.mark.parametrize(("has_log4j_2", "option"), [(True, "-Dlog4j2.configurationFile="), (False, "-Dlog4j.config")])
+@pytest.mark.parametrize("is_broker", [True, False])
+def test_every_release_logs_with_what_it_has(has_log4j_2, option, is_broker):
+    command = jvm.Jvm("java", "x.jar", has_log4j_2=has_log4j_2).command(64, broker=is_broker)
+    (logging,) = [word for word in command if word.startswith(option)]
+    path = logging.partition("=")[2].removeprefix("file://")
+    assert Path(path).is_file()

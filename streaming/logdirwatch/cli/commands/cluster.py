@@ -1,5 +1,6 @@
 """``logdirwatch cluster``: a local Kafka cluster whose disks can be filled and broken, to try things on."""
 
+from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
@@ -12,13 +13,23 @@ from logdirwatch.cli import logs, stopping
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.next_step import say_next
 from logdirwatch.cli.reading.records import console
+from logdirwatch.jars import KAFKA_VERSION
 from logdirwatch.kafka import clients
 from logdirwatch.local.cluster import LocalCluster
 from logdirwatch.local.config import ClusterSpec
 from logdirwatch.local.fill import FillWith
 from logdirwatch.local.report import ClusterStatus
 from logdirwatch.local.sizes import parse_bytes
+from logdirwatch.model.vocabulary import MetadataMode
 from logdirwatch.text.units import human_bytes
+
+
+class Metadata(str, Enum):
+    """Where a local cluster can keep its metadata."""
+
+    KRAFT = "kraft"
+    ZOOKEEPER = "zookeeper"
+
 
 Broker = Annotated[int, typer.Argument(metavar="BROKER", help="Id of the broker, from 0.", show_default=False)]
 LogDir = Annotated[
@@ -58,13 +69,26 @@ def up(
             "a broker halts when that one fails.",
         ),
     ] = False,
+    kafka_version: Annotated[
+        str, typer.Option(help="Release of the monitored brokers, from 2.8.0 on.")
+    ] = KAFKA_VERSION,
+    metadata: Annotated[
+        Metadata, typer.Option(help="Where they keep their metadata; zookeeper up to 3.9.")
+    ] = Metadata.KRAFT,
 ) -> None:
     """Start the monitored brokers and a telemetry broker, real Kafka on free local ports, and wait until they serve.
 
     Kafka's jars are downloaded at the first time. Afterwards the other commands find the cluster without --config.
     """
     size_bytes = parse_bytes(log_dir_size) if log_dir_size is not None else None
-    spec = ClusterSpec(brokers, log_dirs, size_bytes, metadata_in_first_dir)
+    spec = ClusterSpec(
+        brokers,
+        log_dirs,
+        size_bytes,
+        metadata_in_first_dir,
+        kafka_version=kafka_version,
+        metadata=MetadataMode(metadata.value),
+    )
     cluster = _cluster(ctx, spec)
     cluster.up()
     typer.echo(f"brokers        {cluster.bootstrap_servers}")
