@@ -116,6 +116,10 @@ class Examination:
             self._leave_out("permissions", why)
         self._findings += judge_cluster.judge_metadata_version(facts, tools)
         self._findings += judge_cluster.judge_offline_replica_count(facts)
+        if facts.is_zookeeper:
+            for check in ("metadata_version", "clocks"):
+                self._leave_out(check, f"cluster {name} keeps its metadata in ZooKeeper and cannot tell it")
+            return
         if facts.metadata_version is None:
             self._leave_out("metadata_version", f"cluster {name} does not tell it")
         self._clock(f"cluster {name}", clock)

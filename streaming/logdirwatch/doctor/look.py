@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 from kafka import KafkaAdminClient
 from kafka.errors import AuthorizationError, KafkaError, TopicAuthorizationFailedError, for_code
 
+from logdirwatch.collect.kafka.capabilities import metadata_mode, mode_of_cluster
 from logdirwatch.collect.kafka.connections import Address, Wire, addresses
 from logdirwatch.collect.kafka.live import look
 from logdirwatch.collect.kafka.requests import ASK_ERRORS, Admin
@@ -43,6 +44,10 @@ def monitored(settings: Settings, name: str, now_ms: Now) -> Monitored:
             seen=seen,
             kafka_versions={number: admin.kafka_version(address) for number, address in brokers.items()},
             metadata_version=None if level is None else records.metadata_version(level),
+            metadata_mode=mode_of_cluster(
+                metadata_mode(admin.api_versions(address), seen.broker_configs.get(number))
+                for number, address in brokers.items()
+            ),
         )
         return Monitored(facts, await _clock(admin, f"cluster {name}", bootstrap, now_ms))
 

@@ -8,7 +8,7 @@ from logdirwatch.collect.exporter.mbeans import never_counts_offline_replicas
 from logdirwatch.collect.kafka.live import LiveCluster
 from logdirwatch.collect.kafka.missing_acls import with_acl
 from logdirwatch.doctor.findings import Finding
-from logdirwatch.model.vocabulary import PollStatus
+from logdirwatch.model.vocabulary import MetadataMode, PollStatus
 from logdirwatch.plan.cluster import metadata_version as versions
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.text.words import counted, some_of
@@ -28,6 +28,12 @@ class ClusterFacts:
     seen: LiveCluster
     kafka_versions: Mapping[int, str | None]
     metadata_version: str | None
+    metadata_mode: MetadataMode | None = None
+
+    @property
+    def is_zookeeper(self) -> bool:
+        """Whether the cluster keeps its metadata in ZooKeeper."""
+        return self.metadata_mode is MetadataMode.ZOOKEEPER
 
 
 def judge_brokers(facts: ClusterFacts) -> Iterator[Finding]:

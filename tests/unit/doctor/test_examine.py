@@ -20,7 +20,7 @@ from logdirwatch.doctor.telemetry import TelemetryFacts
 from logdirwatch.errors import UserError
 from logdirwatch.kafka.telemetry_topics import Existing, wanted
 from logdirwatch.model.records import PartitionInfo, Placement
-from logdirwatch.model.vocabulary import PollStatus
+from logdirwatch.model.vocabulary import MetadataMode, PollStatus
 from logdirwatch.settings import Settings
 from tests.unit.report.builders import NOW_MS
 
@@ -79,6 +79,7 @@ class World:
         self.live = healthy()
         self.kafka_versions = {1: "4.3", 2: "4.3"}
         self.metadata_version = "4.3-IV0"
+        self.metadata_mode = None
         self.ahead_ms = 0
 
     def plant(self, name, **configs):
@@ -95,7 +96,7 @@ class World:
         def clock(where):
             return Clock(where, NOW_MS, NOW_MS + 5, NOW_MS + self.ahead_ms)
 
-        facts = ClusterFacts("prod", self.live, self.kafka_versions, self.metadata_version)
+        facts = ClusterFacts("prod", self.live, self.kafka_versions, self.metadata_version, self.metadata_mode)
         stands_in = {
             (module, "find_java"): lambda: told(self.java_error, None),
             (module, "cluster_id"): lambda cluster: self.cluster_id,
@@ -493,6 +494,14 @@ def test_several_directories_below_the_metadata_version_that_can_do_with_them(wo
     assert found().check == "metadata_version"
     assert "KAFKA-16606" in found().what
     assert "kafka-features.sh" in found().remedy
+
+
+def test_a_zookeeper_cluster_has_no_metadata_version_and_no_quorum_that_tells_its_time(world, monkeypatch):
+    world.metadata_version, world.metadata_mode = None, MetadataMode.ZOOKEEPER
+    report = world.examined(monkeypatch)
+    assert report.findings == ()
+    why = "cluster prod keeps its metadata in ZooKeeper and cannot tell it"
+    assert report.not_checked == {"metadata_version": why, "clocks": why}
 
 
 def test_one_directory_is_fine_below_that_version(world, monkeypatch):
