@@ -32,6 +32,8 @@ EXPLAINED = [
     (words.KernelTrouble, "statuses", "Suspect"),
     (words.BrokerStatus, "statuses", "Brokers"),
     (words.PollStatus, "statuses", "Brokers"),
+    (words.MetadataMode, "statuses", "What a release cannot report"),
+    (words.NotReported, "statuses", "What a release cannot report"),
     (words.ReplicaStatus, "statuses", "Replicas and partitions"),
     (words.ReplicaCause, "statuses", "Replicas and partitions"),
     (words.Rule, "alerts", "Alerts"),

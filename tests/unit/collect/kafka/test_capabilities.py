@@ -1,13 +1,10 @@
 """What a release cannot report, and where it keeps its metadata."""
 
-import re
-from pathlib import Path
-
 import pytest
 from kafka.protocol.admin import DescribeLogDirsRequest
 
 from logdirwatch.collect.kafka.capabilities import is_kraft_broker, metadata_mode, mode_of_cluster, not_reported
-from logdirwatch.model.vocabulary import MetadataMode, NotReported
+from logdirwatch.model.vocabulary import MetadataMode
 from tests.support import fake_broker
 
 MIGRATION = {"process.roles": "", "zookeeper.metadata.migration.enable": "true"}
@@ -68,9 +65,3 @@ def test_a_broker_that_migrates_has_no_metadata_log_before_it_restarts_in_kraft_
 )
 def test_brokers_of_two_modes_are_a_cluster_under_migration(modes, mode):
     assert mode_of_cluster(modes) is mode
-
-
-def test_the_page_names_everything_that_may_not_be_reported():
-    page = (Path(__file__).parents[4] / "docs" / "kafka.md").read_text(encoding="utf-8")
-    section = page.partition("## Older releases and ZooKeeper")[2]
-    assert re.findall(r"^\| `(\w+)` \| (?!reported)", section, re.MULTILINE) == [str(what) for what in NotReported]
