@@ -93,6 +93,33 @@ def converted(found: Mapping[str, Any], kind: type[P]) -> P:
         return msgspec.convert({name: value for name, value in found.items() if _fits(name, value, kind)}, kind)
 
 
+def as_written(given: Mapping[str, Any], kind: type[RecordPart]) -> dict[str, Any]:
+    """Return the JSON object of a part that a producer gives, with every field that it gives.
+
+    Raises msgspec.ValidationError where a field does not fit, is missing, or is none of the part's: what is written is
+    what the schema says.
+    """
+    written = msgspec.to_builtins(dict(given))
+    unknown = sorted(_unknown(written, msgspec.convert(written, kind)))
+    if unknown:
+        raise msgspec.ValidationError(f"{kind.__name__} has no field {', '.join(unknown)}")
+    return dict(written)
+
+
+def _unknown(given: Any, read: Any) -> Iterator[str]:
+    """Yield the keys that got lost when a value was read as what it should be."""
+    if isinstance(read, RecordPart):
+        fields = dict(zip(read.__struct_encode_fields__, read.__struct_fields__, strict=True))
+        yield from (f"`{name}`" for name in given if name not in fields)
+        pairs = [(value, getattr(read, fields[name])) for name, value in given.items() if name in fields]
+    elif isinstance(read, dict):
+        pairs = [(given[name], value) for name, value in read.items()]
+    else:
+        pairs = list(zip(given, read, strict=True)) if isinstance(read, list | tuple) else []
+    for part, kept in pairs:
+        yield from _unknown(part, kept)
+
+
 def _fits(name: str, value: Any, kind: type[RecordPart]) -> bool:
     fields = {found.encode_name: found.type for found in msgspec.structs.fields(kind)}
     try:

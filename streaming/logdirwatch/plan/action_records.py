@@ -6,7 +6,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from logdirwatch.model.actions import EXPECTED
+from logdirwatch.model.actions.parts import Target, Undo
 from logdirwatch.model.identity import identity
+from logdirwatch.model.record_part import as_written
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import ActionKind, ActionStatus
 from logdirwatch.plan.action_types import ACTION_TYPES
@@ -36,9 +39,9 @@ def record(
         alert_id=alert.alert_id,
         alert=_summary(alert),
         cluster=alert.cluster,
-        target=dict(proposal.target),
+        target=as_written(proposal.target, Target),
         reason=proposal.reason,
-        expected=dict(proposal.expected),
+        expected=as_written(proposal.expected, EXPECTED[proposal.kind]),
         preconditions=[precondition._asdict() for precondition in agreed(proposal)],
         vetoes=[veto._asdict() for veto in proposal.vetoes],
         data_loss=proposal.data_loss,
@@ -48,7 +51,7 @@ def record(
         commands=[] if proposal.vetoes else list(proposal.commands),
         reassignment=None if proposal.reassignment is None else dict(proposal.reassignment),
         configs=None if proposal.configs is None else dict(proposal.configs),
-        undo=dict(proposal.undo),
+        undo=as_written(proposal.undo, Undo),
         based_on=dict(based_on),
         at_ms=now_ms,
     )

@@ -2,26 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
+from logdirwatch.model.actions.parts import Precondition, Veto
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.plan.settings import PlanSettings
 
-
-class Veto(NamedTuple):
-    """Why something must not be done: the name of the rule and what it says here."""
-
-    name: str
-    reason: str
-
-
-class Precondition(NamedTuple):
-    """What must hold when the action is carried out; ``holds`` None where only the operator can see it."""
-
-    name: str
-    text: str
-    holds: bool | None
+__all__ = ("Policy", "Precondition", "ProposedAction", "Veto", "effect", "owner_of")
 
 
 @dataclass(frozen=True)

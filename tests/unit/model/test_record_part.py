@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from logdirwatch.model.evidence import evidence_of
 from logdirwatch.model.evidence.brokers import MoveStalledEvidence
 from logdirwatch.model.evidence.clusters import BrokerSilentEvidence, ClusterSilentEvidence
-from logdirwatch.model.record_part import EMPTY_LIST, NO, NULL, RecordPart, converted
+from logdirwatch.model.record_part import EMPTY_LIST, EMPTY_MAP, NO, NULL, RecordPart, as_written, converted
 from logdirwatch.model.vocabulary import Rule
 
 
@@ -49,6 +49,46 @@ def test_a_field_that_does_not_fit_is_left_out_and_one_that_is_not_known_ignored
     assert converted({"name": "a", "known": "many", "later": 1}, Part) == LEAST
     with pytest.raises(msgspec.ValidationError):
         converted({"name": 3}, Part)
+
+
+class Whole(RecordPart, frozen=True, kw_only=True):
+    part: Part | None = None
+    parts: list[Part] = EMPTY_LIST
+    by_name: dict[str, Part] = EMPTY_MAP
+
+
+def test_what_a_producer_gives_is_written_as_it_was_given():
+    given = {"name": "a", "sometimes": None, "from": "c"}
+    assert as_written(given, Part) == given
+    whole = {"part": None, "parts": [given], "by_name": {"x": given}}
+    assert as_written(whole, Whole) == whole
+    assert as_written({}, Whole) == {}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"names": []},
+        {"name": "a", "known": "many"},
+        {"name": "a", "nmaes": []},
+        {"name": "a", "later": None},
+        {"name": "a", "from_": "c"},
+    ],
+)
+def test_a_producer_cannot_give_what_the_part_does_not_have_however_deep(given):
+    for kind, one in (
+        (Part, given),
+        (Whole, {"part": given}),
+        (Whole, {"parts": [{"name": "b"}, given]}),
+        (Whole, {"by_name": {"x": given}}),
+    ):
+        with pytest.raises(msgspec.ValidationError):
+            as_written(one, kind)
+
+
+def test_the_error_names_every_key_that_is_not_known():
+    with pytest.raises(msgspec.ValidationError, match="Whole has no field `later`, `nmaes`"):
+        as_written({"parts": [{"name": "a", "nmaes": []}], "later": 1}, Whole)
 
 
 def test_the_rule_says_which_evidence_an_alert_has():

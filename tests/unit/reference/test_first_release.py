@@ -9,6 +9,9 @@ import jsonschema
 import msgspec
 import pytest
 
+from logdirwatch.model.records import ActionRecord
+from logdirwatch.plan.action_records import action_id
+from logdirwatch.plan.content_hash import content_hash
 from logdirwatch.reference.schemas import RECORDS, json_schema
 from tests.data import release
 
@@ -41,3 +44,19 @@ def test_records_are_decoded_and_as_the_schema_says(name, records):
         if kind == name and (name != "metrics" or json.loads(value).get("type", "metrics") == "metrics"):
             msgspec.json.decode(value, type=RECORDS[name][1])
             validator.validate(json.loads(value))
+
+
+def test_an_action_is_the_same_after_it_was_read_and_written_again(records):
+    sent = [value for name, value in records if name == "actions"]
+    for value in sent:
+        whole, action = json.loads(value), msgspec.json.decode(value, type=ActionRecord)
+        written = msgspec.json.encode(action)
+        again = msgspec.json.decode(written, type=ActionRecord)
+        assert json.loads(written).items() >= whole.items()
+        assert content_hash(again) == content_hash(action) == content_hash(_as_given(whole))
+        assert action_id(again.alert_id, again.kind, again.target) == again.action_id == whole["action_id"]
+
+
+def _as_given(whole):
+    """The action with its parts as they stand in the JSON, nothing of it read."""
+    return ActionRecord(**{name: value for name, value in whole.items() if name in ActionRecord.__struct_fields__})

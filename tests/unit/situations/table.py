@@ -4,13 +4,19 @@ A row of what is concluded (``Conclusion``) drives one broker's state machine; a
 actions of one alert. Both name only what matters in the situation; what they leave out may be anything.
 """
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+
+import jsonschema
+import msgspec
 
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.recommend import recommend
+from logdirwatch.reference.schemas import json_schema
 from tests.unit.detect.builders import Driver
 from tests.unit.plan import builders
 
@@ -43,6 +49,7 @@ def check_conclusion(row: Conclusion) -> Driver:
         wanted = row.severity.get(str(alert.rule))
         assert wanted is None or str(alert.severity) == wanted, f"{row.name}: {alert.rule} is {alert.severity}"
     _check_words("\n".join(alert.summary for alert in newest.values()), row.says, row.never_says, row.name)
+    check_schema("alerts", newest.values())
     return driver
 
 
@@ -88,7 +95,19 @@ def check_advice(row: Advice) -> list[ActionRecord]:
         assert not [action for action in found if action.data_loss and not action.vetoes], told
     text = "\n".join([*(action.reason for action in found), *(c for action in found for c in action.commands)])
     _check_words(text, row.says, row.never_says, row.name)
+    check_schema("actions", found)
     return found
+
+
+def check_schema(name: str, records: Iterable[AlertRecord | ActionRecord]) -> None:
+    """Check that records are as the published schema says."""
+    for record in records:
+        _validator(name).validate(json.loads(msgspec.json.encode(record)))
+
+
+@cache
+def _validator(name: str) -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(json_schema(name))
 
 
 def _check_words(text: str, says: tuple[str, ...], never_says: tuple[str, ...], name: str) -> None:

@@ -4,11 +4,9 @@ An action's ``kind`` says which struct its ``expected`` has (``EXPECTED``); the 
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 from logdirwatch.model.actions import expected
 from logdirwatch.model.actions.expected import Expected as Expected
-from logdirwatch.model.record_part import converted
 from logdirwatch.model.vocabulary import ActionKind
 
 EXPECTED: Mapping[ActionKind, type[Expected]] = {
@@ -35,8 +33,3 @@ EXPECTED: Mapping[ActionKind, type[Expected]] = {
     ActionKind.RAISE_LIMIT: expected.RaiseLimitExpected,
     ActionKind.INVESTIGATE: expected.InvestigateExpected,
 }
-
-
-def expected_of(kind: ActionKind, found: Mapping[str, Any]) -> Expected:
-    """Return what is expected of an action of a kind, as its record has it."""
-    return converted(found, EXPECTED[kind])

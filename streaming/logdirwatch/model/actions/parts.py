@@ -1,10 +1,14 @@
 """The parts that actions of every kind have."""
 
-from typing import Annotated
+import re
+from typing import Annotated, Any
 
+import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from logdirwatch.model.record_part import EMPTY_LIST, EMPTY_MAP, NULL, RecordPart
+
+_BROKERS = re.compile(r"broker (\d+(?:, \d+)*)")
 
 Commands = Annotated[list[str], Meta(description="Commands for a POSIX shell, one after the other.")]
 
@@ -20,17 +24,33 @@ class Target(RecordPart, frozen=True, kw_only=True):
     after: Annotated[str | None, Meta(description="action_id of the action that this one follows.")] = None
 
 
-class Veto(RecordPart, frozen=True):
+class _Named(RecordPart, frozen=True):
+    """What has a name and a text."""
+
+    def _asdict(self) -> dict[str, Any]:
+        """Return its JSON object, by the name that a named tuple has for it."""
+        return dict(msgspec.json.decode(msgspec.json.encode(self)))
+
+
+class Veto(_Named, frozen=True):
     """Why something must not be done."""
 
     name: Annotated[str, Meta(description="The test that speaks against it.")]
     reason: Annotated[str, Meta(description="What it found, for people.")]
     brokers: Annotated[
-        list[int] | None, Meta(description="Node ids of the brokers that it is about, where it is about some.")
+        tuple[int, ...] | None, Meta(description="Node ids of the brokers that it is about, where it is about some.")
     ] = None
 
+    @property
+    def about(self) -> tuple[int, ...]:
+        """The brokers that it is about. Releases up to 0.2.0 named them in the reason only."""
+        if self.brokers is not None:
+            return self.brokers
+        said = _BROKERS.search(self.reason)
+        return () if said is None else tuple(map(int, said[1].split(", ")))
 
-class Precondition(RecordPart, frozen=True):
+
+class Precondition(_Named, frozen=True):
     """What must hold when an action is carried out."""
 
     name: Annotated[str, Meta(description="The condition.")]

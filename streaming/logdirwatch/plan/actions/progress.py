@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from logdirwatch.model.actions.parts import Target
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionStatus, Decision
 from logdirwatch.plan.cluster.layout import LogDirId
@@ -43,6 +44,12 @@ def in_steps(begun: int, reached: int, of: int, snapshot: ClusterSnapshot) -> Pr
 def in_one_step(is_reached: bool | None, snapshot: ClusterSnapshot) -> Progress | None:
     """Return the progress of an action that is done or not; None where nobody can tell."""
     return None if is_reached is None else in_steps(int(is_reached), int(is_reached), 1, snapshot)
+
+
+def target_after(action: ActionRecord) -> dict[str, Any]:
+    """Return the target of what follows an action: where that one was, as far as this release knows its target."""
+    known = Target.__struct_encode_fields__
+    return {name: value for name, value in action.target.items() if name in known} | {"after": action.action_id}
 
 
 def place_of(action: ActionRecord) -> LogDirId:

@@ -7,7 +7,6 @@ from logdirwatch.plan.proposal import Veto
 from logdirwatch.plan.reassignment.replacement_replicas import Repair
 
 EXAMPLES = 20
-_AWAY = re.compile(r"broker (\d+) ")
 _CORDONED = re.compile(r"(?P<path>/.*) on broker (?P<broker>\d+) is cordoned$")
 DEFAULT_REMEDY = "what stands against it gone"
 REMEDIES = {
@@ -38,7 +37,8 @@ def unplaced(repair: Repair) -> dict[str, Any]:
 def remedies(repair: Repair) -> list[str]:
     """Return what would make possible what cannot be done now."""
     names = sorted({left.veto.name for left in repair.unplaced})
-    away = {int(found[1]) for left in repair.unplaced if (found := _AWAY.match(left.veto.reason))}
+    vetoes = [left.veto for left in repair.unplaced if left.veto.name == "broker_not_alive"]
+    away = {broker for veto in vetoes for broker in veto.about}
     closed = {found for left in repair.unplaced if (found := _CORDONED.match(left.veto.reason)) is not None}
     told = {
         "broker_not_alive": [f"bring broker {broker} back" for broker in sorted(away)],

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
+from msgspec.structs import replace
+
 from logdirwatch.plan.proposal import Precondition, ProposedAction
 
 DENIED_BY: Mapping[str, frozenset[str]] = {
@@ -26,6 +28,6 @@ def agreed(proposal: ProposedAction) -> Iterable[Precondition]:
     """Return what must hold of a proposal; what one of its vetoes denies does not."""
     named = {veto.name for veto in proposal.vetoes}
     return (
-        precondition._replace(holds=False) if named & DENIED_BY.get(precondition.name, frozenset()) else precondition
+        replace(precondition, holds=False) if named & DENIED_BY.get(precondition.name, frozenset()) else precondition
         for precondition in proposal.preconditions
     )

@@ -28,7 +28,8 @@ def broker_not_alive(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
     """Refuse a broker that is not alive: Kafka's tool refuses to name it (``verifyBrokerIds``)."""
     if snapshot.is_alive(broker):
         return None
-    return Veto("broker_not_alive", f"broker {broker} is not known to be alive; Kafka's tool refuses to name it")
+    text = f"broker {broker} is not known to be alive; Kafka's tool refuses to name it"
+    return Veto("broker_not_alive", text, (broker,))
 
 
 def log_dir_offline(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
@@ -39,6 +40,7 @@ def log_dir_offline(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
     return Veto(
         "log_dir_offline",
         f"{', '.join(paths)} of broker {broker} is offline; Kafka refuses moves inside a broker until it is back",
+        (broker,),
     )
 
 
@@ -47,7 +49,7 @@ def log_dir_unknown(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
     paths = [d.path for d in snapshot.directories_of.get(broker, ()) if d.status is LogDirStatus.UNKNOWN]
     if not paths:
         return None
-    return Veto("log_dir_unknown", f"the state of {', '.join(paths)} on broker {broker} is not known")
+    return Veto("log_dir_unknown", f"the state of {', '.join(paths)} on broker {broker} is not known", (broker,))
 
 
 def destination_not_serving(directory: LogDir) -> Veto | None:

@@ -83,7 +83,7 @@ def other_broker_down(snapshot: ClusterSnapshot, broker: int) -> Veto | None:
     down = [other for other in snapshot.brokers if other != broker and not snapshot.is_alive(other)]
     if not down:
         return None
-    return Veto("other_broker_down", f"broker {some_of(down)} is not known to be alive")
+    return Veto("other_broker_down", f"broker {some_of(down)} is not known to be alive", tuple(down))
 
 
 def last_in_sync_replica(snapshot: ClusterSnapshot, broker: int) -> Veto | None:

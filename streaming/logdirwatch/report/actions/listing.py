@@ -1,7 +1,6 @@
 """The action list and one action in full: what to do, why, what it brings, how to undo it."""
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -9,6 +8,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from logdirwatch.errors import UserError
+from logdirwatch.model.actions.parts import Veto
+from logdirwatch.model.record_part import converted
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import OPEN, ActionStatus, Rule, Severity
 from logdirwatch.report.actions.outlook import outlook_lines
@@ -208,11 +209,12 @@ def _waits_for(blocked: ActionRecord, action: ActionRecord) -> bool:
     rule, broker = action.alert.get("rule"), action.alert.get("broker")
     if blocked.cluster != action.cluster or blocked.alert_id == action.alert_id or broker is None:
         return False
-    for veto in blocked.vetoes:
-        rules, said = _ENDED_BY.get(str(veto.get("name")), ()), str(veto.get("reason", ""))
-        if rule in rules and re.search(rf"broker [\d, ]*\b{broker}\b", said):
-            return True
-    return False
+    ended = [veto for veto in blocked.vetoes if rule in _ENDED_BY.get(str(veto.get("name")), ())]
+    return any(broker in _read(veto).about for veto in ended)
+
+
+def _read(veto: dict[str, Any]) -> Veto:
+    return converted({**veto, "reason": str(veto.get("reason", ""))}, Veto)
 
 
 def _loudness(action: ActionRecord) -> int:

@@ -333,6 +333,12 @@ class TestWhatStands:
         known = facts(directory(1), filling, topic("t", (1,), configs={"retention.bytes": "50"}))
         assert propose_restore(lowering({"from": "-1", "to": "50"}, expected=freed), known, policy()).vetoes == ()
 
+    def test_what_a_later_version_wrote_stops_no_way_back(self):
+        cut = lowering({"from": "-1", "to": "50"}, status=ActionStatus.SUPERSEDED, observed={"is_set": True})
+        later = changed(cut, target=cut.target | {"later": 1}, expected=cut.expected | {"later": {"bytes": 1}})
+        (restore,) = follow_ups(alert(), [later], limited("50"), policy(), NOW_MS + 10 * MINUTE, is_over=True)
+        assert restore.target == cut.target | {"after": later.action_id}
+
     def test_a_deeper_cut_of_the_same_limit_is_undone_by_what_undid_the_first(self):
         first = lowering({"from": "-1", "to": "50"}, observed={"is_set": True})
         deeper = lowering({"from": "50", "to": "20"}, undo="50", status=ActionStatus.PROPOSED)

@@ -75,6 +75,18 @@ class TestWhatCanBeDoneStandsFirst:
         critical = of("critical", "critical", "log_dir_space", 4)
         assert self.order(blocked, critical, own, way_in) == ["way in", "own", "critical", "blocked"]
 
+    def test_the_brokers_that_a_veto_names_count_and_not_those_of_its_text(self):
+        told = {
+            "name": "other_broker_down",
+            "reason": "broker 5 and 1 more is not known to be alive",
+            "brokers": [7, 2],
+        }
+        alert = {"severity": "page", "rule": "partitions_at_risk", "broker": 1}
+        blocked = action("blocked", alert_id="at risk", alert=alert, vetoes=[told])
+        named, other = (of(f"of {number}", "warning", "broker_unknown", number) for number in (2, 5))
+        critical = of("critical", "critical", "log_dir_space", 4)
+        assert self.order(blocked, critical, other, named) == ["of 2", "critical", "of 5", "blocked"]
+
     @pytest.mark.parametrize(
         "other",
         [

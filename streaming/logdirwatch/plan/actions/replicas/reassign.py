@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from msgspec import structs
+
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES, ActionKind
 from logdirwatch.plan.actions.action_type import ActionType, FixRole, Relief, names_all_partitions
 from logdirwatch.plan.actions.replicas.reassignment import (
@@ -235,7 +237,7 @@ def _in_time(source: LogDir, needs_ms: int, moved: Sequence[Partition]) -> tuple
     if not behind:
         return (found,)
     text = f"all other replicas of {some_of(behind)} are in sync: Kafka frees the old one only then"
-    return found._replace(holds=None), Precondition("others_in_sync", text, False)
+    return structs.replace(found, holds=None), Precondition("others_in_sync", text, False)
 
 
 def _sustained(plan: Offload, snapshot: ClusterSnapshot, policy: Policy) -> tuple[Precondition, ...]:

@@ -20,7 +20,7 @@ from logdirwatch.plan.actions.action_type import (
     always_valid,
     frees_as_much,
 )
-from logdirwatch.plan.actions.progress import Progress, in_one_step
+from logdirwatch.plan.actions.progress import Progress, in_one_step, target_after
 from logdirwatch.plan.capacity.projected_use import Space
 from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
@@ -92,7 +92,7 @@ def propose_restore(action: ActionRecord, snapshot: ClusterSnapshot, policy: Pol
     limits = ", ".join(f"{key} {_said(was(change))}" for key, change in standing.items())
     return ProposedAction(
         kind=ActionKind.RESTORE_RETENTION,
-        target={**action.target, "after": action.action_id},
+        target=target_after(action),
         reason=f"give {topic} its old retention back, {limits} as before: the danger is over, and there is room for "
         f"the {human_bytes(sum(comes_back.values()))} that come back; tell {owner_of(topic, policy)}",
         expected=effect(

@@ -19,7 +19,7 @@ from logdirwatch.plan.actions.action_type import (
     always_valid,
     frees_as_much,
 )
-from logdirwatch.plan.actions.progress import not_seen, was_accepted
+from logdirwatch.plan.actions.progress import not_seen, target_after, was_accepted
 from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.configs import client_quota, describe_quotas
@@ -137,7 +137,7 @@ def _quota_cleared(action: ActionRecord, snapshot: ClusterSnapshot, policy: Poli
         return None
     return ProposedAction(
         kind=ActionKind.CLEAR_THROTTLES,
-        target={**action.target, "after": action.action_id},
+        target=target_after(action),
         reason="take the quota of the slowed producers away: the directory has room again",
         expected=effect(needs_ms=0),
         commands=(client_quota(policy.tools, None),),
