@@ -1,4 +1,4 @@
-"""What people said to the actions of the alert that is planned for, and what follows from it for what is planned now.
+"""Decisions about the actions of the alert that is planned for, and what follows from them for the present plan.
 
 A rejected action is not planned again while its alert is no louder, so something else must be. Of a move and a cut of
 one topic only one may be under way: retention of what moves stands still.

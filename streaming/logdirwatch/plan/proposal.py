@@ -1,4 +1,4 @@
-"""What a planner hands over: an action without its identity, its alert and its life."""
+"""What a planner hands over: an action without its id, its alert and its status."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -82,6 +82,6 @@ def effect(
 
 
 def owner_of(topic: str, policy: Policy) -> str:
-    """Return whom to ask about a topic, as a text."""
+    """Return the owner of a topic, as a text."""
     owner = policy.limits.topic_rule(topic).owner
     return f"the owner of {topic}" if owner is None else f"{owner}, the owner of {topic},"

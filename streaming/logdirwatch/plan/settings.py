@@ -13,7 +13,7 @@ class TopicRule(Section):
 
     cluster: str = Field("*", description="Shell pattern of cluster names.")
     topic: str = Field("*", description="Shell pattern of topic names.")
-    owner: str | None = Field(None, description="Whom to ask; every action about the topic names them.")
+    owner: str | None = Field(None, description="The owner of the topic; every action about it names the owner.")
     never_touch: bool = Field(False, description="Whether no recommendation may name the topic.")
     min_retention_bytes: int | None = Field(
         None, ge=0, description="Bytes of each partition that no cut goes below; null: one segment."

@@ -1,4 +1,4 @@
-"""Settings as they may be shown: secrets masked."""
+"""Settings with secrets masked."""
 
 import re
 from typing import Any
@@ -7,14 +7,14 @@ MASK = "********"
 
 # Kafka's and Spark's own names: sasl.jaas.config, ssl.key.password, ssl.keystore.key, fs.s3a.access.key, ...
 MASKED_NAMES = r"(?i)password|passphrase|secret|jaas|token|credential|(^|[._])key([._]|$)"
-"""What a key that holds a secret is called; a regular expression for Python and for Java."""
+"""The names of keys that hold secrets; a regular expression for Python and for Java."""
 
 _SECRET_KEY = re.compile(MASKED_NAMES)
 _USER_INFO = re.compile(r"(?<=://)[^/@\s]+@")
 
 
 def masked(value: Any, key: str = "") -> Any:
-    """Return ``value`` as it may be printed: what stands under a secret's name, and the user part of URLs, masked."""
+    """Return ``value`` for printing: values of secret keys, and the user part of URLs, are masked."""
     if isinstance(value, dict):
         return {name: masked(item, str(name)) for name, item in value.items()}
     if isinstance(value, list | tuple):

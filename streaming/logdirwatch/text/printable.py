@@ -1,8 +1,8 @@
-"""Text of unknown origin as text that is nothing else: no end of a line, no colour, no title for the terminal."""
+"""Makes text of unknown origin safe to print: no line ends, colours or other control sequences."""
 
 
 def printable(text: str) -> str:
-    r"""Return a text on one line that no terminal takes for more than a text; what cannot be shown is spelled out.
+    r"""Return a text on one line without control characters; those that cannot be shown are escaped.
 
     >>> print(printable("a\tb\x1b[31m"))
     a\tb\x1b[31m
@@ -11,5 +11,5 @@ def printable(text: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """Return a text whose own line ends stay, and each line of which is ``printable``."""
+    """Return a text that keeps its line ends, with each line ``printable``."""
     return "\n".join(map(printable, text.split("\n")))

@@ -1,18 +1,20 @@
-"""Counts, lists, moments and identities, spelled the same everywhere."""
+"""Counts, lists, times and ids, formatted the same everywhere."""
 
 from collections.abc import Iterable
 from datetime import datetime, timezone
+
+from logdirwatch.text.units import human_count
 
 ID_CHARACTERS = 8
 
 
 def short_id(identity: str) -> str:
-    """Return the beginning of an identity, which commands accept for the whole."""
+    """Return the beginning of an id, which commands accept for the whole."""
     return identity[:ID_CHARACTERS]
 
 
 def utc(at_ms: int) -> str:
-    """Return a moment to the second, in UTC; in words where no calendar has it, as when somebody wrote microseconds."""
+    """Return a time to the second, in UTC; in words if it is outside the calendar, such as one in microseconds."""
     try:
         return datetime.fromtimestamp(at_ms / 1000, tz=timezone.utc).strftime("%Y-%m-%d %H:%M:%SZ")
     except (ValueError, OverflowError, OSError):
@@ -27,10 +29,10 @@ def some_of(names: Iterable[object], limit: int = 5) -> str:
 
 
 def counted(count: int, noun: str, many: str | None = None) -> str:
-    """Return a count with its noun in the right number: ``1 replica``, ``5 replicas``, ``2 directories``.
+    """Return a count with its noun in singular or plural: ``1 replica``, ``5 replicas``, ``2 directories``.
 
-    ``many`` is what stands behind all other numbers than 1 where more than a noun follows: ``come back``.
+    ``many`` is the phrase for numbers other than 1 when more than a noun follows, such as ``partitions come``.
     """
     if count == 1 or many is not None:
-        return f"1 {noun}" if count == 1 else f"{count} {many}"
-    return f"{count} {noun[:-1]}ies" if noun.endswith("y") else f"{count} {noun}s"
+        return f"1 {noun}" if count == 1 else f"{human_count(count)} {many}"
+    return f"{human_count(count)} {noun[:-1]}ies" if noun.endswith("y") else f"{human_count(count)} {noun}s"

@@ -17,7 +17,7 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.proposal import Policy, ProposedAction
 
 BETTER_BY = 1.25
-"""A plan is written anew when it would free this much more than the published one."""
+"""A plan is written again when it would free this much more than the published one."""
 
 
 class Stage(IntEnum):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from logdirwatch.plan.cluster.layout import LogDirId, Partition, Replica
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Precondition
-from logdirwatch.text.units import human_bytes
+from logdirwatch.text.units import human_rate
 
 SHARE_OF_TIME_LEFT = 0.5
 """A copy is planned to end when this share of the time to full is over: growth may rise."""
@@ -93,34 +93,32 @@ def sustained(rate: int, usual: int, bandwidth: int | None, seen: float | None) 
     """Return what a rate above the usual one asks of the hardware; ``seen`` is what copies there reached before."""
     if rate <= usual:
         return ()
-    text = f"to be in time it copies at {human_bytes(rate)}/s, the usual limit is {human_bytes(usual)}/s"
+    text = f"to be in time it copies at {human_rate(rate)}, the usual limit is {human_rate(usual)}"
     if bandwidth is not None:
         return (Precondition("rate_sustained", f"{text}; the configured bandwidth has that to spare", True),)
-    told = "" if seen is None else f"; copies there were seen at {human_bytes(seen)}/s"
+    told = "" if seen is None else f"; copies there were seen at {human_rate(seen)}"
     must = f"{text}: its disks and network must sustain that, what they can do is not configured{told}"
     return (Precondition("rate_sustained", must, True if seen is not None and seen >= rate else None),)
 
 
 def paced(rate: int, usual: int, copied_bytes: int, late_for_ms: int | None, settles_ms: int) -> str:
     """Say how fast a plan copies; where it is late for what is left, ``late_for_ms``, how fast it would have to be."""
-    told = f"at {human_bytes(rate)}/s"
+    told = f"at {human_rate(rate)}"
     if late_for_ms is None:
-        more = f", which its disks must sustain (the usual limit is {human_bytes(usual)}/s)"
+        more = f", which its disks must sustain (the usual limit is {human_rate(usual)})"
         return told + (more if rate > usual else "")
     copying_ms = late_for_ms - settles_ms
     if copying_ms <= 0:
         return f"{told}, too late: no rate is in time"
     wanted = copied_bytes * 1000 // copying_ms + 1
-    return f"{told}, too late: in time it needs more than {human_bytes(max(wanted, rate))}/s"
+    return f"{told}, too late: in time it needs more than {human_rate(max(wanted, rate))}"
 
 
 def throttle_free(brokers: Iterable[int], keys: Iterable[str], snapshot: ClusterSnapshot) -> Precondition:
     """Say whether a limit is set already on the brokers that a plan limits: the plan leaves it, and runs under it."""
     named, wanted = sorted(set(brokers)), frozenset(keys)
     where = f"broker {', '.join(map(str, named))}"
-    found = [
-        f"{key}={human_bytes(limit)}/s on broker {broker}" for broker, key, limit in foreign(named, wanted, snapshot)
-    ]
+    found = [f"{key}={human_rate(limit)} on broker {broker}" for broker, key, limit in foreign(named, wanted, snapshot)]
     if found:
         text = f"somebody else limits {where}: {', '.join(found)}; that stays, and these copies run under it"
         return Precondition("throttle_free", text, holds=False)

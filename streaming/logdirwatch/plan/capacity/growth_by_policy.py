@@ -5,7 +5,7 @@ from typing import Any
 
 from logdirwatch.plan.cluster.layout import Topic
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.text.units import human_bytes
+from logdirwatch.text.units import human_rate, human_ratio
 
 DELETE, COMPACT, BOTH, UNKNOWN = "delete", "compact", "compact,delete", "unknown"
 
@@ -43,4 +43,4 @@ def told(growth: dict[str, Any] | None) -> str:
     what = "topics of unknown cleanup policy" if policy == UNKNOWN else f"{policy} topics"
     known, of = growth["replicas_known"], growth["replicas"]
     part = "" if known == of else f", as far as it is known ({known} of {of} replicas)"
-    return f"; {rate / total:.0%} of its growth of {human_bytes(total)}/s is in {what}{part}"
+    return f"; {human_ratio(rate / total, 0)} of its growth of {human_rate(total)} is in {what}{part}"

@@ -5,7 +5,7 @@ from typing import Any
 from logdirwatch.model.vocabulary import COPY_THREADS
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Precondition
-from logdirwatch.text.units import human_ms
+from logdirwatch.text.units import human_in, human_ms
 
 DELETE_DELAY_MS = 60_000
 """Kafka's default of ``log.segment.delete.delay.ms`` (``ServerLogConfigs``), used where nobody could read the value."""
@@ -45,6 +45,5 @@ def copies_at_once(broker: int, snapshot: ClusterSnapshot) -> int:
 def in_time(source: LogDir, needs_ms: int) -> Precondition:
     """Whether the action takes effect before the directory is full."""
     left = time_to_full_ms(source)
-    left_text = "an unknown time" if left is None else human_ms(left)
-    text = f"takes effect in {human_ms(needs_ms)}; {source.path} is full in {left_text}"
+    text = f"takes effect in {human_ms(needs_ms)}; {source.path} is full {human_in(left)}"
     return Precondition("in_time", text, None if left is None else left > needs_ms)

@@ -235,7 +235,7 @@ def partition_lines(entries: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _listed(limits: Limits) -> tuple[str, ...]:
-    """Return the here-document that a loop over limits reads, one a line.
+    """Return the here-document that a loop over limits reads, one per line.
 
     Names and values come from records: what Kafka cannot have, as it would not stay on its line, is left out.
     """

@@ -48,7 +48,7 @@ def fix(
     """Return the plan for a cluster's open alerts.
 
     ``known`` are the latest revisions of its actions: what was taken up stands, what was rejected is not proposed
-    again, and what was only proposed is planned anew.
+    again, and what was only proposed is planned again.
     """
     firing = sorted(alerts, key=_urgency)
     seen = with_excluded_log_dirs(with_rates(with_alerts(snapshot, firing), known, firing), policy.limits)
@@ -158,7 +158,7 @@ class _Planner:
         return [proposed[plan.action_id] for plan in planned if plan.action_id in proposed]
 
     def _heeding(self, alert: AlertRecord) -> ClusterSnapshot:
-        """Return the snapshot for an alert, with what people said to its actions."""
+        """Return the snapshot for an alert, with the decisions about its actions."""
         own = [action for action in self._known if action.alert_id == alert.alert_id]
         return replace(self._snapshot_for(alert), decisions=decisions_on(own, alert.severity))
 

@@ -1,7 +1,7 @@
-"""May a bad directory leave ``log.dirs``? Its replicas are then made anew in the broker's good directories.
+"""May a bad directory leave ``log.dirs``? Its replicas are then made again in the broker's good directories.
 
-KIP-112 (changes in operation 3): only if these have the room. Kafka 4.3.1 makes nothing anew while another directory of
-the broker is offline (``LogManager.getOrCreateLog``), and a directory with the metadata log cannot leave at all.
+KIP-112 (changes in operation 3): only if these have the room. Kafka 4.3.1 makes nothing again while another directory
+of the broker is offline (``LogManager.getOrCreateLog``), and a directory with the metadata log cannot leave at all.
 """
 
 from collections.abc import Sequence
@@ -63,7 +63,7 @@ def _standing(directory: LogDir, snapshot: ClusterSnapshot) -> Veto | None:
         return Veto("no_directory", "it is the broker's only directory")
     offline = [other.path for other in others if other.status is LogDirStatus.OFFLINE]
     if offline:
-        return Veto("log_dir_offline", f"nothing is made anew while {', '.join(offline)} is offline")
+        return Veto("log_dir_offline", f"nothing is made again while {', '.join(offline)} is offline")
     unknown = [other.path for other in others if not other.is_serving]
     if unknown:
         return Veto("log_dir_unknown", f"the state of {', '.join(unknown)} is not known")

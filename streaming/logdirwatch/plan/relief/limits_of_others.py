@@ -16,7 +16,7 @@ from logdirwatch.plan.commands.throttles import from_data
 from logdirwatch.plan.proposal import Policy, ProposedAction, effect
 from logdirwatch.plan.reassignment.throttles import SETS_LIMITS
 from logdirwatch.plan.relief.freed_bytes import freed_by
-from logdirwatch.text.units import human_bytes, human_ms
+from logdirwatch.text.units import human_bytes, human_in, human_ms, human_rate
 
 STEP = "ask_to_raise_limits"
 _RATES = (*REPLICATION_THROTTLES, LOG_DIR_THROTTLE)
@@ -54,12 +54,12 @@ def _ask(
 ) -> ProposedAction:
     needs = sum(proposal.expected["needs_ms"] for proposal in moves)
     named = [
-        f"{key}={human_bytes(limit)}/s of broker {broker} to at least {human_bytes(wanted)}/s"
+        f"{key}={human_rate(limit)} of broker {broker} to at least {human_rate(wanted)}"
         for (broker, key, limit), wanted in sorted(limits.items())
     ]
     more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
     left_ms = time_to_full_ms(source)
-    full = "" if left_ms is None else f", before {source.path} is full in {human_ms(left_ms)}"
+    full = "" if left_ms is None else f", before {source.path} is full {human_in(left_ms)}"
     return ProposedAction(
         kind=ActionKind.INVESTIGATE,
         target={**place_target(source), "step": STEP},

@@ -18,7 +18,7 @@ from logdirwatch.plan.commands.kafka_tools import REASSIGN
 from logdirwatch.plan.proposal import Policy, ProposedAction, effect
 from logdirwatch.plan.reassignment.running_copies import running_copies
 from logdirwatch.plan.reassignment.running_reassignments import dead_end
-from logdirwatch.text.units import human_bytes, human_ms
+from logdirwatch.text.units import human_bytes, human_ms, human_rate
 from logdirwatch.text.words import some_of
 
 STEP = "under_way"
@@ -82,7 +82,7 @@ def propose_watch(source: LogDir, running: RunningMoves, policy: Policy, *, is_e
     names = some_of([f"{r.replica.topic}-{r.replica.partition}" for r in running.reliefs], _NAMED)
     pace = "if they go on, but they stand still"
     if running.needs_ms is not None:
-        pace = f"in {human_ms(running.needs_ms)} if they go on at {human_bytes(running.bytes_per_s)}/s"
+        pace = f"in {human_ms(running.needs_ms)} if they go on at {human_rate(running.bytes_per_s)}"
     what = f"moves that run already ({names}) free {human_bytes(running.frees_bytes)} of {source.path} {pace}"
     return ProposedAction(
         kind=ActionKind.INVESTIGATE,
@@ -104,7 +104,7 @@ def _what_to_do(source: LogDir, running: RunningMoves, *, is_enough: bool) -> st
         return "find out what holds them back"
     remaining = sum(relief.remaining_bytes for relief in running.reliefs)
     wanted = remaining * 1000 // max(1, int(left_ms * copy_rates.SHARE_OF_TIME_LEFT))
-    return f"too late; if a limit holds them back, {human_bytes(wanted)}/s would be in time"
+    return f"too late; if a limit holds them back, {human_rate(wanted)} would be in time"
 
 
 def _reliefs(source: LogDir, snapshot: ClusterSnapshot) -> Iterable[Relief]:

@@ -12,12 +12,12 @@ RESERVE_GONE = "reserve"
 
 
 def propose(situation: Situation) -> list[ProposedAction]:
-    """Return the reserve file made anew, where it is what is gone."""
+    """Return the reserve file made again, where it is what is gone."""
     shown = read_as(situation.alert.evidence, LogDirChangedEvidence)
     if situation.directory is None or shown.why != RESERVE_GONE:
         return []
-    made_anew = propose_recreation(situation.directory, situation.policy)
-    return [] if made_anew is None else [made_anew]
+    recreated = propose_recreation(situation.directory, situation.policy)
+    return [] if recreated is None else [recreated]
 
 
 RESPONSE = Response(

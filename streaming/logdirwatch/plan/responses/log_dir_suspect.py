@@ -202,7 +202,7 @@ _SLOW_BROKERS = Runbook(
 _OF_NO_DISK: Mapping[tuple[str, ...], Runbook] = {
     (CLEANER_DEAD,): Runbook(
         "find out in log-cleaner.log why the thread died; then change log.cleaner.threads of this broker, by "
-        "kafka-configs and without a restart: all of its threads are started anew",
+        "kafka-configs and without a restart: all of its threads are started again",
         (describe_log_dirs,),
     ),
     (REMOTE_COPY_FAILS,): Runbook(

@@ -27,7 +27,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
         why = "it is in log.dirs still: see whether it is mounted, and what the broker's log says"
     elif found.fits:
         made = counted(found.replicas, "replica is made", "replicas are made")
-        why = f"it left log.dirs: its {made} anew in the broker's other directories"
+        why = f"it left log.dirs: its {made} again in the broker's other directories"
     else:
         short = "an unknown number of bytes" if found.missing_bytes is None else human_bytes(found.missing_bytes)
         replicas = counted(found.replicas, "replica")

@@ -62,7 +62,7 @@ def _rebuilt(
     loss = Loss(
         what=f"that the log of broker {broker} calls bad",
         stray=f"the bad copies on broker {broker} are deleted once the new ones are in sync",
-        undo=f"puts the replicas back onto broker {broker}, copied anew",
+        undo=f"puts the replicas back onto broker {broker}, copied again",
     )
     target = {"broker": broker, "log_dir": None}
     return [rebuild((broker, "bad"), target, loss, repair, snapshot, policy, now_ms)]
@@ -71,7 +71,7 @@ def _rebuilt(
 def _copied_in_place(
     broker: int, bad: Sequence[Partition], repair: Repair, snapshot: ClusterSnapshot, policy: Policy
 ) -> list[ProposedAction]:
-    """Return how bad copies are made anew on the broker itself, where no other broker can take them."""
+    """Return how bad copies are made again on the broker itself, where no other broker can take them."""
     left = {one.label for one in repair.unplaced}
     chosen = [p for p in bad if p.label in left and complete_copies(p, snapshot) - {broker}][:EXAMPLES]
     if not chosen:

@@ -21,7 +21,7 @@ from logdirwatch.plan.retention.limits import (
     unread_of,
 )
 from logdirwatch.plan.retention.write_rates import fastest, wanted_ms
-from logdirwatch.text.units import human_bytes, human_ms
+from logdirwatch.text.units import human_bytes, human_ms, human_rate
 from logdirwatch.text.words import some_of
 
 KEEPING_UP_RATIO = 0.05
@@ -54,10 +54,10 @@ def kept_for_ever(topic: Topic, here: Iterable[Replica], policy: Policy) -> Veto
         return None
     size = human_bytes(sum(replica.size_bytes or 0 for replica in here))
     purpose = "on purpose" if topic.overridden is not None else "perhaps on purpose"
-    whom = policy.limits.topic_rule(topic.name).owner or "its owner"
+    owner = policy.limits.topic_rule(topic.name).owner or "its owner"
     return Veto(
         "kept_for_ever",
-        f"{topic.name} keeps {size} for ever {purpose} (its retention.ms is {topic.configs[RETENTION_MS]}): ask {whom}",
+        f"{topic.name} keeps {size} for ever {purpose} (retention.ms={topic.configs[RETENTION_MS]}): ask {owner}",
     )
 
 
@@ -83,7 +83,7 @@ def history_minimum(topic: Topic, here: Iterable[Replica], snapshot: ClusterSnap
     if not has_more or history_bytes(topic, replicas, snapshot, policy) <= segment:
         return None
     rate = fastest(replicas, age, snapshot)
-    why = "how fast it is written is not known" if rate is None else f"{human_bytes(rate)}/s are written to a partition"
+    why = "how fast it is written is not known" if rate is None else f"{human_rate(rate)} are written to a partition"
     return Veto("min_retention", f"the last {human_ms(wanted)} of {topic.name} stay, which may be all of it: {why}")
 
 

@@ -10,7 +10,7 @@ from logdirwatch.plan.proposal import Policy
 from logdirwatch.plan.retention.limits import LOCAL, RETENTION_MS, effective, unread_of
 from logdirwatch.plan.retention.retention_vetoes import KEEPING_UP_RATIO, kept_for_ever, unread_text
 from logdirwatch.plan.retention.write_rates import fastest, wanted_ms
-from logdirwatch.text.units import human_bytes, human_ms
+from logdirwatch.text.units import human_ms, human_rate
 
 SURELY_LESS = 0.8
 """Rates differ from one inventory to the next: what is this share of the history that must stay is near enough."""
@@ -61,7 +61,7 @@ def _too_short(topic: Topic, key: str, limit: int, snapshot: ClusterSnapshot, po
     replicas = [r for partition in topic.partitions for r in snapshot.replicas_of(partition.key) if r.size_bytes]
     rate, wanted = fastest(replicas, effective(topic, prefix + RETENTION_MS), snapshot), wanted_ms(topic, policy)
     if rate and limit / rate * 1000 < SURELY_LESS * wanted:
-        kept = f"at {human_bytes(rate)}/s that is {human_ms(limit / rate * 1000)} of history"
+        kept = f"at {human_rate(rate)} that is {human_ms(limit / rate * 1000)} of history"
         yield f"{key} of {topic.name} would be {limit}: {kept}, {human_ms(wanted)} should stay"
 
 

@@ -31,13 +31,13 @@ def test_growth_is_summed_by_policy_and_the_largest_share_is_said():
         "replicas": 3,
         "replicas_known": 3,
     }
-    assert told(found) == "; 94% of its growth of 10 MiB/s is in delete topics"
+    assert told(found) == "; 94 % of its growth of 10 MiB/s is in delete topics"
 
 
 def test_a_part_is_called_a_part():
     found = growth_by_policy(FULL, grown(table=1.0))
     assert told(found) == (
-        "; 100% of its growth of 1 MiB/s is in compact topics, as far as it is known (1 of 3 replicas)"
+        "; 100 % of its growth of 1 MiB/s is in compact topics, as far as it is known (1 of 3 replicas)"
     )
 
 
@@ -55,7 +55,7 @@ def test_a_policy_is_named_in_one_way(value, name):
 
 def test_the_first_action_of_a_filling_directory_says_it_and_all_carry_it():
     actions = recommend(space_alert(), grown(logs=9.4, table=0.5, mixed=0.1), policy(), NOW_MS)
-    assert "94% of its growth" in actions[0].reason
+    assert "94 % of its growth" in actions[0].reason
     assert not any("of its growth" in action.reason for action in actions[1:])
     assert {action.expected["growth_by_policy"]["replicas_known"] for action in actions} == {3}
     plain = recommend(space_alert(), grown(), policy(), NOW_MS)

@@ -378,5 +378,5 @@ def test_what_is_missing_when_it_is_full_is_said_with_the_time():
     parts = [directory(1, "/d1", 940 * MIB, growth_bytes_per_s=0.2 * MIB)]
     plan = planned([filling("/d1", to="critical")], *parts, log_dirs=[{"log_dir": "/d1", "max_bytes": 1000 * MIB}])
     text = "\n".join(str(line) for line in view(plan, NOW_MS, 200).renderables)
-    assert "it is full in 5 min, and 240 MiB are missing with all that is in time" in text
+    assert "it is full in about 5 min, and 240 MiB are missing with everything that is in time" in text
     assert as_data(plan)["alerts"][0]["full_in_ms"] == 300_000

@@ -136,7 +136,7 @@ class TestRetention:
         story.look(*lowered(story, used=600 * MIB), after=4)
         action = story.latest(ActionKind.RESTORE_RETENTION)
         assert [veto["name"] for veto in action.vetoes] == ["no_room_for_old_retention"]
-        assert "51 MiB are missing in /d1 of broker 1 below 70%" in action.vetoes[0]["reason"]
+        assert "51 MiB are missing in /d1 of broker 1 below 70 %" in action.vetoes[0]["reason"]
         assert action.commands == []
         assert story.look(*lowered(story, used=400 * MIB), after=1) == [("restore_retention", "proposed")]
         assert story.latest(ActionKind.RESTORE_RETENTION).commands

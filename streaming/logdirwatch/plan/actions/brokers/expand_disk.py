@@ -16,7 +16,7 @@ from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect
-from logdirwatch.text.units import human_bytes, human_ms
+from logdirwatch.text.units import human_bytes, human_in, human_ms
 
 LEAST_GROWTH_RATIO = 0.1
 """Nobody grows a volume by a few bytes: clouds allow a change only each few hours."""
@@ -60,7 +60,7 @@ def _begin_now(directory: LogDir, takes_ms: int | None) -> str:
     left = time_to_full_ms(directory)
     if takes_ms is None or left is None:
         return ""
-    when = f"it takes {human_ms(takes_ms)}, and the directory is full in {human_ms(left)}"
+    when = f"it takes {human_ms(takes_ms)}, and the directory is full {human_in(left)}"
     verdict = ", so that is in time" if takes_ms < left else ": begin now, what comes after wins the time"
     return f"; {when}{verdict}"
 
@@ -85,9 +85,9 @@ def _waits(directory: LogDir, takes_ms: int | None) -> tuple[Precondition, ...]:
     if takes_ms is None:
         if left is None:
             return ()
-        text = f"{directory.path} is full in {human_ms(left)}; how long a bigger volume takes is not configured"
+        text = f"{directory.path} is full {human_in(left)}; how long a bigger volume takes is not configured"
         return (Precondition("in_time", text, None),)
-    text = f"a bigger volume takes {human_ms(takes_ms)}; {directory.path} is full in {human_ms(left)}"
+    text = f"a bigger volume takes {human_ms(takes_ms)}; {directory.path} is full {human_in(left)}"
     return (Precondition("in_time", text, None if left is None else left > takes_ms),)
 
 

@@ -19,9 +19,9 @@ _WHY = {
     Cause.UNKNOWN: "find out why {places} {are} offline: nothing proves that a disk broke, so replace and format "
     "nothing; if the look finds the device sound, restart the broker",
     Cause.READ_ONLY: "check the mount of {places}: it is read-only. Mount it writable again, or restart the pod, which "
-    "mounts it anew; " + _NO_FORMAT,
+    "mounts it again; " + _NO_FORMAT,
     Cause.REMOUNT: "check the mount of {places}: the mount or the path to the storage is lost or stale. Mount it "
-    "again, or restart the pod, which mounts it anew; " + _NO_FORMAT,
+    "again, or restart the pod, which mounts it again; " + _NO_FORMAT,
     Cause.FULL: "find out what ran out in {places}, where the broker found no space although the volume has some: "
     "inodes, a quota, or the pool below a thin volume",
 }
@@ -67,7 +67,7 @@ def _steps(directories: Sequence[LogDir], cause: Cause) -> list[str]:
         *seen[1:3],
         (
             f"once the device answers: umount and mount {first} again (first the check that a file system asks for), "
-            "or mount -o remount,rw; in Kubernetes delete the pod, the volume is mounted anew"
+            "or mount -o remount,rw; in Kubernetes delete the pod, the volume is mounted again"
         ),
     ]
 

@@ -1,4 +1,4 @@
-"""The action that makes a reserve file anew, once its log directory has room for it."""
+"""The action that makes a reserve file again, once its log directory has room for it."""
 
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
@@ -15,14 +15,14 @@ from logdirwatch.plan.capacity.timing import place_target
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.configs import on_host
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto, effect
-from logdirwatch.text.units import human_bytes
+from logdirwatch.text.units import human_bytes, human_ratio
 from logdirwatch.text.words import counted
 
 RESERVE_BYTES_PER_PARTITION = 10_000
 
 
 def propose_recreation(directory: LogDir, policy: Policy, after: str | None = None) -> ProposedAction | None:
-    """Return how the reserve is made anew once there is room; None where none is configured any more.
+    """Return how the reserve is made again once there is room; None where none is configured any more.
 
     ``after`` is the action that gave it up, where one did.
     """
@@ -34,7 +34,7 @@ def propose_recreation(directory: LogDir, policy: Policy, after: str | None = No
     return ProposedAction(
         kind=ActionKind.RECREATE_RESERVE,
         target={**place_target(directory), **({} if after is None else {"after": after})},
-        reason=f"make the reserve file {path} on broker {directory.broker} anew: {human_bytes(size)} to give to the "
+        reason=f"make the reserve file {path} on broker {directory.broker} again: {human_bytes(size)} to give to the "
         f"next full disk{_too_small(directory, size, advised)}",
         expected=effect(
             needs_ms=0,
@@ -65,7 +65,8 @@ def _too_full(directory: LogDir, size: int, policy: Policy) -> tuple[Veto, ...]:
     used, total, limit = directory.used_bytes, directory.total_bytes, policy.limits.target_ratio
     if directory.status is LogDirStatus.ONLINE and used is not None and total and used + size <= limit * total:
         return ()
-    return (Veto("not_enough_room", f"{directory.path} has no room for {human_bytes(size)} below {limit:.0%}"),)
+    text = f"{directory.path} has no room for {human_bytes(size)} below {human_ratio(limit, 0)}"
+    return (Veto("not_enough_room", text),)
 
 
 MOSTLY = 0.9
@@ -73,7 +74,7 @@ MOSTLY = 0.9
 
 
 def reserve_progress(action: ActionRecord, snapshot: ClusterSnapshot) -> Progress | None:
-    """Return whether a reserve file was given up, or made anew: nobody lists it, its bytes show."""
+    """Return whether a reserve file was given up, or made again: nobody lists it, its bytes show."""
     directory, before = directory_of(action, snapshot), action.expected.get("unaccounted_bytes_before")
     if directory is None or before is None or directory.unaccounted_bytes is None:
         return None

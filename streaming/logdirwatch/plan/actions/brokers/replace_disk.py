@@ -144,7 +144,7 @@ def leave_log_dirs(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy)
 def _disk(array: Array | None, proof: OfflineEvidence | None) -> str:
     if array is not None:
         members = f" ({array.member})" if array.member else ""
-        return f"the failed members{members} of {array} and make it anew"
+        return f"the failed members{members} of {array} and make it again"
     return "the disk" if proof is None or proof.device is None else f"the disk {proof.device}"
 
 
@@ -204,7 +204,7 @@ def _copies_again(lost: Sequence[Partition], snapshot: ClusterSnapshot, policy: 
 def _least_disk_bytes(directory: LogDir, copied_bytes: int | None, policy: Policy) -> int | None:
     """Return the smallest new disk that holds what is copied again, a reserve file too, within the planner's limit.
 
-    All of it counts: Kafka makes replicas anew in the directory with the fewest logs, which is the empty one (Kafka
+    All of it counts: Kafka makes replicas again in the directory with the fewest logs, which is the empty one (Kafka
     4.3.1 ``LogManager.nextLogDirs``).
     """
     if copied_bytes is None:

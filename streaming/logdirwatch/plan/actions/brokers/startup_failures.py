@@ -38,7 +38,7 @@ REMEDIES: Mapping[Reason, Remedy] = {
         (_META, _MOUNTS),
     ),
     Reason.CLUSTER_ID_MISMATCH: Remedy(
-        "mount the disks of this cluster: these were written in another one, or the cluster was formatted anew; format "
+        "mount the disks of this cluster: these belong to another one, or the cluster was formatted again; format "
         "them only if nothing on them is needed",
         (_META, _MOUNTS),
     ),

@@ -70,7 +70,7 @@ def propose_copy_cancel(
             Precondition("still_running", "they still run; the tool says so of what has ended", None),
         ),
         commands=cancel_commands(_as_they_move(copies, snapshot), name, policy),
-        undo={"text": f"begin the moves anew, from the start; {LIMITS_STAY}"},
+        undo={"text": f"begin the moves again, from the start; {LIMITS_STAY}"},
     )
 
 

@@ -36,7 +36,7 @@ from logdirwatch.plan.reassignment.tool_run import (
     undo_of_reassignment,
 )
 from logdirwatch.plan.reassignment.within_broker import Moves
-from logdirwatch.text.units import human_bytes, human_ms
+from logdirwatch.text.units import human_bytes, human_in, human_ms
 from logdirwatch.text.words import counted
 
 
@@ -150,7 +150,7 @@ def _in_time(source: LogDir, waves: Waves, needs_ms: int) -> Precondition:
     if len(waves.groups) == 1:
         return in_time(source, needs_ms)
     text = (
-        f"all of it takes {human_ms(needs_ms)}, and {source.path} is full in {human_ms(time_to_full_ms(source))}; each "
+        f"all of it takes {human_ms(needs_ms)}, and {source.path} is full {human_in(time_to_full_ms(source))}; each "
         f"of {len(waves.groups)} waves ends before what was free then is full"
     )
     return Precondition("in_time", text, waves.is_in_time)

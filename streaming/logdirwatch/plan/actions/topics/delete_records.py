@@ -35,7 +35,7 @@ from logdirwatch.plan.retention.planner import all_replicas, by_topic
 from logdirwatch.plan.retention.still_needed import keeps_too_little
 from logdirwatch.plan.retention.write_rates import fastest, floor_of_replica, wanted_ms
 from logdirwatch.plan.vetoes import replica_vetoes
-from logdirwatch.text.units import human_bytes, human_ms
+from logdirwatch.text.units import human_bytes, human_ms, human_ratio
 
 OFFSETS = "kafka-get-offsets"
 DELETE_RECORDS = "kafka-delete-records"
@@ -114,8 +114,8 @@ def _delete_records(
     return ProposedAction(
         kind=ActionKind.DELETE_RECORDS,
         target={**place_target(source), "topic": topic.name},
-        reason=f"delete the oldest {percent} % of the records of {topic.name}: frees about {human_bytes(frees)} in "
-        f"{source.path}, once and without touching its configuration",
+        reason=f"delete the oldest {human_ratio(percent / 100, 0)} of the records of {topic.name}: frees about "
+        f"{human_bytes(frees)} in {source.path}, once and without touching its configuration",
         expected=effect(
             frees_bytes=frees,
             frees_by_ms=now_ms + needs,
@@ -195,7 +195,7 @@ def serving_only(freed: Mapping[LogDirId, int], snapshot: ClusterSnapshot) -> li
 
 
 def _delete_oldest(tools: Tools, topic: str, percent: int) -> str:
-    """Return the command that deletes a share of each partition's offsets: first and last asked for, the rest reckoned.
+    """Return the command that deletes a share of each partition's offsets: the first and last are queried.
 
     ``kafka-get-offsets`` takes a pattern, so the dots of a name are escaped; it prints ``topic:partition:offset``.
     """

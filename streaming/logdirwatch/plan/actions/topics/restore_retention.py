@@ -26,7 +26,7 @@ from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto, effect, owner_of
 from logdirwatch.plan.retention.limits import UNLIMITED
-from logdirwatch.text.units import human_bytes
+from logdirwatch.text.units import human_bytes, human_ratio
 
 _NAMED = 3
 
@@ -181,7 +181,7 @@ def _no_room(comes_back: Mapping[LogDirId, int], snapshot: ClusterSnapshot, poli
             continue
         missing = (space.used_bytes(place, size) or 0) - int(limit * directory.total_bytes)
         if missing > 0:
-            more = f"{human_bytes(missing)} are missing in {where} below {limit:.0%}"
+            more = f"{human_bytes(missing)} are missing in {where} below {human_ratio(limit, 0)}"
             found.append(Veto("no_room_for_old_retention", f"{more}: a bigger volume, or fewer replicas there"))
     return found[:_NAMED]
 

@@ -24,7 +24,7 @@ from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.configs import client_quota, describe_quotas
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect, owner_of
-from logdirwatch.text.units import human_bytes, human_ms
+from logdirwatch.text.units import human_in, human_ms, human_rate
 
 NAMED_TOPICS = 3
 UNKNOWN_NEEDS_MS = 3_600_000
@@ -61,8 +61,8 @@ def propose_producer_throttle(
         ProposedAction(
             kind=ActionKind.THROTTLE_PRODUCERS,
             target=place_target(source),
-            reason=f"slow down who writes to {source.path} of broker {source.broker}: at {human_bytes(growth)}/s it is "
-            f"full in {human_ms(left)}, before anything else helps; {_who(writers)}. {_won(left, lasts)}",
+            reason=f"slow down who writes to {source.path} of broker {source.broker}: at {human_rate(growth)} it is "
+            f"full {human_in(left)}, before anything else helps; {_who(writers)}. {_won(left, lasts)}",
             expected=_effect(writers, quota, left, lasts),
             preconditions=(
                 Precondition("client_known", "the client id of the producer is known: Kafka does not tell it", None),
@@ -114,8 +114,8 @@ def _effect(writers: list[tuple[str, float]], quota: int, left: int, lasts: int 
 
 def _who(writers: list[tuple[str, float]]) -> str:
     if not writers:
-        return "which topics grow there is not known yet; the quota is reckoned as if one producer wrote all of it"
-    return "fastest grow " + ", ".join(f"{topic} ({human_bytes(rate)}/s)" for topic, rate in writers)
+        return "which topics grow there is not known yet; the quota is calculated as if one producer wrote all of it"
+    return "fastest grow " + ", ".join(f"{topic} ({human_rate(rate)})" for topic, rate in writers)
 
 
 def _won(left: int, lasts: int | None) -> str:

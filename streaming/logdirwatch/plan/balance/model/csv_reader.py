@@ -1,4 +1,4 @@
-"""The neutral CSV of a cluster: a line a replica.
+"""The neutral CSV of a cluster: one line per replica.
 
 ``broker,rack,disk,capacity_bytes,topic,partition,size_bytes,is_leader``. A directory without replicas has a line whose
 last four fields are empty. A partition's lines come in the order of preference.

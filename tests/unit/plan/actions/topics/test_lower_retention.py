@@ -24,7 +24,7 @@ def test_it_says_what_goes_where_what_stays_and_what_that_wins():
     assert found.reason == (
         "lower retention.bytes of t from unlimited to 200 MiB a partition: deletes at least its oldest 190 MiB of "
         "400 MiB in /d1, and 80 MiB in other directories; at most one segment a replica more; every partition keeps at "
-        "least 2.4 d; the directory is full 3.2 min later"
+        "least 2 d 10 h; the directory is full 3 min 10 s later"
     )
     assert found.expected["wins_ms"] == 190_000
     assert found.expected["keeps_bytes"] == 210 * MIB
