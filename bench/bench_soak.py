@@ -212,7 +212,7 @@ def left_behind(running: Bench, month: Month) -> list[str]:
 
 def maintain(running: Bench) -> None:
     """Run the job of the night."""
-    command = [sys.executable, "-m", "logdirwatch", "--config", str(running.config), "maintain"]
+    command = [sys.executable, "-m", "logdirwatch", "--config", str(running.config), "tables", "optimize"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"maintain: {done.stderr[-2_000:]}")

@@ -108,6 +108,6 @@ def newest(actions):
 
 def test_the_first_releases_tables_are_kept_and_shown(upgraded):
     run, _ = upgraded
-    for command in (["maintain"], ["status", "--json"], ["alerts", "--json"], ["actions", "--json"]):
+    for command in (["tables", "optimize"], ["status", "--json"], ["alerts", "--json"], ["actions", "--json"]):
         done = collecting.run(run.config, *command)
         assert done.returncode == 0, done.stderr

@@ -11,9 +11,9 @@ from tests.kafka.conftest import JARS_HOME
 from tests.support.waiting import DEADLINE_S
 
 LINE = (
-    "logdirwatch: Spark gives no session: [JAVA_GATEWAY_EXITED] Java gateway process exited before sending its port "
-    "number. Its own lines above say why; look at the section stream of the configuration, or at what spark-submit "
-    "was given"
+    "logdirwatch: Spark started no session: [JAVA_GATEWAY_EXITED] Java gateway process exited before sending its port "
+    "number. Its log lines above say why; check the section stream of the configuration, or the arguments of "
+    "spark-submit"
 )
 
 
@@ -23,7 +23,7 @@ def test_what_spark_cannot_start_with_is_one_line(tmp_path, wrong):
     config.write_text(
         yaml.safe_dump({"telemetry": {"bootstrap_servers": "127.0.0.1:1"}, "stream": wrong, "home": str(JARS_HOME)})
     )
-    done = collecting.run(config, "maintain")
+    done = collecting.run(config, "tables", "optimize")
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == LINE
     assert "Traceback" not in done.stderr

@@ -1,4 +1,4 @@
-"""The ``logdirwatch`` command: gathers the commands and turns errors into one clear line."""
+"""The ``logdirwatch`` command: collects the commands and turns errors into one line."""
 
 import importlib
 import sys
@@ -55,6 +55,7 @@ COMMANDS = (
     "alerts",
     "actions",
     "maintenance",
+    "tables",
     "maintain",
     "validate",
     "notify",
@@ -111,7 +112,7 @@ def __getattr__(name: str) -> typer.Typer:
 
 
 def main() -> None:
-    """Run the command line: exit 0 fine, 1 failed, 2 wrong use."""
+    """Run the command line. Exit codes: 0 success, 1 failure, 2 wrong usage."""
     try:
         application(*asked(sys.argv[1:]))()
     except UserError as error:

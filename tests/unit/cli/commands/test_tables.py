@@ -1,4 +1,4 @@
-"""``maintain``: what it says of tables, and what it refuses before Spark is started."""
+"""``tables optimize``: what it says of tables, and what it refuses before Spark is started."""
 
 import pytest
 from typer.testing import CliRunner
@@ -11,11 +11,19 @@ from logdirwatch.store.settings import MaintainSettings, RetentionSettings
 from logdirwatch.store.upkeep.results import Upkept, line
 
 
-def test_a_table_that_is_none_is_refused_at_once():
-    ended = CliRunner().invoke(app, ["maintain", "--table", "alert"])
+@pytest.mark.parametrize("command", [["tables", "optimize"], ["maintain"]])
+def test_a_table_that_is_none_is_refused_at_once(command):
+    ended = CliRunner().invoke(app, [*command, "--table", "alert"])
     assert isinstance(ended.exception, UserError)
-    assert (ended.exception.exit_code, "no table is called alert" in str(ended.exception)) == (2, True)
+    assert (ended.exception.exit_code, "no table is named alert" in str(ended.exception)) == (2, True)
     assert ALERTS.name in str(ended.exception)
+
+
+def test_the_name_of_the_first_release_is_accepted_and_said_to_be_deprecated(monkeypatch):
+    monkeypatch.setattr("logdirwatch.cli.commands.tables._optimized", lambda *_, is_dry_run: iter(()))
+    ended = CliRunner().invoke(app, ["maintain", "--dry-run"])
+    assert (ended.exit_code, ended.stdout) == (0, "")
+    assert "logdirwatch: maintain is deprecated, use: logdirwatch tables optimize\n" in ended.stderr
 
 
 def test_every_history_has_a_retention_and_nothing_else_has():
@@ -31,7 +39,7 @@ def test_a_log_that_is_shorter_than_what_it_speaks_of_is_refused():
 @pytest.mark.parametrize(
     ("found", "said"),
     [
-        (Upkept(table="a", is_there=False), "a: not there yet"),
+        (Upkept(table="a", is_there=False), "a: does not exist yet"),
         (Upkept(table="a", error="no"), "a: no"),
         (
             Upkept(table="a", expired_rows=3, files_before=2, bytes_before=2048),
