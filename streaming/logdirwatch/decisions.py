@@ -1,6 +1,6 @@
-"""What people said of alerts and brokers, judged at a time: is an alert acknowledged or silenced, by whom, until when.
+"""Decisions about alerts and brokers at a time: whether an alert is acknowledged or silenced, who did it, until when.
 
-Pure: ``alerts``, ``status`` and whatever sends alerts to people ask here, so that they never differ.
+Pure: ``alerts``, ``status`` and ``notify`` all use this module, so that they never differ.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,20 +14,20 @@ from logdirwatch.model.times import effective_ms
 from logdirwatch.model.vocabulary import AlertStatus, Decision, Severity
 
 Severities = Sequence[tuple[int, Severity]]
-"""The severities that an alert spoke with, each with the revision from which on it did."""
+"""The severities of an alert, each with its first revision."""
 
 
 class Standing(NamedTuple):
-    """What holds of one alert at one time; the alert itself goes on firing."""
+    """How one alert is handled at a time; the alert itself keeps firing."""
 
     acknowledged: DecisionRecord | None = None
     silenced: DecisionRecord | None = None
 
 
 class Said:
-    """The newest decision of every kind about every alert, each with the end that it really has.
+    """The latest decision of every kind about every alert, each with its effective end.
 
-    ``longest_ms`` bounds what names no end, or a later one.
+    ``longest_ms`` bounds decisions without an end, or with a later one.
     """
 
     def __init__(self, records: Iterable[DecisionRecord], longest_ms: int) -> None:
@@ -42,10 +42,10 @@ class Said:
         self._patterns = [record for record in bounded.values() if record.matching is not None]
 
     def standing(self, alert: AlertRecord, severities: Severities, at_ms: int) -> Standing:
-        """Tell whether an alert is acknowledged and whether it is silenced at ``at_ms``; neither once it is over.
+        """Return whether an alert is acknowledged and silenced at ``at_ms``; neither once it is resolved.
 
-        What was said of a quieter alert does not hold for a louder one: an acknowledgement or silence by id ends with
-        the first revision that is louder than it covers, one by a pattern counts while the alert is not louder.
+        A decision does not cover a higher severity: an acknowledgement or silence by id ends with the first revision
+        that is more severe than it covers, one by a pattern applies while the alert is not more severe.
         """
         if alert.status is not AlertStatus.FIRING:
             return Standing()
@@ -59,7 +59,7 @@ class Said:
         )
 
     def patterns(self, at_ms: int) -> list[DecisionRecord]:
-        """Return the silences by pattern that run at ``at_ms``, the one that ends first before the others."""
+        """Return the silences by pattern active at ``at_ms``, the one that ends first before the others."""
         running = [record for record in self._patterns if holds(record, self._longest_ms, at_ms)]
         return sorted(running, key=lambda record: (self._ends_ms(record), record.id))
 
@@ -82,7 +82,7 @@ def _loudest(record: DecisionRecord, alert: AlertRecord, severities: Severities)
 
 
 def matches(pattern: AlertPattern, alert: AlertRecord) -> bool:
-    """Tell whether a pattern is about an alert; what it does not name may be anything."""
+    """Tell whether a pattern matches an alert; fields that it does not name match everything."""
     if pattern.log_dir is not None and (alert.log_dir is None or not fnmatchcase(alert.log_dir, pattern.log_dir)):
         return False
     return all(
@@ -96,9 +96,9 @@ def matches(pattern: AlertPattern, alert: AlertRecord) -> bool:
 
 
 def dated(record: DecisionRecord, kafka_timestamp_ms: int, skew_ms: int) -> DecisionRecord:
-    """Return a decision as of when Kafka got it where its own clock was too far ahead to be believed.
+    """Return a decision with Kafka's time if its own clock was too far ahead.
 
-    It lasts as long as before.
+    Its duration stays the same.
     """
     at_ms, is_ahead = effective_ms(record.at_ms, kafka_timestamp_ms, skew_ms)
     if not is_ahead:
@@ -108,21 +108,21 @@ def dated(record: DecisionRecord, kafka_timestamp_ms: int, skew_ms: int) -> Deci
 
 
 def ends_ms(record: DecisionRecord, longest_ms: int) -> int:
-    """Return when a decision ends: when it says, and at the latest ``longest_ms`` after it was made."""
+    """Return when a decision ends: at its own end, and at the latest ``longest_ms`` after it was made."""
     latest_ms = record.at_ms + longest_ms
     return latest_ms if record.until_ms is None else min(record.until_ms, latest_ms)
 
 
 def holds(record: DecisionRecord, longest_ms: int, at_ms: int) -> bool:
-    """Tell whether a decision holds: from when it is known, as clocks differ, until its end; one without a time never.
+    """Tell whether a decision is in effect: from when it is known, as clocks differ, until its end.
 
-    Such a one ends what was said before.
+    One that ends at once only ends an earlier decision.
     """
     return max(at_ms, record.at_ms) < ends_ms(record, longest_ms)
 
 
 def maintenances(records: Iterable[DecisionRecord], longest_ms: int, at_ms: int | None = None) -> list[DecisionRecord]:
-    """Return the newest maintenance of every broker, by cluster and broker; with ``at_ms`` those that run then."""
+    """Return the newest maintenance of every broker, by cluster and broker; with ``at_ms`` those active then."""
     newest: dict[tuple[str, int], DecisionRecord] = {}
     for record in records:
         if record.decision is not Decision.MAINTENANCE or record.cluster is None or record.broker is None:

@@ -2,7 +2,7 @@
 
 
 class UserError(Exception):
-    """A mistake or a state that the user can mend; the command line prints it without a traceback."""
+    """An error that the user can fix; the command line prints it without a traceback."""
 
     def __init__(self, message: str, *, exit_code: int = 1) -> None:
         super().__init__(message)

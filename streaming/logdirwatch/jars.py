@@ -22,13 +22,13 @@ log = structlog.get_logger(__name__)
 
 KAFKA_VERSION = "4.3.1"
 MARKER = "coordinates.txt"
-# jgo has no exception of its own: unreadable POMs, failed requests and missing files end in any of these.
+# jgo has no exception class: unreadable POMs, failed requests and missing files raise any of these.
 DOWNLOAD_ERRORS = (OSError, ValueError, RuntimeError, AssertionError, KeyError, SyntaxError, zipfile.BadZipFile)
 
 
 @dataclass(frozen=True)
 class JarSet:
-    """Direct dependencies, what to leave out of their transitive ones, and artifact ids provided elsewhere."""
+    """Direct dependencies, exclusions from their transitive ones, and artifact ids provided elsewhere."""
 
     name: str
     coordinates: tuple[str, ...]
@@ -38,7 +38,7 @@ class JarSet:
 
     @property
     def marker(self) -> str:
-        """What decides the content: a set with another marker is resolved again."""
+        """A marker of the content: a set with another marker is resolved again."""
         return "\n".join((*self.coordinates, *(f"without {name}" for name in self.exclusions), self.provided_by, ""))
 
 
@@ -46,7 +46,7 @@ KAFKA_TOOLS_SINCE = (3, 0)
 """Older releases have all of their tools in ``kafka_2.13``."""
 LOG4J_2_SINCE = (4, 0)
 OLDEST_KAFKA = (2, 8)
-# The token provider by itself: it is not published at every version on every mirror, and this one works with 4.2.0.
+# The token provider is listed explicitly: not every mirror has every version, and this one works with 4.2.0.
 SPARK_COORDINATES = (
     "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
     "io.delta:delta-spark_4.2_2.13:4.4.0",
@@ -60,7 +60,7 @@ def spark_jars(home: Path) -> list[Path]:
 
     Raises UserError when they cannot be downloaded.
     """
-    import pyspark  # noqa: PLC0415 - takes a moment that commands without Spark should not pay for
+    import pyspark  # noqa: PLC0415 - slow to import, so only where Spark is used
 
     shipped = Path(pyspark.__file__).parent / "jars"
     provided = frozenset(artifact_id(path.name) for path in shipped.glob("*.jar"))
@@ -135,7 +135,7 @@ def _is_complete(folder: Path, jar_set: JarSet) -> bool:
 
 
 def _build(jar_set: JarSet, folder: Path) -> None:
-    """Collect the jars in a temporary folder and rename it into place, so that a crash leaves nothing half."""
+    """Collect the jars in a temporary folder and rename it into place, so that a crash leaves nothing incomplete."""
     log.info("jars.resolving", set=jar_set.name, folder=str(folder))
     for left_over in folder.parent.glob(f".{jar_set.name}-*"):
         shutil.rmtree(left_over, ignore_errors=True)
@@ -152,7 +152,7 @@ def _build(jar_set: JarSet, folder: Path) -> None:
 
 
 def _download(jar_set: JarSet, private: Path) -> list[Path]:
-    """Resolve through the user's Maven repository or, where that holds something half or unreadable, a private one."""
+    """Resolve through the user's Maven repository or, if that has incomplete or unreadable files, a private one."""
     try:
         return _resolve(jar_set, None)
     except DOWNLOAD_ERRORS as error:
@@ -176,7 +176,7 @@ def _resolve(jar_set: JarSet, repository: Path | None) -> list[Path]:
 
 
 def _compile_scope(coordinate: str) -> str:
-    """Spell out packaging and scope: jgo leaves the scope of a bare coordinate open and then resolves nothing below it.
+    """Add packaging and scope: jgo resolves no transitive dependencies of a coordinate without a scope.
 
     >>> _compile_scope("org.apache.kafka:kafka-clients:4.3.1")
     'org.apache.kafka:kafka-clients:jar:4.3.1:compile'
@@ -186,7 +186,7 @@ def _compile_scope(coordinate: str) -> str:
 
 
 def _checked(jar: Path) -> Path:
-    """Return ``jar`` if it is whole: a download cut short has no central directory at its end."""
+    """Return ``jar`` if it is complete: a truncated download has no central directory at its end."""
     with zipfile.ZipFile(jar):
         return jar
 

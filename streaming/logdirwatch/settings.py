@@ -1,4 +1,4 @@
-"""The configuration: one YAML file, environment variables over it, defaults under it.
+"""The configuration: one YAML file, overridden by environment variables, completed by defaults.
 
 Validating never connects. Every key is listed with its meaning in ``conf/reference.yaml``.
 """
@@ -37,12 +37,12 @@ class ClusterSettings(KafkaSettings):
 
 
 class DecisionSettings(Section):
-    """Bounds of what people say of alerts."""
+    """Limits of decisions about alerts."""
 
     longest_ms: int = Field(
         7 * DAY_MS,
         ge=0,
-        description="Longest acknowledgement or silence; one that would last longer, or names no end, ends then.",
+        description="Maximum duration of an acknowledgement or silence, also of one without an end.",
     )
 
 
@@ -58,7 +58,7 @@ class Settings(BaseSettings):
     )
 
     home: str = Field(".logdirwatch", description="Folder of local run-time files: tables, local cluster, jars, logs.")
-    default_cluster: str = Field("default", min_length=1, description="Cluster of events that name none.")
+    default_cluster: str = Field("default", min_length=1, description="Cluster of events that do not name one.")
     telemetry: KafkaSettings = KafkaSettings()
     clusters: dict[str, ClusterSettings] = Field({}, description="The monitored clusters by name.")
     topics: TopicSettings = TopicSettings()
@@ -101,7 +101,7 @@ class Settings(BaseSettings):
 
 
 def local_cluster_config(home: Path) -> Path:
-    """Return where a running local cluster keeps the configuration that points at it."""
+    """Return the path of the configuration of a running local cluster."""
     return home / "cluster" / "logdirwatch.yaml"
 
 
@@ -134,7 +134,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"configuration {path}: {error.strerror}", exit_code=2) from None
-    except Exception as error:  # not UTF-8, a date that no calendar has: PyYAML lets out whatever it runs into
+    except Exception as error:  # not UTF-8, an impossible date: PyYAML raises many kinds of errors
         mark = getattr(error, "problem_mark", None)
         line = f" line {mark.line + 1}" if mark else ""
         raise UserError(f"configuration {path}{line}: not valid YAML", exit_code=2) from None

@@ -11,7 +11,7 @@ from tests.browser.visits import PATIENCE_MS, Visit
 from tests.support.console import serving
 from tests.support.delta import Written
 
-# The tables are written once; nobody may call them old because a machine is slow, nor may a page look anew unasked.
+# The tables are written once; nobody may call them old because a machine is slow, nor may a page look again unasked.
 CALM = {"detect__state_refresh_ms": 3_600_000, "collect__inventory_interval_ms": 3_600_000, "console__refresh_s": 3_600}
 
 

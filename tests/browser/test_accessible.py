@@ -91,13 +91,13 @@ DIRECTORY = """
       - row "Replica Size Records behind Status Role"
     - rowgroup:
       - row "orders-3 7 GiB 0 online leader"
-      - row "payments-0 not known not known online not known"
+      - row "payments-0 unknown unknown online unknown"
 """
 ACTION = """
 - main:
   - heading "lower_retention proposed" [level=1]
   - paragraph:
-    - link "The alert that it answers"
+    - link "The alert behind it"
     - link "as JSON"
   - heading "Commands" [level=2]
   - button "Copy"
@@ -191,7 +191,7 @@ def test_without_a_script_everything_is_there_but_the_button(visits, console):
     page.get_by_role("link", name="lower_retention").click()
     assert page.locator(".command pre").all_text_contents() == list(COMMANDS)
     expect(page.locator("button").first).to_be_hidden()
-    page.get_by_role("link", name="The alert that it answers").click()
+    page.get_by_role("link", name="The alert behind it").click()
     page.get_by_role("link", name="The directory").click()
     expect(page.locator("polyline.forecast")).to_be_visible()
     assert [url for url in visit.seen if url.endswith(".js")] == []

@@ -110,7 +110,7 @@ def test_without_the_password_there_is_nothing_to_see(visits, consoles, tables):
         visit = visits(address, http_credentials={**USER, **wrong})
         for path in ("/", "/actions", "/static/console.css"):
             page = visit.to(path, status=401)
-            assert page.locator("body").inner_text().strip() == "who are you?"
+            assert page.locator("body").inner_text().strip() == "authentication required"
     known = visits(address, http_credentials=USER)
     page = known.to("/")
     expect(page.get_by_role("rowheader")).to_contain_text("broker 7")
@@ -121,5 +121,5 @@ def test_a_stranger_s_name_for_this_machine_is_refused(visits, console):
     visit = visits(f"console.test:{console.rpartition(':')[2]}")
     visit.refusals |= {"Refused to apply style", "Refused to execute script"}
     page = visit.to("/", status=403)
-    expect(page.get_by_role("alert")).to_contain_text("answers to the address it was given only")
+    expect(page.get_by_role("alert")).to_contain_text("answers only at its configured address")
     assert page.locator("a.cell").count() == 0

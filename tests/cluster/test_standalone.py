@@ -85,7 +85,7 @@ def test_the_stream_goes_on_when_a_worker_is_killed(kafka, config, tmp_path):
             waits(lambda: told(config) == {0: "degraded", 1: "degraded", 2: "online"}, "two brokers degraded")
             identities = [(r["alert_id"], r["revision"]) for r in alerts.revisions() if r["rule"] == "log_dir_offline"]
             assert {revision for _, revision in identities} >= {0, 1}
-            # The signal reaches spark-submit's JVM, which ends by it; batches that it cut are done anew.
+            # The signal reaches spark-submit's JVM, which ends by it; batches that it cut are done again.
             assert stream.stop() == 128 + signal.SIGTERM, stream.said()[-3_000:]
             wait_until(lambda: not stream.left(), DEADLINE_S, f"the program to end with its JVM: {stream.left()}")
         finally:

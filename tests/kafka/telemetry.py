@@ -29,7 +29,7 @@ ARCHIVE = re.compile("-XX:SharedArchiveFile=|-Xlog:cds")
 
 
 def fresh_topics(settings: Settings) -> None:
-    """Empty the telemetry cluster: all its topics are deleted and made anew."""
+    """Empty the telemetry cluster: all its topics are deleted and made again."""
     with admin(settings.telemetry) as client:
         existing = [name for name in client.list_topics() if name in NAMES]
         if existing:

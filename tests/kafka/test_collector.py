@@ -178,7 +178,7 @@ def test_a_dead_broker_has_records_fenced_first_and_then_no_longer_registered(ob
         assert (gone.status, gone.is_fenced) == (PollStatus.ERROR, None)
     finally:
         observed.start(3)
-    collector.metrics_where(3, lambda r: r.timestamp_ms > gone.timestamp_ms and is_complete(r), "registered anew")
+    collector.metrics_where(3, lambda r: r.timestamp_ms > gone.timestamp_ms and is_complete(r), "registered again")
 
 
 def test_a_running_move_comes_to_one_directory_and_goes_from_another(observed, collector):
@@ -273,7 +273,7 @@ def test_once_fails_when_a_cluster_cannot_be_asked(observed, tmp_path):
     config = write_config(tmp_path / "nobody.yaml", observed.telemetry, "127.0.0.1:1")
     done = run(config, "collect", "--once")
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith("logdirwatch: collect: could not ask everything of test")
+    assert done.stderr.splitlines()[-1].startswith("logdirwatch: collect: test did not answer completely")
 
 
 def test_a_topic_is_read_from_beginning_to_end_and_its_latest_records_by_key(observed):

@@ -31,7 +31,7 @@ def test_a_broker_that_may_not_be_asked_is_unauthorized_and_not_without_disks(
         assert "ClusterAuthorizationFailedError" in record.error
         assert record.log_dirs == []
         assert (record.is_fenced, record.is_registered) == (False, True)
-        assert "unauthorized" in collector.says("broker does not tell its disks")
+        assert "unauthorized" in collector.says("collect.broker.failed")
         assert collector.stop() == 0
 
 
@@ -56,7 +56,7 @@ def test_a_wrong_password_is_said_and_never_shown(collected_cluster, secured, tm
     done = run(config, "collect", "--once")
     assert done.returncode == 1
     assert re.search("SaslAuthenticationFailedError|are the credentials right", done.stderr)
-    assert "could not ask everything of test" in done.stderr
+    assert "test did not answer completely" in done.stderr
     for secret in ("wr0ng", PASSWORD):
         assert secret not in done.stdout + done.stderr
 

@@ -110,7 +110,7 @@ def test_the_demo_sees_every_alert_action_and_row_and_leaves_nothing(start_demo)
 def test_the_demo_claims_no_success_when_a_part_is_stopped(start_demo, stopped):
     demo = start_demo("--deadline", "25")
     pid = int(demo.wait_for(rf"Started logdirwatch {stopped} \(pid (\d+)")[1])
-    demo.wait_for(r"every broker is watched")
+    demo.wait_for(r"Every broker is monitored")
     before = demo.story.count("ALERT")
     frozen = [process for process in _with_children(pid) if stopped == "collect" or process.name() == "java"]
     for process in frozen:

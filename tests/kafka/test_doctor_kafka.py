@@ -43,7 +43,7 @@ def test_a_cluster_where_all_is_well_has_nothing_to_mend(cluster, watched):
 
 
 PLANTED = {
-    ("configuration", "notify.receivers"): ("notify.receivers.ops: URL 1", "apprise"),
+    ("configuration", "notify.receivers"): ("does not know URL 1", "apprise"),
     ("java", "this machine"): ("no Java found (/nowhere/bin/java)", "set JAVA_HOME"),
     ("folders", "checkpoints"): ("cannot be written: Not a directory", "checkpoints.path"),
     ("task_slots", "stream.master local[2]"): ("2 task slots are too few", "local[8,4]"),
@@ -51,7 +51,7 @@ PLANTED = {
     ("topics", "logdir.events"): ("3 partitions, wanted 5", "kafka-topics.sh"),
     ("topics", "logdir.metrics"): ("retention.ms 60000, wanted", "kafka-configs.sh"),
     ("topics", "logdir.alerts"): ("cleanup.policy delete, wanted", "kafka-configs.sh"),
-    ("replication", "logdir.decisions"): ("nothing can be written", "min.insync.replicas=1"),
+    ("replication", "logdir.decisions"): ("no writes are possible", "min.insync.replicas=1"),
     ("telemetry_is_monitored", "cluster same"): ("its disks fill", "telemetry.bootstrap_servers"),
     ("connectivity", "cluster away"): ("Kafka at 127.0.0.1:1 cannot be reached", "clusters.away"),
 }
@@ -134,9 +134,9 @@ def test_the_missing_acls_are_named_and_granting_them_is_the_remedy(watched, sec
     with_names = ("--ignore", "telemetry_is_monitored")
     report = examined(config, *with_names)
     assert checks_of(report) == {"permissions"}
-    whats = [finding["what"] for finding in report["findings"]]
-    assert any("User:watcher lacks the ACL Describe on the cluster: broker 0" in what for what in whats)
-    assert any("lacks the ACL Describe, Read, Write, DescribeConfigs on topic logdir.alerts" in what for what in whats)
+    texts = [finding["what"] for finding in report["findings"]]
+    assert any("User:watcher lacks the ACL Describe on the cluster: broker 0" in what for what in texts)
+    assert any("lacks the ACL Describe, Read, Write, DescribeConfigs on topic logdir.alerts" in what for what in texts)
     assert "clocks" in report["not_checked"]
     for _ in range(3):
         for finding in report["findings"]:

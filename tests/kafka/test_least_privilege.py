@@ -130,7 +130,7 @@ def test_the_collector_keeps_what_it_may_not_write(collected_cluster, secured, t
     with without(secured, acl):
         collector.start()
         try:
-            line = says(collector, "telemetry cluster away|records are not taken")
+            line = says(collector, "publish.target.failed|publish.records.set_aside")
         finally:
             code = collector.stop()
     assert code == 0
@@ -231,7 +231,7 @@ def notifying(secured, folder):
 
 
 # What it says when it may not do an operation.
-LACKS = {"Read": "telemetry cluster cannot be read", "Write": f"topic {topics.NOTIFICATIONS} away"}
+LACKS = {"Read": "notify.telemetry.failed", "Write": "publish.target.failed"}
 
 
 def told(secured):
@@ -295,7 +295,7 @@ def test_topics_are_made_with_what_is_documented_and_no_less(secured, tmp_path, 
         telemetry_topics.create_missing(Settings(telemetry=secured.admin))
     if acl is None:
         assert (done.returncode, done.stderr) == (0, "")
-        assert f"{topics.DECISIONS}: made" in done.stdout
+        assert f"{topics.DECISIONS}: created" in done.stdout
     else:
         (line,) = done.stderr.splitlines()
         assert done.returncode == 1

@@ -94,7 +94,7 @@ def data_fills_it_until_kafka_gives_it_up(cluster):
     assert (told.pid, told.status, told.log_dirs[0].status) == (pid, "running", "full")
     assert "No space left on device" in cluster.state().broker(1).log_file.read_text()
     assert cluster.space(1, 1).used_ratio < 0.1
-    with pytest.raises(UserError, match="is offline; mend it"):
+    with pytest.raises(UserError, match="is offline; repair it"):
         cluster.fill(1, 0, FillWith.DATA)
 
 
@@ -207,7 +207,7 @@ def test_a_port_that_was_taken_meanwhile_is_replaced(make_cluster, monkeypatch):
 def test_what_cannot_be_started_shows_the_end_of_the_brokers_log_and_leaves_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(bringup, "BROKER_HEAP_MIB", -1)
     cluster = cluster_in(tmp_path, ClusterSpec(brokers=1, log_dirs=1))
-    with pytest.raises(UserError, match=r"broker 0 ended while it was starting.*\n.*Invalid maximum heap size"):
+    with pytest.raises(UserError, match=r"broker 0 ended while starting.*\n.*Invalid maximum heap size"):
         cluster.up()
     assert left_of(cluster.folder, []) == []
     monkeypatch.setattr(config, "MONITORED", {"log.segment.bytes": "none"})

@@ -110,12 +110,12 @@ def test_no_history_no_repeat_after_a_kill_and_what_a_receiver_missed(telemetry,
         assert "critical log_dir_offline prod broker 7 /d/open" not in news
         receiver.status = 503
         send(telemetry, alert("c", 1, cluster="other", log_dir="/d/missed"))
-        wait_for(service, lambda: "receiver away" in log_of(service), "a line that the receiver is away")
+        wait_for(service, lambda: "notify.receiver.failed" in log_of(service), "a line that the receiver is away")
         receiver.status = 200
-        wait_for(service, lambda: "receiver back" in log_of(service), "a line that the receiver is back")
+        wait_for(service, lambda: "notify.receiver.recovered" in log_of(service), "a line that the receiver is back")
         assert firing_in(receiver)[-1] == "[critical] log_dir_offline: other broker 7 /d/missed"
         assert service.stop() == 0
-    assert log_of(service).count("receiver away") == 1
+    assert log_of(service).count("notify.receiver.failed") == 1
     assert "Traceback" not in log_of(service)
 
 
@@ -179,6 +179,6 @@ def test_it_cries_when_the_telemetry_cluster_hangs_and_says_when_it_is_back(tele
         finally:
             processes.send(broker, signal.SIGCONT)
         wait_for(service, lambda: len(receiver.posted) > 2, "its end")
-    assert "No heartbeat of cluster prod comes through" in receiver.bodies[1]["message"]
-    assert "Heartbeats of cluster prod come through again" in receiver.bodies[2]["message"]
+    assert "No heartbeat of cluster prod arrives" in receiver.bodies[1]["message"]
+    assert "Heartbeats of cluster prod arrive again" in receiver.bodies[2]["message"]
     assert len(receiver.posted) == 3

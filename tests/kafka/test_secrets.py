@@ -108,7 +108,7 @@ def test_no_secret_shows_anywhere(watched, secured, tmp_path):
         send(settings, [Message(topics.EVENTS, b"garbage", at_ms)])
         send_records(settings, topics.ALERTS, alert("a", 1))
         stream.wait_for(lambda: stream.rows("broker_state"), "the tables written", DEADLINE_S)
-        stream.wait_for(lambda: "receiver away" in log_of(parts["notify"]), "notify to fail")
+        stream.wait_for(lambda: "notify.receiver.failed" in log_of(parts["notify"]), "notify to fail")
         console = service("console", stream, tmp_path)
         running.callback(console.start().stop)
         wait_until(lambda: "console.listening" in log_of(console), DEADLINE_S, "the console")

@@ -118,10 +118,10 @@ def refused(secured):
         "certificate expired": (
             secured.mutual,
             secured.mutual_client("admin", is_expired=True),
-            "ssl.keystore.location: it is out of date",
+            "ssl.keystore.location: it has expired",
         ),
-        "no certificate": (secured.mutual, secured.tls_client, "wants a certificate: see ssl.keystore.location"),
-        "signed by a stranger": (secured.mutual, by_stranger, "ssl.keystore.location: .* signed by a stranger"),
+        "no certificate": (secured.mutual, secured.tls_client, "requires a certificate: see ssl.keystore.location"),
+        "its CA is not trusted": (secured.mutual, by_stranger, "ssl.keystore.location: .* its CA is not trusted"),
         "wrong key password": (
             secured.mutual,
             secured.mutual_client("admin") | {"ssl.key.password": "wr0ng"},
@@ -143,7 +143,7 @@ CASES = [
     "the broker's certificate expired",
     "certificate expired",
     "no certificate",
-    "signed by a stranger",
+    "its CA is not trusted",
     "wrong key password",
     "no file",
     "no TLS there",

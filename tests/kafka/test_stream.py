@@ -244,7 +244,7 @@ def test_every_kind_of_record_does_what_the_contract_says(stream):
     assert rejected["logdir.metrics"]["value"] == garbage.value
     assert (rejected["logdir.metrics"]["partition"], rejected["logdir.metrics"]["offset"]) == (0, 0)
     assert rejected["logdir.events"]["value"] == future.value
-    assert "version 9 is not known" in rejected["logdir.events"]["reason"]
+    assert "version 9 is unknown" in rejected["logdir.events"]["reason"]
 
 
 @pytest.mark.long
@@ -273,7 +273,7 @@ def test_a_missing_topic_is_said_in_one_line_at_start(settings, tmp_path):
     assert run.service._process.wait(DEADLINE_S) == 1
     lines = run.service.log_file.read_text().splitlines()
     assert lines == [
-        "logdirwatch: stream: the telemetry cluster lacks logdir.decisions; make them with: logdirwatch topics create"
+        "logdirwatch: stream: the telemetry cluster lacks logdir.decisions; create them with: logdirwatch topics create"
     ]
 
 
@@ -283,4 +283,4 @@ def test_too_few_slots_are_refused_in_one_line(settings, tmp_path):
     run.start()
     assert run.service._process.wait(DEADLINE_S) == 1
     (line,) = run.service.log_file.read_text().splitlines()
-    assert "3 task slots are too few: fast_lane holds 3 for good" in line
+    assert "3 task slots are too few: fast_lane occupies 3" in line

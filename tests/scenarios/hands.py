@@ -215,7 +215,7 @@ class Hands:
             is_stopped = True
         for target in targets:
             self.give_permissions(broker, target.index)
-            faults.mend(target)
+            faults.repair(target)
         if is_stopped:
             self.cluster.start(broker)
         return is_stopped

@@ -94,7 +94,7 @@ def test_kip_112_directory_fails_at_run_time(world, role):
 def test_kip_112_broker_starts_with_a_bad_directory(world, role):
     """Broken while the broker is down: it is offline at first sight, and why is not known after so long.
 
-    A disk that was replaced meanwhile stays empty: a replica may lie in the bad directory, so none is made anew.
+    A disk that was replaced meanwhile stays empty: a replica may lie in the bad directory, so none is made again.
     """
     path, replicas = world.log_dir(3, 1), [3, 0, 1] if role == "leader" else [0, 3, 1]
     world.topic("cold", replicas, at=(3, 1))

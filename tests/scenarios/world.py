@@ -107,7 +107,7 @@ def write_config(cluster: LocalCluster, path: Path, **sections: dict[str, Any]) 
 
 
 class World(Hands):
-    """Cluster, collector and stream, shared by all scenarios; ``begin`` is set anew for each of them."""
+    """Cluster, collector and stream, shared by all scenarios; ``begin`` is set again for each of them."""
 
     def __init__(self, cluster: LocalCluster, logs: Path) -> None:
         self.logs = logs
@@ -302,7 +302,7 @@ class World(Hands):
         return [row for row in found if all(row[name] == value for name, value in wanted.items())]
 
     def _read(self, table: str) -> list[Record]:
-        """A table's rows, read anew only when somebody has written: the machine is shared with those who do."""
+        """A table's rows, read again only when somebody has written: the machine is shared with those who do."""
         log = Path(self.settings.tables_path, table, "_delta_log")
         newest = max((commit.name for commit in log.glob("*.json")), default="")
         known, rows = self._tables.get(table, ("", []))

@@ -141,7 +141,7 @@ def test_an_unregistered_broker_leaves_a_tombstone_and_no_state_behind(feed):
     assert told[-1] is None, "a tombstone comes last"
     last = msgspec.json.decode(told[-2], type=StateRecord)
     assert {(step.log_dir, step.to_status) for step in last.transitions} >= {("/d1", "removed"), (None, "removed")}
-    # What still comes of it is nothing new; registered again it begins anew, also after a restart.
+    # What still comes of it is nothing new; registered again it begins again, also after a restart.
     feed.send(unregistered(T0 + 20_000))
     feed.stop()
     feed.send(metrics(T0 + 25_000), metrics(T0 + 25_000, broker=39, error_code=56))

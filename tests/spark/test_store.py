@@ -133,7 +133,7 @@ def test_what_is_refused_is_kept_byte_for_byte(lake):
     assert lake.rows("rejected_records", *columns) == [
         (topics.EVENTS, 0, 0, "unknown", "no value: expected a JSON object", None, None),
         (topics.METRICS, 0, 0, "unknown", "not UTF-8: invalid start byte at byte 128", b"\xff\x00", garbage),
-        (topics.STATE, 0, 0, "prod", "version 2 is not known, expected 1", b"prod/7", future),
+        (topics.STATE, 0, 0, "prod", "version 2 is unknown, expected 1", b"prod/7", future),
     ]
 
 

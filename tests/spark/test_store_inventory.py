@@ -135,7 +135,7 @@ def test_states_alone_look_only_at_the_brokers_of_which_something_changed(lake):
 
 
 def test_the_replicas_of_each_broker_are_counted_by_status_without_reading_the_table_again(lake):
-    told, anew = {}, []
+    told, again = {}, []
     lake.restart(Tally(told.update))
     copy = replicas("t-0", log_dir="/d2", future=True, scan=1, parts=2)
     lake.scan(*BROKERS, *whole_scan(), copy, replicas("t-1", log_dir="/d2", scan=1, part=1, parts=2))
@@ -143,9 +143,9 @@ def test_the_replicas_of_each_broker_are_counted_by_status_without_reading_the_t
     lake.scan(failed(2), state(8, 2, status="unknown"))
     lake.scan(topic("t", (7,), (8, 7), scan=2), scan_end(1, scan=2))
     assert told == {("prod", 7): counted(online=1, offline=1), ("prod", 8): counted(unknown=1)}
-    lake.restart(Tally(anew.append))
+    lake.restart(Tally(again.append))
     lake.scan(failed(3), state(8, 3, status="unknown"))
-    assert anew == [told]
+    assert again == [told]
 
 
 def counted(**numbers):

@@ -1,4 +1,4 @@
-"""A query whose checkpoint lost half of a file goes on, and its last batch is done anew."""
+"""A query whose checkpoint lost half of a file goes on, and its last batch is done again."""
 
 from itertools import chain
 
@@ -59,7 +59,7 @@ def test_the_last_batch_is_done_anew(counting, kind, keeps_checksum):
     counting.add(3)
     counting.run()
     again = chain.from_iterable(rows for batch, rows in counting.batches.items() if batch >= 2)
-    assert sorted(again) == [2, 2, 3], "done anew, and what came since"
+    assert sorted(again) == [2, 2, 3], "done again, and what came since"
     counting.add(4)
     counting.run()
     assert list(chain.from_iterable(counting.batches.values())).count(4) == 1

@@ -78,41 +78,41 @@ def test_sound_tables_meet_every_expectation_which_is_kept_and_written_as_pages(
 COPY = "INSERT INTO {t} SELECT * FROM {t} LIMIT 1"
 DAMAGE = {
     "broker_state": [
-        (COPY, "cluster, broker is there once"),
-        ("UPDATE {t} SET status = 'fine'", "status is a word that is known"),
+        (COPY, "cluster, broker is unique"),
+        ("UPDATE {t} SET status = 'fine'", "status has a known value"),
         ("UPDATE {t} SET cluster = NULL", "cluster is never null"),
         ("UPDATE {t} SET offline_log_dirs = 0", "log_dir_count and offline_log_dirs are what log_dir_state counts"),
         ("UPDATE {t} SET log_dir_count = 3", "log_dir_count and offline_log_dirs are what log_dir_state counts"),
         (f"UPDATE {{t}} SET at_ms = {NOW_MS - 2 * HOUR_MS}", "the newest row of every cluster is fresh"),
     ],
     "log_dir_state": [
-        (COPY, "cluster, broker, log_dir is there once"),
-        ("UPDATE {t} SET cause = 'moths'", "cause is a word that is known"),
+        (COPY, "cluster, broker, log_dir is unique"),
+        ("UPDATE {t} SET cause = 'moths'", "cause has a known value"),
         ("UPDATE {t} SET total_bytes = -1", "no size, count or time is negative"),
-        ("UPDATE {t} SET total_bytes = 1, usable_bytes = 2", "no more is free than there is"),
+        ("UPDATE {t} SET total_bytes = 1, usable_bytes = 2", "usable_bytes is at most total_bytes"),
         ("UPDATE {t} SET used_ratio = 1.5", "every ratio lies between 0 and 1"),
         ("UPDATE {t} SET broker = 99", "every directory's broker is known"),
     ],
     "replica_state": [
-        (COPY, "cluster, broker, topic, partition, is_future is there once"),
-        ("UPDATE {t} SET status = 'gone'", "status is a word that is known"),
+        (COPY, "cluster, broker, topic, partition, is_future is unique"),
+        ("UPDATE {t} SET status = 'gone'", "status has a known value"),
         ("UPDATE {t} SET size_bytes = -5", "no size, count or time is negative"),
     ],
     "topic_state": [
-        (COPY, "cluster, topic, partition is there once"),
+        (COPY, "cluster, topic, partition is unique"),
         ("UPDATE {t} SET unread_ratio = -0.5", "every ratio lies between 0 and 1"),
     ],
     "log_dir_inventory": [
-        (COPY, "cluster, broker, log_dir is there once"),
+        (COPY, "cluster, broker, log_dir is unique"),
         ("UPDATE {t} SET cluster = NULL", "cluster is never null"),
     ],
     "log_dir_samples": [
-        (COPY, "cluster, broker, log_dir, collector, timestamp_ms is there once"),
-        ("UPDATE {t} SET usable_bytes = total_bytes + 1", "no more is free than there is"),
+        (COPY, "cluster, broker, log_dir, collector, timestamp_ms is unique"),
+        ("UPDATE {t} SET usable_bytes = total_bytes + 1", "usable_bytes is at most total_bytes"),
     ],
     "transitions": [
-        (COPY, "transition_id is there once"),
-        ("UPDATE {t} SET to_status = 'fine'", "to_status is a word that is known"),
+        (COPY, "transition_id is unique"),
+        ("UPDATE {t} SET to_status = 'fine'", "to_status has a known value"),
         (
             (
                 "INSERT INTO {t} (transition_id, cluster, broker, log_dir, from_status, to_status, at_ms) "
@@ -124,26 +124,26 @@ DAMAGE = {
         ("UPDATE {t} SET to_status = 'filling' WHERE transition_id = 't2'", "the last change of a directory"),
     ],
     "alerts": [
-        (COPY, "alert_id, revision is there once"),
-        ("UPDATE {t} SET severity = 'loud'", "severity is a word that is known"),
+        (COPY, "alert_id, revision is unique"),
+        ("UPDATE {t} SET severity = 'loud'", "severity has a known value"),
         ("UPDATE {t} SET revision = 7 WHERE alert_id = 'a1' AND revision = 1", "no revision of an alert is missing"),
-        ("UPDATE {t} SET revision = 3 - revision WHERE alert_id = 'over'", "nothing follows the end of an alert"),
+        ("UPDATE {t} SET revision = 3 - revision WHERE alert_id = 'over'", "no revision follows the end of an alert"),
         ("UPDATE {t} SET broker = 99 WHERE alert_id = 'a1'", "the broker of every open alert is known"),
         ("UPDATE {t} SET log_dir = '/d9' WHERE alert_id = 'a1'", "the directory of every open alert is known"),
         ("UPDATE {t} SET alert_id = 'a9' WHERE alert_id = 'a1'", "every open alert has an action"),
     ],
     "actions": [
-        (COPY, "action_id, revision is there once"),
-        ("UPDATE {t} SET kind = 'pray'", "kind is a word that is known"),
+        (COPY, "action_id, revision is unique"),
+        ("UPDATE {t} SET kind = 'pray'", "kind has a known value"),
         ("UPDATE {t} SET revision = 7 WHERE revision = 2", "no revision of an action is missing"),
         ("UPDATE {t} SET alert_id = 'nobody'", "the alert of every action is known"),
     ],
     "decisions": [
-        (COPY, "id, at_ms is there once"),
-        ("UPDATE {t} SET decision = 'shrug'", "decision is a word that is known"),
+        (COPY, "id, at_ms is unique"),
+        ("UPDATE {t} SET decision = 'shrug'", "decision has a known value"),
     ],
     "rejected_records": [
-        (COPY, "topic, partition, offset is there once"),
+        (COPY, "topic, partition, offset is unique"),
         ("UPDATE {t} SET offset = NULL", "offset is never null"),
     ],
 }

@@ -1,4 +1,4 @@
-"""What every command is handed: where the configuration is, and how loud errors are."""
+"""The global options that every command gets: the configuration and how errors are shown."""
 
 from dataclasses import dataclass
 from functools import cached_property

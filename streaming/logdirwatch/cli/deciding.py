@@ -1,4 +1,4 @@
-"""What the commands share that write what people decide: who, why, for how long, and the way to the topic."""
+"""Shared by the commands that record decisions: who, why, for how long, and how they are written."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, NamedTuple
@@ -20,8 +20,8 @@ from logdirwatch.report.handling import Handling
 from logdirwatch.text.printable import printable
 from logdirwatch.text.units import human_ms, written_ms
 
-By = Annotated[str, typer.Option("--by", help="Who decides.")]
-Reason = Annotated[str, typer.Option("--reason", help="Why; kept with the decision.")]
+By = Annotated[str, typer.Option("--by", help="The person who decides.")]
+Reason = Annotated[str, typer.Option("--reason", help="The reason, recorded with the decision.")]
 
 
 SeveritiesOf = Callable[[str], Severities]
@@ -35,49 +35,49 @@ class Signed(NamedTuple):
 
 
 def signed(by: str, reason: str) -> Signed:
-    """Return who decided and why; UserError when one of them is blank."""
+    """Return who decided and why; raises UserError when one of them is blank."""
     if not by.strip() or not reason.strip():
         raise UserError("a decision needs a name (--by) and a reason (--reason)", exit_code=2)
     return Signed(by.strip(), reason.strip())
 
 
 def lasting_ms(text: str, longest_ms: int, setting: str) -> int:
-    """Return how long ``--for`` says; UserError when it is no duration, or longer than ``setting`` allows."""
+    """Return the duration of ``--for``; raises UserError if it is not a duration or longer than ``setting`` allows."""
     duration_ms = written_ms(text)
     if not duration_ms:
-        raise UserError(f"--for {text!r} is no duration; write 2h, 90m or 1d", exit_code=2)
+        raise UserError(f"--for {text!r} is not a duration; write 2h, 90m or 1d", exit_code=2)
     if duration_ms > longest_ms:
         raise UserError(f"--for {text} is too long: at most {human_ms(longest_ms)} ({setting})", exit_code=2)
     return duration_ms
 
 
 def decided(context: Context) -> list[DecisionRecord]:
-    """Return the newest of every decision about everything."""
+    """Return the latest decision of each kind about each target."""
     fold = LatestDecisions(context.settings.detect.clock_skew_ms)
     read_into(fold, telemetry(context), topics.DECISIONS)
     return fold.records
 
 
 def decided_at_ms(known: Iterable[DecisionRecord], decision: Decision, identity: str) -> int:
-    """Return the time of a new decision: now, and later than what was decided before, whosever clock that was."""
+    """Return the time of a new decision: now, but later than earlier decisions, whose clock may be ahead."""
     before = (record.at_ms for record in known if (record.decision, record.id) == (decision, identity))
     return max(now_ms(), max(before, default=-1) + 1)
 
 
 def handling(context: Context, fold: LatestAlerts) -> Handling | None:
-    """Return what was said of the alerts in ``fold`` and of brokers; None, and a line why, when that cannot be read.
+    """Return the decisions about alerts in ``fold`` and brokers; None, and a line with the reason, if unreadable.
 
-    What is wrong must be shown all the same.
+    Alerts must be shown even then.
     """
     try:
         return handling_of(context, decided(context), fold.severities)
     except UserError as error:
-        typer.echo(f"logdirwatch: who acknowledged or silenced alerts is not known: {printable(str(error))}", err=True)
+        typer.echo(f"logdirwatch: acknowledgements and silences are unknown: {printable(str(error))}", err=True)
         return None
 
 
 def handling_of(context: Context, records: Iterable[DecisionRecord], severities: SeveritiesOf) -> Handling:
-    """Return what was said, with its ends bounded as configured."""
+    """Return the decisions, with their ends bounded as configured."""
     settings = context.settings
     return Handling(
         records,

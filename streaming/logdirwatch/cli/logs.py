@@ -1,4 +1,4 @@
-"""Log lines of the long-running commands: to standard error, coloured on a terminal only."""
+"""Log lines of the long-running commands: to standard error, coloured only on a terminal."""
 
 import io
 import sys
@@ -11,7 +11,7 @@ from logdirwatch.text.printable import printable, printable_lines
 
 
 def to_stderr() -> None:
-    """Write structlog's lines to standard error, so that standard output stays what the command prints."""
+    """Write structlog's lines to standard error, so that standard output has only what the command prints."""
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -25,12 +25,12 @@ def to_stderr() -> None:
 
 
 def _plain(_: object, __: str, event: EventDict) -> EventDict:
-    """Spell out what would end the line or steer the terminal; other values than texts are shown by ``repr``."""
+    """Escape line ends and control characters; values other than strings are shown by ``repr``."""
     return {name: printable(value) if isinstance(value, str) else value for name, value in event.items()}
 
 
 def _traceback(target: TextIO, error: ExcInfo) -> None:
-    """Write a traceback; structlog's other ones show every local variable, and so the passwords of the settings."""
+    """Write a plain traceback; structlog's default shows local variables, and so the passwords in the settings."""
     shown = io.StringIO()
     structlog.dev.plain_traceback(shown, error)
     target.write(printable_lines(shown.getvalue()))

@@ -1,4 +1,4 @@
-"""What a person does after a command: said at a terminal alone, since programs and services have no next."""
+"""The suggested next commands, printed only at a terminal."""
 
 import shlex
 import sys
@@ -9,7 +9,7 @@ from logdirwatch.cli.context import Context
 
 
 def say_next(context: Context, *commands: str, where: str = "") -> None:
-    """Name the commands that come next, on stderr, with the configuration that this one was given."""
+    """Print the commands that come next to stderr, with the --config that this one got."""
     if not sys.stderr.isatty():
         return
     given = f" --config {shlex.quote(str(context.config_path))}" if context.config_path else ""

@@ -148,7 +148,7 @@ async def _logged(work: Round) -> None:
     try:
         await work()
     except Exception:
-        log.exception("round failed; the next one tries again", round=getattr(work, "__qualname__", repr(work)))
+        log.exception("collect.round.failed", round=getattr(work, "__qualname__", repr(work)))
 
 
 async def run(watched: Sequence[Watch], stop: asyncio.Event) -> None:

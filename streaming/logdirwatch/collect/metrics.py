@@ -1,4 +1,4 @@
-"""The collector's metrics: how its polls fare, broker by broker, and what waits to be sent."""
+"""The collector's metrics: polls by broker, and records waiting to be sent."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -8,13 +8,14 @@ from prometheus_client.registry import Collector
 
 from logdirwatch.collect.loop import ClusterWatch
 from logdirwatch.collect.publish.publisher import Publisher
+from logdirwatch.text.units import human_s
 
 STUCK_AFTER_S = 30.0
 ROUNDS = 5
 
 
 class CollectorMetrics(Collector):
-    """Reads the pollers and the publisher when it is asked."""
+    """Reads the pollers and the publisher on each scrape."""
 
     def __init__(self, watched: Sequence[ClusterWatch], publisher: Publisher, interval_ms: int) -> None:
         self._watched = watched
@@ -22,26 +23,26 @@ class CollectorMetrics(Collector):
         self._stuck_after_s = max(STUCK_AFTER_S, ROUNDS * interval_ms / 1000)
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the metrics of this moment."""
+        """Yield the present metrics."""
         yield from self._polls()
         yield from self._clusters()
         yield from self._records()
 
     def is_ill(self) -> str | None:
-        """Say which clusters' rounds stand still; a cluster that is away has rounds too."""
+        """Return which clusters have no rounds; an unreachable cluster has rounds too."""
         now_s = time.monotonic()
         stuck = [w.name for w in self._watched if now_s - w.poller.last_round_s > self._stuck_after_s]
-        return f"no round since {self._stuck_after_s:g} s: {', '.join(stuck)}" if stuck else None
+        return f"no round since {human_s(self._stuck_after_s)}: {', '.join(stuck)}" if stuck else None
 
     def is_unready(self) -> str | None:
-        """Say which clusters' brokers are not known yet."""
+        """Return which clusters' brokers are not known yet."""
         missing = [watch.name for watch in self._watched if not watch.poller.discovered.is_set()]
         return f"no broker answered yet: {', '.join(missing)}" if missing else None
 
     def _polls(self) -> Iterator[Metric]:
         labels = ["cluster", "broker"]
         polls = CounterMetricFamily(
-            "logdirwatch_collect_polls", "Polls of a broker by how they ended", labels=[*labels, "status"]
+            "logdirwatch_collect_polls", "Polls of a broker by result", labels=[*labels, "status"]
         )
         took = GaugeMetricFamily(
             "logdirwatch_collect_poll_seconds", "How long the last poll of a broker took", labels=labels
@@ -57,7 +58,7 @@ class CollectorMetrics(Collector):
 
     def _clusters(self) -> Iterator[Metric]:
         away = GaugeMetricFamily("logdirwatch_collect_cluster_away", "Whether no broker answers", labels=["cluster"])
-        brokers = GaugeMetricFamily("logdirwatch_collect_brokers", "Brokers that are asked", labels=["cluster"])
+        brokers = GaugeMetricFamily("logdirwatch_collect_brokers", "Brokers that are polled", labels=["cluster"])
         for watch in self._watched:
             away.add_metric([watch.name], float(watch.poller.is_away))
             brokers.add_metric([watch.name], len(watch.poller.brokers))
@@ -66,14 +67,14 @@ class CollectorMetrics(Collector):
 
     def _records(self) -> Iterator[Metric]:
         sent = CounterMetricFamily(
-            "logdirwatch_collect_records_sent", "Records that the telemetry cluster took", labels=["topic"]
+            "logdirwatch_collect_records_sent", "Records that the telemetry cluster acknowledged", labels=["topic"]
         )
         for topic, count in sorted(self._publisher.sent.items()):
             sent.add_metric([topic], count)
         yield sent
         yield CounterMetricFamily(
             "logdirwatch_collect_records_dropped",
-            "Records that no room was left for while the telemetry cluster was away",
+            "Records dropped from the full buffer while the telemetry cluster was unreachable",
             value=self._publisher.dropped,
         )
         yield GaugeMetricFamily(
@@ -81,6 +82,6 @@ class CollectorMetrics(Collector):
         )
         yield GaugeMetricFamily(
             "logdirwatch_collect_telemetry_away",
-            "Whether the telemetry cluster does not take records",
+            "Whether the telemetry cluster does not accept records",
             value=float(self._publisher.is_away),
         )

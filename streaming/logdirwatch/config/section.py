@@ -15,6 +15,6 @@ Ms = Annotated[int, Field(ge=0)]
 
 
 class Section(BaseModel):
-    """A part of the configuration: unknown keys are errors, values never change."""
+    """A section of the configuration: unknown keys are errors, values are immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

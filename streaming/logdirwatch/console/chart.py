@@ -1,9 +1,10 @@
-"""A directory's use over time as the points of an SVG: what was measured, and where the forecast says it goes."""
+"""A directory's use over time as the points of an SVG: measured samples and the forecast."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from logdirwatch.text.units import human_ratio
 from logdirwatch.text.words import utc
 
 WIDTH, HEIGHT = 900, 240
@@ -16,7 +17,7 @@ Point = tuple[int, float]
 
 @dataclass(frozen=True)
 class Chart:
-    """What the template draws; a line ends where samples are missing, ``forecast`` is empty where nothing is known."""
+    """What the template draws; a line ends where samples are missing, ``forecast`` is empty if there is none."""
 
     lines: tuple[str, ...]
     forecast: str
@@ -36,13 +37,13 @@ def chart(points: Sequence[Point], from_ms: int, now_ms: int, full_at_ms: int | 
 
     lines = tuple(" ".join(place(*point) for point in part) for part in _unbroken(points, from_ms, now_ms))
     forecast = _forecast(points, full_at_ms, to_ms)
-    grid = tuple((HEIGHT * (1 - level), f"{level:.0%}") for level in LEVELS)
+    grid = tuple((HEIGHT * (1 - level), human_ratio(level, 0)) for level in LEVELS)
     ticks = tuple((WIDTH * n / 4, utc(from_ms + span * n // 4)[5:16]) for n in range(4))
     return Chart(lines, " ".join(place(*point) for point in forecast), grid, ticks, _text(points, full_at_ms))
 
 
 def _unbroken(points: Sequence[Point], from_ms: int, now_ms: int) -> list[list[Point]]:
-    """Part the points where some are missing: a line across a gap would claim what nobody saw."""
+    """Split the points where samples are missing: a line across a gap would show what was not measured."""
     steps = sorted(later[0] - earlier[0] for earlier, later in pairwise(points))
     usual_ms = steps[len(steps) // 2] if steps else now_ms - from_ms
     parts: list[list[Point]] = []
@@ -63,9 +64,10 @@ def _forecast(points: Sequence[Point], full_at_ms: int | None, to_ms: int) -> li
 
 
 def _text(points: Sequence[Point], full_at_ms: int | None) -> str:
-    """Say in words what is drawn, for those who do not see it."""
+    """Describe the chart in words, for screen readers."""
     if not points:
-        return "No sample of this time is stored."
+        return "No samples are stored for this period."
     low, high = min(ratio for _, ratio in points), max(ratio for _, ratio in points)
-    outlook = "nothing says that it will be full within a week" if full_at_ms is None else f"full at {utc(full_at_ms)}"
-    return f"Used between {low:.1%} and {high:.1%}, at last {points[-1][1]:.1%}; forecast: {outlook}."
+    outlook = "not full within a week" if full_at_ms is None else f"full at {utc(full_at_ms)}"
+    used = f"Used between {human_ratio(low)} and {human_ratio(high)}, last {human_ratio(points[-1][1])}"
+    return f"{used}; forecast: {outlook}."

@@ -1,4 +1,4 @@
-"""The web application: every page is made on the server, from the tables, and changes nothing."""
+"""The web application: every page is rendered on the server from the tables; nothing can be changed."""
 
 import hmac
 import json
@@ -23,7 +23,7 @@ from logdirwatch.report.status.cluster import ClusterStatus, LogDir
 from logdirwatch.report.status.snapshot import Patience, statuses
 from logdirwatch.report.words import place
 from logdirwatch.store.schema.definitions import BROKER_STATE, LOG_DIR_STATE
-from logdirwatch.text.units import human_bytes, human_ms
+from logdirwatch.text.units import human_bytes, human_count, human_ms, human_rate, human_ratio
 from logdirwatch.text.words import utc
 
 Part = TypeVar("Part")
@@ -41,10 +41,17 @@ HEADERS = {
 
 
 def application(reader: Reader, settings: ConsoleSettings, patience: Patience, now_ms: Callable[[], int]) -> Flask:
-    """Return the application; ``reader`` is asked anew for every page."""
+    """Return the application; ``reader`` is queried for every page."""
     app = Flask(__name__)
     app.jinja_env.filters.update(
-        bytes=_size, ms=human_ms, utc=utc, exact=_exact, sign=lambda status: SIGNS.get(status, "")
+        bytes=_size,
+        rate=human_rate,
+        ratio=human_ratio,
+        count=human_count,
+        ms=human_ms,
+        utc=utc,
+        exact=_exact,
+        sign=lambda status: SIGNS.get(status, ""),
     )
     app.jinja_env.globals.update(
         place=place, meaning=alert_words.meaning, refresh_s=settings.refresh_s, spans=list(SPANS_MS)
@@ -58,7 +65,7 @@ def application(reader: Reader, settings: ConsoleSettings, patience: Patience, n
     )
     for path, name in PATHS.items():
         app.get(path, endpoint=name)(getattr(pages, name))
-    # Browsers ask for it on their own, for the JSON too.
+    # Browsers request it on their own, for the JSON too.
     app.get("/favicon.ico")(lambda: app.send_static_file("icon.svg"))
     return app
 
@@ -74,13 +81,13 @@ PATHS = {
 
 
 class Pages:
-    """Each page by its name, made from what the reader tells now."""
+    """The pages by name, rendered from the reader's present data."""
 
     def __init__(self, reader: Reader, patience: Patience, now_ms: Callable[[], int]) -> None:
         self._reader, self._patience, self._now_ms = reader, patience, now_ms
 
     def fleet(self) -> str:
-        """Return open alerts and every directory."""
+        """Return the open alerts and every directory."""
         snapshot, unreadable = self._reader.snapshot()
         alerts = None if snapshot.alerts is None else alert_words.listed(snapshot.alerts, everything=False)
         found, unread = statuses(snapshot, self._now_ms(), self._patience), [_sentence(text) for text in unreadable]
@@ -138,7 +145,7 @@ class Pages:
         return self._shown("error.html", [], title=title, what=what), code
 
     def _shown(self, name: str, found: list[ClusterStatus] | None = None, **content: Any) -> str:
-        """Return a page below what is loud about the clusters: that nobody watches stands first on every page."""
+        """Return a page with the warnings about clusters, such as that they are not monitored, on top."""
         now = self._now_ms()
         of_all = statuses(self._reader.heads(), now, self._patience) if found is None else found
         loud = [(one.cluster, text) for one in of_all for text in ages.loud(one, now)]
@@ -153,13 +160,13 @@ def _found(reader: Reader, action_id: str) -> Any:
 
 
 class Parts:
-    """The parts of a page: one whose table cannot be read is told in ``unread`` and hides no other."""
+    """The parts of a page: one whose table cannot be read is listed in ``unread`` and hides no other."""
 
     def __init__(self) -> None:
         self.unread: list[str] = []
 
     def read(self, ask: Callable[[], list[Part]]) -> list[Part]:
-        """Return what is asked for, nothing where it cannot be read."""
+        """Return the result, empty if it cannot be read."""
         try:
             return ask()
         except UserError as error:
@@ -168,7 +175,7 @@ class Parts:
 
 
 def _now_of(status: ClusterStatus | None, broker: int, log_dir: str) -> LogDir | None:
-    """Return a directory as the status of its cluster has it."""
+    """Return a directory from the status of its cluster."""
     brokers = [] if status is None else status.brokers or []
     log_dirs = [one for found in brokers if found.broker == broker for one in found.log_dirs or ()]
     return next((one for one in log_dirs if one.log_dir == log_dir), None)
@@ -179,11 +186,11 @@ def _sentence(text: str) -> str:
 
 
 def _size(size_bytes: float | None) -> str:
-    return "not known" if size_bytes is None else human_bytes(size_bytes)
+    return "unknown" if size_bytes is None else human_bytes(size_bytes)
 
 
 def _exact(text: str) -> Markup:
-    """Escape a text such that its carriage returns survive, which a browser takes for ends of lines otherwise."""
+    """Escape a text so that carriage returns survive, which a browser would turn into line ends."""
     return escape(text).replace("\r", Markup("&#13;"))
 
 
@@ -202,9 +209,9 @@ def _number(name: str) -> int:
 
 
 def _guarded(settings: ConsoleSettings) -> Response | None:
-    """Refuse a page that pretends to be this machine (DNS rebinding), and whoever does not know the password."""
+    """Refuse requests by another host name (DNS rebinding) or without the password."""
     if settings.is_local and not _is_of_this_machine(request.host, settings):
-        abort(403, "this console answers to the address it was given only")
+        abort(403, "this console answers only at its configured address")
     if settings.password is None:
         return None
     given = request.authorization
@@ -213,7 +220,9 @@ def _guarded(settings: ConsoleSettings) -> Response | None:
     is_known = hmac.compare_digest(password.encode(), settings.password.get_secret_value().encode())
     if is_user and is_known:
         return None
-    return Response("who are you?\n", 401, {"WWW-Authenticate": 'Basic realm="logdirwatch", charset="UTF-8"'})
+    return Response(
+        "authentication required\n", 401, {"WWW-Authenticate": 'Basic realm="logdirwatch", charset="UTF-8"'}
+    )
 
 
 def _is_of_this_machine(host: str, settings: ConsoleSettings) -> bool:

@@ -1,4 +1,4 @@
-"""What the pages show, from the tables: rows of now, open alerts and actions, one directory's history."""
+"""The data of the pages from the tables: current rows, open alerts and actions, one directory's history."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from logdirwatch.store.sql import newest, quoted
 
 Row = Mapping[str, Any]
 Select = Callable[[str, str], Iterator[Row] | None]
-"""Runs a query, in which the table is ``t``; None while the table was never written."""
+"""Runs a query on a table, which it names ``t``; None if the table was never written."""
 
 MOST_REPLICAS = 50
 MOST_TRANSITIONS = 50
@@ -31,14 +31,14 @@ POINTS = 300
 
 
 def nobody() -> None:
-    """Answer for a console that listens to no heartbeats."""
+    """Answer for a console that does not follow heartbeats."""
 
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads with ``select``; ``rows`` is what the status needs of a table, None while it was never written.
+    """Reads with ``select``; ``rows`` are the rows of a table that the status needs, None if it was never written.
 
-    ``live`` are the alerts and heartbeats of the telemetry cluster, newer than what is stored; None while it does not
+    ``live`` are the alerts and heartbeats of the telemetry cluster, newer than the tables; None while it does not
     answer.
     """
 
@@ -47,7 +47,7 @@ class Reader:
     live: Callable[[], list[AlertRecord] | None] = nobody
 
     def snapshot(self, tables: Iterable[str] = STATUS_TABLES) -> tuple[Snapshot, list[str]]:
-        """Return what the status of every cluster is made of, and which tables cannot be read and why."""
+        """Return the data for the status of every cluster, and which tables cannot be read and why."""
         found, live = read_tables(self.rows, tables), self.live()
         unreadable = list(found.unreadable.values())
         if live is not None:
@@ -59,34 +59,34 @@ class Reader:
         return snapshot_of(found, stored, is_heard=False), unreadable
 
     def heads(self) -> Snapshot:
-        """Return what tells how old everything is, and no more."""
+        """Return only the data that shows how old everything is."""
         return self.snapshot([BROKER_STATE.name])[0]
 
     def open_alerts(self) -> list[AlertRecord] | None:
-        """Return the alerts that fire; None while no alert was ever stored."""
+        """Return the firing alerts; None if no alert was ever stored."""
         rows = self._newest(ALERTS.name, "alert_id", f"status = '{AlertStatus.FIRING}'")
         return None if rows is None else [msgspec.json.decode(row["record"], type=AlertRecord) for row in rows]
 
     def open_actions(self) -> list[ActionRecord] | None:
-        """Return the actions that are not over; None while no action was ever stored."""
+        """Return the open actions; None if no action was ever stored."""
         statuses = ", ".join(f"'{status}'" for status in sorted(OPEN))
         rows = self._newest(ACTIONS.name, "action_id", f"status IN ({statuses})")
         return None if rows is None else [msgspec.json.decode(row["record"], type=ActionRecord) for row in rows]
 
     def alert(self, alert_id: str) -> list[AlertRecord]:
-        """Return every revision of an alert, the newest first; one that is not stored yet, as it is now."""
+        """Return every revision of an alert, the newest first; if none is stored yet, the live one."""
         stored = [
             msgspec.json.decode(record, type=AlertRecord) for record in self._life(ALERTS.name, "alert_id", alert_id)
         ]
         return stored or [alert for alert in self.live() or () if alert.alert_id == alert_id]
 
     def action(self, action_id: str) -> ActionRecord | None:
-        """Return an action as it is now; None when there is none."""
+        """Return the latest revision of an action; None if there is none."""
         records = self._life(ACTIONS.name, "action_id", action_id)
         return msgspec.json.decode(records[0], type=ActionRecord) if records else None
 
     def actions_of(self, alert_id: str) -> list[ActionRecord]:
-        """Return the actions of an alert as they are now."""
+        """Return the latest revisions of the actions of an alert."""
         rows = self._newest(ACTIONS.name, "action_id", f"alert_id = {quoted(alert_id)}")
         return [msgspec.json.decode(row["record"], type=ActionRecord) for row in rows or ()]
 
@@ -95,7 +95,7 @@ class Reader:
         return next(iter(self._rows(LOG_DIR_STATE.name, "*", self._place(cluster, broker, log_dir))), None)
 
     def history(self, cluster: str, broker: int, log_dir: str, from_ms: int, to_ms: int) -> list[tuple[int, float]]:
-        """Return the fullest moment of each stretch of time, as (milliseconds, used ratio); a gap is no sample."""
+        """Return the highest use in each interval, as (milliseconds, used ratio); a gap has no point."""
         step_ms = max(1, (to_ms - from_ms) // POINTS)
         bucket = f"CAST(floor(timestamp_ms / {step_ms}.0) AS BIGINT)"
         where = (

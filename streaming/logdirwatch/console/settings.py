@@ -1,4 +1,4 @@
-"""Where the console listens, and who may look."""
+"""Where the console listens, and who has access."""
 
 import ipaddress
 
@@ -11,10 +11,12 @@ from logdirwatch.config.section import Section
 class ConsoleSettings(Section):
     """How ``logdirwatch console`` is served."""
 
-    listen: Listen = Field("127.0.0.1:8787", description="host:port of the page; a password beyond this machine.")
-    user: str = Field("logdirwatch", min_length=1, description="Who may look, where a password is set.")
-    password: SecretStr | None = Field(None, description="Password of that user; null: none, on this machine only.")
-    refresh_s: int = Field(30, ge=5, description="Time between two looks of an open page.")
+    listen: Listen = Field(
+        "127.0.0.1:8787", description="host:port of the page; other than this machine needs a password."
+    )
+    user: str = Field("logdirwatch", min_length=1, description="User name, if a password is set.")
+    password: SecretStr | None = Field(None, description="Password of that user; null: none, only on this machine.")
+    refresh_s: int = Field(30, ge=5, description="Interval at which an open page reloads.")
 
     @property
     def is_local(self) -> bool:

@@ -1,1 +1,1 @@
-"""The main job on a real local cluster, told as it happens."""
+"""The demonstration on a real local cluster."""

@@ -1,4 +1,4 @@
-"""What a run must have shown before it may claim success. Pure: records and table rows in, verdicts out."""
+"""The expectations of a successful run. Pure: records and table rows in, verdicts out."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Verdict:
-    """One thing that had to be seen."""
+    """One expectation and whether it is met."""
 
     text: str
     holds: bool
@@ -57,13 +57,13 @@ def has_cause(alerts: Iterable[AlertRecord], cause: Cause) -> bool:
 
 
 def _is_left_open(alerts: Sequence[AlertRecord]) -> bool:
-    """Tell whether the state machine names no cause: space was left, and nobody reads a log here."""
+    """Tell whether the state machine names no cause: space was left, and no log is read here."""
     causes = {alert.cause for alert in lane(alerts, Lane.STATEFUL)}
     return causes == {Cause.UNKNOWN}
 
 
 def is_resolved(alerts: Sequence[AlertRecord]) -> bool:
-    """Tell whether every alert's highest revision is resolved; nothing seen is not resolved."""
+    """Tell whether every alert's highest revision is resolved; no alert at all does not count."""
     latest: dict[str, AlertRecord] = {}
     for alert in alerts:
         known = latest.get(alert.alert_id)
@@ -73,21 +73,21 @@ def is_resolved(alerts: Sequence[AlertRecord]) -> bool:
 
 
 def kinds_for(actions: Iterable[ActionRecord], alerts: Sequence[AlertRecord]) -> set[ActionKind]:
-    """Return the kinds of action that were proposed for any of the alerts."""
+    """Return the kinds of action proposed for any of the alerts."""
     identities = {alert.alert_id for alert in alerts}
     return {action.kind for action in actions if action.alert_id in identities}
 
 
 def broken_verdicts(place: Place, alerts: Sequence[AlertRecord], actions: Sequence[ActionRecord]) -> list[Verdict]:
-    """Judge the broken directory: both lanes under one identity, the cause, and what to do."""
+    """Judge the broken directory: both lanes with one alert_id, the cause, and the actions."""
     offline = of_place(alerts, place, Rule.LOG_DIR_OFFLINE)
     fast = {a.alert_id for a in lane(offline, Lane.FAST)}
     stateful = {a.alert_id for a in lane(offline, Lane.STATEFUL)}
     return [
         Verdict(f"{place}: LogDirFailure alert in lane fast", bool(fast)),
         Verdict(f"{place}: the same alert_id in lane stateful", bool(fast & stateful)),
-        Verdict(f"{place}: not called full, and no disk condemned", _is_left_open(offline)),
-        Verdict(f"{place}: told to look, and then to restart", kinds_for(actions, offline) >= BROKEN_ACTIONS),
+        Verdict(f"{place}: not called full, and no disk to be replaced", _is_left_open(offline)),
+        Verdict(f"{place}: actions to investigate, then to restart", kinds_for(actions, offline) >= BROKEN_ACTIONS),
     ]
 
 
@@ -114,7 +114,7 @@ def _saturated_first(space: Sequence[AlertRecord], offline: Sequence[AlertRecord
 
 
 def lead_ms(space: Sequence[AlertRecord]) -> int | None:
-    """Return how long before saturation the first alert about space came; None without both."""
+    """Return the time between the first alert about space and saturation; None without both."""
     saturated = [a.at_ms for a in space if a.to_status == LogDirStatus.SATURATED]
     return min(saturated) - min(a.at_ms for a in space) if saturated else None
 

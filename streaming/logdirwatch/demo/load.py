@@ -1,4 +1,4 @@
-"""A little traffic on the monitored cluster, so that there is something to lose."""
+"""A little traffic on the monitored cluster."""
 
 import threading
 
@@ -20,13 +20,13 @@ class Load:
 
     def __init__(self, cluster: KafkaSettings, brokers: int) -> None:
         self._cluster = cluster
-        # One broker more than replicas: else nothing that is lost could be rebuilt elsewhere.
+        # One replica less than brokers, so that lost replicas can be rebuilt elsewhere.
         self._replication_factor = min(REPLICATION_FACTOR, brokers - 1)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True, name="load")
 
     def start(self) -> None:
-        """Make the topics and begin to write."""
+        """Create the topics and start to write."""
         configs = {"retention.bytes": str(1 << 20), "min.insync.replicas": "1"}
         with admin(self._cluster) as client:
             client.create_topics(
@@ -55,7 +55,7 @@ class Load:
 
 
 def _send(client: KafkaProducer, topic: str) -> None:
-    """Write one record; a partition without a leader is part of the story, not a reason to stop."""
+    """Write one record; a partition without a leader is part of the demonstration, not an error."""
     try:
         client.send(topic, b"x" * RECORD_BYTES)
     except KafkaError:

@@ -1,12 +1,14 @@
-"""How long the demo waits on a machine that is short of processor time, and the line that says so. Pure."""
+"""How long the demo waits on a busy machine, and the line that says so. Pure."""
+
+from logdirwatch.text.units import human_s
 
 LOAD_THAT_FITS = 2.0
-"""Processes that want to run, for each processor: with so many the deadlines hold as they are."""
+"""Runnable processes per processor up to which the deadlines are kept as they are."""
 LONGEST = 5.0
 
 
 def stretch(load: float, processors: int) -> float:
-    """Return by how much everything takes longer than on a machine with time to spare, from 1 to ``LONGEST``."""
+    """Return the factor by which deadlines are extended on a busy machine, from 1 to ``LONGEST``."""
     return min(LONGEST, max(1.0, load / max(1, processors) / LOAD_THAT_FITS))
 
 
@@ -20,11 +22,11 @@ def too_busy(load: float, processors: int) -> str | None:
 
 
 def said(load: float, processors: int, deadline_s: float) -> str | None:
-    """Return what to tell of a busy machine; None when it has time to spare."""
+    """Return the line about a busy machine; None if it is not busy."""
     by = stretch(load, processors)
     if by == 1.0:
         return None
     return (
-        f"This machine is busy: {load:.0f} processes want {processors} processors. All will take longer; waiting up to "
-        f"{deadline_s * by:.0f} s instead of {deadline_s:.0f} s for each step"
+        f"This machine is busy: {load:.0f} processes share {processors} processors. Waiting up to "
+        f"{human_s(deadline_s * by)} instead of {human_s(deadline_s)} for each step"
     )

@@ -1,4 +1,4 @@
-"""The collector and the stream as child processes that never outlive the demo."""
+"""The collector and the stream as child processes that end with the demo."""
 
 import os
 import shutil
@@ -31,7 +31,7 @@ class Service:
         return self._process.pid
 
     def start(self) -> "Service":
-        """Start the command in a session of its own, so that Ctrl-C reaches only the demo."""
+        """Start the command in its own session, so that Ctrl-C reaches only the demo."""
         self.log_file.parent.mkdir(parents=True, exist_ok=True)
         with self.log_file.open("ab") as output:
             self._process = subprocess.Popen(
@@ -50,7 +50,7 @@ class Service:
             raise UserError(f"{self.name} ended with exit code {self._process.returncode}; {self.tail()}")
 
     def tail(self) -> str:
-        """Return where its log is and what it says last."""
+        """Return the path of its log and its last lines."""
         try:
             lines = self.log_file.read_text(errors="replace").splitlines()[-TAIL_LINES:]
         except OSError:
@@ -58,12 +58,12 @@ class Service:
         return f"its log {self.log_file} ends:\n" + "\n".join(f"  {line}" for line in lines)
 
     def stop(self) -> int | None:
-        """Ask it to stop, insist after a while; return its exit code, None when it never ran."""
+        """Stop it, by force after a while; return its exit code, None if it never ran."""
         process, self._process = self._process, None
         if process is None:
             return None
         if process.poll() is None:
-            # A stopped process would never see the request.
+            # A suspended process would not see the request.
             process.send_signal(signal.SIGCONT)
             process.terminate()
         try:

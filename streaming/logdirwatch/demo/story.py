@@ -1,4 +1,4 @@
-"""The story of the demo: set up, break one directory, fill another, look, restore."""
+"""The steps of the demo: set up, break one directory, fill another, verify, restore."""
 
 import os
 import random
@@ -23,6 +23,7 @@ from logdirwatch.local.state import HOST
 from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import BrokerStatus, Lane, Rule
 from logdirwatch.settings import Settings
+from logdirwatch.text.units import human_ratio, human_s
 
 FILL_FAST_UNTIL_RATIO = 0.70
 FILL_BYTES_PER_S = 350_000
@@ -47,8 +48,8 @@ def choose(
     broken: tuple[int, int] | None,
     filled: tuple[int, int] | None,
 ) -> Plan:
-    """Return two directories of different brokers, by chance where they are not given."""
-    dice = random.Random(seed)  # noqa: S311 - which disk breaks is no secret
+    """Return two directories of different brokers, chosen at random unless given."""
+    dice = random.Random(seed)  # noqa: S311 - not used for security
 
     def spot(taken: tuple[int, int] | None) -> tuple[int, int]:
         free = [broker for broker in range(brokers) if taken is None or broker != taken[0]]
@@ -60,7 +61,7 @@ def choose(
 
 @dataclass
 class Report:
-    """What was seen; ``verdicts`` decide whether the run was a success.
+    """The results; ``verdicts`` decide whether the run was a success.
 
     ``too_busy`` says that the machine was, when something was missed.
     """
@@ -74,7 +75,7 @@ class Report:
 
     @property
     def is_ok(self) -> bool:
-        """Whether every expected thing was seen."""
+        """Whether all expectations are met."""
         return bool(self.verdicts) and all(verdict.holds for verdict in self.verdicts)
 
 
@@ -92,7 +93,7 @@ class Story:
         self._said_busy: str | None = None
 
     def set_up(self) -> None:
-        """Start both clusters, the load, the collector and the stream, and wait until every broker is watched."""
+        """Start both clusters, the load, the collector and the stream, and wait until every broker is monitored."""
         self._stack.enter_context(self._cluster)
         state = self._cluster.state()
         self.settings: Settings = configuration.load(self._cluster.config_path)
@@ -113,10 +114,10 @@ class Story:
         wanted = {node.id for node in state.brokers}
         self._await_start("not every broker is judged", lambda: self._online() >= wanted)
         self._await_start("the tables know no replica", self._replicas)
-        self._tell("Now every broker is watched")
+        self._tell("Every broker is monitored now")
 
     def run(self) -> None:
-        """Let the faults happen and look at what comes of them; the first thing that is missed ends the story."""
+        """Cause the faults and verify the results; the first missing one ends the demo."""
         steps = (self._break, self._fill, self._look_at_tables, self._restore)
         for step in steps:
             verdicts = step()
@@ -129,10 +130,10 @@ class Story:
         deadline_s = self._patient(START_DEADLINE_S)
         if not self._watch.wait_for(lambda: bool(condition()), deadline_s, self.check_services):
             why = patience.too_busy(*_wanted()) or self._services[-1].tail()
-            raise UserError(f"demo: {complaint} after {deadline_s:g} s; {why}")
+            raise UserError(f"demo: {complaint} after {human_s(deadline_s)}; {why}")
 
     def _patient(self, deadline_s: float) -> float:
-        """Return a deadline that fits how busy this machine is now; say so when it is."""
+        """Return a deadline adjusted to the load of this machine; print a line if it is busy."""
         load, processors = _wanted()
         if (line := patience.said(load, processors, deadline_s)) is not None and line != self._said_busy:
             self._said_busy = line
@@ -147,7 +148,7 @@ class Story:
         self._tell(f"Started logdirwatch {name} (pid {service.pid}, log {log_file})")
 
     def _break(self) -> list[Verdict]:
-        self._tell(f"FAULT  breaking {self._broken}: a file takes the directory's place")
+        self._tell(f"FAULT  breaking {self._broken}: a file replaces the directory")
         fault_s = time.monotonic()
         self._cluster.break_log_dir(*self._plan.broken)
         verdicts = self._wait(self._broken_verdicts)
@@ -161,7 +162,8 @@ class Story:
     def _fill(self) -> list[Verdict]:
         broker, index = self._plan.filled
         self._tell(
-            f"FAULT  filling {self._filled} with data: at full speed to {FILL_FAST_UNTIL_RATIO:.0%}, then slowly"
+            f"FAULT  filling {self._filled} with data: at full speed to {human_ratio(FILL_FAST_UNTIL_RATIO, 0)}, "
+            "then slowly"
         )
         self._cluster.fill(broker, index, until_ratio=FILL_FAST_UNTIL_RATIO)
         slow_s = time.monotonic()
@@ -174,7 +176,7 @@ class Story:
         return verdicts
 
     def _look_at_tables(self) -> list[Verdict]:
-        self._tell("Looking into the Delta tables")
+        self._tell("Reading the Delta tables")
         verdicts = self._wait(self._table_verdicts)
         self.report.table_rows = tables.counts(self.settings.tables_path)
         return verdicts
@@ -194,7 +196,7 @@ class Story:
         return url
 
     def finish(self) -> Report:
-        """Gather what was seen."""
+        """Collect the results."""
         self.report.alerts = [a for a in self._alerts() if a.rule is not Rule.HEARTBEAT]
         self.report.actions = [seen.record for seen in self._watch.actions]
         return self.report

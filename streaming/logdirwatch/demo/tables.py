@@ -1,4 +1,4 @@
-"""The Delta tables as a reader without Spark sees them."""
+"""The Delta tables, read without Spark."""
 
 from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
@@ -8,7 +8,7 @@ from logdirwatch.store.schema.definitions import TABLES
 
 
 def rows(tables_path: str, table: str) -> list[Row]:
-    """Return a table's rows; none while it does not exist."""
+    """Return a table's rows; none if it does not exist."""
     try:
         found: list[Row] = DeltaTable(f"{tables_path}/{table}").to_pyarrow_table().to_pylist()
     except TableNotFoundError:
@@ -17,12 +17,12 @@ def rows(tables_path: str, table: str) -> list[Row]:
 
 
 def counts(tables_path: str) -> dict[str, int]:
-    """Return how many rows each table has."""
+    """Return the number of rows of each table."""
     return {table: count(tables_path, table) for table in TABLES}
 
 
 def count(tables_path: str, table: str) -> int:
-    """Return how many rows a table has; none while it does not exist."""
+    """Return the number of rows of a table; 0 if it does not exist."""
     try:
         return int(DeltaTable(f"{tables_path}/{table}").to_pyarrow_dataset().count_rows())
     except TableNotFoundError:

@@ -1,4 +1,4 @@
-"""What a consumer of the alert and action topics sees, and when it saw it."""
+"""The records that a consumer of the alert and action topics received, with their times."""
 
 import threading
 import time
@@ -19,7 +19,7 @@ R = TypeVar("R", AlertRecord, ActionRecord, StateRecord)
 
 @dataclass(frozen=True)
 class Seen(Generic[R]):
-    """A record and the moment it reached this consumer."""
+    """A record and the time it reached this consumer."""
 
     record: R
     at_s: float
@@ -49,7 +49,7 @@ class Watch:
             thread.start()
 
     def wait_for(self, condition: Callable[[], bool], deadline_s: float, alive: Callable[[], None]) -> bool:
-        """Wait until ``condition`` holds; False when ``deadline_s`` passed first. ``alive`` raises to give up."""
+        """Wait until ``condition`` holds; False if ``deadline_s`` passed first. ``alive`` raises to give up."""
         end_s = time.monotonic() + deadline_s
         with self._changed:
             while not condition():

@@ -1,4 +1,4 @@
-"""The machine over what was stored of one broker: what would have fired, and when. Timers are simulated."""
+"""Replays the stored records of one broker through the state machine, with simulated timers."""
 
 from collections.abc import Iterable, Iterator
 
@@ -12,7 +12,7 @@ from logdirwatch.detect.state.broker_state import BrokerMemory
 def replay(
     memory: BrokerMemory, observations: Iterable[Observation], settings: DetectSettings, until_ms: int
 ) -> Iterator[Outcome]:
-    """Yield what each observation and timer brings about until ``until_ms``; a record arrives at its Kafka time."""
+    """Yield the results of each observation and timer until ``until_ms``; a record arrives at its Kafka time."""
     for observation in observations:
         now_ms = observation.origin.kafka_timestamp_ms
         yield from _timers(memory, settings, now_ms)

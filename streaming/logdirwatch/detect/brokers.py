@@ -1,4 +1,4 @@
-"""How a broker is judged: answers, the controller's word, and silence."""
+"""Judges a broker by its answers, the controller's view, and silence."""
 
 from logdirwatch.config.section import HOUR_MS
 from logdirwatch.detect import log_dirs, predicates, upkeep
@@ -24,11 +24,11 @@ from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, PollStatus,
 
 UNREGISTERED = "not registered with the controller"
 GONE_AFTER_POLLS = 3
-"""An answer may come from a controller that has not caught up yet; so many in a row do not."""
+"""One answer may come from a controller that has not caught up; this many in a row do not."""
 
 
 def take_sample(desk: Desk, sample: Sample, now_ms: int) -> None:
-    """Judge a broker and its directories by one poll; one that changes nothing does not end a silence either."""
+    """Judge a broker and its directories by one poll; a poll without news does not end a silence either."""
     record, memory = sample.record, desk.memory
     at_ms, corrected = effective_ms(record.timestamp_ms, sample.origin.kafka_timestamp_ms, desk.settings.clock_skew_ms)
     view = memory.collectors.get(record.collector)
@@ -50,7 +50,7 @@ def take_sample(desk: Desk, sample: Sample, now_ms: int) -> None:
     if memory.is_gone:
         _leave(desk, moment)
     elif given_up:
-        # What the controller explains is none of the polls that make a broker unknown.
+        # Polls whose failure the controller explains do not count towards an unknown broker.
         memory.collectors[record.collector].failures = 0
         _lose(desk, BrokerStatus.OFFLINE, given_up, moment)
     elif record.status is PollStatus.OK:
@@ -71,7 +71,7 @@ def take_sample(desk: Desk, sample: Sample, now_ms: int) -> None:
 
 
 def take_decision(desk: Desk, decided: Decided) -> None:
-    """Take what a person decided: what is told of the broker's absence gets quieter or louder by it."""
+    """Apply a decision: it lowers or raises the severity of alerts about the broker's absence."""
     memory = desk.memory
     if maintenance.take(memory, decided, desk.settings) and memory.maintenance is not None:
         at_ms = max(memory.newest_ms, memory.maintenance.at_ms)
@@ -79,11 +79,11 @@ def take_decision(desk: Desk, decided: Decided) -> None:
 
 
 def end_maintenance(desk: Desk, now_ms: int) -> None:
-    """End a maintenance whose end no evidence told; one that ended long ago waits for evidence all the same."""
+    """End a maintenance by the clock; one that ended long ago still waits for evidence."""
     found = maintenance.running(desk.memory)
     if found is None or not maintenance.end_if_due(desk.memory, now_ms):
         return
-    # Later than that the query itself was away, and in its input the broker may be back.
+    # When the timer is that late, the query itself was down, and its input may show that the broker is back.
     if now_ms - found.until_ms <= desk.settings.late_timer_ms:
         broker_offline.tell_again(desk, Moment(now_ms, f"timer/{desk.memory.newest_ms}"))
 
@@ -101,7 +101,7 @@ def _note_collector(memory: BrokerMemory, view: CollectorView | None, record: Me
 
 
 def _forget_collectors(memory: BrokerMemory) -> None:
-    """Forget those that are away for good: where each one that starts has a name of its own they would never end."""
+    """Forget collectors that are gone: if every start has a new name, they would accumulate forever."""
     long_ago_ms = memory.newest_ms - HOUR_MS
     old = {name: view for name, view in memory.collectors.items() if view.said_ms < long_ago_ms}
     for name in [name for name, view in old.items() if not _is_current(view, view.said_ms, memory.newest_ms)]:
@@ -125,7 +125,7 @@ _FACTS = (
 
 
 def _note_facts(memory: BrokerMemory, record: MetricsRecord) -> None:
-    """Keep what the record knows; what it leaves out stays as it was."""
+    """Keep the values in the record; missing ones stay as they were."""
     for name in _FACTS:
         value = getattr(record, name)
         if value is not None:
@@ -136,13 +136,13 @@ def _note_facts(memory: BrokerMemory, record: MetricsRecord) -> None:
 
 
 def _note_registration(memory: BrokerMemory, *, is_missing: bool) -> None:
-    """Kafka forgets a broker only when somebody unregisters it: a dead one stays registered, and fenced (KIP-631)."""
+    """Kafka forgets a broker only when it is unregistered: a dead one stays registered, and fenced (KIP-631)."""
     memory.unregistered_polls = memory.unregistered_polls + 1 if is_missing else 0
     memory.is_gone = is_missing and (not memory.is_judged or memory.unregistered_polls >= GONE_AFTER_POLLS)
 
 
 def _leave(desk: Desk, moment: Moment) -> None:
-    """Forget a broker that was unregistered, with all that is told of it."""
+    """Forget an unregistered broker and close its alerts."""
     for path in list(desk.memory.log_dirs):
         desk.remove_log_dir(path, UNREGISTERED, moment)
     desk.book.resolve_all(None, UNREGISTERED, moment.at_ms)
@@ -152,7 +152,7 @@ def _leave(desk: Desk, moment: Moment) -> None:
 
 
 def _given_up(record: MetricsRecord, at_ms: int) -> str | None:
-    """Return why the controller does not count on the broker, if its word is not older than three polls."""
+    """Return why the controller considers the broker away, if its answer is not older than three polls."""
     if (
         record.controller_at_ms is None
         or at_ms - record.controller_at_ms > predicates.SILENCE_POLLS * record.interval_ms
@@ -197,7 +197,7 @@ def _set_by_directories(desk: Desk, moment: Moment) -> None:
 
 
 def follow_event(desk: Desk, moment: Moment) -> None:
-    """After an event about a directory, an answering broker may be degraded."""
+    """After an event about a directory, a broker that answers may be degraded."""
     if desk.memory.status in {BrokerStatus.ONLINE, BrokerStatus.DEGRADED}:
         _set_by_directories(desk, moment)
 
@@ -216,19 +216,19 @@ def _lose(desk: Desk, status: BrokerStatus, reason: str, moment: Moment, poll_st
 
 
 def _failures(memory: BrokerMemory) -> int:
-    """Return how many polls in a row failed; a collector that is gone must not vouch for the broker for ever."""
+    """Return how many polls in a row failed; an old answer of a collector that is gone does not count forever."""
     current = [view for view in memory.collectors.values() if _is_current(view, view.said_ms, memory.newest_ms)]
     return min((view.failures for view in current), default=0)
 
 
 def renew_unseen(desk: Desk, now_ms: int) -> None:
-    """Write the alerts of a silent broker anew: no evidence will come to do it with."""
+    """Renew the alerts of a silent broker, since no record will come to renew them."""
     if desk.memory.is_silent:
         desk.book.renew(now_ms)
 
 
 def unseen_renewal_ms(memory: BrokerMemory) -> int | None:
-    """Return when ``renew_unseen`` has something to write next."""
+    """Return when ``renew_unseen`` is due next."""
     if not memory.is_silent:
         return None
     holders: list[Holder] = [memory, *memory.log_dirs.values()]
@@ -237,19 +237,19 @@ def unseen_renewal_ms(memory: BrokerMemory) -> int | None:
 
 
 def silence_ms(memory: BrokerMemory, settings: DetectSettings) -> int:
-    """Return how long nothing may be heard of a broker before it is unknown."""
+    """Return how long a broker may be silent before it is unknown."""
     interval_ms = max((view.interval_ms for view in memory.collectors.values()), default=0)
     return max(predicates.SILENCE_POLLS * interval_ms, settings.silence_min_ms)
 
 
 def judge_silence(desk: Desk, now_ms: int) -> None:
-    """No record for three polls: the broker is unknown, and nobody will say so but this timer."""
+    """No record for three polls: the broker is unknown, and only this timer detects it."""
     memory = desk.memory
     silent_for_ms = now_ms - memory.heard_ms - silence_ms(memory, desk.settings)
     if memory.is_silent or not memory.collectors or silent_for_ms < 0:
         return
     if silent_for_ms > desk.settings.late_timer_ms:
-        # The query itself was away: its input may wait in Kafka still.
+        # The query itself was down: its input may still wait in Kafka.
         memory.heard_ms = now_ms
         return
     memory.is_silent = True

@@ -1,15 +1,15 @@
-"""Why a directory is offline: the evidence in order, from what says most to what says least.
+"""Why a directory is offline: the evidence in order, from the strongest to the weakest.
 
-1. The broker's log names the exception that Kafka met: nothing is nearer to the failure.
-2. The kernel's log names the device, but its error may have met another process, or be older.
+1. The broker's log has the exception that Kafka got: nothing is closer to the failure.
+2. The kernel's log names the device, but its error may have affected another process, or be older.
 3. The host sees the state afterwards (mount, path, inodes, quota), which may be a consequence.
-4. Several directories in one poll with space left share a cause that is none of their disks.
-5. Free space comes last: it fits many failures that have other reasons.
+4. Several directories that fail in one poll with space left share a cause other than their disks.
+5. Free space comes last: it is compatible with many failures that have other causes.
 
-A step overrules a weaker one, never the other way round, so that evidence may come in any order. What names no cause
-is overruled by anything. One word of the log leaves the cause open: EIO is what a program meets on a dying device, on a
-lost path, on a file system that shut itself down alike. There the kernel or the host explains it. Without evidence the
-cause is ``unknown``: space that was left proves no broken disk.
+A step overrules weaker ones, never stronger ones, so that evidence may arrive in any order. Evidence without a cause is
+overruled by any other. One error of the log leaves the cause open: a program gets EIO from a dying device, a lost path
+and a file system that shut itself down alike. Then the kernel or the host explains it. Without evidence the cause is
+``unknown``: free space does not prove a failed disk.
 """
 
 from msgspec.structs import replace
@@ -25,27 +25,27 @@ EVENT = "event"
 BROKER_LOG = "broker_log"
 KERNEL_LOG = "kernel_log"
 HOST = "host_"
-"""How everything begins that the host's look decided."""
+"""The prefix of steps decided by an observation of the host."""
 SEVERAL_AT_ONCE = "several_at_once"
 BY_SPACE = frozenset({"usable_under_reserve", "growth_reached_zero"})
 KERNEL_NEAR_MS = HOUR_MS
-"""How long before a failure an error of its device may be that explains it."""
+"""How long before a failure an error of its device may have occurred that explains it."""
 HOST_NEAR_POLLS = 3
 _BEHIND_IO_ERRORS = frozenset({Cause.REMOUNT, Cause.READ_ONLY, Cause.FILE_SYSTEM})
 _BY_THE_DISK = frozenset({Cause.READ_ONLY, Cause.FILE_SYSTEM})
-"""What a disk that cannot read or write its sectors brings a file system to."""
+"""The consequences for a file system of a disk that cannot read or write sectors."""
 INODES_OUT_RATIO = 0.995
-"""What is shown as 100 % of the inodes."""
+"""The ratio that is shown as 100 % of the inodes."""
 INODES_SHORT_RATIO = 0.95
-"""Enough where the log says that nothing was left and bytes were: a replica takes six files, some are gone again."""
+"""Enough if the log says that nothing was left although bytes were: a replica takes six files, some removed since."""
 SPACE_SHORT_RATIO = 0.99
-"""From here on "no space left" is said of the bytes: the rest is written between two polls."""
+"""From this ratio "no space left" refers to bytes: the rest can be written between two polls."""
 SPACE_WAS_LEFT = "space_was_left"
-"""No evidence of a broken disk, though release 0.1.0 called it ``failed``."""
+"""No evidence of a failed disk, although release 0.1.0 called it ``failed``."""
 
 
 def weight(verdict: Verdict) -> int:
-    """Return which step decided, the strongest first; what names no cause comes after all that do."""
+    """Return which step decided, the strongest first; evidence without a cause comes last."""
     if verdict.decided_by == BROKER_LOG:
         step = 1
     elif verdict.decided_by == KERNEL_LOG:
@@ -60,7 +60,7 @@ def weight(verdict: Verdict) -> int:
 
 
 def stronger(known: Verdict | None, found: Verdict | None) -> Verdict | None:
-    """Return the verdict that holds: the one that stands, unless a stronger step found another."""
+    """Return the standing verdict, unless a stronger step found another."""
     if known is None or found is None:
         return known or found
     if found.cause is known.cause:
@@ -72,12 +72,12 @@ def stronger(known: Verdict | None, found: Verdict | None) -> Verdict | None:
     if _explains(known, found):
         return known
     is_deeper = found.decided_by == known.decided_by == KERNEL_LOG and found.cause is Cause.FAILED
-    # A sick device makes its file system shut down or turn read-only: of two lines of the kernel it explains the other.
+    # A failing device makes its file system shut down or turn read-only: of two kernel lines it explains the other.
     return found if is_deeper or weight(found) < weight(known) else known
 
 
 def _explains(other: Verdict, io_error: Verdict) -> bool:
-    """Tell whether the kernel or the host says what lies behind the log's I/O error, of which no device is known."""
+    """Tell whether the kernel or the host explains the log's I/O error, whose device is unknown."""
     is_bare = io_error.cause is Cause.FAILED and io_error.decided_by == BROKER_LOG and io_error.device is None
     if other.decided_by == KERNEL_LOG:
         return is_bare and (other.cause in _BEHIND_IO_ERRORS or other.cause is Cause.FULL)
@@ -85,13 +85,13 @@ def _explains(other: Verdict, io_error: Verdict) -> bool:
 
 
 def judge(memory: BrokerMemory, path: str, thresholds: Thresholds) -> Verdict:
-    """Return the verdict on an offline directory from all that is known of it now."""
+    """Return the verdict on an offline directory from everything known about it now."""
     log_dir = memory.log_dirs[path]
     known = standing(log_dir)
     verdict = None if _says_nothing(known, log_dir) else known
     for found in (_by_kernel(log_dir), _by_host(log_dir), _by_pattern(memory, path), _by_space(log_dir, thresholds)):
         verdict = stronger(verdict, found)
-    assert verdict is not None, "free space always has an answer"
+    assert verdict is not None, "free space always yields a verdict"
     return _measured(log_dir, _unreadable(log_dir, verdict), thresholds)
 
 
@@ -101,7 +101,7 @@ def _says_nothing(known: Verdict | None, log_dir: LogDirMemory) -> bool:
 
 
 def by_event(record: EventRecord) -> Verdict | None:
-    """Return what an event says: a cause comes from the broker's log, where its line was understood."""
+    """Return the verdict of an event: its cause comes from the broker's log, if the line was understood."""
     cause = Cause(record.cause) if record.cause in set(Cause) else Cause.UNKNOWN
     if cause is Cause.UNKNOWN:
         return None
@@ -110,12 +110,12 @@ def by_event(record: EventRecord) -> Verdict | None:
 
 
 def log_line(detail: str | None) -> str | None:
-    """Return what an event adds, where it is a line of the broker's log; what a poll says of itself is none."""
+    """Return the detail of an event if it is a line of the broker's log, not the text of a poll."""
     return None if detail == POLLED_FAILURE else detail
 
 
 def standing(log_dir: LogDirMemory) -> Verdict | None:
-    """Return the verdict that stands; an older release kept only the cause and what decided."""
+    """Return the standing verdict; an older release kept only the cause and the step."""
     if log_dir.verdict is not None or log_dir.cause is None:
         return log_dir.verdict
     if log_dir.cause is Cause.FAILED and log_dir.decided_by == SPACE_WAS_LEFT:
@@ -126,21 +126,21 @@ def standing(log_dir: LogDirMemory) -> Verdict | None:
 
 
 def shown(log_dir: LogDirMemory) -> Verdict:
-    """Return the verdict that is told of an offline directory."""
+    """Return the verdict to report about an offline directory."""
     return standing(log_dir) or Verdict(cause=Cause.UNKNOWN, decided_by=EVENT)
 
 
 def set_verdict(log_dir: LogDirMemory, verdict: Verdict) -> None:
-    """Keep a verdict; ``decided_by`` beside it is only set once DescribeLogDirs confirmed the failure."""
+    """Keep a verdict; ``decided_by`` is only set once DescribeLogDirs confirmed the failure."""
     log_dir.verdict, log_dir.cause = verdict, verdict.cause
     if log_dir.decided_by is not None:
         log_dir.decided_by = verdict.decided_by
 
 
 def common(verdicts: list[Verdict]) -> Cause:
-    """Return the one cause of several directories; ``unknown`` where they differ.
+    """Return the common cause of several directories; ``unknown`` if they differ.
 
-    A limit of the process is the broker's, whichever directory met it first.
+    A process limit affects the whole broker, no matter which directory reached it first.
     """
     causes = {verdict.cause for verdict in verdicts}
     if len(causes) == 1:
@@ -149,7 +149,7 @@ def common(verdicts: list[Verdict]) -> Cause:
 
 
 def kernel_near(log_dir: LogDirMemory) -> KernelWord | None:
-    """Return what the kernel said of a directory's device about when it failed: older words explain nothing."""
+    """Return the kernel's line about a directory's device around the failure: older ones explain nothing."""
     word = log_dir.kernel
     return None if word is None or (log_dir.offline_ms or 0) - word.at_ms > KERNEL_NEAR_MS else word
 
@@ -169,7 +169,7 @@ def _by_host(log_dir: LogDirMemory) -> Verdict | None:
 
 
 def _by_pattern(memory: BrokerMemory, path: str) -> Verdict | None:
-    """Take several directories that served a moment ago and are offline now for one fault that is none of theirs."""
+    """Return the verdict on several directories that went offline together: one fault, which is not in their disks."""
     carrier = memory.log_dirs[path].carrier or path
     together = [
         other
@@ -196,7 +196,7 @@ def _by_space(log_dir: LogDirMemory, thresholds: Thresholds) -> Verdict:
 
 
 def _unreadable(log_dir: LogDirMemory, verdict: Verdict) -> Verdict:
-    """Take the disk for what failed where its sectors cannot be read or written and its file system gave up."""
+    """Return a failed disk as the verdict if its sectors cannot be read or written and its file system gave up."""
     if verdict.cause not in _BY_THE_DISK:
         return verdict
     for trouble in log_dir.troubles.values():
@@ -207,7 +207,7 @@ def _unreadable(log_dir: LogDirMemory, verdict: Verdict) -> Verdict:
 
 
 def _measured(log_dir: LogDirMemory, verdict: Verdict, thresholds: Thresholds) -> Verdict:
-    """Say what ran out where the log only says that nothing was left: ENOSPC is said of inodes and bytes alike."""
+    """Return what ran out if the log only says that no space was left: ENOSPC means inodes and bytes alike."""
     if verdict.cause is not Cause.FULL or verdict.full_by is not None:
         return verdict
     if (log_dir.used_inodes_ratio or 0.0) >= INODES_OUT_RATIO:
@@ -222,7 +222,7 @@ def _measured(log_dir: LogDirMemory, verdict: Verdict, thresholds: Thresholds) -
 
 
 def _full_by(record: EventRecord) -> FullBy | None:
-    """Return what the log says that ran out; "no space left" leaves it open until it is measured."""
+    """Return what ran out according to the log; "no space left" leaves it open until it is measured."""
     if record.full_by in {FullBy.QUOTA, FullBy.INODES}:
         return FullBy(record.full_by)
     return FullBy.QUOTA if "quota" in (record.detail or "").lower() else None

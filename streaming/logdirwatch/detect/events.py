@@ -1,6 +1,6 @@
-"""How events are judged, and how every fast alert gets its answer.
+"""Judges events; every alert of the fast lane gets a stateful revision.
 
-A LogDirFailure says that a directory stopped serving, not why: KIP-928 sends the same event for a saturated one.
+A LogDirFailure says that a directory went offline, not why: KIP-928 sends the same event for a saturated one.
 """
 
 from msgspec.structs import replace
@@ -79,9 +79,9 @@ def _take_failure(desk: Desk, record: EventRecord, path: str, identity: str, mom
 
 
 def _weigh(desk: Desk, path: str, record: EventRecord) -> bool:
-    """Take what an event says of why; return whether something else is believed now, or more is known of it.
+    """Apply the cause in an event; return whether the verdict or its details changed.
 
-    Free space is no evidence before DescribeLogDirs confirms the failure: an event may be older than the last sample.
+    Free space is not evidence before DescribeLogDirs confirms the failure: an event may be older than the last sample.
     """
     log_dir = desk.memory.log_dirs[path]
     verdict, before = causes.stronger(causes.standing(log_dir), causes.by_event(record)), log_dir.verdict
@@ -96,13 +96,13 @@ def _weigh(desk: Desk, path: str, record: EventRecord) -> bool:
 
 
 def _take_partition_failure(desk: Desk, record: EventRecord, moment: Moment) -> None:
-    """One partition is bad, not its directory (KIP-18's distinction)."""
+    """One partition failed, not its directory (KIP-18's distinction)."""
     if record.topic is not None and record.partition is not None:
         partition_failed.take(desk, f"{record.topic}-{record.partition}", record, moment)
 
 
 def _take_bare_failure(desk: Desk, identity: str, moment: Moment, now_ms: int) -> None:
-    """KIP-112's form names only the broker: the directory that turned offline around this time, if any, is meant."""
+    """KIP-112's form names only the broker: it is about the directory that went offline around this time, if any."""
     wait_ms = desk.settings.event_wait_ms
     recent = [
         alert.alert_id

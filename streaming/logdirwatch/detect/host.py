@@ -1,4 +1,4 @@
-"""How what the host itself sees of its disks is judged: proof of life, volumes, inodes, read-only mounts, slowness."""
+"""Judges the host's observations of its disks: successful writes, volumes, inodes, read-only mounts, slowness."""
 
 import statistics
 
@@ -16,15 +16,16 @@ from logdirwatch.detect.state.broker_state import LogDirMemory
 from logdirwatch.model.records import HostLogDir, HostRecord
 from logdirwatch.model.times import effective_ms
 from logdirwatch.model.vocabulary import LogDirStatus
+from logdirwatch.text.units import human_ms
 
 CONFIG_ERRORS = frozenset({"look: No such file or directory", "look: Permission denied"})
-"""What older host sources said of a path that they could not look at at all, of which Kafka's own word is enough."""
+"""Errors of older host sources about a path that they could not check; Kafka's own answer is enough for those."""
 OTHERS_MIN = 2
-"""With a single other disk nobody knows which of the two is the odd one."""
+"""With a single other disk it is unclear which of the two is the slow one."""
 
 
 def take_host_view(desk: Desk, view: HostView) -> None:
-    """Take one look of the host source; it speaks of directories that the broker reports, and decides no status."""
+    """Apply one observation of the host source about directories that the broker reports; it decides no status."""
     record, memory = view.record, desk.memory
     at_ms, corrected = effective_ms(record.timestamp_ms, view.origin.kafka_timestamp_ms, desk.settings.clock_skew_ms)
     memory.corrected_clocks += corrected
@@ -62,7 +63,7 @@ def _take(desk: Desk, seen: HostLogDir, log_dir: LogDirMemory, record: HostRecor
 
 def _judge_probe(desk: Desk, seen: HostLogDir, log_dir: LogDirMemory, moment: Moment) -> None:
     if seen.config_error is not None or seen.probe_error in CONFIG_ERRORS:
-        return  # nothing was looked at, so nothing is known: neither good nor bad
+        return  # nothing was checked, so nothing is known: neither good nor bad
     if seen.probe_error is not None:
         log_dir_suspect.suspect(desk, seen.path, log_dir_suspect.PROBE, f"the probe failed: {seen.probe_error}", moment)
     elif seen.probe_ms is not None:
@@ -75,13 +76,13 @@ def _judge_probe(desk: Desk, seen: HostLogDir, log_dir: LogDirMemory, moment: Mo
 
 
 def _explain(desk: Desk, path: str, log_dir: LogDirMemory, moment: Moment) -> None:
-    """Let the host's look correct the cause of an open alert."""
+    """Correct the cause of an open alert by the host's observation."""
     if log_dir_offline.alert_of(desk.memory, path) is not None and log_dir_offline.judge(desk, path):
         log_dir_offline.tell(desk, path, log_dir.status, moment)
 
 
 def _compare_with_others(desk: Desk, path: str, moment: Moment) -> None:
-    """Find the disk that was slow from the beginning: its own past says nothing, the broker's other disks do."""
+    """Find a disk that was always slow: its own past does not show it, but the broker's other disks do."""
     learned = {
         other: known.probe.usual_ms
         for other, known in desk.memory.log_dirs.items()
@@ -95,5 +96,6 @@ def _compare_with_others(desk: Desk, path: str, moment: Moment) -> None:
     if usual_ms < settings.slow_min_ms or usual_ms <= settings.slow_factor * theirs_ms:
         log_dir_suspect.clear(desk, path, kind, moment)
     elif not log_dir_suspect.is_told(desk, path, kind):
-        text = f"writing 4 KiB usually takes {usual_ms:.0f} ms, in the broker's other directories {theirs_ms:.0f} ms"
+        others = f"in the broker's other directories {human_ms(theirs_ms)}"
+        text = f"writing 4 KiB usually takes {human_ms(usual_ms)}, {others}"
         log_dir_suspect.suspect(desk, path, kind, text, moment)

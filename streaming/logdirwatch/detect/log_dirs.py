@@ -1,4 +1,4 @@
-"""How the log directories of an answering broker are judged by its samples."""
+"""Judges the log directories of a broker that answers by its samples."""
 
 from logdirwatch.detect import causes, predicates
 from logdirwatch.detect.alerts import evidence, messages
@@ -12,7 +12,7 @@ from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, LogDirStatus, Rule
 
 
 def take_samples(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
-    """Judge every directory of an answer, and those that left it."""
+    """Judge every directory of an answer, and those missing from it."""
     known = desk.memory.log_dirs
     for sample in record.log_dirs:
         log_dir = known.setdefault(sample.path, LogDirMemory())
@@ -50,7 +50,7 @@ def _take_sample(desk: Desk, sample: LogDirSample, collector: str, moment: Momen
 
 
 def _is_offline(memory: BrokerMemory, log_dir: LogDirMemory) -> bool:
-    """Where two collectors disagree between healthy and offline, offline wins, for some polls of who says so."""
+    """If two collectors disagree between healthy and offline, offline wins for some polls of its collector."""
     for collector, (code, said_ms) in log_dir.codes.items():
         if code == KAFKA_STORAGE_ERROR:
             interval_ms = memory.collectors[collector].interval_ms
@@ -60,7 +60,7 @@ def _is_offline(memory: BrokerMemory, log_dir: LogDirMemory) -> bool:
 
 
 def _take_offline(desk: Desk, gone: list[str], moment: Moment) -> None:
-    """DescribeLogDirs says offline: first see who goes at once, then judge each, then tell."""
+    """DescribeLogDirs reports offline: first find those that fail together, then judge each, then alert."""
     known = desk.memory.log_dirs
     failing = [path for path in gone if known[path].status is not LogDirStatus.OFFLINE]
     for path in gone:
@@ -78,7 +78,7 @@ def _take_offline(desk: Desk, gone: list[str], moment: Moment) -> None:
 
 
 def _confirm(desk: Desk, path: str, moment: Moment) -> str | None:
-    """Judge an offline directory anew, as evidence may have come since; return the status that it had."""
+    """Judge an offline directory again, since evidence may have arrived; return its previous status."""
     log_dir = desk.memory.log_dirs[path]
     log_dir_offline.judge(desk, path)
     log_dir.decided_by = causes.shown(log_dir).decided_by
@@ -86,7 +86,7 @@ def _confirm(desk: Desk, path: str, moment: Moment) -> str | None:
 
 
 def _become_suspect(desk: Desk, sample: LogDirSample, log_dir: LogDirMemory, moment: Moment) -> None:
-    """Any code but 0 and 56: Kafka still calls it online, but nobody can ask its file system."""
+    """Any code but 0 and 56: Kafka still reports it as online, but its file system cannot be read."""
     log_dir.error_code = sample.error_code
     _remember_last(log_dir)
     before = desk.set_log_dir(sample.path, LogDirStatus.UNKNOWN, f"error {sample.error_code}", moment)
@@ -121,10 +121,10 @@ def _leave_report(desk: Desk, path: str, moment: Moment) -> None:
 
 
 def lose_sight(desk: Desk, reason: str, moment: Moment) -> None:
-    """Call all directories unknown, as their broker does not answer; their alerts go on and say since when."""
+    """Set all directories to unknown when their broker does not answer; their alerts keep firing as stale."""
     for path, log_dir in desk.memory.log_dirs.items():
         _remember_last(log_dir)
-        # Later on the host may still see what is suspect, and says so itself.
+        # The host source may still report suspicions later.
         before = desk.set_log_dir(path, LogDirStatus.UNKNOWN, reason, moment)
         is_news = before is not LogDirStatus.UNKNOWN
         desk.book.mark_stale(path, moment.at_ms, fresh=None if is_news else Rule.LOG_DIR_SUSPECT)

@@ -1,7 +1,7 @@
 """The state machine of one broker and its log directories.
 
-``advance`` shows it one observation, ``tick`` tells it that time passed. Both change the memory they are given and
-return what happened. Nothing here reads a clock.
+``advance`` processes one observation, ``tick`` the passing of time. Both change the memory they are given and return
+the results. Nothing here reads a clock.
 
 A log directory::
 
@@ -16,7 +16,7 @@ A log directory::
                  other error, left the report ───▶ unknown ───┘
 
 A broker: ``online`` (answers), ``degraded`` (answers, a directory is offline), ``offline`` (the controller says so),
-``unknown`` (no answer). A maintenance changes no status: it says how loudly the broker's absence is told.
+``unknown`` (no answer). Maintenance changes no status, only the severity of alerts about the broker's absence.
 """
 
 from logdirwatch.detect import brokers, events, host
@@ -30,7 +30,7 @@ from logdirwatch.model.identity import Origin
 
 
 def advance(memory: BrokerMemory, observation: Observation, now_ms: int, settings: DetectSettings) -> Outcome:
-    """Show the machine one observation; ``now_ms`` is the batch's time and serves waiting only."""
+    """Process one observation; ``now_ms`` is the batch's time and is used only for waiting."""
     desk = Desk(memory, settings)
     if isinstance(observation, Decided):
         brokers.take_decision(desk, observation)
@@ -51,7 +51,7 @@ def advance(memory: BrokerMemory, observation: Observation, now_ms: int, setting
 
 
 def tick(memory: BrokerMemory, now_ms: int, settings: DetectSettings) -> Outcome:
-    """Let time pass: events that no directory followed, maintenance that is over, silence, and how long it lasts."""
+    """Let time pass: judges events without a directory, the end of maintenance, and silence."""
     desk = Desk(memory, settings)
     unnamed_failures.expire(desk, now_ms)
     brokers.end_maintenance(desk, now_ms)
@@ -61,7 +61,7 @@ def tick(memory: BrokerMemory, now_ms: int, settings: DetectSettings) -> Outcome
 
 
 def next_deadline_ms(memory: BrokerMemory, settings: DetectSettings) -> int | None:
-    """Return when ``tick`` has something to judge next; None when only a record can change anything."""
+    """Return when ``tick`` is due next; None if only a record can change anything."""
     deadlines = [event.deadline_ms for event in memory.pending if unnamed_failures.is_answered(memory, event)]
     if (planned := maintenance.running(memory)) is not None:
         deadlines.append(planned.until_ms)
@@ -73,7 +73,7 @@ def next_deadline_ms(memory: BrokerMemory, settings: DetectSettings) -> int | No
 
 
 def _is_replay(memory: BrokerMemory, origin: Origin) -> bool:
-    """Tell whether the record was taken before; a topic made anew starts at offset 0 with newer timestamps."""
+    """Tell whether the record was processed before; a recreated topic starts at offset 0 with newer timestamps."""
     position = f"{origin.topic}/{origin.partition}"
     is_old = origin.offset <= memory.positions.get(position, -1)
     if is_old and origin.kafka_timestamp_ms <= memory.newest_kafka_ms:

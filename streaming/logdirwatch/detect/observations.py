@@ -1,4 +1,4 @@
-"""What the machine is shown: one record, where it came from, and the time it counts for."""
+"""The input of the state machine: one record, its origin, and its effective time."""
 
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol, TypeVar
@@ -22,14 +22,14 @@ class Event(NamedTuple):
 
 
 class HostView(NamedTuple):
-    """What the source on the broker's host saw."""
+    """An observation of the source on the broker's host."""
 
     record: HostRecord
     origin: Origin
 
 
 class Decided(NamedTuple):
-    """What a person decided about the broker: its maintenance."""
+    """A decision about the broker."""
 
     record: DecisionRecord
     origin: Origin
@@ -39,11 +39,11 @@ Observation = Sample | Event | HostView | Decided
 
 
 class FromKafka(Protocol):
-    """Anything that a record of Kafka was made into."""
+    """An observation from a Kafka record."""
 
     @property
     def origin(self) -> Origin:
-        """Where it came from."""
+        """Its origin."""
 
 
 R = TypeVar("R", bound=FromKafka)
@@ -52,8 +52,8 @@ R = TypeVar("R", bound=FromKafka)
 def in_order(batch: Iterable[R]) -> list[R]:
     """Return a batch in a total order that keeps every partition's own order: by Kafka timestamp, then by position.
 
-    A record never overtakes an earlier one of its partition, even when the producers' clocks disagree: it counts from
-    the highest Kafka timestamp its partition has shown so far.
+    A record never overtakes an earlier one of its partition, even if the producers' clocks disagree: its effective time
+    is at least the highest Kafka timestamp of its partition so far.
     """
     newest: dict[tuple[str, int], int] = {}
     keyed = []

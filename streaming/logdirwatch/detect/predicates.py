@@ -1,4 +1,4 @@
-"""The judgements of the state machine, one short predicate a rule; no state, no clock."""
+"""The judgements of the state machine, one short predicate for each rule; no state, no clock."""
 
 from msgspec import Struct
 
@@ -29,9 +29,9 @@ def used_ratio(total_bytes: int | None, usable_bytes: int | None) -> float | Non
 
 
 class Room(Struct, frozen=True):
-    """What a directory's level is judged by; None where nothing is known, which decides nothing.
+    """The input for a directory's level; None when unknown, which decides nothing.
 
-    ``missing_bytes`` are those that running moves will bring and that do not fit.
+    ``missing_bytes`` are those that running moves will add and that do not fit.
     """
 
     total_bytes: int
@@ -42,9 +42,9 @@ class Room(Struct, frozen=True):
 
 
 def judged_level(thresholds: Thresholds, room: Room, *, on_the_way_back: bool = False) -> tuple[LogDirStatus, str]:
-    """Return the worst of the levels that a directory's room asks for, and what asks for it.
+    """Return the worst level of a directory's space, inodes, moves and forecast, and which of them decided.
 
-    On the way back every threshold is a step lower.
+    On the way back every threshold is one step lower (hysteresis).
     """
     back = thresholds.back_ratio if on_the_way_back else 0.0
     by_space = level(thresholds, room.total_bytes, room.usable_bytes, lowered_by=back), "space"
@@ -69,7 +69,7 @@ def _level_by_forecast(thresholds: Thresholds, full_in_ms: int | None, stretched
 
 
 def _level_by_inodes(thresholds: Thresholds, used_ratio: float | None, lowered_by: float) -> LogDirStatus:
-    """Without inodes no segment can be made, whatever space is left."""
+    """Without inodes no segment can be created, however much space is left."""
     if used_ratio is None:
         return LogDirStatus.ONLINE
     if used_ratio >= thresholds.saturated_ratio - lowered_by:
@@ -80,7 +80,7 @@ def _level_by_inodes(thresholds: Thresholds, used_ratio: float | None, lowered_b
 def level(thresholds: Thresholds, total_bytes: int, usable_bytes: int, *, lowered_by: float = 0.0) -> LogDirStatus:
     """Return the level of a used ratio; ``lowered_by`` moves every threshold down by that much.
 
-    A directory above ``large_from_bytes`` is judged by free bytes where that comes later than the ratio.
+    A directory above ``large_from_bytes`` is judged by free bytes if that threshold is reached later than the ratio.
     """
     ratio = 1.0 - usable_bytes / total_bytes
     critical, saturated = thresholds.critical_ratio, thresholds.saturated_ratio
@@ -97,7 +97,7 @@ def level(thresholds: Thresholds, total_bytes: int, usable_bytes: int, *, lowere
 
 
 def proposed_level(thresholds: Thresholds, current: LogDirStatus, room: Room) -> LogDirStatus:
-    """Return the level that one sample asks for: up at the thresholds, down only a step below them."""
+    """Return the level of one sample: up at the thresholds, down only one step below them."""
     up, _ = judged_level(thresholds, room)
     if up is current or up.rank > current.rank:
         return up
@@ -106,7 +106,7 @@ def proposed_level(thresholds: Thresholds, current: LogDirStatus, room: Room) ->
 
 
 def debounced_level(current: LogDirStatus, proposals: list[LogDirStatus], samples: int) -> LogDirStatus:
-    """Return the level that the last ``samples`` proposals agree on: the change that all of them support."""
+    """Return the level that the last ``samples`` proposals agree on."""
     recent = proposals[-samples:]
     if len(recent) < samples or recent.count(current) == samples:
         return current
@@ -119,12 +119,12 @@ def debounced_level(current: LogDirStatus, proposals: list[LogDirStatus], sample
 
 
 def is_gap(memory: LogDirMemory, at_ms: int, interval_ms: int) -> bool:
-    """Tell whether so long passed since the last sample that the next one decides alone."""
+    """Tell whether the last sample is so old that the next one decides alone."""
     return memory.sample_at_ms is None or at_ms - memory.sample_at_ms > GAP_POLLS * interval_ms
 
 
 def growth(before: float | None, grown: Grown, interval_ms: int) -> float:
-    """Return the smoothed growth in bytes per second; what was seen over several polls counts for so many."""
+    """Return the smoothed growth in bytes per second; a growth over several polls has the weight of that many."""
     now = grown.own_bytes / grown.in_ms * 1000
     if before is None:
         return now
@@ -133,10 +133,10 @@ def growth(before: float | None, grown: Grown, interval_ms: int) -> float:
 
 
 def offline_cause(memory: LogDirMemory, thresholds: Thresholds, at_ms: int) -> tuple[Cause, str]:
-    """Return what the free bytes say of why a directory went offline at ``at_ms``, and which rule decided.
+    """Return the cause of a directory's failure at ``at_ms`` according to its free bytes, and which rule decided.
 
     Stock Kafka treats a full disk like any other I/O error (Kafka 4.3.1 ``LogDirFailureChannel``), so the free bytes
-    seen before the failure tell of a full one, as KIP-928 does it. Space that was left says nothing of the disk.
+    seen before the failure indicate a full one, as in KIP-928. Free space says nothing about the disk.
     """
     if memory.sample_at_ms is None or memory.total_bytes is None or memory.usable_bytes is None:
         return Cause.UNKNOWN, "no_sample_before"
@@ -154,7 +154,7 @@ def offline_cause(memory: LogDirMemory, thresholds: Thresholds, at_ms: int) -> t
 
 
 def halts_broker(memory: BrokerMemory, path: str) -> str | None:
-    """Return why the broker halts when this directory fails, None when it would go on without it.
+    """Return why the broker halts when this directory fails, None if it continues without it.
 
     Kafka 4.3.1 halts with the directory of its metadata log and with its last one (``ReplicaManager`` and
     ``LogManager.handleLogDirFailure``).

@@ -1,4 +1,4 @@
-"""The machine's memory as the record of ``logdir.state``."""
+"""Converts the machine's memory to the record of ``logdir.state``."""
 
 from msgspec import structs
 
@@ -14,20 +14,20 @@ from logdirwatch.model.vocabulary import LogDirStatus
 
 
 def has_news(memory: BrokerMemory, refresh_ms: int) -> bool:
-    """Tell whether a broker is to be written without a transition: what ``fleet`` judges changed, or it is time."""
+    """Tell whether to write a broker without a transition: something that ``fleet`` judges changed, or it is due."""
     is_other = memory.is_silent != memory.emitted_silent or _has_other_dangers(memory)
     is_planned_otherwise = memory.is_judged and _maintenance_ms(memory) != memory.emitted_maintenance_ms
     return is_other or is_planned_otherwise or _is_due(memory, refresh_ms)
 
 
 def _is_due(memory: BrokerMemory, refresh_ms: int) -> bool:
-    """Tell whether it is a broker's turn: a fleet that was first seen in one batch is not written in one each time."""
+    """Tell whether it is a broker's turn, so that a fleet first seen in one batch is not always written in one."""
     seed = seed_of(memory.cluster, memory.broker)
     return not refresh_ms or is_turn(memory.emitted_ms, memory.newest_ms, refresh_ms, seed)
 
 
 def _has_other_dangers(memory: BrokerMemory) -> bool:
-    """Tell whether partitions are in other danger; how many replicas still catch up is no news every few seconds."""
+    """Tell whether the risk of partitions changed; the number of replicas still catching up does not count."""
     now, told = memory.partitions, memory.emitted_partitions
     if now == told or now is None or told is None:
         return now != told
@@ -35,7 +35,7 @@ def _has_other_dangers(memory: BrokerMemory) -> bool:
 
 
 def state_record(memory: BrokerMemory, transitions: list[Transition]) -> StateRecord:
-    """Return the next state record of a broker; raises its sequence."""
+    """Return the next state record of a broker; increments its sequence."""
     memory.sequence += 1
     memory.emitted_ms, memory.emitted_silent = memory.newest_ms, memory.is_silent
     memory.emitted_partitions = memory.partitions

@@ -1,4 +1,4 @@
-"""What is judged of an answering broker beside its directories' room: balance, followers that lag, moves, throttles.
+"""Judges a broker that answers beyond its directories' space: balance, lagging replicas, moves, throttles.
 
 Every module in ``rules`` that has ``judge_answer`` or ``judge_scan`` takes part, in the order of their names.
 """
@@ -15,7 +15,7 @@ from logdirwatch.model.vocabulary import Rule
 
 _MODULES = [import_module(f"{rules.__name__}.{found.name}") for found in pkgutil.iter_modules(rules.__path__)]
 _RULES = frozenset(Rule) - {*broker_offline.RULES}
-"""The rules about a broker, but those of its absence."""
+"""The rules about a broker, except those about its absence."""
 
 
 def _functions(name: str) -> tuple[Any, ...]:
@@ -25,7 +25,8 @@ def _functions(name: str) -> tuple[Any, ...]:
 JUDGES_OF_ANSWERS = _functions("judge_answer")
 """Each is called with every answer of the broker: ``judge_answer(desk, record, moment)``."""
 JUDGES_OF_SCANS = _functions("judge_scan")
-"""What moves and what lags is counted by the inventory scan: ``judge_scan(desk, record, counted_ms, moment)``."""
+"""Moves and lag are counted by the inventory scan, so they are judged once per scan:
+``judge_scan(desk, record, counted_ms, moment)``."""
 _FORGETTING = _functions("lose_sight")
 
 
@@ -33,7 +34,7 @@ def judge(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
     """Judge one answer."""
     for judge_answer in JUDGES_OF_ANSWERS:
         judge_answer(desk, record, moment)
-    # A record that does not say when its moves were counted speaks of its own time.
+    # A record without the time of its move counts uses its own time.
     counted_ms = moment.at_ms if record.moves is None else min(record.moves.at_ms, moment.at_ms)
     if counted_ms <= desk.memory.moves_at_ms:
         return
@@ -43,7 +44,7 @@ def judge(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
 
 
 def lose_sight(desk: Desk, moment: Moment) -> None:
-    """Begin anew, as the broker does not answer, with what must last a while; what fires says since when."""
+    """Restart waiting times when the broker does not answer; firing alerts become stale."""
     for forget in _FORGETTING:
         forget(desk.memory)
     if desk.memory.alerts:

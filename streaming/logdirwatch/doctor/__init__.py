@@ -1,1 +1,1 @@
-"""Whether everything that logdirwatch needs is as it should be: pure judgement of what ``look`` found out."""
+"""Checks of everything that logdirwatch needs: pure judgement of what ``look`` found."""

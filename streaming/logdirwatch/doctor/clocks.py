@@ -1,4 +1,4 @@
-"""Clocks: how far a cluster's is from this machine's. Pure."""
+"""Clocks: the difference between a cluster's and this machine's. Pure."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -7,11 +7,11 @@ from logdirwatch.doctor.findings import Finding
 from logdirwatch.text.units import human_ms
 
 MOST_APART_MS = 5_000
-"""Well-kept clocks are milliseconds apart; ages of samples and ends of silences are told from clocks."""
+"""Synchronized clocks differ by milliseconds; ages of samples and ends of silences depend on clocks."""
 
 
 class Clock(NamedTuple):
-    """A cluster's time (its active controller's) and this machine's before it was asked and after it answered."""
+    """A cluster's time (its active controller's) and this machine's before the request and after the answer."""
 
     where: str
     asked_ms: int
@@ -20,7 +20,7 @@ class Clock(NamedTuple):
 
 
 def judge_clock(clock: Clock) -> Iterator[Finding]:
-    """Judge a clock; how long the answer took counts in its favour."""
+    """Judge a clock; the time that the answer took is not counted against it."""
     apart_ms = max(clock.asked_ms - clock.theirs_ms, clock.theirs_ms - clock.answered_ms, 0)
     if apart_ms > MOST_APART_MS:
         word = "ahead of" if clock.theirs_ms > clock.answered_ms else "behind"
@@ -28,5 +28,5 @@ def judge_clock(clock: Clock) -> Iterator[Finding]:
             "clocks",
             clock.where,
             f"its controller's clock is {human_ms(apart_ms)} {word} this machine's",
-            "let both machines keep time (chrony or another NTP client): chronyc tracking, timedatectl",
+            "synchronize both clocks (chrony or another NTP client): chronyc tracking, timedatectl",
         )

@@ -1,4 +1,4 @@
-"""What is said when a cluster cannot be asked, and who its user is. Pure."""
+"""Findings about clusters that do not answer, and the principal of a client. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -10,19 +10,19 @@ _REMEDIES = (
     (
         r"DNS|looked up",
         (
-            "correct the host in {}.bootstrap_servers, or let this machine's DNS or /etc/hosts know it; "
-            "getent hosts NAME tells whether it does"
+            "correct the host in {}.bootstrap_servers, or add it to DNS or /etc/hosts; "
+            "getent hosts NAME shows whether it resolves"
         ),
     ),
     (
         r"connection refused",
-        "start the broker, or correct host and port in {}.bootstrap_servers: nothing listens at that port",
+        "start the broker, or correct host and port in {}.bootstrap_servers: nothing listens on that port",
     ),
     (
         r"IllegalSaslState|takes no SASL",
         (
-            "name the port of a SASL listener in {0}.bootstrap_servers, or leave SASL out: {0}.client "
-            "security.protocol PLAINTEXT, or SSL where that port speaks TLS"
+            "use the port of a SASL listener in {0}.bootstrap_servers, or disable SASL: {0}.client "
+            "security.protocol PLAINTEXT, or SSL if that port uses TLS"
         ),
     ),
     (r"SaslMechanism", "correct {}.client: sasl.mechanism must be one that the broker offers"),
@@ -35,15 +35,15 @@ _REMEDIES = (
         "correct {}.client: security.protocol and ssl.truststore.location (PEM)",
     ),
 )
-"""What to do by what the error says, the first that fits; ``{}`` is where the configuration names the cluster."""
+"""Remedies by error text, the first match applies; ``{}`` is the cluster's key in the configuration."""
 _OTHERWISE = (
-    "start it, correct {0}.bootstrap_servers, open the network path from this machine, or, where the listener wants "
+    "start it, correct {0}.bootstrap_servers, open the network path from this machine, or, if the listener requires "
     "TLS or a password, set {0}.client"
 )
 
 
 def unreachable(where: str, setting: str, error: str) -> Finding:
-    """Return the finding of a cluster that does not answer; ``setting`` is where the configuration names it."""
+    """Return the finding for a cluster that does not answer; ``setting`` is its key in the configuration."""
     return Finding("connectivity", where, error, _remedy(setting, error))
 
 
@@ -53,7 +53,7 @@ def _remedy(setting: str, error: str) -> str:
 
 
 def principal(arguments: Mapping[str, Any]) -> str | None:
-    """Return the principal by which Kafka knows a client of these arguments, as far as they tell it."""
+    """Return the principal of a client with these arguments, as far as they show it."""
     protocol = arguments.get("security_protocol", "PLAINTEXT")
     if protocol.startswith("SASL"):
         name = arguments.get("sasl_plain_username")

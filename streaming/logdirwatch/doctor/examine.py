@@ -1,4 +1,4 @@
-"""Makes every check and gathers what it found; what cannot be asked is a finding and skips what rests on it."""
+"""Runs every check and collects the findings; an unreachable cluster is a finding and skips dependent checks."""
 
 from collections.abc import Callable, Iterable
 
@@ -31,7 +31,7 @@ class Examination:
         self._telemetry_id: str | None = None
 
     def run(self) -> Report:
-        """Make every check."""
+        """Run every check."""
         self._configuration()
         self._findings += here.judge_java(_error_of(find_java))
         self._folders()
@@ -40,14 +40,14 @@ class Examination:
             self._slots(events_partitions)
         for name in self._settings.clusters:
             self._cluster(name)
-        # In the order of the checks: what decides whether another finding is to be mended at all comes before it.
+        # In the order of the checks: a finding that decides whether another matters comes before it.
         in_order = sorted(self._findings, key=lambda found: list(CHECKS).index(found.check))
         return Report(tuple(in_order), self._not_checked)
 
     def _slots(self, events_partitions: int) -> None:
         self._findings += here.judge_slots(self._settings.stream.master, events_partitions)
         if self._settings.stream.master is None:
-            self._leave_out("task_slots", "stream.master is null: the Spark that is given tells at start")
+            self._leave_out("task_slots", "stream.master is null: Spark checks this at start")
 
     def _configuration(self) -> None:
         for remark in self._remarks:
@@ -68,10 +68,10 @@ class Examination:
             if here.is_local(path):
                 self._findings += here.judge_folder(here.folder(name, path, setting))
             else:
-                self._leave_out("folders", f"{setting} is an object store: Spark tells at start")
+                self._leave_out("folders", f"{setting} is an object store: Spark checks this at start")
 
     def _telemetry(self) -> int:
-        """Check the telemetry cluster; return the partitions of events that it has, or that it should have."""
+        """Check the telemetry cluster; return the present or wanted number of partitions of events."""
         settings = self._settings
         partitions = settings.topics.events_partitions
         try:
@@ -94,8 +94,8 @@ class Examination:
             self._find(
                 "telemetry_is_monitored",
                 f"cluster {name}",
-                "the telemetry topics lie on the watched cluster: when its disks fill, the alerts go down with it",
-                "point telemetry.bootstrap_servers at another Kafka, one small broker is enough, and make the topics "
+                "the telemetry topics are on the monitored cluster: when its disks fill, the alerts are lost",
+                "set telemetry.bootstrap_servers to another Kafka, one small broker is enough, and create the topics "
                 "there with: logdirwatch topics create",
             )
 
@@ -121,12 +121,12 @@ class Examination:
                 self._leave_out(check, f"cluster {name} keeps its metadata in ZooKeeper and cannot tell it")
             return
         if facts.metadata_version is None:
-            self._leave_out("metadata_version", f"cluster {name} does not tell it")
+            self._leave_out("metadata_version", f"cluster {name} does not report it")
         self._clock(f"cluster {name}", clock)
 
     def _clock(self, where: str, clock: clocks.Clock | None) -> None:
         if clock is None:
-            self._leave_out("clocks", f"{where} does not tell its time (the ACL Describe on the cluster is needed)")
+            self._leave_out("clocks", f"{where} does not report its time (the ACL Describe on the cluster is needed)")
         else:
             self._findings += clocks.judge_clock(clock)
 
@@ -139,12 +139,12 @@ class Examination:
 
 
 def misconfigured(error: UserError, where: str = "configuration") -> Report:
-    """Return the report of a configuration that cannot be read: nothing else can be checked."""
+    """Return the report of an invalid configuration: nothing else can be checked."""
     finding = Finding(
         "configuration",
         where,
         str(error),
-        "correct that key; all of them with their meaning: logdirwatch config reference",
+        "correct that key; all keys with their meaning: logdirwatch config reference",
     )
     return Report((finding,), {check: "the configuration cannot be read" for check in CHECKS if check != finding.check})
 

@@ -19,7 +19,7 @@ _SCHEME = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]*:")
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder as it was found: ``error`` is why nothing can be written, sizes are those of its file system."""
+    """A folder: ``error`` says why it is not writable, sizes are those of its file system."""
 
     name: str
     path: str
@@ -35,7 +35,7 @@ def is_local(path: str) -> bool:
 
 
 def folder(name: str, path: str, setting: str) -> Folder:
-    """Look at a folder, or at where it is to be made: write a file and remove it. Never raises for what it meets."""
+    """Check a folder, or the parent of a missing one, by writing and removing a file. Never raises."""
     place = Path(path.removeprefix("file://").removeprefix("file:")).expanduser().absolute()
     try:
         there = next(found for found in (place, *place.parents) if found.exists())
@@ -60,26 +60,26 @@ def _reason(error: OSError) -> str:
 
 
 def judge_folder(found: Folder) -> Iterator[Finding]:
-    """Judge a folder: can it be written, and is there room."""
+    """Judge a folder: whether it is writable and has free space."""
     where = f"{found.name} {found.path}"
     if found.error is not None:
         yield Finding(
             "folders",
             where,
             f"cannot be written: {found.error}",
-            f"let this user write there (chown, or mount it read-write), or point {found.setting} elsewhere",
+            f"make it writable for this user (chown, or mount it read-write), or change {found.setting}",
         )
     elif found.free_bytes < LEAST_FREE_BYTES or found.free_bytes < LEAST_FREE_RATIO * found.total_bytes:
         yield Finding(
             "folders",
             where,
             f"only {human_bytes(found.free_bytes)} of {human_bytes(found.total_bytes)} are free",
-            f"make room or point {found.setting} at a larger disk; logdirwatch stops when it is full",
+            f"free space or set {found.setting} to a larger disk; logdirwatch stops when it is full",
         )
 
 
 def judge_java(error: UserError | None) -> Iterator[Finding]:
-    """Judge what was said when Java was looked for."""
+    """Judge the result of the search for Java."""
     if error is not None:
         yield Finding(
             "java",
@@ -90,7 +90,7 @@ def judge_java(error: UserError | None) -> Iterator[Finding]:
 
 
 def judge_slots(master: str | None, events_partitions: int) -> Iterator[Finding]:
-    """Judge Spark's slots against the partitions that the fast lane holds for good; a cluster tells only itself."""
+    """Judge Spark's slots against the partitions that the fast lane occupies; only local masters can be checked."""
     slots = checks.local_slots(master) if master else None
     if slots is None:
         return

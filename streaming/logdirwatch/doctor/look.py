@@ -1,4 +1,4 @@
-"""Asks both clusters what the checks judge. Connects, writes nothing."""
+"""Asks both clusters for what the checks judge. Connects, but writes nothing."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -26,14 +26,14 @@ Answer = TypeVar("Answer")
 
 
 class Monitored(NamedTuple):
-    """What a monitored cluster told; no clock where it does not tell its time."""
+    """The answers of a monitored cluster; no clock if it does not report its time."""
 
     facts: ClusterFacts
     clock: Clock | None
 
 
 def monitored(settings: Settings, name: str, now_ms: Now) -> Monitored:
-    """Ask a monitored cluster everything once; raises UserError when no broker answers."""
+    """Ask a monitored cluster for everything once; raises UserError when no broker answers."""
 
     async def ask(admin: Admin, bootstrap: list[Address]) -> Monitored:
         seen = await look(admin, bootstrap, now_ms)
@@ -55,7 +55,7 @@ def monitored(settings: Settings, name: str, now_ms: Now) -> Monitored:
 
 
 def telemetry_clock(settings: Settings, now_ms: Now) -> Clock | None:
-    """Ask the telemetry cluster for its time; None where it does not tell."""
+    """Ask the telemetry cluster for its time; None if it does not report it."""
 
     async def ask(admin: Admin, bootstrap: list[Address]) -> Clock | None:
         return await _clock(admin, "telemetry", bootstrap, now_ms)
@@ -107,7 +107,7 @@ async def _answers(admin: Admin, bootstrap: list[Address]) -> None:
 
 def telemetry_facts(settings: Settings) -> tuple[str | None, TelemetryFacts]:
     """Ask the telemetry cluster for its id and its topics; raises UserError when it does not answer."""
-    _asked(settings, settings.telemetry, _answers)  # kafka-python's own client only says that it had no success
+    _asked(settings, settings.telemetry, _answers)  # kafka-python's own client only says that it failed
     with clients.admin(settings.telemetry) as client:
         try:
             cluster = describe_cluster(client)

@@ -1,4 +1,4 @@
-"""A monitored cluster: does every broker answer and tell what is asked, and which of Kafka's traps are in it. Pure."""
+"""Checks of a monitored cluster: every broker answers, permissions, and known bugs of Kafka. Pure."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -17,12 +17,12 @@ SEVERAL_DIRECTORIES_SINCE = "3.7-IV2"
 """KAFKA-16606: below it, several log directories can lead to indefinite unavailability (Kafka's docs/upgrade.html)."""
 
 ASKED = (PollStatus.OK, PollStatus.UNAUTHORIZED)
-"""How a broker that can be asked answers."""
+"""The poll statuses of a broker that answers."""
 
 
 @dataclass(frozen=True)
 class ClusterFacts:
-    """What a monitored cluster answered, and the releases its brokers' API versions point to."""
+    """The answers of a monitored cluster, and the releases that its brokers' API versions indicate."""
 
     name: str
     seen: LiveCluster
@@ -37,31 +37,31 @@ class ClusterFacts:
 
 
 def judge_brokers(facts: ClusterFacts) -> Iterator[Finding]:
-    """Judge whether each broker answers by itself: the collector asks every one."""
+    """Judge whether each broker answers: the collector asks every one."""
     for number, answer in facts.seen.log_dirs.items():
         node = facts.seen.nodes[number]
         if answer.status in ASKED:
             continue
         if node.is_fenced:
-            what, remedy = "is fenced and does not answer", "start it; or unregister it when it is gone for good"
+            what, remedy = "is fenced and does not answer", "start it; or unregister it if it was removed"
         else:
             what = f"does not answer at {node.host}:{node.port}: {answer.error}"
             remedy = (
-                "let this machine reach that address (name service, firewall), or correct the broker's "
-                "advertised.listeners; every broker is asked by itself"
+                "make that address reachable from this machine (DNS, firewall), or correct the broker's "
+                "advertised.listeners; every broker is asked directly"
             )
         yield Finding("connectivity", f"cluster {facts.name}, broker {number}", what, remedy)
 
 
 def judge_permissions(facts: ClusterFacts, tools: Tools, principal: str | None) -> Iterator[Finding]:
-    """Judge whether the collector's user is told what it asks for."""
+    """Judge whether the collector's user has the permissions it needs."""
     seen, who = facts.seen, principal or "the collector's user"
     refused = [number for number, answer in seen.log_dirs.items() if answer.status is PollStatus.UNAUTHORIZED]
     if refused:
         yield Finding(
             "permissions",
             f"cluster {facts.name}",
-            f"{who} lacks the ACL Describe on the cluster: {_brokers(refused)} do not tell their log directories",
+            f"{who} lacks the ACL Describe on the cluster: {_brokers(refused)} do not return their log directories",
             tools.allow(["Describe"], ["--cluster"], principal),
         )
     reticent = [number for number, answer in seen.log_dirs.items() if _hides_configs(seen, number, answer.status)]
@@ -69,15 +69,15 @@ def judge_permissions(facts: ClusterFacts, tools: Tools, principal: str | None) 
         yield Finding(
             "permissions",
             f"cluster {facts.name}",
-            f"{who} lacks the ACL DescribeConfigs on the cluster: {_brokers(reticent)} do not tell their configuration",
+            f"{who} lacks the ACL DescribeConfigs on the cluster: {_brokers(reticent)} do not return their config",
             tools.allow(["DescribeConfigs"], ["--cluster"], principal),
         )
     if "GroupAuthorizationFailed" in seen.unknown.get("consumer groups", ""):
         yield Finding(
             "permissions",
             f"cluster {facts.name}",
-            f"{who} lacks the ACL Describe on consumer groups: what they have still to read is not known, so no advice "
-            "spares it",
+            f"{who} lacks the ACL Describe on consumer groups: their unread records are unknown, so no action can "
+            "preserve them",
             tools.allow(["Describe"], ["--group", "*"], principal),
         )
     yield from _topics(facts, tools, principal)
@@ -93,7 +93,7 @@ def _topics(facts: ClusterFacts, tools: Tools, principal: str | None) -> Iterato
         yield Finding(
             "permissions",
             f"cluster {facts.name}",
-            f"{who} lacks the ACL Describe on {counted(len(hidden), 'topic that lies', 'topics that lie')} on the "
+            f"{who} lacks the ACL Describe on {counted(len(hidden), 'topic', 'topics')} on the "
             f"disks, such as {hidden[0]}",
             tools.allow(["Describe", "DescribeConfigs"], ["--topic", "*"], principal),
         )
@@ -107,12 +107,12 @@ def _topics(facts: ClusterFacts, tools: Tools, principal: str | None) -> Iterato
 
 
 def not_told(facts: ClusterFacts) -> Iterator[str]:
-    """Say what could not be asked and why, as far as no finding says it: the permissions for it are not known."""
+    """Yield the requests that failed and have no finding, with the errors: the permissions for them are unknown."""
     by_error: dict[str, list[str]] = defaultdict(list)
     for what, error in _not_asked(facts.seen):
         by_error[with_acl(what, error)].append(what)
-    for error, whats in by_error.items():
-        yield f"cluster {facts.name} does not tell {some_of(whats)}: {error}"
+    for error, kinds in by_error.items():
+        yield f"cluster {facts.name} does not return {some_of(kinds)}: {error}"
 
 
 def _not_asked(seen: LiveCluster) -> Iterator[tuple[str, str]]:
@@ -128,29 +128,29 @@ def _not_asked(seen: LiveCluster) -> Iterator[tuple[str, str]]:
 
 
 def judge_metadata_version(facts: ClusterFacts, tools: Tools) -> Iterator[Finding]:
-    """Judge whether the finalized ``metadata.version`` can do with several log directories a broker."""
+    """Judge whether the finalized ``metadata.version`` supports several log directories per broker."""
     several = [number for number, answer in facts.seen.log_dirs.items() if len(answer.log_dirs) > 1]
     if several and versions.at_least(facts.metadata_version, SEVERAL_DIRECTORIES_SINCE) is False:
         yield Finding(
             "metadata_version",
             f"cluster {facts.name}",
             f"metadata.version is {facts.metadata_version} and {_brokers(several)} have several log directories: below "
-            f"{SEVERAL_DIRECTORIES_SINCE} a failing one can make partitions unavailable for good (KAFKA-16606)",
-            f"bring all brokers to 3.9 or later, then: {tools.call('kafka-features', 'upgrade', '--metadata', '3.9')} "
-            "(it cannot be taken back)",
+            f"{SEVERAL_DIRECTORIES_SINCE} a failing one can make partitions unavailable permanently (KAFKA-16606)",
+            f"upgrade brokers to 3.9 or later, then: {tools.call('kafka-features', 'upgrade', '--metadata', '3.9')} "
+            "(this cannot be undone)",
         )
 
 
 def judge_offline_replica_count(facts: ClusterFacts) -> Iterator[Finding]:
-    """Judge whether somebody may trust a gauge that cannot count."""
+    """Judge whether the gauge OfflineReplicaCount is broken."""
     broken = [number for number, version in facts.kafka_versions.items() if never_counts_offline_replicas(version)]
     if broken:
         yield Finding(
             "offline_replica_count",
             f"cluster {facts.name}",
             f"OfflineReplicaCount of {_brokers(broken)} is always 0: from 3.7 to 4.2 the gauge never counts",
-            "take it out of your own dashboards and alerts and use logdirwatch's counts, or bring the brokers to 4.3; "
-            "--ignore offline_replica_count once that is done",
+            "remove it from your dashboards and alerts and use logdirwatch's counts, or upgrade the brokers to 4.3; "
+            "then use --ignore offline_replica_count",
         )
 
 

@@ -1,4 +1,4 @@
-"""The telemetry cluster's topics: are they there, as they are needed, replicated, and allowed to be used. Pure."""
+"""Checks of the telemetry topics: existence, settings, replication and permissions. Pure."""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,9 +19,9 @@ QUOTED_TOPIC = '"$topic"'
 
 @dataclass(frozen=True)
 class TelemetryFacts:
-    """What the telemetry cluster tells of its topics.
+    """The topics of the telemetry cluster.
 
-    ``operations`` are those that the user may do, where the cluster tells; ``hidden`` topics may not be described.
+    ``operations`` are those that the user may do, if the cluster returns them; ``hidden`` topics may not be described.
     """
 
     brokers: int
@@ -32,12 +32,12 @@ class TelemetryFacts:
 
 
 def judge_topics(settings: Settings, facts: TelemetryFacts) -> Iterator[Finding]:
-    """Judge partitions, retention and compaction against what ``topics create`` makes."""
+    """Judge partitions, retention and compaction against what ``topics create`` creates."""
     servers, factor = settings.telemetry.bootstrap_servers, settings.topics.replication_factor
     missing = [topic.name for topic in telemetry_topics.wanted(settings.topics) if _is_missing(topic, facts)]
     if missing:
         what = "does not exist" if len(missing) == 1 else "do not exist"
-        yield Finding("topics", ", ".join(missing), what, f"logdirwatch makes what is missing: {CREATE}")
+        yield Finding("topics", ", ".join(missing), what, f"create what is missing: {CREATE}")
     topics_of: dict[telemetry_topics.Difference, list[str]] = {}
     for topic in telemetry_topics.wanted(settings.topics):
         existing = facts.existing.get(topic.name)
@@ -45,7 +45,7 @@ def judge_topics(settings: Settings, facts: TelemetryFacts) -> Iterator[Finding]
             telemetry_topics.differences(topic, existing, factor, servers, facts.brokers) if existing else ()
         ):
             topics_of.setdefault(difference, []).append(topic.name)
-    # What several topics have in common, as a number of replicas, is one thing to mend.
+    # A difference that several topics share, such as the number of replicas, is one finding.
     for difference, names in topics_of.items():
         yield Finding("topics", ", ".join(names), difference.text, difference.command)
 
@@ -55,16 +55,16 @@ def _is_missing(topic: Topic, facts: TelemetryFacts) -> bool:
 
 
 def judge_replication(settings: Settings, facts: TelemetryFacts) -> Iterator[Finding]:
-    """Judge whether telemetry outlives a broker, and whether it can be written while one is away."""
+    """Judge whether telemetry survives the loss of a broker, and whether it is writable meanwhile."""
     server = f"--bootstrap-server {shlex.quote(settings.telemetry.bootstrap_servers)}"
     single = [name for name, existing in facts.existing.items() if existing.replication_factor == 1]
     if single and facts.brokers > 1:
         yield Finding(
             "replication",
             ", ".join(single),
-            f"one replica on a cluster of {facts.brokers} brokers: what it holds is gone while that broker is",
-            f"set topics.replication_factor to {min(3, facts.brokers)} before topics are made; "
-            "those that exist get more with kafka-reassign-partitions.sh, see docs/doctor.md",
+            f"one replica on a cluster of {facts.brokers} brokers: its data is unavailable while that broker is down",
+            f"set topics.replication_factor to {min(3, facts.brokers)} before topics are created; "
+            "add replicas to existing ones with kafka-reassign-partitions.sh, see docs/doctor.md",
         )
     blocking: dict[tuple[int, int], list[str]] = {}
     for name, existing in facts.existing.items():
@@ -73,7 +73,7 @@ def judge_replication(settings: Settings, facts: TelemetryFacts) -> Iterator[Fin
         if min_isr >= replicas > 1 or min_isr > replicas:
             blocking.setdefault((min_isr, replicas), []).append(name)
     for (min_isr, replicas), names in blocking.items():
-        what = "nothing can be written" if min_isr > replicas else "one broker away and nothing can be written"
+        what = "no writes are possible" if min_isr > replicas else "no writes are possible while one broker is down"
         of = f"{replicas} replica{'' if replicas == 1 else 's'}"
         remedy = _min_isr_command(server, names, max(1, replicas - 1))
         yield Finding("replication", ", ".join(names), f"{MIN_ISR} {min_isr} with {of}: {what}", remedy)

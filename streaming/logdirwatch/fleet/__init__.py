@@ -1,1 +1,1 @@
-"""What no single broker shows: the judgement of whole clusters."""
+"""Alerts about a whole cluster: what no single broker shows."""

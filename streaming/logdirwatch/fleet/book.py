@@ -1,6 +1,6 @@
-"""The life of a cluster's alerts: opened when something lasts, revised when it says more, resolved with a reason.
+"""The lifecycle of a cluster's alerts: open, revise, resolve.
 
-The one writer of this query's alert records: revisions rise by one, and nothing follows a resolve.
+Only this module writes alert records of the ``fleet`` query. Revisions increase by one; none follows the resolving one.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from logdirwatch.model.vocabulary import AlertStatus, Rule, Severity
 
 
 class Claim(NamedTuple):
-    """What an alert says, in short: enough to tell whether it says more than before."""
+    """The key facts of an alert, which decide whether a new revision is due."""
 
     severity: Severity
     to_status: str
@@ -29,7 +29,7 @@ class Claim(NamedTuple):
 
 
 class Details(NamedTuple):
-    """What an alert says at length; worked out only for a revision that is written."""
+    """The full content of a revision, computed only when one is written."""
 
     evidence: Evidence
     affected: dict[str, Any]
@@ -37,7 +37,7 @@ class Details(NamedTuple):
 
 
 class FleetBook:
-    """The alerts of one cluster; ``records`` gathers what must be written."""
+    """The alerts of one cluster; ``records`` collects the revisions to write."""
 
     def __init__(self, memory: FleetMemory, update_interval_ms: int, detect: DetectSettings) -> None:
         self._memory = memory
@@ -50,10 +50,10 @@ class FleetBook:
         return self._memory.alerts.get(alert_key(rule, broker))
 
     def lasting(self, rule: Rule, at_ms: int, *, is_wrong: bool, after_ms: int, hold_ms: int) -> bool | None:
-        """Return True when the cluster's alert must fire, False when it must end, None while nothing is decided.
+        """Return True when the cluster's alert must fire, False when it must end, None while it is undecided.
 
-        What is wrong must last for ``after_ms`` before it counts, and be over for ``hold_ms`` before it is forgotten;
-        for longer where it comes and goes, and then the alert says so.
+        A condition must hold for ``after_ms`` before the alert fires and be absent for ``hold_ms`` before it ends.
+        An alert that flaps is held open longer, and its summary says so.
         """
         alert = self.get(rule)
         if is_wrong:
@@ -73,12 +73,12 @@ class FleetBook:
         return False
 
     def _ended(self, rule: Rule, at_ms: int) -> list[int]:
-        """Return when alerts of a rule ended within the last hour, as many as matter."""
+        """Return the times at which alerts of a rule ended within the last hour."""
         recent = [ended_ms for ended_ms in self._memory.ended.get(rule, []) if at_ms - ended_ms < HOUR_MS]
         return recent[1 - self._flapping_times :]
 
     def _is_held(self, rule: Rule, alert: FleetAlert, calm_since_ms: int, at_ms: int) -> bool:
-        """Tell whether an alert that comes and goes stays open for now; says so once."""
+        """Tell whether a flapping alert stays open; write one revision that says so."""
         times, until_ms = len(self._ended(rule, calm_since_ms)) + 1, calm_since_ms + self._flapping_hold_ms
         if times < self._flapping_times or at_ms >= until_ms:
             return False
@@ -91,7 +91,7 @@ class FleetBook:
     def fire(
         self, rule: Rule, broker: int | None, claim: Claim, details: Callable[[], Details], at_ms: int, origin: str
     ) -> FleetAlert:
-        """Open an alert, or write its next revision if it says more."""
+        """Open an alert, or write its next revision if its facts changed."""
         alert = self.get(rule, broker)
         if alert is None:
             alert = self._open(rule, broker, claim, at_ms, origin)
@@ -105,14 +105,14 @@ class FleetBook:
         return alert
 
     def mark_stale(self, rule: Rule, since_ms: int, at_ms: int) -> None:
-        """Say that nobody sees what the cluster's alert speaks of; it keeps firing."""
+        """Mark the cluster's alert as stale; it keeps firing."""
         alert = self.get(rule)
         if alert is not None and alert.stale_since_ms is None:
             alert.stale_since_ms = since_ms
             self._write(alert, AlertStatus.FIRING, at_ms)
 
     def renew(self, at_ms: int) -> None:
-        """Write anew what has fired unchanged for long."""
+        """Write unchanged alerts again when their last revision is old."""
         for alert in self._memory.alerts.values():
             if needs_renewal(alert, at_ms):
                 self._write(alert, AlertStatus.FIRING, at_ms)
@@ -169,7 +169,7 @@ class FleetBook:
         reason: str | None = None,
         merged_into: str | None = None,
     ) -> None:
-        # A timer's time and a record's come from two clocks; an alert's own time never goes back.
+        # A timer's time and a record's time come from two clocks; an alert's own time never decreases.
         at_ms = max(alert.said_ms, at_ms)
         place = self._memory.cluster, alert.broker, None
         self.records.append(

@@ -1,4 +1,4 @@
-"""What every judgement of a cluster works with, and where it writes."""
+"""The context of every judgement of a cluster."""
 
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.fleet.book import FleetBook
@@ -10,7 +10,7 @@ from logdirwatch.model.records import PartitionHealth
 
 
 class Desk:
-    """One cluster's memory, the settings, the sums over its brokers, and what was written during a batch."""
+    """One cluster's memory, the settings, the sums over its brokers, and the records written during a batch."""
 
     def __init__(self, memory: FleetMemory, settings: FleetSettings, detect: DetectSettings) -> None:
         self.memory = memory
@@ -21,7 +21,7 @@ class Desk:
 
     @property
     def healths(self) -> list[PartitionHealth]:
-        """The partition health of every broker of which it is known."""
+        """The partition health of each broker that reported it."""
         return [digest.partitions for digest in self.memory.brokers.values() if digest.partitions is not None]
 
     def disks(self) -> list[Disk]:

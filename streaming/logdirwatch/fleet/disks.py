@@ -1,4 +1,4 @@
-"""The disks of a broker: log directories that share a volume are one, and what is free on each. Pure."""
+"""The disks of a broker and the free space on each; log directories that share a volume are one disk. Pure."""
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -13,11 +13,11 @@ _FILLING = (LogDirStatus.FILLING, LogDirStatus.CRITICAL, LogDirStatus.SATURATED)
 
 
 class Disk(NamedTuple):
-    """One volume with the log directories on it; bytes, None where nobody knows.
+    """One volume with the log directories on it; sizes in bytes, None when unknown.
 
-    ``above_bytes`` lie above the filling threshold, or will when the forecast comes true; ``room_bytes`` are free below
-    it, ``rebuild_bytes`` below the critical one. Free is only what takes new replicas: a directory that serves and is
-    not cordoned. ``is_unknown`` says that nobody knows what is free now.
+    ``above_bytes`` are used above the filling threshold, or will be according to the forecast; ``room_bytes`` are free
+    below it, ``rebuild_bytes`` below the critical threshold. Only a directory that is online and not cordoned has free
+    space, since no other takes new replicas. ``is_unknown`` says that the free space is unknown.
     """
 
     broker: int
@@ -34,11 +34,11 @@ class Disk(NamedTuple):
 
 
 def disks(broker: int, digest: BrokerDigest, thresholds_of: ThresholdsOf) -> list[Disk]:
-    """Return a broker's disks in the order of their first paths."""
+    """Return a broker's disks, ordered by their first paths."""
     volumes: dict[str, list[Disk]] = defaultdict(list)
     for log_dir in digest.log_dirs:
         disk = _directory(broker, log_dir, digest.at_ms, thresholds_of(log_dir.path))
-        # A path begins with a slash, a volume's own name is set apart from it.
+        # The prefix keeps the names of volumes apart from paths, which begin with a slash.
         volumes[f"volume {log_dir.volume}" if log_dir.volume else log_dir.path].append(disk)
     return [sharing[0] if len(sharing) == 1 else _shared(sharing) for sharing in volumes.values()]
 
@@ -65,7 +65,7 @@ def _directory(broker: int, log_dir: DirDigest, at_ms: int, thresholds: Threshol
 
 
 def _shared(sharing: Sequence[Disk]) -> Disk:
-    """Return the one disk that several directories lie on: its space counts once, their replicas are lost together."""
+    """Return the disk that several directories share: its space counts once, and their replicas are lost together."""
     is_filling = any(disk.is_filling for disk in sharing)
     replica_bytes = [disk.replica_bytes for disk in sharing if disk.replica_bytes is not None]
     return Disk(
@@ -84,16 +84,16 @@ def _shared(sharing: Sequence[Disk]) -> Disk:
 
 
 def _will_be_short(log_dir: DirDigest, at_ms: int, thresholds: Thresholds) -> bool:
-    """Tell whether the forecast sees a directory full within the time that calls it filling."""
+    """Tell whether the forecast has a directory full within the time that makes it ``filling``."""
     if log_dir.full_at_ms is None or log_dir.status is LogDirStatus.OFFLINE:
         return False
     return max(0, log_dir.full_at_ms - at_ms) < thresholds.filling_within_ms
 
 
 def _is_filling_now(log_dir: DirDigest, thresholds: Thresholds) -> bool:
-    """Tell whether a directory is filling or worse; what is not seen now counts as it was last seen.
+    """Tell whether a directory is filling or worse; one that is not seen now counts as it was last seen.
 
-    An offline one is short of space only if it was when it served: a broken disk is another matter.
+    An offline one is short of space only if it was before it went offline: a failed disk is another matter.
     """
     status = _last_known(log_dir)
     if status is LogDirStatus.OFFLINE:

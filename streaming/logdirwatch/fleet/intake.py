@@ -1,4 +1,4 @@
-"""What ``fleet`` is shown: state records and tombstones, and the part of them that it keeps."""
+"""The input of ``fleet``: state records and tombstones, and the part of them that it keeps."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from logdirwatch.model.records import LogDirView, StateRecord
 
 
 class Seen(NamedTuple):
-    """One record of ``logdir.state``; without a state it is a tombstone: the broker is gone."""
+    """One record of ``logdir.state``; without a state it is a tombstone, and the broker was removed."""
 
     broker: int
     state: StateRecord | None
@@ -17,15 +17,15 @@ class Seen(NamedTuple):
 
 
 def is_newer(state: StateRecord, known: tuple[int, int] | None) -> bool:
-    """Tell whether a record says more than the one with that sequence and time.
+    """Tell whether a record is newer than the one with that sequence and time.
 
-    The sequence decides; a ``detect`` that lost all it knew counts from 1 again, and then the time does.
+    The sequence decides. When ``detect`` has lost its checkpoint, it counts from 1 again, and the time decides.
     """
     return known is None or state.sequence > known[0] or state.at_ms > known[1]
 
 
 def digest(state: StateRecord, before: BrokerDigest | None, now_ms: int) -> BrokerDigest:
-    """Return what is kept of a state record; a silence that goes on began when it was first seen."""
+    """Return what is kept of a state record; an ongoing silence began when it was first seen."""
     since_ms = before.silent_at_ms if before is not None and before.is_silent else now_ms
     return BrokerDigest(
         sequence=state.sequence,
@@ -46,7 +46,7 @@ def digest(state: StateRecord, before: BrokerDigest | None, now_ms: int) -> Brok
 
 
 def _flush_ms(state: StateRecord, before: BrokerDigest | None) -> float | None:
-    """Return how long the broker flushes as last seen: that nobody tells any more does not make its disks faster."""
+    """Return the last known flush time of the broker: a missing metric does not make its disks faster."""
     return before.flush_ms if state.flush_ms is None and before is not None else state.flush_ms
 
 

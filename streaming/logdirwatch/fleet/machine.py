@@ -1,8 +1,9 @@
 """The judgement of one cluster from the states of its brokers.
 
-``take`` shows it one record, ``tick`` tells it that time passed. Both change the memory of the desk they are given,
-whose book gathers what must be written. Partitions and space are judged by the time of the evidence alone, so that it
-does not matter how records are cut into batches; only silence waits by the batch's clock, since no record may come.
+``take`` processes one record, ``tick`` the passing of time. Both change the memory in the context they are given and
+collect the records to write there. Partitions and space are judged by the time of the evidence alone, so that the
+result does not depend on how records are split into batches. Only silence is judged by the batch's clock, since no
+record may come.
 """
 
 from logdirwatch.detect.alerts.context import Moment
@@ -16,7 +17,7 @@ from logdirwatch.model.vocabulary import Rule
 
 
 def take(desk: Desk, seen: Seen, now_ms: int) -> None:
-    """Show the machine one record; ``now_ms`` is the batch's time and serves waiting only."""
+    """Process one record; ``now_ms`` is the batch's time and is used only for waiting."""
     is_news = _remove(desk, seen, now_ms) if seen.state is None else _note(desk, seen.state, now_ms)
     if is_news and desk.memory.brokers and desk.memory.newest_ms > desk.memory.judged_until_ms:
         moment = Moment(desk.memory.newest_ms, str(seen.origin))
@@ -28,7 +29,7 @@ def take(desk: Desk, seen: Seen, now_ms: int) -> None:
 
 
 def tick(desk: Desk, now_ms: int) -> None:
-    """Let time pass: only silence is decided by it, and how long it lasts."""
+    """Let time pass: it decides only whether brokers are silent, and for how long."""
     silence.judge(desk, now_ms)
     silence.renew_unseen(desk, now_ms)
 
@@ -40,7 +41,7 @@ def next_deadline_ms(memory: FleetMemory, settings: FleetSettings) -> int | None
 
 
 def _note(desk: Desk, state: StateRecord, now_ms: int) -> bool:
-    """Take a broker's state in; return whether it was news."""
+    """Apply a broker's state; return whether it was newer than the known one."""
     memory, broker = desk.memory, state.broker
     before = memory.brokers.get(broker)
     known = memory.gone.get(broker) if before is None else (before.sequence, before.at_ms)
@@ -57,7 +58,7 @@ def _note(desk: Desk, state: StateRecord, now_ms: int) -> bool:
 
 
 def _remove(desk: Desk, seen: Seen, now_ms: int) -> bool:
-    """Forget a broker; return whether it was known. With the last one the cluster's alerts end too."""
+    """Forget a broker; return whether it was known. When the last one is removed, the cluster's alerts end too."""
     memory, broker = desk.memory, seen.broker
     digest = memory.brokers.pop(broker, None)
     if digest is None:

@@ -1,7 +1,7 @@
-"""What ``fleet`` remembers of one cluster, and how it is written down.
+"""What ``fleet`` remembers of one cluster, and how it is stored.
 
-Spark keeps it as one value ``struct<version:int, body:string>``, written anew with every batch: of a broker it holds
-only what is judged, and as arrays without names. Fields may be added at the end of an array, with a default.
+Spark keeps it as one value ``struct<version:int, body:string>``, rewritten with every batch: it holds only what is
+judged of a broker, as arrays without field names. Fields may be added at the end of an array, with a default.
 """
 
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ MEMORY_VERSION = 1
 
 
 class DirDigest(Struct, frozen=True, array_like=True):
-    """One log directory; the numbers are those of its last good sample, None where nobody knows."""
+    """One log directory; the numbers are those of its last good sample, None when unknown."""
 
     path: str
     status: LogDirStatus
@@ -35,8 +35,8 @@ class DirDigest(Struct, frozen=True, array_like=True):
 class BrokerDigest(Struct, frozen=True, array_like=True):
     """One broker's newest state record. ``silent_at_ms`` is the batch's time when its silence was first seen.
 
-    ``away_since_ms`` is since when the controller has given it up, whatever it was since, until it answers again.
-    ``absence_alerts`` are what ``detect`` has open of its absence, rule and ``alert_id``.
+    ``away_since_ms`` is when the controller fenced it; it stays set until the broker answers again.
+    ``absence_alerts`` are the open alerts of ``detect`` about its absence, by rule, with their ``alert_id``.
     """
 
     sequence: int
@@ -56,7 +56,7 @@ class BrokerDigest(Struct, frozen=True, array_like=True):
 
     @property
     def is_silent(self) -> bool:
-        """Whether no collector reports the broker any more."""
+        """Whether no collector reports the broker."""
         return self.silent_at_ms is not None
 
     @property
@@ -66,14 +66,14 @@ class BrokerDigest(Struct, frozen=True, array_like=True):
 
     @property
     def is_untold(self) -> bool:
-        """Whether nobody sees the broker answer and ``detect`` has no alert of that."""
+        """Whether the broker is not seen to answer and ``detect`` has no alert about that."""
         return self.is_silent or not (self.is_answering or self.absence_alerts)
 
 
 class FleetAlert(OpenAlert, kw_only=True, omit_defaults=True):
-    """An alert that fires, of the cluster or of one broker.
+    """A firing alert about the cluster or one of its brokers.
 
-    ``figures`` are the numbers that its last revision told.
+    ``figures`` are the numbers in its last revision.
     """
 
     rule: Rule
@@ -88,13 +88,12 @@ class FleetAlert(OpenAlert, kw_only=True, omit_defaults=True):
 class FleetMemory(Struct, kw_only=True, omit_defaults=True):
     """One cluster.
 
-    ``newest_ms`` is the time of the newest evidence; ``gone`` holds sequence and time of the last record of brokers
-    that were taken away; ``pending`` since when a rule's condition holds that has not fired yet; ``regather_ms`` until
-    when the alert of a silent cluster waits to see who comes back; ``turns`` how often silence went from being told of
-    brokers to being told of the cluster, or back: the same silence is then told by another alert; ``restarts`` from
-    when until when brokers were away that came back in time. ``ended`` says when alerts of the cluster ended of late.
-    ``judged_until_ms`` is set where the checkpoint was lost:
-    what the records up to then say has been judged, and is told.
+    ``newest_ms`` is the time of the newest evidence. ``gone`` holds the sequence and time of the last record of removed
+    brokers. ``pending`` is since when the condition of a rule that has not fired yet holds. ``regather_ms`` is until
+    when the alert of a silent cluster waits to see which brokers come back. ``turns`` counts how often silence changed
+    from alerts about brokers to one about the cluster or back: another alert then covers the same silence. ``restarts``
+    are the absences of brokers that came back in time. ``ended`` are the times at which alerts of the cluster ended
+    recently. ``judged_until_ms`` is set when the checkpoint was lost: records up to then have been judged already.
     """
 
     cluster: str
@@ -118,14 +117,14 @@ RULES = (
     Rule.BROKER_OFFLINE,
     Rule.LOG_DIR_SUSPECT,
 )
-"""The rules of which ``fleet`` raises alerts, some of them beside ``detect``."""
+"""The rules for which ``fleet`` raises alerts; ``detect`` raises alerts for some of them too."""
 
 
 def restored(alerts: Iterable[AlertRecord]) -> list[FleetMemory]:
-    """Return a memory for each cluster of which this query ever told, by the last revisions of all alerts.
+    """Return a memory for each cluster with an alert of this query, from the last revisions of all alerts.
 
-    Brokers and numbers come with the state records, which are read anew from the oldest on: what is older than the last
-    alert must neither end what fires now nor raise again what ended. The first judgement may revise an alert.
+    Brokers and numbers come with the state records, which are read again from the oldest: records older than the last
+    alert must neither end a firing alert nor raise a resolved one again. The first judgement may revise an alert.
     """
     memories: dict[str, FleetMemory] = {}
     for alert in filter(_is_own, alerts):
@@ -137,12 +136,12 @@ def restored(alerts: Iterable[AlertRecord]) -> list[FleetMemory]:
 
 
 def alert_key(rule: Rule, broker: int | None = None) -> str:
-    """Return the name under which an open alert is remembered."""
+    """Return the key of an open alert in the memory."""
     return f"{rule}/{'*' if broker is None else broker}"
 
 
 def _is_own(alert: AlertRecord) -> bool:
-    """Tell the alerts of this query from those that ``detect`` raises of single brokers."""
+    """Tell whether an alert is one of this query, not one that ``detect`` raises about a single broker."""
     if alert.rule is Rule.BROKER_UNKNOWN:
         return isinstance(alert.evidence, (BrokerSilentEvidence, ClusterSilentEvidence))
     return alert.rule in RULES and alert.broker is None

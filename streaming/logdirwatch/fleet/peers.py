@@ -1,8 +1,7 @@
-"""log_dir_suspect of a cluster: brokers whose disks are slow beside those of all others.
+"""log_dir_suspect of a cluster: brokers whose disks are slow compared with those of all others.
 
-A broker that slows down stands out from its own past, and ``detect`` tells it. One that was slow from the beginning, or
-got slow before anybody looked, is only found by its peers. Kafka tells how long flushes take by broker, not by
-directory.
+``detect`` compares a broker with its own past. A broker that was always slow, or became slow before it was watched, is
+found only by comparison with its peers. Kafka reports flush times by broker, not by log directory.
 """
 
 import statistics
@@ -22,7 +21,7 @@ SLOW = "slow"
 
 
 class Slow(NamedTuple):
-    """A broker that stands out: how long it takes to flush a log (99th percentile), and the median of all others."""
+    """A slow broker: how long it takes to flush a log (99th percentile), and the median of all others."""
 
     broker: int
     flush_ms: float
@@ -30,7 +29,7 @@ class Slow(NamedTuple):
 
 
 def judge(desk: Desk, moment: Moment) -> None:
-    """Let the alert follow who stands out; mostly nobody is slow enough to be compared."""
+    """Update the alert with the brokers that stand out; usually none is slow enough to be compared."""
     settings = desk.settings
     slow = slow_brokers(desk.memory, settings.peers_min, desk.detect) if desk.tally.sums.slow_flushes else []
     verdict = desk.book.lasting(

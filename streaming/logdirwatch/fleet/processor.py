@@ -26,7 +26,7 @@ from logdirwatch.state.schema import STATE_SCHEMA
 
 
 class ClusterProcessor(StatefulProcessor):
-    """Judges one cluster a key."""
+    """Judges one cluster for each key."""
 
     def __init__(self, settings: FleetSettings, detect: DetectSettings) -> None:
         self._settings = settings
@@ -38,7 +38,7 @@ class ClusterProcessor(StatefulProcessor):
         self._state = handle.getValueState("cluster", STATE_SCHEMA)
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
-        """Show the machine a batch's records of one cluster, in their total order."""
+        """Process a batch's records of one cluster, in their total order."""
         (cluster,) = key
         now_ms = timerValues.getCurrentProcessingTimeInMs()
         desk = self._desk(memory.CODEC.load(self._state) or FleetMemory(cluster=cluster))
@@ -58,22 +58,22 @@ class ClusterProcessor(StatefulProcessor):
         yield from self._finish(desk)
 
     def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:  # noqa: N802, N803
-        """Begin with the alerts that fire."""
+        """Begin with the firing alerts."""
         del key, timerValues
         self._state.update((initialState["version"], initialState["body"]))
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no resource is held open."""
 
     def _desk(self, known: FleetMemory) -> Desk:
         return Desk(known, self._settings, self._detect)
 
     def _finish(self, desk: Desk) -> Iterator[Row]:
-        """Set the timer, keep the memory, and return what must be written."""
+        """Set the timer, store the memory, and return the records to write."""
         deadline_ms, known = machine.next_deadline_ms(desk.memory, self._settings), desk.memory
         if deadline_ms is not None and (known.timer_ms is None or deadline_ms < known.timer_ms):
-            # One timer, looked at again when it fires; a maintenance that ends early makes it an earlier one, and a
-            # silence that begins before alerts are renewed.
+            # One timer, set again when it fires. Maintenance that ends early moves it forward, and so does a silence
+            # that begins before alerts are renewed.
             if known.timer_ms is not None:
                 self._handle.deleteTimer(known.timer_ms)
             self._handle.registerTimer(deadline_ms)

@@ -1,7 +1,7 @@
-"""A rolling restart: brokers that are away and soon back, one after the other, are one note and no alarm.
+"""A rolling restart: brokers that are away one after the other and soon back get one ``info`` alert.
 
-Only the controller's word makes a broker away here, as a broker that is shut down is fenced. What stays away longer
-than the grace has its own alert, and is no part of it.
+A broker counts as away only when the controller has fenced it, as it does when a broker shuts down. A broker that stays
+away longer than the grace period has its own alert and is not part of the restart.
 """
 
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ _ANSWERING = frozenset({BrokerStatus.ONLINE, BrokerStatus.DEGRADED})
 
 
 class Absence(NamedTuple):
-    """From when until when a broker was away; without an end it still is."""
+    """When a broker was away; without an end it still is."""
 
     since_ms: int
     until_ms: int | None
@@ -45,7 +45,7 @@ def _steps(transitions: Iterable[Transition]) -> list[tuple[str, int]]:
 
 
 def follow(desk: Desk, state: StateRecord, before: BrokerDigest | None) -> None:
-    """Take note of a broker that was away and is back in time."""
+    """Record a broker that was away and is back in time."""
     detect = desk.detect
     was_recovering = before is not None and bool(before.recovering_logs)
     longest_ms = max(detect.broker_offline_grace_ms, detect.recovery_max_ms if was_recovering else 0)
@@ -55,7 +55,7 @@ def follow(desk: Desk, state: StateRecord, before: BrokerDigest | None) -> None:
 
 
 def judge(desk: Desk, moment: Moment) -> None:
-    """Let the note follow the restarts; it ends, and they are forgotten, when none was for a while."""
+    """Update the alert with the restarts; when none has happened for a while, it ends and they are forgotten."""
     memory = desk.memory
     last_ms = max((until_ms for _, until_ms in memory.restarts.values()), default=None)
     if last_ms is None:
@@ -69,7 +69,7 @@ def judge(desk: Desk, moment: Moment) -> None:
 
 
 def forget(memory: FleetMemory, broker: int) -> None:
-    """Forget a broker that is gone."""
+    """Forget a removed broker."""
     memory.restarts.pop(broker, None)
 
 

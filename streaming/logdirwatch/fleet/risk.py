@@ -11,7 +11,7 @@ from logdirwatch.model.vocabulary import Rule
 
 
 def judge(desk: Desk, moment: Moment) -> None:
-    """Let the alert follow the sums over all brokers; a broker that is not seen counts as it was last seen."""
+    """Update the alert from the sums over all brokers; a broker that is not seen counts as it was last seen."""
     danger, settings = rules.danger(desk.tally.sums), desk.settings
     verdict = desk.book.lasting(
         Rule.PARTITIONS_AT_RISK,
@@ -33,7 +33,8 @@ def judge(desk: Desk, moment: Moment) -> None:
 def affected(desk: Desk) -> dict[str, Any]:
     """Return the counts of partitions in danger, and examples.
 
-    Those under or at their minimum are told as at least so many and, ``_at_most``, with each replica counted.
+    Partitions under or at their minimum of in-sync replicas get a lower bound and, as ``_at_most``, an upper bound that
+    counts every replica.
     """
     sums, healths = desk.tally.sums, desk.healths
     under, at = rules.at_least(sums, healths)

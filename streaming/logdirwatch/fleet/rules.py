@@ -1,4 +1,4 @@
-"""The judgements of clusters, one short predicate a rule; no state, no clock."""
+"""The judgements of clusters, one short predicate for each rule; no state, no clock."""
 
 import math
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ _KINDS = ("leaderless", "under_min_isr", "sole_replica")
 
 
 def danger(sums: Sums) -> tuple[str, Severity] | None:
-    """Return the worst that partitions of the cluster suffer, and how loud that is; None when they are well.
+    """Return the worst condition of the cluster's partitions and its severity; None when they are healthy.
 
     The order matters: a leaderless partition is under its minimum too.
     """
@@ -32,8 +32,9 @@ def danger(sums: Sums) -> tuple[str, Severity] | None:
 def at_least(sums: Sums, healths: Iterable[PartitionHealth]) -> tuple[int, int]:
     """Return how many partitions are certainly under and at their minimum of in-sync replicas.
 
-    They count at every broker that has a replica of them: the broker with most of them is the highest number that none
-    of them is counted twice in. Each leaderless one is under its minimum as well.
+    Each broker counts the partitions it has a replica of, so a sum over brokers would count them several times. The
+    highest count of a single broker is the largest number that is certain. Each leaderless partition is under its
+    minimum too.
     """
     counted = [(health.under_min_isr, health.at_min_isr) for health in healths]
     under = max((under for under, _ in counted), default=0)
@@ -43,8 +44,8 @@ def at_least(sums: Sums, healths: Iterable[PartitionHealth]) -> tuple[int, int]:
 def examples(healths: Iterable[PartitionHealth]) -> list[str]:
     """Return up to 20 partitions that are leaderless, under their minimum or down to one replica.
 
-    Internal topics come first, then what is worse. A broker names its partitions worst first, and at least as many of
-    them are that bad as its highest count says; behind them come those at their minimum, which are not in danger yet.
+    Internal topics come first, then the worse partitions. A broker lists its worst partitions first, and at least as
+    many of them are in danger as its highest count says; those at their minimum follow and are not in danger yet.
     """
     ranks: dict[str, int] = {}
     for health in healths:
@@ -57,7 +58,7 @@ def examples(healths: Iterable[PartitionHealth]) -> list[str]:
 
 
 def hurt(told: Iterable[list[str] | None]) -> list[str] | None:
-    """Return up to 20 of the names that brokers tell, internal topics first; None when no broker knows any."""
+    """Return up to 20 of the names that brokers report, internal topics first; None when no broker knows any."""
     known = [names for names in told if names is not None]
     if not known:
         return None
@@ -67,21 +68,21 @@ def hurt(told: Iterable[list[str] | None]) -> list[str] | None:
 
 
 def brokers_needed(settings: FleetSettings, brokers: int) -> int:
-    """Return how many brokers must be filling before it is the cluster that is."""
+    """Return how many brokers must be filling before the cluster counts as filling."""
     return max(settings.space_brokers_min, math.ceil(settings.space_brokers_ratio * brokers))
 
 
 def is_short_of_space(settings: FleetSettings, sums: Sums) -> bool:
-    """Tell whether many brokers fill and the rest cannot take what they have too much."""
+    """Tell whether many brokers fill and the others have no room for the excess."""
     return (
         sums.filling_brokers >= brokers_needed(settings, sums.brokers)
-        # Unknown directories have no room that anybody could count on.
+        # Unknown directories have no room that can be relied on.
         and sums.above_bytes > sums.room_bytes
     )
 
 
 class Loss(NamedTuple):
-    """What it takes to rebuild one disk or broker on the others, in bytes."""
+    """The bytes needed to rebuild one disk or broker on the others."""
 
     broker: int
     log_dir: str | None
@@ -90,17 +91,17 @@ class Loss(NamedTuple):
 
     @property
     def missing_bytes(self) -> int:
-        """What does not fit."""
+        """The bytes that do not fit."""
         return max(0, self.needs_bytes - self.room_bytes)
 
 
 def worst_loss(losses: Iterable[Loss]) -> Loss | None:
-    """Return the loss that misses most, or of those that miss nothing the largest."""
+    """Return the loss with the most bytes missing or, if none is missing any, the largest one."""
     return max(losses, key=lambda loss: (loss.missing_bytes, loss.needs_bytes, -loss.broker), default=None)
 
 
 def broker_losses(disks: list[Disk]) -> list[Loss]:
-    """Return what the loss of each broker takes, of those whose replicas are known."""
+    """Return what rebuilding each broker takes, for those whose replicas are known."""
     room, needs = _rooms(disks), dict.fromkeys((disk.broker for disk in disks), 0)
     unknown = {disk.broker for disk in disks if disk.replica_bytes is None}
     for disk in disks:
@@ -109,7 +110,7 @@ def broker_losses(disks: list[Disk]) -> list[Loss]:
 
 
 def disk_losses(disks: list[Disk]) -> list[Loss]:
-    """Return what the loss of each disk takes, of those whose replicas are known.
+    """Return what rebuilding each disk takes, for those whose replicas are known.
 
     They go to other brokers: Kafka refuses moves within one that has an offline directory.
     """
@@ -122,7 +123,7 @@ def disk_losses(disks: list[Disk]) -> list[Loss]:
 
 
 def _rooms(disks: list[Disk]) -> dict[int, int]:
-    """Return for each broker what is free on the others."""
+    """Return for each broker the free space on the others."""
     own = dict.fromkeys((disk.broker for disk in disks), 0)
     for disk in disks:
         own[disk.broker] += disk.rebuild_bytes
@@ -131,7 +132,7 @@ def _rooms(disks: list[Disk]) -> dict[int, int]:
 
 
 def moved(before: tuple[int, ...], after: tuple[int, ...], factor: float) -> bool:
-    """Tell whether a number rose or fell by ``factor`` or more; from or to nothing always counts."""
+    """Tell whether a number rose or fell by ``factor`` or more; a change from or to zero always counts."""
     if len(before) != len(after):
         return True
     pairs = zip(before, after, strict=True)

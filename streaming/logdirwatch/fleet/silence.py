@@ -8,11 +8,11 @@ Timers of brokers run out over some seconds, so nothing is decided before ``sile
                                                           │        │
                                   all of them answer: resolved ◀┘        └──▶ some do not, gather: narrowed to one each
 
-That a broker is reported again is no evidence of its health: an alert ends when it answers, or is merged into the one
-that ``detect`` opens when it does not. A silent broker of which ``detect`` has told already that it does not answer
-keeps that alert, and gets no second one.
+A broker that is reported again is not necessarily healthy: its alert ends when it answers, or is merged into the alert
+that ``detect`` opens when it does not. A silent broker for which ``detect`` already has such an alert keeps it and gets
+no second one.
 
-While maintenance runs for a silent broker its alert is a note; for the cluster it is one if that holds for all.
+During the maintenance of a silent broker its alert is ``info``; the cluster's is if all its brokers are in maintenance.
 """
 
 from collections.abc import Iterable
@@ -36,7 +36,7 @@ _ABOUT_CLUSTERS = (Rule.PARTITIONS_AT_RISK, Rule.FLEET_SPACE, Rule.LOG_DIR_SUSPE
 
 
 def follow(desk: Desk, broker: int, now_ms: int) -> None:
-    """Take note of a broker's new record: one that answers ends its alert."""
+    """Apply a broker's new record: an answer ends its alert."""
     digest = desk.memory.brokers[broker]
     if digest.is_silent:
         _follow_plan(desk, broker, digest, now_ms)
@@ -47,7 +47,7 @@ def follow(desk: Desk, broker: int, now_ms: int) -> None:
 
 
 def _follow_reported(desk: Desk, broker: int, digest: BrokerDigest, now_ms: int) -> None:
-    """End the alert of a broker that is reported again, if it answers or ``detect`` says that it does not."""
+    """End the alert of a broker that is reported again if it answers, or if ``detect`` says that it does not."""
     newest_ms = desk.memory.newest_ms
     if digest.is_answering:
         desk.book.resolve(RULE, broker, "recovered", newest_ms, to_status=digest.status)
@@ -58,13 +58,13 @@ def _follow_reported(desk: Desk, broker: int, digest: BrokerDigest, now_ms: int)
 
 
 def _told_by_detect(digest: BrokerDigest) -> str | None:
-    """Return the alert of ``detect`` that the broker is away, the worse one first."""
+    """Return the alert of ``detect`` about the broker's absence, the worse one first."""
     alerts = digest.absence_alerts
     return alerts.get(Rule.BROKER_OFFLINE) or alerts.get(Rule.BROKER_UNKNOWN)
 
 
 def forget(desk: Desk, broker: int, now_ms: int) -> None:
-    """Take note that a broker is gone."""
+    """Forget a removed broker."""
     desk.book.resolve(RULE, broker, "removed", desk.memory.newest_ms)
     if desk.book.get(RULE) is not None and not desk.memory.brokers:
         desk.book.resolve(RULE, None, "removed", desk.memory.newest_ms)
@@ -73,7 +73,7 @@ def forget(desk: Desk, broker: int, now_ms: int) -> None:
 
 
 def judge(desk: Desk, now_ms: int) -> None:
-    """Decide what has been gathered long enough."""
+    """Decide about brokers whose gathering time is over."""
     sums, memory = desk.tally.sums, desk.memory
     is_told = desk.book.get(RULE) is not None
     if sums.silent_brokers and sums.silent_brokers == sums.brokers:
@@ -111,13 +111,13 @@ def next_deadline_ms(memory: FleetMemory, settings: FleetSettings) -> int | None
 
 
 def renew_unseen(desk: Desk, now_ms: int) -> None:
-    """Write the alerts of a cluster anew that nobody reports: no evidence will come to do it with."""
+    """Renew the alerts of a cluster that no collector reports, since no record will come to renew them."""
     if _is_unseen(desk.memory):
         desk.book.renew(now_ms)
 
 
 def unseen_renewal_ms(memory: FleetMemory) -> int | None:
-    """Return when ``renew_unseen`` has something to write next."""
+    """Return when ``renew_unseen`` is due next."""
     if not _is_unseen(memory):
         return None
     return min((alert.said_ms + RENEWED_AFTER_MS for alert in memory.alerts.values()), default=None)
@@ -132,13 +132,13 @@ def _planned_ends(digests: Iterable[BrokerDigest]) -> list[int]:
 
 
 def _claim(digests: Iterable[BrokerDigest], now_ms: int) -> Claim:
-    """Return what is claimed of silent brokers: a note while maintenance runs for all of them."""
+    """Return the facts about silent brokers: ``info`` while all of them are in maintenance."""
     is_planned = all((digest.maintenance_until_ms or 0) > now_ms for digest in digests)
     return Claim(Severity.INFO if is_planned else Severity.CRITICAL, BrokerStatus.UNKNOWN)
 
 
 def _follow_plan(desk: Desk, broker: int, digest: BrokerDigest, now_ms: int) -> None:
-    """Tell anew of a silent broker whose maintenance may have begun or ended."""
+    """Revise the alert of a silent broker whose maintenance may have begun or ended."""
     if desk.book.get(RULE, broker) is not None:
         _tell_broker(desk, broker, digest, now_ms)
     elif desk.book.get(RULE) is not None:
@@ -146,7 +146,7 @@ def _follow_plan(desk: Desk, broker: int, digest: BrokerDigest, now_ms: int) -> 
 
 
 def _gather_again(desk: Desk, now_ms: int) -> None:
-    """See who comes back to a cluster that was silent, before the others get an alert each."""
+    """Wait for brokers of a silent cluster to come back before the others get an alert each."""
     sums = desk.tally.sums
     if not sums.untold_brokers:
         desk.memory.regather_ms = None
@@ -166,7 +166,7 @@ def _raise_for_brokers(desk: Desk, now_ms: int) -> None:
 
 
 def _raise_for_those_back(desk: Desk, now_ms: int) -> None:
-    """Tell of each broker that is reported again, does not answer, and has no alert yet."""
+    """Open an alert for each broker that is reported again, does not answer, and has none yet."""
     for broker, digest in sorted(desk.memory.brokers.items()):
         if digest.is_untold and not digest.is_silent:
             _tell_broker(desk, broker, digest, now_ms)

@@ -1,4 +1,4 @@
-"""fleet_space: many directories of a cluster fill together, and the others cannot take what they have too much."""
+"""fleet_space: many directories of a cluster fill together, and the others have no room for the excess."""
 
 from logdirwatch.detect.alerts.context import Moment
 from logdirwatch.fleet import rules, wording
@@ -10,7 +10,7 @@ from logdirwatch.model.vocabulary import LogDirStatus, Rule, Severity
 
 
 def judge(desk: Desk, moment: Moment) -> None:
-    """Let the alert follow the sums over all brokers."""
+    """Update the alert from the sums over all brokers."""
     sums, settings = desk.tally.sums, desk.settings
     verdict = desk.book.lasting(
         Rule.FLEET_SPACE,
@@ -63,7 +63,7 @@ def _evidence(desk: Desk, disks: list[Disk], filling: list[Disk]) -> FleetSpaceE
 
 
 def if_lost(disks: list[Disk]) -> IfLost:
-    """Answer whether any one directory, any one broker, could be lost and rebuilt on the other brokers.
+    """Return whether any single directory or broker could be lost and rebuilt on the other brokers.
 
     Only bytes are compared. Racks, and brokers that have another replica already, can only make it worse.
     """
@@ -75,7 +75,7 @@ def if_lost(disks: list[Disk]) -> IfLost:
 
 
 def _answer(worst: rules.Loss | None, unknown: int) -> Rebuild:
-    """Return the worst known case; None for ``can_be_rebuilt`` says that a worse one may be among the unknown."""
+    """Return the worst known case; ``can_be_rebuilt`` is None when an unknown case may be worse."""
     if worst is None:
         return Rebuild(can_be_rebuilt=None, unknown=unknown)
     fits = None if unknown else True

@@ -1,4 +1,4 @@
-"""The sums over a cluster's brokers, kept up to date record by record: judging one need not look at all others."""
+"""The sums over a cluster's brokers, updated record by record, without a pass over all brokers."""
 
 from typing import NamedTuple
 
@@ -10,13 +10,13 @@ from logdirwatch.model.records import PartitionHealth
 
 
 class Sums(NamedTuple):
-    """What one broker, or a whole cluster, adds up to: brokers and partitions are counted, sizes are bytes.
+    """The sums of one broker or a whole cluster: counts of brokers and partitions, sizes in bytes.
 
     Partitions under or at their minimum of in-sync replicas count at each broker that has a replica of them, so their
     sums are too high; leaderless ones and sole replicas count once. ``slow_flushes`` are brokers whose flushes take so
-    long that they may stand out; ``untold_brokers`` are not seen to answer, and ``detect`` has no alert of that;
+    long that they may stand out; ``untold_brokers`` are not seen to answer, and ``detect`` has no alert about that;
     ``urgent_brokers`` have a filling disk that is critical or will be full before the morning.
-    ``away_brokers`` are not seen to answer, told or not.
+    ``away_brokers`` are not seen to answer, with or without an alert.
     """
 
     brokers: int = 0
@@ -55,11 +55,11 @@ class Tally:
             self.put(broker, digest)
 
     def put(self, broker: int, digest: BrokerDigest) -> None:
-        """Count a broker as it is now."""
+        """Add a broker to the sums."""
         self._replace(broker, self._share(broker, digest))
 
     def drop(self, broker: int) -> None:
-        """Count a broker no more."""
+        """Remove a broker from the sums."""
         self._replace(broker, NOTHING)
         del self._shares[broker]
 

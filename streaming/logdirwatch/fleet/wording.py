@@ -1,4 +1,4 @@
-"""The sentences of a cluster's alerts: what happened, how bad, and whether it can wait until morning."""
+"""The texts of a cluster's alerts: what happened, how bad it is, and whether it can wait until morning."""
 
 from typing import Any
 
@@ -11,22 +11,22 @@ from logdirwatch.model.evidence.clusters import (
     IfLost,
     RollingRestartEvidence,
 )
-from logdirwatch.text.units import human_bytes, human_ms, human_ratio
-from logdirwatch.text.words import some_of, utc
+from logdirwatch.text.units import human_bytes, human_in, human_ms, human_ratio
+from logdirwatch.text.words import counted, some_of, utc
 
 _NAMED = 3
 _LISTED = 8
 _WAITS = "can wait until morning"
 _NOT_KNOWN = "whether a lost broker could be rebuilt is not known"
 _RISK_WAITS = {
-    "leaderless": "no, because nobody can read or write what has no leader",
-    "under_min_isr": "no, because producers that ask for all in-sync replicas are refused",
-    "sole_replica": "yes, because every partition still takes reads and writes; but the next failure takes their data",
+    "leaderless": "no, because partitions without a leader cannot be read or written",
+    "under_min_isr": "no, because writes with acks=all are refused",
+    "sole_replica": "yes, because every partition can still be read and written; but the next failure loses data",
 }
 
 
 def partitions_at_risk(cluster: str, kind: str, affected: dict[str, Any]) -> str:
-    """Say how many partitions are in which danger, the worst first."""
+    """Say how many partitions are at risk and how, the worst first."""
     told = [text for text in (_leaderless(affected), _under_min_isr(affected), _sole(affected)) if text]
     names = affected["examples"][:_NAMED]
     example = f", among them {', '.join(names)}" if names else ""
@@ -35,7 +35,7 @@ def partitions_at_risk(cluster: str, kind: str, affected: dict[str, Any]) -> str
 
 
 def fleet_space(cluster: str, evidence: FleetSpaceEvidence, urgent: int, at_ms: int, *, can_wait: bool) -> str:
-    """Say that many disks fill together, by how much, and whether what is lost could be rebuilt."""
+    """Say that many disks fill together, by how much, and whether a lost disk or broker could be rebuilt."""
     waits = _waits_for_space(evidence, urgent, at_ms, can_wait=can_wait)
     return (
         f"Cluster {cluster}: {evidence.filling_brokers} of {evidence.brokers} brokers have disks that are "
@@ -46,7 +46,7 @@ def fleet_space(cluster: str, evidence: FleetSpaceEvidence, urgent: int, at_ms: 
 
 
 def broker_silent(broker: int, evidence: BrokerSilentEvidence, *, is_planned: bool) -> str:
-    """Say that nobody reports one broker while others are reported."""
+    """Say that no collector reports one broker while others are reported."""
     fullest = evidence.fullest
     seen = "" if fullest is None else f"; last seen: {fullest.log_dir} at {human_ratio(fullest.used_ratio)}"
     others = (evidence.brokers or 0) - (evidence.silent_brokers or 0)
@@ -65,14 +65,14 @@ def broker_not_answering(broker: int, evidence: BrokerSilentEvidence, *, is_plan
 
 
 def cluster_silent(cluster: str, evidence: ClusterSilentEvidence, *, is_planned: bool) -> str:
-    """Say that nobody reports any broker of a cluster, and which of them were away before."""
+    """Say that no collector reports any broker of a cluster, and which brokers were away before."""
     brokers = evidence.brokers
     who = "its only broker" if brokers == 1 else f"any of its {brokers} brokers"
     away = evidence.away_before
     before = f"; {_brokers(away)} did not answer before that" if away else ""
     return (
-        f"Cluster {cluster} is unknown: no collector reports {who} any more{before}; look at the collector and its way "
-        f"to the telemetry cluster first; {_WAITS}: {_waits_for_sight(is_planned=is_planned)}"
+        f"Cluster {cluster} is unknown: no collector reports {who} any more{before}; check the collector and its "
+        f"connection to the telemetry cluster first; {_WAITS}: {_waits_for_sight(is_planned=is_planned)}"
     )
 
 
@@ -81,11 +81,15 @@ def _brokers(ids: list[int]) -> str:
 
 
 def _waits_for_sight(*, is_planned: bool) -> str:
-    return "yes, because it is planned: maintenance runs" if is_planned else "no, because nobody sees its disks"
+    return (
+        "yes, because it is planned: maintenance is under way"
+        if is_planned
+        else "no, because its disks are not monitored"
+    )
 
 
 def rolling_restart(cluster: str, evidence: RollingRestartEvidence, in_turn: list[int]) -> str:
-    """Say which brokers were away and are back in time."""
+    """Say which brokers were away and came back in time."""
     names = ", ".join(map(str, in_turn[:_LISTED])) + (", ..." if len(in_turn) > _LISTED else "")
     more = evidence.away_brokers
     away = f", {more} more {'is' if more == 1 else 'are'} away now" if more else ""
@@ -98,17 +102,17 @@ def rolling_restart(cluster: str, evidence: RollingRestartEvidence, in_turn: lis
 
 
 def slow_brokers(cluster: str, broker: int, flush_ms: float, others_ms: float, more_brokers: int) -> str:
-    """Say which broker's disks are slow beside those of all others, and how many more there are."""
+    """Say which broker's disks are slow compared with all others, and how many more brokers are slow."""
     more = f", and {more_brokers} more stand{'s' if more_brokers == 1 else ''} out" if more_brokers else ""
     return (
-        f"Cluster {cluster}: broker {broker} takes {flush_ms:.0f} ms to flush a log (p99), the others "
-        f"{others_ms:.0f} ms{more}: a disk there is slow or sick; "
-        f"{_WAITS}: yes, because all of them serve; but who waits for it waits long"
+        f"Cluster {cluster}: broker {broker} takes {human_ms(flush_ms)} to flush a log (p99), the others "
+        f"{human_ms(others_ms)}{more}: one of its disks is slow or failing; "
+        f"{_WAITS}: yes, because all brokers serve; but clients of this broker wait longer"
     )
 
 
 def held(cluster: str, rule: str, times: int, since_ms: int, until_ms: int) -> str:
-    """Say that an alert that comes and goes is held open though nothing is wrong now; since when, and until when."""
+    """Say that a flapping alert is held open although nothing is wrong now, since when, and until when."""
     return (
         f"Cluster {cluster}: no {rule} since {utc(since_ms)}; flapping: ended {times} times within an hour, "
         f"held open until {utc(until_ms)}"
@@ -116,40 +120,36 @@ def held(cluster: str, rule: str, times: int, since_ms: int, until_ms: int) -> s
 
 
 def resolved(cluster: str, broker: int | None, reason: str) -> str:
-    """Say that an alert is over and why."""
+    """Say that an alert ended and why."""
     return f"{f'Cluster {cluster}' if broker is None else f'Broker {broker}'}: {ended(reason)}"
 
 
 def _leaderless(affected: dict[str, Any]) -> str:
     count, internal = affected["leaderless"], affected["internal_leaderless"]
     of_internal = f" ({internal} of internal topics)" if internal else ""
-    return f"{_partitions(count)} without a leader{of_internal}" if count else ""
+    return f"{counted(count, 'partition')} without a leader{of_internal}" if count else ""
 
 
 def _under_min_isr(affected: dict[str, Any]) -> str:
     count, at_most = affected["under_min_isr"], affected["under_min_isr_at_most"]
     if not at_most:
         return ""
-    return f"{'' if count == at_most else 'at least '}{_partitions(count)} with too few in-sync replicas"
+    return f"{'' if count == at_most else 'at least '}{counted(count, 'partition')} with too few in-sync replicas"
 
 
 def _sole(affected: dict[str, Any]) -> str:
     count = affected["sole_replica"]
-    return f"{_partitions(count)} with a single replica left" if count else ""
-
-
-def _partitions(count: int) -> str:
-    return "1 partition" if count == 1 else f"{count} partitions"
+    return f"{counted(count, 'partition')} with a single replica left" if count else ""
 
 
 def _could_be_rebuilt(if_lost: IfLost | None) -> str:
-    """Speak of the broker where one could not be rebuilt, of the directory where even that is too much."""
+    """Name the broker that could not be rebuilt, or the directory if not even that could be."""
     if if_lost is None:
         return _NOT_KNOWN
     for answer, place in ((if_lost.log_dir, "{log_dir} of broker {broker}"), (if_lost.broker, "broker {broker}")):
         if answer.can_be_rebuilt is False and answer.worst is not None:
             lost = place.format(log_dir=answer.worst.log_dir, broker=answer.worst.broker)
-            return f"if {lost} were lost, {human_bytes(answer.missing_bytes)} would find no place"
+            return f"if {lost} were lost, {human_bytes(answer.missing_bytes)} would not fit on the others"
     return "any one broker could be rebuilt on the others" if if_lost.broker.can_be_rebuilt else _NOT_KNOWN
 
 
@@ -158,5 +158,5 @@ def _waits_for_space(evidence: FleetSpaceEvidence, urgent: int, at_ms: int, *, c
     if urgent:
         return f"no, because {'1 disk is' if urgent == 1 else f'{urgent} disks are'} critical or worse already"
     if first_ms is not None and not can_wait:
-        return f"no, because the first will be full in {human_ms(max(0, first_ms - at_ms))}"
-    return "yes, because none of them is critical yet; but more room takes days to get"
+        return f"no, because the first is full {human_in(first_ms - at_ms)}"
+    return "yes, because none of them is critical yet; but getting more space takes days"

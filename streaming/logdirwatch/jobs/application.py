@@ -1,4 +1,4 @@
-"""The Spark application: checks first, then the queries that were asked for."""
+"""The Spark application: startup checks, then the requested queries."""
 
 import time
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ ALSO_READS = {
 
 
 def run(settings: Settings, names: Sequence[str]) -> None:
-    """Run the named queries until SIGTERM; raises UserError for what a check finds."""
+    """Run the named queries until SIGTERM; raises UserError if a check fails."""
     check_free(settings.stream.listen)
     events_partitions = checks.check_telemetry(settings, topics.STREAMED, operations(settings, names))
     master = settings.stream.master
@@ -66,7 +66,7 @@ def run(settings: Settings, names: Sequence[str]) -> None:
         end_session(spark)
     except (Py4JNetworkError, ConnectionError):
         raise UserError(
-            "stream: Spark's JVM is gone, killed or out of memory; start the command again, it goes on where it stopped"
+            "stream: Spark's JVM ended, killed or out of memory; start the command again, it continues where it stopped"
         ) from None
 
 
@@ -80,7 +80,7 @@ def operations(settings: Settings, names: Sequence[str]) -> dict[str, set[str]]:
 
 
 def _holds_slots(settings: Settings, names: Sequence[str]) -> bool:
-    """Whether the real-time query runs, which never gives its slots back."""
+    """Whether the real-time query runs, which never releases its slots."""
     return fast_lane.NAME in names and settings.stream.is_real_time
 
 
@@ -104,7 +104,7 @@ def _run(spark: SparkSession, settings: Settings, names: Sequence[str]) -> None:
 
 
 def _sound(name: str, start: Start) -> Start:
-    """Return how to start a query on what can be read of its checkpoint, wherever it lies now."""
+    """Return how to start a query from the readable part of its checkpoint, wherever that is now."""
 
     def started(spark: SparkSession, settings: Settings) -> StreamingQuery:
         torn.take_back(spark, checkpoint(settings, name), time.time_ns() // 1_000_000)
@@ -115,7 +115,7 @@ def _sound(name: str, start: Start) -> Start:
 
 
 def _noting(name: str, rejects: Rejects, metrics: StreamMetrics) -> Start:
-    """Return how to start a query so that it notes what it cannot read, which alerts are open, how replicas are."""
+    """Return how to start a query with callbacks for rejected records, open alerts and replica counts."""
     noting: dict[str, Start] = {
         recommend.NAME: partial(recommend.start, note=metrics.note_alerts),
         store.NAME: partial(store.start, note=partial(rejects.note, name)),

@@ -1,8 +1,8 @@
-"""Tells a machine that is too busy from a query that is ill.
+"""Distinguishes a machine that is too busy from a failing query.
 
-For queries with state, and for what writes tables, Spark starts a Python process of its own at the start of a query and
-gives it ten seconds to connect (Spark 4.2.0 ``PythonWorkerFactory.createSimpleWorker``; no setting changes it). On a
-machine that is short of processor time the start of Python alone takes longer, and the query ends.
+For queries with state, and for those that write tables, Spark starts a Python process when a query starts and gives it
+ten seconds to connect (Spark 4.2.0 ``PythonWorkerFactory.createSimpleWorker``; no setting changes it). On a
+busy machine the start of Python alone takes longer, and the query fails.
 """
 
 WORKER_STARTS_WITHIN_S = 10
@@ -19,7 +19,7 @@ def is_busy(error: BaseException | None) -> bool:
 
 
 def line() -> str:
-    """Say it in one line."""
+    """Return the error in one line."""
     return (
         f"the machine is too busy: a Python worker did not start within {WORKER_STARTS_WITHIN_S} s; "
         "nothing is lost, the query is started again at once"

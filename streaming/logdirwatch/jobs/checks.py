@@ -1,4 +1,4 @@
-"""What is checked before the first query starts: task slots, topics, and whose Kafka the telemetry lies on."""
+"""Checks before the first query starts: task slots, topics, and that telemetry is not on a monitored cluster."""
 
 import re
 import time
@@ -26,14 +26,14 @@ EXECUTORS_LOOK_S = 0.5
 
 
 def needed_slots(events_partitions: int, *, others: bool) -> int:
-    """Return the task slots that ``fast_lane`` and the queries beside it take."""
+    """Return the task slots that ``fast_lane`` and the other queries need."""
     return events_partitions + (SLOTS_FOR_OTHERS if others else 0)
 
 
 def slots_of(spark: "SparkSession", needed: int) -> int:
-    """Return the task slots of a cluster's executors, once there are as many as needed or none came for long.
+    """Return the task slots of a cluster's executors, once there are enough or no more arrive.
 
-    A session is there before its executors are, and they arrive one after the other.
+    A session exists before its executors, which arrive one after the other.
     """
     deadline_s = time.monotonic() + EXECUTORS_WAIT_S
     while (slots := spark.sparkContext.defaultParallelism) < needed and time.monotonic() < deadline_s:
@@ -42,22 +42,22 @@ def slots_of(spark: "SparkSession", needed: int) -> int:
 
 
 def check_slots(slots: int, events_partitions: int, *, others: bool) -> None:
-    """Refuse fewer task slots than the real-time query holds for good, one an events partition, plus the others' need.
+    """Refuse fewer task slots than the real-time query occupies, one per events partition, plus those of the others.
 
-    Spark would start, say nothing and leave partitions unread.
+    Spark would start without an error and leave partitions unread.
     """
     needed = needed_slots(events_partitions, others=others)
     if slots < needed:
         raise UserError(
-            f"stream: {slots} task slots are too few: fast_lane holds {events_partitions} for good "
-            f"(one a partition of {topics.EVENTS})"
+            f"stream: {slots} task slots are too few: fast_lane occupies {events_partitions} "
+            f"(one per partition of {topics.EVENTS})"
             + (f" and the other queries need {SLOTS_FOR_OTHERS}" if others else "")
             + f"; give Spark at least {needed}, for example stream.master: local[{max(8, needed)},4]"
         )
 
 
 def local_slots(master: str) -> int | None:
-    """Return the slots of a ``local[N]`` or ``local[N,F]`` master; None for any other, which can tell only itself."""
+    """Return the slots of a ``local[N]`` or ``local[N,F]`` master; None for any other master."""
     match = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\s*\d+)?\])?", master)
     if match is None or match[1] == "*":
         return None
@@ -65,18 +65,18 @@ def local_slots(master: str) -> int | None:
 
 
 def check_topics(existing: Collection[str], needed: Collection[str]) -> None:
-    """Refuse to start while a topic is missing: a query that reads it would die."""
+    """Refuse to start while a topic is missing: a query that reads it would fail."""
     missing = sorted(set(needed) - set(existing))
     if missing:
         raise UserError(
-            f"stream: the telemetry cluster lacks {', '.join(missing)}; make them with: logdirwatch topics create"
+            f"stream: the telemetry cluster lacks {', '.join(missing)}; create them with: logdirwatch topics create"
         )
 
 
 def check_permissions(allowed: Mapping[str, Collection[str] | None], needed: Mapping[str, Collection[str]]) -> None:
-    """Refuse to start without a needed operation (its topics by operation): the query would fail again and again.
+    """Refuse to start without a required operation (topics by operation): the query would fail repeatedly.
 
-    ``allowed`` are the operations that the user may do on a topic, None where the cluster does not tell.
+    ``allowed`` are the user's permitted operations on a topic, None if the cluster does not return them.
     """
     lacking = {
         operation: [name for name in sorted(names) if operation not in _told(allowed.get(name), operation)]
@@ -94,9 +94,9 @@ def _told(allowed: Collection[str] | None, operation: str) -> Collection[str]:
 def check_telemetry(
     settings: Settings, needed: Collection[str], operations: Mapping[str, Collection[str]] | None = None
 ) -> int:
-    """Check the telemetry cluster's topics, what may be done with them, and that it is not a monitored one.
+    """Check the telemetry cluster's topics, the permissions on them, and that it is not a monitored cluster.
 
-    Return the partitions of events. Raises UserError when it cannot be reached, lacks a topic, or refuses.
+    Return the number of partitions of events. Raises UserError if it is unreachable, lacks a topic, or refuses.
     """
     with admin(settings.telemetry) as client:
         try:
@@ -111,7 +111,7 @@ def check_telemetry(
 
 
 def _exists(topic: Mapping[str, Any]) -> bool:
-    """Tell whether a topic is there, or hidden from this user."""
+    """Tell whether a topic exists, or is hidden from this user."""
     return topic["error_code"] in (0, TopicAuthorizationFailedError.errno)
 
 
@@ -128,13 +128,13 @@ def _warn_if_monitored(settings: Settings) -> None:
             log.warning(
                 "telemetry.is_monitored",
                 cluster=name,
-                meaning="the telemetry topics lie on the cluster that is watched: when its disks fill, the alerts go "
-                "down with it; set telemetry.bootstrap_servers to another cluster",
+                meaning="the telemetry topics are on the monitored cluster: when its disks fill, the alerts are lost; "
+                "set telemetry.bootstrap_servers to another cluster",
             )
 
 
 def cluster_id(cluster: KafkaSettings) -> str | None:
-    """Return a cluster's id, None while it cannot be asked: nothing waits for it, and nothing ends without it."""
+    """Return a monitored cluster's id, None if it does not answer: the stream need not wait for it."""
     try:
         with admin(cluster) as client:
             return describe_cluster(client).cluster_id

@@ -1,4 +1,4 @@
-"""The job ``maintain``: the upkeep of every table, in a Spark session of its own."""
+"""The job ``maintain``: the maintenance of every table, in its own Spark session."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ from logdirwatch.store.upkeep.results import Upkept
 
 
 def run(settings: Settings, names: Iterable[str], now_ms: int, *, is_dry_run: bool) -> Iterator[Upkept]:
-    """Yield what became of each named table; nothing is changed in a dry run."""
+    """Yield the result for each named table; a dry run changes nothing."""
     with java_speaks_to_stderr():
         spark = build_session(settings, "logdirwatch-maintain")
     try:
@@ -26,7 +26,7 @@ def run(settings: Settings, names: Iterable[str], now_ms: int, *, is_dry_run: bo
 
 @contextmanager
 def java_speaks_to_stderr() -> Iterator[None]:
-    """Let a JVM that is started meanwhile inherit stderr as its stdout: VACUUM prints what it deleted there."""
+    """Let a JVM started in the block use stderr as its stdout, since VACUUM prints the deleted files there."""
     kept = os.dup(1)
     os.dup2(2, 1)
     try:

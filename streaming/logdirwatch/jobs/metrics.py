@@ -1,4 +1,4 @@
-"""The stream's metrics: how each query fares, what it has not read or refused, open alerts, replicas by status."""
+"""The stream's metrics: progress and lag of each query, rejected records, open alerts, replicas by status."""
 
 import math
 import threading
@@ -18,22 +18,26 @@ from logdirwatch.jobs.runner import Runner, Supervised
 from logdirwatch.pipeline.meter import Standing
 from logdirwatch.pipeline.watch import Watched
 from logdirwatch.store.writing.tally import Replicas
+from logdirwatch.text.units import human_s
 
 STUCK_AFTER_S = 120.0
-"""Starting a query takes that long at worst."""
+"""The longest time that starting a query takes."""
 
 Reading = Callable[[Mapping[str, Any]], float | None]
 _GAUGES: dict[str, tuple[str, Reading]] = {
-    "batch_seconds": ("How long the last batch took", lambda p: _seconds(p["durationMs"].get("triggerExecution"))),
-    "input_rows_per_second": ("Rows that came in, by the last batch", lambda p: _finite(p.get("inputRowsPerSecond"))),
+    "batch_seconds": ("Duration of the last batch", lambda p: _seconds(p["durationMs"].get("triggerExecution"))),
+    "input_rows_per_second": (
+        "Rows per second of the last batch",
+        lambda p: _finite(p.get("inputRowsPerSecond")),
+    ),
     "batch": ("Number of the last batch", lambda p: p["batchId"]),
     "state_rows": ("Keys in the query's state", lambda p: _state(p, "numRowsTotal")),
-    "state_bytes": ("Memory that the state takes", lambda p: _state(p, "memoryUsedBytes")),
+    "state_bytes": ("Memory used by the state", lambda p: _state(p, "memoryUsedBytes")),
 }
 
 
 class StreamMetrics(Collector):
-    """Reads the queries' progress, and what the stream's looks at itself found, when it is asked."""
+    """Reads the queries' progress and the results of the stream's checks of itself on each scrape."""
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
@@ -43,31 +47,31 @@ class StreamMetrics(Collector):
         self.watched: Mapping[str, Watched] = {}
 
     def note_alerts(self, found: OpenAlerts) -> None:
-        """Take note of the alerts that are open now."""
+        """Record the open alerts."""
         with self._lock:
             self._alerts = found
 
     def note_replicas(self, found: Replicas) -> None:
-        """Take note of how many replicas each broker has in each status."""
+        """Record the number of replicas of each broker by status."""
         with self._lock:
             self._replicas = found
 
     def is_ill(self) -> str | None:
-        """Say that nobody looks after the queries: Spark's JVM does not answer."""
+        """Return an error if the queries are not supervised: Spark's JVM does not answer."""
         idle_s = time.monotonic() - self._runner.looked_s
-        return f"nobody looked after the queries for {idle_s:.0f} s" if idle_s > STUCK_AFTER_S else None
+        return f"the queries have not been supervised for {human_s(idle_s)}" if idle_s > STUCK_AFTER_S else None
 
     def is_unready(self) -> str | None:
-        """Say which queries do not run."""
+        """Return which queries do not run."""
         supervised = self._runner.supervised
         down = [one.name for one in supervised if not _is_active(one)]
         return f"not running: {', '.join(down) or 'nothing started yet'}" if down or not supervised else None
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the metrics of this moment."""
+        """Yield the present metrics."""
         supervised = list(self._runner.supervised)
         active = GaugeMetricFamily("logdirwatch_query_active", "Whether a query runs", labels=["query"])
-        failures = CounterMetricFamily("logdirwatch_query_failures", "Times that a query failed", labels=["query"])
+        failures = CounterMetricFamily("logdirwatch_query_failures", "Number of times a query failed", labels=["query"])
         for one in supervised:
             active.add_metric([one.name], float(_is_active(one)))
             failures.add_metric([one.name], one.failed)
@@ -80,14 +84,12 @@ class StreamMetrics(Collector):
 
     def _behind(self) -> Iterator[Metric]:
         lag = GaugeMetricFamily(
-            "logdirwatch_query_lag_seconds", "How long ago a query had read all that there was", labels=["query"]
+            "logdirwatch_query_lag_seconds", "Time since a query had read everything", labels=["query"]
         )
         behind = GaugeMetricFamily(
             "logdirwatch_query_behind_records", "Records that a query has not read", labels=["query", "topic"]
         )
-        rejected = CounterMetricFamily(
-            "logdirwatch_rejected_records", "Records that could not be believed", labels=["query", "topic"]
-        )
+        rejected = CounterMetricFamily("logdirwatch_rejected_records", "Rejected records", labels=["query", "topic"])
         for name, watched in sorted(self.watched.items()):
             standing = watched.standing if watched.teller.is_measured else None
             if standing is not None and standing.lag_ms is not None:
@@ -108,7 +110,7 @@ class StreamMetrics(Collector):
         yield firing
 
     def _counted(self, supervised: list[Supervised]) -> Iterator[Metric]:
-        """Yield the numbers of replicas, which nobody keeps while their query does not run."""
+        """Yield the numbers of replicas, which are not kept while their query does not run."""
         replicas = GaugeMetricFamily(
             "logdirwatch_replicas", "Replicas of a broker by status", labels=["cluster", "broker", "status"]
         )
@@ -159,5 +161,5 @@ def _seconds(duration_ms: float | None) -> float | None:
 
 
 def _finite(value: Any) -> float | None:
-    """Return a number that is one; Spark says NaN and Infinity of batches without time."""
+    """Return a finite number; Spark reports NaN and Infinity for batches without duration."""
     return value if isinstance(value, (int, float)) and math.isfinite(value) else None

@@ -1,4 +1,4 @@
-"""The stream watches its own queries and writes how they fare onto ``logdir.metrics``, for ``detect`` to judge."""
+"""Monitors the stream's own queries and writes their progress to ``logdir.metrics``, for ``detect`` to judge."""
 
 import threading
 import time
@@ -34,7 +34,7 @@ TOPICS: Mapping[str, Sequence[str]] = {
 def watching(
     spark: SparkSession, settings: Settings, names: Sequence[str], queries: Queries, rejects: Rejects
 ) -> Iterator[Mapping[str, Watched]]:
-    """Watch the named queries, which are not started yet, until the end of the block; yield what the looks keep."""
+    """Monitor the named queries, which are not started yet, until the end of the block; yield the watch."""
     if not settings.stream.pipeline_interval_ms:
         yield {}
         return
@@ -67,14 +67,14 @@ def _watched(spark: SparkSession, settings: Settings, names: Sequence[str], at_m
 
 
 def _speaker(tellers: Mapping[str, Teller]) -> Teller | None:
-    """Return the one query that says for all of them that the stream was away."""
+    """Return the query that reports for all of them that the stream was down."""
     measured = {name: teller for name, teller in tellers.items() if teller.is_measured}
     return measured.get(detect.NAME, next(iter(measured.values()), None))
 
 
 def _teller(settings: Settings, name: str, at_ms: int) -> Teller:
     is_real_time = name == fast_lane.NAME and settings.stream.is_real_time
-    # A real-time batch lasts minutes and tells where it is only at its end.
+    # A real-time batch lasts minutes and reports its offsets only at its end.
     trigger_ms = 0 if is_real_time else interval_ms(getattr(settings.stream, f"{name}_trigger"))
     return Teller(name, trigger_ms, settings.detect.pipeline.lag_ms // 2, at_ms, is_measured=not is_real_time)
 

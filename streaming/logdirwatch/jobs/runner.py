@@ -28,13 +28,13 @@ FIRST_BACKOFF_MS = 1_000
 BUSY_BACKOFF_MS = 1_000
 HEALTHY_AFTER_S = 60.0
 LOOK_S = 0.2
-# Kafka and the tables are read while a query starts, and may be away just then.
+# Kafka and the tables are read while a query starts, and may be unavailable at that time.
 CANNOT_START = (PySparkException, Py4JJavaError, KafkaError, UserError)
 
 
 @dataclass
 class Supervised:
-    """One query, how often it failed of late, and how often ever."""
+    """One query, how often it failed recently, and how often in total."""
 
     name: str
     start: Start
@@ -47,7 +47,7 @@ class Supervised:
 
 @dataclass
 class Runner:
-    """Supervises queries until it is told to stop."""
+    """Supervises queries until it is asked to stop."""
 
     spark: SparkSession
     settings: Settings
@@ -102,7 +102,7 @@ class Runner:
     def _failed(self, supervised: Supervised, error: Exception | None) -> None:
         supervised.failed += 1
         if busy.is_busy(error):
-            # The query itself is well, and each attempt may be the one that is in time.
+            # The query itself is healthy, and any attempt may be in time.
             backoff_ms, text = min(BUSY_BACKOFF_MS, self.settings.stream.restart_backoff_max_ms), busy.line()
         else:
             backoff_ms = min(FIRST_BACKOFF_MS << supervised.failures, self.settings.stream.restart_backoff_max_ms)
@@ -112,11 +112,11 @@ class Runner:
         log.error("query.failed", query=supervised.name, retry_in_ms=backoff_ms, error=text)
 
     def _stop(self, queries: list[Supervised]) -> None:
-        """Stop each query between two of its batches; one that takes too long is cut, and done anew by the next start.
+        """Stop each query between two batches; a batch that takes too long is interrupted, and runs again later.
 
-        A real-time batch never ends by itself, so it is not waited for. On a busy machine one batch follows the other
-        without a pause: the batch that ran when the stop was asked for is waited for, the next one is cut as it begins.
-        Stopping takes a moment each, so all that are ready are stopped at once.
+        A real-time batch never ends by itself, so it is not waited for. On a busy machine batches follow each other
+        without a pause: the batch that is running at the stop request is waited for, the next one is interrupted.
+        Stopping takes time, so all queries that are ready are stopped at once.
         """
         deadline_s = time.monotonic() + self.settings.stream.stop_timeout_ms / 1000
         running = {supervised.name: supervised.query for supervised in queries if supervised.query is not None}
@@ -139,7 +139,7 @@ def _stop_one(name: str, query: StreamingQuery) -> None:
 
 
 def _is_in_batch(query: StreamingQuery, begun: int | None) -> bool:
-    """Tell whether the batch still runs that ran when ``begun`` was the last one to have ended."""
+    """Tell whether the batch after ``begun``, the last one that had ended, is still running."""
     return query.isActive and bool(query.status["isTriggerActive"]) and _last_batch(query) == begun
 
 
@@ -150,9 +150,9 @@ def _last_batch(query: StreamingQuery) -> int | None:
 
 
 def _first_line(error: BaseException | None) -> str:
-    """Return the line of a Spark error that says what happened, and that of what lies deepest under it.
+    """Return the line of a Spark error that says what happened, and that of its root cause.
 
-    The plan and the trace stay in the log file.
+    The plan and the stack trace stay in the log file.
     """
     deepest = error
     while (cause := getattr(deepest, "_cause", None)) is not None:

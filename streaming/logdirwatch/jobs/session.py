@@ -23,16 +23,16 @@ from logdirwatch.text.masking import MASKED_NAMES
 
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _LOG4J2 = Path(__file__).parent.parent / "conf" / "log4j2.properties"
-# With the first compiler alone Java keeps 48 MiB for compiled code; six queries fill it, and then all is interpreted.
+# With only the C1 compiler Java reserves 48 MiB for compiled code; six queries fill it, and then all is interpreted.
 _CODE_CACHE = "-XX:ReservedCodeCacheSize=256m"
-# Spark loads this much; with less at hand Java collects everything several times while it starts.
+# Spark loads this much metaspace; with less, Java runs several full collections during startup.
 _METASPACE = "-XX:MetaspaceSize=256m"
-# Spark writes a method a stage; of the wide tables' ones some are longer than what Java compiles unless told to.
+# Spark generates one method per stage; some of the wide tables' methods exceed the size that Java compiles by default.
 _LONG_METHODS = "-XX:-DontCompileHugeMethods"
 _JAVA_OPTIONS = (f"-Dlog4j2.configurationFile={_LOG4J2}", "-XX:+UseSerialGC", _CODE_CACHE, _METASPACE, _LONG_METHODS)
 
 # By default Spark renames through Hadoop's FileContext, which starts a process (readlink) for every file of a local
-# folder: with several state files a batch that is a third of all the work. A local rename is atomic without it.
+# folder: with several state files per batch that is a third of all the work. A local rename is atomic without it.
 _LOCAL_CHECKPOINTS = {
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
@@ -40,49 +40,49 @@ _LOCAL_CHECKPOINTS = {
 }
 
 # Without its native library, which PySpark does not ship, Hadoop starts a process (chmod) for every file and folder it
-# makes on a local disk; this one asks Java to.
+# creates on a local disk; this implementation uses Java instead.
 _LOCAL_FILES = {"spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem"}
 
-# After the records that a batch wants, Spark's consumer asks for the next ones, and then, on the same connection, where
-# the partition ends: the broker answers in order, and holds the first answer back for half a second while there is
-# nothing new. That is half a second for each partition in each batch.
+# After the records of a batch, Spark's consumer fetches the next ones, and then, on the same connection, asks for the
+# end offset: the broker answers in order, and delays the fetch for half a second while there is nothing new. That is
+# half a second for each partition in each batch.
 SHORT_FETCHES = {"kafka.fetch.max.wait.ms": "10"}
 
 Trigger = Callable[[DataStreamWriter], DataStreamWriter]
 
-# What the queries need wherever they run; a cluster's own configuration adds to it.
+# What the queries need in every environment; a cluster's own configuration adds to it.
 SESSION_CONF = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.streaming.stateStore.providerClass": _ROCKSDB,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    # Avro lets state gain fields; it cannot be changed once a checkpoint exists.
+    # Avro allows new fields in state; the format cannot be changed once a checkpoint exists.
     "spark.sql.streaming.stateStore.encodingFormat": "avro",
     "spark.sql.streaming.minBatchesToRetain": "20",
-    # Kafka bounds a batch as it was compressed; what comes out of it may be a thousand times as large.
+    # Kafka limits the compressed size of a batch; uncompressed it may be a thousand times as large.
     "spark.sql.execution.arrow.maxBytesPerBatch": "64m",
-    # Spark keeps 100 generated classes; one batch of the tables needs more, and had every one of them written, compiled
-    # and warmed up anew. A class is known by its text, which must not name the number of its stage then.
+    # Spark caches 100 generated classes; one batch of the tables needs more, and had all of them generated, compiled
+    # and warmed up again. A class is cached by its source, which therefore must not contain the number of its stage.
     "spark.sql.codegen.cache.maxEntries": "5000",
     "spark.sql.codegen.useIdInClassName": "false",
-    # Spark describes the plan of every job it runs, and asks for a stack trace with every column: in many short batches
-    # that is a good part of the time, for texts that nobody reads.
+    # Spark describes the plan of every job, and takes a stack trace for every column: in many short batches that is a
+    # large part of the time, for texts that are not used.
     "spark.sql.ui.explainMode": "simple",
     "spark.sql.maxPlanStringLength": "2000",
     "spark.sql.debug.maxToStringFields": "5",
     "spark.sql.dataFrameQueryContext.enabled": "false",
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.databricks.delta.schema.autoMerge.enabled": "false",
-    # Of plans, pages and event logs. Spark's own does not know the names of Kafka's and of some object stores' keys.
+    # Redaction of plans, pages and event logs. Spark's default lacks Kafka's keys and those of some object stores.
     "spark.redaction.regex": MASKED_NAMES,
 }
 
 
 def build_session(settings: Settings, name: str = "logdirwatch") -> SparkSession:
-    """Return the session: a local one with its own jars when ``stream.master`` is set, else the one Spark gives.
+    """Return the session: a local one with its own jars if ``stream.master`` is set, otherwise the one of spark-submit.
 
-    Raises UserError when it gives none.
+    Raises UserError if there is none.
     """
     stream = settings.stream
     builder = SparkSession.Builder().appName(name)
@@ -98,24 +98,25 @@ def build_session(settings: Settings, name: str = "logdirwatch") -> SparkSession
     except (Py4JJavaError, PySparkRuntimeError) as error:
         told = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else str(error)
         raise UserError(
-            f"Spark gives no session: {str(told).splitlines()[0]} Its own lines above say why; look at the section "
-            "stream of the configuration, or at what spark-submit was given"
+            f"Spark started no session: {str(told).splitlines()[0]} Its log lines above say why; check the section "
+            "stream of the configuration, or the arguments of spark-submit"
         ) from None
 
 
 def _local_conf(settings: Settings) -> dict[str, str]:
-    """Return what a session needs that this process starts itself."""
+    """Return the configuration of a session that this process starts itself."""
     return {
         "spark.driver.extraClassPath": os.pathsep.join(map(str, spark_jars(settings.home_path))),
         "spark.driver.memory": settings.stream.driver_memory,
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.extraJavaOptions": " ".join((*_JAVA_OPTIONS, settings.stream.driver_java_options)),
-        # A Python worker gets 15 s to answer its JVM; on a machine that is short of time all of them start at once.
+        # By default a Python worker has 15 s to answer its JVM, which is too little when all start at once on a busy
+        # machine.
         "spark.python.authenticate.socketTimeout": "60s",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        # Nothing is kept in it, but Spark makes it: beside the tables it goes where they go.
+        # Nothing is stored in it, but Spark creates it: next to the tables it does no harm.
         "spark.sql.warehouse.dir": f"{settings.tables_path.rstrip('/')}/.warehouse",
         **_LOCAL_FILES,
         **({} if "://" in settings.checkpoints.path else _LOCAL_CHECKPOINTS),
@@ -123,7 +124,7 @@ def _local_conf(settings: Settings) -> dict[str, str]:
 
 
 def end_session(spark: SparkSession) -> None:
-    """Stop the session and wait for the end of a JVM that this process started: nothing runs on when it ends."""
+    """Stop the session and wait for the end of a JVM that this process started, so that nothing keeps running."""
     silence(spark)
     jvm = _own_jvm()
     spark.stop()
@@ -133,19 +134,19 @@ def end_session(spark: SparkSession) -> None:
 
 
 def silence(spark: SparkSession) -> None:
-    """Let a JVM that this process started log nothing more: Spark takes for an error what is cut by the end."""
+    """Stop the logging of a JVM that this process started: Spark logs errors about work interrupted by the shutdown."""
     if _own_jvm() is not None:
         spark.sparkContext.setLogLevel("OFF")
 
 
 def _own_jvm() -> Any:
-    return getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001 - PySpark offers no other way to it
+    return getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001 - PySpark has no public method for it
 
 
 def unpacked(column: Column, schema: str) -> Column:
-    """Return the fields of a column of JSON as columns; all null where it is none.
+    """Return the fields of a JSON column as columns; all null if it is not JSON.
 
-    It makes a row, not a struct: Spark would parse the JSON anew for each use of a field of that.
+    They are columns, not a struct: Spark would parse the JSON again for each use of a struct field.
     """
     return F.inline(F.array(F.from_json(column, schema)))
 
@@ -160,7 +161,7 @@ def kafka_stream(
 ) -> DataFrame:
     """Return the telemetry topics as a stream of key, value, topic, partition, offset, timestamp.
 
-    A batch reads all that is there, or ``max_records`` of it: what judges by time must not see half of the past.
+    A batch reads everything available, or ``max_records``: queries that judge by time must not see half of the past.
     """
     limits = {} if max_records is None else {"maxOffsetsPerTrigger": str(max_records)}
     return (
@@ -169,7 +170,7 @@ def kafka_stream(
         .options(**spark_options(settings.telemetry))
         .option("subscribe", ",".join(topics))
         .option("startingOffsets", starting_offsets or settings.stream.starting_offsets)
-        # A watcher must go on when retention ran past its offsets; it may not die at night for that.
+        # Monitoring must continue when retention deleted unread offsets, and must not stop at night for that.
         .option("failOnDataLoss", "false")
         .options(**limits)
         .load()
@@ -180,13 +181,13 @@ def kafka_stream(
 def few_tasks(records: DataFrame, settings: Settings) -> DataFrame:
     """Read the many partitions of a stream in as many tasks as its shuffles have.
 
-    A batch holds few records of each: a task for each, each in a Python worker, would cost more than the work.
+    A batch has few records of each: one task per partition, each with a Python worker, would cost more than the work.
     """
     return records.coalesce(settings.stream.shuffle_partitions)
 
 
 KAFKA_ROWS = "topic string, key string, value string"
-"""What a query writes that serves several topics with one sink."""
+"""The columns of a query that writes several topics with one sink."""
 
 
 def to_kafka(frame: DataFrame, settings: Settings) -> DataStreamWriter:
@@ -200,7 +201,7 @@ def checkpoint(settings: Settings, name: str) -> str:
 
 
 def last_commit_ms(spark: SparkSession, settings: Settings, names: Sequence[str]) -> int | None:
-    """Return when any of the queries last ended a batch, wherever the checkpoints lie; None when none ever did."""
+    """Return when any of the queries last ended a batch, wherever the checkpoints are; None if none ever did."""
     times = [at_ms for name in names for at_ms in Folder(spark, f"{checkpoint(settings, name)}/commits").modified_ms()]
     return max(times, default=None)
 

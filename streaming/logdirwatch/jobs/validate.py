@@ -1,4 +1,4 @@
-"""The job ``validate``: every table against its suite, the results kept, and the stream told."""
+"""The job ``validate``: checks every table against its suite, stores the results, and reports them to the stream."""
 
 import uuid
 from collections.abc import Iterable, Iterator
@@ -24,14 +24,14 @@ from logdirwatch.store.writing.batch import computed
 
 NAME = "validate"
 WHOLE = {ALERTS.name, ACTIONS.name}
-"""Histories that are read whole: what is open may be old."""
+"""Histories that are read completely: open records may be old."""
 
 SMALL_BYTES = 64 << 20
-"""A table up to this size is read once; of a larger one each expectation reads the columns that it asks for."""
+"""A table up to this size is read once; for a larger one each expectation reads its own columns."""
 
 
 def run(settings: Settings, names: Iterable[str], now_ms: int) -> list[Checked]:
-    """Check the named tables that are there, keep what was found, and return it."""
+    """Check the named tables that exist, store the results, and return them."""
     spark = build_session(settings, "logdirwatch-validate")
     try:
         tables = Tables(spark, settings)
@@ -45,7 +45,7 @@ def run(settings: Settings, names: Iterable[str], now_ms: int) -> list[Checked]:
 def check(
     spark: SparkSession, tables: Tables, names: Iterable[str], settings: QualitySettings, now_ms: int
 ) -> list[Checked]:
-    """Return what was found of every expectation of the named tables that are there."""
+    """Return the results of every expectation of the named tables that exist."""
     there = {table.name for table in TABLES.values() if tables.exists(table)}
     moment = Moment(settled_ms=now_ms - settings.settle_ms, fresh_ms=now_ms - settings.fresh_ms)
     examiner = Examiner(settings.docs_path)
@@ -63,7 +63,7 @@ def check(
 
 
 def keep(spark: SparkSession, tables: Tables, found: Iterable[Checked], now_ms: int) -> None:
-    """Append what was found to ``quality_results``."""
+    """Append the results to ``quality_results``."""
     tables.create_missing([QUALITY_RESULTS])
     columns = [column for column in QUALITY_RESULTS.columns if not column.name.startswith("source_")]
     run_id = uuid.uuid4().hex
@@ -78,16 +78,16 @@ def keep(spark: SparkSession, tables: Tables, found: Iterable[Checked], now_ms: 
 
 
 def tell(settings: Settings, found: Iterable[Checked], now_ms: int) -> None:
-    """Tell the stream what was found, for it to alert; raises UserError when the telemetry cluster does not take it."""
+    """Report the results to the stream, which alerts; raises UserError if telemetry does not accept them."""
     record = PipelineRecord(version=1, query=NAME, timestamp_ms=now_ms, quality=failed(found))
     write(settings.telemetry, topics.METRICS, [(record.key, msgspec.json.encode(record))])
 
 
 @contextmanager
 def as_of_now(tables: Tables, table: Table, since_ms: int) -> Iterator[DataFrame]:
-    """Yield a table's rows as they are now: an expectation compares what several jobs count, and the stream writes on.
+    """Yield a fixed version of a table's rows: an expectation compares results of several jobs while the stream writes.
 
-    A table's version of now is searched for its files anew by every job, which costs more than a small table's rows.
+    Each job lists the files of a fixed version again, which costs more than the rows of a small table.
     """
     if tables.delta(table).detail().head()["sizeInBytes"] > SMALL_BYTES:
         yield _since(tables.read_as_of_now(table), table, since_ms)

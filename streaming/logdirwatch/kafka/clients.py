@@ -1,4 +1,4 @@
-"""Kafka clients from the configuration, and reading a topic to its end or for ever."""
+"""Kafka clients from the configuration, and reading a topic to its end or forever."""
 
 import logging
 import sys
@@ -26,24 +26,24 @@ READ_CONNECT_TIMEOUT_MS = 5_000
 FIRST_TRY_MS = 1_500
 POLL_TIMEOUT_MS = 500
 SEND_TIMEOUT_S = 20
-# A consumer asks for more than one answer at once; a topic that gives nothing for this long is not readable.
+# A consumer sends several requests at once; a topic that returns nothing for this long is not readable.
 STALLED_AFTER_POLLS = 60
-# Some answers of Kafka print the whole request into their message.
+# Some errors of Kafka include the whole request.
 ERROR_CHARACTERS = 300
 
 
 def quiet_client_logs() -> None:
-    """Silence kafka-python's own log: it writes several lines for every attempt, where one line an incident is due."""
+    """Disable kafka-python's own log: it writes several lines per attempt, where one per incident is enough."""
     logging.getLogger("kafka").setLevel(logging.CRITICAL + 1)
 
 
 def python_arguments(settings: KafkaSettings) -> dict[str, Any]:
-    """Return kafka-python's arguments for a cluster; UserError names a property that is wrong, or whose file is."""
+    """Return kafka-python's arguments for a cluster; raises UserError for a wrong property or file."""
     return with_stores(properties.python_arguments(settings.bootstrap_servers, settings.client))
 
 
 def spark_options(settings: KafkaSettings) -> dict[str, str]:
-    """Return the options of Spark's Kafka source and sink; UserError as in :func:`python_arguments`."""
+    """Return the options of Spark's Kafka source and sink; raises UserError like :func:`python_arguments`."""
     return properties.spark_options(settings.bootstrap_servers, settings.client)
 
 
@@ -86,7 +86,7 @@ def consumer(settings: KafkaSettings, **arguments: Any) -> Iterator[KafkaConsume
 
 
 def _is_too_late() -> bool:
-    """Whether the interpreter ends: a client's own thread is gone then, and closing the client would wait for it."""
+    """Whether the interpreter is exiting: the client's thread has ended then, and closing would wait for it."""
     return sys.is_finalizing()
 
 
@@ -98,13 +98,13 @@ def producer(settings: KafkaSettings, **arguments: Any) -> KafkaProducer:
     fixed = {"allow_auto_create_topics": False}
     arguments = {**python_arguments(settings), **fixed, **arguments}
     client: KafkaProducer = _connected(KafkaProducer, arguments, [arguments.pop("bootstrap_timeout_ms", None)])
-    # It would be closed when the interpreter ends, and wait there for partitions that may never come back.
+    # It would be closed at interpreter exit, and wait there for partitions that may never come back.
     client._unregister_cleanup()  # noqa: SLF001
     return client
 
 
 def discard(client: KafkaProducer, timeout_s: float) -> None:
-    """Close a producer within about ``timeout_s``; what it could not send by then is given up."""
+    """Close a producer within about ``timeout_s``; unsent records are dropped."""
     try:
         client.close(timeout=timeout_s)
     except KafkaError:
@@ -128,7 +128,7 @@ def read_all(settings: KafkaSettings, topic: str) -> Iterator[ConsumerRecord]:
 
 
 def follow(settings: KafkaSettings, topic: str, from_beginning: bool) -> Iterator[ConsumerRecord]:
-    """Yield the records of ``topic`` for ever, from its beginning or from its end as of this call.
+    """Yield the records of ``topic`` forever, from its beginning or from its end as of this call.
 
     Raises UserError when the cluster does not answer or the topic does not exist.
     """
@@ -145,24 +145,24 @@ def follow(settings: KafkaSettings, topic: str, from_beginning: bool) -> Iterato
 
 
 def partitions_of(client: KafkaConsumer, topic: str) -> list[TopicPartition]:
-    """Return the partitions of a topic; UserError when there is none to see, KafkaError when nobody answers."""
+    """Return the partitions of a topic; raises UserError if none is visible, KafkaError without an answer."""
     numbers = client.partitions_for_topic(topic)
     if not numbers:
         servers = ",".join(client.config["bootstrap_servers"])
         raise UserError(
-            f"topic {topic} does not exist on {servers} or may not be seen by this user; make it with: logdirwatch "
+            f"topic {topic} does not exist on {servers} or is hidden from this user; create it with: logdirwatch "
             "topics create, or grant Read (docs/security.md)"
         )
     return [TopicPartition(topic, number) for number in sorted(numbers)]
 
 
 def exists(client: KafkaConsumer, topic: str) -> bool:
-    """Tell whether a topic is there for this user to see, as the cluster says now; KafkaError when nobody answers."""
+    """Tell whether a topic is visible to this user now; raises KafkaError if the cluster does not answer."""
     return topic in client.topics()
 
 
 def latest_by_key(records: Iterable[ConsumerRecord]) -> dict[bytes, ConsumerRecord]:
-    """Return the last record of every key, as compaction keeps it: a key whose last record is a tombstone is gone."""
+    """Return the last record of every key, as compaction does: a key whose last record is a tombstone is left out."""
     latest: dict[bytes, ConsumerRecord] = {}
     for record in records:
         if record.value is None:
@@ -173,7 +173,7 @@ def latest_by_key(records: Iterable[ConsumerRecord]) -> dict[bytes, ConsumerReco
 
 
 def write(settings: KafkaSettings, topic: str, records: Iterable[tuple[str, bytes]]) -> None:
-    """Write records (key, value) and wait until Kafka has each; UserError when the cluster does not take one."""
+    """Write records (key, value) and wait for their acknowledgement; raises UserError if one is not accepted."""
     try:
         client = producer(settings, bootstrap_timeout_ms=CONNECT_TIMEOUT_MS)
         try:
@@ -186,9 +186,9 @@ def write(settings: KafkaSettings, topic: str, records: Iterable[tuple[str, byte
 
 
 def unwritten(topic: str, error: Exception) -> Exception:
-    """Return why a topic could not be written: for want of an ACL says which one.
+    """Return why a topic could not be written; for a missing ACL, which one.
 
-    A user that may write no topic at all is refused the producer's id, for want of a right on the whole cluster.
+    A user that may not write any topic is refused a producer id, which Kafka reports as a missing cluster permission.
     """
     if isinstance(error, AuthorizationError) or ClusterAuthorizationFailedError.__name__ in str(error):
         error = TopicAuthorizationFailedError(f"the user lacks the ACL Write on {topic}")
@@ -196,7 +196,7 @@ def unwritten(topic: str, error: Exception) -> Exception:
 
 
 def unreachable(settings: KafkaSettings, error: BaseException) -> UserError:
-    """Return the one line that says that a cluster cannot be asked, or refuses to answer."""
+    """Return the error, in one line, that a cluster is unreachable or refuses to answer."""
     if isinstance(error, AuthorizationError):
         return UserError(
             f"Kafka at {settings.bootstrap_servers} refuses: {one_line(error)}; an ACL is missing, see docs/security.md"
@@ -205,9 +205,9 @@ def unreachable(settings: KafkaSettings, error: BaseException) -> UserError:
 
 
 def one_line(error: BaseException) -> str:
-    """Return an error as ``Type: text`` on one line that a person can read; kafka-python's codes keep theirs.
+    """Return an error as ``Type: text`` on one line for people; kafka-python's error codes are kept.
 
-    Why a connection did not come about is said in plain words.
+    The cause of a failed connection is explained.
     """
     if (words := plain(error)) is not None:
         return words
@@ -218,16 +218,16 @@ def one_line(error: BaseException) -> str:
 
 
 def _tries_ms(timeout_ms: int) -> list[int]:
-    """Return how long each try to connect may take: after a short one it is known where trying leads nowhere."""
+    """Return the time limits of the attempts to connect: a short first one shows whether trying is pointless."""
     rest_ms = timeout_ms - FIRST_TRY_MS
     return [FIRST_TRY_MS, rest_ms] if rest_ms > 0 else [timeout_ms]
 
 
 def _connected(make: Callable[..., Any], arguments: dict[str, Any], tries_ms: Sequence[int | None]) -> Any:
-    """Make a client, or raise why none of its connections came about: the failure that says most.
+    """Create a client, or raise the most informative failure of its connections.
 
-    kafka-python tries again until its whole time is over, also where nothing listens, and leaves the thread and the
-    connections of a client that cannot connect behind.
+    kafka-python retries until its time is over, even if nothing listens, and leaks the thread and the connections of a
+    client that cannot connect.
     """
     made: list[Network] = []
 
@@ -250,7 +250,7 @@ def _connected(make: Callable[..., Any], arguments: dict[str, Any], tries_ms: Se
                 raise failure from error
             if number == len(tries_ms):
                 raise
-    raise AssertionError("there is a last try")
+    raise AssertionError("there is a last attempt")
 
 
 def _partitions(settings: KafkaSettings, client: KafkaConsumer, topic: str) -> list[TopicPartition]:

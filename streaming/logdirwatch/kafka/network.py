@@ -1,4 +1,4 @@
-"""kafka-python's connections, made to say why they failed: its clients only say that they had no success."""
+"""kafka-python's connections, extended to report why they failed: its clients only report that they did."""
 
 import os
 import re
@@ -14,20 +14,20 @@ from kafka.net.selector import NetworkSelector
 
 from logdirwatch.errors import UserError
 
-# What OpenSSL says, and the alerts of a broker's JSSE that it passes on -> what to look at.
+# OpenSSL's errors, including alerts from a broker's JSSE -> what to check.
 _HINTS = {
-    "verify failed: certificate has expired": "the broker's certificate is out of date",
+    "verify failed: certificate has expired": "the broker's certificate has expired",
     "verify failed: .* mismatch": "the broker's certificate is for another host name",
-    "certificate verify failed": "is ssl.truststore.location the authority of the broker's certificate?",
-    "alert (certificate required|bad certificate)": "the broker wants a certificate: see ssl.keystore.location",
+    "certificate verify failed": "does ssl.truststore.location have the CA of the broker's certificate?",
+    "alert (certificate required|bad certificate)": "the broker requires a certificate: see ssl.keystore.location",
     "alert (certificate|unknown ca)": (
-        "the broker refuses the certificate of ssl.keystore.location: it is out of date, or signed by a stranger"
+        "the broker refuses the certificate of ssl.keystore.location: it has expired, or its CA is not trusted"
     ),
     "EOF occurred in violation|Handshake failed: .*reset by peer|wrong version number|record layer failure": (
-        "is there TLS at that port? See security.protocol"
+        "does that port use TLS? See security.protocol"
     ),
-    "IllegalSaslState": "that port takes no SASL: is it a PLAINTEXT or SSL listener? See security.protocol",
-    "Invalid frame length": "is there TLS, or no Kafka at all, at that port? See security.protocol",
+    "IllegalSaslState": "that port does not accept SASL: is it a PLAINTEXT or SSL listener? See security.protocol",
+    "Invalid frame length": "does that port use TLS, or is it not Kafka? See security.protocol",
 }
 
 NO_AUTHORITY = "no certificates in PEM"
@@ -38,10 +38,10 @@ _STORES = {"ssl_cafile", "ssl_certfile", *_AS_PEM}
 
 
 class _Remembering(KafkaConnectionManager):  # type: ignore[misc]
-    """A connection manager that keeps the last failure of those that say most; None while the last attempt worked.
+    """A connection manager that keeps the most informative failure; None if the last attempt succeeded.
 
-    A broker that refuses a client says so and hangs up: which of the two is seen is a race, at each attempt anew, and
-    the last attempt may be cut by the end of the time.
+    A broker that refuses a client sends an error and disconnects: which of the two is seen is a race in each attempt,
+    and the last attempt may be interrupted by the timeout.
     """
 
     failure: Exception | None = None
@@ -60,7 +60,7 @@ class _Remembering(KafkaConnectionManager):  # type: ignore[misc]
 
 
 class Network(KafkaNetClient):  # type: ignore[misc]
-    """What a client of kafka-python takes as ``kafka_client``."""
+    """The ``kafka_client`` of kafka-python's clients."""
 
     def __init__(self, **configs: Any) -> None:
         net = NetworkSelector(**configs)
@@ -68,26 +68,26 @@ class Network(KafkaNetClient):  # type: ignore[misc]
 
     @property
     def failure(self) -> Exception | None:
-        """Why the attempts to connect failed; None when the last one did not."""
+        """Why the attempts to connect failed; None if the last one did not."""
         failure: Exception | None = self._manager.failure
         return failure
 
     @property
     def worth(self) -> int:
-        """How much the failure says, from 0 on."""
+        """How informative the failure is, from 0."""
         worth: int = self._manager.worth
         return worth
 
 
 def _worth(error: Exception, failure: Exception) -> int:
-    """Return 2 for an error that names its cause, 1 where only what is told of it does, 0 where neither does."""
+    """Return 2 for an error that names its cause, 1 if only its explanation does, 0 if neither does."""
     if _hint(error) or isinstance(error, _REFUSALS):
         return 2
     return int(failure is not error)
 
 
 def told(connection: KafkaConnection, error: Exception) -> Exception:
-    """Return why a connection failed, with what to look at."""
+    """Return why a connection failed, with what to check."""
     hint = _hint(error)
     if hint is None and isinstance(error, KafkaConnectionError):
         hint = _silent_refusal(connection)
@@ -99,7 +99,7 @@ def _hint(error: Exception) -> str | None:
     return next((hint for pattern, hint in _HINTS.items() if re.search(pattern, str(error))), None)
 
 
-# What kafka-python and the system say of a connection that did not come about -> what it means.
+# Errors of kafka-python and the system about failed connections -> what they mean.
 _PLAIN = {
     "ECONNREFUSED": "connection refused: the broker process is probably down",
     "DNS Resolution failure": "unknown host: DNS does not know the name",
@@ -113,7 +113,7 @@ _FINAL = "ECONNREFUSED|DNS Resolution failure"
 
 
 def plain(error: BaseException) -> str | None:
-    """Return in plain words why a connection did not come about; None where that is not known."""
+    """Return the explanation of a failed connection; None if it is unknown."""
     text = " ".join(str(error).removeprefix(f"{type(error).__name__}: ").split())
     if not isinstance(error, KafkaConnectionError | OSError):
         return None
@@ -121,29 +121,29 @@ def plain(error: BaseException) -> str | None:
 
 
 def is_final(error: Exception) -> bool:
-    """Return whether trying again at once leads nowhere: nothing listens at the address, or nobody knows the name."""
+    """Return whether retrying at once is pointless: nothing listens on the address, or the name is unknown."""
     return isinstance(error, KafkaConnectionError) and bool(re.search(_FINAL, str(error)))
 
 
 def _silent_refusal(connection: KafkaConnection) -> str | None:
-    """Return what to look at when a broker hung up before the first answer: it seldom says why.
+    """Return what to check when a broker disconnected before its first answer, mostly without a reason.
 
-    A refusal of credentials and the end of the connection arrive together, and kafka-python reports the latter.
+    A refusal of credentials and the disconnect arrive together, and kafka-python reports the latter.
     """
     if connection.parser is None or not connection.init_future.failed():
         return None
     return (
-        "that was while authenticating: are the credentials right?"
+        "it happened during authentication: are the credentials right?"
         if connection.sasl_enabled
-        else "that was before its first answer: does that port want TLS or a password? See security.protocol"
+        else "it happened before its first answer: does that port require TLS or a password? See security.protocol"
     )
 
 
 def with_stores(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return kafka-python's arguments, with a context where certificates or a key are given as PEM and not as files.
+    """Return kafka-python's arguments, with an SSL context if certificates or a key are given as PEM text.
 
-    Certificates and key are read here, as kafka-python is going to read the files at every connection. Raises UserError
-    naming the property that cannot be read.
+    Certificates and key are read here, as kafka-python will read the files for every connection. Raises UserError with
+    the property that cannot be read.
     """
     if not _STORES & arguments.keys():
         return dict(arguments)
@@ -177,7 +177,7 @@ def _read(where: str, otherwise: str, load: Callable[[], None]) -> None:
 
 
 def _load_pem(context: ssl.SSLContext, pem: str, password: str) -> None:
-    """Load a certificate chain and its key, which OpenSSL takes from a file only: from one that lies in memory."""
+    """Load a certificate chain and its key, which OpenSSL reads only from a file, from a file in memory."""
     with open(os.memfd_create("key"), "wb") as file:  # noqa: PTH123 - it has no path
         file.write(pem.encode())
         file.flush()

@@ -19,11 +19,11 @@ class KafkaSettings(Section):
 
 
 class TopicSettings(Section):
-    """How the telemetry topics are made."""
+    """Settings of the telemetry topics."""
 
     replication_factor: int = Field(1, ge=1, description="Replication factor of the telemetry topics; 3 in production.")
     events_partitions: int = Field(
-        3, ge=1, description="Partitions of logdir.events; each holds a task slot of fast_lane for good."
+        3, ge=1, description="Partitions of logdir.events; each permanently occupies a task slot of fast_lane."
     )
     metrics_partitions: int = Field(6, ge=1, description="Partitions of logdir.metrics.")
     inventory_partitions: int = Field(6, ge=1, description="Partitions of logdir.inventory.")

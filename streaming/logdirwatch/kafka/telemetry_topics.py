@@ -1,4 +1,4 @@
-"""The telemetry topics: how they should be, how they are, and making those that are missing."""
+"""The telemetry topics: the wanted and the existing ones, and the creation of missing ones."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ from logdirwatch.model.topics import Topic
 # machine.
 TOPICS_DEADLINE_MS = 120_000
 
-_TOO_MANY_REPLICAS = " Set topics.replication_factor to what the telemetry cluster has brokers for"
+_TOO_MANY_REPLICAS = " Set topics.replication_factor to at most the number of brokers of the telemetry cluster"
 
 
 _PARTITION_SETTINGS = {
@@ -37,7 +37,7 @@ _PARTITION_SETTINGS = {
 
 @dataclass(frozen=True)
 class Existing:
-    """A topic as Kafka has it; ``configs`` are effective values."""
+    """An existing topic; ``configs`` are effective values."""
 
     partitions: int
     replication_factor: int
@@ -46,7 +46,7 @@ class Existing:
 
 @dataclass(frozen=True)
 class Difference:
-    """One setting of an existing topic that is not as wanted, and what changes it: a command, or words."""
+    """One setting of an existing topic that differs, and the command or advice that changes it."""
 
     text: str
     command: str
@@ -65,7 +65,7 @@ def wanted(settings: TopicSettings) -> tuple[Topic, ...]:
 def differences(
     topic: Topic, existing: Existing, replication_factor: int, bootstrap_servers: str, brokers: int | None = None
 ) -> list[Difference]:
-    """Return what of an existing topic is not as wanted; ``brokers`` are those of its cluster, where that is known."""
+    """Return the differences of an existing topic; ``brokers`` is the number of brokers of its cluster, if known."""
     server = f"--bootstrap-server {shlex.quote(bootstrap_servers)}"
     found = []
     if existing.partitions != topic.partitions:
@@ -77,7 +77,7 @@ def differences(
     if changed:
         text = ", ".join(f"{key} {existing.configs.get(key)}, wanted {value}" for key, value in changed.items())
         added = ",".join(f"{key}=[{value}]" if "," in value else f"{key}={value}" for key, value in changed.items())
-        # A shell would take the brackets of a list for a pattern.
+        # A shell would interpret the brackets of a list as a pattern.
         command = (
             f"kafka-configs.sh {server} --alter --entity-type topics --entity-name {topic.name} "
             f"--add-config {shlex.quote(added)}"
@@ -92,9 +92,9 @@ def _partitions(topic: Topic, existing: Existing, server: str) -> Difference:
     if count < topic.partitions:
         command = f"kafka-topics.sh {server} --alter --topic {topic.name} --partitions {topic.partitions}"
     elif topic.name in _PARTITION_SETTINGS:
-        command = f"set {_PARTITION_SETTINGS[topic.name]} to {count}: partitions only grow"
+        command = f"set {_PARTITION_SETTINGS[topic.name]} to {count}: the number of partitions can only grow"
     else:
-        command = "leave it: partitions only grow, and more than wanted do no harm"
+        command = "leave it: the number of partitions can only grow, and more than wanted do no harm"
     return Difference(text, command)
 
 
@@ -105,7 +105,7 @@ def _replicas(text: str, wanted_replicas: int, server: str, brokers: int | None)
     return Difference(
         text,
         f"kafka-reassign-partitions.sh {server} --execute --reassignment-json-file replicas.json "
-        "(docs/doctor.md says what stands in replicas.json)",
+        "(docs/doctor.md describes replicas.json)",
     )
 
 
@@ -122,7 +122,7 @@ def describe(admin: KafkaAdminClient, names: Sequence[str]) -> dict[str, Existin
         return {}
     resources = [ConfigResource(ConfigResourceType.TOPIC, topic["name"]) for topic in present]
     configs = admin.describe_configs(resources, config_filter="all")["topic"]
-    # kafka-python drops the error of a resource; a topic of which anything may be told has some setting.
+    # kafka-python drops the error of a resource; a topic that may be described has some setting.
     if hidden := [name for name, entries in configs.items() if not entries]:
         raise TopicAuthorizationFailedError(f"the user lacks the ACL DescribeConfigs on {', '.join(hidden)}")
     return {
@@ -145,7 +145,7 @@ def existing_topics(settings: TelemetrySettings) -> dict[str, Existing]:
 
 
 def create_missing(settings: TelemetrySettings) -> list[Topic]:
-    """Make the telemetry topics that do not exist and wait until they can be used; return them.
+    """Create the telemetry topics that do not exist and wait until they can be used; return them.
 
     Raises UserError when the telemetry cluster cannot be asked or refuses.
     """

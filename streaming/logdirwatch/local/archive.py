@@ -1,4 +1,4 @@
-"""The archive of loaded classes (JEP 350): made once for a Java and a set of jars, it halves the start of every JVM."""
+"""The archive of loaded classes (JEP 350): created once for a Java and a set of jars, it halves JVM start time."""
 
 import contextlib
 import dataclasses
@@ -21,7 +21,7 @@ DUMP_DEADLINE_S = 180.0
 
 
 def kafka_jvm(jars_home: Path, work: Path, say: Callable[[str], None]) -> Jvm:
-    """Return how to start Kafka, with the archive of classes where it could be made; ``work`` is the cluster's folder.
+    """Return how to start Kafka, with the class archive if it could be created; ``work`` is the cluster's folder.
 
     Raises UserError when Kafka's jars or Java are missing.
     """
@@ -37,9 +37,9 @@ def kafka_jvm(jars_home: Path, work: Path, say: Callable[[str], None]) -> Jvm:
 
 
 def _record(plain: Jvm, archive: Path, work: Path) -> None:
-    """Run one broker until it serves; it writes the archive when it ends.
+    """Run one broker until it is ready; it writes the archive when it ends.
 
-    It works in the cluster's folder, so that whatever takes the cluster down takes this broker too.
+    It runs in the cluster's folder, so that taking the cluster down also ends this broker.
     """
     work.mkdir(parents=True, exist_ok=True)
     written = archive.with_suffix(".part")

@@ -1,4 +1,4 @@
-"""A whole cluster up, and everything of it away again."""
+"""Brings a whole cluster up, and removes it completely."""
 
 import shutil
 import sys
@@ -30,23 +30,23 @@ class Kafkas(NamedTuple):
 def bring_up(
     spec: ClusterSpec, home: Path, kafka: Kafkas, say: Say, cluster_id: str, *, under: Sequence[str] = ()
 ) -> None:
-    """Start the monitored brokers and the telemetry broker below ``home/cluster`` and wait until all serve.
+    """Start the monitored brokers and the telemetry broker below ``home/cluster`` and wait until all are ready.
 
     ``under`` is a command that starts the monitored brokers, whose own commands follow as its arguments.
-    Nothing is left when it fails. Raises UserError, with the end of a broker's log where one is to blame.
+    Nothing is left if it fails. Raises UserError, with the end of a broker's log if it was the cause.
     """
     attempt = 1
     while not _has_come_up(spec, home, kafka, say, cluster_id, under, last=attempt == PORT_ATTEMPTS):
-        say("a port was taken meanwhile, trying others")
+        say("a port was taken meanwhile; trying others")
         attempt += 1
 
 
 def tear_down(folder: Path) -> None:
-    """Kill every process of the cluster, unmount its filesystems and remove its files, so far as there are any."""
+    """Kill all processes of the cluster, unmount its file systems and remove its files, if there are any."""
     try:
         state = StateFile(folder).load()
     except UserError:
-        # Half a file tells nothing; the brokers name this folder themselves.
+        # The state file may be incomplete; the command lines of the brokers name this folder.
         state = None
     if state is not None:
         processes.kill([*(node.process for node in state.nodes), state.holder])
@@ -59,7 +59,7 @@ def tear_down(folder: Path) -> None:
 def _has_come_up(
     spec: ClusterSpec, home: Path, kafka: Kafkas, say: Say, cluster_id: str, under: Sequence[str], *, last: bool
 ) -> bool:
-    """Try once; return False when others ports may help."""
+    """Try once; return False if other ports may help."""
     try:
         _attempt(spec, home, kafka, say, cluster_id, under)
     except PortTakenError:
@@ -85,7 +85,7 @@ def _attempt(spec: ClusterSpec, home: Path, kafka: Kafkas, say: Say, cluster_id:
 
 
 def write_config(home: Path, state: State, spark_java_options: str) -> None:
-    """Write the configuration that points at the cluster; without it, nothing of the cluster stays."""
+    """Write the configuration of the cluster; if that fails, the cluster is removed."""
     folder = home / "cluster"
     try:
         text = config.watch_config(state, home, folder, this_command(home), spark_java_options)
@@ -165,7 +165,7 @@ def _write_tools(state: State, kafka: Jvm, folder: Path) -> None:
         main_class = first_class(kafka, candidates)
         if main_class is None:
             continue
-        # kafka-storage works on the directories themselves, all others on brokers.
+        # kafka-storage works on the directories themselves, all other tools on brokers.
         prefix = opened.inside([]) if name == "kafka-storage" else []
         script = scripts / f"{name}.sh"
         script.write_text(config.tool_script(kafka.command(TOOL_HEAP_MIB), main_class, prefix), encoding="utf-8")

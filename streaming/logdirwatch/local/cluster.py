@@ -28,11 +28,11 @@ def _silent(line: str) -> None:
 
 
 class LocalCluster:
-    """A cluster below ``home/cluster``; every method reads its state anew, so commands and objects may be mixed.
+    """A cluster below ``home/cluster``; every method reads its state again, so commands and objects may be mixed.
 
-    As a context manager it comes up as ``spec`` says and always goes down, even when this process is killed.
-    ``say`` is handed a progress line before each long step; ``jars_home`` is the home whose jars are used; ``under`` is
-    a command that starts the brokers, such as one that gives up rights, whose own commands follow as its arguments.
+    As a context manager it starts as ``spec`` says and is always removed, even when this process is killed.
+    ``say`` gets a progress line before each long step; ``jars_home`` is the home whose jars are used; ``under`` is
+    a command that starts the brokers, such as one that drops privileges, whose own commands follow as arguments.
     Methods raise UserError when there is no cluster, or no such broker or directory.
     """
 
@@ -75,12 +75,12 @@ class LocalCluster:
                 self._guard.dismiss()
 
     def up(self, cluster_id: str | None = None) -> None:
-        """Start everything and return when all brokers serve; a dead cluster's remains are cleared away first."""
+        """Start everything and return when all brokers are ready; the remains of a dead cluster are removed first."""
         _check_path(self.home)
         with self._file.exclusive():
             state = self._file.load()
             if state is not None and any(processes.find(node.process) for node in state.nodes):
-                raise UserError(f"a local cluster runs in {self.home} already; end it first: logdirwatch cluster down")
+                raise UserError(f"a local cluster already runs in {self.home}; stop it first: logdirwatch cluster down")
             bringup.tear_down(self.folder)
             telemetry = archive.kafka_jvm(self._jars_home, self.folder, self._say)
             kafka = bringup.Kafkas(self._monitored_jvm(self.spec.kafka_version, telemetry), telemetry)
@@ -92,7 +92,7 @@ class LocalCluster:
     def down(self, cluster_id: str | None = None) -> bool:
         """Kill all processes, unmount and remove everything but jars; return whether there was anything.
 
-        With ``cluster_id`` another cluster that came up in the same place meanwhile is left alone.
+        With ``cluster_id``, another cluster that was started in the same place meanwhile is left alone.
         """
         if not self.folder.exists():
             return False
@@ -104,7 +104,7 @@ class LocalCluster:
         return True
 
     def state(self) -> State:
-        """Return what the cluster consists of."""
+        """Return the parts of the cluster."""
         state = self._file.load()
         if state is None:
             raise UserError(f"no local cluster in {self.home}; start one with: logdirwatch cluster up")
@@ -130,7 +130,7 @@ class LocalCluster:
         return self.folder / "bin" / f"{name}.sh"
 
     def status(self) -> ClusterStatus:
-        """Return which brokers run and what their directories look like from the outside."""
+        """Return the running brokers and the state of their directories on this machine."""
         state = self.state()
         return report.cluster_status(state, volumes_of(state))
 
@@ -144,32 +144,32 @@ class LocalCluster:
         processes.kill([self._running(broker).process])
 
     def pause(self, broker: int) -> None:
-        """Stop a broker's process with SIGSTOP; return when it stands. It keeps its connections and answers nothing."""
+        """Suspend a broker's process with SIGSTOP; return when it is suspended. Its connections stay open."""
         self._signal(broker, signal.SIGSTOP, "paused")
 
     def resume(self, broker: int) -> None:
-        """Let a paused broker go on."""
+        """Resume a paused broker."""
         self._signal(broker, signal.SIGCONT, "running")
 
     def stop(self, broker: int) -> None:
-        """Ask a broker to shut down as an operator does, and kill it if it does not."""
+        """Shut a broker down cleanly, and kill it if it does not end."""
         node = self._running(broker)
         self._say(f"stopping broker {broker}")
         processes.stop(node.process, nodes.STOP_GRACE_S)
 
     def start(self, broker: int, under: Sequence[str] = ()) -> None:
-        """Start a broker that does not run, its new directories formatted, and return when it serves.
+        """Start a broker that does not run, format its new directories, and return when it is ready.
 
-        ``under`` is a command for this one start; the cluster's own comes before it.
+        ``under`` is a command for this start only; the cluster's own comes before it.
         """
         with self._changing() as state:
             node = state.broker(broker)
             if processes.find(node.process):
-                raise UserError(f"broker {broker} runs already")
+                raise UserError(f"broker {broker} already runs")
             self._start(state, node, under)
 
     def break_log_dir(self, broker: int, log_dir: int | str) -> None:
-        """Replace a log directory with a file; Kafka notices at its next write into it, within about a second."""
+        """Replace a log directory with a file; Kafka notices at its next write, within about a second."""
         faults.break_log_dir(self._target(broker, log_dir))
 
     def fill(
@@ -187,14 +187,14 @@ class LocalCluster:
     ) -> Filled:
         """Fill a sized log directory's filesystem until it is used to ``until_ratio``, it fails, or ``stop`` is set.
 
-        ``data`` makes a topic of ``partitions`` partitions that lie in the directory, with further replicas on the
-        brokers ``replicas``, and writes to it; ``file`` writes a file beside the directory.
+        ``data`` creates a topic with ``partitions`` partitions in the directory and further replicas on the brokers
+        ``replicas``, and writes to it; ``file`` writes a file next to the directory.
         """
         target = self._target(broker, log_dir)
         if target.state.log_dir_size_bytes is None:
             raise UserError(
-                "these log directories have no size of their own, filling them would fill this machine's disk; "
-                "make the cluster with: logdirwatch cluster up --log-dir-size 64MB"
+                "these log directories have no size limit, filling them would fill this machine's disk; "
+                "create the cluster with: logdirwatch cluster up --log-dir-size 64MB"
             )
         stop = stop or threading.Event()
         self._say(f"filling {target.volume} with {with_.value}")
@@ -202,17 +202,17 @@ class LocalCluster:
             return fill.fill_with_file(target, rate_bytes_per_s, until_ratio, stop)
         if target.is_offline():
             raise UserError(
-                f"{target.log_dir} is offline; mend it with: logdirwatch cluster restore {broker} {log_dir}"
+                f"{target.log_dir} is offline; repair it with: logdirwatch cluster restore {broker} {log_dir}"
             )
         topic = f"fill-{broker}-{target.index}"
         partitions = fill.place_topic(target, topic, [broker, *replicas], partitions, dict(topic_configs or {}))
         return fill.fill_with_data(target, topic, partitions, rate_bytes_per_s, until_ratio, stop)
 
     def restore(self, broker: int, log_dir: int | str) -> None:
-        """Mend a broken or full directory and return when it is online again; restarts the broker only if it must.
+        """Repair a broken or full directory and return when it is online; restarts the broker only if necessary.
 
-        A file in its place is replaced by a new, formatted directory, a file that fills it is removed, and one full of
-        data gets a filesystem of twice the size.
+        A file in its place is replaced by a new, formatted directory, a file that fills it is removed, and a directory
+        full of data gets a file system of twice the size.
         """
         with self._changing() as state:
             target = self._target(broker, log_dir, state)
@@ -222,8 +222,8 @@ class LocalCluster:
                 self._say(f"stopping broker {broker}")
                 processes.stop(target.node.process, nodes.STOP_GRACE_S)
                 faults.wait_for_another_leader(target)
-            self._say(f"mending {target.log_dir}")
-            faults.mend(target)
+            self._say(f"repairing {target.log_dir}")
+            faults.repair(target)
             if restart:
                 self._start(state, target.node)
             nodes.wait_online(target.node, target.log_dir)
@@ -266,7 +266,7 @@ class LocalCluster:
 
 
 def log_dir_index(node: Node, log_dir: int | str) -> int:
-    """Return the index of a directory that is named by its index or its path; UserError when there is none."""
+    """Return the index of a directory given by its index or its path; raises UserError if there is none."""
     if isinstance(log_dir, str) and log_dir in node.log_dirs:
         return node.log_dirs.index(log_dir)
     if str(log_dir).isdecimal() and int(log_dir) < len(node.log_dirs):
@@ -276,6 +276,6 @@ def log_dir_index(node: Node, log_dir: int | str) -> int:
 
 
 def _check_path(home: Path) -> None:
-    """Refuse what Kafka or Java would take for a list of paths."""
+    """Refuse a path that Kafka or Java would take for a list of paths."""
     if any(char in str(home) for char in ",:\n"):
-        raise UserError(f"the home folder {home} must hold no comma, colon or line break", exit_code=2)
+        raise UserError(f"the home folder {home} must not contain a comma, colon or line break", exit_code=2)

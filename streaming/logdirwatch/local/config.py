@@ -1,4 +1,4 @@
-"""What the brokers' files say. Pure: text from a node's description."""
+"""The brokers' files. Pure: text from a node's description."""
 
 import shlex
 import uuid
@@ -22,7 +22,7 @@ KRAFT_ONLY_SINCE = (4, 0)
 SEVERAL_DIRECTORIES_SINCE = (3, 7)
 """In KRaft mode (KIP-858)."""
 
-# Kafka writes checkpoints into every directory at these intervals: a broken one is noticed without any traffic.
+# Kafka writes checkpoints to every directory at these intervals, so that a broken one is noticed without traffic.
 MONITORED = {
     "log.segment.bytes": 1 * MIB,
     "log.index.size.max.bytes": 64 << 10,
@@ -47,7 +47,7 @@ _SMALL = {
     "transaction.state.log.num.partitions": 3,
 }
 
-# The tools that recommended commands name, and a few more that one wants at hand; main classes of newer releases first.
+# The tools in recommended commands, and a few more that are useful; main classes of newer releases first.
 TOOLS = {
     "kafka-acls": ("org.apache.kafka.tools.AclCommand", "kafka.admin.AclCommand"),
     "kafka-cluster": ("org.apache.kafka.tools.ClusterTool", "kafka.tools.ClusterTool"),
@@ -66,9 +66,9 @@ TOOLS = {
     "kafka-topics": ("org.apache.kafka.tools.TopicCommand", "kafka.admin.TopicCommand"),
 }
 
-# Compiled code is not worth its making for the few rows of a small cluster, and every batch would compile its own; nor
-# is a plan that is made anew after each of its stages, which takes a third of a batch of store. Whole stages stay on by
-# name, for without them files are read row by row, by code that is generated anew for every plan.
+# Compiling code is not worth its cost for the few rows of a small cluster, and every batch would compile its own; nor
+# is a plan that is made again after each of its stages, which takes a third of a batch of store. Whole stages stay on
+# by name, for without them files are read row by row, by code that is generated again for every plan.
 INTERPRETED = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
@@ -77,10 +77,10 @@ INTERPRETED = {
 
 @dataclass(frozen=True)
 class ClusterSpec:
-    """What is asked of ``up``.
+    """The options of ``up``.
 
-    ``mount_mode`` None takes the first that this machine allows when ``log_dir_size_bytes`` asks for sized directories.
-    ``metadata_in_first_dir`` holds for every broker, or for those that are named.
+    With ``mount_mode`` None the first mode that this machine allows is used if ``log_dir_size_bytes`` is set.
+    ``metadata_in_first_dir`` applies to every broker, or to the named ones.
     """
 
     brokers: int = 4
@@ -119,26 +119,26 @@ class ClusterSpec:
 
     @property
     def controllers(self) -> int:
-        """How many of the brokers are controllers of a quorum too."""
+        """The number of brokers that are controllers of a quorum too."""
         if self.is_zookeeper:
             return 0
         return 3 if self.brokers >= 3 else 1
 
     def is_metadata_in_first_dir(self, broker: int) -> bool:
-        """Return whether a broker halts with its first log directory."""
+        """Return whether a broker halts when its first log directory fails."""
         wanted = self.metadata_in_first_dir
         return wanted if isinstance(wanted, bool) else broker in wanted
 
     @property
     def ports(self) -> int:
-        """How many ports the monitored brokers, ZooKeeper and the telemetry broker need."""
+        """The number of ports that the monitored brokers, ZooKeeper and the telemetry broker need."""
         return self.brokers + self.controllers + self.is_zookeeper + 2
 
 
 def plan_nodes(spec: ClusterSpec, folder: Path, ports: Sequence[int]) -> tuple[list[Node], Node]:
     """Lay out the monitored brokers and the telemetry broker below ``folder``.
 
-    Two brokers share a rack, so that a lost replica finds a place in its own.
+    Two brokers share a rack, so that a lost replica can be rebuilt in its rack.
     """
     free = iter(ports)
     racks = max(1, spec.brokers // 2)
@@ -188,7 +188,7 @@ def zookeeper_properties(zookeeper: Node) -> str:
 
 
 def new_cluster_id() -> str:
-    """Return a random cluster id in Kafka's form, without the dash in front that a tool would take for an option."""
+    """Return a random cluster id in Kafka's format, without a leading dash that a tool would take for an option."""
     while (identifier := urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")).startswith("-"):
         pass
     return identifier
@@ -253,7 +253,7 @@ def tool_script(java: Sequence[str], main_class: str, prefix: Sequence[str] = ()
 
 
 def watch_config(state: State, home: Path, folder: Path, command: Sequence[str], spark_java_options: str) -> str:
-    """Return the configuration that points at the cluster; ``command`` runs this program with the same home."""
+    """Return the configuration of the cluster; ``command`` runs this program with the same home."""
     cluster = {
         "bootstrap_servers": state.bootstrap_servers,
         "tools": {
@@ -268,7 +268,7 @@ def watch_config(state: State, home: Path, folder: Path, command: Sequence[str],
         "telemetry": {"bootstrap_servers": state.telemetry.address},
         "clusters": {CLUSTER: cluster},
         "collect": {"metrics_interval_ms": 1_000, "inventory_interval_ms": 10_000, "partitions_interval_ms": 1_000},
-        # Two cores carry brokers, collector and stream here: tables may lag a little, and plans know that they do.
+        # Two cores run brokers, collector and stream here: tables may lag a little, and plans allow for it.
         "stream": {
             "detect_trigger": "2 seconds",
             "shuffle_partitions": 1,

@@ -1,4 +1,4 @@
-"""Breaking a log directory and mending it."""
+"""Breaks and repairs log directories."""
 
 import shutil
 
@@ -7,32 +7,33 @@ from logdirwatch.local import probes, processes
 from logdirwatch.local.fill import BALLAST, Target
 from logdirwatch.local.state import Node
 from logdirwatch.local.waiting import wait_until
+from logdirwatch.text.units import human_s
 
-# A directory that is this full after the ballast went is full of data: it gets a bigger volume.
+# A directory that is this full without the ballast file is full of data: it gets a larger volume.
 CROWDED_RATIO = 0.75
 GROWTH = 2
 ELECTION_DEADLINE_S = 180.0
 
 
 def break_log_dir(target: Target) -> None:
-    """Put a file in the directory's place, as Kafka's LogDirFailureTest does; UserError when it is broken already."""
+    """Replace the directory with a file, as Kafka's LogDirFailureTest does; raises UserError if it is one already."""
     path = target.volumes.view(target.log_dir)
     if not path.is_dir():
         raise UserError(f"{target.log_dir} of broker {target.node.id} is broken already")
     aside = path.with_name("removed")
-    # Renamed first: the broker still makes files in it, which would disturb the removal.
+    # Renamed first: the broker still creates files in it, which would disturb the removal.
     path.rename(aside)
     path.touch()
     shutil.rmtree(aside)
 
 
 def must_restart(target: Target) -> bool:
-    """Return whether only a restart brings the directory back, as Kafka's LogDirFailureChannel has it."""
+    """Return whether only a restart brings the directory back, as with Kafka's LogDirFailureChannel."""
     return target.is_offline() or not target.volumes.view(target.log_dir).is_dir()
 
 
 def check_metadata_survives(target: Target) -> None:
-    """Refuse to format a controller's metadata directory when no majority of the others keeps the metadata.
+    """Refuse to format a controller's metadata directory if no majority of the others has the metadata.
 
     Raises UserError.
     """
@@ -42,15 +43,15 @@ def check_metadata_survives(target: Target) -> None:
     if len(_other_controllers(target)) <= len(voters) // 2:
         raise UserError(
             f"{target.log_dir} held the cluster's metadata and no majority of the other controllers runs; "
-            "make a new cluster: logdirwatch cluster down, then up"
+            "create a new cluster: logdirwatch cluster down, then up"
         )
 
 
 def wait_for_another_leader(target: Target) -> None:
-    """Wait until the other controllers have a leader, when the stopped broker lost the cluster's metadata.
+    """Wait until the other controllers have a leader if the stopped broker lost the cluster's metadata.
 
-    Started sooner, a former leader hears from the others that it still leads, finds nothing of that in its empty
-    directory, and ends (KafkaRaftClient.maybeTransition). Raises UserError after ``ELECTION_DEADLINE_S``.
+    A former leader that starts sooner hears from the others that it still leads, finds nothing of that in its empty
+    directory, and exits (KafkaRaftClient.maybeTransition). Raises UserError after ``ELECTION_DEADLINE_S``.
     """
     if not _lost_metadata(target):
         return
@@ -59,7 +60,7 @@ def wait_for_another_leader(target: Target) -> None:
     def led() -> bool:
         return any(probes.quorum_leader(address) not in (None, target.node.id) for address in addresses)
 
-    wait_until(led, ELECTION_DEADLINE_S, f"the other controllers chose no leader within {ELECTION_DEADLINE_S:g} s")
+    wait_until(led, ELECTION_DEADLINE_S, f"no leader was elected within {human_s(ELECTION_DEADLINE_S)}")
 
 
 def _lost_metadata(target: Target) -> bool:
@@ -73,8 +74,8 @@ def _other_controllers(target: Target) -> list[Node]:
     return [voter for voter in others if processes.find(voter.process)]
 
 
-def mend(target: Target) -> None:
-    """Make the directory a directory again, take the ballast off its filesystem, enlarge one that data fills."""
+def repair(target: Target) -> None:
+    """Recreate the directory, remove the ballast file, and enlarge a file system full of data."""
     path = target.volumes.view(target.log_dir)
     if not path.is_dir():
         path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Filling a log directory's filesystem: with the data of a topic that lies there, or with bytes no replica explains."""
+"""Fills a log directory's file system with the data of a topic in it, or with a file of no replica."""
 
 import errno
 import os
@@ -20,9 +20,10 @@ from logdirwatch.local import probes
 from logdirwatch.local.state import Node, State
 from logdirwatch.local.volumes import Volumes
 from logdirwatch.local.waiting import wait_until
+from logdirwatch.text.units import human_s
 
 BALLAST = "fill.bin"
-"""The file beside the log directory, on the same filesystem."""
+"""The file next to the log directory, on the same file system."""
 
 STEP_S = 0.1
 LARGEST_RECORD_BYTES = 32 << 10
@@ -43,14 +44,14 @@ _PRODUCER = {
 
 
 class FillWith(str, Enum):
-    """What fills it."""
+    """The kind of data to fill with."""
 
     DATA = "data"
     FILE = "file"
 
 
 class Ended(str, Enum):
-    """Why a fill ended."""
+    """The reason why a fill ended."""
 
     STOPPED = "stopped"
     RATIO = "ratio"
@@ -61,7 +62,7 @@ class Ended(str, Enum):
 
 @dataclass(frozen=True)
 class Filled:
-    """What a fill did; ``topic`` None when it was no topic's data."""
+    """The result of a fill; ``topic`` is None for a plain file."""
 
     written_bytes: int
     ended: Ended
@@ -79,27 +80,27 @@ class Target:
 
     @property
     def log_dir(self) -> str:
-        """The broker's path of it."""
+        """The path of the directory for the broker."""
         return self.node.log_dirs[self.index]
 
     @property
     def volume(self) -> Path:
-        """The broker's path of the filesystem that it lies on."""
+        """The path of its file system for the broker."""
         return Path(self.log_dir).parent
 
     def is_at(self, ratio: float | None) -> bool:
-        """Return whether the filesystem is used to ``ratio``; False for None."""
+        """Return whether the used share of the file system has reached ``ratio``; False for None."""
         space = self.volumes.space(self.volume)
         return ratio is not None and space is not None and space.used_ratio >= ratio
 
     def is_offline(self) -> bool:
-        """Return whether the broker says that the directory is offline, or says nothing."""
+        """Return whether the broker reports the directory as offline, or does not answer."""
         errors = probes.log_dir_errors(self.node.address, self.node.id)
         return errors is None or errors.get(self.log_dir) != 0
 
 
 def fill_with_file(target: Target, rate_bytes_per_s: int | None, until: float | None, stop: threading.Event) -> Filled:
-    """Write one plain file beside the log directory until its filesystem is used to ``until``, or full."""
+    """Write one plain file next to the log directory until its file system reaches ``until``, or is full."""
     path = target.volumes.view(target.volume / BALLAST)
     step_bytes = step_of(rate_bytes_per_s)
     written = 0
@@ -125,9 +126,9 @@ def fill_with_data(
     until: float | None,
     stop: threading.Event,
 ) -> Filled:
-    """Write records to all partitions of ``topic`` until the filesystem is used to ``until`` or the directory fails.
+    """Write records to all partitions of ``topic`` until the file system reaches ``until`` or the directory fails.
 
-    Raises UserError when the topic takes no records though the directory is online.
+    Raises UserError if writes fail although the directory is online.
     """
     settings = KafkaSettings(bootstrap_servers=target.state.bootstrap_servers)
     try:
@@ -142,14 +143,14 @@ def fill_with_data(
             sent = _send(producer, topic, partitions, step_of(rate_bytes_per_s))
             written, now_s = written + sent, time.monotonic()
             progress_s = now_s if sent else progress_s
-            # With further replicas the leader moves on when the directory fails, and records would still be taken.
+            # With further replicas the leader changes when the directory fails, and writes would still succeed.
             if not sent or now_s - looked_s > LOOK_EVERY_S:
                 looked_s = now_s
                 if target.is_offline():
                     return Filled(written, Ended.FAILED, topic)
             if now_s - progress_s > STALLED_AFTER_S:
                 raise UserError(
-                    f"topic {topic} took no record for {STALLED_AFTER_S:g} s though its directory is online"
+                    f"topic {topic} accepted no record for {human_s(STALLED_AFTER_S)} although its directory is online"
                 )
             _pace(rate_bytes_per_s, stop)
     finally:
@@ -158,10 +159,10 @@ def fill_with_data(
 
 
 def place_topic(target: Target, topic: str, replicas: Sequence[int], partitions: int, configs: dict[str, str]) -> int:
-    """See to it that all partitions of ``topic`` lie in the target directory of the target broker.
+    """Place all partitions of ``topic`` in the target directory of the target broker.
 
-    One that does not exist is made, with ``partitions`` partitions on the brokers ``replicas``; returns how many it
-    has. Raises UserError when they do not come to lie there.
+    A missing topic is created, with ``partitions`` partitions on the brokers ``replicas``; returns their number.
+    Raises UserError if they cannot be placed there.
     """
     try:
         with probes.admin(target.node.address) as client:
@@ -171,20 +172,20 @@ def place_topic(target: Target, topic: str, replicas: Sequence[int], partitions:
                 _make_topic(client, target, topic, {number: list(replicas) for number in range(partitions)}, configs)
             _wait_placed(client, target, topic, partitions)
     except KafkaError as error:
-        raise UserError(f"cannot make topic {topic}: {clients.one_line(error)}") from None
+        raise UserError(f"cannot create topic {topic}: {clients.one_line(error)}") from None
     return partitions
 
 
 def _make_topic(
     client: Any, target: Target, topic: str, assignments: dict[int, list[int]], configs: dict[str, str]
 ) -> None:
-    # A broker remembers a directory that is named before the replica exists (AlterReplicaLogDirs, KIP-113).
+    # A broker remembers a directory that is set before the replica exists (AlterReplicaLogDirs, KIP-113).
     client.alter_replica_log_dirs({(topic, number, target.node.id): target.log_dir for number in assignments})
     client.create_topics({topic: {"assignments": assignments, "configs": configs}}, wait_for_metadata=True)
 
 
 def _wait_placed(client: Any, target: Target, topic: str, partitions: int) -> None:
-    """Wait until the replicas lie there; those that do not are moved."""
+    """Wait until the replicas are in the directory; others are moved."""
     wanted = {(topic, number, target.node.id): target.log_dir for number in range(partitions)}
 
     def placed() -> bool:
@@ -194,16 +195,16 @@ def _wait_placed(client: Any, target: Target, topic: str, partitions: int) -> No
         client.alter_replica_log_dirs(wanted)
         return False
 
-    wait_until(placed, PLACING_DEADLINE_S, f"topic {topic} does not come to lie in {target.log_dir}")
+    wait_until(placed, PLACING_DEADLINE_S, f"topic {topic} is not placed in {target.log_dir}")
 
 
 def step_of(rate_bytes_per_s: int | None) -> int:
-    """Return the bytes of one step, of which STEP_S gives ten a second."""
+    """Return the bytes of one step; STEP_S makes ten per second."""
     return max(1, int(rate_bytes_per_s * STEP_S)) if rate_bytes_per_s else UNPACED_STEP_BYTES
 
 
 def _send(producer: Any, topic: str, partitions: int, size_bytes: int) -> int:
-    """Send ``size_bytes``, spread over the partitions, and return what was acknowledged."""
+    """Send ``size_bytes``, spread over the partitions, and return the acknowledged bytes."""
     sizes = [LARGEST_RECORD_BYTES] * (size_bytes // LARGEST_RECORD_BYTES)
     sizes += [rest] if (rest := size_bytes % LARGEST_RECORD_BYTES) else []
     try:

@@ -1,4 +1,4 @@
-"""Takes a cluster down when the process that owns it is gone, however it went."""
+"""Takes a cluster down when its owner process has ended, even by SIGKILL."""
 
 import subprocess
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 class Guard:
-    """A small process that waits for this one to end: the pipe between them closes even at a kill -9."""
+    """A small process that waits for this one to end: the pipe between them closes even on SIGKILL."""
 
     def __init__(self, home: Path, cluster_id: str) -> None:
         self._process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Kafka's JVMs: which Java, which jars, and the archive of loaded classes that halves every start."""
+"""Kafka's JVMs: which Java, which jars, and the archive of loaded classes."""
 
 import hashlib
 import os
@@ -12,6 +12,7 @@ from pathlib import Path
 
 from logdirwatch import jars
 from logdirwatch.errors import UserError
+from logdirwatch.text.units import human_s
 
 OLDEST_JAVA = 17
 TOOL_HEAP_MIB = 256
@@ -23,7 +24,7 @@ ZOOKEEPER = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 
 @dataclass(frozen=True)
 class Jvm:
-    """How a Java program of Kafka's is started."""
+    """How to start a Java program of Kafka."""
 
     java: str
     class_path: str
@@ -57,7 +58,7 @@ def _beside(name: str) -> Path:
 
 
 def find_java() -> tuple[str, str]:
-    """Return the java program, of JAVA_HOME before PATH, and what it says of its version.
+    """Return the java program, from JAVA_HOME or else PATH, and its version text.
 
     Raises UserError when there is none or it is older than Java 17.
     """
@@ -74,7 +75,7 @@ def find_java() -> tuple[str, str]:
 
 
 def plain_jvm(jars_home: Path, kafka_version: str = jars.KAFKA_VERSION) -> tuple[Jvm, Path]:
-    """Return how to start Kafka without an archive of classes, and where the archive for this Java belongs.
+    """Return how to start Kafka without a class archive, and the path of the archive for this Java.
 
     Downloads Kafka's jars at first use. Raises UserError when they or Java are missing.
     """
@@ -98,12 +99,12 @@ def first_class(jvm: Jvm, candidates: Sequence[str]) -> str | None:
 def run_tool(command: list[str]) -> str:
     """Run one of Kafka's tools to its end and return what it printed.
 
-    Raises UserError with the last line of its complaint.
+    Raises UserError with the last line of its error.
     """
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=TOOL_DEADLINE_S)
     except subprocess.TimeoutExpired:
-        raise UserError(f"{_name(command)} did not end within {TOOL_DEADLINE_S:g} s") from None
+        raise UserError(f"{_name(command)} did not end within {human_s(TOOL_DEADLINE_S)}") from None
     if done.returncode != 0:
         raise UserError(
             f"{_name(command)}: {_complaint(done.stderr) or _complaint(done.stdout) or f'exit code {done.returncode}'}"
@@ -122,6 +123,6 @@ def _name(command: list[str]) -> str:
 
 
 def _complaint(output: str) -> str:
-    """Return the last line that is no place in a stack trace: usage and causes come before it."""
+    """Return the last line that is not part of a stack trace: usage and causes come before it."""
     lines = [line.strip() for line in output.splitlines() if not line.startswith("\t")]
     return next((line for line in reversed(lines) if line), "")

@@ -1,4 +1,4 @@
-"""One broker: its files, its directories formatted, its process started, waited for and stopped."""
+"""One broker: writes its files, formats its directories, starts and stops its process."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +13,7 @@ from logdirwatch.local.jvm import Jvm
 from logdirwatch.local.state import Node, Process
 from logdirwatch.local.volumes import Volumes
 from logdirwatch.local.waiting import wait_until
+from logdirwatch.text.units import human_s
 
 BROKER_HEAP_MIB = 256
 TELEMETRY_HEAP_MIB = 384
@@ -24,12 +25,12 @@ FORMATTED = "meta.properties"
 
 
 class PortTakenError(UserError):
-    """Something else listens on a port that was free a moment ago."""
+    """Another process took a port that was free before."""
 
 
 @dataclass(frozen=True)
 class Launcher:
-    """Starts brokers of one cluster: with which Java, seeing which filesystems; with ZooKeeper they format nothing."""
+    """Starts the brokers of one cluster with a given Java and file systems; with ZooKeeper they format nothing."""
 
     jvm: Jvm
     volumes: Volumes
@@ -46,7 +47,7 @@ class Launcher:
         return self.volumes.inside(jvm.format_command(self.jvm, self.cluster_id, node.properties_file))
 
     def start(self, node: Node, heap_mib: int, under: Sequence[str] = ()) -> None:
-        """Start the broker's process, as the last arguments of the command ``under``; it does not serve yet."""
+        """Start the broker's process, as the last arguments of the command ``under``; it is not ready yet."""
         command = [*under, *self.jvm.command(heap_mib, broker=True), jvm.BROKER, str(node.properties_file)]
         node.process = processes.spawn(self.volumes.inside(command), node.log_file)
 
@@ -67,7 +68,7 @@ def start_zookeeper(zookeeper: Node, kafka: Jvm) -> None:
 
 
 def started_from(folder: Path) -> list[Process]:
-    """Return what runs with a configuration below ``folder``, brokers and ZooKeeper, whether or not the state knows."""
+    """Return what runs with a configuration below ``folder``, brokers and ZooKeeper, even if missing in the state."""
     return [
         Process(running.pid, running.info["create_time"])
         for running in psutil.process_iter(["cmdline", "create_time"])
@@ -84,16 +85,16 @@ def write_files(node: Node, voters: Sequence[Node], brokers: int, zookeeper: Nod
 
 
 def format_all(wanted: Sequence[tuple[Launcher, Node]]) -> None:
-    """Format the new directories of several brokers, all at once; UserError with the tool's complaint."""
+    """Format the new directories of several brokers at once; raises UserError with the tool's error."""
     commands = [command for launcher, node in wanted if (command := launcher.format_command(node))]
     with ThreadPoolExecutor() as pool:
         list(pool.map(jvm.run_tool, commands))
 
 
 def wait_serving(node: Node, expected: Sequence[Node], deadline_s: float = SERVING_DEADLINE_S) -> None:
-    """Wait until the broker answers, and knows every one of ``expected`` as registered and unfenced.
+    """Wait until the broker answers and lists all of ``expected`` as registered and unfenced.
 
-    Raises PortTakenError when its port was taken, UserError with the end of its log when it ended or took too long.
+    Raises PortTakenError if its port was taken, UserError with the end of its log if it ended or took too long.
     """
     wanted = {other.id for other in expected}
 
@@ -104,7 +105,7 @@ def wait_serving(node: Node, expected: Sequence[Node], deadline_s: float = SERVI
             probes.log_dir_errors(node.address, node.id) is not None
         )
 
-    wait_until(serves, deadline_s, lambda: _with_log(node, f"did not serve within {deadline_s:g} s"))
+    wait_until(serves, deadline_s, lambda: _with_log(node, f"was not ready within {human_s(deadline_s)}"))
 
 
 def wait_online(node: Node, log_dir: str, deadline_s: float = SERVING_DEADLINE_S) -> None:
@@ -113,12 +114,12 @@ def wait_online(node: Node, log_dir: str, deadline_s: float = SERVING_DEADLINE_S
     def online() -> bool:
         return (probes.log_dir_errors(node.address, node.id) or {}).get(log_dir) == 0
 
-    wait_until(online, deadline_s, lambda: _with_log(node, f"has {log_dir} still offline after {deadline_s:g} s"))
+    wait_until(online, deadline_s, lambda: _with_log(node, f"still has {log_dir} offline after {human_s(deadline_s)}"))
 
 
 def _died(node: Node) -> UserError:
     error = PortTakenError if processes.lost_its_port(node.log_file) else UserError
-    return error(_with_log(node, "ended while it was starting"))
+    return error(_with_log(node, "ended while starting"))
 
 
 def _with_log(node: Node, what: str) -> str:

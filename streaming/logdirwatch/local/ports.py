@@ -12,7 +12,7 @@ from pathlib import Path
 from logdirwatch.errors import UserError
 from logdirwatch.local.state import HOST
 
-# Below the range from which the kernel takes ports for outgoing connections, which could steal one before its broker.
+# Below the range of outgoing connections, which could take a port before its broker does.
 LOWEST, HIGHEST = 20_000, 32_000
 ATTEMPTS = 1_000
 
@@ -20,7 +20,7 @@ _chosen: set[int] = set()
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ``count`` different ports that nothing listens on now; UserError when they cannot be found.
+    """Return ``count`` different free ports; raises UserError if they cannot be found.
 
     No other process of this user is given one of them while this process runs: a broker that is about to start, or
     that was stopped, does not listen.

@@ -1,4 +1,4 @@
-"""What a local broker answers; readiness is an answered request, never a log line."""
+"""Requests to local brokers; a broker is ready when it answers a request, not by its log."""
 
 import contextlib
 import socket
@@ -21,7 +21,7 @@ STORAGE_ERROR = 56
 
 @contextlib.contextmanager
 def admin(bootstrap_servers: str) -> Iterator[Any]:
-    """Yield an admin client with short timeouts; UserError when nobody answers."""
+    """Yield an admin client with short timeouts; raises UserError if no broker answers."""
     client = {"request.timeout.ms": REQUEST_TIMEOUT_MS}
     settings = KafkaSettings(bootstrap_servers=bootstrap_servers, client=client)
     with clients.admin(settings, CONNECT_TIMEOUT_MS) as connected:
@@ -29,13 +29,13 @@ def admin(bootstrap_servers: str) -> Iterator[Any]:
 
 
 def unfenced_brokers(bootstrap_servers: str) -> set[int]:
-    """Return the brokers that are registered and not fenced, none when nobody answers."""
+    """Return the brokers that are registered and not fenced, none if no broker answers."""
     cluster = _asked(bootstrap_servers, describe_cluster)
     return set() if cluster is None else set(cluster.unfenced)
 
 
 def quorum_leader(bootstrap_servers: str) -> int | None:
-    """Return the controller that leads the metadata quorum, None while there is none or nobody answers."""
+    """Return the controller that leads the metadata quorum, None if there is none or no broker answers."""
     quorum = _asked(bootstrap_servers, lambda client: client.describe_metadata_quorum())
     if quorum is None:
         return None
@@ -51,7 +51,7 @@ def log_dir_errors(bootstrap_servers: str, broker: int) -> dict[str, int] | None
 
 
 def _asked(bootstrap_servers: str, ask: Callable[[Any], Any]) -> Any:
-    """Return what ``ask`` gets from an admin client, None when nobody answers."""
+    """Return the result of ``ask`` with an admin client, None if no broker answers."""
     if not listens(bootstrap_servers):
         return None
     try:
@@ -62,7 +62,7 @@ def _asked(bootstrap_servers: str, ask: Callable[[Any], Any]) -> Any:
 
 
 def listens(bootstrap_servers: str) -> bool:
-    """Tell whether something listens there: kafka-python leaks a socket for every connection that is refused."""
+    """Check whether something listens there: kafka-python leaks a socket for every refused connection."""
     for address in bootstrap_servers.split(","):
         host, _, port = address.rpartition(":")
         with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=KNOCK_S):
@@ -71,7 +71,7 @@ def listens(bootstrap_servers: str) -> bool:
 
 
 def replica_dirs(client: Any, broker: int, topic: str) -> dict[int, str]:
-    """Return the directory of each partition of ``topic`` that a broker holds; copies in progress do not count."""
+    """Return the directory of each partition of ``topic`` on a broker, without copies in progress."""
     answers = client.describe_log_dirs([topic], brokers=[broker])
     return {
         part["partition_index"]: found["log_dir"]

@@ -1,4 +1,4 @@
-"""Starting, finding and stopping processes of ours; a stranger's is never touched."""
+"""Starts, finds and stops our processes; others are never touched."""
 
 import contextlib
 import os
@@ -16,9 +16,9 @@ KILL_DEADLINE_S = 120.0
 
 
 def spawn(command: list[str], output: Path) -> Process:
-    """Start ``command`` in a session of its own, what it says appended to ``output``.
+    """Start ``command`` in its own session, with its output appended to ``output``.
 
-    It outlives this process. Raises UserError when the program is missing.
+    It keeps running after this process. Raises UserError if the program is missing.
     """
     files = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
@@ -35,7 +35,7 @@ def spawn(command: list[str], output: Path) -> Process:
 
 
 def find(process: Process | None) -> psutil.Process | None:
-    """Return the running process, None when it ended; one that stopped for SIGSTOP still runs."""
+    """Return the running process, None if it ended; one suspended by SIGSTOP still runs."""
     if process is None:
         return None
     try:
@@ -52,7 +52,7 @@ def find(process: Process | None) -> psutil.Process | None:
 
 
 def is_paused(process: Process) -> bool:
-    """Return whether the process runs but was stopped by a signal."""
+    """Return whether the process is suspended by a signal."""
     try:
         found = find(process)
         return found is not None and found.status() == psutil.STATUS_STOPPED
@@ -68,9 +68,9 @@ def send(process: Process | None, number: signal.Signals) -> None:
 
 
 def kill(processes: Iterable[Process | None]) -> None:
-    """Kill with SIGKILL and wait until all are gone.
+    """Kill with SIGKILL and wait until all have ended.
 
-    Raises UserError naming those that do not go.
+    Raises UserError with those that do not end.
     """
     found = [running for process in processes if (running := find(process))]
     for running in found:
@@ -78,11 +78,11 @@ def kill(processes: Iterable[Process | None]) -> None:
             running.kill()
     _, alive = psutil.wait_procs(found, timeout=KILL_DEADLINE_S)
     if alive:
-        raise UserError(f"processes {[running.pid for running in alive]} did not end; kill them by hand")
+        raise UserError(f"processes {[running.pid for running in alive]} did not end; kill them manually")
 
 
 def stop(process: Process | None, grace_s: float) -> bool:
-    """Ask with SIGTERM, a paused one too, kill after ``grace_s`` seconds; return whether it ended by itself."""
+    """Send SIGTERM, even to a paused one, and SIGKILL after ``grace_s`` seconds; return whether it ended by itself."""
     running = find(process)
     if running is None:
         return True
@@ -102,5 +102,5 @@ def tail(path: Path, lines: int = 15) -> str:
 
 
 def lost_its_port(log_file: Path) -> bool:
-    """Tell from the end of its log whether a program found one of its ports taken."""
+    """Tell from the end of its log whether one of a program's ports was taken."""
     return "Address already in use" in tail(log_file, 200)

@@ -1,4 +1,4 @@
-"""What runs of a local cluster, for people and programs."""
+"""The state of a local cluster, for people and programs."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Sizes as people write them."""
+"""Parses sizes."""
 
 import re
 
@@ -8,9 +8,9 @@ _UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
 
 def parse_bytes(text: str) -> int:
-    """Return the bytes that ``64MB``, ``64M``, ``64MiB`` or ``67108864`` means; units count by 1024, as tmpfs does.
+    """Return the bytes of ``64MB``, ``64M``, ``64MiB`` or ``67108864``; units are powers of 1024, as for tmpfs.
 
-    Raises UserError (wrong use) for anything else, zero included.
+    Raises UserError (wrong usage) for anything else, including zero.
 
     >>> parse_bytes("64MB")
     67108864

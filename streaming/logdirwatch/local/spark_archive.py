@@ -1,4 +1,4 @@
-"""The archive of Spark's loaded classes (JEP 350): the first stream of a machine writes it, every later one uses it."""
+"""The archive of Spark's loaded classes (JEP 350): the first stream on a machine writes it, later ones use it."""
 
 import hashlib
 import shutil
@@ -12,8 +12,8 @@ _NAME = "spark-classes-{}.jsa"
 
 
 def java_options(jars_home: Path, folder: Path) -> str:
-    """Return the options of a driver that uses the archive or, where there is none yet, leaves it in ``folder``."""
-    import pyspark  # noqa: PLC0415 - takes a moment that commands without Spark should not pay for
+    """Return the options of a driver that uses the archive or, if there is none yet, writes it to ``folder``."""
+    import pyspark  # noqa: PLC0415 - slow to import, so only where Spark is used
 
     _, version = find_java()
     key = "\n".join((version, pyspark.__version__, *jars.SPARK_COORDINATES))
@@ -25,7 +25,7 @@ def java_options(jars_home: Path, folder: Path) -> str:
 
 
 def keep(folder: Path, jars_home: Path) -> None:
-    """Keep what a driver left in ``folder``; another one may have been quicker."""
+    """Keep the archive that a driver left in ``folder``; another driver may have been faster."""
     for written in folder.glob(_NAME.format("*")):
         kept = (jars_home / "jars").resolve() / written.name
         if kept.parent.is_dir() and not kept.exists():

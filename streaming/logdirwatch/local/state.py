@@ -1,4 +1,4 @@
-"""What is known of a local cluster between two commands: one JSON file, replaced as a whole."""
+"""The state of a local cluster between two commands: one JSON file, replaced atomically."""
 
 import contextlib
 import fcntl
@@ -20,22 +20,22 @@ class MountMode(str, Enum):
     """Where the log directories' filesystems are."""
 
     PLAIN = "plain"
-    """On the disk of the home folder, without a size of their own."""
+    """On the disk of the home folder, without a size limit."""
     DIRECT = "direct"
     """Sized tmpfs, mounted for the whole machine."""
     NAMESPACE = "namespace"
-    """Sized tmpfs in a user and mount namespace of the brokers' own."""
+    """Sized tmpfs in the brokers' own user and mount namespace."""
 
 
 class Process(msgspec.Struct, frozen=True):
-    """A process of ours; the create time tells it from a stranger that got its pid later."""
+    """A process; its creation time distinguishes it from a later one with the same pid."""
 
     pid: int
     created_s: float
 
 
 class Node(msgspec.Struct, kw_only=True):
-    """One broker, or ZooKeeper's server; ``controller_port`` is None for a broker that is no controller."""
+    """One broker, or ZooKeeper's server; ``controller_port`` is None for a broker that is not a controller."""
 
     id: int
     port: int
@@ -58,12 +58,12 @@ class Node(msgspec.Struct, kw_only=True):
 
     @property
     def log_file(self) -> Path:
-        """What the broker and its JVM say."""
+        """The log of the broker and its JVM."""
         return Path(self.folder) / "server.log"
 
 
 class State(msgspec.Struct, kw_only=True):
-    """A local cluster: what it was asked to be and what runs.
+    """A local cluster: its options and its processes.
 
     ``kafka_version`` is that of the monitored brokers; ``zookeeper`` is None in KRaft mode.
     """
@@ -93,7 +93,7 @@ class State(msgspec.Struct, kw_only=True):
         return [*([self.zookeeper] if self.zookeeper else []), *self.brokers, self.telemetry]
 
     def broker(self, broker_id: int) -> Node:
-        """Return a monitored broker; UserError when there is none of that id."""
+        """Return a monitored broker; raises UserError if there is none with that id."""
         for node in self.brokers:
             if node.id == broker_id:
                 return node
@@ -102,14 +102,14 @@ class State(msgspec.Struct, kw_only=True):
 
 
 class StateFile:
-    """The file of a cluster's state, and the lock of those who change it."""
+    """The file of a cluster's state, and the lock for changing it."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "cluster.json"
         self._home = folder.parent
 
     def load(self) -> State | None:
-        """Return the state, None when there is no cluster; UserError when the file cannot be read."""
+        """Return the state, None if there is no cluster; raises UserError if the file cannot be read."""
         try:
             return msgspec.json.decode(self.path.read_bytes(), type=State)
         except FileNotFoundError:
@@ -118,7 +118,7 @@ class StateFile:
             raise UserError(f"{self.path} cannot be read ({error}); remove it with: logdirwatch cluster down") from None
 
     def save(self, state: State) -> None:
-        """Replace the file at once; a reader sees the old state or the new one."""
+        """Replace the file atomically; a reader sees the old state or the new one."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=".cluster-")
         with os.fdopen(handle, "wb") as file:
@@ -129,7 +129,7 @@ class StateFile:
     def exclusive(self) -> Iterator[None]:
         """Keep other commands from changing the cluster meanwhile."""
         self._home.mkdir(parents=True, exist_ok=True)
-        # The home folder itself: a file below it would be left behind by ``down``.
+        # The home folder itself is locked: ``down`` would leave a lock file behind.
         handle = os.open(self._home, os.O_RDONLY)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)

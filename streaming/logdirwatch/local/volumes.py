@@ -1,4 +1,4 @@
-"""Filesystems of a real size for log directories: tmpfs, mounted for the machine or in the brokers' own namespace."""
+"""File systems of a fixed size for log directories: tmpfs, mounted for the machine or in the brokers' namespace."""
 
 import contextlib
 import os
@@ -22,20 +22,20 @@ PROBE_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Space:
-    """Size of a filesystem and what an ordinary process can still write."""
+    """The size of a file system and what an ordinary process can still write."""
 
     total_bytes: int
     free_bytes: int
 
     @property
     def used_ratio(self) -> float:
-        """Share of the filesystem that cannot be written any more."""
+        """The used share of the file system."""
         return 1 - self.free_bytes / self.total_bytes
 
 
 @dataclass(frozen=True)
 class Volumes:
-    """Where paths of brokers lead, and how filesystems are mounted there."""
+    """Access to the brokers' paths, and mounting of file systems there."""
 
     mode: MountMode
     holder: Process | None = None
@@ -45,21 +45,21 @@ class Volumes:
         return Path(f"/proc/{self.holder.pid}/root{path}") if self.holder else Path(path)
 
     def inside(self, command: list[str]) -> list[str]:
-        """Return ``command`` so that it sees the brokers' filesystems."""
+        """Return ``command`` so that it sees the brokers' file systems."""
         if self.holder is None:
             return command
         return ["nsenter", "-t", str(self.holder.pid), "-U", "-m", "--preserve-credentials", "--", *command]
 
     def mount(self, path: Path, size_bytes: int) -> None:
-        """Mount an empty filesystem of ``size_bytes`` at an existing folder; UserError when it is not allowed."""
+        """Mount an empty file system of ``size_bytes`` at an existing folder; raises UserError if not allowed."""
         self._run("mount", "-t", "tmpfs", "-o", f"size={size_bytes},mode=0755", "logdirwatch", str(path))
 
     def resize(self, path: Path, size_bytes: int) -> None:
-        """Give a mounted filesystem another size."""
+        """Resize a mounted file system."""
         self._run("mount", "-o", f"remount,size={size_bytes}", str(path))
 
     def space(self, path: str | Path) -> Space | None:
-        """Return the space of the filesystem that holds ``path``, None when it cannot be asked."""
+        """Return the space of the file system of ``path``, None if it cannot be read."""
         try:
             answer = os.statvfs(self.view(path))
         except OSError:
@@ -79,9 +79,9 @@ def volumes_of(state: State) -> Volumes:
 
 
 def open_volumes(mode: MountMode | None, folder: Path) -> Volumes:
-    """Return volumes of the wanted mode, or of the first mode that works here when None; the holder runs then.
+    """Return volumes of the given mode, or of the first mode that works here, with the holder process running.
 
-    ``folder`` is any folder of ours in which a mount can be tried. Raises UserError when nothing works.
+    ``folder`` is any own folder in which a mount can be tried. Raises UserError if no mode works.
     """
     problems = []
     for candidate in (mode,) if mode else (MountMode.DIRECT, MountMode.NAMESPACE):
@@ -91,8 +91,8 @@ def open_volumes(mode: MountMode | None, folder: Path) -> Volumes:
         processes.kill([volumes.holder])
         problems.append(f"{candidate.value}: {problem}")
     raise UserError(
-        "this machine lets us mount no sized filesystem, neither as this user nor in a user namespace "
-        f"({'; '.join(problems)}); run as root or leave the log directories' size out"
+        "this machine allows no mount of a sized file system, neither as this user nor in a user namespace "
+        f"({'; '.join(problems)}); run as root or omit the size of the log directories"
     )
 
 
@@ -101,10 +101,10 @@ def unmount_below(folder: Path) -> None:
     mounted = [partition.mountpoint for partition in psutil.disk_partitions(all=True)]
     for point in sorted(mounted, key=len, reverse=True):
         if Path(point).is_relative_to(folder):
-            # Lazy: a shell that stands in the folder must not keep the mount.
+            # Lazy, so that a shell in the folder does not keep the mount.
             done = subprocess.run(["umount", "-l", point], capture_output=True, text=True, check=False)
             if done.returncode != 0:
-                raise UserError(f"cannot unmount {point}: {done.stderr.strip()}; unmount it by hand")
+                raise UserError(f"cannot unmount {point}: {done.stderr.strip()}; unmount it manually")
 
 
 def _start_holder(folder: Path) -> Process:
@@ -114,7 +114,7 @@ def _start_holder(folder: Path) -> Process:
     wait_until(
         lambda: _command_of(holder) in (list(HOLDER), None),
         HOLDER_DEADLINE_S,
-        "unshare -Urm did not come up",
+        "unshare -Urm did not start",
     )
     return holder
 
@@ -127,7 +127,7 @@ def _command_of(process: Process) -> list[str] | None:
 
 
 def _mount_problem(volumes: Volumes, folder: Path) -> str | None:
-    """Try it: who may mount is decided by more than the user id."""
+    """Try it: more than the user id decides whether mounting is allowed."""
     if volumes.holder and not processes.find(volumes.holder):
         return processes.tail(folder / "namespace.log", 1) or "unshare failed"
     with tempfile.TemporaryDirectory(dir=folder, prefix=".probe-") as probe:

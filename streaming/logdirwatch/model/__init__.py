@@ -1,1 +1,1 @@
-"""The vocabulary every stage speaks: statuses, identities and records. Imports nothing of ours."""
+"""The vocabulary of every stage: statuses, identities and records. Imports nothing else of ours."""

@@ -1,10 +1,10 @@
-"""Why a broker refused to start, halted or was fenced, as its own log says it."""
+"""Why a broker refused to start, halted or was fenced, according to its own log."""
 
 from logdirwatch.model.vocabulary import StrEnum
 
 
 class BrokerFailureReason(StrEnum):
-    """What keeps a broker away. Each names something that a person mends before, or by, the next start."""
+    """What keeps a broker down. Each is something that a person fixes before, or by, the next start."""
 
     FOREIGN_FOLDER = "foreign_folder"
     NODE_ID_MISMATCH = "node_id_mismatch"
@@ -42,18 +42,18 @@ class BrokerFailureReason(StrEnum):
 
 
 WHAT = {
-    BrokerFailureReason.FOREIGN_FOLDER: "a folder in a log directory is no partition",
+    BrokerFailureReason.FOREIGN_FOLDER: "a folder in a log directory is not a partition",
     BrokerFailureReason.NODE_ID_MISMATCH: "a log directory belongs to another node.id",
     BrokerFailureReason.CLUSTER_ID_MISMATCH: "a log directory belongs to another cluster",
-    BrokerFailureReason.DIRECTORY_ID_MISMATCH: "the directory.id of a log directory is another's or not valid",
+    BrokerFailureReason.DIRECTORY_ID_MISMATCH: "the directory.id of a log directory belongs to another or is not valid",
     BrokerFailureReason.NOT_FORMATTED: "a log directory has no meta.properties",
     BrokerFailureReason.TOPIC_ID_MISSING: "a partition's folder has no partition.metadata, or that of another topic",
-    BrokerFailureReason.DUPLICATE_REPLICA: "one replica lies in two log directories",
+    BrokerFailureReason.DUPLICATE_REPLICA: "one replica is in two log directories",
     BrokerFailureReason.DIRECTORY_LOCKED: "another process holds a log directory",
     BrokerFailureReason.NO_USABLE_DIRECTORY: "none of its log directories can be used",
     BrokerFailureReason.METADATA_DIRECTORY_FAILED: "the directory of its metadata log failed",
     BrokerFailureReason.ALL_DIRECTORIES_FAILED: "all of its log directories failed",
-    BrokerFailureReason.FAILURE_NOT_TOLD: "a directory failed and no controller could be told in time",
+    BrokerFailureReason.FAILURE_NOT_TOLD: "a directory failed and no controller could be notified in time",
     BrokerFailureReason.METADATA_FAULT: "its copy of the metadata log cannot be read or replayed",
     BrokerFailureReason.CORRUPT_LOG: "a log cannot be loaded",
     BrokerFailureReason.UNSUPPORTED_VERSION: "its release does not support the cluster's metadata version or features",
@@ -73,7 +73,7 @@ WHAT = {
     BrokerFailureReason.DISK_FULL: "a disk is full",
     BrokerFailureReason.PERMISSION: "it may not read or write a file",
     BrokerFailureReason.READ_ONLY: "a file system is mounted read-only",
-    BrokerFailureReason.STOPPED: "it was told to stop",
-    BrokerFailureReason.OTHER: "it stopped by an error",
+    BrokerFailureReason.STOPPED: "it was asked to stop",
+    BrokerFailureReason.OTHER: "it stopped because of an error",
 }
 """Each reason as a part of a sentence."""

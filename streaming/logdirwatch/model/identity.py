@@ -1,4 +1,4 @@
-"""Deterministic identities: functions of what they speak of, never of a clock.
+"""Deterministic ids: functions of their subject, never of a clock.
 
 The fast lane computes the same identities in Spark SQL (``jobs.queries.fast_lane``); a test holds both equal over
 hostile strings. Every part is written as a netstring (``<bytes>:<text>,``), so no two lists of parts collide.
@@ -23,7 +23,7 @@ class Origin(NamedTuple):
 
 
 def identity(*parts: str) -> str:
-    """Return the 32 hex digits that stand for ``parts``."""
+    """Return the 32 hex digits of the hash of ``parts``."""
     text = "".join(f"{len(part.encode())}:{part}," for part in parts)
     return hashlib.sha256(text.encode()).hexdigest()[:ID_LENGTH]
 

@@ -1,7 +1,7 @@
 """The records of every topic, version 1.
 
 JSON in UTF-8. Unknown fields are ignored, a missing required field rejects the record. Times are epoch milliseconds in
-fields ending ``_ms``, sizes are bytes in fields ending ``_bytes``; ``None`` means that nobody knows, never zero.
+fields ending ``_ms``, sizes are bytes in fields ending ``_bytes``; ``None`` means unknown, never zero.
 """
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -40,9 +40,9 @@ DEFAULT_INTERVAL_MS = 5_000
 class LogDirSample(Struct, frozen=True, kw_only=True):
     """One log directory as DescribeLogDirs reported it; Kafka's -1 is ``None``.
 
-    What is counted of its replicas is of the last inventory scan; ``out_of_sync_count`` are those that are not among
-    the in-sync replicas of a partition that has a leader, what a reassignment is still adding left out. ``strays`` are
-    replicas that lie there though the metadata does not assign them to the broker: the largest, by name, with bytes.
+    Its replica counts are from the last inventory scan; ``out_of_sync_count`` are those that are not in sync in a
+    partition with a leader, without replicas that a reassignment is still adding. ``strays`` are replicas in it that
+    the metadata does not assign to the broker: the largest, by name, with their bytes.
     """
 
     path: Name
@@ -61,7 +61,7 @@ class LogDirSample(Struct, frozen=True, kw_only=True):
 
 
 class PartitionHealth(Struct, frozen=True, kw_only=True):
-    """Partitions in danger that this broker hosts; a leaderless one counts at its preferred leader.
+    """Partitions at risk that this broker hosts; a leaderless one counts at its preferred leader.
 
     ``out_of_sync`` are the broker's replicas that are not in sync. ``hurt_topics`` have a partition without a leader or
     under its minimum here, ``hurt_groups`` are consumer groups of these: up to 20 names each, internal topics first.
@@ -79,13 +79,13 @@ class PartitionHealth(Struct, frozen=True, kw_only=True):
 
 
 class ReplicaMoves(Struct, frozen=True, kw_only=True):
-    """Running moves and the throttles set for them, as the inventory scan at ``at_ms`` saw them.
+    """Running moves and the throttles set for them, from the inventory scan at ``at_ms``.
 
     ``reassignments`` are partitions of the whole cluster that are being reassigned, ``copies`` this broker's copies to
     another of its directories. ``throttles`` are the rates in bytes per second that are set on this broker itself, by
-    their key; ``throttled_replicas`` its replicas that the lists of topics name. ``copies_begun`` of the copies have a
-    byte, ``waiting_bytes`` is by directory what those bring that have none yet; ``copy_threads`` is what the broker's
-    configuration says of how many run at once, ``None`` where it leaves that to Kafka.
+    their key; ``throttled_replicas`` its replicas in the topics' lists. ``copies_begun`` is the number of copies that
+    have bytes, ``waiting_bytes`` by directory the bytes that the others will add; ``copy_threads`` is the broker's
+    configured number of concurrent copies, ``None`` for Kafka's default.
     """
 
     at_ms: EpochMs
@@ -99,10 +99,10 @@ class ReplicaMoves(Struct, frozen=True, kw_only=True):
 
 
 class MetricsRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="metrics"):
-    """``logdir.metrics``: one record a broker and poll, whatever the answer was.
+    """``logdir.metrics``: one record per broker and poll, whatever the answer.
 
-    ``not_reported`` is what the broker's release cannot report (``vocabulary.NotReported``), None while that, as the
-    metadata mode, is not known and in records of older releases.
+    ``not_reported`` is what the broker's release cannot report (``vocabulary.NotReported``); None, like the metadata
+    mode, while it is unknown and in records of older releases.
     """
 
     version: Version
@@ -131,7 +131,7 @@ class MetricsRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="me
 
 
 class HeartbeatRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="heartbeat"):
-    """``logdir.metrics``: a collector's sign of life, carried through ``detect`` to the alert topic."""
+    """``logdir.metrics``: a collector's heartbeat, which ``detect`` passes on to the alert topic."""
 
     version: Version
     cluster: Name
@@ -141,13 +141,13 @@ class HeartbeatRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="
 
 
 class PipelineRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="pipeline"):
-    """``logdir.metrics``, key ``pipeline/query``: how one query of the stream fares, as the stream itself sees it.
+    """``logdir.metrics``, key ``pipeline/query``: the progress of one query, as the stream itself sees it.
 
-    One is written while there is something to tell, else one in ``interval_ms``. ``lag_ms`` is how long ago the query
-    had read all that there was, ``behind`` what it has not read, by topic; both are ``None`` when nobody knows.
-    ``away_ms`` is how long the stream had been away, told once by one query if it then found something unread.
-    ``read_rows``, ``rejected`` and ``lost`` count from the record before. ``quality`` is what ``validate`` says of the
-    tables: the expectations that are not met, by table; empty when all are.
+    It is written often while there is a problem, otherwise once per ``interval_ms``. ``lag_ms`` is how long ago the
+    query had read everything, ``behind`` the unread records by topic; both are ``None`` when unknown. ``away_ms`` is
+    how long the stream had been down, reported once by one query if it then found something unread. ``read_rows``,
+    ``rejected`` and ``lost`` count from the previous record. ``quality`` are the results of ``validate``: the
+    expectations that are not met, by table; empty if all are met.
     """
 
     version: Version
@@ -173,8 +173,8 @@ class PipelineRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="p
 class EventRecord(Struct, frozen=True, kw_only=True):
     """``logdir.events``: KIP-112's form (version, broker, event) and ours, which adds the rest.
 
-    ``full_by`` says what ran out where ``cause`` is ``full`` (``space``, ``quota``, ``inodes``), ``device`` which block
-    device the line names. ``reason`` is why, where the event has one: of ``BrokerFailure`` one of
+    ``full_by`` says what ran out if ``cause`` is ``full`` (``space``, ``quota``, ``inodes``), ``device`` the block
+    device in the line. ``reason`` is set for some events: of ``BrokerFailure`` one of
     ``BrokerFailureReason``, of ``PartitionFailed`` ``coordinator_load``.
     """
 
@@ -195,7 +195,7 @@ class EventRecord(Struct, frozen=True, kw_only=True):
 
 
 class KernelNews(Struct, frozen=True, kw_only=True):
-    """A line of the kernel's log: the trouble (``KernelTrouble``) that it tells of, or that this is over."""
+    """A line of the kernel's log: the trouble (``KernelTrouble``) that it reports, or its end."""
 
     trouble: str
     text: str
@@ -204,13 +204,13 @@ class KernelNews(Struct, frozen=True, kw_only=True):
 
 
 class HostLogDir(Struct, frozen=True, kw_only=True):
-    """One log directory as the host sees it, and the probe: 4 KiB written, synced, read back and compared.
+    """One log directory as seen on the host, and the probe: 4 KiB written, synced, read back and compared.
 
-    ``volume`` names the file system it lies on; two directories with one name share its space. ``probe_error`` is
-    ``None`` when the probe passed, and ``probe_ms`` when there was none. ``is_reserve_there``: whether the reserve file
-    that the configuration names takes its space; ``None`` when it names none, or nobody could look.
+    ``volume`` is the name of its file system; two directories with the same name share its space. ``probe_error`` is
+    ``None`` when the probe passed, and ``probe_ms`` when there was none. ``is_reserve_there``: whether the configured
+    reserve file has its size; ``None`` if none is configured, or it could not be checked.
 
-    ``kernel_error`` is a line of the kernel's log about the block device ``device`` that the directory lies on, and
+    ``kernel_error`` is a line of the kernel's log about the block device ``device`` under the directory, and
     ``kernel_cause`` the cause of a failure that it is evidence of: ``failed`` for an I/O error of the device,
     ``file_system``, ``read_only``, ``remount``, ``full``; both are of the worst of ``kernel``, which has all that was
     read since the last record. ``full_by`` says what ran out where the look or the probe says so (``space``, ``quota``,
@@ -237,7 +237,7 @@ class HostLogDir(Struct, frozen=True, kw_only=True):
 
 
 class HostRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="host"):
-    """``logdir.metrics``: what the source on the broker's own host sees of its disks; ``errors`` cannot be placed.
+    """``logdir.metrics``: the observations of the source on the broker's own host; ``errors`` belong to no directory.
 
     ``collector`` is the host source's own name, never that of a collector that polls. ``log_entries`` are
     what was read of the broker's log since the source started, ``log_lines_not_understood`` its lines in which a
@@ -286,9 +286,9 @@ class ReplicasRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="r
 class PartitionInfo(Struct, frozen=True, kw_only=True):
     """One partition as metadata describes it; ``leader`` is ``None`` when there is none.
 
-    ``adding`` and ``removing`` are the brokers of a running reassignment, empty without one, ``None`` when not known.
+    ``adding`` and ``removing`` are the brokers of a running reassignment, empty without one, ``None`` when unknown.
     ``groups`` is how many consumer groups committed an offset, ``unread_ratio`` the share of the offsets that the
-    slowest of them has still to read, in steps of 0.05; ``None`` when not known, or when there is no group.
+    slowest of them has not read, in steps of 0.05; ``None`` when unknown, or without a group.
     """
 
     partition: Count
@@ -325,7 +325,7 @@ class TopicRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="topi
 
 
 class ScanRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="scan"):
-    """``logdir.inventory``: the end of a scan; topics that a complete scan did not list are gone."""
+    """``logdir.inventory``: the end of a scan; topics that a complete scan did not list were deleted."""
 
     version: Version
     cluster: Name
@@ -370,7 +370,7 @@ class LogDirView(Struct, frozen=True, kw_only=True):
 
 
 class Transition(Struct, frozen=True, kw_only=True):
-    """A change of status, kept for good: what of, from, to, why and when."""
+    """A change of status: subject, from, to, reason and time."""
 
     transition_id: str
     cluster: str
@@ -389,16 +389,16 @@ SILENT = "silent: "
 
 
 class StateRecord(Struct, frozen=True, kw_only=True):
-    """``logdir.state``, key ``cluster/broker``: what ``detect`` now believes; the highest ``sequence`` holds.
+    """``logdir.state``, key ``cluster/broker``: the state according to ``detect``; the highest ``sequence`` counts.
 
-    ``machine`` is the state machine's own memory, from which ``detect`` starts again when its checkpoint is lost;
-    ``positions`` are the input offsets (``topic/partition``) up to which the record holds. ``maintenance_until_ms`` is
-    set while a maintenance runs, ``recovering_logs`` while the broker recovers its logs before it serves. ``flush_ms``
-    is how long flushing a log took last (99th percentile), while the broker answers and its gauges are read.
-    ``absence_alerts`` are the open alerts that the broker is away, rule and ``alert_id``; None where an older release
-    wrote the record. ``remote_copy_lag_bytes`` is what the tiered topics that it leads have still to copy to remote
-    storage, while its gauges are read. ``is_silent``: whether no collector reports the broker; None where release 0.1.0
-    wrote the record. ``metadata_mode`` and ``not_reported`` are as in the metrics record.
+    ``machine`` is the state machine's own memory, from which ``detect`` restarts if its checkpoint is lost;
+    ``positions`` are the input offsets (``topic/partition``) that the record covers. ``maintenance_until_ms`` is set
+    during maintenance, ``recovering_logs`` while the broker recovers its logs at startup. ``flush_ms`` is how long
+    flushing a log took last (99th percentile), while the broker answers and its gauges are read. ``absence_alerts`` are
+    the open alerts about the broker's absence, by rule, with ``alert_id``; None in records of an older release.
+    ``remote_copy_lag_bytes`` are the bytes of the tiered topics that it leads and has still to copy to remote storage,
+    while its gauges are read. ``is_silent``: whether no collector reports the broker; None where release 0.1.0 wrote
+    the record. ``metadata_mode`` and ``not_reported`` are as in the metrics record.
     """
 
     version: Version
@@ -475,9 +475,9 @@ class AlertRecord(Struct, frozen=True, kw_only=True):
 class ActionRecord(Struct, frozen=True, kw_only=True):
     """``logdir.actions``: one revision of one recommendation; ``commands`` are ready to paste into a POSIX shell.
 
-    ``position`` is its place among the actions of its alert: the gentlest comes first, what wins time and what keeps
-    the rest right after. ``content_hash`` stands for what it would do, whatever its texts say: an acceptance holds for
-    the content that was seen.
+    ``position`` is its position among the actions of its alert: the least invasive first, followed by those that gain
+    time and those that protect other data. ``content_hash`` is a hash of what it would do, without its texts: an
+    acceptance is valid only for the content that was accepted.
     """
 
     version: Version
@@ -510,7 +510,7 @@ class ActionRecord(Struct, frozen=True, kw_only=True):
 
 
 class AlertPattern(Struct, frozen=True, kw_only=True):
-    """The alerts that a silence is about, besides one by its id; ``log_dir`` is a shell pattern, null matches all."""
+    """The pattern of a silence that is not about one alert; ``log_dir`` is a shell pattern, null matches all."""
 
     cluster: Name | None = None
     rule: Rule | None = None
@@ -519,14 +519,14 @@ class AlertPattern(Struct, frozen=True, kw_only=True):
 
 
 class DecisionRecord(Struct, frozen=True, kw_only=True):
-    """``logdir.decisions``: what a person said of an alert, an action or a broker.
+    """``logdir.decisions``: a decision about an alert, an action or a broker.
 
-    Of one decision about one ``id`` that of the highest ``at_ms`` holds; what ends at its ``at_ms`` ends what was said
-    before. ``id`` is that of the alert or action; of a maintenance it is ``cluster/broker``, and ``cluster`` and
-    ``broker`` are required; so they are of the word that the disk of ``log_dir`` is healthy (null: of no directory in
-    particular). ``severity`` is the loudest that an acknowledgement or silence covers (null: all), counted from the
-    alert's ``revision`` on. An acceptance or rejection names the action's ``revision``, and in
-    ``content_hash`` what that revision would do: an acceptance holds for nothing else.
+    Of the decisions of one kind about one ``id`` the highest ``at_ms`` counts; one that ends at its ``at_ms`` ends an
+    earlier one. ``id`` is that of the alert or action; for maintenance it is ``cluster/broker``, and ``cluster`` and
+    ``broker`` are required, as they are for the decision that the disk of ``log_dir`` is healthy (null: no particular
+    directory). ``severity`` is the highest that an acknowledgement or silence covers (null: all), from the alert's
+    ``revision`` on. An acceptance or rejection has the action's ``revision`` and its ``content_hash``: an acceptance is
+    valid only for that content.
     """
 
     version: Version
@@ -547,11 +547,10 @@ class DecisionRecord(Struct, frozen=True, kw_only=True):
 
 
 class NotificationRecord(Struct, frozen=True, kw_only=True):
-    """``logdir.notifications``, key ``receiver/route/group``: what a receiver was told of the alerts of one group.
+    """``logdir.notifications``, key ``receiver/route/group``: the notifications about one group of alerts.
 
-    ``told`` are the alerts that it takes for firing, by ``alert_id`` with the severity told; ``quiet`` those of them
-    that were silenced since; ``owed`` those that it could not be told of yet. ``sent_at_ms`` is when the last message
-    reached it.
+    ``told`` are the alerts that it takes for firing, by ``alert_id`` with the severity sent; ``quiet`` those of them
+    silenced since; ``owed`` those that could not be sent yet. ``sent_at_ms`` is when the last message was delivered.
     """
 
     version: Version

@@ -2,9 +2,9 @@
 
 
 def effective_ms(timestamp_ms: int, kafka_timestamp_ms: int, skew_ms: int) -> tuple[int, bool]:
-    """Return the time a record counts for, and whether its own clock was too far ahead to be believed.
+    """Return the effective time of a record, and whether its own clock was too far ahead.
 
-    Where Kafka has no time of it (-1), there is nothing to tell that by.
+    Without Kafka's time (-1) that cannot be judged.
     """
     if 0 <= kafka_timestamp_ms < timestamp_ms - skew_ms:
         return kafka_timestamp_ms, True

@@ -16,7 +16,7 @@ NOTIFICATIONS = "logdir.notifications"
 
 @dataclass(frozen=True)
 class Topic:
-    """One topic as ``logdirwatch topics create`` makes it."""
+    """One topic as ``logdirwatch topics create`` creates it."""
 
     name: str
     partitions: int
@@ -27,7 +27,7 @@ def _kept_for(days: int) -> dict[str, str]:
     return {"cleanup.policy": "delete", "retention.ms": str(days * DAY_MS)}
 
 
-# A revision must be readable for a week before compaction may drop it, and for 30 days after the last one.
+# A revision must be readable for a week before compaction may remove it, and for 30 days after the last one.
 _LATEST_BY_KEY = {
     "cleanup.policy": "compact,delete",
     "min.compaction.lag.ms": str(7 * DAY_MS),

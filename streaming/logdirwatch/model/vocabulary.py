@@ -1,4 +1,4 @@
-"""Statuses, causes, rules and kinds, as the records spell them."""
+"""Statuses, causes, rules and kinds, as the records have them."""
 
 from enum import Enum
 
@@ -10,7 +10,7 @@ class StrEnum(str, Enum):
 
 
 class LogDirStatus(StrEnum):
-    """What is believed of one log directory; ``rank`` orders them from good to bad."""
+    """The status of a log directory; ``rank`` orders them from good to bad."""
 
     ONLINE = "online"
     FILLING = "filling"
@@ -38,7 +38,7 @@ SPACE_STATUSES = (LogDirStatus.ONLINE, LogDirStatus.FILLING, LogDirStatus.CRITIC
 
 
 class BrokerStatus(StrEnum):
-    """What is believed of one broker."""
+    """The status of a broker."""
 
     ONLINE = "online"
     DEGRADED = "degraded"
@@ -47,7 +47,7 @@ class BrokerStatus(StrEnum):
 
 
 class Departure(StrEnum):
-    """Not a status: where a transition leads when its subject is there no more.
+    """Not a status: the target of a transition whose subject was removed.
 
     A directory that is no longer configured, or a broker that was unregistered.
     """
@@ -56,7 +56,7 @@ class Departure(StrEnum):
 
 
 class ReplicaStatus(StrEnum):
-    """What is believed of one replica; derived from its directory, its broker and the metadata."""
+    """The status of a replica; derived from its directory, its broker and the metadata."""
 
     ONLINE = "online"
     SATURATED = "saturated"
@@ -66,9 +66,9 @@ class ReplicaStatus(StrEnum):
 
 
 class ReplicaCause(StrEnum):
-    """Why a replica is not online: its directory, its broker, it lies nowhere, or nobody knows.
+    """Why a replica is not online: its directory, its broker, not in any directory, or unknown.
 
-    ``never_listed``: no directory has listed it yet. ``lost``: one did, and then a whole listing of it did not.
+    ``never_listed``: no directory has listed it yet. ``lost``: one did, and a later complete listing did not.
     """
 
     DIRECTORY = "directory"
@@ -81,8 +81,9 @@ class ReplicaCause(StrEnum):
 class Cause(StrEnum):
     """Why a log directory is offline.
 
-    ``failed`` is said of I/O errors of the device only. ``remount``: the mount or the path to the storage was lost or
-    is stale, the data is presumably intact. ``file_system``: the file system reports corruption or shut itself down.
+    ``failed`` is only used for I/O errors of the device. ``remount``: the mount or the path to the storage was lost or
+    is stale, and the data is presumably intact. ``file_system``: the file system reports corruption or shut itself
+    down.
     """
 
     FULL = "full"
@@ -96,7 +97,7 @@ class Cause(StrEnum):
 
 
 class FullBy(StrEnum):
-    """What ran out of a directory whose cause is ``full``."""
+    """What ran out in a directory whose cause is ``full``."""
 
     SPACE = "space"
     QUOTA = "quota"
@@ -104,7 +105,7 @@ class FullBy(StrEnum):
 
 
 class KernelTrouble(StrEnum):
-    """What the kernel's log says of a disk, a path to one, or a file system."""
+    """What the kernel's log reports about a disk, a path to one, or a file system."""
 
     MEDIUM_ERROR = "medium_error"
     DEVICE_ERROR = "device_error"
@@ -119,20 +120,20 @@ class KernelTrouble(StrEnum):
 
     @property
     def heals(self) -> bool:
-        """Whether it ends without anybody's doing, or once something can be written again.
+        """Whether it ends by itself, or once something can be written again.
 
-        A path comes back, a server answers, a command is tried again, a file system has room.
+        A path comes back, a server answers, a command is retried, a file system has space.
         """
         return self in _HEALING
 
     @property
     def severity(self) -> "Severity":
-        """How loudly it is told: critical where the next write may fail."""
+        """Its severity: critical if the next write may fail."""
         return Severity.WARNING if self in _LATER else Severity.CRITICAL
 
     @property
     def cause(self) -> Cause | None:
-        """The cause of a directory's failure that it is evidence of; None where it explains none."""
+        """The cause of a directory failure that it is evidence for; None if it explains none."""
         return _CAUSES.get(self)
 
 
@@ -147,7 +148,7 @@ _HEALING = frozenset(
 )
 _LATER = _HEALING - {KernelTrouble.NO_SPACE} | {KernelTrouble.MEDIUM_ERROR}
 LOST_WAY = frozenset({KernelTrouble.PATH_LOST, KernelTrouble.SERVER_NOT_RESPONDING})
-"""What says that the way to a disk is lost, which explains other errors of it."""
+"""The troubles which mean that the path to a disk is lost, which explains its other errors."""
 _CAUSES = {
     KernelTrouble.MEDIUM_ERROR: Cause.FAILED,
     KernelTrouble.DEVICE_ERROR: Cause.FAILED,
@@ -202,7 +203,7 @@ class EventName(StrEnum):
 
 
 class Severity(StrEnum):
-    """How loudly an alert speaks; ``rank`` orders them."""
+    """The severity of an alert; ``rank`` orders them."""
 
     INFO = "info"
     WARNING = "warning"
@@ -211,12 +212,12 @@ class Severity(StrEnum):
 
     @property
     def rank(self) -> int:
-        """Position from quiet (0) to loud."""
+        """Position from the lowest (0) to the highest."""
         return list(Severity).index(self)
 
 
 class Rule(StrEnum):
-    """The rules that alerts name."""
+    """The rules of alerts."""
 
     LOG_DIR_SPACE = "log_dir_space"
     LOG_DIR_OFFLINE = "log_dir_offline"
@@ -249,9 +250,9 @@ class AlertStatus(StrEnum):
 
 
 class Lane(StrEnum):
-    """The path an alert took: from the event alone, or ``stateful`` from the state machine.
+    """The lane of an alert: from the event alone, or ``stateful`` from the state machine.
 
-    ``fast_micro_batch`` is the fast lane where Spark's real-time mode is not to be had: seconds, not milliseconds.
+    ``fast_micro_batch`` is the fast lane without Spark's real-time mode: seconds, not milliseconds.
     """
 
     FAST = "fast"
@@ -260,7 +261,7 @@ class Lane(StrEnum):
 
 
 class ActionKind(StrEnum):
-    """What an action asks for."""
+    """The kind of an action."""
 
     CORDON_LOG_DIR = "cordon_log_dir"
     UNCORDON_LOG_DIR = "uncordon_log_dir"
@@ -287,7 +288,7 @@ class ActionKind(StrEnum):
 
 
 class ActionStatus(StrEnum):
-    """How far an action is."""
+    """The status of an action."""
 
     PROPOSED = "proposed"
     ACCEPTED = "accepted"
@@ -301,14 +302,14 @@ class ActionStatus(StrEnum):
 
 
 OPEN = frozenset({ActionStatus.PROPOSED, ActionStatus.ACCEPTED, ActionStatus.RUNNING})
-"""Actions that are not over."""
+"""Statuses of open actions."""
 
 TAKEN_UP = frozenset({ActionStatus.ACCEPTED, ActionStatus.RUNNING})
-"""Actions that somebody began, or said that they would."""
+"""Statuses of actions that are accepted or under way."""
 
 
 class Decision(StrEnum):
-    """What a person said of an alert, an action or a broker."""
+    """The kind of a decision about an alert, an action or a broker."""
 
     ACKNOWLEDGE = "acknowledge"
     SILENCE = "silence"
@@ -319,13 +320,13 @@ class Decision(StrEnum):
 
 
 COORDINATOR_LOAD = "coordinator_load"
-"""Why a partition is told as failed of which no coordinator can be loaded: its groups or transactions stand still."""
+"""The reason of a partition failure whose coordinator cannot be loaded: its groups or transactions are blocked."""
 
 POLLED_FAILURE = "DescribeLogDirs answers error 56 (KAFKA_STORAGE_ERROR)"
-"""What a collector adds to a ``LogDirFailure`` that it saw by polling; nobody read the broker's log for it."""
+"""The detail of a ``LogDirFailure`` that a collector detected by polling, without the broker's log."""
 
 NO_CLUSTER = "*"
-"""The cluster of alerts about logdirwatch itself: the telemetry of all clusters goes through it."""
+"""The cluster name of alerts about logdirwatch itself, which concern all clusters."""
 
 PIPELINE_RULES = (Rule.PIPELINE_LAGGING, Rule.PIPELINE_REJECTS, Rule.PIPELINE_DATA_LOSS, Rule.DATA_QUALITY)
 """The rules about logdirwatch itself."""
@@ -334,26 +335,26 @@ LEADER_THROTTLE = "leader.replication.throttled.rate"
 FOLLOWER_THROTTLE = "follower.replication.throttled.rate"
 LOG_DIR_THROTTLE = "replica.alter.log.dirs.io.max.bytes.per.second"
 REPLICATION_THROTTLES = (LEADER_THROTTLE, FOLLOWER_THROTTLE)
-"""Kafka's limits of moves between brokers, and between the directories of one broker."""
+"""Kafka's throttles for moves between brokers, and between the directories of one broker."""
 
 THROTTLED_LEADERS = "leader.replication.throttled.replicas"
 THROTTLED_FOLLOWERS = "follower.replication.throttled.replicas"
 THROTTLED_REPLICAS = (THROTTLED_LEADERS, THROTTLED_FOLLOWERS)
-"""A topic's lists of the replicas that the limits between brokers hold for."""
+"""A topic's lists of the replicas that the throttles between brokers apply to."""
 
 COPY_THREADS = "num.replica.alter.log.dirs.threads"
-"""How many copies between a broker's directories run at once; unset: as many as it has in ``log.dirs`` (KIP-113).
+"""The number of concurrent copies between a broker's directories; unset: the number of its ``log.dirs`` (KIP-113).
 
-Each partition belongs to one of the threads, so that some may idle while copies wait for another one (Kafka 4.3.1
+Each partition is assigned to one of the threads, so that some may idle while copies wait for another one (Kafka 4.3.1
 ``AbstractFetcherManager.getFetcherId``).
 """
 CLEANER_DEAD = "cleaner_dead"
 REMOTE_COPY_FAILS = "remote_copy_fails"
 NOT_OF_A_DISK = frozenset({CLEANER_DEAD, REMOTE_COPY_FAILS})
-"""What log_dir_suspect holds against a broker of which no disk is in doubt."""
+"""The evidence of log_dir_suspect about a broker that does not implicate a disk."""
 
 SCRAPE_AGE_MS = "scrape_age_ms"
-"""The metric that tells how old the values of a broker's exporter are in a record."""
+"""The metric with the age of the values of a broker's exporter in a record."""
 
 KAFKA_STORAGE_ERROR = 56
-"""What DescribeLogDirs answers for an offline directory (KIP-113; Kafka 4.3.1 ``ReplicaManager.describeLogDirs``)."""
+"""The error of DescribeLogDirs for an offline directory (KIP-113; Kafka 4.3.1 ``ReplicaManager.describeLogDirs``)."""

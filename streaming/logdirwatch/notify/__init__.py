@@ -1,1 +1,1 @@
-"""From alerts to people: who is told what, when, and the sending of it."""
+"""Notifications: which receiver gets which alert, when, and how it is sent."""

@@ -1,4 +1,4 @@
-"""A message as Alertmanager's API v2 takes it (``POST /api/v2/alerts``): labels identify, annotations tell. Pure."""
+"""A message for Alertmanager's API v2 (``POST /api/v2/alerts``): labels identify, annotations describe. Pure."""
 
 from datetime import datetime, timezone
 from typing import Any
@@ -9,15 +9,16 @@ from logdirwatch.notify.groups import Member, Message
 from logdirwatch.report.handling import marks
 
 KEPT_FOR_RESENDS = 4
-"""An alert ends by itself after so many re-sendings that did not come, as Prometheus does it."""
+"""An alert ends by itself after this many missed repeats, as with Prometheus."""
 
 Alert = dict[str, Any]
 
 
 def alerts_of(message: Message, resend_ms: int) -> list[Alert]:
-    """Return what fires with an end that the next re-sending moves, and what ended.
+    """Return the firing alerts, with an end time that the next repeat extends, and the ended ones.
 
-    The severity is a label, for routes, and labels identify: one told with another severity ends under that one.
+    The severity is a label, for routing, and labels identify an alert: one sent before with another severity ends with
+    that severity.
     """
     posted: list[Alert] = []
     for member in message.firing:
@@ -42,7 +43,7 @@ def _posted(member: Member, severity: Severity, ends_ms: int) -> Alert:
 
 
 def _labels(alert: AlertRecord, severity: Severity) -> dict[str, str]:
-    """``alert_id`` keeps two alerts of one rule and place apart, as those about queries of the stream."""
+    """``alert_id`` distinguishes two alerts of one rule and place, such as those about queries of the stream."""
     labels = {
         "alertname": str(alert.rule),
         "severity": str(severity),

@@ -1,4 +1,4 @@
-"""Every group of every receiver: which alerts belong to it, what is due, what was told. Pure; time is an argument."""
+"""All notification groups: the alerts in each, the messages due, the messages sent. Pure; time is an argument."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
@@ -9,14 +9,13 @@ from logdirwatch.notify.groups import Group, Member, Message
 from logdirwatch.notify.routing import GroupKey, Router
 
 MemberOf = Callable[[AlertRecord], Member]
-"""Tells what people say of an alert now."""
+"""Returns how an alert is handled now: acknowledged, silenced or neither."""
 
 
 class Book:
-    """What all receivers were told, and what they are to be told.
+    """The messages that receivers got, and those that are due.
 
-    An alert stays in the group in which a receiver was told of it, also when it gets louder or quieter: there its end
-    is told.
+    An alert stays in the group in which it was first sent, even when its severity changes: that group sends its end.
     """
 
     def __init__(self, router: Router, receivers: Iterable[str]) -> None:
@@ -26,7 +25,7 @@ class Book:
         self._routed: dict[str, tuple[AlertRecord, tuple[GroupKey, ...]]] = {}
 
     def remember(self, records: Iterable[NotificationRecord]) -> None:
-        """Take in what was told before the last restart; what of receivers that are gone is left out."""
+        """Load what was sent before the last restart, except to receivers that are no longer configured."""
         for record in records:
             if record.receiver not in self._receivers:
                 continue
@@ -37,7 +36,7 @@ class Book:
             group.sent_at_ms = max(filter(None, (group.sent_at_ms, record.sent_at_ms)), default=None)
 
     def due(self, alerts: Iterable[AlertRecord], member_of: MemberOf, now_ms: int, busy: set[str]) -> list[Message]:
-        """Return what must be said now, at most one message to each receiver that is not busy, urgent ones first."""
+        """Return the messages due now, at most one for each receiver that is not busy, urgent ones first."""
         members = self._members(alerts, member_of)
         found: dict[str, Message] = {}
         for key, group in list(self._groups.items()):
@@ -51,22 +50,22 @@ class Book:
         return list(found.values())
 
     def delivered(self, message: Message) -> NotificationRecord:
-        """Note that a message arrived; return what must outlive a restart."""
+        """Record that a message was delivered; return what must survive a restart."""
         group = self._group(message.group)
         group.delivered(message)
         return record_of(group)
 
     def failed(self, message: Message) -> NotificationRecord | None:
-        """Note that a message did not arrive; return what must outlive a restart, if that is more than before."""
+        """Record that a message was not delivered; return what must survive a restart, if that changed."""
         group = self._group(message.group)
         return record_of(group) if group.failed(message) else None
 
     def records(self) -> list[tuple[GroupKey, NotificationRecord]]:
-        """Return all that must outlive a restart."""
+        """Return everything that must survive a restart."""
         return [(group.key, record_of(group)) for group in self._groups.values() if not group.is_empty]
 
     def known(self) -> set[str]:
-        """Return the alerts that anybody takes for firing, or is still to be told of."""
+        """Return the alerts that some receiver takes for firing or is still owed."""
         return {name for group in self._groups.values() for name in chain(group.told, group.owed)}
 
     def _members(self, alerts: Iterable[AlertRecord], member_of: MemberOf) -> dict[GroupKey, dict[str, Member]]:
@@ -83,7 +82,7 @@ class Book:
         return members
 
     def _placed(self) -> dict[str, dict[str, GroupKey]]:
-        """Return the groups that know an alert, by alert and receiver."""
+        """Return the groups that contain an alert, by alert and receiver."""
         placed: dict[str, dict[str, GroupKey]] = {}
         for key, group in self._groups.items():
             for name in chain(group.told, group.owed):
@@ -93,7 +92,7 @@ class Book:
     def _routes(
         self, alert: AlertRecord, known: tuple[AlertRecord, tuple[GroupKey, ...]] | None
     ) -> tuple[AlertRecord, tuple[GroupKey, ...]]:
-        """Return where an alert goes now, as found before while it is the same record: most are, at every look."""
+        """Return the groups of an alert, cached while its record is the same, as most are on every pass."""
         if known is not None and known[0] is alert:
             return known
         return alert, tuple(self._router.groups(alert)) if alert.status is AlertStatus.FIRING else ()
@@ -116,7 +115,7 @@ def _loudness(message: Message) -> int:
 
 
 def record_of(group: Group) -> NotificationRecord:
-    """Return a group as the topic keeps it."""
+    """Return a group's record for the topic."""
     return NotificationRecord(
         version=1,
         receiver=group.key.receiver,

@@ -1,4 +1,4 @@
-"""Carries messages to receivers, each on a thread of its own, so that one that hangs holds up nobody else."""
+"""Delivers messages to receivers, each on its own thread, so that one that hangs does not block the others."""
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -15,7 +15,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass
 class _Way:
-    """One way to a receiver: what is on it, and when it may be tried again."""
+    """One channel to a receiver: the message in flight, and when it may be tried again."""
 
     sender: Sender
     backoff: Backoff
@@ -26,7 +26,7 @@ class _Way:
 
 
 class Delivery:
-    """At most one message is on its way to each receiver; a line says that a receiver is away, one that it is back."""
+    """At most one message is in flight to each receiver; one log line reports a failure, one the recovery."""
 
     def __init__(self, senders: Mapping[str, Sender], backoff_max_ms: int) -> None:
         self._backoff_max_ms = backoff_max_ms
@@ -37,7 +37,7 @@ class Delivery:
         return {name for name, way in self._ways.items() if way.message is not None or self._waits(way, now_ms)}
 
     def _waits(self, way: _Way, now_ms: int) -> bool:
-        """Tell whether it is too early to try again; no pause is longer than the longest, whatever the clock did."""
+        """Tell whether it is too early to try again; no pause exceeds the maximum, even if the clock was set back."""
         return 0 < way.retry_at_ms - now_ms <= self._backoff_max_ms
 
     def start(self, message: Message) -> None:
@@ -47,7 +47,7 @@ class Delivery:
         way.sending = way.thread.submit(hand_over, way.sender, message)
 
     def finished(self, now_ms: int) -> Iterator[tuple[Message, bool]]:
-        """Yield the messages whose sending ended since the last call, each with whether it arrived."""
+        """Yield the messages whose sending ended since the last call, each with whether it was delivered."""
         for name, way in self._ways.items():
             if way.sending is not None and way.message is not None and way.sending.done():
                 message, error = way.message, way.sending.exception()
@@ -56,7 +56,7 @@ class Delivery:
                 yield message, error is None
 
     def stop(self, timeout_s: float) -> None:
-        """Wait for what is on its way, at most ``timeout_s``."""
+        """Wait for the messages in flight, at most ``timeout_s``."""
         wait([way.sending for way in self._ways.values() if way.sending is not None], timeout=timeout_s)
         for way in self._ways.values():
             way.thread.shutdown(wait=False, cancel_futures=True)
@@ -65,10 +65,12 @@ class Delivery:
 def _settle(name: str, way: _Way, error: BaseException | None, now_ms: int) -> None:
     if error is None:
         if way.backoff.is_away:
-            log.warning("receiver back: what it missed was told", receiver=name, attempts=way.backoff.failures + 1)
+            log.warning("notify.receiver.recovered", receiver=name, attempts=way.backoff.failures + 1)
         way.backoff.worked()
         return
     if not way.backoff.is_away:
         text = str(error) if isinstance(error, SendError) else type(error).__name__
-        log.warning("receiver away: what it is to be told is kept until it is back", receiver=name, error=text)
+        log.warning(
+            "notify.receiver.failed", receiver=name, error=text, meaning="its messages are kept until it recovers"
+        )
     way.retry_at_ms = now_ms + way.backoff.failed()

@@ -1,4 +1,4 @@
-"""One group of alerts and one receiver: what is news to it, and when it is told. Pure; time is an argument.
+"""One group of alerts and one receiver: what is new to the receiver, and when it is sent. Pure; time is an argument.
 
 ::
 
@@ -9,8 +9,8 @@
        |                              |   -- still fires, after repeat ---------------------> told
        +---- all of it ended ---------+
 
-An interval counts from the last message, a wait from the moment that the news was first seen. Pages that come one by
-one are told at most once a wait; one that ended and fires again waits like any other news.
+An interval counts from the last message, a wait from when the news was first seen. Pages that arrive one by one are
+sent at most once per wait; a page that ended and fires again waits like any other news.
 """
 
 from collections.abc import Iterable, Mapping
@@ -35,7 +35,7 @@ class Reason(str, Enum):
 
 
 class Member(NamedTuple):
-    """An alert as it is now, and what people say of it."""
+    """An alert as it is now, and how it is handled."""
 
     alert: AlertRecord
     standing: Standing = Standing()
@@ -47,10 +47,10 @@ class Member(NamedTuple):
 
 
 class Message(NamedTuple):
-    """What one receiver is told of one group: what fires, loudest first, and what ended since it was told.
+    """One message about one group: the firing alerts, highest severity first, and those that ended since the last one.
 
-    ``spoken`` is the severity that the receiver knows an alert by, where it was told before. ``left_out`` was told,
-    still fires, and is silenced now.
+    ``spoken`` is the severity with which an alert was sent before. ``left_out`` are alerts that were sent, still fire,
+    and are silenced now.
     """
 
     group: GroupKey
@@ -64,9 +64,9 @@ class Message(NamedTuple):
 
 @dataclass
 class Group:
-    """What a receiver was told of a group, and since when there is news for it.
+    """What a receiver was sent about a group, and since when there is news for it.
 
-    ``quiet`` are those of ``told`` that were silenced since they were last told.
+    ``quiet`` are those of ``told`` that were silenced since they were last sent.
     """
 
     key: GroupKey
@@ -78,7 +78,7 @@ class Group:
     urgent_since_ms: int | None = None
 
     def due(self, members: Mapping[str, Member], timing: Timing, now_ms: int) -> Message | None:
-        """Return what must be said now; None while there is no news, or it waits."""
+        """Return the message due now; None while there is no news, or it waits."""
         self._follow_clock(now_ms)
         self._forget(members, timing, now_ms)
         new, louder, ended = _new(self, members), _louder(self, members, timing), _ended(self, members)
@@ -94,7 +94,7 @@ class Group:
         return self._message(reason or Reason.RESOLVED, members, ended, timing, now_ms)
 
     def delivered(self, message: Message) -> None:
-        """Note that a message arrived."""
+        """Record that a message was delivered."""
         for alert in message.ended:
             self.told.pop(alert.alert_id, None)
         for member in message.firing:
@@ -106,9 +106,9 @@ class Group:
         self.news_since_ms = self.urgent_since_ms = None
 
     def failed(self, message: Message) -> bool:
-        """Note that a message did not arrive: what is new in it stays owed, also when it ends meanwhile.
+        """Record that a message was not delivered: its news stays owed, even if the alerts end meanwhile.
 
-        Tell whether anything is owed that was not before.
+        Return whether anything is owed that was not before.
         """
         before = set(self.owed)
         self.owed |= {m.alert.alert_id for m in message.firing if m.alert.alert_id not in self.told}
@@ -116,17 +116,17 @@ class Group:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the receiver takes nothing for firing, and nothing is owed to it."""
+        """Whether the receiver knows of no firing alert and is owed nothing."""
         return not (self.told or self.owed)
 
     def _forget(self, members: Mapping[str, Member], timing: Timing, now_ms: int) -> None:
-        """Let go of what the topic does not know any more, hand on what merged, note what is silenced or quieter."""
+        """Drop alerts that the topic no longer has, hand on merged ones, and note which are silenced or less severe."""
         for name in [name for name in (*self.told, *self.owed) if name not in members]:
             self.told.pop(name, None)
             self.owed.discard(name)
         self.owed = {name for name in self.owed if not (members[name].fires and not _is_told_of(members[name]))}
         if timing.keeps_alive:
-            return  # it knows alerts one by one, each by its severity
+            return  # such a receiver knows each alert by itself, by its severity
         for name in list(self.told):
             self._hand_on(name, members)
         self.quiet = {name for name in self.told if name in self.quiet or members[name].standing.silenced is not None}
@@ -138,9 +138,9 @@ class Group:
                 self.told[name] = alert.severity
 
     def _hand_on(self, name: str, members: Mapping[str, Member]) -> None:
-        """Let go of an alert that another one of the group says now: it ended, but nothing is well.
+        """Drop an alert that was merged into another one of the group: it ended, but the problem did not.
 
-        The receiver knows that one already if it is the same rule about the same place; else it is news.
+        The receiver already knows the other one if it has the same rule and place; otherwise it is news.
         """
         other = members[name].alert.merged_into
         if members[name].fires or other is None or other not in members:
@@ -152,21 +152,21 @@ class Group:
         self.told[other] = severity if known is None or known.rank < severity.rank else known
 
     def _is_urgent(self, *news: Member) -> bool:
-        """Whether any is louder than all told; what ended counts until that is told, or a flap would be a storm."""
+        """Whether any alert is more severe than all that were sent; an ended one counts until its end is sent."""
         loudest = max((severity.rank for severity in set(self.told.values())), default=-1)
         return any(severity.rank > loudest for severity in {member.alert.severity for member in news})
 
     def _is_page(self, members: Mapping[str, Member], *news: Member) -> bool:
-        """Whether any of it wakes somebody, and is not what the receiver was told a moment ago."""
+        """Whether any alert is a page that the receiver was not sent just now."""
         over = {_place(members[name].alert) for name in self.told if not members[name].fires}
         return any(m.alert.severity is Severity.PAGE and _place(m.alert) not in over for m in news)
 
     def _may_page(self, timing: Timing, now_ms: int) -> bool:
-        """Whether a page may follow the last message: a group that was told of something does not gather first."""
+        """Whether a page may follow the last message at once: only a new group waits for more alerts."""
         return bool(self.told) and self.sent_at_ms is not None and now_ms - self.sent_at_ms >= timing.wait_ms
 
     def _follow_clock(self, now_ms: int) -> None:
-        """Count from now what lies ahead: the clock was set back, and nobody waits until the old time comes again."""
+        """Move future times to now: the clock was set back, and nothing should wait for the old time."""
         self.sent_at_ms, self.news_since_ms, self.urgent_since_ms = (
             None if at_ms is None else min(at_ms, now_ms)
             for at_ms in (self.sent_at_ms, self.news_since_ms, self.urgent_since_ms)
@@ -200,13 +200,13 @@ class Group:
 
 
 def _new(group: Group, members: Mapping[str, Member]) -> list[Member]:
-    """Return what fires and was not told since it began, or since it was silenced."""
+    """Return the firing alerts that were not sent since they began, or since they were silenced."""
     known = group.told.keys() - group.quiet
     return [m for name, m in members.items() if name not in known and m.fires and _is_told_of(m)]
 
 
 def _louder(group: Group, members: Mapping[str, Member], timing: Timing) -> list[Member]:
-    """Return what is louder than it was told; a receiver that keeps alerts alive is told of quieter ones, too."""
+    """Return the alerts with a higher severity than was sent; a receiver that tracks alerts gets lower ones, too."""
     spoken = ((members[name], severity) for name, severity in group.told.items())
     return [
         member
@@ -224,7 +224,7 @@ def _place(alert: AlertRecord) -> tuple[str, str, int | None, str | None]:
 
 
 def _says_the_same(one: AlertRecord, other: AlertRecord) -> bool:
-    """Tell whether two alerts are the same news; the fast lane may not know the directory yet."""
+    """Tell whether two alerts are about the same thing; the fast lane may not know the directory yet."""
     return (one.rule, one.cluster, one.broker) == (other.rule, other.cluster, other.broker)
 
 
@@ -234,7 +234,7 @@ def _ended(group: Group, members: Mapping[str, Member]) -> list[AlertRecord]:
 
 
 def _is_told_of(member: Member) -> bool:
-    """Whether an alert of which a receiver knows nothing is told: not if somebody silenced or acknowledged it."""
+    """Whether to send an alert that is new to the receiver: not if it is silenced or acknowledged."""
     return member.standing.silenced is None and member.standing.acknowledged is None
 
 

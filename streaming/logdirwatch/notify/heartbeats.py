@@ -1,6 +1,6 @@
-"""The dead man's switch: which clusters' signs of life came through, and the alert when they stopped. Pure.
+"""The dead man's switch: alerts when the heartbeats or canaries of a cluster stop. Pure.
 
-Heartbeats prove the way through the state machine, canaries the fast lane.
+Heartbeats prove that the state machine works, canaries that the fast lane does.
 """
 
 from collections.abc import Collection, Iterable
@@ -13,13 +13,13 @@ from logdirwatch.notify.signs import Kind, Watch
 from logdirwatch.report.status.snapshot import ROUNDS_MISSED
 
 GATHER_MS = 15_000
-"""How long one silent cluster waits to see whether all are: heartbeats of a broken path end within 10 s."""
+"""How long one silent cluster waits to see whether all are: when a shared path breaks, heartbeats stop within 10 s."""
 
 
 class Switch:
-    """Listens for signs of life of the configured clusters, and of any whose sign the topic has of the last day.
+    """Watches heartbeats and canaries of the configured clusters, and of any that sent one within the last day.
 
-    Canaries are missed only where they ever came, and not while there are no heartbeats either: one collector sends
+    Missing canaries count only where some came before, and not while heartbeats are missing too: one collector sends
     both.
     """
 
@@ -31,29 +31,29 @@ class Switch:
         self._canaries = Watch(_canaries(settings, canary_interval_ms), (), now_ms)
 
     def remember(self, told: Collection[str]) -> None:
-        """Go on crying where receivers know of it from before a restart, until a sign comes through."""
+        """Keep firing the alerts that receivers know from before a restart, until a sign of life arrives."""
         if not self._is_off:
             self._heartbeats.remember(told)
             self._canaries.remember(told)
 
     def history(self, sign: AlertRecord) -> None:
-        """Take in a sign that is on the topic since before this start: it proves nothing of now."""
+        """Record a sign of life from before this start; it does not prove that the path works now."""
         if sign.at_ms >= self._started_ms - DAY_MS or sign.cluster in self._configured:
             self._watch(sign).is_news(sign)
 
     def hear(self, sign: AlertRecord, now_ms: int) -> None:
-        """Take in a sign that came through just now."""
+        """Record a sign of life that just arrived."""
         self._watch(sign).hear(sign, now_ms)
 
     def alerts(self, now_ms: int) -> list[AlertRecord]:
-        """Return an alert for each cluster that is silent, or was since the start; one for all if all are."""
+        """Return an alert for each cluster that is silent or was since the start, or a single one if all are."""
         if self._is_off:
             return []
         self._canaries.excuse(self._heartbeats.silent(now_ms), now_ms)
         return [*self._heartbeats.alerts(now_ms), *self._canaries.alerts(now_ms)]
 
     def all_is_well(self, now_ms: int) -> bool:
-        """Whether signs of all clusters come through, and there are heartbeats; always where nobody listens."""
+        """Whether signs of life of all clusters arrive and there are heartbeats; always true when none are expected."""
         if self._is_off:
             return True
         is_silent = self._heartbeats.silent(now_ms) or self._canaries.silent(now_ms)
@@ -71,14 +71,14 @@ def _heartbeats(settings: SwitchSettings) -> Kind:
         severity=settings.severity,
         one="heartbeat",
         many="Heartbeats",
-        way="through",
-        meaning="alerts may not reach you. Look at logdirwatch collect, at logdirwatch stream and at the telemetry "
-        "Kafka; logdirwatch doctor checks all three. Cannot wait until morning.",
+        way="",
+        meaning="alerts may not reach you. Check logdirwatch collect, logdirwatch stream and the telemetry Kafka; "
+        "logdirwatch doctor checks all three. Cannot wait until morning.",
     )
 
 
 def _canaries(settings: SwitchSettings, interval_ms: int) -> Kind:
-    """Canaries of different clusters are up to an interval apart; while they lack, the state machine still tells."""
+    """Canaries of different clusters are up to an interval apart; without them the state machine still alerts."""
     return Kind(
         lane=Lane.FAST,
         timeout_ms=ROUNDS_MISSED * interval_ms,
@@ -86,7 +86,7 @@ def _canaries(settings: SwitchSettings, interval_ms: int) -> Kind:
         severity=min(settings.severity, Severity.CRITICAL, key=lambda severity: severity.rank),
         one="canary",
         many="Canaries",
-        way="through the fast lane",
-        meaning="that a directory stopped serving is told later, by detect alone. Look at the query fast_lane of "
-        "logdirwatch stream. Can wait until morning, while heartbeats come through.",
+        way=" through the fast lane",
+        meaning="alerts for directories that fail come later, from detect alone. Check the query fast_lane of "
+        "logdirwatch stream. Can wait until morning while heartbeats arrive.",
     )

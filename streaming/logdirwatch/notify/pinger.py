@@ -1,4 +1,4 @@
-"""Asks an outside URL while all is well: when notify itself is gone, who listens there alerts."""
+"""Requests an outside URL while all is well, so that the service there alerts when notify itself is down."""
 
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -11,7 +11,7 @@ log = structlog.get_logger(__name__)
 
 
 class Pinger:
-    """One request each interval, on a thread of its own; one line when they fail, one when they work again."""
+    """One request per interval, on its own thread; one log line when requests fail, one when they work again."""
 
     def __init__(self, settings: SwitchSettings, timeout_ms: int) -> None:
         self._url = None if settings.ping_url is None else settings.ping_url.get_secret_value()
@@ -23,7 +23,7 @@ class Pinger:
         self._fails = False
 
     def tick(self, now_ms: int, *, is_well: bool) -> None:
-        """Ask when it is time to, all is well and the last request ended."""
+        """Send a request if it is due, all is well and the last request ended."""
         if self._asking is not None and self._asking.done():
             self._tell(self._asking.exception())
             self._asking = None
@@ -33,13 +33,13 @@ class Pinger:
             self._asking = self._thread.submit(ping, self._url, self._timeout_ms)
 
     def stop(self) -> None:
-        """Ask no more."""
+        """Send no further request."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _tell(self, error: BaseException | None) -> None:
         if error is not None and not self._fails:
             text = str(error) if isinstance(error, SendError) else type(error).__name__
-            log.warning("notify.heartbeat.ping_url does not answer", error=text)
+            log.warning("notify.ping.failed", error=text)
         elif error is None and self._fails:
-            log.warning("notify.heartbeat.ping_url answers again")
+            log.warning("notify.ping.recovered")
         self._fails = error is not None

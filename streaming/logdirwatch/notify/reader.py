@@ -1,4 +1,4 @@
-"""Reads the alerts and what people said of them: everything once, then what comes."""
+"""Reads alerts and decisions: everything once, then new records."""
 
 import contextlib
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ POLL_MS = 500
 
 
 class Reader:
-    """What the topics say of alerts, folded; signs of life go to the switch. Not for several threads."""
+    """The latest alerts and decisions of the topics; heartbeats and canaries go to the switch. Not thread-safe."""
 
     def __init__(self, switch: Switch, longest_ms: int, skew_ms: int) -> None:
         self._switch = switch
@@ -35,7 +35,7 @@ class Reader:
         self._ends: dict[TopicPartition, int] | None = None
 
     def start(self, client: KafkaConsumer) -> None:
-        """Begin at the beginning of both topics; raises UserError when one does not exist, KafkaError otherwise."""
+        """Start at the beginning of both topics; raises UserError when one does not exist, KafkaError otherwise."""
         partitions = [part for topic in TOPICS for part in clients.partitions_of(client, topic)]
         begins, ends = client.beginning_offsets(partitions), client.end_offsets(partitions)
         client.assign(partitions)
@@ -45,9 +45,9 @@ class Reader:
         self._ends = {part: end for part, end in ends.items() if end > begins[part]}
 
     def poll(self, client: KafkaConsumer, now_ms: int) -> bool:
-        """Take in what came within half a second; tell whether all that was there at the start is read."""
+        """Read records for half a second; return whether everything that was there at the start is read."""
         if self._assigned != {part for topic in TOPICS for part in clients.partitions_of(client, topic)}:
-            self.start(client)  # a topic was given more partitions
+            self.start(client)  # a topic got more partitions
         for records in client.poll(timeout_ms=POLL_MS).values():
             for record in records:
                 self._take(record, now_ms)
@@ -56,12 +56,12 @@ class Reader:
         return self._ends == {}
 
     def alerts(self, known: Iterable[str]) -> list[AlertRecord]:
-        """Return every alert that fires, and those of ``known`` as they are now."""
+        """Return every firing alert, and those of ``known`` as they are now."""
         ended = (self._alerts.get(name) for name in known if name not in self._firing)
         return [*self._firing.values(), *(alert for alert in ended if alert is not None)]
 
     def member_of(self, alert: AlertRecord, now_ms: int) -> Member:
-        """Return an alert with what people say of it now."""
+        """Return an alert with how it is handled now."""
         return Member(alert, self._said.standing(alert, self._alerts.severities(alert.alert_id), now_ms))
 
     def _take(self, record: ConsumerRecord, now_ms: int) -> None:
@@ -90,10 +90,10 @@ class Reader:
 
 
 def told_before(settings: KafkaSettings) -> list[NotificationRecord]:
-    """Return what was told before, the last word of each group; UserError when the topic cannot be read."""
+    """Return the last record of each group; raises UserError when the topic cannot be read."""
     decoder = msgspec.json.Decoder(NotificationRecord)
     found = []
     for record in clients.latest_by_key(clients.read_all(settings, topics.NOTIFICATIONS)).values():
-        with contextlib.suppress(msgspec.MsgspecError):  # of another version: it is told anew
+        with contextlib.suppress(msgspec.MsgspecError):  # of another version: its alerts are sent again
             found.append(decoder.decode(record.value))
     return found

@@ -1,4 +1,4 @@
-"""Which alerts go to whom, and which of them make one message. Pure."""
+"""Routing: which alerts go to which receiver, and which of them share a message. Pure."""
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -10,11 +10,11 @@ from logdirwatch.model.vocabulary import NO_CLUSTER
 from logdirwatch.notify.settings import GroupBy, NotifySettings, RouteSettings
 
 TO_ALL = "all"
-"""The name of the route that holds where none is configured."""
+"""The name of the default route."""
 
 
 class Timing(NamedTuple):
-    """When a group speaks, in milliseconds; one that ``keeps_alive`` is told again whatever people said of it."""
+    """When a group sends, in milliseconds; ``keeps_alive`` repeats even silenced and acknowledged alerts."""
 
     wait_ms: int
     interval_ms: int
@@ -34,20 +34,20 @@ class GroupKey(NamedTuple):
 
     @property
     def fixed_id(self) -> str:
-        """What names the group to a service that keeps incidents: the same for good."""
+        """The group's permanent id for services that track incidents."""
         return identity(self.receiver, self.route, *(part for pair in self.values for part in pair))
 
 
 class Router:
-    """Leads alerts to groups, as configured.
+    """Routes alerts to groups, as configured.
 
-    A receiver with several URLs is reached in several ways, each told on its own: one may be away.
+    A receiver with several URLs has several channels, each sent to on its own, since one may be down.
     """
 
     def __init__(
         self, settings: NotifySettings, ways: Mapping[str, Sequence[str]], keeping_alive: Container[str]
     ) -> None:
-        """``ways`` are the ways to each receiver, those in ``keeping_alive`` group and repeat by themselves."""
+        """``ways`` are the channels of each receiver; those in ``keeping_alive`` group and repeat alerts themselves."""
         self._settings = settings
         self._ways = ways
         self._keeping_alive = keeping_alive
@@ -55,9 +55,9 @@ class Router:
         self._routes = [(route.name or str(number), route) for number, route in enumerate(routes)]
 
     def groups(self, alert: AlertRecord) -> Iterator[GroupKey]:
-        """Return the groups that an alert belongs to, at most one of each receiver.
+        """Return the groups that an alert belongs to, at most one for each receiver.
 
-        What is about logdirwatch itself, and so about every cluster, goes along every route that fits otherwise.
+        An alert about logdirwatch itself concerns every cluster and follows every route that otherwise matches.
         """
         reached: set[str] = set()
         for name, route in self._routes:
@@ -71,7 +71,7 @@ class Router:
                 return
 
     def timing(self, key: GroupKey) -> Timing:
-        """Return when a group speaks; one whose route is not configured any more keeps to the general times."""
+        """Return when a group sends; one whose route is no longer configured uses the general settings."""
         settings = self._settings
         if key.receiver in self._keeping_alive:
             return Timing(0, 0, settings.resend_interval_ms, keeps_alive=True)
@@ -108,7 +108,7 @@ def _value(alert: AlertRecord, name: GroupBy) -> str:
 
 
 def host_of(alert: AlertRecord) -> str | None:
-    """Return the host of an alert's broker; None when nobody knows, as in the fast lane."""
+    """Return the host of an alert's broker; None when it is unknown, as in the fast lane."""
     return alert.evidence.host or None
 
 

@@ -1,4 +1,4 @@
-"""Hands messages over: to services by apprise, to Alertmanagers by HTTP. No error ever shows a URL's secrets."""
+"""Senders: services by apprise, Alertmanagers by HTTP. No error ever shows a URL's secrets."""
 
 import logging
 import re
@@ -35,29 +35,29 @@ _KINDS = {
 
 
 class SendError(Exception):
-    """A message did not arrive; one line that shows no secret."""
+    """A message was not delivered; one line without secrets."""
 
 
 class Sender(Protocol):
-    """One way to one receiver."""
+    """One channel to one receiver."""
 
     tells_resolved: bool
     keeps_alive: bool
 
     def send(self, message: Message) -> None:
-        """Hand a message over; raises SendError when it did not arrive."""
+        """Send a message; raises SendError when it was not delivered."""
 
 
 def hand_over(sender: Sender, message: Message) -> None:
-    """Send a message, unless it tells of an end to somebody who does not want to hear of one; raises SendError."""
+    """Send a message, unless it is about ended alerts and the receiver wants none of those; raises SendError."""
     if message.firing or sender.tells_resolved:
         sender.send(message)
 
 
 def senders(settings: NotifySettings) -> dict[str, dict[str, Sender]]:
-    """Return the ways to every receiver: one for each URL, since each may be away on its own, by their names.
+    """Return the channels of every receiver by name: one for each URL, since each may be down on its own.
 
-    Raises UserError naming a URL that apprise does not know by its place, never by what it is.
+    Raises UserError that names a URL unknown to apprise by its position, never by its content.
     """
     found: dict[str, dict[str, Sender]] = {}
     for name, receiver in settings.receivers.items():
@@ -70,7 +70,7 @@ def _ways(name: str, receiver: ReceiverSettings, settings: NotifySettings) -> It
     for number, url in enumerate(receiver.all_urls(name), 1):
         if service(url) is None:
             raise UserError(
-                f"notify.receivers.{name}: URL {number} is none that apprise {apprise.__version__} knows; the forms: "
+                f"notify.receivers.{name}: apprise {apprise.__version__} does not know URL {number}; the forms: "
                 "https://appriseit.com/services/",
                 exit_code=2,
             )
@@ -80,16 +80,16 @@ def _ways(name: str, receiver: ReceiverSettings, settings: NotifySettings) -> It
 
 
 def service(url: str, group: str = "0") -> NotifyBase | None:
-    """Return apprise's service behind a URL, without connecting; None when it knows none."""
+    """Return apprise's service for a URL, without connecting; None when there is none."""
     with _apprise_warnings():
         made = apprise.Apprise.instantiate(url.replace(GROUP, quote(group, safe="")), suppress_exceptions=True)
     if isinstance(made, NotifyBase) and "overflow=" not in url:
-        made.overflow_mode = apprise.OverflowMode.TRUNCATE  # what is too long is cut, not refused
+        made.overflow_mode = apprise.OverflowMode.TRUNCATE  # a text that is too long is truncated, not refused
     return made if isinstance(made, NotifyBase) else None
 
 
 class Service:
-    """A service that apprise knows; ``{group}`` in its URL becomes the group's own id."""
+    """A service that apprise supports; ``{group}`` in its URL becomes the group's id."""
 
     keeps_alive = False
 
@@ -100,11 +100,11 @@ class Service:
         self._made: NotifyBase | None = None
 
     def send(self, message: Message) -> None:
-        """Hand a message over; raises SendError."""
+        """Send a message; raises SendError."""
         self.say(text_of(message), message.group.fixed_id)
 
     def say(self, text: Text, group: str) -> None:
-        """Hand a text over; raises SendError."""
+        """Send a text; raises SendError."""
         if self._made is None or GROUP in self._url:
             self._made = service(self._url, group)
         if self._made is None:
@@ -114,19 +114,19 @@ class Service:
         with _apprise_warnings() as said:
             try:
                 arrived = self._made.notify(**_as_text(self._made, text), notify_type=_KINDS[text.severity])
-            except Exception as error:  # a service's own code: whatever it is, the message did not arrive
+            except Exception as error:  # a service's own code: whatever it raises, the message was not delivered
                 raise SendError(without_secrets(one_line(error), self._url)) from None
         if not arrived:
             raise SendError(without_secrets("; ".join(said) or "the service refused it", self._url))
 
 
 def _as_text(service: NotifyBase, text: Text) -> dict[str, Any]:
-    """Return a text as a service takes it: what is told is neither HTML nor Markdown, and mentions nobody.
+    """Return a text in a service's format: it is neither HTML nor Markdown, and mentions nobody.
 
-    What ``Apprise.notify`` does for several services; it runs them in threads, where what went wrong is not heard.
+    ``Apprise.notify`` does this for several services, but in threads, where errors are lost.
     """
     form = service.resolve_format(NotifyFormat.TEXT)
-    # A service without titles has it in the body.
+    # For a service without titles the title goes into the body.
     title = text.title if service.title_maxlen > 0 else _converted(text.title, form)
     return {"title": title, "body": _converted(text.body, form), "body_format": form, "body_passthrough": False}
 
@@ -136,7 +136,7 @@ def _converted(text: str, form: NotifyFormat) -> str:
 
 
 class Alertmanagers:
-    """Alertmanagers that belong together: each gets every alert, and one that took it is enough."""
+    """A cluster of Alertmanagers: each gets every alert, and one that accepts it is enough."""
 
     tells_resolved = keeps_alive = True
 
@@ -146,7 +146,7 @@ class Alertmanagers:
         self._timeout_s = settings.send_timeout_ms / 1000
 
     def send(self, message: Message) -> None:
-        """Hand a message over; raises SendError when none of them took it."""
+        """Send a message; raises SendError when none of them accepted it."""
         alerts = alerts_of(message, self._resend_ms)
         errors = [error for error in (self._post(url, alerts) for url in self._urls) if error is not None]
         if len(errors) == len(self._urls):
@@ -157,13 +157,13 @@ class Alertmanagers:
             answer = requests.post(url, json=alerts, timeout=self._timeout_s, allow_redirects=False)
         except requests.RequestException as error:
             return without_secrets(one_line(error), url)
-        # A redirection took nothing either: it is how many a proxy asks for a login.
+        # A redirection does not accept it either: many proxies ask for a login that way.
         is_taken = 200 <= answer.status_code < 300
         return None if is_taken else f"{_shown(url)} answered HTTP {answer.status_code}"
 
 
 def ping(url: str, timeout_ms: int) -> None:
-    """Ask a URL, so that who listens there knows that this runs; raises SendError."""
+    """Request a URL, so that the service there knows that notify runs; raises SendError."""
     try:
         answer = requests.get(url, timeout=timeout_ms / 1000)
     except requests.RequestException as error:
@@ -173,7 +173,7 @@ def ping(url: str, timeout_ms: int) -> None:
 
 
 def without_secrets(text: str, url: str) -> str:
-    """Return a text in which nothing of a URL stands but its scheme, host and port."""
+    """Return a text with a URL reduced to its scheme, host and port."""
     parts = urlsplit(url)
     words = {word for word in re.split(r"[/:@?&=,#]", url) if len(word) >= SECRET_FROM_CHARACTERS}
     words |= {unquote(word) for word in words}
@@ -184,7 +184,7 @@ def without_secrets(text: str, url: str) -> str:
 
 
 def _hostname(url: str) -> str | None:
-    """Return what is surely a host: in many of apprise's URLs a token stands in its place."""
+    """Return what is certainly a host: many of apprise's URLs have a token in its place."""
     host = urlsplit(url).hostname
     return host if urlsplit(url).scheme in ("http", "https", "json", "jsons") else None
 
@@ -195,7 +195,7 @@ def _shown(url: str) -> str:
 
 
 class _Warnings(logging.Handler):
-    """Keeps what this thread's apprise says went wrong."""
+    """Collects the errors that apprise logs on this thread."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -203,14 +203,14 @@ class _Warnings(logging.Handler):
         self._thread = threading.get_ident()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take one line."""
+        """Collect one line."""
         if record.thread == self._thread:
             self.said.append(" ".join(record.getMessage().split()))
 
 
 @contextmanager
 def _apprise_warnings() -> Iterator[list[str]]:
-    """Yield what apprise says meanwhile; its lines go nowhere else, since they may name what is secret."""
+    """Yield apprise's log lines; they go nowhere else, since they may contain secrets."""
     APPRISE_LOG.propagate = False
     handler = _Warnings()
     APPRISE_LOG.addHandler(handler)

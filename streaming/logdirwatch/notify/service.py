@@ -1,4 +1,4 @@
-"""The loop of ``logdirwatch notify``: reads, asks the book what is due, hands it over, and keeps what was told."""
+"""The loop of ``logdirwatch notify``: reads alerts, sends the messages that are due, and records what was sent."""
 
 import threading
 from collections.abc import Callable, Iterable
@@ -35,7 +35,7 @@ STOP_S = 10.0
 
 
 class Notifier:
-    """Tells receivers of alerts until it is stopped, also while the telemetry cluster is away: then of just that."""
+    """Notifies receivers until it is stopped; while the telemetry cluster is down, about that."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Notifier:
         self._keeper = Keeper(self._keep_all)
 
     def run(self, stop: threading.Event) -> None:
-        """Run until ``stop`` is set; what is on its way then is waited for."""
+        """Run until ``stop`` is set, then wait for the messages in flight."""
         while not stop.is_set():
             self._read(stop)
         self._delivery.stop(STOP_S)
@@ -89,20 +89,20 @@ class Notifier:
 
     def _can_read(self) -> None:
         if self._backoff.is_away:
-            log.warning("telemetry cluster can be read again")
+            log.warning("notify.telemetry.recovered")
         self._backoff.worked()
 
     def _begin(self, client: KafkaConsumer) -> None:
-        """Everything is read: from here on what fires and was not told is news, whenever it began."""
+        """Everything is read: from now on a firing alert that was not sent is news, whenever it began."""
         if self._keeper.begin(client):
             self._book.remember(told_before(self._telemetry))
         self._switch.remember(self._book.known())
         self._is_ready = True
-        log.info("reading what comes", firing=len(self._reader.alerts(())), known=len(self._book.known()))
+        log.info("notify.ready", firing=len(self._reader.alerts(())), known=len(self._book.known()))
 
     def _away(self, error: BaseException, stop: threading.Event) -> None:
         if not self._backoff.is_away:
-            log.warning("telemetry cluster cannot be read; the dead man's switch runs on", error=one_line(error))
+            log.warning("notify.telemetry.failed", error=one_line(error), meaning="the dead man's switch keeps running")
         again_ms = self._now_ms() + self._backoff.failed()
         while self._now_ms() < again_ms and not stop.wait(TICK_S):
             self._tick()
@@ -137,7 +137,7 @@ class Notifier:
 
 def _log_told(message: Message) -> None:
     log.info(
-        "told",
+        "notify.message.sent",
         receiver=message.group.receiver,
         group=str(message.group),
         reason=message.reason.value,

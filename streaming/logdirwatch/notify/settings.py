@@ -1,4 +1,4 @@
-"""Who is told of which alerts, how they are grouped, and when the dead man's switch alerts."""
+"""Which receivers get which alerts, how alerts are grouped, and when the dead man's switch fires."""
 
 from pathlib import Path
 from typing import Literal
@@ -16,13 +16,13 @@ class ReceiverSettings(Section):
     """Where messages go: services by apprise's URLs, or Prometheus Alertmanagers."""
 
     urls: tuple[SecretStr, ...] = Field(
-        (), description="apprise URLs, as slack://... or mailto://...; {group} in one is the group's fixed id."
+        (), description="apprise URLs such as slack://... or mailto://...; {group} is replaced by the group's id."
     )
-    urls_file: str | None = Field(None, description="File with further apprise URLs, one a line, # for comments.")
+    urls_file: str | None = Field(None, description="File with further apprise URLs, one per line, # for comments.")
     alertmanager: tuple[SecretStr, ...] = Field(
-        (), description="Base URLs of Alertmanagers that belong together; user:password@ is used and never shown."
+        (), description="Base URLs of a cluster of Alertmanagers; user:password@ is used and never shown."
     )
-    tells_resolved: bool = Field(True, description="Whether the end of what was told is told, too.")
+    tells_resolved: bool = Field(True, description="Whether to send a message when alerts end, too.")
 
     @model_validator(mode="after")
     def _goes_somewhere(self) -> "ReceiverSettings":
@@ -32,7 +32,7 @@ class ReceiverSettings(Section):
         return self
 
     def all_urls(self, name: str) -> list[str]:
-        """Return the apprise URLs, those of the file included; UserError when it cannot be read."""
+        """Return the apprise URLs, including those of the file; raises UserError when it cannot be read."""
         return [url.get_secret_value() for url in self.urls] + _lines(self.urls_file, name)
 
 
@@ -49,14 +49,16 @@ def _lines(path: str | None, name: str) -> list[str]:
 
 
 class RouteSettings(Section):
-    """Alerts that match all of it go to its receivers; the first route that matches holds."""
+    """Alerts that match all conditions go to the receivers; the first matching route applies."""
 
     name: str | None = Field(None, min_length=1, description="Name of the route; null: its position.")
-    cluster: str = Field("*", description="Shell pattern of cluster names; logdirwatch itself is called *.")
+    cluster: str = Field(
+        "*", description="Shell pattern of cluster names; alerts about logdirwatch itself match every pattern."
+    )
     rule: str = Field("*", description="Shell pattern of rules.")
-    severity: Severity = Field(Severity.WARNING, description="The quietest severity that is told.")
-    receivers: tuple[str, ...] = Field((), description="Names of receivers; none: such alerts are told to nobody.")
-    goes_on: bool = Field(False, description="Whether the routes after it are looked at, too.")
+    severity: Severity = Field(Severity.WARNING, description="The lowest severity that is sent.")
+    receivers: tuple[str, ...] = Field((), description="Names of receivers; none: such alerts are not sent.")
+    goes_on: bool = Field(False, description="Whether to evaluate the routes after it, too.")
     group_by: tuple[GroupBy, ...] | None = Field(None, description="null: notify.group_by.")
     group_wait_ms: Ms | None = Field(None, description="null: notify.group_wait_ms.")
     group_interval_ms: Ms | None = Field(None, description="null: notify.group_interval_ms.")
@@ -64,39 +66,45 @@ class RouteSettings(Section):
 
 
 class SwitchSettings(Section):
-    """The dead man's switch: what happens when the heartbeat of a cluster stops."""
+    """The dead man's switch: what happens when the heartbeats of a cluster stop."""
 
     timeout_ms: Ms = Field(
-        120_000, description="How long no heartbeat may come through; 0: nobody listens for it, nor for canaries."
+        120_000, description="How long heartbeats may be missing; 0: neither heartbeats nor canaries are watched."
     )
     severity: Severity = Field(
-        Severity.PAGE, description="How loudly its end is told; that of canaries as critical at most."
+        Severity.PAGE, description="Severity of the alert that heartbeats stopped; for canaries critical at most."
     )
     ping_url: SecretStr | None = Field(
         None,
-        description="URL that is asked while all that is listened for comes: it alerts when notify itself is gone.",
+        description="URL to request while all is well, for a service that alerts when notify itself is down.",
     )
     ping_interval_ms: int = Field(60_000, ge=1_000, description="Time between two such requests.")
 
 
 class NotifySettings(Section):
-    """Who is told of alerts (``logdirwatch notify``)."""
+    """Which receivers get alerts (``logdirwatch notify``)."""
 
-    receivers: dict[str, ReceiverSettings] = Field({}, description="Whom to tell, by name.")
+    receivers: dict[str, ReceiverSettings] = Field({}, description="Receivers by name.")
     routes: tuple[RouteSettings, ...] = Field(
-        (), description="Which alerts go to whom; none: everything from warning on goes to every receiver."
+        (), description="Which alerts go to which receivers; none: every alert from warning up goes to every receiver."
     )
-    group_by: tuple[GroupBy, ...] = Field(("cluster",), description="Alerts that agree in these are one message.")
+    group_by: tuple[GroupBy, ...] = Field(
+        ("cluster",), description="Alerts with the same values of these share a message."
+    )
     group_wait_ms: Ms = Field(
-        30_000, description="How long the first message of a group, or one that is louder, waits for more."
+        30_000, description="How long the first message of a group, or one of higher severity, waits for more alerts."
     )
-    group_interval_ms: Ms = Field(300_000, description="Shortest time to the next message of a group, unless louder.")
-    repeat_interval_ms: Ms = Field(4 * HOUR_MS, description="Time after which what still fires is told again.")
+    group_interval_ms: Ms = Field(
+        300_000, description="Minimum time to a group's next message, unless the severity rises."
+    )
+    repeat_interval_ms: Ms = Field(4 * HOUR_MS, description="Time after which alerts that still fire are sent again.")
     resend_interval_ms: int = Field(
-        60_000, ge=1_000, description="How often Alertmanagers, which group by themselves, get all that fires."
+        60_000, ge=1_000, description="How often Alertmanagers, which group by themselves, get all firing alerts."
     )
     send_timeout_ms: int = Field(10_000, ge=100, description="How long a receiver may take to answer.")
-    backoff_max_ms: int = Field(300_000, ge=500, description="Longest pause between attempts at one that is away.")
+    backoff_max_ms: int = Field(
+        300_000, ge=500, description="Maximum pause between attempts to reach a failing receiver."
+    )
     heartbeat: SwitchSettings = SwitchSettings()
 
     @model_validator(mode="after")

@@ -1,7 +1,7 @@
-"""One kind of sign of life of many clusters: since when each is silent, and the alerts about that. Pure.
+"""One kind of sign of life (heartbeat or canary) of all clusters, and the alerts when it is missing. Pure.
 
-Only progress counts, never whose clock says what: a sign of another identity than the last one of its collector, or a
-newer one, is a sign of life when it arrives.
+Only progress counts, not the clocks of collectors: a sign with another identity than its collector's last one, or a
+newer one, counts when it arrives.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -17,7 +17,7 @@ from logdirwatch.text.words import some_of, utc
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of sign: how long it may be missing, how long one waits to see whether all are, and how that is told."""
+    """A kind of sign: how long it may be missing, how long to wait for other clusters to fall silent, and its texts."""
 
     lane: Lane
     timeout_ms: int
@@ -31,40 +31,40 @@ class Kind:
 
 @dataclass
 class _Heard:
-    """What was heard of a cluster: since when its silence counts, and what its collectors last said."""
+    """What is known of a cluster: since when its silence counts, and the last sign of each collector."""
 
     since_ms: int
     collectors: dict[str, AlertRecord] = field(default_factory=dict)
 
 
 class Watch:
-    """Listens for one kind of sign, and alerts when it is missing."""
+    """Watches one kind of sign, and alerts when it is missing."""
 
     def __init__(self, kind: Kind, clusters: Iterable[str], now_ms: int) -> None:
         self._kind = kind
         self._started_ms = now_ms
         self._heard = {cluster: _Heard(now_ms) for cluster in clusters}
-        self._crying: dict[str, AlertRecord] = {}
+        self._alerts: dict[str, AlertRecord] = {}
         self._back: dict[str, int] = {}
-        """While all were silent: the clusters of which something came since, each with when."""
+        """The clusters that came back since all were silent, with the time of each."""
 
     def remember(self, told: Collection[str]) -> None:
-        """Go on crying where receivers know of it."""
+        """Keep firing the alerts that receivers already know."""
         for cluster in (*self._heard, NO_CLUSTER):
             if alert_id(cluster, self._kind.lane) in told:
-                self._cry(cluster, self._started_ms)
+                self._fire(cluster, self._started_ms)
 
     def hear(self, sign: AlertRecord, now_ms: int) -> None:
-        """Take in a sign that came through just now."""
+        """Record a sign of life that just arrived."""
         if not self.is_news(sign):
             return
         self._heard[sign.cluster].since_ms = now_ms
         self._end(sign.cluster, now_ms, [sign.cluster])
-        if self._cries(NO_CLUSTER):
+        if self._is_firing(NO_CLUSTER):
             self._back.setdefault(sign.cluster, now_ms)
 
     def is_news(self, sign: AlertRecord) -> bool:
-        """Take a sign in; tell whether it says more than the last one of its collector."""
+        """Record a sign; return whether it is newer than the last one of its collector."""
         heard = self._heard.setdefault(sign.cluster, _Heard(self._started_ms))
         collector = _collector(sign)
         last = heard.collectors.get(collector)
@@ -74,32 +74,32 @@ class Watch:
         return True
 
     def excuse(self, clusters: Iterable[str], now_ms: int) -> None:
-        """Begin to count the silence of clusters anew."""
+        """Restart the count of every cluster's silence."""
         for cluster in self._heard.keys() & set(clusters):
             self._heard[cluster].since_ms = now_ms
 
     def alerts(self, now_ms: int) -> list[AlertRecord]:
-        """Return an alert for each cluster that is silent, or was; one for all if all are."""
+        """Return an alert for each cluster that is silent or was, or a single one if all are."""
         for heard in self._heard.values():
             heard.since_ms = min(heard.since_ms, now_ms)  # the clock may have been set back
         self._end_for_all(now_ms)
-        for cluster in self._to_cry(now_ms):
-            self._cry(cluster, now_ms)
-        return list(self._crying.values())
+        for cluster in self._silent_clusters(now_ms):
+            self._fire(cluster, now_ms)
+        return list(self._alerts.values())
 
     def silent(self, now_ms: int, patience_ms: int = 0) -> list[str]:
-        """Return the clusters that are silent for longer than the timeout and ``patience_ms``."""
+        """Return the clusters that have been silent for longer than the timeout and ``patience_ms``."""
         longest_ms = self._kind.timeout_ms + patience_ms
         return [cluster for cluster, heard in self._heard.items() if now_ms - heard.since_ms > longest_ms]
 
     @property
     def is_about_any(self) -> bool:
-        """Whether it knows of any cluster."""
+        """Whether any cluster is known."""
         return bool(self._heard)
 
-    def _to_cry(self, now_ms: int) -> Iterator[str]:
-        """Yield what is silent; nothing while it waits to see who is back after all were."""
-        if self._cries(NO_CLUSTER):
+    def _silent_clusters(self, now_ms: int) -> Iterator[str]:
+        """Yield the silent clusters; none while it waits to see which come back after all were silent."""
+        if self._is_firing(NO_CLUSTER):
             return
         if len(self._heard) > 1 and len(self.silent(now_ms)) == len(self._heard):
             yield NO_CLUSTER
@@ -107,36 +107,36 @@ class Watch:
             yield from self.silent(now_ms, self._kind.gather_ms if len(self._heard) > 1 else 0)
 
     def _end_for_all(self, now_ms: int) -> None:
-        """End the alert for all clusters once all are back, or those that are had time to come."""
+        """End the alert for all clusters once all are back, or once the time for coming back is over."""
         if not self._back:
             return
         if len(self._back) == len(self._heard) or now_ms - min(self._back.values()) >= self._kind.gather_ms:
             self._end(NO_CLUSTER, now_ms, self._back)
             self._back.clear()
 
-    def _cries(self, cluster: str) -> bool:
-        crying = self._crying.get(cluster)
-        return crying is not None and crying.status is AlertStatus.FIRING
+    def _is_firing(self, cluster: str) -> bool:
+        alert = self._alerts.get(cluster)
+        return alert is not None and alert.status is AlertStatus.FIRING
 
-    def _cry(self, cluster: str, now_ms: int) -> None:
-        if not self._cries(cluster):
+    def _fire(self, cluster: str, now_ms: int) -> None:
+        if not self._is_firing(cluster):
             summary = self._lost(cluster)
-            self._crying[cluster] = self._alert(cluster, AlertStatus.FIRING, now_ms, now_ms, summary)
+            self._alerts[cluster] = self._alert(cluster, AlertStatus.FIRING, now_ms, now_ms, summary)
 
     def _end(self, cluster: str, now_ms: int, back: Collection[str]) -> None:
-        if not self._cries(cluster):
+        if not self._is_firing(cluster):
             return
-        opened_ms, kind = self._crying[cluster].opened_at_ms, self._kind
+        opened_ms, kind = self._alerts[cluster].opened_at_ms, self._kind
         rest = sorted(self._heard.keys() - set(back)) if cluster == NO_CLUSTER else []
         whose = _whose(NO_CLUSTER) if cluster == NO_CLUSTER and not rest else _whose(*sorted(back))
         still = f", those of {_whose(*rest)} do not" if rest else ""
-        summary = f"{kind.many} of {whose} come {kind.way} again, after {human_ms(now_ms - opened_ms)}{still}"
-        self._crying[cluster] = self._alert(cluster, AlertStatus.RESOLVED, opened_ms, now_ms, summary)
+        summary = f"{kind.many} of {whose} arrive{kind.way} again, after {human_ms(now_ms - opened_ms)}{still}"
+        self._alerts[cluster] = self._alert(cluster, AlertStatus.RESOLVED, opened_ms, now_ms, summary)
 
     def _lost(self, cluster: str) -> str:
         last_ms = self._last(cluster)
-        when = "none ever came" if last_ms is None else f"the last one is of {utc(last_ms)}"
-        return f"No {self._kind.one} of {_whose(cluster)} comes {self._kind.way}, {when}: {self._kind.meaning}"
+        when = "none ever arrived" if last_ms is None else f"the last one is of {utc(last_ms)}"
+        return f"No {self._kind.one} of {_whose(cluster)} arrives{self._kind.way}, {when}: {self._kind.meaning}"
 
     def _last(self, cluster: str) -> int | None:
         chosen = [heard for name, heard in self._heard.items() if cluster in (name, NO_CLUSTER)]
@@ -173,7 +173,7 @@ def _collector(sign: AlertRecord) -> str:
 
 
 def alert_id(cluster: str, lane: Lane = Lane.STATEFUL) -> str:
-    """Return the identity of the alert that a cluster's signs of life stopped; it is no alert of the topic."""
+    """Return the id of the alert about a cluster's missing signs of life; it is not on the alert topic."""
     return identity(Rule.HEARTBEAT, cluster, *([] if lane is Lane.STATEFUL else [lane]))
 
 

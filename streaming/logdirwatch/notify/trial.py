@@ -1,4 +1,4 @@
-"""A test message to every receiver, and its end."""
+"""A test message to every receiver, followed by its resolution."""
 
 from collections.abc import Callable, Mapping
 
@@ -12,10 +12,10 @@ from logdirwatch.notify.senders import Sender, SendError, hand_over
 
 
 def run(ways: Mapping[str, Sender], now_ms: int, say: Callable[[str], object]) -> list[str]:
-    """Send every receiver a message and its end; say what became of it and return those that did not take it."""
+    """Send every receiver a message and its resolution; report the results and return the receivers that failed."""
     errors = {name: _tried(name, sender, now_ms) for name, sender in ways.items()}
     for name, error in errors.items():
-        say(f"{name}: {error or 'took it'}")
+        say(f"{name}: {error or 'accepted'}")
     return [name for name, error in errors.items() if error is not None]
 
 

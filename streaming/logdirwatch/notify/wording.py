@@ -1,4 +1,4 @@
-"""A message in words: a title of one line and a text. Pure."""
+"""The text of a message: a title of one line and a body. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from logdirwatch.text.units import human_ago
 from logdirwatch.text.words import counted, short_id, some_of
 
 EXAMPLES = 2
-"""Partitions that a title names."""
+"""Number of partitions that a title names."""
 _COUNTED: Mapping[Rule, tuple[str, str]] = {
     Rule.LOG_DIR_OFFLINE: ("disk offline", "disks offline"),
     Rule.LOG_DIR_UNKNOWN: ("disk unknown", "disks unknown"),
@@ -25,12 +25,12 @@ _COUNTED: Mapping[Rule, tuple[str, str]] = {
     Rule.BROKER_UNKNOWN: ("broker not answering", "brokers not answering"),
 }
 LISTED = 10
-"""Alerts that a message lists; the rest is counted."""
+"""Number of alerts that a message lists; the rest are counted."""
 SUMMARY_CHARACTERS = 400
 
 
 class Text(NamedTuple):
-    """A message as people read it; ``severity`` is None when nothing fires any more that was told."""
+    """A message as people read it; ``severity`` is None when no alert that was sent still fires."""
 
     title: str
     body: str
@@ -38,7 +38,7 @@ class Text(NamedTuple):
 
 
 def text_of(message: Message) -> Text:
-    """Return a message in words."""
+    """Return the text of a message."""
     firing, ended = message.firing, message.ended
     lines = [*_firing(message), *_ended(ended, has_firing=bool(firing)), *_left_out(message.left_out)]
     return Text(printable(_title(message)), "\n".join(map(printable, lines)), _severity(message))
@@ -60,7 +60,7 @@ def _title(message: Message) -> str:
 
 
 def headlines(alerts: Iterable[AlertRecord]) -> list[str]:
-    """Return what alerts are about, a few words a rule, the loudest first and what has no leader before all."""
+    """Return what alerts are about, a few words for each rule: leaderless partitions first, then by severity."""
     by_rule: dict[Rule, list[AlertRecord]] = {}
     for alert in sorted(alerts, key=lambda alert: (-alert.severity.rank, alert.rule is not Rule.PARTITIONS_AT_RISK)):
         by_rule.setdefault(alert.rule, []).append(alert)
@@ -85,7 +85,7 @@ def _firing(message: Message) -> Iterator[str]:
         yield ", ".join(filter(None, (f"{alert.severity} {alert.rule} {_place(alert)}", _status(alert), opened)))
         yield f"  {_short(alert.summary)}{_said(member.standing)}"
     if len(message.firing) > len(shown):
-        yield f"and {len(message.firing) - len(shown)} more; all of them: logdirwatch alerts"
+        yield f"and {len(message.firing) - len(shown)} more; list them with: logdirwatch alerts"
 
 
 def _ended(ended: Sequence[AlertRecord], *, has_firing: bool) -> Iterator[str]:
@@ -96,12 +96,12 @@ def _ended(ended: Sequence[AlertRecord], *, has_firing: bool) -> Iterator[str]:
         yield f"resolved{why} {alert.rule} {_place(alert)}, {short_id(alert.alert_id)}"
         yield f"  {_short(alert.summary)}"
     if len(ended) > LISTED:
-        yield f"and {len(ended) - LISTED} more resolved; all of them: logdirwatch alerts --all"
+        yield f"and {len(ended) - LISTED} more resolved; list them with: logdirwatch alerts --all"
 
 
 def _left_out(alerts: Sequence[AlertRecord]) -> Iterator[str]:
     if alerts:
-        yield f"still firing, but silenced: {len(alerts)}; all of them: logdirwatch alerts"
+        yield f"still firing, but silenced: {len(alerts)}; list them with: logdirwatch alerts"
 
 
 def _place(alert: AlertRecord) -> str:
@@ -109,7 +109,7 @@ def _place(alert: AlertRecord) -> str:
 
 
 def _common_place(alerts: Iterable[AlertRecord]) -> str:
-    """Return where all of them are, as far as they agree; brokers that fail on one host share its fate."""
+    """Return the place that all alerts share: a cluster, a host or a broker."""
     alerts = list(alerts)
     places = [(alert.cluster, alert.broker, alert.log_dir) for alert in alerts]
     clusters, brokers, log_dirs = map(set, zip(*places, strict=True))
@@ -124,7 +124,7 @@ def _common_place(alerts: Iterable[AlertRecord]) -> str:
 
 
 def _common_host(alerts: Iterable[AlertRecord]) -> str | None:
-    """Return the host of all of the brokers, where there are several and all of them are on it."""
+    """Return the host of the brokers if there are several and all of them run on it."""
     hosts = {alert.broker: host_of(alert) for alert in alerts if alert.broker is not None}
     return next(iter(hosts.values())) if len(hosts) > 1 and len(set(hosts.values())) == 1 else None
 

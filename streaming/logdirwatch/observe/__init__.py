@@ -1,1 +1,1 @@
-"""What long-running commands tell of themselves over HTTP: metrics for Prometheus, health, readiness."""
+"""The HTTP endpoint of long-running commands: metrics for Prometheus, health, readiness."""

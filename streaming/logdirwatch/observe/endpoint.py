@@ -1,4 +1,4 @@
-"""The HTTP endpoint: ``/metrics``, ``/health`` and ``/ready``, to be read only."""
+"""The HTTP endpoint: ``/metrics``, ``/health`` and ``/ready``, read-only."""
 
 import socket
 import threading
@@ -19,7 +19,7 @@ log = structlog.get_logger(__name__)
 
 REQUEST_TIMEOUT_S = 10.0
 Wrong = Callable[[], str | None]
-"""Says what is wrong, None when nothing is."""
+"""Returns what is wrong, None if nothing is."""
 Start = Callable[..., Any]
 
 
@@ -32,16 +32,16 @@ class _ServerV6(_Server):
 
 
 class _Handler(WSGIRequestHandler):
-    # A client that says nothing holds a thread no longer than that.
+    # A client that sends nothing occupies a thread no longer than that.
     timeout = REQUEST_TIMEOUT_S
 
     def log_message(self, *_: object) -> None:
-        """Say nothing of requests: Prometheus asks every few seconds."""
+        """Do not log requests: Prometheus scrapes every few seconds."""
 
 
 @contextmanager
 def serving(listen: str | None, collectors: Iterable[Collector], is_ill: Wrong, is_unready: Wrong) -> Iterator[None]:
-    """Serve at ``host:port`` until the end of the block; nothing where ``listen`` is None.
+    """Serve at ``host:port`` until the end of the block; do nothing if ``listen`` is None.
 
     Raises UserError when it cannot listen there.
     """
@@ -65,7 +65,7 @@ def serving(listen: str | None, collectors: Iterable[Collector], is_ill: Wrong, 
 
 
 def check_free(listen: str | None) -> None:
-    """Raise UserError when nobody could listen there now: better than after a long start."""
+    """Raise UserError if the address cannot be bound: better now than after a long start."""
     if listen is not None:
         _bound(listen, *address(listen), None).server_close()
 
@@ -90,7 +90,7 @@ def _application(registry: CollectorRegistry, is_ill: Wrong, is_unready: Wrong) 
             body: Iterable[bytes] = metrics(environ, start)
             return body
         if path not in judged:
-            return _answer(start, "404 Not Found", "there are /metrics, /health and /ready")
+            return _answer(start, "404 Not Found", "the paths are /metrics, /health and /ready")
         wrong = judged[path]()
         return _answer(start, "200 OK", "ok") if wrong is None else _answer(start, "503 Service Unavailable", wrong)
 

@@ -1,1 +1,1 @@
-"""Bytes to accepted records or rejected ones, which keep the original bytes and their position."""
+"""Parses bytes to accepted or rejected records; rejected ones keep the original bytes and their position."""

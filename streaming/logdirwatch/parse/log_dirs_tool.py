@@ -1,10 +1,10 @@
-"""What Kafka's own tool prints, as placements.
+"""Parses the output of Kafka's own tool to placements.
 
 Two forms: ``kafka-log-dirs.sh --describe`` as Kafka prints it today (``org.apache.kafka.tools.LogDirsCommand``), of
 several brokers; and the form that KIP-113 proposed, of one broker which only the Kafka key names, its list spelled
-``log_dirs`` or ``log dirs``. Text may stand before, behind and between the JSON of several runs: the tool's own prose,
-the JVM's options and garbage collector, lines of log4j. Together the runs must be of all topics: what a directory does
-not list is taken as gone. A directory with an error gives nothing, so that its last known placements stay.
+``log_dirs`` or ``log dirs``. Text may come before, after and between the JSON of several runs: the tool's messages,
+the JVM's options and garbage collector, lines of log4j. Together the runs must cover all topics: what a directory does
+not list counts as removed. A directory with an error is left out, so that its last known placements stay.
 """
 
 import json
@@ -22,14 +22,14 @@ COLLECTOR = "kafka-log-dirs"
 HIGHEST = 2**31 - 1
 _DIGITS = 10
 MOST_TRIES = 1_000
-"""How often the beginning of an object is tried."""
+"""How many beginnings of an object are tried."""
 _BEGINS = re.compile(r"\{\s*\"")
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
 """Finds where an object ends; msgspec reads what is in it."""
 
 
 class Arrival(NamedTuple):
-    """What Kafka and the configuration add to a record's own bytes."""
+    """What Kafka and the configuration add to a record."""
 
     key: bytes | None
     kafka_timestamp_ms: int
@@ -37,7 +37,7 @@ class Arrival(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """The placements of every directory that answered the tool."""
+    """The placements of every directory without an error."""
 
     cluster: str
     replicas: tuple[ReplicasRecord, ...]
@@ -51,7 +51,7 @@ class _Probe(Struct):
 
 
 class _Partition(Struct):
-    """``partition`` is TOPIC-NUMBER; a size or lag of -1 is not known."""
+    """``partition`` is TOPIC-NUMBER; a size or lag of -1 is unknown."""
 
     partition: Name
     size: Long
@@ -102,12 +102,12 @@ class _Answer(NamedTuple):
 
 
 def is_listing(value: bytes) -> bool:
-    """Tell whether ``value`` has the tool's output somewhere in it, right or wrong in detail."""
+    """Tell whether ``value`` contains the tool's output, valid or not."""
     return any(True for _ in _documents(value))
 
 
 def read_listing(value: bytes, arrival: Arrival) -> Listing:
-    """Return the tool's output as placements; raises ValueError for what is wrong in it.
+    """Return the tool's output as placements; raises ValueError if it is invalid.
 
     The cluster is the key's (``CLUSTER`` or ``CLUSTER/BROKER``) or the default, the time is Kafka's.
     """
@@ -130,7 +130,7 @@ def read_listing(value: bytes, arrival: Arrival) -> Listing:
 
 
 def _documents(value: bytes) -> Iterator[bytes]:
-    """Yield the JSON objects that have the shape of a listing; other text, and other JSON, is passed over."""
+    """Yield the JSON objects that have the form of a listing; other text and other JSON is skipped."""
     text, end = value.decode(), 0
     for _ in range(MOST_TRIES):
         begins = _BEGINS.search(text, end)
@@ -140,7 +140,7 @@ def _documents(value: bytes) -> Iterator[bytes]:
         try:
             _, end = _DECODER.raw_decode(text, start)
         except json.JSONDecodeError as error:
-            end = max(error.pos, begins.end())  # never twice over the same text: garbage costs no more than it is long
+            end = max(error.pos, begins.end())  # no text is read twice, so the cost is linear even for garbage
         except RecursionError:
             return
         else:
@@ -158,7 +158,7 @@ def _is_document(value: bytes) -> bool:
 
 
 def _united(answers: list[_Answer]) -> list[_Answer]:
-    """Return one answer a directory: runs of one topic each list a part of it; of a replica listed twice the last."""
+    """Return one answer per directory: runs for one topic list parts of it; the last listing of a replica counts."""
     found: dict[tuple[int, str], dict[tuple[str, int, bool], Placement]] = {}
     for answer in answers:
         known = found.setdefault((answer.broker, answer.log_dir), {})
@@ -181,7 +181,7 @@ def _answers(value: bytes, key_broker: int | None) -> Iterator[_Answer]:
     if msgspec.json.decode(value, type=_Probe).brokers is not UNSET:
         return _printed(msgspec.json.decode(value, type=_Printed))
     if key_broker is None:
-        raise ValueError("KIP-113's form of kafka-log-dirs names no broker: expected the Kafka key CLUSTER/BROKER")
+        raise ValueError("KIP-113's form of kafka-log-dirs has no broker: expected the Kafka key CLUSTER/BROKER")
     return _proposed(msgspec.json.decode(value, type=_Proposed), key_broker)
 
 

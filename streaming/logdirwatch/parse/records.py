@@ -1,6 +1,6 @@
-"""Bytes of a telemetry topic in, one record or the reason why not out. Pure, and the only parser there is.
+"""The only parser: bytes of a telemetry topic to one record or the reason for rejecting it. Pure.
 
-Unknown fields are ignored. Whatever the bytes are, nothing here raises.
+Unknown fields are ignored. Nothing here raises, whatever the bytes are.
 """
 
 import re
@@ -47,20 +47,20 @@ Record = (
 
 
 class Accepted(NamedTuple):
-    """A record that may be believed."""
+    """An accepted record."""
 
     record: Record
 
 
 class Rejected(NamedTuple):
-    """Why a record was refused, in one line, and the cluster it names, if any."""
+    """A rejected record: the reason in one line, and the cluster that it names, if any."""
 
     reason: str
     cluster: str | None = None
 
 
 class Deleted(NamedTuple):
-    """A tombstone of a compacted topic: what its key speaks of is gone."""
+    """A tombstone of a compacted topic: the subject of its key was removed."""
 
     key: str
 
@@ -68,7 +68,7 @@ class Deleted(NamedTuple):
 def parse(
     topic: str, key: bytes | None, value: bytes | None, kafka_timestamp_ms: int, default_cluster: str
 ) -> Accepted | Rejected | Deleted:
-    """Return what one Kafka record of ``topic``, a name of ``model.topics``, says.
+    """Return the content of one Kafka record of ``topic``, a name of ``model.topics``.
 
     An event's missing cluster becomes ``default_cluster``, its missing time ``kafka_timestamp_ms``. The JSON that
     ``kafka-log-dirs.sh --describe`` prints becomes a ``Listing`` on the inventory topic.
@@ -76,14 +76,14 @@ def parse(
     if value is None:
         return _tombstone(topic, key)
     try:
-        value.decode()  # msgspec does not look into the fields it skips
+        value.decode()  # msgspec does not check the fields it skips
         return Accepted(_READERS[topic](value, Arrival(key, kafka_timestamp_ms, default_cluster)))
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         return _rejected(value, error)
 
 
 class _Envelope(Struct):
-    """What even a refused record may tell."""
+    """What even a rejected record may contain."""
 
     version: Any = UNSET
     type: Any = UNSET
@@ -131,7 +131,7 @@ def _event(value: bytes, arrival: Arrival) -> EventRecord:
     name = _EVENT_NAMES.get(record.event) if isinstance(record.event, str) else None
     name = name or _EVENT_NUMBERS.get(record.event)
     if name is None:
-        raise ValueError(f"event {record.event!r} is not known, expected 1 or {', '.join(_EVENT_NAMES)} - at `$.event`")
+        raise ValueError(f"event {record.event!r} is unknown, expected 1 or {', '.join(_EVENT_NAMES)} - at `$.event`")
     if record.timestamp_ms is None:
         _refuse_no_time(arrival)
     return msgspec.structs.replace(
@@ -165,15 +165,15 @@ def _decision(value: bytes, _: Arrival) -> DecisionRecord:
     if record.decision in {Decision.MAINTENANCE, Decision.HEALTHY}:
         missing = [name for name in ("cluster", "broker") if getattr(record, name) is None]
         if missing:
-            what = "a maintenance" if record.decision is Decision.MAINTENANCE else "the word that a disk is healthy"
-            raise ValueError(f"{what} names its {' and '.join(missing)} - at `$.{missing[0]}`")
+            what = "a maintenance" if record.decision is Decision.MAINTENANCE else "the decision that a disk is healthy"
+            raise ValueError(f"{what} must name its {' and '.join(missing)} - at `$.{missing[0]}`")
     return record
 
 
 def _refuse_no_time(arrival: Arrival) -> None:
-    """Refuse a record that relies on Kafka's time and has none there: Kafka writes -1 for it."""
+    """Reject a record that relies on Kafka's time if Kafka has none (-1)."""
     if not 0 <= arrival.kafka_timestamp_ms <= LAST_MS:
-        raise ValueError(f"neither the record nor Kafka ({arrival.kafka_timestamp_ms}) says when it was")
+        raise ValueError(f"neither the record nor Kafka ({arrival.kafka_timestamp_ms}) has a timestamp")
 
 
 def _refuse_repeats(paths: Sequence[str]) -> None:
@@ -221,7 +221,7 @@ def _unknown_version(envelope: _Envelope | None) -> str | None:
         return None
     if type(envelope.version) is int and envelope.version == VERSION:
         return None
-    return f"version {msgspec.json.encode(envelope.version).decode()} is not known, expected {VERSION}"
+    return f"version {msgspec.json.encode(envelope.version).decode()} is unknown, expected {VERSION}"
 
 
 def _why(value: bytes, error: Exception) -> str:

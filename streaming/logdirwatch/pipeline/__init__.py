@@ -1,1 +1,1 @@
-"""How the queries of the stream fare: what they have read, what waits, what was lost, what could not be read."""
+"""Monitors the queries of the stream: what they have read, what waits, what was lost, what was rejected."""

@@ -1,4 +1,4 @@
-"""The first and the next offset of every partition of some topics, asked of the telemetry cluster."""
+"""The first and the next offset of every partition of some topics of the telemetry cluster."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -20,7 +20,7 @@ ANSWER_TIMEOUT_MS = 5_000
 
 
 class KafkaBounds:
-    """Asks over one connection, made anew after an error."""
+    """Asks over one connection, which is renewed after an error."""
 
     def __init__(self, settings: KafkaSettings, names: Sequence[str]) -> None:
         self._settings, self._names = settings, names
@@ -28,7 +28,7 @@ class KafkaBounds:
         self._client: Any = None
 
     def __call__(self) -> Bounds | None:
-        """Return the offsets; None while the cluster does not answer."""
+        """Return the offsets; None if the cluster does not answer."""
         try:
             return self._asked()
         except (KafkaError, UserError, OSError) as error:
@@ -37,7 +37,7 @@ class KafkaBounds:
             return None
 
     def close(self) -> None:
-        """Give the connection back."""
+        """Close the connection."""
         self._client = None
         self._held.close()
 

@@ -1,7 +1,7 @@
-"""How far one query is behind its topics, and what it lost there, from looks at its offsets and Kafka's. Pure.
+"""How far one query is behind its topics, and what it lost there, from its offsets and Kafka's. Pure.
 
-A query has caught up with the last look whose ends it has reached. So its lag is known to one look, whatever the query
-says of its own batches.
+A query has caught up with the last check whose end offsets it has reached, so its lag is known to within one check
+interval, independent of the query's own reports.
 """
 
 from collections import Counter
@@ -16,26 +16,26 @@ MOST_LOOKS = 1_000
 
 
 class Bounds(NamedTuple):
-    """The first and the next offset of every partition, as Kafka tells them."""
+    """The first and the next offset of every partition in Kafka."""
 
     begins: Offsets
     ends: Offsets
 
     def of(self, topics: Collection[str]) -> "Bounds":
-        """Return those of some topics."""
+        """Return the offsets of some topics."""
         begins, ends = ({part: at for part, at in offsets.items() if part[0] in topics} for offsets in self)
         return Bounds(begins, ends)
 
 
 class Progress(NamedTuple):
-    """The offsets that a query has read up to, and those that its present run began with, as far as it tells them."""
+    """The offsets that a query has read up to, and those that its present run began with, if known."""
 
     began: Offsets
     reached: Offsets
 
 
 class Standing(NamedTuple):
-    """What one look found; None where nobody knows. ``found_unread``: the present run began with something to read."""
+    """The result of one check; None when unknown. ``found_unread``: the present run began with something to read."""
 
     lag_ms: int | None
     behind: dict[str, int] | None
@@ -45,7 +45,7 @@ class Standing(NamedTuple):
 
 
 class Meter:
-    """One query, looked at again and again; ``at_ms`` is when it began to run."""
+    """One query, checked repeatedly; ``at_ms`` is when it began to run."""
 
     def __init__(self, at_ms: int) -> None:
         self._caught_up_ms = at_ms
@@ -55,7 +55,7 @@ class Meter:
         self._ends: Offsets = {}
 
     def look(self, at_ms: int, progress: Progress | None, bounds: Bounds) -> Standing:
-        """Take a look; without progress the present run ended no batch yet, nor found that there is none to begin."""
+        """Check the query; without progress the present run has not ended a batch, nor found nothing to run."""
         is_first = self._read is None and progress is not None
         before: Offsets = self._read or {}
         if is_first and progress is not None:
@@ -69,7 +69,7 @@ class Meter:
         return Standing(self._lag_ms(at_ms, behind, bounds), behind, read_rows, lost, is_first and read_rows > 0)
 
     def _behind(self, bounds: Bounds) -> dict[str, int] | None:
-        """Return what is unread, by topic; None while it is not known what was read and there is something to read."""
+        """Return the unread records by topic; None while the read offsets are unknown and records exist."""
         unread: Counter[str] = Counter()
         for part, end in bounds.ends.items():
             begin = bounds.begins.get(part, end)
@@ -88,7 +88,7 @@ class Meter:
         while self._looks and self._has_reached(self._looks[0][1], bounds):
             self._caught_up_ms = self._looks.pop(0)[0]
         if len(self._looks) > MOST_LOOKS:
-            # Long behind, it is not told to the second any more.
+            # A long lag is not given to the second.
             self._looks = self._looks[::2]
         return at_ms - self._caught_up_ms
 
@@ -97,10 +97,10 @@ class Meter:
         return read is not None and all(read.get(part, bounds.begins.get(part, 0)) >= end for part, end in ends.items())
 
     def _lost_with_topic(self, before: Offsets, reached: Offsets, bounds: Bounds) -> list[LostRange]:
-        """Return what was lost with a topic that was deleted and made anew: its offsets begin again.
+        """Return what was lost with a topic that was deleted and recreated: its offsets begin at 0.
 
-        That is what the old one had unread, and what the new one holds when Spark finds its end below where it had
-        read to: it goes on from there, and passes over what is before it.
+        That is what was unread in the old one, and what the new one contains when Spark finds its end below the offset
+        it had read up to: it continues from that end and skips what is before it.
         """
         lost: list[LostRange] = []
         for part, end in sorted(bounds.ends.items()):
@@ -114,9 +114,9 @@ class Meter:
         return lost
 
     def _lost(self, before: Offsets, bounds: Bounds) -> list[LostRange]:
-        """Return what was there unread at the look before, and is gone.
+        """Return what was unread at the previous check and has been deleted.
 
-        The query may have read a part of it in between: this is what it lost at most.
+        The query may have read a part of it in between: this is an upper bound of the loss.
         """
         lost: list[LostRange] = []
         for part, begin in sorted(bounds.begins.items()):
@@ -135,5 +135,5 @@ def _advance(before: Offsets, after: Offsets) -> int:
 
 
 def _range(part: Partition, begin: int, end: int) -> list[LostRange]:
-    """Return the range as a list, empty where there is nothing in it."""
+    """Return the range as a list, empty if the range is."""
     return [LostRange(topic=part[0], partition=part[1], from_offset=begin, to_offset=end)] if end > begin else []

@@ -1,6 +1,6 @@
-"""When a query's standing is told: while there is something to tell and a while after it, else now and then.
+"""When a query's progress is published: often while there is a problem and a while after it, otherwise rarely.
 
-A stream that is well adds nothing to its own input but a record in ten minutes. Pure.
+A healthy stream adds only one record in ten minutes to its own input. Pure.
 """
 
 from collections import Counter
@@ -19,9 +19,9 @@ MOST_REASONS = 20
 
 @dataclass
 class Teller:
-    """What was found about one query and is not told yet; ``at_ms`` is when it was last told, or began.
+    """Unpublished results about one query; ``at_ms`` is when it was last published, or began.
 
-    ``lag_ms`` is the lag, beyond its trigger, from which there is something to tell.
+    ``lag_ms`` is the lag, beyond its trigger, from which there is a problem to publish.
     """
 
     query: str
@@ -38,7 +38,7 @@ class Teller:
     def record(
         self, standing: Standing | None, rejected: Iterable[RejectedRows], at_ms: int, *, is_active: bool
     ) -> PipelineRecord | None:
-        """Return what to publish after one look, if it is time; without a standing only what was rejected is known."""
+        """Return what to publish after one check, if it is time; without a standing only rejected rows are known."""
         self._take(standing, rejected)
         away_ms = self._away_ms(standing)
         lag_ms = standing.lag_ms if standing is not None and self.is_measured else None
@@ -72,7 +72,7 @@ class Teller:
             self._read_rows += standing.read_rows
 
     def _away_ms(self, standing: Standing | None) -> int | None:
-        """Return once how long the stream was away, if the query then found something unread."""
+        """Return once how long the stream was down, if the query then found something unread."""
         if standing is None or not standing.found_unread or not self.is_measured:
             return None
         away_ms, self.away_ms = self.away_ms, None
@@ -80,7 +80,7 @@ class Teller:
 
 
 def merged(rejected: Iterable[RejectedRows]) -> list[RejectedRows]:
-    """Return rejected rows with those of one topic and reason as one, the most first; few reasons are kept apart."""
+    """Return rejected rows grouped by topic and reason, the most frequent first; only a few reasons are kept."""
     rows: Counter[tuple[str, str]] = Counter()
     examples: dict[tuple[str, str], str] = {}
     for found in rejected:

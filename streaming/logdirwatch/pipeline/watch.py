@@ -1,6 +1,6 @@
-"""Looks at the stream's own queries now and then, and tells how they fare.
+"""Checks the stream's own queries periodically, and publishes their progress.
 
-A look that fails is taken anew, and never stops a query.
+A check that fails is repeated, and never stops a query.
 """
 
 import json
@@ -29,9 +29,9 @@ Offsets = dict[Partition, int]
 
 @dataclass
 class Watched:
-    """One query: its topics, its meter, and what is told of it; ``began`` are the first offsets of its run.
+    """One query: its topics, its meter, and its publication state; ``began`` are the first offsets of its run.
 
-    ``standing`` is what the last look found, ``rejected`` the rows refused so far, by topic.
+    ``standing`` is the result of the last check, ``rejected`` the rows rejected so far, by topic.
     """
 
     topics: Sequence[str]
@@ -43,7 +43,7 @@ class Watched:
     rejected: Counter[str] = field(default_factory=Counter)
 
     def progress(self, query: StreamingQuery) -> Progress | None:
-        """Return how far the query is; None before the end of its first trigger, which may find nothing to read."""
+        """Return the progress of the query; None before the end of its first trigger."""
         last = query.lastProgress
         if last is None:
             return None
@@ -54,7 +54,7 @@ class Watched:
 
 
 def offsets(progress: Mapping[str, Any], name: str) -> Offsets:
-    """Return one kind of offsets of a progress report, whose Kafka sources spell them as JSON."""
+    """Return one kind of offsets of a progress report, whose Kafka sources have them as JSON."""
     found: Offsets = {}
     for source in progress["sources"]:
         told = json.loads(source[name] or "null")
@@ -65,7 +65,7 @@ def offsets(progress: Mapping[str, Any], name: str) -> Offsets:
 
 @dataclass
 class Watcher:
-    """Takes the looks; every way in and out is a callable, so that tests need neither Spark nor Kafka."""
+    """Runs the checks; every input and output is a callable, so that tests need neither Spark nor Kafka."""
 
     watched: Mapping[str, Watched]
     queries: Queries
@@ -75,15 +75,15 @@ class Watcher:
     clock: Callable[[], int]
 
     def run(self, stop: threading.Event, every_ms: int) -> None:
-        """Take a look now and then until ``stop`` is set."""
+        """Run checks periodically until ``stop`` is set."""
         while not stop.wait(every_ms / 1000):
             self._try_to_look()
 
     def look(self) -> None:
-        """Look at every query and publish what there is to tell."""
+        """Check every query and publish the results that are due."""
         queries = self.queries()
         progress = {name: self._progress(name, queries.get(name)) for name in self.watched}
-        # Asked after the queries: nobody has read what is not there yet.
+        # Read after the queries' progress, so that no query seems to be ahead of Kafka.
         bounds, at_ms = self.bounds(), self.clock()
         told = [self._told(name, queries.get(name), progress[name], bounds, at_ms) for name in self.watched]
         self.publish([record for record in told if record is not None])
@@ -92,7 +92,7 @@ class Watcher:
         try:
             self.look()
         except (Py4JError, PySparkException, ConnectionError, OSError) as error:
-            log.warning("pipeline.look_failed", error=one_line(error))
+            log.warning("pipeline.check_failed", error=one_line(error))
 
     def _progress(self, name: str, query: StreamingQuery | None) -> Progress | None:
         return None if query is None else self.watched[name].progress(query)

@@ -1,1 +1,1 @@
-"""What must hold of the tables, and looking whether it does."""
+"""Data quality of the tables: expectations and their checks."""

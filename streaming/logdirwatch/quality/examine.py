@@ -1,4 +1,4 @@
-"""Great Expectations over Spark frames: one suite, one frame, what was found."""
+"""Great Expectations on Spark frames: one suite, one frame, its results."""
 
 import json
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ LONGEST = 500
 
 
 class Examiner:
-    """Validates frames; with ``docs_path`` the pages of Great Expectations' Data Docs are written there."""
+    """Validates frames; with ``docs_path`` Great Expectations' Data Docs are written there."""
 
     def __init__(self, docs_path: str | None) -> None:
         self._context = gx.get_context(mode="ephemeral")
@@ -30,7 +30,7 @@ class Examiner:
         self._source = self._context.data_sources.add_spark("tables", persist=False)
 
     def check(self, suite: ExpectationSuite, frame: DataFrame) -> list[Checked]:
-        """Return what was found of each expectation."""
+        """Return the result of each expectation."""
         name = suite.name
         batch = self._source.add_dataframe_asset(name).add_batch_definition_whole_dataframe("whole")
         definition = gx.ValidationDefinition(name=name, data=batch, suite=self._context.suites.add(suite))
@@ -72,7 +72,7 @@ def _checked(suite: str, one: ExpectationValidationResult) -> Checked:
 
 
 def _error(info: Mapping[str, Any] | None) -> str | None:
-    """Return why an expectation could not be checked; Great Expectations tells it by metric, or at once."""
+    """Return why an expectation could not be checked; Great Expectations reports it by metric, or directly."""
     if not info:
         return None
     told = [info, *(value for value in info.values() if isinstance(value, dict))]

@@ -1,7 +1,7 @@
-"""What must hold between rows and between tables, as queries for what does not.
+"""Expectations about relations between rows and tables, as queries for the violations.
 
-``{batch}`` is the table that a query belongs to, ``quality_NAME`` the others. A row must have settled before another
-table has to agree with it.
+``{batch}`` is the table that a query belongs to, ``quality_NAME`` the others. A row must be old enough (settled) before
+another table has to agree with it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,14 +15,14 @@ from logdirwatch.store.sql import by_age
 
 @dataclass(frozen=True)
 class Moment:
-    """When it is looked: rows up to ``settled_ms`` have settled, and a cluster is stale before ``fresh_ms``."""
+    """The times of a check: rows up to ``settled_ms`` have settled, and a cluster is stale before ``fresh_ms``."""
 
     settled_ms: int
     fresh_ms: int
 
 
 def view(table: Table) -> str:
-    """Return what queries call a table that is not their own."""
+    """Return the name of another table in a query."""
     return f"quality_{table.name}"
 
 
@@ -30,7 +30,7 @@ Relation = Callable[[Moment], str]
 
 
 def _without_gap(identity: str) -> Relation:
-    """Return the relation that every revision from an identity's first to its last is there."""
+    """Return the query for ids with missing revisions."""
     return lambda _: (
         f"SELECT {identity} FROM {{batch}} GROUP BY {identity} "  # noqa: S608 - names of ours
         "HAVING count(DISTINCT revision) <> max(revision) - min(revision) + 1"
@@ -38,7 +38,7 @@ def _without_gap(identity: str) -> Relation:
 
 
 def _has(other: Table, columns: Sequence[str], condition: str = "true", time: str = "at_ms") -> Relation:
-    """Return the relation that every row for which a condition holds has its like in another table."""
+    """Return the query for rows that match a condition and have no counterpart in another table."""
     same = " AND ".join(f"o.{column} = b.{column}" for column in columns)
     return lambda moment: (
         f"SELECT b.* FROM {{batch}} b LEFT ANTI JOIN {view(other)} o ON {same} "  # noqa: S608
@@ -47,7 +47,7 @@ def _has(other: Table, columns: Sequence[str], condition: str = "true", time: st
 
 
 def _open_alerts(other: Table, columns: Sequence[str], condition: str) -> Relation:
-    """Return the relation that every alert that fires has its like in another table."""
+    """Return the query for firing alerts without a counterpart in another table."""
     same = " AND ".join(f"o.{column} = b.{column}" for column in columns)
     newest = by_age("alert_id", "{batch}")
     return lambda moment: (
@@ -68,9 +68,9 @@ def _is_fresh(moment: Moment) -> str:
 
 
 def _counts_log_dirs(moment: Moment) -> str:
-    """Return the query for brokers that count other directories than those of the same state record.
+    """Return the query for brokers whose directory counts differ from the rows of the same state record.
 
-    Where no directory is left, there is no other record to wait for.
+    If no directory is left, there is no other record to wait for.
     """
     counted = (
         f"SELECT cluster, broker, min(sequence) AS oldest, max(sequence) AS newest, count(*) AS there, "  # noqa: S608
@@ -86,10 +86,10 @@ def _counts_log_dirs(moment: Moment) -> str:
 
 
 def _unbroken(_: Moment) -> str:
-    """Return the query for subjects whose statuses make no unbroken way.
+    """Return the query for subjects whose transitions have a gap.
 
-    Such a way leaves each status as often as it comes to it, but for where it begins and ends; so a change that is
-    missing in the middle shows in whatever order those of one moment are read.
+    In an unbroken chain each status is left as often as it is entered, except for the first and the last; so a missing
+    transition shows, in whatever order those of the same time are read.
     """
     ends = (
         "SELECT cluster, broker, log_dir, from_status AS status, 1 AS gone FROM {batch} WHERE from_status IS NOT NULL "
@@ -127,11 +127,11 @@ RELATIONS: Mapping[str, Mapping[str, Relation]] = {
     LOG_DIR_STATE.name: {"every directory's broker is known": _has(BROKER_STATE, PLACE)},
     TRANSITIONS.name: {
         "changes of status follow each other without a gap": _unbroken,
-        "the last change of a directory leads to its status of now": _ends_where_it_is_now,
+        "the last change of a directory leads to its present status": _ends_where_it_is_now,
     },
     ALERTS.name: {
         "no revision of an alert is missing": _without_gap("alert_id"),
-        "nothing follows the end of an alert": _nothing_after_the_end,
+        "no revision follows the end of an alert": _nothing_after_the_end,
         "the broker of every open alert is known": _open_alerts(BROKER_STATE, PLACE, "b.broker IS NOT NULL"),
         "the directory of every open alert is known": _open_alerts(
             LOG_DIR_STATE, (*PLACE, "log_dir"), "b.broker IS NOT NULL AND b.log_dir IS NOT NULL"
@@ -143,4 +143,4 @@ RELATIONS: Mapping[str, Mapping[str, Relation]] = {
         "the alert of every action is known": _has(ALERTS, ("alert_id",)),
     },
 }
-"""By table: what is expected, in words, and the query for rows that are otherwise."""
+"""For each table: the expectations in words, and the queries for violations."""

@@ -1,4 +1,4 @@
-"""What a look at the tables' quality found, for people."""
+"""The result of a quality check of the tables, for people."""
 
 from collections.abc import Iterable, Iterator
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class Checked(Struct, frozen=True, kw_only=True):
-    """One expectation of one suite; ``error`` is why it could not be checked, which is no success."""
+    """One expectation of one suite; ``error`` says why it could not be checked, which is not a success."""
 
     suite: str
     expectation: str
@@ -26,7 +26,7 @@ def failed(found: Iterable[Checked]) -> dict[str, list[str]]:
 
 
 def lines(found: Iterable[Checked]) -> Iterator[str]:
-    """Yield one line for each table that is as expected, and one for each expectation that is not met."""
+    """Yield one line for each table that meets all expectations, and one for each unmet expectation."""
     by_suite: dict[str, list[Checked]] = {}
     for one in found:
         by_suite.setdefault(one.suite, []).append(one)

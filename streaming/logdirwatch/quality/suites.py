@@ -1,4 +1,4 @@
-"""What must hold of each table, as a suite of Great Expectations. Pure: nothing is read here."""
+"""The expectations of each table, as a suite of Great Expectations. Pure: nothing is read here."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
@@ -40,7 +40,7 @@ NULL_IN_KEY = {
     LOG_DIR_INVENTORY.name: {"broker", "log_dir"},
     LOG_DIR_SAMPLES.name: {"log_dir", "collector"},
 }
-"""Columns of keys that may be null: the row is then about something larger."""
+"""Key columns that may be null: the row is then about a broker or cluster."""
 
 VALUES: Mapping[str, Mapping[str, tuple[type[Enum], ...]]] = {
     BROKER_STATE.name: {"status": (BrokerStatus,)},
@@ -60,20 +60,20 @@ VALUES: Mapping[str, Mapping[str, tuple[type[Enum], ...]]] = {
     ACTIONS.name: {"status": (ActionStatus,), "kind": (ActionKind,)},
     DECISIONS.name: {"decision": (Decision,)},
 }
-"""The words that a column may hold."""
+"""The values that a column may have."""
 
 MAY_BE_NEGATIVE = {"unaccounted_bytes"}
 _RATIOS = ("_ratio", "_confidence")
 
 
 def suite_of(table: Table, moment: Moment) -> ExpectationSuite:
-    """Return what is expected of a table at a moment."""
+    """Return the expectations of a table at a time."""
     found = [*_keys(table), *_words(table), *_numbers(table), *_relations(table, moment)]
     return ExpectationSuite(name=table.name, expectations=found)
 
 
 def _keys(table: Table) -> Iterator[Expectation]:
-    said = f"{', '.join(table.key)} is there once"
+    said = f"{', '.join(table.key)} is unique"
     if len(table.key) == 1:
         yield gxe.ExpectColumnValuesToBeUnique(column=table.key[0], description=said)
     else:
@@ -87,9 +87,7 @@ def _keys(table: Table) -> Iterator[Expectation]:
 def _words(table: Table) -> Iterator[Expectation]:
     for column, kinds in VALUES.get(table.name, {}).items():
         known = sorted({str(word.value) for kind in kinds for word in kind})
-        yield gxe.ExpectColumnValuesToBeInSet(
-            column=column, value_set=known, description=f"{column} is a word that is known"
-        )
+        yield gxe.ExpectColumnValuesToBeInSet(column=column, value_set=known, description=f"{column} has a known value")
 
 
 def _numbers(table: Table) -> Iterator[Expectation]:
@@ -101,7 +99,7 @@ def _numbers(table: Table) -> Iterator[Expectation]:
     if ratios:
         yield _rows("every ratio lies between 0 and 1", _any(f"NOT {name} BETWEEN 0 AND 1" for name in ratios))
     if {"total_bytes", "usable_bytes"} <= set(whole):
-        yield _rows("no more is free than there is", "usable_bytes > total_bytes")
+        yield _rows("usable_bytes is at most total_bytes", "usable_bytes > total_bytes")
 
 
 def _relations(table: Table, moment: Moment) -> Iterator[Expectation]:

@@ -1,4 +1,4 @@
-"""The configuration explained: every key with its meaning and default, written from the settings classes."""
+"""The configuration reference: every key with its meaning and default, from the settings classes."""
 
 import textwrap
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from logdirwatch.text.units import human_bytes, human_ms
 HEAD = """\
 # Every key of logdirwatch's configuration with its meaning and default. Written by: logdirwatch config reference
 #
-# Copy the keys that you change into a file of your own and name it with --config, with LOGDIRWATCH_CONFIG, or
+# Copy the keys that you change to a file and pass it with --config or LOGDIRWATCH_CONFIG, or name it
 # logdirwatch.yaml in the working directory. An environment variable overrides a key, nested with two underscores:
 # LOGDIRWATCH_TELEMETRY__BOOTSTRAP_SERVERS, LOGDIRWATCH_DETECT__DEBOUNCE_SAMPLES. An unknown key is an error.
 """
@@ -27,7 +27,7 @@ def reference_yaml(settings: type[BaseModel]) -> str:
 
 
 def description(field: FieldInfo) -> str | None:
-    """Return what a key means: its own words, or those of the section it opens."""
+    """Return a key's description: its own, or that of the section it opens."""
     if field.description:
         return field.description
     model = _model(field.annotation)
@@ -56,7 +56,7 @@ def _key(name: str, field: FieldInfo, default: Any, indent: str) -> Iterator[str
 
 
 def _example(model: type[BaseModel], field: FieldInfo, indent: str) -> Iterator[str]:
-    """Show, commented out, one entry of a mapping or list of sections, or the keys of a section that may be null."""
+    """Show, as a comment, one entry of a mapping or list of sections, or the keys of a section that may be null."""
     lines = list(_section(model, _defaults(model), indent="  "))
     if type(None) in get_args(field.annotation):
         yield from (f"{indent}# {line}" for line in lines)

@@ -12,14 +12,14 @@ from logdirwatch.store.schema.definitions import TABLES
 from logdirwatch.text.units import human_ms
 
 _CARRIES = {
-    "logdir.metrics": "one record per broker and poll, whatever the answer was; heartbeats; and how each query fares",
+    "logdir.metrics": "one record per broker and poll, whatever the answer; heartbeats; and the progress of each query",
     "logdir.events": "what happened to a directory, from the collector or from brokers in KIP-112's form",
-    "logdir.inventory": "where every replica lies, and what every topic is; also the JSON of `kafka-log-dirs`",
-    "logdir.state": "what `detect` believes of each broker and its directories",
-    "logdir.alerts": "revisions of alerts, and heartbeats that came through",
+    "logdir.inventory": "the location of every replica, and every topic; also the JSON of `kafka-log-dirs`",
+    "logdir.state": "the state of each broker and its directories according to `detect`",
+    "logdir.alerts": "revisions of alerts, and heartbeats that passed the pipeline",
     "logdir.actions": "revisions of actions",
-    "logdir.decisions": "what people said of alerts, actions and brokers",
-    "logdir.notifications": "what `notify` told each receiver, group by group",
+    "logdir.decisions": "decisions about alerts, actions and brokers",
+    "logdir.notifications": "the notifications sent to each receiver, group by group",
 }
 _PARTITIONS = {
     "logdir.metrics": "`topics.metrics_partitions`",
@@ -145,7 +145,7 @@ def _type(kind: dict[str, Any]) -> str:
 def _tables() -> Iterator[str]:
     yield "# Tables\n"
     yield (
-        "Every Delta table and column; the tables lie below `tables.path`, or in `tables.catalog` and "
+        "Every Delta table and column; the tables are below `tables.path`, or in `tables.catalog` and "
         "`tables.table_schema`. In columns ending in `_ms`, times are milliseconds since the epoch and durations "
         "milliseconds; `_bytes` are bytes, and null means unknown. Values that vary in shape are JSON text.\n"
     )

@@ -1,4 +1,4 @@
-"""The JSON Schema of every record, written from the records themselves."""
+"""The JSON Schema of every record, generated from its class."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from types import UnionType
@@ -30,7 +30,7 @@ RECORDS: dict[str, tuple[str, type | UnionType]] = {
 }
 """Each record's name with its topic and its type."""
 
-# A record without a type is a metrics record (its first form had none); every other form must say what it is.
+# A record without a type is a metrics record, whose first version had none; every other record has one.
 _UNTYPED = "MetricsRecord"
 
 _PARTS: Mapping[str, Mapping[str, Any]] = {

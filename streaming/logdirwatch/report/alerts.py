@@ -1,4 +1,4 @@
-"""The alert list: which alerts are shown, in which order, in which words."""
+"""The alert list: which alerts are shown, in which order and with which texts."""
 
 from collections.abc import Iterable, Mapping
 
@@ -23,9 +23,9 @@ from logdirwatch.text.words import short_id, utc
 def listed(
     alerts: Iterable[AlertRecord], standings: Mapping[str, Standing] | None = None, *, everything: bool
 ) -> list[AlertRecord]:
-    """Return the alerts to show: loudest first, what halts a whole broker before the rest, then the oldest.
+    """Return the alerts to show: by severity, those that halt a whole broker first, then by age.
 
-    Silenced ones (``standings`` by ``alert_id``) come behind them, resolved ones last and only if asked for.
+    Silenced ones (``standings`` by ``alert_id``) come after them, resolved ones last and only if asked for.
     """
     silenced = {name for name, standing in (standings or {}).items() if standing.silenced is not None}
     shown = [a for a in alerts if not is_heartbeat(a) and (everything or a.status is AlertStatus.FIRING)]
@@ -33,15 +33,15 @@ def listed(
 
 
 def find(alerts: Iterable[AlertRecord], identity: str) -> AlertRecord:
-    """Return the alert that ``identity``, or its beginning, names.
+    """Return the alert whose id is, or begins with, ``identity``.
 
     Raises UserError when none or several do.
     """
     found = named((a for a in alerts if not is_heartbeat(a)), identity, lambda alert: alert.alert_id)
     if not found:
-        raise UserError(f"no alert {identity!r}; the known ones: logdirwatch alerts --all")
+        raise UserError(f"no alert {identity!r}; list them with: logdirwatch alerts --all")
     if len(found) > 1:
-        raise UserError(f"{len(found)} alerts begin with {identity}; write more of the id", exit_code=2)
+        raise UserError(f"{len(found)} alerts begin with {identity}; give more of the id", exit_code=2)
     return found[0]
 
 
@@ -100,7 +100,7 @@ def _headline(alert: AlertRecord) -> str:
 
 
 def meaning(alert: AlertRecord, now_ms: int) -> str:
-    """Return what an alert says, and since when nothing was seen of what it speaks of."""
+    """Return an alert's summary and, if it is stale, since when."""
     if alert.stale_since_ms is None:
         return alert.summary
-    return f"{alert.summary} [nothing seen of it since {human_ago(alert.stale_since_ms, now_ms)}]"
+    return f"{alert.summary} [not monitored since {human_ago(alert.stale_since_ms, now_ms)}]"

@@ -1,4 +1,4 @@
-"""What a backtest found: one line an alert, from its first revision to its last."""
+"""The result of a backtest: one line per alert, from its first revision to its last."""
 
 from collections.abc import Iterable
 
@@ -14,7 +14,7 @@ from logdirwatch.text.words import utc
 
 
 class Fired(Struct, frozen=True, kw_only=True):
-    """One alert as it would have lived; ``ended_at_ms`` is None while it would still fire."""
+    """One alert that would have fired; ``ended_at_ms`` is None if it would still fire."""
 
     rule: Rule
     cluster: str
@@ -29,7 +29,7 @@ class Fired(Struct, frozen=True, kw_only=True):
 
 
 def fired(alerts: Iterable[AlertRecord]) -> list[Fired]:
-    """Return the alerts in the order they would have opened; ``severity`` is the loudest of each."""
+    """Return the alerts in the order they would have opened; ``severity`` is the highest of each."""
     lives: dict[str, list[AlertRecord]] = {}
     for alert in alerts:
         lives.setdefault(alert.alert_id, []).append(alert)

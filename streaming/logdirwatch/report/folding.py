@@ -1,4 +1,4 @@
-"""Records of a compacted topic folded to the latest revision of each identity."""
+"""Records of a compacted topic reduced to the latest revision of each id."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -24,10 +24,10 @@ class Message:
 
 
 class Latest(Generic[R]):
-    """The latest revision of every identity, and how many records could not be read.
+    """The latest revision of every id, and the number of records that could not be read.
 
     Revisions decide, not the order of arrival: the fast lane's revision 0 counts until a stateful one is known, and a
-    record repeated after a crash says nothing new. A tombstone takes its identity away for good.
+    record repeated after a crash is ignored. A tombstone removes its id for good.
     """
 
     def __init__(self, kind: type[R], identify: Callable[[R], tuple[str, int]]) -> None:
@@ -38,7 +38,7 @@ class Latest(Generic[R]):
         self.unreadable = 0
 
     def take(self, message: Message) -> R | None:
-        """Take one record in; return it if it says something new."""
+        """Add one record; return it if it is new."""
         if message.value is None:
             self._forget((message.key or b"").decode(errors="replace"))
             return None
@@ -55,16 +55,16 @@ class Latest(Generic[R]):
         return record
 
     def take_all(self, messages: Iterable[Message]) -> Iterator[R]:
-        """Take records in as they come and yield those that say something new."""
+        """Add records and yield those that are new."""
         return (record for record in map(self.take, messages) if record is not None)
 
     @property
     def records(self) -> list[R]:
-        """The latest record of each identity."""
+        """The latest record of each id."""
         return list(self._latest.values())
 
     def get(self, name: str) -> R | None:
-        """Return the latest record of one identity."""
+        """Return the latest record of one id."""
         return self._latest.get(name)
 
     def _decoded(self, message: Message) -> R:
@@ -76,14 +76,14 @@ class Latest(Generic[R]):
 
 
 class LatestAlerts(Latest[AlertRecord]):
-    """The latest revision of every alert, and how loud those that fire have been."""
+    """The latest revision of every alert, and the severities of the firing ones."""
 
     def __init__(self) -> None:
         super().__init__(AlertRecord, lambda alert: (alert.alert_id, alert.revision))
         self._severities: dict[str, list[tuple[int, Severity]]] = {}
 
     def take(self, message: Message) -> AlertRecord | None:
-        """Take one record in; return it if it says something new."""
+        """Add one record; return it if it is new."""
         alert = super().take(message)
         if alert is not None and alert.status is AlertStatus.RESOLVED:
             self._severities.pop(alert.alert_id, None)
@@ -94,7 +94,7 @@ class LatestAlerts(Latest[AlertRecord]):
         return alert
 
     def severities(self, alert_id: str) -> Severities:
-        """Return the severities that an alert spoke with while it fired, each with its first revision."""
+        """Return the severities that an alert has had while firing, each with its first revision."""
         return self._severities.get(alert_id, ())
 
 
@@ -104,7 +104,7 @@ def latest_alerts() -> LatestAlerts:
 
 
 class LatestDecisions(Latest[DecisionRecord]):
-    """The newest of every decision about everything, by clocks that are at most ``skew_ms`` ahead of Kafka's."""
+    """The latest decision of each kind about each target, by clocks that are at most ``skew_ms`` ahead of Kafka's."""
 
     def __init__(self, skew_ms: int) -> None:
         super().__init__(DecisionRecord, lambda decision: (f"{decision.decision}/{decision.id}", decision.at_ms))
@@ -120,5 +120,5 @@ def latest_actions() -> Latest[ActionRecord]:
 
 
 def is_heartbeat(alert: AlertRecord) -> bool:
-    """Tell whether a record on the alert topic is a sign of life and no alert."""
+    """Tell whether a record on the alert topic is a sign of life, not an alert."""
     return alert.rule is Rule.HEARTBEAT

@@ -1,4 +1,4 @@
-"""What people said of alerts and brokers, as commands show it: who, why, and until when."""
+"""Decisions about alerts and brokers as commands show them: who, why, and until when."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -21,7 +21,7 @@ NOTHING_SAID = Standing()
 
 
 class Word(Struct, kw_only=True):
-    """What somebody said, and until when it holds."""
+    """A decision and until when it is in effect."""
 
     by: str
     owner: str
@@ -31,7 +31,7 @@ class Word(Struct, kw_only=True):
 
 
 class Handled(Struct, kw_only=True):
-    """A firing alert of which somebody said something."""
+    """A firing alert with a decision about it."""
 
     alert_id: str
     rule: str
@@ -55,7 +55,7 @@ class Planned(Struct, kw_only=True):
 
 
 class Handling:
-    """Everything that was said, asked at a time, each decision with the end that it really has."""
+    """All decisions as of a time, each with its effective end."""
 
     def __init__(
         self,
@@ -71,21 +71,21 @@ class Handling:
         self._longest_maintenance_ms = longest_maintenance_ms
 
     def standing(self, alert: AlertRecord, at_ms: int) -> Standing:
-        """Return what holds of an alert."""
+        """Return how an alert is handled."""
         return self._said.standing(alert, self._severities(alert.alert_id), at_ms)
 
     def standings(self, alerts: Iterable[AlertRecord], at_ms: int) -> dict[str, Standing]:
-        """Return what holds of the alerts that fire, by ``alert_id``; nothing of those of which nobody spoke."""
+        """Return how the firing alerts are handled, by ``alert_id``; those without a decision are left out."""
         firing = (alert for alert in alerts if alert.status is AlertStatus.FIRING)
         found = {alert.alert_id: self.standing(alert, at_ms) for alert in firing}
         return {name: standing for name, standing in found.items() if standing != NOTHING_SAID}
 
     def patterns(self, at_ms: int) -> list[DecisionRecord]:
-        """Return the silences by pattern that run."""
+        """Return the active silences by pattern."""
         return self._said.patterns(at_ms)
 
     def planned(self, at_ms: int, cluster: str | None = None, *, everything: bool = False) -> list[Planned]:
-        """Return the maintenance that runs, of one cluster or of all; with ``everything`` the last of each broker."""
+        """Return the active maintenance of one cluster or of all; with ``everything`` the last of each broker."""
         longest_ms = self._longest_maintenance_ms
         running = decisions.maintenances(self._records, longest_ms, at_ms)
         shown = decisions.maintenances(self._records, longest_ms) if everything else running
@@ -108,7 +108,7 @@ def _planned(record: DecisionRecord, longest_ms: int, *, is_running: bool) -> Pl
 
 
 def handled(alerts: Iterable[AlertRecord], handling: Handling, at_ms: int) -> list[Handled]:
-    """Return the firing alerts of which somebody said something, the loudest first."""
+    """Return the firing alerts with decisions, the most severe first."""
     alerts = list(alerts)
     standings = handling.standings(alerts, at_ms)
     spoken_of = [alert for alert in alerts if alert.alert_id in standings]
@@ -127,7 +127,7 @@ def handled(alerts: Iterable[AlertRecord], handling: Handling, at_ms: int) -> li
 
 
 def word(record: DecisionRecord | None) -> Word | None:
-    """Return what a decision says, in short."""
+    """Return a short form of a decision."""
     if record is None:
         return None
     owner = record.owner or record.by
@@ -135,31 +135,31 @@ def word(record: DecisionRecord | None) -> Word | None:
 
 
 def document(alert: AlertRecord, standing: Standing) -> dict[str, Any]:
-    """Return an alert for programs: its record, and what holds of it."""
+    """Return an alert for programs: its record, and how it is handled."""
     said = {"acknowledged": word(standing.acknowledged), "silenced": word(standing.silenced)}
     document: dict[str, Any] = msgspec.to_builtins(alert)
     return {**document, **said}
 
 
 def marks(standing: Standing) -> list[str]:
-    """Return what holds of an alert, a phrase each."""
+    """Return how an alert is handled, as phrases."""
     said = (("acknowledged", word(standing.acknowledged)), ("silenced", word(standing.silenced)))
     return [phrase(what, spoken) for what, spoken in said if spoken is not None]
 
 
 def phrase(what: str, spoken: Word) -> str:
-    """Return what somebody said, as ``silenced by ada until ...: why``."""
+    """Return a decision as ``silenced by ada until ...: why``."""
     owner = "" if spoken.owner == spoken.by else f", owner {spoken.owner},"
     until = "an unknown time" if spoken.until_ms is None else utc(spoken.until_ms)
     return f"{what} by {spoken.by}{owner} until {until}: {spoken.reason}"
 
 
 Saying = tuple[DecisionRecord, AlertRecord | None]
-"""A decision that holds, and the alert that it is about; None for a pattern."""
+"""An active decision and its alert; None for a pattern."""
 
 
 def sayings(alerts: Iterable[AlertRecord], handling: Handling, at_ms: int) -> list[Saying]:
-    """Return what holds of alerts, and the silences by pattern, whatever they match, behind it."""
+    """Return the active decisions about alerts, followed by the silences by pattern."""
     known = {alert.alert_id: alert for alert in alerts}
     standings = handling.standings(known.values(), at_ms)
     of_alerts = [
@@ -173,7 +173,7 @@ def sayings(alerts: Iterable[AlertRecord], handling: Handling, at_ms: int) -> li
 
 
 def about(record: DecisionRecord, alert: AlertRecord | None = None) -> str:
-    """Return what a decision about alerts is about, in words."""
+    """Return the target of a decision about alerts, in words."""
     if alert is not None:
         return f"{alert.rule} of {place(alert.cluster, alert.broker, alert.log_dir)}"
     pattern = record.matching

@@ -49,7 +49,7 @@ def effect(alert: AlertRecord) -> Effect:
     """Return what the word does to an alert."""
     ends = f"it ends when {ENDS_WHEN[alert.rule]}"
     if alert.rule is Rule.LOG_DIR_OFFLINE:
-        return Effect(True, f"{alert.rule} goes on firing: {ends}; what the kernel said before explains it no longer")
+        return Effect(True, f"{alert.rule} keeps firing: {ends}; earlier kernel errors no longer explain it")
     if alert.rule not in BY_WORD:
         return Effect(False, f"no word ends {alert.rule}: {ends}")
     if alert.rule is Rule.LOG_DIR_SUSPECT:
@@ -63,8 +63,8 @@ def _of_suspicions(alert: AlertRecord, ends: str) -> Effect:
     measured = [kind for kind in kinds if kind not in _SUSPICIONS_BY_WORD]
     if kinds and len(measured) == len(kinds):
         return Effect(False, f"no word ends {alert.rule} for {', '.join(measured)}: {ends}")
-    goes_on = f"{alert.rule} goes on firing for {', '.join(measured)}: {ends}"
-    return Effect(True, goes_on if measured else None)
+    keeps_firing = f"{alert.rule} keeps firing for {', '.join(measured)}: {ends}"
+    return Effect(True, keeps_firing if measured else None)
 
 
 def _counted(alert: AlertRecord) -> int:

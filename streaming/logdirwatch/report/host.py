@@ -1,4 +1,4 @@
-"""What the host source sees, for people."""
+"""The observations of the host source, for people."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,13 +7,14 @@ from rich.text import Text
 
 from logdirwatch.model.records import EventRecord, HostLogDir, HostRecord
 from logdirwatch.report.layout import listing
-from logdirwatch.text.units import bar, human_bytes, human_ms, human_ratio
+from logdirwatch.text.units import bar, human_bytes, human_count, human_ms, human_ratio
+from logdirwatch.text.words import counted
 
 HEADERS = ("log directory", "used", "usable", "free inodes", "volume", "probe")
 
 
 def view(record: HostRecord, events: Sequence[EventRecord], width: int) -> RenderableType:
-    """Return one look: the directories, what the broker's log tells of this run, and the kernel's errors."""
+    """Return one observation: the directories, events from the broker's log since its start, and kernel errors."""
     rows = [_row(log_dir) for log_dir in record.log_dirs]
     return Group(
         Text(f"cluster {record.cluster} broker {record.broker} on {record.host}", style="bold"),
@@ -29,7 +30,7 @@ def _row(log_dir: HostLogDir) -> list[Text]:
         Text(log_dir.path),
         Text(f"{bar(ratio)} {human_ratio(ratio)}"),
         Text(human_bytes(log_dir.usable_bytes)),
-        Text("-" if log_dir.free_inodes is None else f"{log_dir.free_inodes:,}"),
+        Text("-" if log_dir.free_inodes is None else human_count(log_dir.free_inodes)),
         _volume(log_dir),
         _probe(log_dir),
     ]
@@ -60,11 +61,9 @@ def _probe(log_dir: HostLogDir) -> Text:
 
 
 def _events(events: Sequence[EventRecord], record: HostRecord) -> Iterator[Text]:
-    """Yield what the log tells; where it was not read or not understood, silence tells nothing."""
+    """Yield the events of the log; a log that was not read or not understood proves nothing."""
     if lost := record.log_lines_not_understood:
-        yield Text(
-            f"{'1 line' if lost == 1 else f'{lost:,} lines'} of the broker's log not understood.", style="yellow"
-        )
+        yield Text(f"{counted(lost, 'line')} of the broker's log not understood.", style="yellow")
     if not events:
         yield Text(_no_failure(record))
     for event in events:
@@ -75,8 +74,10 @@ def _events(events: Sequence[EventRecord], record: HostRecord) -> Iterator[Text]
 
 def _no_failure(record: HostRecord) -> str:
     if record.log_entries is None:
-        return "No log of the broker is read (host.server_log)."
+        return "The broker's log is not read (host.server_log)."
     if not record.log_entries:
-        return "Nothing was read of the broker's log: it tells of no failure and of no health."
-    which = "what was understood of the broker's log" if record.log_lines_not_understood else "the broker's log"
+        return "Nothing of the broker's log could be read: it proves neither a failure nor health."
+    which = (
+        "the part of the broker's log that was understood" if record.log_lines_not_understood else "the broker's log"
+    )
     return f"No failure in {which} since its last start."

@@ -1,4 +1,4 @@
-"""Rows as people read them: aligned columns where they fit, one block a row on a narrow terminal."""
+"""Rows for people: aligned columns if they fit, one block per row on a narrow terminal."""
 
 from collections.abc import Sequence
 
@@ -13,13 +13,13 @@ Row = Sequence[Text]
 
 
 def listing(headers: Sequence[str], rows: Sequence[Row], width: int) -> RenderableType:
-    """Return ``rows`` as a table; its widest column gives way, and where ``width`` is too little it is stacked."""
+    """Return ``rows`` as a table; its widest column shrinks, and a ``width`` that is too small stacks the cells."""
     widths = _fitted(headers, rows, width)
     return _stacked(rows) if widths is None else _lines(widths, headers, rows)
 
 
 def sentences(headers: Sequence[str], rows: Sequence[Row], width: int) -> RenderableType:
-    """Return ``rows`` whose last cell is a sentence: the others as a table, each row followed by its sentence."""
+    """Return ``rows`` whose last cell is a sentence: the other cells as a table, each row followed by its sentence."""
     short = [row[:-1] for row in rows]
     widths = _fitted(headers, short, width)
     if widths is None:
@@ -31,7 +31,7 @@ def sentences(headers: Sequence[str], rows: Sequence[Row], width: int) -> Render
 
 
 def _fitted(headers: Sequence[str], rows: Sequence[Row], width: int) -> list[int] | None:
-    """Return the columns' widths, the widest one cut down to what is left; None where that is too little."""
+    """Return the columns' widths, the widest one reduced to the remaining space; None if that is too little."""
     widths = [max(map(_cell_width, (Text(headers[n]), *(row[n] for row in rows)))) for n in range(len(headers))]
     widest = widths.index(max(widths))
     left = width - sum(widths) + widths[widest] - _GAP * (len(widths) - 1)
@@ -55,7 +55,7 @@ def _lines(widths: Sequence[int], headers: Sequence[str], rows: Sequence[Row]) -
 
 
 def _stacked(rows: Sequence[Row]) -> Group:
-    """Every cell on lines of its own, all but the first set in; paths and words may break, nothing is cut off."""
+    """Every cell on its own lines, all but the first indented; paths and words may wrap, nothing is cut off."""
     blocks: list[RenderableType] = []
     for row in rows:
         first, *others = (Text(cell.plain, style=cell.style, overflow="fold") for cell in row)

@@ -1,4 +1,4 @@
-"""Rows of ``log_dir_samples`` as the observations they were made from."""
+"""Rows of ``log_dir_samples`` converted back to observations."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,7 +21,7 @@ from logdirwatch.store.schema.history_tables import OF_EVENT, OF_HOST, OF_POLL, 
 
 Row = Mapping[str, Any]
 SOURCE = ("kafka_timestamp_ms", "source_topic", "source_partition", "source_offset")
-# What a poll writes as JSON or as a map is read apart.
+# Fields that a poll writes as JSON or as a map are read separately.
 _POLL_FIELDS = tuple(name for name in (*OF_POLL_AND_LOG_DIR, *OF_POLL) if name not in {"metrics", "configs"})
 
 
@@ -60,7 +60,7 @@ def _poll(whole: Row, log_dirs: list[Row]) -> MetricsRecord:
 
 
 def _event(row: Row) -> EventRecord:
-    # Older releases stored that of a partition without naming it.
+    # Older releases stored the event of a partition without naming it.
     partition = f"/{row.get('topic')}-{row.get('partition')}"
     collector = str(row["collector"]).removesuffix(partition).removesuffix(f"/{row['event']}")
     return EventRecord(version=1, collector=collector or None, **_told(row, OF_EVENT))

@@ -1,4 +1,4 @@
-"""Places, statuses and colours, spelled the same by every command."""
+"""Places, statuses and colours, the same in every command."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar
@@ -31,22 +31,22 @@ def colour(word: str | None) -> str:
 
 
 def place(cluster: str, broker: int | None, log_dir: str | None, between: str = " ") -> str:
-    """Return where something is: cluster, broker and, behind ``between``, the directory, as far as known."""
+    """Return where something is: cluster, broker and, after ``between``, the directory, as far as known."""
     cluster = "logdirwatch itself" if cluster == NO_CLUSTER else printable(cluster)
     where = cluster if broker is None else f"{cluster} broker {broker}"
     return where if log_dir is None else f"{where}{between}{printable(log_dir)}"
 
 
 def change(from_status: str | None, to_status: str | None, cause: str | None) -> str:
-    """Return a transition as ``from > to (cause)``, as far as known; where nothing changed, nothing but the cause."""
+    """Return a transition as ``from > to (cause)``, as far as known; only the cause if nothing changed."""
     text = "" if from_status == to_status else " > ".join(status for status in (from_status, to_status) if status)
     return f"{text} ({cause})".strip() if cause else text
 
 
 def named(records: Iterable[_T], identity: str, of: Callable[[_T], str]) -> list[_T]:
-    """Return the records whose identity, read by ``of``, is ``identity``; where none is, those that begin with it.
+    """Return the records whose id, read by ``of``, is ``identity`` or, if there is none, begins with it.
 
-    An empty ``identity`` names nothing.
+    An empty ``identity`` matches nothing.
     """
     begun = [record for record in records if of(record).startswith(identity)] if identity else []
     return [record for record in begun if of(record) == identity] or begun

@@ -1,4 +1,4 @@
-"""How a query's memory is written down: one value ``struct<version:int, body:string>`` of Spark's state."""
+"""How a query's memory is stored: one value ``struct<version:int, body:string>`` of Spark's state."""
 
 from typing import Any, Generic, TypeVar
 
@@ -18,11 +18,11 @@ class StateCodec(Generic[T]):
         self._decoder = msgspec.json.Decoder(kind)
 
     def encode(self, memory: T) -> str:
-        """Return the body that stands for ``memory``."""
+        """Return the serialized ``memory``."""
         return self._encoder.encode(memory).decode()
 
     def decode(self, version: int, body: str) -> T:
-        """Return the memory that ``body`` stands for.
+        """Return the memory in ``body``.
 
         Raises UserError when it was written by another release and cannot be read.
         """
@@ -38,7 +38,7 @@ class StateCodec(Generic[T]):
 
     def load(self, state: Any) -> T | None:
         """Return the memory that a key's value state holds; None at its first record."""
-        # Asking whether it exists would be one more round trip to the JVM for every key.
+        # Checking whether it exists would be one more round trip to the JVM for every key.
         value = state.get()
         return None if value is None else self.decode(*value)
 

@@ -1,4 +1,4 @@
-"""What Spark keeps as state. As types: of a text every task asks the JVM, for each of its states, in each batch."""
+"""The schema of Spark's state. As types: for a string every task would ask the JVM, for each state, in each batch."""
 
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 

@@ -1,4 +1,4 @@
-"""Where the tables are, how long they keep what, and what ``maintain`` holds to."""
+"""Where the tables are, how long they keep what, and how they are maintained."""
 
 from typing import Protocol
 
@@ -18,25 +18,25 @@ class TableSettings(Section):
 
 
 class RetentionSettings(Section):
-    """How long each history table keeps a row; 0: for good."""
+    """How long each history table keeps a row; 0: forever."""
 
     log_dir_samples_ms: Ms = Field(30 * DAY_MS, description="Polls, directories and events.")
     transitions_ms: Ms = Field(730 * DAY_MS, description="Changes of status.")
-    alerts_ms: Ms = Field(730 * DAY_MS, description="Alerts, from their end; a firing one is kept.")
-    actions_ms: Ms = Field(730 * DAY_MS, description="Actions, from their end; an open one is kept.")
-    decisions_ms: Ms = Field(730 * DAY_MS, description="What people said.")
-    rejected_records_ms: Ms = Field(30 * DAY_MS, description="Records that could not be believed.")
+    alerts_ms: Ms = Field(730 * DAY_MS, description="Alerts, counted from their end; firing ones are kept.")
+    actions_ms: Ms = Field(730 * DAY_MS, description="Actions, counted from their end; open ones are kept.")
+    decisions_ms: Ms = Field(730 * DAY_MS, description="Decisions.")
+    rejected_records_ms: Ms = Field(30 * DAY_MS, description="Rejected records.")
     quality_results_ms: Ms = Field(365 * DAY_MS, description="Results of data quality runs.")
 
 
 class MaintainSettings(Section):
-    """What ``logdirwatch maintain`` does to the tables."""
+    """Maintenance of the tables (``logdirwatch tables optimize``)."""
 
     retention: RetentionSettings = RetentionSettings()
     deleted_files_ms: int = Field(
         DAY_MS,
         ge=60_000,
-        description="How long files are kept that no row is in any more; longer than the longest query takes.",
+        description="How long unused data files are kept; must exceed the duration of the longest query.",
     )
     table_log_ms: int = Field(
         7 * DAY_MS, ge=60_000, description="How long the tables' own logs, and so their earlier versions, are kept."

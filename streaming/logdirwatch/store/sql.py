@@ -1,15 +1,15 @@
-"""Queries of the tables as DataFusion, Spark and Trino all read them; the table is called ``t``."""
+"""Queries of the tables that DataFusion, Spark and Trino all accept; the table is named ``t``."""
 
 
 def quoted(text: str) -> str:
-    """Return a text as standard SQL writes it; Spark alone would also read a backslash in it."""
+    """Return a text as an SQL literal; only Spark would interpret a backslash in it."""
     return "'{}'".format(text.replace("'", "''"))
 
 
 def newest(identity: str, among: str = "true", which: str = "true") -> str:
     """Return the query for the last record of each ``identity`` of a history table.
 
-    ``among`` chooses the rows that are looked at, ``which`` the last ones that are wanted; callers quote both.
+    ``among`` filters the rows, ``which`` the last records; callers quote both.
     """
     ranked = f"{by_age(identity, 't')} WHERE {among}"
     return f"SELECT record FROM ({ranked}) WHERE age = 1 AND {which} AND record IS NOT NULL"  # noqa: S608

@@ -54,7 +54,7 @@ PROPERTIES = {"delta.enableDeletionVectors": "false"}
 CONF = {
     # Delta reads a table's log in 50 tasks, which for logs of this size is nearly all of a batch's time.
     "spark.databricks.delta.snapshotPartitions": "2",
-    # Tables of what is now are written anew with every batch, state records in JSON and all.
+    # Tables of what is now are written again with every batch, state records in JSON and all.
     "spark.sql.parquet.compression.codec": "zstd",
 }
 
@@ -156,12 +156,12 @@ def same_key(table: Table) -> str:
 
 
 def within(column: str, spans: Sequence[Span]) -> str:
-    """Return the condition that ``column`` lies in one of ``spans``, both ends included."""
+    """Return the condition that ``column`` is in one of the inclusive ``spans``."""
     return " OR ".join(f"{column} BETWEEN {low} AND {high}" for low, high in spans) or "false"
 
 
 def retried(what: str, action: Callable[[], Result]) -> Result:
-    """Return ``action()``, tried anew with a growing pause while other writers come in between."""
+    """Return ``action()``, retried with a growing pause while other writers conflict."""
     pause_s = FIRST_PAUSE_S
     for attempt in range(1, ATTEMPTS + 1):
         try:
@@ -172,35 +172,37 @@ def retried(what: str, action: Callable[[], Result]) -> Result:
             log.info("tables.conflict", what=what, retry_in_s=pause_s, conflict=type(conflict).__name__)
         time.sleep(pause_s)
         pause_s *= 2
-    raise UserError(f"{what}: other writers came in between {ATTEMPTS} times; let one application write")
+    raise UserError(f"{what}: {ATTEMPTS} conflicts with other writers; only one application may write")
 
 
 @contextmanager
 def short_errors(query: str, batch_id: int) -> Iterator[None]:
-    """Log what goes wrong in a batch, and raise it as one short line.
+    """Log an error in a batch, and raise it as one short line.
 
-    A long message that reaches Spark while the query is being stopped overflows the stack in one of its patterns.
+    A long message overflows Spark's stack in a regular expression while the query is being stopped.
     """
     try:
         yield
     except Exception as error:
         if INTERRUPTED in str(error):
-            log.info("batch.cut", query=query, batch_id=batch_id, meaning="the stream stops; it is done anew")
+            log.info(
+                "batch.interrupted", query=query, batch_id=batch_id, meaning="the stream stops; the batch runs again"
+            )
         else:
             log.exception("batch.failed", query=query, batch_id=batch_id)
         raise RuntimeError(f"{query}, batch {batch_id}: {type(error).__name__}: {short(error)}") from None
 
 
 def short(error: Exception) -> str:
-    """Return what an error says in one line, cut where Java begins to tell its whole story."""
+    """Return an error in one line, truncated before Java's details."""
     return " ".join(str(error).split())[:LONGEST_ERROR]
 
 
 def kept_properties(table: Table, settings: MaintainSettings) -> dict[str, str]:
-    """Return what tells Delta how long it keeps files without rows, and its own log, and what it notes of each file.
+    """Return the Delta properties for the retention of unused files and of the log, and for file statistics.
 
-    Its defaults, a week and a month, would be tens of thousands of files in a table that is written every 30 s; and the
-    least and greatest value of every column, in the log and in each plan, mostly for columns that nobody seeks by.
+    The defaults, a week and a month, would keep tens of thousands of files in a table written every 30 s; and
+    statistics of every column in the log and in each plan, mostly for columns that are never filtered on.
     """
     return {
         "delta.dataSkippingStatsColumns": ",".join(table.sought_by),

@@ -16,8 +16,8 @@ def test_deadlines_stretch_with_what_wants_to_run(load, processors, by):
 def test_a_busy_machine_is_said_in_one_line_and_an_idle_one_is_not():
     assert said(1.0, 2, 180) is None
     line = said(20.0, 2, 180)
-    assert "20 processes want 2 processors" in line
-    assert "waiting up to 900 s instead of 180 s" in line
+    assert "20 processes share 2 processors" in line
+    assert "Waiting up to 15 min instead of 3 min" in line
     assert "\n" not in line
 
 

@@ -59,7 +59,7 @@ def test_every_kind_of_failure_is_unknown_never_healthy(status, reason):
     [
         ("timeout", "no answer to an earlier poll yet", "has not answered for 15 s"),
         ("error", "connection refused: it is down", "has not answered for 15 s (connection refused: it is down)"),
-        ("unauthorized", "lacks Describe", "refuses to tell of its disks (lacks Describe)"),
+        ("unauthorized", "lacks Describe", "refuses to report its disks (lacks Describe)"),
     ],
 )
 def test_an_unknown_broker_says_for_how_long_and_what_to_do(status, error, says):
@@ -67,7 +67,7 @@ def test_an_unknown_broker_says_for_how_long_and_what_to_do(status, error, says)
     for _ in range(3):
         driver.poll(status=status, error=error)
     (alert,) = driver.alerts
-    assert alert.summary == f"Broker 7 {says}; its disks are not visible. Act now."
+    assert alert.summary == f"Broker 7 {says}; its disks are not monitored. Act now."
 
 
 def test_an_open_alert_goes_on_while_nobody_sees_the_directory_and_says_since_when():
@@ -213,7 +213,7 @@ def test_the_alert_of_a_lost_broker_names_the_directory_that_was_worst():
     while not driver.said("broker_offline"):
         fenced(driver)
     (alert,) = (alert for alert in driver.alerts if alert.rule == "broker_offline")
-    assert "last seen: metadata directory /d1 saturated at 99.8%" in alert.summary
+    assert "last seen: metadata directory /d1 saturated at 99.8 %" in alert.summary
     assert alert.evidence["log_dirs"]["/d1"]["is_metadata_dir"] is True
 
 

@@ -151,9 +151,9 @@ def test_the_summary_says_whether_it_can_wait():
     assert "can wait until morning: no, because it will be full before" in driver.alerts[-1].summary
     driver = Driver().polls(0.5, 0.8, 0.8)
     assert "full in" not in driver.alerts[-1].summary, "one copied file is no forecast"
-    assert "yes, because nothing says that it will be full before" in driver.alerts[-1].summary
+    assert "yes, because it is not forecast to be full before" in driver.alerts[-1].summary
     driver = Driver().polls(0.8)
-    assert "yes, because space is left, and it gets louder if it grows fast" in driver.alerts[-1].summary
+    assert "yes, because space is left, and the severity rises if it grows fast" in driver.alerts[-1].summary
     driver = Driver().polls(0.9)
     assert "no, because its growth is not known yet" in driver.alerts[-1].summary
 

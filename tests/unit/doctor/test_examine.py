@@ -222,7 +222,7 @@ def test_clocks_that_are_apart(world, monkeypatch):
     world.ahead_ms = 90_000
     findings = world.examined(monkeypatch).findings
     assert [finding.where for finding in findings] == ["telemetry", "cluster prod"]
-    assert "1.5 min ahead of" in findings[0].what
+    assert "1 min 30 s ahead of" in findings[0].what
     assert "chrony" in findings[0].remedy
 
 
@@ -237,7 +237,7 @@ def test_what_decides_where_topics_are_made_comes_before_the_advice_to_make_them
     world.telemetry = replace(world.telemetry, existing={})
     said = list(lines(world.examined(monkeypatch)))
     assert said[0].startswith("telemetry_is_monitored: cluster prod")
-    assert next(n for n, line in enumerate(said) if "makes what is missing" in line) > 1
+    assert next(n for n, line in enumerate(said) if "create what is missing" in line) > 1
 
 
 def test_what_all_topics_have_in_common_is_one_thing_to_mend(world, found):
@@ -288,11 +288,11 @@ class TestTheLastLine:
 @pytest.mark.parametrize(
     ("error", "remedy"),
     [
-        ("unknown host: DNS does not know the name", "let this machine's DNS or /etc/hosts know it"),
+        ("unknown host: DNS does not know the name", "add it to DNS or /etc/hosts"),
         ("unknown host: x cannot be looked up: [Errno -2] Name or service not known (DNS)", "DNS"),
-        ("connection refused: the broker process is probably down", "nothing listens at that port"),
+        ("connection refused: the broker process is probably down", "nothing listens on that port"),
         (
-            "[Error 34] IllegalSaslStateError; that port takes no SASL: is it a PLAINTEXT or SSL listener?",
+            "[Error 34] IllegalSaslStateError; that port does not accept SASL: is it a PLAINTEXT or SSL listener?",
             "prod.client security.protocol PLAINTEXT",
         ),
         ("[Error 33] UnsupportedSaslMechanismError: Enabled mechanisms: ['PLAIN']", "sasl.mechanism must be one"),
@@ -342,7 +342,7 @@ def test_a_topic_with_other_retention_or_compaction(world, found, name, configs)
     )
 
 
-@pytest.mark.parametrize(("min_isr", "what"), [("4", "nothing can be written"), ("3", "one broker away")])
+@pytest.mark.parametrize(("min_isr", "what"), [("4", "no writes are possible"), ("3", "while one broker is down")])
 def test_a_minimum_of_replicas_that_blocks_writes(world, found, min_isr, what):
     world.plant("logdir.events", **{"min.insync.replicas": min_isr})
     assert found().check == "replication"
@@ -394,7 +394,7 @@ def test_a_user_that_may_not_describe_the_cluster(world, found):
     refused = LogDirsAnswer(PollStatus.UNAUTHORIZED, "ClusterAuthorizationFailedError")
     world.live = replace(world.live, log_dirs={1: refused, 2: refused})
     assert found().what == (
-        "User:watcher lacks the ACL Describe on the cluster: brokers 1, 2 do not tell their log directories"
+        "User:watcher lacks the ACL Describe on the cluster: brokers 1, 2 do not return their log directories"
     )
     assert found().remedy == (
         "kafka-acls.sh --bootstrap-server kafka-1:9092 --add --operation Describe --cluster "
@@ -416,7 +416,7 @@ def test_a_user_that_may_not_describe_groups(world, found):
 
 def test_a_topic_that_lies_on_the_disks_and_is_not_shown(world, found):
     world.live = replace(world.live, topics=(), hidden_topics=("orders",))
-    assert "lacks the ACL Describe on 1 topic that lies on the disks, such as orders" in found().what
+    assert "lacks the ACL Describe on 1 topic on the disks, such as orders" in found().what
     assert "--topic '*'" in found().remedy
 
 
@@ -442,8 +442,8 @@ def test_what_cannot_be_asked_is_not_checked(world, monkeypatch):
     report = world.examined(monkeypatch)
     assert report.findings == ()
     assert report.not_checked["permissions"] == (
-        f"cluster prod does not tell {', '.join(what)}: {no_answer}; "
-        "cluster prod does not tell consumer groups: ValueError: __consumer_offsets-1 has no leader"
+        f"cluster prod does not return {', '.join(what)}: {no_answer}; "
+        "cluster prod does not return consumer groups: ValueError: __consumer_offsets-1 has no leader"
     )
     assert "permissions" not in report.passed
 
@@ -453,7 +453,7 @@ def test_topics_whose_configs_cannot_be_asked_are_not_checked(world, monkeypatch
     report = world.examined(monkeypatch)
     assert report.findings == ()
     assert report.not_checked == {
-        "permissions": "cluster prod does not tell configs of topic orders: UnknownServerError"
+        "permissions": "cluster prod does not return configs of topic orders: UnknownServerError"
     }
 
 
@@ -525,10 +525,10 @@ def test_a_gauge_that_cannot_count(world, monkeypatch, version, is_broken):
 
 def test_remarks_and_receivers_are_part_of_the_configuration(world, monkeypatch):
     world.values["notify"] = {"receivers": {"ops": {"urls": ["nonsense://hunter2secret"]}}}
-    findings = world.examined(monkeypatch, ["no cluster to watch: name one under clusters"]).findings
+    findings = world.examined(monkeypatch, ["no cluster to watch: add one under clusters"]).findings
     assert [finding.check for finding in findings] == ["configuration"] * 2
-    assert (findings[0].what, findings[0].remedy) == ("no cluster to watch", "name one under clusters")
-    assert "notify.receivers.ops: URL 1" in findings[1].what
+    assert (findings[0].what, findings[0].remedy) == ("no cluster to watch", "add one under clusters")
+    assert "does not know URL 1" in findings[1].what
     assert "hunter2secret" not in repr(findings)
 
 

@@ -93,7 +93,7 @@ class TestAlertsAlone:
 
     @staticmethod
     def again(before):
-        """The driver that reads everything anew, after the last thing that was told."""
+        """The driver that reads everything again, after the last thing that was told."""
         (memory,) = restored({alert.alert_id: alert for alert in before.alerts}.values())
         after = Driver(memory=memory, alerts=list(before.alerts), now_ms=before.now_ms, at_ms=before.at_ms)
         after.sequences, after.offset = dict(before.sequences), before.offset

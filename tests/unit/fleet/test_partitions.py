@@ -82,8 +82,8 @@ def test_the_sums_over_all_brokers_are_one_alert():
     }
     assert alert.summary == (
         "Cluster prod: 4 partitions without a leader (1 of internal topics), at least 4 partitions with too few in-sync"
-        " replicas, among them __x-0, a-0, b-0; can wait until morning: no, because nobody can read or write what has "
-        "no leader"
+        " replicas, among them __x-0, a-0, b-0; can wait until morning: no, because partitions without "
+        "a leader cannot be read or written"
     )
 
 
@@ -148,7 +148,7 @@ def test_whose_clients_are_hurt_is_told_of_all_brokers_and_in_the_summary():
     affected, summary = driver.alerts[-1].affected, driver.alerts[-1].summary
     assert affected["hurt_topics"] == ["__consumer_offsets", "clicks", "orders"]
     assert affected["hurt_groups"] == ["audit", "billing"]
-    assert "hurt: topics __consumer_offsets, clicks, orders; consumer groups audit, billing; can wait" in summary
+    assert "impacted: topics __consumer_offsets, clicks, orders; consumer groups audit, billing; can wait" in summary
 
 
 def test_no_more_than_twenty_who_are_hurt_are_named():

@@ -61,7 +61,7 @@ def test_brokers_away_and_back_one_after_the_other_are_one_note(driver):
     }
     assert len({alert.alert_id for alert in driver.alerts}) == 1
     note = driver.alerts[-1]
-    assert "Cluster prod: rolling restart: 3 of 4 brokers were away for at most 1.5 min and are back (1, 2, 3)" in (
+    assert "Cluster prod: rolling restart: 3 of 4 brokers were away for at most 1 min 30 s and are back (1, 2, 3)" in (
         note.summary
     )
     assert note.affected == {"brokers": 3, "examples": ["1", "2", "3"]}

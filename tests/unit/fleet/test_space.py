@@ -114,7 +114,7 @@ def test_a_cluster_on_shared_volumes_is_as_short_of_space_as_it_really_is():
     [
         (filling(), "warning", "yes, because none of them is critical yet"),
         (filling(full_at_ms=T0 + 13 * HOUR_MS), "warning", "yes, because none of them is critical yet"),
-        (filling(full_at_ms=T0 + 2 * HOUR_MS), "critical", "no, because the first will be full in 2 h"),
+        (filling(full_at_ms=T0 + 2 * HOUR_MS), "critical", "no, because the first is full in about 2 h"),
         (log_dir(used=0.9, status="critical"), "critical", "no, because 2 disks are critical or worse already"),
     ],
 )
@@ -221,7 +221,7 @@ def test_a_cluster_that_is_only_being_read_for_the_first_time_is_not_judged_by_i
     [
         ([filling(), filling()], "yes, because none of them is critical yet"),
         ([filling(), log_dir(used=0.9, status="critical")], "no, because 1 disk is critical or worse already"),
-        ([filling(), filling(full_at_ms=T0 + 11 * HOUR_MS)], "no, because the first will be full in 11 h"),
+        ([filling(), filling(full_at_ms=T0 + 11 * HOUR_MS)], "no, because the first is full in about 11 h"),
         ([filling(), filling(full_at_ms=T0 + 13 * HOUR_MS)], "yes, because none of them is critical yet"),
     ],
 )
@@ -276,7 +276,7 @@ def test_replicas_that_nobody_counted_make_the_answer_unknown_not_yes():
 
 def test_the_summary_names_the_worst_that_could_not_be_rebuilt():
     one = uniform(Driver(), fill=[filling(used=0.8)] * 2).alerts[-1]
-    assert "if /d1 of broker 1 were lost, 698.5 GiB would find no place" in one.summary
+    assert "if /d1 of broker 1 were lost, 698.5 GiB would not fit on the others" in one.summary
     many = [log_dir(f"/d{number}", 0.8, "filling", replica_bytes=50 * GB) for number in range(12)]
     driver = Driver()
     for broker in (1, 2, 3):

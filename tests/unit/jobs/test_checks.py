@@ -59,7 +59,7 @@ def test_a_local_master_tells_its_slots(master, slots):
 
 def test_a_missing_topic_is_named():
     check_topics(["a", "b"], ["a"])
-    with pytest.raises(UserError, match="lacks b, c; make them with: logdirwatch topics create"):
+    with pytest.raises(UserError, match="lacks b, c; create them with: logdirwatch topics create"):
         check_topics(["a"], ["c", "b", "a"])
 
 

@@ -142,4 +142,4 @@ def test_a_stream_is_ready_when_every_query_runs_and_ill_when_nobody_looks(runne
     runner.supervised.pop()
     assert (metrics.is_unready(), metrics.is_ill()) == (None, None)
     runner.looked_s -= 200
-    assert metrics.is_ill().startswith("nobody looked after the queries for 2")
+    assert metrics.is_ill().startswith("the queries have not been supervised for 3 min 2")

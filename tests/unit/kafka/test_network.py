@@ -98,38 +98,38 @@ class Connection:
         (
             f"{NOT_VERIFIED}: unable to get local issuer certificate (_ssl.c:1006)",
             False,
-            "is ssl.truststore.location the authority of the broker's certificate?",
+            "does ssl.truststore.location have the CA of the broker's certificate?",
         ),
         (
             f"{NOT_VERIFIED}: certificate has expired (_ssl.c:1006)",
             False,
-            "the broker's certificate is out of date",
+            "the broker's certificate has expired",
         ),
         (
             "[SSL: SSLV3_ALERT_CERTIFICATE_UNKNOWN] sslv3 alert certificate unknown (_ssl.c:2580)",
             False,
-            "the broker refuses the certificate of ssl.keystore.location: it is out of date, or signed by a stranger",
+            "the broker refuses the certificate of ssl.keystore.location: it has expired, or its CA is not trusted",
         ),
         (
             "[SSL: SSLV3_ALERT_BAD_CERTIFICATE] sslv3 alert bad certificate (_ssl.c:2580)",
             False,
-            "the broker wants a certificate: see ssl.keystore.location",
+            "the broker requires a certificate: see ssl.keystore.location",
         ),
         (
             "Handshake failed: [SSL: UNEXPECTED_EOF_WHILE_READING] EOF occurred in violation of protocol (_ssl.c:1006)",
             False,
-            "is there TLS at that port? See security.protocol",
+            "does that port use TLS? See security.protocol",
         ),
         (
             "Invalid frame length: 352518912",
             False,
-            "is there TLS, or no Kafka at all, at that port? See security.protocol",
+            "does that port use TLS, or is it not Kafka? See security.protocol",
         ),
-        ("socket disconnected", True, "that was while authenticating: are the credentials right?"),
+        ("socket disconnected", True, "it happened during authentication: are the credentials right?"),
         (
             "socket disconnected",
             False,
-            "that was before its first answer: does that port want TLS or a password? See security.protocol",
+            "it happened before its first answer: does that port require TLS or a password? See security.protocol",
         ),
     ],
 )
@@ -171,12 +171,12 @@ def serving(store):
 @pytest.mark.parametrize(
     ("case", "said"),
     [
-        ("another authority", "certificate verify failed.*; is ssl.truststore.location the authority"),
-        ("out of date", "the broker's certificate is out of date"),
-        ("no TLS", "is there TLS at that port"),
+        ("another authority", "certificate verify failed.*; does ssl.truststore.location have the CA"),
+        ("out of date", "the broker's certificate has expired"),
+        ("no TLS", "does that port use TLS"),
         ("hangs up", "before its first answer"),
         ("hangs up, then gone", "before its first answer"),
-        ("another authority, then gone", "certificate verify failed.*; is ssl.truststore.location the authority"),
+        ("another authority, then gone", "certificate verify failed.*; does ssl.truststore.location have the CA"),
     ],
 )
 def test_a_client_that_cannot_connect_says_why(authority, tmp_path, case, said):

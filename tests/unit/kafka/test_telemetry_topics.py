@@ -40,7 +40,7 @@ def test_too_few_partitions_can_be_added():
 
 def test_too_many_partitions_cannot_be_taken_away():
     (difference,) = found(EVENTS, partitions=9)
-    assert "partitions only grow" in difference.command
+    assert "the number of partitions can only grow" in difference.command
 
 
 def test_other_settings_are_named_with_the_command_that_changes_them():

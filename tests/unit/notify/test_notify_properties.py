@@ -13,7 +13,7 @@ from tests.unit.notify.world import INTERVAL_MS, REPEAT_MS, WAIT_MS, World
 NAMES = st.integers(0, 5)
 STEP_MS = 10_000
 MOST_IN_AN_INTERVAL = 6
-"""One when the interval is over, one that tells of an end, one that begins anew, and one for each louder severity."""
+"""One when the interval is over, one that tells of an end, one that begins again, and one for each louder severity."""
 
 operations = st.lists(
     st.tuples(

@@ -187,11 +187,11 @@ def test_a_topic_of_what_was_told_that_is_made_anew_gets_all_of_it(kafka, receiv
         wait_for(receiver, 1)
         wait_until(kafka.told, DEADLINE_S, "what was told to be kept")
         del kafka.topics[topics.NOTIFICATIONS]
-        wait_until(lambda: "is gone" in capsys.readouterr().out, DEADLINE_S, "the line that it is gone")
+        wait_until(lambda: "notify.topic.gone" in capsys.readouterr().out, DEADLINE_S, "the line that it is gone")
         kafka.topics[topics.NOTIFICATIONS] = []
-        wait_until(kafka.told, DEADLINE_S, "what was told to be written anew")
+        wait_until(kafka.told, DEADLINE_S, "what was told to be written again")
         kafka.topics[topics.NOTIFICATIONS] = []
-        wait_until(kafka.told, DEADLINE_S, "a topic made anew between two looks to be seen")
+        wait_until(kafka.told, DEADLINE_S, "a topic made again between two looks to be seen")
     with notifying(kafka, url_of(receiver)):
         kafka.write(alert("a", 2, status=AlertStatus.RESOLVED))
         wait_for(receiver, 2)
@@ -204,9 +204,9 @@ def test_a_start_without_the_topic_of_what_was_told_says_so_and_tells_what_fires
     with notifying(kafka, url_of(receiver)):
         wait_for(receiver, 1)
     out = capsys.readouterr().out
-    assert "topic logdir.notifications does not exist" in out
+    assert "notify.topic.missing" in out
     assert "logdirwatch topics create" in out
-    assert "telemetry cluster" not in out
+    assert "notify.telemetry.failed" not in out
 
 
 def test_a_receiver_that_comes_back_is_told(kafka, receiver):
@@ -268,7 +268,7 @@ def test_a_heartbeat_that_stops_is_told_and_so_is_its_return(kafka, receiver):
     assert titles(receiver)[0].startswith("[critical] log_dir_offline")
     assert "[page]" in titles(receiver)[1]
     assert "No heartbeat of cluster prod" in receiver.bodies[1]["message"]
-    assert "Heartbeats of cluster prod come through again" in receiver.bodies[2]["message"]
+    assert "Heartbeats of cluster prod arrive again" in receiver.bodies[2]["message"]
 
 
 def test_a_telemetry_cluster_that_is_away_is_a_heartbeat_that_stops(kafka, receiver, capsys):
@@ -277,7 +277,7 @@ def test_a_telemetry_cluster_that_is_away_is_a_heartbeat_that_stops(kafka, recei
         wait_for(receiver, 1)
         kafka.is_away = False
         kafka.write(heartbeat(now_ms()))
-        wait_until(lambda: "reading what comes" in capsys.readouterr().out, DEADLINE_S, "the topics to be read")
+        wait_until(lambda: "notify.ready" in capsys.readouterr().out, DEADLINE_S, "the topics to be read")
         kafka.write(heartbeat(now_ms() + 60_000))
         wait_for(receiver, 2)
     assert titles(receiver)[0] == "[page] heartbeat: prod"

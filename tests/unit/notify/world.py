@@ -49,7 +49,7 @@ class World:
         self.restart()
 
     def restart(self):
-        """Start anew with what the topic kept."""
+        """Start again with what the topic kept."""
         self.router = router_of(self.notify, self.keeping_alive)
         self.book = Book(self.router, self.notify.receivers)
         self.book.remember(self.kept.values())

@@ -106,7 +106,7 @@ def test_the_place_of_a_wrong_value_is_named() -> None:
 def test_another_version_is_refused_before_anything_else(topic: str, version: object, shown: str) -> None:
     record = {"version": version, "cluster": "prod", "type": "of the future"}
     result = read(topic, record)
-    assert result == Rejected(f"version {shown} is not known, expected 1", "prod")
+    assert result == Rejected(f"version {shown} is unknown, expected 1", "prod")
 
 
 @pytest.mark.parametrize("topic", [topics.METRICS, topics.STATE])
@@ -132,7 +132,7 @@ def test_our_events_keep_their_fields(name: str) -> None:
 
 @pytest.mark.parametrize("name", [0, 2, -1, "2", "logdirfailure", "", "01"])
 def test_any_other_event_is_refused_by_name(name: object) -> None:
-    assert reason(topics.EVENTS, event(event=name)).startswith(f"event {name!r} is not known, expected 1 or ")
+    assert reason(topics.EVENTS, event(event=name)).startswith(f"event {name!r} is unknown, expected 1 or ")
 
 
 def test_inventory_is_told_by_its_type() -> None:
@@ -201,7 +201,7 @@ def test_a_refused_record_tells_the_cluster_it_names() -> None:
 
 @pytest.mark.parametrize("missing", ["cluster", "broker"])
 @pytest.mark.parametrize(
-    ("decision", "what"), [("maintenance", "a maintenance"), ("healthy", "the word that a disk is healthy")]
+    ("decision", "what"), [("maintenance", "a maintenance"), ("healthy", "the decision that a disk is healthy")]
 )
 def test_what_is_said_of_a_broker_names_it(decision: str, what: str, missing: str) -> None:
     record = {"version": 1, "id": "prod/7", "decision": decision, "by": "ada", "reason": "r", "at_ms": 5}
@@ -210,7 +210,7 @@ def test_what_is_said_of_a_broker_names_it(decision: str, what: str, missing: st
     del whole[missing]
     refused = read(topics.DECISIONS, json.dumps(whole).encode())
     assert isinstance(refused, Rejected)
-    assert refused.reason == f"{what} names its {missing} - at `$.{missing}`"
+    assert refused.reason == f"{what} must name its {missing} - at `$.{missing}`"
 
 
 def test_what_is_said_of_an_alert_needs_no_broker() -> None:
@@ -246,7 +246,7 @@ def test_a_record_that_relies_on_kafkas_time_needs_one(
     result = parse(topic, None, json.dumps(record).encode(), kafka_ms, "home")
     assert isinstance(result, Accepted) is is_taken
     if isinstance(result, Rejected):
-        assert result.reason == f"neither the record nor Kafka ({kafka_ms}) says when it was"
+        assert result.reason == f"neither the record nor Kafka ({kafka_ms}) has a timestamp"
 
 
 def test_a_record_with_a_time_of_its_own_needs_none_of_kafka() -> None:

@@ -79,7 +79,7 @@ def test_an_alert_about_logdirwatch_itself_says_so_instead_of_a_cluster():
 
 
 def test_an_alert_that_nobody_sees_any_more_says_so():
-    assert "nothing seen of it" in " ".join(shown(alert(stale_since_ms=NOW_MS - 5_000), width=200).split())
+    assert "not monitored since" in " ".join(shown(alert(stale_since_ms=NOW_MS - 5_000), width=200).split())
 
 
 @pytest.mark.parametrize("width", [30, 60, 80, 100])

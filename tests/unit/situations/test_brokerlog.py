@@ -80,7 +80,7 @@ REASONS = {
     ),
     "a failure that no controller was told of": (
         entry("[BrokerLifecycleManager id=7] Shutting down because couldn't communicate offline log dirs [3u] with x"),
-        "no controller could be told",
+        "no controller could be notified",
         "way to the controllers",
     ),
     "a metadata fault": (
@@ -308,7 +308,7 @@ CONCLUSIONS += [
                _of_coordinator("[GroupMetadataManager brokerId=1] Error loading offsets from __consumer_offsets-13",
                                "__consumer_offsets-13"),
                {"partition_failed": None}, severity={"partition_failed": "critical"},
-               says=("__consumer_offsets-13 in /d0", "stand still")),
+               says=("__consumer_offsets-13 in /d0", "may be blocked")),
     Conclusion("a group coordinator cannot load, new wording",
                _of_coordinator("[GroupCoordinator id=1] Failed to load metadata from __consumer_offsets-13 with epoch "
                                "5 due to x.", "__consumer_offsets-13"),
@@ -328,7 +328,7 @@ CONCLUSIONS += [
     Conclusion("recovery truncates a log",
                _says(entry("[UnifiedLog partition=t-3, dir=/d0] Corruption found in segment 12, truncating to offset 9",
                            "", "x.y.LogLoader", "WARN")), {}),
-    Conclusion("recovery builds an index anew",
+    Conclusion("recovery builds an index again",
                _says(entry("[LogLoader partition=t-3, dir=/d0] Found a corrupted index file due to CorruptIndexExc",
                            "", "x.y.LogLoader", "WARN")), {}),
     Conclusion("a producer sends a bad batch",

@@ -183,7 +183,7 @@ OFFLINE = "log_dir_offline"
 COMMON = "look for a common cause (controller, bus, mount, limit)"
 CONCLUSIONS = [
     Conclusion("space was left and nobody says why", _nothing_known, {OFFLINE: "unknown"}, says=("cause unknown",)),
-    Conclusion("no byte was left", _full, {OFFLINE: "full"}, says=("no space left (100.0% of the volume used)",)),
+    Conclusion("no byte was left", _full, {OFFLINE: "full"}, says=("no space left (99.9 % of the volume used)",)),
     Conclusion(
         "the log names files that vanished",
         _log_says("unknown", "delete failed: java.nio.file.NoSuchFileException: /d1/t-0/1.log"),
@@ -208,7 +208,7 @@ CONCLUSIONS = [
         "the log names a quota at 40 % use",
         _log_says("full", "checkpoint failed: Disk quota exceeded"),
         {OFFLINE: "full"},
-        says=("disk quota reached (40.0% of the volume used)",),
+        says=("disk quota reached (40.0 % of the volume used)",),
         never_says=("the disk is full", "no space left"),
     ),
     Conclusion(
@@ -224,13 +224,13 @@ CONCLUSIONS = [
         "no space left at 40 % use, and the host sees a few inodes that a failed replica gave back",
         lambda driver: _looks(_and(_log_says("full", "No space left on device"), driver), free_inodes=20),
         {OFFLINE: "full"},
-        says=("no inodes left (98% of the inodes used, 40.0% of the space)",),
+        says=("no inodes left (98.0 % of the inodes used, 40.0 % of the space)",),
     ),
     Conclusion(
         "no inode is left at 40 % use",
         _host_sees(before=True, free_inodes=0, probe_error="probe: No space left on device"),
         {OFFLINE: "full"},
-        says=("no inodes left (100% of the inodes used, 40.0% of the space)",),
+        says=("no inodes left (100.0 % of the inodes used, 40.0 % of the space)",),
     ),
     Conclusion(
         "the host meets the quota",
@@ -254,7 +254,7 @@ CONCLUSIONS = [
         _host_sees(volume=None, is_read_only=None, probe_error="look: Transport endpoint is not connected"),
         {OFFLINE: "remount"},
     ),
-    Conclusion("the path lies on the root volume now", _mount_lost_to_the_root_volume, {OFFLINE: "remount"}),
+    Conclusion("the path is on the root volume now", _mount_lost_to_the_root_volume, {OFFLINE: "remount"}),
     Conclusion("a path that the host never saw proves nothing", _never_seen_by_the_host, {OFFLINE: "unknown"}),
     Conclusion(
         "the host's own probe meets EIO", _host_sees(probe_error="probe: Input/output error"), {OFFLINE: "failed"}

@@ -168,7 +168,7 @@ ADVICE = [
     Advice(
         "a ledger is named with its owner",
         given(*ledger(FOR_EVER, LEDGER_SET)),
-        says=("ledger keeps 3.3 TiB for ever on purpose (its retention.ms is -1): ask team books",),
+        says=("ledger keeps 3.3 TiB for ever on purpose (retention.ms=-1): ask team books",),
         policy=policy(topics=[TopicRule(topic="ledger", owner="team books")]),
         lossless=True,
     ),

@@ -110,18 +110,18 @@ MEMBER_ROWS = [
         says=("look at the array md127 below /d1", "its member sdb failed"),
     ),
     Advice(
-        "an array with too few members left is lost, and made anew as a whole",
+        "an array with too few members left is lost, and made again as a whole",
         _lost(Cause.FAILED, evidence=ARRAY),
         order=("reassign", "replace_disk"),
         vetoes={"restart_broker": ("known_sick_disk",)},
-        says=("replace the failed members of the array md9 and make it anew under /d1",),
+        says=("replace the failed members of the array md9 and make it again under /d1",),
         never_says=("replace the disk md9",),
     ),
     Advice(
         "of stripes every member is needed",
         _lost(Cause.FAILED, evidence=STRIPES),
         order=("reassign", "replace_disk"),
-        says=("replace the failed members (sdb1) of the array md0 and make it anew under /d1",),
+        says=("replace the failed members (sdb1) of the array md0 and make it again under /d1",),
     ),
 ]
 ROWS = [

@@ -1,4 +1,4 @@
-"""``logdirwatch actions check``: whether an action still holds, asked of the live cluster."""
+"""``logdirwatch actions check``: checks an action against the live cluster."""
 
 from collections.abc import Mapping
 
@@ -18,13 +18,13 @@ from logdirwatch.text.printable import printable
 
 
 def check(ctx: typer.Context, identity: ActionId) -> None:
-    """Ask the live cluster whether an action still holds. Exit code 1 when it does not, with one reason a line."""
+    """Check whether an action still holds on the live cluster. Exit code 1 if it does not, with one reason per line."""
     settings: Settings = ctx.obj.settings
     action = find_action(telemetry(ctx.obj), identity)
     cluster = settings.clusters.get(action.cluster)
     if cluster is None:
         raise UserError(
-            f"check: cluster {action.cluster} is not in the configuration, so it cannot be asked", exit_code=2
+            f"check: cluster {action.cluster} is not in the configuration, so it cannot be checked", exit_code=2
         )
     found = seen(cluster, settings)
     facts = facts_of(action.cluster, found, settings, _causes(action))
@@ -35,13 +35,13 @@ def check(ctx: typer.Context, identity: ActionId) -> None:
         for reason in reasons:
             typer.echo(printable(f"no longer holds: {reason}"))
         raise typer.Exit(1)
-    typer.echo(printable(f"holds: {action.kind} {action.action_id}, as cluster {action.cluster} is now"))
+    typer.echo(printable(f"holds: {action.kind} {action.action_id} on cluster {action.cluster}"))
     for text in left_to_see(action):
-        typer.echo(printable(f"for you to see: {text}"))
+        typer.echo(printable(f"check yourself: {text}"))
 
 
 def _causes(action: ActionRecord) -> Mapping[LogDirId, Cause]:
-    """Return why the action's own directory is offline, as its alert knew: the broker does not say."""
+    """Return why the action's directory is offline, from its alert: the broker does not say."""
     broker, log_dir, cause = action.target.get("broker"), action.target.get("log_dir"), action.alert.get("cause")
     if not isinstance(broker, int) or not isinstance(log_dir, str) or cause not in set(Cause):
         return {}

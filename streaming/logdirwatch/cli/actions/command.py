@@ -1,4 +1,4 @@
-"""``logdirwatch actions``: what to do about the alerts, and what people decide about it."""
+"""``logdirwatch actions``: the recommended actions, and people's decisions about them."""
 
 import contextlib
 import json
@@ -44,17 +44,20 @@ def register(app: typer.Typer) -> None:
 
 def actions(
     ctx: typer.Context,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on printing what comes, until Ctrl-C.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One record per line, for programs.")] = False,
-    everything: Annotated[bool, typer.Option("--all", help="Closed actions too: done, failed, rejected, ...")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Keep printing new revisions until Ctrl-C.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON record per line.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Include closed actions: done, failed, rejected, ...")
+    ] = False,
     track_record: Annotated[
-        bool, typer.Option("--accuracy", help="How actions ended, and what they promised against what was seen.")
+        bool,
+        typer.Option("--accuracy", help="Show how actions ended, and their expected against their observed effect."),
     ] = False,
 ) -> None:
-    """Show the open actions, those of the loudest alert first.
+    """Show the open actions, those of the most severe alert first.
 
-    `actions show ID` prints one in full with its commands ready to paste; nothing is ever executed by logdirwatch
-    itself. With --follow every further revision is printed once, as it comes.
+    `actions show ID` prints one action in full, with its commands ready to paste; logdirwatch itself executes nothing.
+    With --follow every new revision is printed once.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -72,17 +75,17 @@ def actions(
 
 
 def show(ctx: typer.Context, identity: ActionId) -> None:
-    """Print one action in full: why, what it brings, what must hold, its commands ready to paste, and the way back."""
+    """Print one action in full: reason, effect, preconditions, commands ready to paste, and rollback."""
     typer.echo(details(find_action(telemetry(ctx.obj), identity), now_ms()), nl=False)
 
 
 def accept(ctx: typer.Context, identity: ActionId, by: By, reason: Reason) -> None:
-    """Record that an action is accepted. It executes nothing: it says that somebody takes it up."""
+    """Record that an action is accepted. Nothing is executed; the decision says that somebody carries it out."""
     _decide(ctx, identity, Decision.ACCEPT, by, reason)
 
 
 def reject(ctx: typer.Context, identity: ActionId, by: By, reason: Reason) -> None:
-    """Record that an action is rejected: it is not proposed again for its alert unless the severity rises."""
+    """Record that an action is rejected. It is not proposed again for its alert unless the severity rises."""
     _decide(ctx, identity, Decision.REJECT, by, reason)
 
 
@@ -115,7 +118,7 @@ def _print_accuracy(records: list[Record], *, as_json: bool) -> None:
         terminal = console()
         terminal.print(track_record_view(records, terminal.width))
     else:
-        typer.echo("No action was ever recommended, so there is no track record.")
+        typer.echo("No action has been recommended yet.")
 
 
 def _print(shown: list[ActionRecord], *, as_json: bool) -> None:
@@ -125,9 +128,9 @@ def _print(shown: list[ActionRecord], *, as_json: bool) -> None:
     elif shown:
         terminal = console()
         terminal.print(view(shown, now_ms(), terminal.width))
-        typer.echo("\nOne in full, with its commands: logdirwatch actions show ID")
+        typer.echo("\nShow one in full, with its commands: logdirwatch actions show ID")
     else:
-        typer.echo("No open action. Closed ones: logdirwatch actions --all. What is wrong: logdirwatch alerts")
+        typer.echo("No open actions. Closed ones: logdirwatch actions --all. Open alerts: logdirwatch alerts")
 
 
 def _print_one(action: ActionRecord, *, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""``logdirwatch actions export``: an action as files, to be read, changed, kept and run."""
+"""``logdirwatch actions export``: writes an action as files to review, change, keep and run."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,13 +12,13 @@ from logdirwatch.model.records import ActionRecord
 from logdirwatch.report.actions.export import files
 from logdirwatch.text.printable import printable
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write into; made when it is missing.")]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write to; it is created if it is missing.")]
 
 
 def export(ctx: typer.Context, identity: ActionId, folder: Folder) -> None:
-    """Write an action into a folder: its plan, the way back, its commands as a script, and what it is about.
+    """Write an action to a folder: its plan, rollback, commands as a script, and description.
 
-    Nothing is overwritten. An action that must not be done now has no commands and is refused.
+    Existing files are never overwritten. An action that must not be done now has no commands and is refused.
     """
     now = now_ms()
     action = find_action(telemetry(ctx.obj), identity)
@@ -26,7 +26,7 @@ def export(ctx: typer.Context, identity: ActionId, folder: Folder) -> None:
     written = _write(folder, files(action, now))
     for name in written:
         typer.echo(str(folder / name))
-    typer.echo(f"Before you run it: logdirwatch actions check {action.action_id}")
+    typer.echo(f"Before you run it, check it: logdirwatch actions check {action.action_id}")
 
 
 def _refuse(action: ActionRecord) -> None:
@@ -38,7 +38,7 @@ def _refuse(action: ActionRecord) -> None:
 
 
 def _write(folder: Path, contents: dict[str, str]) -> list[str]:
-    """Write all files or none that was there before; UserError names what is in the way."""
+    """Write all files; raises UserError that names existing ones."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         there = [name for name in contents if (folder / name).exists() or (folder / name).is_symlink()]

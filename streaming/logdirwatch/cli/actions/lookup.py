@@ -1,4 +1,4 @@
-"""What the commands about one action share: how it is named, and where it is found."""
+"""Shared by the commands about one action: how it is named and found."""
 
 import contextlib
 from collections.abc import Iterator
@@ -23,20 +23,21 @@ from logdirwatch.settings import Settings
 from logdirwatch.store.schema.definitions import ACTIONS
 from logdirwatch.text.printable import printable
 
-ActionId = Annotated[str, typer.Argument(metavar="ID", help="The action's id, or the beginning of it.")]
+ActionId = Annotated[str, typer.Argument(metavar="ID", help="The action's id or the beginning of it.")]
 
 
 def find_action(cluster: KafkaSettings, identity: str) -> ActionRecord:
-    """Return the newest revision of the action that ``identity`` names; UserError when none or several do."""
+    """Return the newest revision of the action with the id ``identity``; raises UserError if none or several match."""
     fold = latest_actions()
     read_into(fold, cluster, topics.ACTIONS)
     return find(fold.records, identity)
 
 
 def every_revision(settings: Settings, cluster: KafkaSettings) -> Iterator[ActionRecord]:
-    """Yield every revision of every action that the topic or the table still has; some of them twice.
+    """Yield every revision of every action in the topic or the table; some of them twice.
 
-    The topic is compacted, the table keeps all; without it the topic has to do, and a line says so.
+    The topic is compacted and the table keeps all revisions; without the table only the topic is used, and a line says
+    so.
     """
     read = (record.value for record in clients.read_all(cluster, topics.ACTIONS) if record.value is not None)
     for value in (*read, *_stored(settings)):
@@ -45,7 +46,7 @@ def every_revision(settings: Settings, cluster: KafkaSettings) -> Iterator[Actio
 
 
 def _stored(settings: Settings) -> list[str]:
-    """Return the records of the table ``actions``; none while it is not there or cannot be reached."""
+    """Return the records of the table ``actions``; none while it is missing or unreachable."""
     try:
         table = DeltaTable(f"{tables_root(settings)}/{ACTIONS.name}")
         found = QueryBuilder().register("t", table).execute("SELECT record FROM t WHERE record IS NOT NULL")
@@ -54,6 +55,6 @@ def _stored(settings: Settings) -> list[str]:
         return []
     except (DeltaError, OSError, ValueError, UserError) as error:
         why = printable(str(error).splitlines()[0])
-        typer.echo(f"logdirwatch: only what the topic {topics.ACTIONS} still has is counted: {why}", err=True)
+        typer.echo(f"logdirwatch: only actions still on the topic {topics.ACTIONS} are counted: {why}", err=True)
         return []
     return records

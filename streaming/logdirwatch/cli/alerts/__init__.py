@@ -1,1 +1,1 @@
-"""The command alerts, and what people say about alerts."""
+"""The command alerts, and decisions about alerts."""

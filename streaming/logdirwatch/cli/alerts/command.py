@@ -1,4 +1,4 @@
-"""``logdirwatch alerts``: what is wrong, loudest first, and what people say about it."""
+"""``logdirwatch alerts``: the open alerts, most severe first, and how they are handled."""
 
 import contextlib
 from typing import Annotated
@@ -30,14 +30,14 @@ def register(app: typer.Typer) -> None:
 
 def alerts(
     ctx: typer.Context,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on printing what comes, until Ctrl-C.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One record per line, for programs.")] = False,
-    everything: Annotated[bool, typer.Option("--all", help="Resolved alerts too.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Keep printing new revisions until Ctrl-C.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON record per line.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Include resolved alerts.")] = False,
 ) -> None:
-    """Show the open alerts, loudest first, silenced ones behind them; who acknowledged or silenced them, until when.
+    """Show the open alerts, most severe first and silenced ones last, with their acknowledgements and silences.
 
-    Each alert is shown once, in its latest revision, whichever lane it came by. With --follow every further revision
-    is printed once, as it comes, the resolving one too. An acknowledged or silenced alert goes on firing.
+    Each alert is shown once, in its latest revision. With --follow every new revision is printed once, including the
+    resolving one. An acknowledged or silenced alert keeps firing.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -54,18 +54,18 @@ def alerts(
 
 
 class _Sayings:
-    """What was said of the alerts, read anew when it is some seconds old; nothing when it cannot be read."""
+    """The decisions about alerts, read again when they are some seconds old; none when they cannot be read."""
 
     def __init__(self, context: Context, fold: LatestAlerts) -> None:
         self._context, self._fold = context, fold
         self._read()
 
     def standings(self) -> dict[str, Standing]:
-        """Return what holds now of the alerts that fire, by ``alert_id``."""
+        """Return how the firing alerts are handled now, by ``alert_id``."""
         return {} if self._handling is None else self._handling.standings(self._fold.records, now_ms())
 
     def standing(self, alert: AlertRecord) -> Standing:
-        """Return what holds of an alert now."""
+        """Return how an alert is handled now."""
         if now_ms() - self._read_ms > REREAD_MS:
             self._read()
         return NOTHING_SAID if self._handling is None else self._handling.standing(alert, now_ms())
@@ -83,7 +83,9 @@ def _print(fold: LatestAlerts, standings: dict[str, Standing], *, as_json: bool,
         terminal = console()
         terminal.print(view(shown, now_ms(), terminal.width, standings))
     else:
-        typer.echo("No open alert. Resolved ones: logdirwatch alerts --all. Is everything seen? logdirwatch status")
+        typer.echo(
+            "No open alerts. Resolved ones: logdirwatch alerts --all. Is everything monitored? logdirwatch status"
+        )
 
 
 def _print_one(alert: AlertRecord, standing: Standing, *, as_json: bool) -> None:

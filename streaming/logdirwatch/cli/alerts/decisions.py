@@ -1,4 +1,4 @@
-"""``logdirwatch alerts ack|silence|healthy|unack|unsilence|decisions``: what people say of alerts."""
+"""``logdirwatch alerts ack|silence|healthy|unack|unsilence|decisions``: decisions about alerts."""
 
 from typing import Annotated
 
@@ -24,8 +24,8 @@ from logdirwatch.text.words import short_id, utc
 
 SETTING = "decisions.longest_ms"
 
-AlertId = Annotated[str, typer.Argument(metavar="ID", help="The alert's id, or the beginning of it.")]
-Taken = Annotated[str, typer.Option("--reason", help="Why; kept with the decision.")]
+AlertId = Annotated[str, typer.Argument(metavar="ID", help="The alert's id or the beginning of it.")]
+Taken = Annotated[str, typer.Option("--reason", help="The reason, recorded with the decision.")]
 
 
 def register(commands: typer.Typer) -> None:
@@ -43,18 +43,18 @@ def ack(
     identity: AlertId,
     by: By,
     reason: Reason,
-    lasting: Annotated[str, typer.Option("--for", help="How long, as 4h, 90m or 1d.")] = "24h",
+    lasting: Annotated[str, typer.Option("--for", help="Duration, such as 4h, 90m or 1d.")] = "24h",
     owner: Annotated[
-        str | None, typer.Option("--owner", help="Who takes care of it; default: who acknowledges.")
+        str | None, typer.Option("--owner", help="The owner; default: the person who acknowledges.")
     ] = None,
 ) -> None:
-    """Say that somebody takes care of an alert. It goes on firing; the word ends when it gets louder, or in time."""
+    """Acknowledge an alert, which keeps firing; the acknowledgement ends when the severity rises, or in time."""
     alert = _firing(_alerts(ctx), identity)
     _say(ctx, Decision.ACKNOWLEDGE, alert, deciding.signed(by, reason), lasting, owner=(owner or "").strip() or None)
 
 
-def unack(ctx: typer.Context, identity: AlertId, by: By, reason: Taken = "taken back") -> None:
-    """Take an acknowledgement back."""
+def unack(ctx: typer.Context, identity: AlertId, by: By, reason: Taken = "withdrawn") -> None:
+    """Withdraw an acknowledgement."""
     _take_back(ctx, Decision.ACKNOWLEDGE, identity, deciding.signed(by, reason))
 
 
@@ -63,27 +63,31 @@ def silence(
     by: By,
     reason: Reason,
     identity: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="One alert's id, or the beginning of it.")
+        str | None, typer.Argument(metavar="[ID]", help="One alert's id or the beginning of it.")
     ] = None,
-    lasting: Annotated[str, typer.Option("--for", help="How long, as 4h, 90m or 1d.")] = "4h",
-    cluster: Annotated[str | None, typer.Option("--cluster", help="All alerts of this cluster.")] = None,
-    rule: Annotated[Rule | None, typer.Option("--rule", help="All alerts of this rule.")] = None,
-    broker: Annotated[int | None, typer.Option("--broker", min=0, help="All alerts of this broker.")] = None,
+    lasting: Annotated[str, typer.Option("--for", help="Duration, such as 4h, 90m or 1d.")] = "4h",
+    cluster: Annotated[str | None, typer.Option("--cluster", help="Silence all alerts of this cluster.")] = None,
+    rule: Annotated[Rule | None, typer.Option("--rule", help="Silence all alerts of this rule.")] = None,
+    broker: Annotated[int | None, typer.Option("--broker", min=0, help="Silence all alerts of this broker.")] = None,
     log_dir: Annotated[str | None, typer.Option("--log-dir", help="Shell pattern of log directories.")] = None,
     up_to: Annotated[
         Severity | None,
-        typer.Option("--up-to", help="Loudest severity that is silenced; default: the alert's now; of a pattern all."),
+        typer.Option(
+            "--up-to", help="Highest severity to silence; default: the alert's present one; for a pattern all."
+        ),
     ] = None,
 ) -> None:
-    """Keep an alert quiet, or all that --cluster, --rule, --broker and --log-dir say together.
+    """Silence an alert, or all alerts that match --cluster, --rule, --broker and --log-dir.
 
-    It goes on firing and is shown as silenced; only nobody is told of it. An alert that gets louder than the silence
-    covers is told again.
+    A silenced alert keeps firing and is shown as silenced, but no notification is sent. One that rises above the
+    highest silenced severity is sent again.
     """
     pattern = AlertPattern(cluster=cluster, rule=rule, broker=broker, log_dir=log_dir)
     is_pattern = pattern != AlertPattern()
     if (identity is None) != is_pattern:
-        raise UserError("name one alert by its id, or some by --cluster, --rule, --broker and --log-dir", exit_code=2)
+        raise UserError(
+            "name one alert by its id, or several by --cluster, --rule, --broker and --log-dir", exit_code=2
+        )
     signed = deciding.signed(by, reason)
     if identity is None:
         _silence_all(ctx, pattern, signed, lasting, up_to)
@@ -97,19 +101,19 @@ def silence(
 
 def unsilence(
     ctx: typer.Context,
-    identity: Annotated[str, typer.Argument(metavar="ID", help="The alert's or the silence's id, or its beginning.")],
+    identity: Annotated[str, typer.Argument(metavar="ID", help="The alert's or the silence's id or its beginning.")],
     by: By,
-    reason: Taken = "taken back",
+    reason: Taken = "withdrawn",
 ) -> None:
-    """Take a silence back; `alerts decisions` shows the ids of those that run."""
+    """Withdraw a silence; `alerts decisions` shows the ids of the active ones."""
     _take_back(ctx, Decision.SILENCE, identity, deciding.signed(by, reason))
 
 
 def decisions(
     ctx: typer.Context,
-    as_json: Annotated[bool, typer.Option("--json", help="One decision per line, for programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON decision per line.")] = False,
 ) -> None:
-    """Show what people said of alerts and still holds: acknowledgements and silences, those by a pattern too."""
+    """Show the active acknowledgements and silences, including silences by pattern."""
     fold, at_ms = _alerts(ctx), now_ms()
     handling = deciding.handling_of(ctx.obj, deciding.decided(ctx.obj), fold.severities)
     found = sayings(fold.records, handling, at_ms)
@@ -135,7 +139,7 @@ def healthy(ctx: typer.Context, identity: AlertId, by: By, reason: Reason) -> No
     if not heard.is_heard:
         raise UserError(f"alert {short_id(alert.alert_id)}: {heard.note}")
     if alert.broker is None:
-        raise UserError(f"alert {alert.alert_id} names no broker, so there is no disk to call healthy")
+        raise UserError(f"alert {alert.alert_id} names no broker, so there is no disk to declare healthy")
     signed = deciding.signed(by, reason)
     spoken_of = f"{alert.cluster}/{alert.broker}/{alert.log_dir or '*'}"
     at_ms = deciding.decided_at_ms(deciding.decided(ctx.obj), Decision.HEALTHY, spoken_of)
@@ -223,9 +227,11 @@ def _take_back(ctx: typer.Context, decision: Decision, identity: str, signed: Si
     known = (r for r in deciding.decided(ctx.obj) if r.decision is decision and holds(r, longest_ms, at_ms))
     found = named(known, identity, lambda record: record.id)
     if not found:
-        raise UserError(f"no {decision} of {identity!r} holds; those that do: logdirwatch alerts decisions")
+        raise UserError(
+            f"no active {decision} of {identity!r}; list the active ones with: logdirwatch alerts decisions"
+        )
     if len(found) > 1:
-        raise UserError(f"{len(found)} of them begin with {identity}; write more of the id", exit_code=2)
+        raise UserError(f"{len(found)} ids begin with {identity}; give more of the id", exit_code=2)
     ended_ms = deciding.decided_at_ms(found, decision, found[0].id)
     record = msgspec.structs.replace(found[0], **signed._asdict(), owner=None, at_ms=ended_ms, until_ms=ended_ms)
     deciding.send(telemetry(ctx.obj), [record])
@@ -241,5 +247,5 @@ def _alerts(ctx: typer.Context) -> LatestAlerts:
 def _firing(fold: LatestAlerts, identity: str) -> AlertRecord:
     alert = find(fold.records, identity)
     if alert.status is not AlertStatus.FIRING:
-        raise UserError(f"alert {alert.alert_id} is over: there is nothing to say of it")
+        raise UserError(f"alert {alert.alert_id} is resolved: there is nothing to decide")
     return alert

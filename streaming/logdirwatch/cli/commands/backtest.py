@@ -1,4 +1,4 @@
-"""``logdirwatch backtest``: what other settings would have fired, over what is stored."""
+"""``logdirwatch backtest``: which alerts other settings would have raised, from stored samples."""
 
 import itertools
 from collections import Counter
@@ -28,7 +28,7 @@ from logdirwatch.store.sql import quoted
 
 @dataclass(frozen=True)
 class Range:
-    """Which stored samples are replayed: [``from_ms``, ``to_ms``) and, if named, one cluster."""
+    """The stored samples to replay: [``from_ms``, ``to_ms``) and, if named, one cluster."""
 
     from_ms: int
     to_ms: int
@@ -42,19 +42,21 @@ def register(app: typer.Typer) -> None:
 
 def backtest(
     ctx: typer.Context,
-    from_: Annotated[str, typer.Option("--from", help="Begin, as 2026-11-20T22:00 (UTC); or 24h, that long ago.")],
-    to: Annotated[str, typer.Option(help="End, in the same forms; default: now.")] = "0h",
+    from_: Annotated[
+        str, typer.Option("--from", help="Start, such as 2026-11-20T22:00 (UTC), or 24h for 24 hours ago.")
+    ],
+    to: Annotated[str, typer.Option(help="End, in the same form; default: now.")] = "0h",
     changed: Annotated[
         list[str] | None,
-        typer.Option("--set", help="A setting of detect, as filling_ratio=0.7; may be repeated."),
+        typer.Option("--set", help="A setting of detect, such as filling_ratio=0.7; may be repeated."),
     ] = None,
-    cluster: Annotated[str | None, typer.Option(help="Only this cluster.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One alert per line, for programs.")] = False,
+    cluster: Annotated[str | None, typer.Option(help="Show only this cluster.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON alert per line.")] = False,
 ) -> None:
-    """Replay stored samples through the state machine and print which alerts it would have fired, and when.
+    """Replay stored samples through the state machine and print the alerts it would have raised, and when.
 
-    Without --set the present settings are used; with it they are replayed too, to compare. Alerts about the cluster as
-    a whole and about silence are no single broker's and are left out; maintenance that ran then quiets nothing.
+    Without --set the present settings are used; with it they are replayed too, for comparison. Alerts about the whole
+    cluster and about silence are left out, and past maintenance has no effect.
     """
     settings = ctx.obj.settings
     chosen = Range(time_ms(from_, now_ms()), time_ms(to, now_ms()), cluster)
@@ -68,7 +70,7 @@ def backtest(
             typer.echo(msgspec.json.encode(alert))
         return
     terminal = console()
-    terminal.print(view(found, terminal.width)) if found else typer.echo("Nothing would have fired.")
+    terminal.print(view(found, terminal.width)) if found else typer.echo("No alert would have fired.")
     if changed:
         _compare(found, fired(run(root, chosen, settings.detect)))
 
@@ -80,7 +82,7 @@ def _compare(found: list[Fired], present: list[Fired]) -> None:
 
 
 def time_ms(text: str, at_ms: int) -> int:
-    """Return epoch milliseconds from ``2026-11-20T22:00`` (UTC unless it says otherwise) or ``24h``, so long ago."""
+    """Return epoch milliseconds from ``2026-11-20T22:00`` (UTC without an offset) or a duration such as ``24h`` ago."""
     units = {"h": HOUR_MS, "d": DAY_MS, "m": HOUR_MS // 60}
     if text[:-1].isdecimal() and text[-1] in units:
         return at_ms - int(text[:-1]) * units[text[-1]]
@@ -88,13 +90,14 @@ def time_ms(text: str, at_ms: int) -> int:
         told = datetime.fromisoformat(text.replace("Z", "+00:00"))
     except ValueError:
         raise UserError(
-            f"backtest: {text!r} is no time; write 2026-11-20T22:00 (UTC), or 24h, 90m or 7d ago", exit_code=2
+            f"backtest: {text!r} is not a time; write 2026-11-20T22:00 (UTC), or 24h, 90m or 7d for that long ago",
+            exit_code=2,
         ) from None
     return int((told if told.tzinfo else told.replace(tzinfo=timezone.utc)).timestamp() * 1000)
 
 
 def with_changes(settings: DetectSettings, changes: Iterable[str]) -> DetectSettings:
-    """Return the settings with ``name=value`` changes; a threshold needs no prefix. UserError names a wrong one."""
+    """Return the settings with ``name=value`` changes; a threshold needs no prefix. Raises UserError if it is wrong."""
     content: dict[str, Any] = settings.model_dump()
     for change in changes:
         name, sign, value = change.partition("=")
@@ -120,12 +123,12 @@ def run(root: str, chosen: Range, settings: DetectSettings) -> Iterator[AlertRec
 
 
 def stored(root: str, chosen: Range) -> Iterator[Row]:
-    """Return the stored rows in the order they are replayed; UserError when the table is not there."""
+    """Return the stored rows in replay order; raises UserError when the table is missing."""
     where = f"timestamp_ms >= {chosen.from_ms} AND timestamp_ms < {chosen.to_ms}"
     if chosen.cluster is not None:
         where += f" AND cluster = {quoted(chosen.cluster)}"
     query = f"SELECT * FROM t WHERE {where} ORDER BY cluster, broker, {', '.join(SOURCE)}"  # noqa: S608 - quoted above
     rows = stream(root, LOG_DIR_SAMPLES.name, query)
     if rows is None:
-        raise UserError(f"backtest: no table {LOG_DIR_SAMPLES.name} at {root} yet: nothing is stored")
+        raise UserError(f"backtest: no table {LOG_DIR_SAMPLES.name} at {root} yet: no samples are stored")
     return rows

@@ -1,4 +1,4 @@
-"""``logdirwatch cluster``: a local Kafka cluster whose disks can be filled and broken, to try things on."""
+"""``logdirwatch cluster``: a local Kafka cluster with disks that can be filled and broken, for trying things out."""
 
 from enum import Enum
 from pathlib import Path
@@ -41,7 +41,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     commands = typer.Typer(
-        help="A local Kafka cluster whose log directories can be filled, broken and mended.", no_args_is_help=True
+        help="A local Kafka cluster whose log directories can be filled, broken and repaired.", no_args_is_help=True
     )
     for command in (up, status, fill, restore, kill, pause, resume, stop, start, down):
         commands.command(command.__name__)(command)
@@ -51,13 +51,13 @@ def register(app: typer.Typer) -> None:
 
 def up(
     ctx: typer.Context,
-    brokers: Annotated[int, typer.Option(help="Monitored brokers; up to three are controllers too.")] = 4,
-    log_dirs: Annotated[int, typer.Option(help="Log directories of each.")] = 3,
+    brokers: Annotated[int, typer.Option(help="Number of monitored brokers; up to three are controllers too.")] = 4,
+    log_dirs: Annotated[int, typer.Option(help="Log directories of each broker.")] = 3,
     log_dir_size: Annotated[
         str | None,
         typer.Option(
-            help="Give every log directory a filesystem of this size, such as 64MB; it takes memory as it fills. "
-            "Without it the directories lie on this machine's disk and cannot be filled.",
+            help="Give every log directory a file system of this size, such as 64MB; it uses memory as it fills. "
+            "By default the directories are on this machine's disk and cannot be filled.",
             show_default=False,
         ),
     ] = None,
@@ -66,7 +66,7 @@ def up(
         typer.Option(
             "--metadata-in-first-dir",
             help="Keep the metadata log in the first log directory, as Kafka does by default: "
-            "a broker halts when that one fails.",
+            "a broker halts when it fails.",
         ),
     ] = False,
     kafka_version: Annotated[
@@ -76,9 +76,9 @@ def up(
         Metadata, typer.Option(help="Where they keep their metadata; zookeeper up to 3.9.")
     ] = Metadata.KRAFT,
 ) -> None:
-    """Start the monitored brokers and a telemetry broker, real Kafka on free local ports, and wait until they serve.
+    """Start monitored brokers and a telemetry broker, real Kafka on free local ports, and wait for them to be ready.
 
-    Kafka's jars are downloaded at the first time. Afterwards the other commands find the cluster without --config.
+    Kafka's jars are downloaded the first time. Afterwards the other commands find the cluster without --config.
     """
     size_bytes = parse_bytes(log_dir_size) if log_dir_size is not None else None
     spec = ClusterSpec(
@@ -99,7 +99,7 @@ def up(
 
 
 def status(ctx: typer.Context, json: JsonOption = False) -> None:
-    """Show brokers and log directories as they are on this machine, whatever Kafka believes of them."""
+    """Show the brokers and log directories as they are on this machine, whatever Kafka reports."""
     found = _cluster(ctx).status()
     if json:
         typer.echo(msgspec.json.encode(found).decode())
@@ -109,9 +109,9 @@ def status(ctx: typer.Context, json: JsonOption = False) -> None:
 
 
 def break_(ctx: typer.Context, broker: Broker, log_dir: LogDir) -> None:
-    """Break a log directory: it is removed and a file put in its place, so that everything in it fails."""
+    """Break a log directory: replace it with a file, so that every operation in it fails."""
     _cluster(ctx).break_log_dir(broker, log_dir)
-    typer.echo(f"broker {broker}: log directory {log_dir} is broken; mend it with: logdirwatch cluster restore")
+    typer.echo(f"broker {broker}: log directory {log_dir} is broken; repair it with: logdirwatch cluster restore")
 
 
 def fill(
@@ -120,19 +120,20 @@ def fill(
     log_dir: LogDir,
     with_: Annotated[
         FillWith,
-        typer.Option("--with", help="data: records of a topic that lies there; file: bytes that no replica explains."),
+        typer.Option("--with", help="data: records of a topic in it; file: a file that belongs to no replica."),
     ] = FillWith.DATA,
     rate: Annotated[
-        str | None, typer.Option(help="Bytes a second, such as 1MB; as fast as it goes without.", show_default=False)
+        str | None,
+        typer.Option(help="Bytes per second, such as 1MB; default: as fast as possible.", show_default=False),
     ] = None,
     until: Annotated[
         float | None,
         typer.Option(
-            min=0.0, max=1.0, help="Stop at this used ratio; when the disk is full without.", show_default=False
+            min=0.0, max=1.0, help="Stop at this used ratio; default: when the disk is full.", show_default=False
         ),
     ] = None,
 ) -> None:
-    """Fill a log directory's filesystem until it is full, Kafka gives the directory up, or Ctrl-C."""
+    """Fill a log directory's file system until it is full, Kafka takes the directory offline, or Ctrl-C."""
     stop = stopping.on_signals()
     rate_bytes_per_s = parse_bytes(rate) if rate is not None else None
     cluster = _cluster(ctx)
@@ -144,48 +145,48 @@ def fill(
 
 
 def restore(ctx: typer.Context, broker: Broker, log_dir: LogDir) -> None:
-    """Mend a log directory and wait until it is online: new where it was broken, larger where data fills it.
+    """Repair a log directory and wait until it is online: replaced if it was broken, enlarged if it is full of data.
 
-    The broker is restarted when Kafka had given the directory up, since nothing else brings it back.
+    If Kafka took the directory offline, the broker is restarted, since nothing else brings it back.
     """
     _cluster(ctx).restore(broker, log_dir)
     typer.echo(f"broker {broker}: log directory {log_dir} is online")
 
 
 def kill(ctx: typer.Context, broker: Broker) -> None:
-    """End a broker at once (SIGKILL)."""
+    """Kill a broker (SIGKILL)."""
     _cluster(ctx).kill(broker)
     typer.echo(f"broker {broker} is killed")
 
 
 def pause(ctx: typer.Context, broker: Broker) -> None:
-    """Make a broker hang (SIGSTOP): its connections stay open and nothing answers."""
+    """Pause a broker (SIGSTOP): its connections stay open, but it does not answer."""
     _cluster(ctx).pause(broker)
     typer.echo(f"broker {broker} is paused")
 
 
 def resume(ctx: typer.Context, broker: Broker) -> None:
-    """Let a paused broker go on (SIGCONT)."""
+    """Resume a paused broker (SIGCONT)."""
     _cluster(ctx).resume(broker)
-    typer.echo(f"broker {broker} goes on")
+    typer.echo(f"broker {broker} is resumed")
 
 
 def stop(ctx: typer.Context, broker: Broker) -> None:
-    """Shut a broker down in an orderly way (SIGTERM)."""
+    """Shut a broker down cleanly (SIGTERM)."""
     _cluster(ctx).stop(broker)
     typer.echo(f"broker {broker} is stopped")
 
 
 def start(ctx: typer.Context, broker: Broker) -> None:
-    """Start a broker that was killed or stopped and wait until it serves."""
+    """Start a killed or stopped broker and wait until it is ready."""
     _cluster(ctx).start(broker)
-    typer.echo(f"broker {broker} serves")
+    typer.echo(f"broker {broker} is ready")
 
 
 def down(ctx: typer.Context) -> None:
-    """Stop everything and remove it: processes, filesystems and files. Only the downloaded jars stay."""
+    """Stop and remove everything: processes, file systems and files. Only the downloaded jars stay."""
     existed = _cluster(ctx).down()
-    typer.echo("the local cluster is gone" if existed else "there was no local cluster")
+    typer.echo("the local cluster is removed" if existed else "there was no local cluster")
 
 
 def _cluster(ctx: typer.Context, spec: ClusterSpec | None = None) -> LocalCluster:
@@ -197,7 +198,7 @@ def _cluster(ctx: typer.Context, spec: ClusterSpec | None = None) -> LocalCluste
 
 
 def _home(context: Context) -> Path:
-    """Return the home folder; the cluster's own configuration, were it unreadable, must not keep it from going down."""
+    """Return the home folder without reading the cluster's configuration: a broken one must not prevent ``down``."""
     path = settings.find_config(context.config_path)
     if path is not None and path == settings.local_cluster_config(path.parent.parent):
         return path.parent.parent

@@ -1,4 +1,4 @@
-"""``logdirwatch collect``: brokers to records, until SIGTERM."""
+"""``logdirwatch collect``: asks brokers and writes records, until SIGTERM."""
 
 import asyncio
 import signal
@@ -38,18 +38,18 @@ def collect(
     ctx: typer.Context,
     cluster: Annotated[
         list[str] | None,
-        typer.Option("--cluster", help="Watch only this cluster; may be given several times. Default: all."),
+        typer.Option("--cluster", help="Watch only this cluster; may be repeated. Default: all."),
     ] = None,
     once: Annotated[
-        bool, typer.Option("--once", help="Ask everything once, print how many records were sent, and end.")
+        bool, typer.Option("--once", help="Ask everything once, print how many records were sent, and exit.")
     ] = False,
 ) -> None:
-    """Ask the brokers for their log directories, and write what they say to the telemetry topics.
+    """Ask the brokers for their log directories, and write the answers to the telemetry topics.
 
-    Metrics go out every few seconds, replicas and topics every minute, an event as soon as a directory fails, comes
-    back or has less free than the reserve. Runs until SIGTERM or Ctrl-C, also while a cluster is away: what cannot be
-    sent is kept, and one line says so. Several collectors may watch one cluster. With --once it exits 1 when a cluster
-    could not be asked completely or the telemetry cluster did not take everything.
+    Metrics are written every few seconds, replicas and topics every minute, an event as soon as a directory fails,
+    comes back or falls below the reserve. Runs until SIGTERM or Ctrl-C, even while a cluster is down: records that
+    cannot be sent are kept, and one log line says so. Several collectors may watch one cluster. With --once it exits
+    with 1 if a cluster did not answer completely or the telemetry cluster did not accept everything.
     """
     context: Context = ctx.obj
     logs.to_stderr()
@@ -65,17 +65,17 @@ def collect(
 
 
 def chosen(clusters: dict[str, ClusterSettings], names: list[str] | None) -> dict[str, ClusterSettings]:
-    """Return the clusters to watch; UserError when there is none or one is not configured."""
+    """Return the clusters to watch; raises UserError when there is none or one is not configured."""
     if not clusters:
         raise UserError(
-            "collect: no cluster to watch: name one under clusters in the configuration, or start the local one with "
+            "collect: no cluster to watch: add one under clusters in the configuration, or start the local one with "
             "logdirwatch cluster up",
             exit_code=2,
         )
     unknown = [name for name in names or [] if name not in clusters]
     if unknown:
         raise UserError(
-            f"collect: no cluster named {', '.join(unknown)}; configured are {', '.join(clusters)}", exit_code=2
+            f"collect: no cluster named {', '.join(unknown)}; configured: {', '.join(clusters)}", exit_code=2
         )
     return {name: clusters[name] for name in names or clusters}
 
@@ -85,11 +85,11 @@ def _now_ms() -> int:
 
 
 def publisher_of(settings: Settings, target: str = "telemetry cluster") -> Publisher:
-    """Return a publisher to the telemetry cluster, not started; UserError names a client property that is wrong.
+    """Return a publisher to the telemetry cluster, not started; raises UserError for a wrong client property.
 
-    ``target`` is what it writes to, in the words of its lines.
+    ``target`` names what it writes to in its log lines.
     """
-    clients.python_arguments(settings.telemetry)  # a wrong property is said now, not at the first record
+    clients.python_arguments(settings.telemetry)  # a wrong property is an error now, not at the first record
     return Publisher(
         lambda: Channel(settings.telemetry), settings.collect.buffer_records, settings.collect.backoff_max_ms, target
     )
@@ -116,14 +116,14 @@ async def _collect(settings: Settings, clusters: dict[str, ClusterSettings]) -> 
     stop = asyncio.Event()
     on_signal(stop.set)
     for remark in remarks(settings):
-        log.warning(remark)
+        log.warning("collect.remark", meaning=remark)
     metrics = CollectorMetrics(watched, publisher, settings.collect.metrics_interval_ms)
     with serving(settings.collect.listen, [metrics], metrics.is_ill, metrics.is_unready):
         publisher.start()
-        log.info("collecting", clusters=list(clusters), collector=settings.collect.collector)
+        log.info("collect.started", clusters=list(clusters), collector=settings.collect.collector)
         await loop.run(watched, stop)
     left = publisher.stop(DRAIN_S)
-    log.info("stopped", sent=sum(publisher.sent.values()), not_sent=left)
+    log.info("collect.stopped", sent=sum(publisher.sent.values()), not_sent=left)
 
 
 def on_signal(stop: Callable[[], None]) -> None:
@@ -144,4 +144,4 @@ def _collect_once(settings: Settings, clusters: dict[str, ClusterSettings]) -> N
     if left:
         raise UserError(f"collect: {left} records could not be sent to {settings.telemetry.bootstrap_servers}")
     if incomplete:
-        raise UserError(f"collect: could not ask everything of {', '.join(incomplete)}; the lines above say what")
+        raise UserError(f"collect: {', '.join(incomplete)} did not answer completely; see the lines above")

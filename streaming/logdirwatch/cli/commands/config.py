@@ -1,4 +1,4 @@
-"""``logdirwatch config``: check what is configured, and print what can be."""
+"""``logdirwatch config``: check the configuration, and print its reference."""
 
 import typer
 import yaml
@@ -20,9 +20,9 @@ def register(app: typer.Typer) -> None:
 
 
 def check(ctx: typer.Context) -> None:
-    """Check the configuration without connecting anywhere, and print what holds, secrets masked.
+    """Check the configuration without connecting anywhere, and print the values in effect, with secrets masked.
 
-    What holds is the file, overridden by the environment, completed by the defaults. Exit code 2 when a key or a
+    The values come from the file, environment variables, which override it, and defaults. Exit code 2 if a key or a
     value is wrong.
     """
     context: Context = ctx.obj
@@ -41,9 +41,9 @@ def reference() -> None:
 
 
 def remarks(settings: Settings) -> list[str]:
-    """Return what is valid and yet most likely not meant."""
+    """Return warnings about values that are valid but probably not intended."""
     if not settings.clusters and settings.host is None:
-        return ["no cluster to watch: name one under clusters"]
+        return ["no cluster to watch: add one under clusters"]
     telemetry = _addresses(settings.telemetry.bootstrap_servers)
     shared = [name for name, c in settings.clusters.items() if telemetry & _addresses(c.bootstrap_servers)]
     return [

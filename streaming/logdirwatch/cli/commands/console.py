@@ -31,13 +31,13 @@ def register(app: typer.Typer) -> None:
 def console(
     ctx: typer.Context,
     listen: Annotated[
-        str | None, typer.Option(metavar="HOST:PORT", help="Instead of console.listen.", show_default=False)
+        str | None, typer.Option(metavar="HOST:PORT", help="Overrides console.listen.", show_default=False)
     ] = None,
 ) -> None:
-    """Show the fleet, open alerts, directories with their forecast, and actions with their commands, in a browser.
+    """Serve a web page with the fleet, open alerts, directories with their forecasts, and actions with their commands.
 
-    Reads the tables, and alerts and heartbeats from the telemetry cluster; changes nothing. Listens on this machine
-    alone unless console.listen says otherwise and console.password is set. Runs until Ctrl-C.
+    Reads the tables, and alerts and heartbeats from the telemetry cluster; changes nothing. Listens only on this
+    machine unless console.listen says otherwise and console.password is set. Runs until Ctrl-C.
     """
     # Flask takes a moment to import, which no other command should pay for.
     from waitress.server import create_server  # noqa: PLC0415

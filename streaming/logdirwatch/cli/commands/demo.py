@@ -1,4 +1,4 @@
-"""``logdirwatch demo``: the main job on a real local Kafka cluster, told as it happens."""
+"""``logdirwatch demo``: the whole product on a real local Kafka cluster."""
 
 import re
 import signal
@@ -21,10 +21,10 @@ from logdirwatch.local.config import ClusterSpec
 from logdirwatch.local.sizes import parse_bytes
 
 EXPLORE = (
-    ("who is well and who is not", "status"),
-    ("what is wrong", "alerts --all"),
-    ("what to do", "actions --all"),
-    ("what happens, as it happens", "alerts --follow"),
+    ("the state of the cluster", "status"),
+    ("the alerts", "alerts --all"),
+    ("the recommended actions", "actions --all"),
+    ("alerts as they change", "alerts --follow"),
     ("the cluster itself", "cluster status"),
     ("break another directory", "cluster break 1 0"),
 )
@@ -37,28 +37,28 @@ def register(app: typer.Typer) -> None:
 
 def demo(
     ctx: typer.Context,
-    once: Annotated[bool, typer.Option("--once", help="End after the story; exit 1 if something was missed.")] = False,
+    once: Annotated[
+        bool, typer.Option("--once", help="Exit after the demonstration; exit code 1 if something was missed.")
+    ] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object as the last line, the story on standard error.")
+        bool, typer.Option("--json", help="Print one JSON object as the last line, the rest on standard error.")
     ] = False,
     brokers: Annotated[int, typer.Option(min=2, max=9, help="Brokers of the monitored cluster.")] = 4,
     log_dirs: Annotated[int, typer.Option(min=2, max=12, help="Log directories of each broker.")] = 3,
-    log_dir_size: Annotated[str, typer.Option(help="Size of each log directory's filesystem.")] = "64MB",
+    log_dir_size: Annotated[str, typer.Option(help="Size of each log directory's file system.")] = "64MB",
     break_dir: Annotated[
-        str | None, typer.Option("--break", metavar="BROKER:DIR", help="The directory to break; default: by chance.")
+        str | None, typer.Option("--break", metavar="BROKER:DIR", help="The directory to break; default: random.")
     ] = None,
     fill_dir: Annotated[
         str | None, typer.Option("--fill", metavar="BROKER:DIR", help="The directory to fill; on another broker.")
     ] = None,
-    deadline: Annotated[
-        float, typer.Option(min=1, help="Seconds to wait for what each fault should bring about.")
-    ] = 180.0,
-    seed: Annotated[int | None, typer.Option(help="Makes the choice by chance repeatable.")] = None,
+    deadline: Annotated[float, typer.Option(min=1, help="Seconds to wait for the effects of each fault.")] = 180.0,
+    seed: Annotated[int | None, typer.Option(help="Seed of the random choice.")] = None,
 ) -> None:
-    """Watch a real JBOD Kafka cluster lose a log directory and fill another, and logdirwatch notice both.
+    """Demonstrate logdirwatch on a real JBOD Kafka cluster that loses one log directory and fills another.
 
-    Starts brokers, load, collector and stream, breaks and fills, shows alerts, actions and tables, restores, and stays
-    until Ctrl-C. Leaves no process, mount or file behind but the downloaded jars.
+    Starts brokers, load, collector and stream, breaks and fills directories, shows alerts, actions and tables, restores
+    the directories, and runs until Ctrl-C. Leaves nothing behind but the downloaded jars.
     """
     context: Context = ctx.obj
     plan = _plan(brokers, log_dirs, seed, break_dir, fill_dir)
@@ -80,7 +80,7 @@ def demo(
             typer.echo(msgspec.json.encode(_result(report or Report())))
     if not report.is_ok:
         missed = "; ".join(verdict.text for verdict in report.verdicts if not verdict.holds)
-        raise UserError("; ".join(filter(None, (f"demo: not everything was seen: {missed}", report.too_busy))))
+        raise UserError("; ".join(filter(None, (f"demo: expected results are missing: {missed}", report.too_busy))))
 
 
 def _plan(brokers: int, log_dirs: int, seed: int | None, break_dir: str | None, fill_dir: str | None) -> Plan:
@@ -120,10 +120,10 @@ def _tell_story(story: Story, *, stay: bool, tell: Callable[[str], None]) -> Rep
     report = story.finish()
     for fault, seconds in report.fault_to_alert_s.items():
         tell(f"Seconds from fault to alert, {fault}: {seconds}")
-    tell("All expected alerts, actions and table rows were seen" if report.is_ok else "Something was missed, see above")
+    tell("All expected alerts, actions and table rows were seen" if report.is_ok else "Something was missed; see above")
     if stay:
         tell(f"In a browser: {story.start_console()}")
-        tell("Everything keeps running; explore in another terminal (Ctrl-C here ends it):")
+        tell("Everything keeps running until Ctrl-C; explore it in another terminal:")
         for meaning, command in EXPLORE:
             tell(f"  .venv/bin/logdirwatch {command:<18} # {meaning}")
         while True:

@@ -1,4 +1,4 @@
-"""``logdirwatch doctor``: is everything as it should be, and what to do about what is not."""
+"""``logdirwatch doctor``: checks everything logdirwatch needs, and says how to fix what is wrong."""
 
 from typing import Annotated
 
@@ -26,21 +26,22 @@ def register(app: typer.Typer) -> None:
 
 def doctor(
     ctx: typer.Context,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     ignore: Annotated[
         list[str] | None,
-        typer.Option("--ignore", help=f"Leave out what a check finds; may be given several times. One of: {NAMES}."),
+        typer.Option("--ignore", help=f"Ignore the findings of a check; may be repeated. One of: {NAMES}."),
     ] = None,
 ) -> None:
-    """Check everything that logdirwatch needs, and say of each fault what it is, where, and what to do about it.
+    """Check everything that logdirwatch needs, and report each problem with its place and remedy.
 
-    Configuration, Java, Spark's slots, folders, both clusters and every broker, permissions by the missing ACL, the
-    telemetry topics, versions with known faults, clocks. Changes nothing. Exit code 0: nothing found; 1: something.
+    Checks the configuration, Java, Spark's slots, folders, both clusters and every broker, permissions (naming the
+    missing ACL), the telemetry topics, versions with known bugs, and clocks. Changes nothing. Exit code 0: no problem
+    found; 1: some.
     """
     context: Context = ctx.obj
     unknown = [name for name in ignore or () if name not in CHECKS]
     if unknown:
-        raise UserError(f"doctor: no check is called {', '.join(unknown)}; there are {NAMES}", exit_code=2)
+        raise UserError(f"doctor: no check is named {', '.join(unknown)}; the checks: {NAMES}", exit_code=2)
     if not context.debug:
         clients.quiet_client_logs()
     report = _examined(context).without(ignore or ())
@@ -63,5 +64,5 @@ def _examined(context: Context) -> Report:
             clients.python_arguments(cluster)
     except UserError as error:
         return misconfigured(error, where)
-    # What else there is to remark, one Kafka for both, is a check of its own.
+    # The other remark, one Kafka for both, is a check of its own.
     return Examination(settings, [] if settings.clusters else remarks(settings), now_ms).run()

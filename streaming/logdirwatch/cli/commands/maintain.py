@@ -1,4 +1,4 @@
-"""``logdirwatch maintain``: the name of ``logdirwatch tables optimize`` in release 0.1.0."""
+"""``logdirwatch maintain``: the name of ``logdirwatch tables optimize`` in release 0.2.0."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""``logdirwatch maintenance``: say that brokers will be away as planned, so that nobody is woken for it."""
+"""``logdirwatch maintenance``: planned absence of brokers, during which no page is sent for it."""
 
 from typing import Annotated
 
@@ -18,14 +18,14 @@ from logdirwatch.text.words import utc
 
 SETTING = "detect.maintenance_max_ms"
 
-ClusterName = Annotated[str, typer.Option("--cluster", help="The cluster, by its name in the configuration.")]
+ClusterName = Annotated[str, typer.Option("--cluster", help="The cluster's name in the configuration.")]
 Brokers = Annotated[list[int], typer.Option("--broker", min=0, help="A broker's id; may be repeated.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
     commands = typer.Typer(
-        help="Plan the absence of brokers: while maintenance runs, that they are away is a note and no alarm.",
+        help="Plan the absence of brokers: during maintenance their absence is only an info alert.",
         no_args_is_help=True,
     )
     commands.command("start")(start)
@@ -38,14 +38,14 @@ def start(
     ctx: typer.Context,
     cluster: ClusterName,
     broker: Brokers,
-    lasting: Annotated[str, typer.Option("--for", help="How long, as 2h, 90m or 1d.")],
+    lasting: Annotated[str, typer.Option("--for", help="Duration, such as 2h, 90m or 1d.")],
     by: By,
     reason: Reason,
 ) -> None:
-    """Let brokers be away for a while: broker_offline and broker_unknown are told as info until then.
+    """Start maintenance of brokers: until its end broker_offline and broker_unknown have severity info.
 
-    The tables and `status` go on telling the truth. Disks that fail, and partitions without a leader, are told as ever.
-    A broker that is still away when the time is over is an alert then. Said again, it replaces what was said before.
+    The tables and `status` still show the real state. Failing disks and partitions without a leader alert as usual.
+    A broker that is still away at the end alerts then. A new maintenance of a broker replaces its earlier one.
     """
     settings: Settings = ctx.obj.settings
     _check_cluster(settings, cluster)
@@ -59,24 +59,26 @@ def end(
     cluster: ClusterName,
     broker: Brokers,
     by: By,
-    reason: Annotated[str, typer.Option("--reason", help="Why; kept with the decision.")] = "done",
+    reason: Annotated[str, typer.Option("--reason", help="The reason, recorded with the decision.")] = "done",
 ) -> None:
-    """End the maintenance of brokers before its time; one that is away for longer than the grace is an alert then."""
+    """End the maintenance of brokers early; one that is away for longer than the grace period alerts then."""
     signed = deciding.signed(by, reason)
     running = {planned.broker for planned in _planned(ctx, cluster)}
     if missing := sorted(set(broker) - running):
         names = ", ".join(map(str, missing))
-        raise UserError(f"no maintenance of broker {names} of {cluster} runs; see: logdirwatch maintenance list")
+        raise UserError(f"no maintenance of broker {names} of {cluster} is active; see: logdirwatch maintenance list")
     _decide(ctx, cluster, broker, signed, 0)
 
 
 def list_planned(
     ctx: typer.Context,
-    cluster: Annotated[str | None, typer.Option("--cluster", help="Only this cluster.")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="What is over too: the last of each broker.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One maintenance per line, for programs.")] = False,
+    cluster: Annotated[str | None, typer.Option("--cluster", help="Show only this cluster.")] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Include ended maintenance: the last of each broker.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON maintenance per line.")] = False,
 ) -> None:
-    """Show which brokers may be away, until when, and who said so."""
+    """Show which brokers are in maintenance, until when, and who started it."""
     found = _planned(ctx, cluster, everything=everything)
     if as_json:
         for planned in found:
@@ -85,7 +87,7 @@ def list_planned(
         terminal = console()
         terminal.print(planned_view(found, now_ms(), terminal.width))
     else:
-        typer.echo("No maintenance runs.")
+        typer.echo("No maintenance is active.")
 
 
 def _planned(ctx: typer.Context, cluster: str | None, *, everything: bool = False) -> list[Planned]:
@@ -123,4 +125,4 @@ def _record(known: list[DecisionRecord], cluster: str, broker: int, signed: Sign
 def _check_cluster(settings: Settings, cluster: str) -> None:
     if settings.clusters and cluster not in settings.clusters:
         names = ", ".join(sorted(settings.clusters))
-        raise UserError(f"no cluster {cluster} in the configuration; there are {names}", exit_code=2)
+        raise UserError(f"no cluster {cluster} in the configuration; configured: {names}", exit_code=2)

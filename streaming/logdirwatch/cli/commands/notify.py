@@ -1,4 +1,4 @@
-"""``logdirwatch notify``: tells people of alerts, until SIGTERM."""
+"""``logdirwatch notify``: sends notifications about alerts, until SIGTERM."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,14 +28,14 @@ def register(app: typer.Typer) -> None:
 def notify(
     ctx: typer.Context,
     test: Annotated[
-        bool, typer.Option("--test", help="Send every receiver a test message, say which took it, and end.")
+        bool, typer.Option("--test", help="Send every receiver a test message, print the results, and exit.")
     ] = False,
 ) -> None:
-    """Tell the receivers of the section notify what fires, what got louder and what ended, and when a heartbeat stops.
+    """Notify the receivers of the section notify when alerts fire, become more severe or end, and when heartbeats stop.
 
-    Alerts are grouped and repeated as configured; what somebody silenced or acknowledged is not told. What was told is
-    kept on logdir.notifications, so a restart tells nothing twice and forgets nothing. Runs until SIGTERM or Ctrl-C,
-    also while a receiver or the telemetry cluster is away. With --test it exits 1 when a receiver took nothing.
+    Alerts are grouped and repeated as configured; silenced and acknowledged ones are not sent. Sent notifications are
+    recorded on logdir.notifications, so that a restart neither repeats nor forgets any. Runs until SIGTERM or Ctrl-C,
+    even while a receiver or the telemetry cluster is down. With --test it exits with 1 if a receiver fails.
     """
     # apprise takes a moment to import, which no other command should pay for.
     from logdirwatch.notify import trial  # noqa: PLC0415
@@ -47,12 +47,12 @@ def notify(
         clients.quiet_client_logs()
     settings = context.settings
     if not settings.notify.receivers:
-        raise UserError("notify: nobody to tell: name a receiver under notify.receivers", exit_code=2)
+        raise UserError("notify: no receiver: add one under notify.receivers", exit_code=2)
     ways = senders(settings.notify)
     if test:
         failed = [name for of_receiver in ways.values() for name in trial.run(of_receiver, now_ms(), typer.echo)]
         if failed:
-            raise UserError(f"notify: not reached: {', '.join(failed)}")
+            raise UserError(f"notify: failed: {', '.join(failed)}")
         return
     _run(settings, ways)
 
@@ -65,9 +65,9 @@ def _run(settings: Settings, ways: dict[str, dict[str, "Sender"]]) -> None:
     stop = stopping.on_signals()
     publisher = publisher_of(settings, f"topic {topics.NOTIFICATIONS}")
     publisher.start()
-    log.info("notifying", receivers=sorted(name for of_receiver in ways.values() for name in of_receiver))
+    log.info("notify.started", receivers=sorted(name for of_receiver in ways.values() for name in of_receiver))
     switch = Switch(settings.notify.heartbeat, settings.clusters, settings.collect.canary_interval_ms, now_ms())
     reader = Reader(switch, settings.decisions.longest_ms, settings.detect.clock_skew_ms)
     Notifier(settings.notify, settings.telemetry, switch, reader, ways, publisher, now_ms).run(stop)
     left = publisher.stop(DRAIN_S)
-    log.info("stopped", not_kept=left)
+    log.info("notify.stopped", not_kept=left)

@@ -32,11 +32,11 @@ from logdirwatch.text.words import some_of
 
 FIX = "fix"
 SOMETHING_TO_DO = 3
-"""The exit code of a plan that is not empty, where it is asked for; 1 and 2 say that there is no plan."""
+"""The exit code of a plan that is not empty, with --exit-code; 1 and 2 mean that there is no plan."""
 
 
 class Files(NamedTuple):
-    """Where to write what."""
+    """The output files."""
 
     after: Path | None
     reassignment: Path | None
@@ -44,7 +44,7 @@ class Files(NamedTuple):
 
 
 class _Before(NamedTuple):
-    """What is planned on; ``about`` and ``tools`` of a real cluster only."""
+    """The input of a plan; ``about`` and ``tools`` only for a real cluster."""
 
     model: ClusterModel
     limits: PlanSettings
@@ -63,19 +63,20 @@ def plan(
         str, typer.Option(help="balance-disks, balance-brokers, balance-all, evacuate:BROKER:DISK or fix.")
     ],
     model: Annotated[
-        Path | None, typer.Option(help="Plan on this CSV with a line a replica; see the documentation.")
+        Path | None, typer.Option(help="Plan from this CSV file with one line per replica; see the documentation.")
     ] = None,
     cluster: Annotated[
-        str | None, typer.Option(help="Without --model: the cluster; needed where there are several.")
+        str | None, typer.Option(help="The cluster; required without --model if there are several.")
     ] = None,
     live: Annotated[
-        bool, typer.Option("--live", help="Ask the cluster's brokers themselves instead of the tables.")
+        bool, typer.Option("--live", help="Read the cluster from its brokers instead of the tables.")
     ] = False,
-    tables: Annotated[str | None, typer.Option(help="Where the tables lie, instead of tables.path.")] = None,
+    tables: Annotated[str | None, typer.Option(help="The path of the tables; overrides tables.path.")] = None,
     bootstrap_server: Annotated[
-        str | None, typer.Option(help="Ask the brokers at this address, as --live does; needs no configuration.")
+        str | None,
+        typer.Option(help="Read the cluster from the brokers at this address, like --live; needs no configuration."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Write the cluster as it will be, in the form of --model.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the resulting cluster, in the format of --model.")] = None,
     reassignment_to: Annotated[
         Path | None, typer.Option("--reassignment", help="Write the JSON for kafka-reassign-partitions.")
     ] = None,
@@ -83,19 +84,18 @@ def plan(
         Path | None, typer.Option("--steps", help="Write the waves in order, each with its own reassignment.")
     ] = None,
     tolerance: Annotated[
-        float, typer.Option(min=0.01, max=0.5, help="How far from the mean fill is good enough, as a share of it.")
+        float, typer.Option(min=0.01, max=0.5, help="Accepted distance from the mean use, as a share of it.")
     ] = TOLERANCE_RATIO,
-    as_json: Annotated[bool, typer.Option("--json", help="The summary as one JSON object, for programs.")] = False,
-    exit_code: Annotated[
-        bool, typer.Option("--exit-code", help="End with 3 where there is something to do, for a timer to act on.")
-    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as one JSON object.")] = False,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 3 if there is something to do.")] = False,
 ) -> None:
     """Plan the balance of a cluster, the evacuation of a directory, or what all open alerts need.
 
     The cluster is read from the tables, with --live from its brokers, or from a file. balance-disks evens out the
-    directories of each broker, balance-brokers the brokers, balance-all every directory with every other; fix is one
-    plan for every open alert, the most urgent first. No directory is filled above plan.destination_max_ratio on the
-    way, copies under way counted; nothing is moved to what is broken, cordoned, away or not known. Nothing is executed.
+    directories of each broker, balance-brokers the brokers, balance-all all directories of the cluster; fix is one
+    plan for all open alerts, the most urgent first. No directory is filled above plan.destination_max_ratio at any
+    time, including running copies; nothing is moved to a failed, cordoned, absent or unknown directory. Nothing is
+    executed.
     """
     source, files = Source(cluster, live, tables, bootstrap_server), Files(out, reassignment_to, steps_to)
     _refuse_both(model, source)
@@ -126,9 +126,11 @@ def _end(*, is_needed: bool) -> None:
 
 def _refuse_both(model: Path | None, source: Source) -> None:
     if model is not None and source != Source(None, False, None, None):
-        raise UserError("plan: --model is the whole cluster: no --cluster, --live, ... beside it", exit_code=2)
+        raise UserError(
+            "plan: --model is the whole cluster; it cannot be combined with --cluster, --live, ...", exit_code=2
+        )
     if source.tables is not None and (source.is_live or source.bootstrap_server is not None):
-        raise UserError("plan: --tables, or --live: which of the two?", exit_code=2)
+        raise UserError("plan: --tables and --live cannot be combined", exit_code=2)
 
 
 def _before(context: Context, model: Path | None, source: Source, mode: Mode) -> _Before:
@@ -140,9 +142,11 @@ def _before(context: Context, model: Path | None, source: Source, mode: Mode) ->
 
 
 def _fix(context: Context, model: Path | None, source: Source, files: Files, *, as_json: bool) -> bool:
-    """Print the plan for all open alerts; tell whether there are any."""
+    """Print the plan for all open alerts; return whether there are any."""
     if model is not None or files.after is not None:
-        raise UserError("plan: --mode fix is about open alerts: it takes no --model and writes no --out", exit_code=2)
+        raise UserError(
+            "plan: --mode fix needs the open alerts: it cannot be combined with --model or --out", exit_code=2
+        )
     found = find(context, source, needs_alerts=True)
     made = _fixed(found, now_ms())
     if files.reassignment is not None and (mixed := fix_steps.mixed_brokers(made)):
@@ -155,7 +159,7 @@ def _fix(context: Context, model: Path | None, source: Source, files: Files, *, 
     if as_json:
         typer.echo(msgspec.json.encode(fix_report.as_data(made)))
     elif not made.remedies:
-        typer.echo(f"No alert of cluster {found.facts.cluster} is open: there is nothing to fix.")
+        typer.echo(f"Cluster {found.facts.cluster} has no open alerts: there is nothing to fix.")
     else:
         terminal = console()
         terminal.print(fix_report.view(made, now_ms(), terminal.width))
@@ -165,7 +169,7 @@ def _fix(context: Context, model: Path | None, source: Source, files: Files, *, 
 def _fixed(found: Found, at_ms: int) -> Fix:
     why = too_old(found.facts, found.policy, at_ms)
     if why is not None and found.alerts:
-        raise UserError(f"plan: {why}: do logdirwatch collect and stream run? --live asks the brokers themselves")
+        raise UserError(f"plan: {why}: are logdirwatch collect and stream running? --live reads from the brokers")
     return fix(found.alerts, found.actions, found.facts, found.policy, at_ms)
 
 

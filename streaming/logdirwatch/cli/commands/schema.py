@@ -17,10 +17,10 @@ def register(app: typer.Typer) -> None:
 
 
 def schema(name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of: {_NAMES}.")]) -> None:
-    """Print the JSON Schema of the record NAME, as it stands on its topic.
+    """Print the JSON Schema of the record NAME, as it is on its topic.
 
-    Fields that a schema does not name are ignored by readers; a missing required one rejects the record.
+    Readers ignore fields that the schema does not have and reject a record that lacks a required field.
     """
     if name not in RECORDS:
-        raise UserError(f"no record is called {name}; there are {_NAMES}", exit_code=2)
+        raise UserError(f"no record is named {name}; the records: {_NAMES}", exit_code=2)
     typer.echo(json.dumps(json_schema(name), indent=2))

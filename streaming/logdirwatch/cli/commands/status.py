@@ -1,4 +1,4 @@
-"""``logdirwatch status``: every broker, directory and lost replica, and how old all that is."""
+"""``logdirwatch status``: every broker, directory and lost replica, and the age of that data."""
 
 from functools import partial
 from typing import Annotated
@@ -37,18 +37,17 @@ def register(app: typer.Typer) -> None:
 
 def status(
     ctx: typer.Context,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")] = False,
-    cluster: Annotated[str | None, typer.Option("--cluster", help="Only this cluster.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    cluster: Annotated[str | None, typer.Option("--cluster", help="Show only this cluster.")] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Every broker, directory and topic, not only the worst of many.")
+        bool, typer.Option("--all", help="Show every broker, directory and topic, not only the worst.")
     ] = False,
 ) -> None:
     """Show brokers, log directories, offline replicas and partitions at risk, from the tables.
 
-    First comes how old the data and the last heartbeat are, then the open alerts, who took them up or silenced them,
-    and which brokers may be away as planned. What nobody watches now is unknown, with what was known last beside it.
-    Exit code 1 when a table cannot be read, or when the telemetry cluster does not answer: what is known is shown all
-    the same.
+    It starts with the age of the data and of the last heartbeat, the open alerts, who acknowledged or silenced them,
+    and brokers in maintenance. What is not monitored now is unknown, shown with its last known status. Exit code 1 if a
+    table cannot be read or the telemetry cluster does not answer; what is known is still shown.
     """
     context: Context = ctx.obj
     tables, snapshot, problem = _read(context)
@@ -68,7 +67,7 @@ def status(
 
 
 def _found(snapshot: Snapshot, now: int, patience: Patience, only: str | None) -> list[ClusterStatus]:
-    """Return what is to be shown; a name that nobody knows is refused only where the tables tell the names."""
+    """Return what to show; an unknown name is refused only if the tables could be read."""
     if snapshot.brokers is not None:
         return statuses(snapshot, now, patience, only)
     return [one for one in statuses(snapshot, now, patience) if only in {None, one.cluster}]
@@ -76,7 +75,7 @@ def _found(snapshot: Snapshot, now: int, patience: Patience, only: str | None) -
 
 def _print(found: list[ClusterStatus], now: int, settings: Settings, *, is_told: bool, everything: bool) -> None:
     if not found and not is_told:
-        typer.echo(f"No broker in the tables at {settings.tables_path} yet. Does logdirwatch collect run?")
+        typer.echo(f"No broker in the tables at {settings.tables_path} yet. Is logdirwatch collect running?")
     terminal = console()
     for number, one in enumerate(found):
         if number:
@@ -100,7 +99,7 @@ def _read(context: Context) -> tuple[TableRows, Snapshot, UserError | None]:
 def _troubles(
     settings: Settings, tables: TableRows, snapshot: Snapshot, now: int, patience: Patience
 ) -> dict[str, str]:
-    """Return by table why it is not to be had, as far as a status needs it from the first."""
+    """Return for each required table why it is unavailable."""
     missing = [table for table in (BROKER_STATE.name, LOG_DIR_STATE.name) if table in tables.absent]
     if not missing:
         return tables.unreadable

@@ -30,13 +30,13 @@ def stream(
     ctx: typer.Context,
     query: Annotated[
         list[Query] | None,
-        typer.Option("--query", help="Run only this query; may be given several times. Default: all."),
+        typer.Option("--query", help="Run only this query; may be repeated. Default: all."),
     ] = None,
 ) -> None:
     """Run the streaming queries: metrics and events in, alerts, state, tables and actions out.
 
-    Runs until SIGTERM or Ctrl-C, gives running batches a moment to end, and the next start goes on where it stopped.
-    Locally it starts its own Spark; under spark-submit or on Databricks set stream.master to null.
+    Runs until SIGTERM or Ctrl-C and lets running batches end; the next start continues where it stopped. Locally it
+    starts its own Spark; under spark-submit or on Databricks set stream.master to null.
     """
     # Spark takes a second to import, which no other command should pay for.
     from logdirwatch.jobs import application  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""``logdirwatch topics``: make the telemetry topics, and show how they are."""
+"""``logdirwatch topics``: create the telemetry topics, and show their state."""
 
 import typer
 from rich.table import Table
@@ -12,22 +12,22 @@ from logdirwatch.settings import Settings
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    commands = typer.Typer(help="Make the telemetry topics, or show how they are.", no_args_is_help=True)
+    commands = typer.Typer(help="Create the telemetry topics, or show their state.", no_args_is_help=True)
     commands.command("create")(create)
     commands.command("list")(list_topics)
     app.add_typer(commands, name="topics")
 
 
 def create(ctx: typer.Context) -> None:
-    """Make the telemetry topics that do not exist yet; run it as often as you like.
+    """Create the telemetry topics that do not exist yet; it is safe to run again.
 
-    A topic that exists with other settings than configured is left alone: it is named, with the command that
-    changes it.
+    A topic that exists with other settings than configured is not changed; the command that would change it is
+    printed.
     """
     settings = _settings(ctx)
     missing = telemetry_topics.create_missing(settings)
     for topic in missing:
-        typer.echo(f"{topic.name}: made, {topic.partitions} partitions")
+        typer.echo(f"{topic.name}: created, {topic.partitions} partitions")
     for name, found in _compared(settings).items():
         if any(topic.name == name for topic in missing):
             continue
@@ -38,7 +38,7 @@ def create(ctx: typer.Context) -> None:
 
 
 def list_topics(ctx: typer.Context) -> None:
-    """Show the telemetry topics as they are and as they are wanted."""
+    """Show the telemetry topics and how they differ from the configuration."""
     settings = _settings(ctx)
     existing = telemetry_topics.existing_topics(settings)
     compared = _compared(settings)
@@ -46,7 +46,7 @@ def list_topics(ctx: typer.Context) -> None:
     for topic in telemetry_topics.wanted(settings.topics):
         found = existing.get(topic.name)
         if found is None:
-            table.add_row(topic.name, "", "", "", "missing; make it with: logdirwatch topics create")
+            table.add_row(topic.name, "", "", "", "missing; create it with: logdirwatch topics create")
             continue
         verdict = "; ".join(difference.text for difference in compared[topic.name]) or "yes"
         policy = str(found.configs.get("cleanup.policy"))

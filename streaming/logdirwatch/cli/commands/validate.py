@@ -1,4 +1,4 @@
-"""``logdirwatch validate``: whether the tables are what they must be; a job for every hour or night."""
+"""``logdirwatch validate``: checks the quality of the tables; a job to run hourly or nightly."""
 
 from types import ModuleType
 from typing import Annotated
@@ -26,12 +26,12 @@ def register(app: typer.Typer) -> None:
 def validate(
     ctx: typer.Context,
     table: Names = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One expectation per line, for programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON expectation per line.")] = False,
 ) -> None:
-    """Check the tables against suites of Great Expectations: keys, words, numbers, and what ties them together.
+    """Check the tables with suites of Great Expectations: keys, values, numbers, and relations between tables.
 
-    What was found is kept in the table quality_results. A look at all tables is told to the stream, which raises
-    data_quality, or ends it. Settings: quality. Exit code 0: all is as expected; 1: something is not.
+    The results are stored in the table quality_results. A check of all tables is reported to the stream, which raises
+    or ends data_quality. Settings: quality. Exit code 0: all expectations are met; 1: some are not.
     """
     names = chosen("validate", table, CHECKED)
     context: Context = ctx.obj
@@ -41,7 +41,7 @@ def validate(
     for line in map(_encoded, found) if as_json else map(printable, lines(found)):
         typer.echo(line)
     if not found:
-        raise UserError("validate: there is no table yet: run logdirwatch stream, or name the right tables.path")
+        raise UserError("validate: there is no table yet: run logdirwatch stream, or set the right tables.path")
     if not table:
         job.tell(context.settings, found, at_ms)
     wrong = failed(found)

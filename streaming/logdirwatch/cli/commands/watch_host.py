@@ -1,4 +1,4 @@
-"""``logdirwatch watch-host``: the source on a broker's own host, until SIGTERM."""
+"""``logdirwatch watch-host``: the host source, on a broker's own host, until SIGTERM."""
 
 import asyncio
 from collections.abc import Sequence
@@ -35,22 +35,20 @@ def register(app: typer.Typer) -> None:
 
 def watch_host(
     ctx: typer.Context,
-    once: Annotated[
-        bool, typer.Option("--once", help="Look once, print what was seen, send nothing, and end.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="With --once: one JSON object, for programs.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Check once, print the result, send nothing, and exit.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="With --once: print one JSON object.")] = False,
 ) -> None:
     """Watch the log directories and the logs of the broker on this host.
 
-    Follows the broker's server.log for what made a directory fail, looks at the space and the mount of every log
-    directory, probes it by writing, syncing and reading 4 KiB, and publishes both to the telemetry topics. Needs the
-    section host of the configuration. Runs until SIGTERM or Ctrl-C, also while the telemetry cluster is away.
+    Follows the broker's server.log for the cause of failures, checks the space and the mount of every log directory,
+    probes it by writing, syncing and reading 4 KiB, and publishes both to the telemetry topics. Needs the section host
+    of the configuration. Runs until SIGTERM or Ctrl-C, even while the telemetry cluster is down.
     """
     context: Context = ctx.obj
     logs.to_stderr()
     host = _host(context.settings)
     if as_json and not once:
-        raise UserError("watch-host: --json goes with --once", exit_code=2)
+        raise UserError("watch-host: --json needs --once", exit_code=2)
     log_dirs = log_dirs_of(host)
     if once:
         _print_once(context.settings, host, log_dirs, as_json=as_json)
@@ -63,7 +61,7 @@ def watch_host(
 def _host(settings: Settings) -> HostSettings:
     if settings.host is None:
         raise UserError(
-            "watch-host: the configuration has no section host; it names at least cluster, broker and properties_file",
+            "watch-host: the configuration has no section host; it needs at least cluster, broker and properties_file",
             exit_code=2,
         )
     return settings.host
@@ -104,8 +102,8 @@ async def _watch(settings: Settings, host: HostSettings, log_dirs: Sequence[str]
     stop = asyncio.Event()
     on_signal(stop.set)
     publisher.start()
-    log.info("watching", cluster=host.cluster, broker=host.broker, log_dirs=list(log_dirs), collector=host.name)
+    log.info("host.started", cluster=host.cluster, broker=host.broker, log_dirs=list(log_dirs), collector=host.name)
     await loop.run([watch], stop)
     left = publisher.stop(DRAIN_S)
     watch.end()
-    log.info("stopped", sent=sum(publisher.sent.values()), not_sent=left)
+    log.info("host.stopped", sent=sum(publisher.sent.values()), not_sent=left)

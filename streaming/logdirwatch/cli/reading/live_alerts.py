@@ -1,4 +1,4 @@
-"""The alert topic followed in the background: what a page that stays open must know of heartbeats and alerts."""
+"""The alert topic followed in the background, for a page that stays open."""
 
 import threading
 import time
@@ -17,9 +17,9 @@ RETRY_S = 5.0
 
 
 class LiveAlerts:
-    """The latest revision of every alert and heartbeat, None until the topic was read to its end once.
+    """The latest revision of every alert and heartbeat; None until the topic was read to its end once.
 
-    A telemetry cluster that goes away later is noticed by heartbeats that grow old.
+    When the telemetry cluster fails later, heartbeats become old.
     """
 
     def __init__(self, cluster: KafkaSettings) -> None:
@@ -33,12 +33,12 @@ class LiveAlerts:
         threading.Thread(target=self._run, name="live-alerts", daemon=True).start()
 
     def alerts(self) -> list[AlertRecord] | None:
-        """Return what is known now."""
+        """Return the latest known revisions."""
         with self._lock:
             return self._fold.records if self._is_read else None
 
     def follow(self) -> None:
-        """Read the topic to its end, then on for ever; UserError when the telemetry cluster does not answer."""
+        """Read the topic to its end and follow it; raises UserError when the telemetry cluster does not answer."""
         for record in clients.read_all(self._cluster, topics.ALERTS):
             self._take(record.key, record.value, record.timestamp)
         with self._lock:

@@ -1,4 +1,4 @@
-"""The cluster itself, asked by a command: the collector's own questions, once."""
+"""The cluster itself, asked once by a command with the collector's requests."""
 
 import asyncio
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from logdirwatch.settings import Settings
 
 
 def seen(cluster: KafkaSettings, settings: Settings) -> LiveCluster:
-    """Return what a cluster's brokers answer this moment; UserError when none does."""
+    """Return the present answers of a cluster's brokers; raises UserError when none answers."""
     try:
         return asyncio.run(_look(cluster, settings))
     except ASK_ERRORS as error:

@@ -1,4 +1,4 @@
-"""Where ``logdirwatch plan`` gets a real cluster from: the tables, read without Spark, or the brokers themselves."""
+"""The real cluster of ``logdirwatch plan``: read from the tables, without Spark, or from its brokers."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ Records = tuple[list[AlertRecord], list[ActionRecord]]
 
 @dataclass(frozen=True)
 class Source:
-    """What the options say: a cluster's name, and whether and where it is asked itself."""
+    """The source options: a cluster's name, and whether and where its brokers are asked."""
 
     cluster: str | None
     is_live: bool
@@ -45,7 +45,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Found:
-    """A real cluster: what is known of it, what is wrong with it, and what may be done there."""
+    """A real cluster: its facts, its alerts and actions, and the policy."""
 
     facts: ClusterSnapshot
     alerts: list[AlertRecord]
@@ -54,13 +54,13 @@ class Found:
 
     @property
     def judged(self) -> ClusterSnapshot:
-        """The facts with what the open alerts say over them, and what was taken up counted in."""
+        """The facts, corrected by the open alerts and by the actions under way."""
         seen = with_excluded_log_dirs(with_alerts(self.facts, self.alerts), self.policy.limits)
         return with_actions(seen, self.taken_up)
 
     @property
     def taken_up(self) -> list[ActionRecord]:
-        """The actions that somebody began, or said that they would."""
+        """The actions that are accepted or under way."""
         return [action for action in self.actions if action.status in TAKEN_UP]
 
 
@@ -68,7 +68,7 @@ def find(context: Context, source: Source, *, needs_alerts: bool) -> Found:
     """Return the cluster that the options name.
 
     ``needs_alerts``: a live cluster's alerts are read from the telemetry topics, which nothing else needs. Raises
-    UserError where the cluster is not known or nothing can be read.
+    UserError when the cluster is unknown or cannot be read.
     """
     settings = context.settings
     if source.tables is not None:
@@ -80,7 +80,7 @@ def find(context: Context, source: Source, *, needs_alerts: bool) -> Found:
     its_own = f"cluster = {quoted(name)}"
     facts = facts_from(lambda table, columns: select_columns(root, table.name, columns, its_own), name)
     if facts is None:
-        raise UserError(f"plan: the tables at {root} know no broker of {name}")
+        raise UserError(f"plan: the tables at {root} have no broker of {name}")
     alerts, actions = _stored_records(root, name)
     return Found(facts, alerts, actions, policy_for(settings, name))
 
@@ -104,13 +104,13 @@ def _taken_for_separate(directories: Sequence[LogDir]) -> str:
     paths = ", ".join(directory.path for directory in directories)
     return (
         f"broker {directories[0].broker}: {paths} report the same size and free bytes, which proves no shared volume: "
-        "they are taken for separate disks. If they are one, keep all but one of them out in plan.log_dirs "
+        "they are treated as separate disks. If they are one, exclude all but one of them in plan.log_dirs "
         "(destination: false)"
     )
 
 
 def _configured(settings: Settings, source: Source) -> tuple[str, KafkaSettings]:
-    """Return the name and address of the cluster to be asked."""
+    """Return the name and address of the cluster to ask."""
     names = sorted(settings.clusters)
     if source.bootstrap_server is not None:
         name = source.cluster or (names[0] if len(names) == 1 else settings.default_cluster)
@@ -131,14 +131,14 @@ def _stored_name(root: str, wanted: str | None) -> str:
 
 
 def _only(names: Sequence[str], wanted: str | None, where: str) -> str:
-    """Return the cluster that is wanted, or the only one there is."""
+    """Return the named cluster, or the only one."""
     if wanted in names and wanted is not None:
         return wanted
     listed = f"there are {', '.join(names)}" if names else "there is none"
     if wanted is not None:
-        raise UserError(f"plan: {where} know no cluster {wanted}: {listed}", exit_code=2)
+        raise UserError(f"plan: no cluster {wanted} in {where}: {listed}", exit_code=2)
     if len(names) != 1:
-        raise UserError(f"plan: which cluster? Name it with --cluster; in {where} {listed}", exit_code=2)
+        raise UserError(f"plan: name the cluster with --cluster; in {where} {listed}", exit_code=2)
     return names[0]
 
 
@@ -152,12 +152,14 @@ def _stored_records(root: str, cluster: str) -> Records:
 def _take_stored(
     fold: Latest[AlertRecord] | Latest[ActionRecord], root: str, table: Table, identity: str, cluster: str
 ) -> None:
-    """Take the last revision of everything that a history table has of a cluster."""
+    """Return the last revision of every record of a cluster in a history table."""
     query = newest(identity, among=f"cluster = {quoted(cluster)}")
     for row in select(root, table.name, query) or ():
         fold.take(Message(None, str(row["record"]).encode()))
     if fold.unreadable:
-        typer.echo(f"logdirwatch: {fold.unreadable} {table.name} are not of a form this version reads", err=True)
+        typer.echo(
+            f"logdirwatch: {fold.unreadable} {table.name} are in a format that this version does not read", err=True
+        )
 
 
 def _told_records(context: Context, cluster: str) -> Records:

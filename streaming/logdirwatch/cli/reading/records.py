@@ -1,4 +1,4 @@
-"""What the reading commands share: records from the telemetry topics, and the terminal."""
+"""Shared by the reading commands: records from the telemetry topics, and the terminal."""
 
 import os
 import sys
@@ -21,28 +21,28 @@ PIPE_COLUMNS = 100
 
 
 def now_ms() -> int:
-    """Return the wall clock; only commands ask it."""
+    """Return the wall clock; only commands use it."""
     return time.time_ns() // 1_000_000
 
 
 def telemetry(context: Context) -> KafkaSettings:
-    """Return the telemetry cluster, its client's own log silenced: what it cannot do is one line of ours."""
+    """Return the telemetry cluster, with its client's own log disabled: an error is one line of ours."""
     if not context.debug:
         clients.quiet_client_logs()
     return context.settings.telemetry
 
 
 def console() -> Console:
-    """Return standard output: as wide as the terminal or COLUMNS says, 100 columns in a pipe."""
+    """Return standard output: as wide as the terminal or COLUMNS, 100 columns in a pipe."""
     is_measured = sys.stdout.isatty() or "COLUMNS" in os.environ
     return Terminal(highlight=False, width=None if is_measured else PIPE_COLUMNS)
 
 
 class Terminal(Console):
-    """Shows what names, paths and errors hold, whatever that is, as text: none of it steers the terminal."""
+    """Prints names, paths and errors as text, without control characters."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Return the segments of something, the text in it made printable."""
+        """Return the segments of a renderable, with printable text."""
         if isinstance(renderable, Text) and not renderable.plain.replace("\n", "").isprintable():
             renderable = renderable.copy()
             renderable.plain = printable_lines(renderable.plain)
@@ -50,15 +50,18 @@ class Terminal(Console):
 
 
 def read_into(fold: Latest[R], cluster: KafkaSettings, topic: str) -> None:
-    """Read ``topic`` from its beginning to its end into ``fold``; says how much of it could not be read."""
+    """Read ``topic`` from its beginning to its end into ``fold``; prints how many records could not be read."""
     for _ in fold.take_all(_messages(clients.read_all(cluster, topic))):
         pass
     if fold.unreadable:
-        typer.echo(f"logdirwatch: {fold.unreadable} records of {topic} are not of a form this version reads", err=True)
+        typer.echo(
+            f"logdirwatch: {fold.unreadable} records of {topic} are in a format that this version does not read",
+            err=True,
+        )
 
 
 def follow_into(fold: Latest[R], cluster: KafkaSettings, topic: str) -> Iterator[R]:
-    """Yield what ``topic`` says beyond what ``fold`` knows, for ever; reads it again from its beginning, so no gap."""
+    """Yield new records of ``topic`` forever; reads it again from the beginning, so that there is no gap."""
     return fold.take_all(_messages(clients.follow(cluster, topic, from_beginning=True)))
 
 

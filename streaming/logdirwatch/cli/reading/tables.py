@@ -1,4 +1,4 @@
-"""The Delta tables read without Spark: a command for somebody who was just woken must answer at once."""
+"""The Delta tables read without Spark, so that commands answer at once."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,7 +25,7 @@ from logdirwatch.store.schema.definitions import (
 Row = Mapping[str, Any]
 _AT_ONCE = 10_000
 _DATA_FILE = re.compile(r"[^\s:]+\.parquet")
-_MEND = "the other tables and the alerts are not touched; restore it or build it anew: docs/troubleshooting.md"
+_MEND = "the other tables and the alerts are not affected; restore or rebuild it: docs/troubleshooting.md"
 
 _BROKERS = ", ".join(("cluster", *BROKER_COLUMNS))
 _LOG_DIRS = ", ".join(("cluster", "broker", *LogDir.__struct_fields__))
@@ -48,17 +48,17 @@ QUERIES = {
 
 
 def tables_root(settings: Settings) -> str:
-    """Return where the tables lie by path; UserError when they lie in a catalog, which only Spark reaches."""
+    """Return the path of the tables; raises UserError when they are in a catalog, which only Spark can read."""
     if settings.tables.catalog is not None:
         raise UserError(
-            f"the tables lie in the catalog {settings.tables.catalog}, which only Spark reads; "
+            f"the tables are in the catalog {settings.tables.catalog}, which only Spark reads; "
             "query broker_state and log_dir_state there, or name their storage in tables.path"
         )
     return settings.tables_path.rstrip("/")
 
 
 def rows(root: str, table: str) -> list[Row] | None:
-    """Return what the status needs of ``table`` below ``root``; None while it was never written.
+    """Return the columns of ``table`` below ``root`` that the status needs; None if it was never written.
 
     Raises UserError when it cannot be read.
     """
@@ -67,7 +67,7 @@ def rows(root: str, table: str) -> list[Row] | None:
 
 
 def select(root: str, table: str, query: str) -> Iterator[Row] | None:
-    """Return the rows that a query finds in ``table``, which it calls ``t``; None while it was never written.
+    """Return the rows of a query on ``table``, which it names ``t``; None if the table was never written.
 
     Raises UserError when it cannot be read.
     """
@@ -77,7 +77,7 @@ def select(root: str, table: str, query: str) -> Iterator[Row] | None:
 
 
 def stream(root: str, table: str, query: str) -> Iterator[Row] | None:
-    """Return what :func:`select` does, read while it is asked for: a history is larger than memory."""
+    """Like :func:`select`, but read lazily: a history may be larger than memory."""
     with _readable(root, table):
         delta = _opened(root, table)
         return None if delta is None else _streamed(root, delta, table, query)
@@ -90,9 +90,9 @@ def _streamed(root: str, delta: DeltaTable, table: str, query: str) -> Iterator[
 
 
 def select_columns(root: str, table: str, columns: Iterable[str], where: str) -> Iterator[Row]:
-    """Yield columns of the rows for which ``where`` holds; one that the table does not have is null.
+    """Yield columns of the rows that match ``where``; a column that the table lacks is null.
 
-    Nothing while the table was never written. Raises UserError when it cannot be read.
+    Yields nothing if the table was never written. Raises UserError when it cannot be read.
     """
     with _readable(root, table):
         delta = _opened(root, table)
@@ -110,7 +110,7 @@ def _readable(root: str, table: str) -> Iterator[None]:
     except UserError:
         raise
     except BaseException as error:
-        # The engine raises a bare Exception for a damaged file, and what a panic of its own becomes is none at all.
+        # The engine raises a bare Exception for a damaged file, and a panic in it is not even an Exception.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         raise UserError(_unreadable(root, table, error)) from None
@@ -128,7 +128,7 @@ def _unreadable(root: str, table: str, error: BaseException) -> str:
 
 
 def _broken_file(path: str) -> str | None:
-    """Return the first data file that cannot be read, where the files can be listed at all."""
+    """Return the first data file that cannot be read, if the files can be listed."""
     try:
         names = DeltaTable(path).file_uris()
     except Exception:
@@ -156,13 +156,13 @@ def _found(delta: DeltaTable, query: str) -> Iterator[Row]:
 
 
 def _rows(found: pa.Table) -> Iterator[Row]:
-    """Yield rows, a part at a time: a cluster has hundreds of thousands of them."""
+    """Yield rows in batches: a cluster has hundreds of thousands of them."""
     for batch in found.to_batches(max_chunksize=_AT_ONCE):
         yield from batch.to_pylist()
 
 
 def tables_at(root: str) -> list[str] | None:
-    """Return the tables that lie below a local folder, None where there is no such folder; nothing of a store."""
+    """Return the tables below a local folder; None if it does not exist, empty for an object store."""
     path = root.removeprefix("file://").removeprefix("file:")
     if "://" in path:
         return []

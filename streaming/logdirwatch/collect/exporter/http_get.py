@@ -45,7 +45,7 @@ class _Lookups(AbstractResolver):
 
 
 class Getter:
-    """Gets pages with the same headers; ``tls`` says whom to trust. Close it when done."""
+    """Gets pages with the same headers; ``tls`` says which certificates to trust. Close it when done."""
 
     def __init__(self, headers: Mapping[str, str], tls: ssl.SSLContext | None = None) -> None:
         self._headers = {**_HEADERS, **headers}

@@ -108,12 +108,12 @@ class Exporters:
         if not self._has_failed(broker):
             where = url.partition("?")[0]
             log.warning(
-                "exporter cannot be scraped", cluster=self._cluster, broker=broker, url=where, error=one_line(error)
+                "collect.exporter.failed", cluster=self._cluster, broker=broker, url=where, error=one_line(error)
             )
 
     def _tell_worked(self, broker: int) -> None:
         if self._has_failed(broker):
-            log.warning("exporter can be scraped again", cluster=self._cluster, broker=broker)
+            log.warning("collect.exporter.recovered", cluster=self._cluster, broker=broker)
 
 
 def _headers(settings: JmxExporterSettings) -> dict[str, str]:

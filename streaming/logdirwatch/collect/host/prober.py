@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from logdirwatch.model.records import HostLogDir
+from logdirwatch.text.units import human_s
 
 T = TypeVar("T")
 Look = Callable[[str], HostLogDir]
@@ -89,6 +90,6 @@ class Prober:
         future, begun_s = self._busy[path]
         if not future.done():
             waited_s = self._timer_s() - begun_s
-            return HostLogDir(path=path, probe_error=f"no answer for {waited_s:.0f} s")
+            return HostLogDir(path=path, probe_error=f"no answer for {human_s(waited_s)}")
         error = future.exception()
         return HostLogDir(path=path, probe_error=f"look: {error}") if error else future.result()

@@ -42,7 +42,7 @@ def log_dirs_of(settings: HostSettings) -> tuple[str, ...]:
     server_properties.check_broker(properties, settings.broker)
     log_dirs = server_properties.log_dirs_of(properties)
     for doubt in server_properties.doubts(log_dirs):
-        log.warning("log.dirs is probably not what is meant", file=settings.properties_file, why=doubt)
+        log.warning("host.log_dirs.doubtful", file=settings.properties_file, why=doubt)
     return log_dirs
 
 

@@ -116,7 +116,7 @@ class Tail:
         self._file, self._offset, self._head = file, offset, os.pread(file.fileno(), HEAD_BYTES, 0)
 
     def _rest(self) -> Iterator[Piece]:
-        """Yield up to the end of the open file; one that was cut short or written anew is begun again."""
+        """Yield up to the end of the open file; one that was cut short or written again is begun again."""
         assert self._file is not None
         head = os.pread(self._file.fileno(), HEAD_BYTES, 0)
         if os.fstat(self._file.fileno()).st_size < self._offset or not head.startswith(self._head):
@@ -165,13 +165,13 @@ class Tail:
             self._tell_failure(os.strerror(errno.ENOENT))
             return
         if self._looks_failed >= LOOKS_BEFORE_TOLD:
-            log.warning("log is read again", path=str(self._path))
+            log.warning("host.log.recovered", path=str(self._path))
         self._looks_failed = 0
 
     def _tell_failure(self, reason: str | None) -> None:
         self._looks_failed += 1
         if self._looks_failed == LOOKS_BEFORE_TOLD:
-            log.warning("log cannot be read; trying on", path=str(self._path), error=reason)
+            log.warning("host.log.failed", path=str(self._path), error=reason)
 
 
 def _is_head_of(path: Path, saved: Position) -> bool:

@@ -44,7 +44,10 @@ class StateFile:
             pass
         except (OSError, msgspec.MsgspecError) as error:
             log.warning(
-                "state cannot be read: logs are followed from their end", path=str(self._path), error=str(error)
+                "host.state.unreadable",
+                path=str(self._path),
+                error=str(error),
+                meaning="logs are followed from their end",
             )
         return TailState()
 
@@ -58,7 +61,7 @@ class StateFile:
             os.replace(fresh, self._path)  # noqa: PTH105 - one step, or the old state stays
         except OSError as error:
             if not self._is_told:
-                log.warning("state cannot be written", path=str(self._path), error=error.strerror)
+                log.warning("host.state.not_written", path=str(self._path), error=error.strerror)
             self._is_told = True
         else:
             self._written, self._is_told = state, False

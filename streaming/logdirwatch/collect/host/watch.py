@@ -144,9 +144,7 @@ class HostWatch:
     def _tell_not_understood(self, lines: int) -> None:
         """Say once that the log has lines in which a failure would not be seen."""
         if lines and not self._is_layout_told:
-            log.warning(
-                "the broker's log has lines that are not understood: no failure would be seen there", lines=lines
-            )
+            log.warning("host.log.not_understood", lines=lines, meaning="failures in these lines are not detected")
             self._is_layout_told = True
 
     def _tell_unproven(self, log_dirs: Sequence[HostLogDir]) -> None:
@@ -156,8 +154,8 @@ class HostWatch:
                 self._is_probing and log_dir.probe_ms is None and log_dir.probe_error is None
             )
             if is_unproven and log_dir.path not in self._told_unproven:
-                what = "not probed: less is free than the reserve, or this user may not write"
+                why = "less space is free than the reserve, or this user may not write"
                 if log_dir.config_error is not None:
-                    what = f"wrong configuration: log directory {log_dir.path} {log_dir.config_error}"
-                log.warning(what, path=log_dir.path)
+                    why = f"wrong configuration: log directory {log_dir.path} {log_dir.config_error}"
+                log.warning("host.log_dir.not_probed", path=log_dir.path, why=why)
             (self._told_unproven.add if is_unproven else self._told_unproven.discard)(log_dir.path)

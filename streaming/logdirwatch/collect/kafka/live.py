@@ -58,16 +58,16 @@ async def look(admin: Admin, bootstrap: Sequence[Address], now_ms: Callable[[], 
     )
     answers = dict(zip(addresses, log_dirs, strict=True))
     answering = [addresses[number] for number, answer in answers.items() if answer.status is PollStatus.OK]
-    whom = (answering or list(bootstrap))[0]
-    topics = await asked.of("topics", admin.all_topics(whom))
+    asked_broker = (answering or list(bootstrap))[0]
+    topics = await asked.of("topics", admin.all_topics(asked_broker))
     alive = {number: address for number, address in addresses.items() if address in answering}
     hidden: tuple[str, ...] = ()
     if topics is not None:
-        hidden = await asked.hidden_topics(whom, topics, answers.values())
+        hidden = await asked.hidden_topics(asked_broker, topics, answers.values())
         topics = await asked.of("consumer groups", with_unread(admin, topics, alive)) or topics
-    moves = await asked.of("reassignments", admin.reassignments(whom))
+    moves = await asked.of("reassignments", admin.reassignments(asked_broker))
     names = [topic.name for topic in topics or ()]
-    topic_configs = await asked.of("topic configs", admin.topic_configs(whom, names, TOPIC_KEYS))
+    topic_configs = await asked.of("topic configs", admin.topic_configs(asked_broker, names, TOPIC_KEYS))
     return LiveCluster(
         at_ms=topology.at_ms,
         nodes=topology.nodes,
@@ -77,7 +77,7 @@ async def look(admin: Admin, bootstrap: Sequence[Address], now_ms: Callable[[], 
         topics=topics if topics is None or moves is None else with_reassignments(topics, moves),
         topic_configs=topic_configs or Configs(),
         reassignments=moves,
-        quorum=await asked.of("quorum", admin.quorum(whom)),
+        quorum=await asked.of("quorum", admin.quorum(asked_broker)),
         hidden_topics=hidden,
         unknown=asked.unknown,
     )

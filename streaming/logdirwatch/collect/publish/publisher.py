@@ -140,7 +140,7 @@ class Publisher:
             self._keep(delivery)
             self._in_flight = 0
         for record in delivery.refused:
-            log.error("record refused for good", topic=record.topic, key=record.key.decode(), bytes=len(record.value))
+            log.error("publish.record.refused", topic=record.topic, key=record.key.decode(), bytes=len(record.value))
         is_lost = bool(delivery.failed) and not (delivery.delivered or delivery.refused)
         if is_lost:
             self._disconnect()
@@ -174,8 +174,8 @@ class Publisher:
     def _went_away(self, error: str | None) -> None:
         if not self._backoff.is_away:
             is_gone = (error or "").startswith(NO_PARTITIONS)
-            what = "no partitions to write to" if is_gone else f"{self._target} away"
-            log.warning(f"{what}: records are kept until {'there are some' if is_gone else 'it is back'}", error=error)
+            what = "it has no partitions to write to" if is_gone else "it cannot be reached"
+            log.warning("publish.target.failed", target=self._target, error=error, meaning=f"{what}; records are kept")
         self._has_told_aside = False
         pause_s = self._backoff.failed() / 1000
         with self._changed:
@@ -186,18 +186,22 @@ class Publisher:
         with self._changed:
             kept, dropped = self._kept, self._buffer.dropped - self._told_dropped
             self._told_dropped = self._buffer.dropped
-        loss = f"{dropped} of the oldest had to be dropped" if dropped else "none was dropped"
         if self._backoff.is_away:
-            log.warning(f"{self._target} back: {kept} records were kept, {loss}", kept=kept, dropped=dropped)
+            log.warning("publish.target.recovered", target=self._target, kept=kept, dropped=dropped)
         elif dropped:
-            log.warning(f"buffer too small: {kept} records were kept, {loss}", kept=kept, dropped=dropped)
+            meaning = "the buffer is too small: the oldest records were dropped"
+            log.warning("publish.buffer.full", kept=kept, dropped=dropped, meaning=meaning)
         self._backoff.worked()
 
     def _tell_aside(self, error: str | None) -> None:
         """Say once that some records are not taken though others are, and once that all are taken again."""
         if self._is_retry and error is not None and not self._has_told_aside and not self._backoff.is_away:
             self._has_told_aside = True
-            log.warning("some records are not taken: they are kept and tried again, the others are sent", error=error)
+            log.warning(
+                "publish.records.set_aside",
+                error=error,
+                meaning="some records fail and are retried; the others are sent",
+            )
         elif self._has_told_aside and not self._buffer.aside:
             self._has_told_aside = False
-            log.warning("all records are taken again")
+            log.warning("publish.records.recovered")

@@ -133,13 +133,11 @@ class ClusterPoller:
         """End a round: say once that the whole cluster is away or back, or else which brokers fell silent or answer."""
         if self._unreachable is not None and not any(map(self._answered, self._last)):
             if not self.is_away:
-                log.warning(
-                    "cluster away: no broker answers", cluster=self.origin.cluster, error=one_line(self._unreachable)
-                )
+                log.warning("collect.cluster.failed", cluster=self.origin.cluster, error=one_line(self._unreachable))
             self._failed_at_ms, self._pause_ms = self.clock(), self._backoff.failed()
             return
         if self.is_away:
-            log.warning("cluster back", cluster=self.origin.cluster)
+            log.warning("collect.cluster.recovered", cluster=self.origin.cluster)
         self._backoff.worked()
         self._tell_statuses()
 
@@ -148,12 +146,12 @@ class ClusterPoller:
         for broker, facts in list(self.brokers.items()):
             self._missing[broker] = self._missing[broker] + 1 if facts.is_registered is False else 0
             if self._missing[broker] >= LAST_WORDS and broker not in self._waiting:
-                log.warning("broker unregistered, no longer asked", cluster=self.origin.cluster, broker=broker)
+                log.warning("collect.broker.unregistered", cluster=self.origin.cluster, broker=broker)
                 for known in (self.brokers, self.stats, self._last, self._told, self._seen, self._missing):
                     known.pop(broker, None)
 
     def addresses(self) -> list[Address]:
-        """Return whom to ask about the cluster: in turn the brokers that answered last, then all others."""
+        """Return the brokers to ask about the cluster: in turn those that answered last, then all others."""
         turn = self._rounds % max(1, len(self.brokers))
         in_turn = [*self.brokers.values()][turn:] + [*self.brokers.values()][:turn]
         good = [facts for facts in in_turn if self._answered(facts.node.broker)]
@@ -240,11 +238,9 @@ class ClusterPoller:
             self._told[broker] = answer.status
             if before == answer.status:
                 continue
-            text = (
-                "broker tells its disks again" if answer.status is PollStatus.OK else "broker does not tell its disks"
-            )
+            event = "collect.broker.recovered" if answer.status is PollStatus.OK else "collect.broker.failed"
             error = answer.error and with_acl("broker", answer.error)
-            log.warning(text, cluster=self.origin.cluster, broker=broker, status=str(answer.status), error=error)
+            log.warning(event, cluster=self.origin.cluster, broker=broker, status=str(answer.status), error=error)
 
 
 async def _nothing() -> None:

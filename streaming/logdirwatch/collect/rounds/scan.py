@@ -38,7 +38,7 @@ log = structlog.get_logger(__name__)
 # Decoding many large answers at once would hold up the polls.
 SCANS_AT_ONCE = 8
 
-# Whom to ask about the whole cluster before giving up until the next round.
+# Number of brokers to ask about the whole cluster before giving up until the next round.
 ATTEMPTS = 2
 MOST_ASKED = 20
 
@@ -228,12 +228,12 @@ class Scanner:
     def _failed(self, what: str, error: str) -> None:
         if what not in self._failing and not self._poller.is_away:
             self._failing.add(what)
-            log.warning(f"{what}: not known", cluster=self._origin.cluster, error=with_acl(what, error))
+            log.warning("collect.scan.failed", what=what, cluster=self._origin.cluster, error=with_acl(what, error))
 
     def _worked(self, what: str) -> None:
         if what in self._failing:
             self._failing.discard(what)
-            log.warning(f"{what}: known again", cluster=self._origin.cluster)
+            log.warning("collect.scan.recovered", what=what, cluster=self._origin.cluster)
 
 
 async def _attempt(asked: Awaitable[Answer]) -> tuple[Answer | None, str | None]:

@@ -1,4 +1,4 @@
-// Copying needs a script; the page is whole without one.
+// Copying needs a script; the page works without one.
 for (const button of document.querySelectorAll("button[data-copy]")) {
   button.hidden = false;
   button.addEventListener("click", async () => {

@@ -1,4 +1,4 @@
-"""What every judgement works with, and where it writes."""
+"""The context of every judgement."""
 
 from typing import NamedTuple
 
@@ -12,21 +12,21 @@ from logdirwatch.model.vocabulary import BrokerStatus, Departure, LogDirStatus
 
 
 class Outcome(NamedTuple):
-    """What an observation or the passing of time brought about, in order."""
+    """The results of an observation or of the passing of time, in order."""
 
     transitions: list[Transition]
     alerts: list[AlertRecord]
 
 
 class Moment(NamedTuple):
-    """When something is judged to have happened, and which record says so."""
+    """The time of the evidence, and the record it comes from."""
 
     at_ms: int
     origin: str
 
 
 class Desk:
-    """One broker's memory, the settings, and what was written during one step."""
+    """One broker's memory, the settings, and the records written during one step."""
 
     def __init__(self, memory: BrokerMemory, settings: DetectSettings) -> None:
         self.memory = memory
@@ -36,7 +36,7 @@ class Desk:
         self.transitions: list[Transition] = []
 
     def outcome(self) -> Outcome:
-        """Return what was written."""
+        """Return the written records."""
         return Outcome(self.transitions, self.book.records)
 
     def thresholds(self, path: str) -> Thresholds:
@@ -69,7 +69,7 @@ class Desk:
             self._record(None, before, status, reason, moment, None)
 
     def remove_broker(self, reason: str, moment: Moment) -> None:
-        """Say that a broker is gone, if it was ever judged."""
+        """Write the removal of a broker, if it was ever judged."""
         memory = self.memory
         if memory.is_judged:
             self._record(None, memory.status, Departure.REMOVED, reason, moment, None)

@@ -1,4 +1,4 @@
-"""What an alert of a log directory or broker shows: the numbers behind it, and what hangs on it."""
+"""The evidence of alerts about log directories and brokers: the numbers behind them, and what is affected."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -28,10 +28,10 @@ def last_sample(log_dir: LogDirMemory) -> dict[str, Any]:
 
 
 def of_offline(desk: Desk, path: str, away: Sequence[str]) -> LogDirOfflineEvidence:
-    """Return what was known of a directory before it went offline, and which step named the cause.
+    """Return the last known numbers of a directory before it went offline, and which step decided the cause.
 
-    ``away`` are the directories that the alert of ``path`` tells of, the first one's numbers are shown; where they are
-    others, or several, each one is listed.
+    ``away`` are the directories of the alert at ``path``; the numbers of the first are shown, and each is listed if
+    there are several or others.
     """
     log_dir = desk.memory.log_dirs[away[0]]
     is_confirmed = any(desk.memory.log_dirs[other].decided_by for other in away)
@@ -56,7 +56,7 @@ def of_offline(desk: Desk, path: str, away: Sequence[str]) -> LogDirOfflineEvide
 
 
 def _why(desk: Desk, path: str) -> str:
-    """Return in one line what is believed of an offline directory: a change of it is news."""
+    """Return the verdict on an offline directory in one line: a change of it makes a revision due."""
     verdict = causes.shown(desk.memory.log_dirs[path])
     more = [str(part) for part in (verdict.full_by, verdict.device) if part is not None]
     return f"{path}: {verdict.cause} ({', '.join([verdict.decided_by, *more])})"
@@ -79,7 +79,7 @@ def _one(desk: Desk, path: str) -> OfflineLogDir:
 
 
 def affected_in(desk: Desk, log_dirs: Sequence[LogDirMemory]) -> dict[str, Any]:
-    """Return what lies in several directories together, as :func:`affected` does of one."""
+    """Return what is affected in several directories together, as :func:`affected` does for one."""
     return {
         "replica_count": _total(log_dir.replica_count for log_dir in log_dirs),
         "replica_bytes": _total(log_dir.replica_bytes for log_dir in log_dirs),
@@ -88,7 +88,7 @@ def affected_in(desk: Desk, log_dirs: Sequence[LogDirMemory]) -> dict[str, Any]:
 
 
 def _total(numbers: Iterable[int | None]) -> int | None:
-    """Return the sum; None where a part of it is not known."""
+    """Return the sum; None if a part of it is unknown."""
     total = 0
     for number in numbers:
         if number is None:
@@ -98,7 +98,7 @@ def _total(numbers: Iterable[int | None]) -> int | None:
 
 
 def affected(desk: Desk, log_dir: LogDirMemory) -> dict[str, Any]:
-    """Return what lies in a directory, and the partitions in danger that its broker hosts."""
+    """Return the contents of a directory, and the partitions at risk that its broker hosts."""
     return {
         "replica_count": log_dir.replica_count,
         "replica_bytes": log_dir.replica_bytes,
@@ -107,6 +107,6 @@ def affected(desk: Desk, log_dir: LogDirMemory) -> dict[str, Any]:
 
 
 def affected_by_broker(desk: Desk) -> dict[str, Any]:
-    """Return the partitions in danger that the broker hosts; nothing while they are not known."""
+    """Return the partitions at risk that the broker hosts; empty while they are unknown."""
     partitions = desk.memory.partitions
     return {} if partitions is None else msgspec.to_builtins(partitions)

@@ -1,4 +1,4 @@
-"""Parts of the sentences of alerts: what else is known that tells what to do next."""
+"""Additional parts of alert texts that help to decide what to do next."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,11 +8,11 @@ from logdirwatch.text.words import counted, some_of, utc
 
 _NAMED = 3
 _LAG_MATTERS_RATIO = 0.01
-"""Of what a broker's directories hold: segments that were just closed always wait for a moment."""
+"""A share of the bytes in a broker's directories: just closed segments always wait for a moment."""
 
 
 def growth(memory: BrokerMemory, log_dir: LogDirMemory, *, takes_new: bool | None) -> Iterator[str]:
-    """Yield what goes on filling a directory whatever its producers do."""
+    """Yield what keeps filling a directory independent of its producers."""
     if memory.dead_cleaner_threads:
         yield dead_cleaner(memory.dead_cleaner_threads, "the broker's")
     if (given_up := uncleanable(log_dir)) is not None:
@@ -20,14 +20,14 @@ def growth(memory: BrokerMemory, log_dir: LogDirMemory, *, takes_new: bool | Non
     if memory.remote_copies is not None:
         yield remote_copies(memory.remote_copies)
     if (lag_bytes := memory.remote_copy_lag_bytes) and lag_bytes >= _LAG_MATTERS_RATIO * _used_bytes(memory):
-        yield f"{human_bytes(lag_bytes)} on this broker wait for their copy in remote storage, and stay until then"
+        yield f"{human_bytes(lag_bytes)} on this broker wait to be copied to remote storage, and stay until then"
     if takes_new and len(memory.log_dirs) > 1:
         cordon = ": cordon it" if log_dir.is_cordoned is not None else ""
         yield f"Kafka may put the broker's next new replica here{cordon}"
 
 
 def kinds_of_growth(memory: BrokerMemory, log_dir: LogDirMemory) -> list[str]:
-    """Return what goes on filling a directory, by name: news for an alert that is open, also when it ends."""
+    """Return what keeps filling a directory, by name: a change makes a revision of an open alert due."""
     found = {
         "dead_cleaner": bool(memory.dead_cleaner_threads),
         "remote_copies": memory.remote_copies is not None,
@@ -37,7 +37,7 @@ def kinds_of_growth(memory: BrokerMemory, log_dir: LogDirMemory) -> list[str]:
 
 
 def uncleanable(log_dir: LogDirMemory) -> str | None:
-    """Say that partitions of a directory are compacted no more, None while all of them are."""
+    """Say that partitions of a directory are no longer compacted, None while all of them are."""
     named, counted = sorted(log_dir.uncleanable), log_dir.uncleanable_count
     if not named and not counted and not log_dir.uncleanable_bytes:
         return None
@@ -50,7 +50,7 @@ def uncleanable(log_dir: LogDirMemory) -> str | None:
 
 
 def remote_copies(found: RemoteCopies) -> str:
-    """Say that what should be copied away stays."""
+    """Say that segments cannot be copied to remote storage."""
     why = f" ({found.text})" if found.text else ""
     return f"copies to remote storage fail (since {utc(found.since_ms)}), so local segments stay on the disk{why}"
 
@@ -60,20 +60,20 @@ def _used_bytes(memory: BrokerMemory) -> int:
 
 
 def dead_cleaner(threads: int, whose: str = "its") -> str:
-    """Say that compaction stands still, or is slower than it should be."""
+    """Say that compaction has stopped, or is slower than it should be."""
     count = "a thread" if threads == 1 else f"{threads} threads"
-    return f"{count} of {whose} log cleaner died: compacted topics may grow without end"
+    return f"{count} of {whose} log cleaner died: compacted topics may grow indefinitely"
 
 
 def hurt(topics: Sequence[str] | None, groups: Sequence[str] | None) -> str:
-    """Say whose clients are hurt, as a part of a sentence; nothing while nobody is, or nobody knows."""
+    """Name the impacted topics and consumer groups, as a part of a sentence; empty if none are, or they are unknown."""
     told = [("topics", topics), ("consumer groups", groups)]
     named = [f"{what} {some_of(names, _NAMED)}" for what, names in told if names]
-    return f"; hurt: {'; '.join(named)}" if named else ""
+    return f"; impacted: {'; '.join(named)}" if named else ""
 
 
 def catching_up(memory: BrokerMemory) -> str:
-    """Say how many of a broker's replicas have still to catch up now that it serves them again."""
+    """Say how many of a broker's replicas are still catching up after its return."""
     left = None if memory.partitions is None else memory.partitions.out_of_sync
     if not left:
         return ""

@@ -1,7 +1,7 @@
-"""The life of alerts: opened with an identity, updated when something changed, resolved with a reason.
+"""The lifecycle of alerts: open with an id, revise on changes, resolve with a reason.
 
-The one writer of alert records in the stateful lane: revisions rise by one, a record is written only when the alert
-says something new.
+Only this module writes alert records of the stateful lane. Revisions increase by one; a record is written only when
+the alert has changed.
 """
 
 from collections.abc import Collection
@@ -21,13 +21,13 @@ from logdirwatch.model.vocabulary import AlertStatus, Cause, Lane, Rule, Severit
 _COMES_BACK = frozenset({Rule.LOG_DIR_OFFLINE, Rule.BROKER_OFFLINE})
 Holder = BrokerMemory | LogDirMemory
 RECOVERED = "recovered"
-"""Why an alert ends whose evidence is good again; the one reason that flapping holds back."""
+"""The reason of an alert whose evidence is good again; flapping delays only this one."""
 RENEWED_AFTER_MS = 7 * DAY_MS
-"""How old the last revision of an alert that fires may get: the topic lets go of what is 30 days old."""
+"""Maximum age of the last revision of a firing alert: the topic may delete records after 30 days."""
 
 
 class AlertBook:
-    """The alerts of one broker and its directories; ``records`` gathers what must be written."""
+    """The alerts of one broker and its directories; ``records`` collects the revisions to write."""
 
     def __init__(self, memory: BrokerMemory, settings: DetectSettings) -> None:
         self._memory = memory
@@ -35,7 +35,7 @@ class AlertBook:
         self.records: list[AlertRecord] = []
 
     def holder(self, path: str | None) -> Holder:
-        """Return where the alerts of a directory, or of the broker (None), are kept."""
+        """Return the holder of the alerts of a directory, or of the broker (None)."""
         return self._memory if path is None else self._memory.log_dirs[path]
 
     def raise_alert(
@@ -55,7 +55,7 @@ class AlertBook:
     ) -> OpenAlert:
         """Open the alert of ``rule``, or write its next revision when severity, status, cause or freshness changed.
 
-        ``identity`` is the alert_id that the fast lane used already.
+        ``identity`` is the alert_id that the fast lane has used.
         """
         holder = self.holder(path)
         alert = holder.alerts.get(rule)
@@ -75,7 +75,7 @@ class AlertBook:
                 return alert
             alert.from_status, alert.to_status = transition
         alert.severity, alert.cause, alert.stale_since_ms = severity, cause, None
-        # Brokers of one host share its fate: whoever groups alerts needs it of each.
+        # Brokers on one host fail together: notifications group alerts by it.
         host = self._memory.host or None
         alert.evidence, alert.affected, alert.summary = replace(evidence, host=host), affected, summary
         self._write(rule, path, alert, AlertStatus.FIRING, at_ms)
@@ -84,9 +84,9 @@ class AlertBook:
     def mark_stale(
         self, path: str | None, since_ms: int, *, fresh: Rule | None = None, only: Collection[Rule] | None = None
     ) -> None:
-        """Say on every alert of a place, but that of ``fresh``, that nobody sees it any more; it keeps firing.
+        """Mark every alert of a place as stale, except that of ``fresh``; they keep firing.
 
-        ``only`` names the rules whose alerts are meant, where not all are.
+        ``only`` limits it to the alerts of some rules.
         """
         for rule, alert in self.holder(path).alerts.items():
             if alert.stale_since_ms is None and rule is not fresh and (only is None or rule in only):
@@ -94,7 +94,7 @@ class AlertBook:
                 self._write(rule, path, alert, AlertStatus.FIRING, since_ms)
 
     def renew(self, at_ms: int) -> None:
-        """Write anew what has fired unchanged for long."""
+        """Write unchanged firing alerts again when their last revision is old."""
         for path in (None, *self._memory.log_dirs):
             for rule, alert in self.holder(path).alerts.items():
                 if needs_renewal(alert, at_ms):
@@ -110,9 +110,9 @@ class AlertBook:
         to_status: str | None = None,
         into: OpenAlert | None = None,
     ) -> None:
-        """Close the alert of ``rule`` if it is open; one that flaps only after its evidence stayed good for a while.
+        """Close the alert of ``rule`` if it is open; a flapping one only after its evidence has been good for a while.
 
-        ``into`` is the open alert that says it from now on.
+        ``into`` is the open alert that replaces it.
         """
         holder = self.holder(path)
         alert = holder.alerts.get(rule)
@@ -128,7 +128,7 @@ class AlertBook:
         self._write(rule, path, alert, AlertStatus.RESOLVED, at_ms, reason=reason, merged_into=merged_into)
 
     def _is_held(self, rule: Rule, path: str | None, alert: OpenAlert, at_ms: int) -> bool:
-        """Tell whether a flapping alert stays open for now; says so once, and keeps when it would have ended."""
+        """Tell whether a flapping alert stays open; write one revision that says so, and when it would have ended."""
         holder, settings = self.holder(path), self._settings
         ended = [ended_ms for ended_ms in holder.ended.get(rule, []) if at_ms - ended_ms < HOUR_MS]
         if alert.calm_since_ms is None:
@@ -221,7 +221,7 @@ def next_revision(
 
 
 def needs_renewal(alert: OpenAlert, at_ms: int) -> bool:
-    """Tell whether the last revision of an alert that fires is so old that it must be written anew."""
+    """Tell whether the last revision of a firing alert is so old that it must be written again."""
     return at_ms - alert.said_ms >= RENEWED_AFTER_MS
 
 

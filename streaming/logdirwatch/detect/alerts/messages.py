@@ -1,4 +1,4 @@
-"""The sentences of alerts: what happened, how bad, and whether it can wait until morning."""
+"""The texts of alerts: what happened, how bad it is, and whether it can wait until morning."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,7 +9,7 @@ from logdirwatch.detect.state.log_recovery import logs_left
 from logdirwatch.detect.state.maintenance import running
 from logdirwatch.model.records import PartitionHealth
 from logdirwatch.model.vocabulary import NOT_OF_A_DISK, KernelTrouble, LogDirStatus, PollStatus, Rule, Severity
-from logdirwatch.text.units import human_bytes, human_ms
+from logdirwatch.text.units import human_bytes, human_in, human_ms, human_ratio
 from logdirwatch.text.words import some_of, utc
 
 
@@ -21,7 +21,7 @@ def size(value: int | float | None) -> str:
 _HALTS = {"metadata_dir": "the directory of its metadata log", "last_dir": "its last directory"}
 _ASKED_BY = {
     "forecast": "by its forecast",
-    "moves_do_not_fit": "running moves bring more than fits",
+    "moves_do_not_fit": "running moves add more than fits",
     "inodes": "its inodes run out",
 }
 
@@ -36,17 +36,17 @@ def space(
     takes_new: bool | None = None,
     severity: Severity = Severity.WARNING,
 ) -> str:
-    """Say how full a directory is, what made it so bad, what goes on filling it, and how long it has left."""
+    """Say how full a directory is, what decided its level, what keeps filling it, and how much time is left."""
     ratio = used_ratio(log_dir.total_bytes, log_dir.usable_bytes)
-    percent = "an unknown share" if ratio is None else f"{ratio:.1%}"
+    percent = "an unknown share" if ratio is None else human_ratio(ratio)
     text = f"Broker {memory.broker} {path} is {log_dir.status}: {percent} of {size(log_dir.total_bytes)} used"
     if decided_by in _ASKED_BY:
         text += f", {_ASKED_BY[decided_by]}"
     if decided_by == "inodes" and log_dir.used_inodes_ratio is not None:
-        text += f" ({log_dir.used_inodes_ratio:.0%} of them used)"
+        text += f" ({human_ratio(log_dir.used_inodes_ratio)} of them used)"
     left_ms = urgency.time_left_ms(log_dir)
     if left_ms is not None:
-        text += f", full in about {_duration(left_ms / 1000)}"
+        text += f", full {human_in(left_ms)}"
     if halts is not None:
         text += f"; the whole broker halts with it: it is {_HALTS[halts]}"
     text += "".join(f"; {cause}" for cause in hints.growth(memory, log_dir, takes_new=takes_new))
@@ -55,7 +55,7 @@ def space(
 
 
 def offline(memory: BrokerMemory, away: Sequence[str], severity: Severity = Severity.CRITICAL) -> str:
-    """Say which directories went offline, why, and what hangs on them."""
+    """Say which directories went offline, why, and what is affected."""
     waits = _waits_for_partitions(memory.partitions)
     if severity is Severity.PAGE and ": yes" in waits:
         waits = "can wait until morning: no, because partitions had no leader or too few in-sync replicas meanwhile"
@@ -69,13 +69,13 @@ def offline(memory: BrokerMemory, away: Sequence[str], severity: Severity = Seve
 
 
 def unconfirmed(memory: BrokerMemory) -> str:
-    """Say that a broker reported a failure and no directory followed."""
-    return f"Broker {memory.broker} reported LogDirFailure, but no log directory turned offline; nothing to do"
+    """Say that a broker reported a failure and no directory went offline."""
+    return f"Broker {memory.broker} reported LogDirFailure, but no log directory went offline; nothing to do"
 
 
 def merged(memory: BrokerMemory) -> str:
-    """Say that another alert already speaks of this failure."""
-    return f"Broker {memory.broker} reported LogDirFailure for a log directory whose alert is open already"
+    """Say that another alert already covers this failure."""
+    return f"Broker {memory.broker} reported LogDirFailure for a log directory that already has an open alert"
 
 
 _OF_DISK = {KernelTrouble.MEDIUM_ERROR, KernelTrouble.DEVICE_ERROR}
@@ -86,7 +86,7 @@ _PATH_KINDS = {str(trouble) for trouble in KernelTrouble if trouble.heals} - {Ke
 def suspect(
     memory: BrokerMemory, path: str | None, suspicions: Mapping[str, str], severity: Severity = Severity.WARNING
 ) -> str:
-    """Say what is held against a directory or broker that Kafka calls healthy, by kind."""
+    """Say why a directory or broker that Kafka reports as healthy is suspect."""
     kinds, texts = set(suspicions), "; ".join(suspicions.values())
     return f"{_place(memory, path)} is suspect: {texts}; can wait until morning: {_waits_for_disk(kinds, severity)}"
 
@@ -97,84 +97,84 @@ def _waits_for_disk(kinds: set[str], severity: Severity) -> str:
     if severity.rank >= Severity.CRITICAL.rank:
         return "no, because a disk that behaves like this may be failing"
     if kinds <= NOT_OF_A_DISK:
-        return "yes, while its directories have room, because no disk is in doubt"
+        return "yes, while its directories have space, because no disk is suspect"
     if kinds <= _PATH_KINDS:
-        return "yes, because Kafka still serves from it and no disk is in doubt, look at the way to it first"
+        return "yes, because Kafka still serves from it and no disk is suspect; check the path to it first"
     return "yes, because Kafka still serves from it; but a disk that behaves like this may be failing"
 
 
 def _next_write_fails(kinds: set[str]) -> str | None:
-    """Return why the next write fails though the disk is well; None where nothing says so."""
+    """Return why the next write fails though the disk is healthy; None if nothing says so."""
     if kinds == {KernelTrouble.POOL_FULL}:
-        return "writes wait or fail until the pool has room"
+        return "writes wait or fail until the pool has space"
     if kinds & _OF_DISK:
         return None
     if KernelTrouble.NO_SPACE in kinds:
-        return "writes fail until there is room"
+        return "writes fail until there is space"
     return "the next write takes the directory offline" if kinds & _READ_ONLY else None
 
 
 def changed(memory: BrokerMemory, path: str, change: Change, total_bytes: int | None) -> str:
-    """Say that a directory has another size, or lies on another volume, than before."""
+    """Say that a directory has another size, or is on another volume, than before."""
     text = {
         "capacity": f"has another size: {size(change.total_bytes)} before, {size(total_bytes)} now",
-        "volume": "lies on another volume than before",
-        "root_volume": "lies on the root volume, which it did not before: its mount is gone",
-        "reserve": "has no reserve file of the configured size: there is nothing to give up when it is full",
+        "volume": "is on another volume than before",
+        "root_volume": "is on the root volume, which it was not before: its mount is gone",
+        "reserve": "has no reserve file of the configured size: there is nothing to release when it is full",
     }[change.why]
     is_worse = change.why == "root_volume" or (change.why == "capacity" and (total_bytes or 0) < change.total_bytes)
     waits = (
-        "no, because the broker may be writing beside its disk"
+        "no, because the broker may be writing to another disk than its own"
         if is_worse
-        else "yes, because no space was lost; check that it was meant"
+        else "yes, because no space was lost; check that it was intended"
     )
     return f"{_place(memory, path)} {text}; can wait until morning: {waits}"
 
 
 def unaccounted(memory: BrokerMemory, path: str, unaccounted_bytes: int, total_bytes: int) -> str:
-    """Say how much of a volume no replica explains."""
+    """Say how much of a volume no replica accounts for."""
     return (
-        f"{_place(memory, path)}: {size(unaccounted_bytes)} ({unaccounted_bytes / total_bytes:.0%} of the volume) are "
-        "explained by no replica: files that are not Kafka's, stray and deleted replicas that stay, deleted files "
-        "still open, or blocks that the file system preallocated; "
-        "can wait until morning: yes, because nothing fails by it, but no retention frees them"
+        f"{_place(memory, path)}: {size(unaccounted_bytes)} ({human_ratio(unaccounted_bytes / total_bytes)} of the "
+        "volume) belong to no replica: files that are not Kafka's, stray and deleted replicas that stay, "
+        "deleted files still open, or blocks that the file system preallocated; "
+        "can wait until morning: yes, because nothing fails because of it, but retention does not free them"
     )
 
 
 def placement_reports_stuck(memory: BrokerMemory, queued: int) -> str:
-    """Say that the controller does not know in which directories replicas lie."""
+    """Say that the controller does not know in which directories replicas are."""
     return (
-        f"Broker {memory.broker} cannot tell the controller where {queued} replicas lie; "
+        f"Broker {memory.broker} cannot report the directories of {queued} replicas to the controller; "
         "can wait until morning: yes, because they still serve; but they would not fail over if their directory failed"
     )
 
 
 def partitions_failed(memory: BrokerMemory, failed: list[str]) -> str:
-    """Say which partitions the broker's log calls bad and where they lie, first those of which a coordinator hangs."""
+    """Say which partitions failed according to the broker's log, and where they are; blocked coordinators first."""
     named = [f"{label} in {memory.failed_in[label]}" if label in memory.failed_in else label for label in failed]
     waits = "yes, while other replicas are in sync"
     if memory.coordinators:
         stopped = some_of(sorted(memory.coordinators), 3)
-        waits = f"no, because groups or transactions that belong to {stopped} may stand still"
+        waits = f"no, because groups or transactions that belong to {stopped} may be blocked"
     return (
-        f"Broker {memory.broker} calls partitions bad, not their directory: {some_of(named, 3)}; "
+        f"Broker {memory.broker} reports failed partitions, not a failed directory: {some_of(named, 3)}; "
         f"can wait until morning: {waits}"
     )
 
 
 def unknown(memory: BrokerMemory, path: str, reason: str) -> str:
-    """Say that nothing is known of a directory."""
+    """Say that the state of a directory is unknown."""
     return (
         f"Broker {memory.broker} {path} is unknown ({reason}); "
-        "can wait until morning: yes, because no failure was seen, but nobody watches it meanwhile"
+        "can wait until morning: yes, because no failure was seen, but it is not monitored meanwhile"
     )
 
 
 def broker_unknown(memory: BrokerMemory) -> str:
-    """Say that a broker does not answer and the controller has not given it up."""
+    """Say that a broker does not answer and the controller has not fenced it."""
     kind, _, detail = (memory.reason or "").partition(": ")
     if kind == PollStatus.UNAUTHORIZED:
-        text, why = "refuses to tell of its disks", detail
+        text, why = "refuses to report its disks", detail
     else:
         for_ms = None if memory.seen_ms is None else memory.newest_ms - memory.seen_ms
         text = "does not answer" if for_ms is None else f"has not answered for {human_ms(for_ms)}"
@@ -182,19 +182,19 @@ def broker_unknown(memory: BrokerMemory) -> str:
     planned = _waits_as_planned(memory)
     act = ". Act now." if planned is None else f"; {planned}"
     said = f" ({why})" if why else ""
-    return f"Broker {memory.broker} {text}{said}{_log_says(memory)}; its disks are not visible{act}"
+    return f"Broker {memory.broker} {text}{said}{_log_says(memory)}; its disks are not monitored{act}"
 
 
 def broker_unseen(memory: BrokerMemory, reason: str | None) -> str:
-    """Say that nobody reports a broker any more that did not answer before."""
+    """Say that no collector reports a broker any more that did not answer before."""
     before = f" ({reason})" if reason else ""
-    waits = _waits_as_planned(memory) or "can wait until morning: no, because nobody sees its disks"
+    waits = _waits_as_planned(memory) or "can wait until morning: no, because its disks are not monitored"
     text = f"Broker {memory.broker} is unknown: it did not answer{before}, and now no collector reports it"
     return f"{text}{_log_says(memory)}; {waits}"
 
 
 def broker_offline(memory: BrokerMemory) -> str:
-    """Say that the controller gave a broker up, and in what state its directories were seen last."""
+    """Say that the controller considers a broker offline, and the last known state of its directories."""
     worst = max(
         ((path, log_dir) for path, log_dir in memory.log_dirs.items() if log_dir.last_status is not None),
         key=lambda item: (item[1].last_status or LogDirStatus.UNKNOWN).rank,
@@ -204,13 +204,13 @@ def broker_offline(memory: BrokerMemory) -> str:
     if worst is not None and worst[1].last_status is not LogDirStatus.ONLINE:
         ratio = used_ratio(worst[1].total_bytes, worst[1].usable_bytes)
         kind = "metadata directory" if worst[1].is_metadata_dir else "directory"
-        share = "" if ratio is None else f" at {ratio:.1%}"
+        share = "" if ratio is None else f" at {human_ratio(ratio)}"
         text += f"; last seen: {kind} {worst[0]} {worst[1].last_status}{share}"
     return f"{text}{_hurt(memory)}; {_waits_as_planned(memory) or _waits_for_partitions(memory.partitions)}"
 
 
 def standing(memory: BrokerMemory) -> str | None:
-    """Return why a broker's status is what it is, how far its recovery is, and who planned what."""
+    """Return the reason of a broker's status, the progress of its recovery, and its maintenance."""
     left, planned = logs_left(memory), running(memory)
     said = [
         f"{memory.reason}{_log_says(memory)}" if memory.reason else None,
@@ -234,7 +234,7 @@ def _waits_as_planned(memory: BrokerMemory) -> str | None:
 
 
 def held(memory: BrokerMemory, path: str | None, rule: Rule, times: int, calm: tuple[int, int]) -> str:
-    """Say that an alert that comes and goes is held open though nothing is wrong now; since when, and until when."""
+    """Say that a flapping alert is held open although nothing is wrong now, since when, and until when."""
     since_ms, until_ms = calm
     what = "answers again" if rule in {Rule.BROKER_OFFLINE, Rule.BROKER_UNKNOWN} else f"has had no {rule}"
     return (
@@ -244,12 +244,12 @@ def held(memory: BrokerMemory, path: str | None, rule: Rule, times: int, calm: t
 
 
 def ended(reason: str) -> str:
-    """Say why an alert is over; that what it told of is well again needs no more words."""
+    """Say why an alert ended; recovery needs no further words."""
     return reason if reason == "recovered" else f"resolved, {reason}"
 
 
 def resolved(memory: BrokerMemory, path: str | None, reason: str, rule: Rule) -> str:
-    """Say that an alert is over and why; one of a directory that is offline now names the alert that goes on."""
+    """Say that an alert ended and why; for a directory that is offline now, name the alert about that."""
     if path is not None and reason == "offline" and rule is not Rule.LOG_DIR_OFFLINE:
         return f"{_place(memory, path)}: {offline_messages.closed(memory, path, rule)}"
     return f"{_place(memory, path)}: {ended(reason)}"
@@ -264,17 +264,9 @@ def _place(memory: BrokerMemory, path: str | None) -> str:
     return f"Broker {memory.broker} {path}" if path else f"Broker {memory.broker}"
 
 
-def _duration(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    if seconds < 7200:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.0f} h" if seconds < 72 * 3600 else f"{seconds / 86400:.0f} days"
-
-
 def _waits_for_partitions(partitions: PartitionHealth | None) -> str:
     if partitions is None:
-        return "can wait until morning: no, because the state of its partitions is not known"
+        return "can wait until morning: no, because the state of its partitions is unknown"
     if partitions.leaderless or partitions.under_min_isr:
         return "can wait until morning: no, because partitions have no leader or too few in-sync replicas"
     return "can wait until morning: yes, because every partition still has a leader and enough in-sync replicas"

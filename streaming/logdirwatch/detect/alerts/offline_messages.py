@@ -1,10 +1,11 @@
-"""The sentences of alerts about offline directories: which, why, and how much lies there."""
+"""The texts of alerts about offline directories: which, why, and the replicas in them."""
 
 from collections.abc import Sequence
 
 from logdirwatch.detect import causes, predicates
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory, Verdict
 from logdirwatch.model.vocabulary import Cause, FullBy, KernelTrouble, Rule
+from logdirwatch.text.units import human_ratio
 from logdirwatch.text.words import counted, short_id, some_of
 
 NAMED = 3
@@ -23,7 +24,7 @@ _NAMES = {Rule.LOG_DIR_SPACE: "space alert"}
 
 
 def place_and_cause(memory: BrokerMemory, away: Sequence[str]) -> str:
-    """Return the first half of the sentence; several directories are named with what they may have in common."""
+    """Return the first half of the text; several directories are listed with their possible common cause."""
     verdicts = [causes.shown(memory.log_dirs[path]) for path in away]
     if len(away) == 1:
         return f"Broker {memory.broker} {away[0]} is offline: {_cause(memory.log_dirs[away[0]], verdicts[0])}"
@@ -46,7 +47,7 @@ def replicas_there(memory: BrokerMemory, away: Sequence[str]) -> str:
 
 
 def closed(memory: BrokerMemory, path: str, rule: Rule) -> str:
-    """Say that an alert gave way to that of the directory's failure, and which one that is."""
+    """Say that an alert was replaced by the one about the directory's failure."""
     log_dir = memory.log_dirs[path]
     holder = memory.log_dirs.get(log_dir.carrier or path, log_dir)
     alert = holder.alerts.get(Rule.LOG_DIR_OFFLINE)
@@ -59,7 +60,7 @@ def _is_known(verdict: Verdict) -> bool:
 
 
 def _cause(log_dir: LogDirMemory, verdict: Verdict) -> str:
-    """Return why a directory is offline, with the device or the number that was seen."""
+    """Return why a directory is offline, with the observed device or number."""
     if verdict.cause is Cause.FULL:
         return _full(log_dir, verdict)
     if verdict.cause is Cause.UNKNOWN:
@@ -70,23 +71,24 @@ def _cause(log_dir: LogDirMemory, verdict: Verdict) -> str:
 
 def _full(log_dir: LogDirMemory, verdict: Verdict) -> str:
     ratio = predicates.used_ratio(log_dir.total_bytes, log_dir.usable_bytes)
-    used = "" if ratio is None else f" ({ratio:.1%} of the volume used)"
+    used = "" if ratio is None else f" ({human_ratio(ratio)} of the volume used)"
     if verdict.full_by is FullBy.QUOTA:
         return f"disk quota reached{used}"
     if verdict.full_by is FullBy.INODES:
-        inodes = log_dir.used_inodes_ratio
-        return "no inodes left" + ("" if inodes is None else f" ({inodes:.0%} of the inodes used{_of_volume(ratio)})")
+        if (inodes := log_dir.used_inodes_ratio) is None:
+            return "no inodes left"
+        return f"no inodes left ({human_ratio(inodes)} of the inodes used{_of_volume(ratio)})"
     if verdict.full_by is FullBy.SPACE:
         return f"no space left{used}"
     kernel = log_dir.kernel
     is_pool = any(trouble.kind == KernelTrouble.POOL_FULL for trouble in log_dir.troubles.values())
     if kernel is not None and kernel.cause is Cause.FULL and is_pool:
-        return f"the pool below the volume has no room left{used}, device {kernel.device or 'unknown'}"
+        return f"the pool below the volume has no space left{used}, device {kernel.device or 'unknown'}"
     return f"no space left for the broker{used}: inodes, a quota or a thin pool below may have run out"
 
 
 def _of_volume(ratio: float | None) -> str:
-    return "" if ratio is None else f", {ratio:.1%} of the space"
+    return "" if ratio is None else f", {human_ratio(ratio)} of the space"
 
 
 def _unknown(log_dir: LogDirMemory, verdict: Verdict) -> str:

@@ -1,8 +1,8 @@
-"""How soon somebody must look after a directory that fills: severity and "can wait" follow one number, the time left.
+"""The urgency of a filling directory: severity and "can wait" follow one number, the time left.
 
 The time left is that of the forecast, which needs hours, or that of a burst: use rose within the last half hour by at
-least a third of what is still free, in several steps, and goes on rising. The climb of a sawtooth from one deletion to
-the next is no burst, as it starts anew from below each time.
+least a third of the free space, in several steps, and keeps rising. The rise of a sawtooth from one deletion to the
+next is not a burst, since it starts from below each time.
 """
 
 from logdirwatch.config.section import HOUR_MS
@@ -15,16 +15,16 @@ from logdirwatch.model.vocabulary import LogDirStatus, Severity
 NIGHT_MS = 12 * HOUR_MS
 SPAN_MS = HOUR_MS // 4
 STEPS = 3
-"""A single copied file is a step or two; what goes on is more."""
+"""A single copied file makes one or two steps; continued growth makes more."""
 STILL_MS = 60_000
-"""The time without growth from which a burst is over; file systems write what is new every half minute or so."""
+"""The time without growth after which a burst is over; file systems flush new data about every half minute."""
 
 
 def note(log_dir: LogDirMemory, at_ms: int) -> None:
-    """Take the last sample of a directory's own use, after it was remembered."""
+    """Apply the last sample of a directory's own use, after it was remembered."""
     rise, own_bytes = log_dir.rise, log_dir.peaks.last_bytes
     if rise is not None and 0 <= rise.last_ms - at_ms < SPAN_MS:
-        return  # of another collector, whose clock is a little behind
+        return  # from another collector, whose clock is a little behind
     if rise is None or own_bytes < (rise.from_bytes + rise.last_bytes) / 2 or at_ms < rise.last_ms:
         log_dir.rise = _from(own_bytes, at_ms)
         return
@@ -50,7 +50,7 @@ def _from(own_bytes: int, at_ms: int) -> Rise:
 
 
 def time_left_ms(log_dir: LogDirMemory) -> int | None:
-    """Return how long a directory has until it is full, as far as that can be believed; None where nothing says it."""
+    """Return the time until a directory is full, as far as it can be forecast; None if it cannot."""
     found = [left_ms for left_ms in (_by_forecast(log_dir), _by_burst(log_dir)) if left_ms is not None]
     return min(found, default=None)
 
@@ -74,7 +74,7 @@ def _by_burst(log_dir: LogDirMemory) -> int | None:
 
 
 def severity(thresholds: Thresholds, level: LogDirStatus, left_ms: int | None, told: Severity | None) -> Severity:
-    """Return how loud a level is with the time left; what is ``told`` stays until clearly more time is left."""
+    """Return the severity of a level with the time left; ``told`` stays until clearly more time is left."""
     asked = _by_time(thresholds, left_ms, 1.0)
     if told is not None and told.rank > asked.rank:
         asked = min(told, _by_time(thresholds, left_ms, BACK_STRETCH), key=lambda severity: severity.rank)
@@ -82,7 +82,7 @@ def severity(thresholds: Thresholds, level: LogDirStatus, left_ms: int | None, t
 
 
 def _by_time(thresholds: Thresholds, left_ms: int | None, stretched: float) -> Severity:
-    """Return what the time left asks for: what will be full before the morning is not as quiet as what can wait."""
+    """Return the severity for the time left: a directory that is full before the morning is more severe."""
     if left_ms is None:
         return Severity.INFO
     if left_ms < thresholds.page_within_ms * stretched:
@@ -100,23 +100,23 @@ def waits(log_dir: LogDirMemory, severity: Severity) -> tuple[bool, str]:
         is_loud = severity.rank >= Severity.CRITICAL.rank
         return not is_loud, "it will be full before" if is_loud else "the settings judge it by space alone"
     if severity is Severity.PAGE:
-        return False, "a moment ago it was about to be full"
+        return False, "it was about to be full just now"
     if left_ms is not None:
         return True, "space is left at its present growth"
     return _waits_unforeseen(log_dir, severity)
 
 
 def _waits_unforeseen(log_dir: LogDirMemory, severity: Severity) -> tuple[bool, str]:
-    """Answer it where nothing foresees when the directory will be full: what is critical must not grow at all."""
+    """Answer it without a forecast: a critical directory must not grow at all."""
     growth = log_dir.growth_bytes_per_s
     if growth is None:
         is_critical = severity is Severity.CRITICAL
         return (
             not is_critical,
-            "its growth is not known yet" if is_critical else "space is left, and it gets louder if it grows fast",
+            "its growth is not known yet" if is_critical else "space is left, and the severity rises if it grows fast",
         )
     if growth <= 0:
         return True, "it does not grow"
     if severity is Severity.CRITICAL and (log_dir.usable_bytes or 0) / growth * 1000 < NIGHT_MS:
-        return False, "it may be full before, if it goes on growing as it does now"
-    return True, "nothing says that it will be full before"
+        return False, "it may be full before, if it keeps growing as it does now"
+    return True, "it is not forecast to be full before"

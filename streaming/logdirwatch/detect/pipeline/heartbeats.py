@@ -1,7 +1,7 @@
-"""A collector's sign of life, handed on to the alert topic: when it stops there, the path is broken.
+"""A collector's heartbeats, passed on to the alert topic: when they stop there, the pipeline is broken.
 
-What was told last is kept for each cluster, as one value ``struct<version:int, body:string>`` like the memory of a
-broker: whoever follows the topic takes only what is newer, and a collector's clock may be set back.
+The last records are kept for each cluster, as one value ``struct<version:int, body:string>`` like the memory of a
+broker: readers of the topic accept only newer records, and a collector's clock may be set back.
 """
 
 from collections.abc import Iterable
@@ -37,8 +37,8 @@ CODEC = StateCodec("detect", MEMORY_VERSION, HeartbeatMemory)
 def answer(memory: HeartbeatMemory, heartbeats: Iterable[HeartbeatRecord]) -> list[AlertRecord]:
     """Return one record per collector for the newest heartbeat of a batch.
 
-    It has the shape of a resolved alert, so that no reader of the topic stumbles over it. Revision and ``at_ms`` always
-    rise; ``opened_at_ms`` is what the collector's clock says.
+    It has the form of a resolved alert, so that every reader of the topic can handle it. Revision and ``at_ms`` always
+    increase; ``opened_at_ms`` is the collector's time.
     """
     newest: dict[str, HeartbeatRecord] = {}
     for heartbeat in heartbeats:
@@ -59,7 +59,7 @@ def _next(last: Told | None, at_ms: int) -> Told:
 
 
 def _forget(memory: HeartbeatMemory) -> None:
-    """Forget those that are away for good: where each one that starts has a name of its own they would never end."""
+    """Forget collectors that are gone: if every start has a new name, they would accumulate forever."""
     newest_ms = max((last.at_ms for last in memory.collectors.values()), default=0)
     memory.collectors = {name: last for name, last in memory.collectors.items() if newest_ms - last.at_ms <= DAY_MS}
 

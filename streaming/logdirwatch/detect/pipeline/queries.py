@@ -1,4 +1,4 @@
-"""pipeline_lagging, pipeline_rejects, pipeline_data_loss and data_quality: what logdirwatch tells of itself, judged.
+"""Judges logdirwatch itself: pipeline_lagging, pipeline_rejects, pipeline_data_loss and data_quality.
 
 Time is that of the records alone. Each alert is about one query; it has neither cluster nor broker.
 """
@@ -23,20 +23,20 @@ from logdirwatch.model.times import effective_ms
 from logdirwatch.model.vocabulary import NO_CLUSTER, AlertStatus, Rule, Severity
 
 NEWS = 2
-"""A number is told anew when it doubled or halved."""
+"""A number makes a revision due when it doubled or halved."""
 EXAMPLES = 20
 _ALERTS_WAIT_FOR = frozenset({"detect", "fleet", "fast_lane"})
 
 
 class Fares(NamedTuple):
-    """How a query fares, and where that was read."""
+    """The progress of a query, and the origin of that record."""
 
     record: PipelineRecord
     origin: Origin
 
 
 def take(memory: PipelineMemory, seen: Fares, settings: DetectSettings) -> list[AlertRecord]:
-    """Judge one record and return what must be written; one that is not newer than the last changes nothing."""
+    """Judge one record and return the records to write; one that is not newer than the last changes nothing."""
     record = seen.record
     query = memory.queries.setdefault(record.query, QueryMemory())
     at_ms, _ = effective_ms(record.timestamp_ms, seen.origin.kafka_timestamp_ms, settings.clock_skew_ms)
@@ -53,7 +53,7 @@ def take(memory: PipelineMemory, seen: Fares, settings: DetectSettings) -> list[
 
 
 class _Book:
-    """The alerts of one query; ``records`` gathers what must be written."""
+    """The alerts of one query; ``records`` collects the revisions to write."""
 
     def __init__(self, memory: QueryMemory, name: str, at_ms: int, origin: str) -> None:
         self.memory, self.name, self.at_ms = memory, name, at_ms
@@ -61,7 +61,7 @@ class _Book:
         self.records: list[AlertRecord] = []
 
     def fire(self, rule: Rule, severity: Severity, figure: str, evidence: PipelineEvidence, summary: str) -> None:
-        """Open the alert of a rule, or revise it when what its evidence calls ``figure`` is news."""
+        """Open the alert of a rule, or revise it when the number ``figure`` of its evidence changed enough."""
         alert = self.memory.alerts.get(rule)
         if alert is None:
             alert = self.memory.alerts[rule] = self._opened(rule, severity)
@@ -79,7 +79,7 @@ class _Book:
             self._write(rule, alert, AlertStatus.RESOLVED, reason)
 
     def renew(self) -> None:
-        """Write anew what has fired unchanged for long."""
+        """Write unchanged firing alerts again when their last revision is old."""
         for rule, alert in self.memory.alerts.items():
             if needs_renewal(alert, self.at_ms):
                 self._write(rule, alert, AlertStatus.FIRING, None)
@@ -106,12 +106,12 @@ def _moved(before: Any, after: Any) -> bool:
 
 
 def severity_of(query: str) -> Severity:
-    """Return how loud it is when a query falls short: alerts wait for some of them, for others only what is shown."""
+    """Return the severity of a fault of a query: some queries delay alerts, others only what is shown."""
     return Severity.CRITICAL if query in _ALERTS_WAIT_FOR else Severity.WARNING
 
 
 def _judge_lag(book: _Book, record: PipelineRecord, settings: PipelineSettings) -> None:
-    """Judge how far a query is behind; one that was away and found something unread has been, caught up or not."""
+    """Judge how far a query is behind; one that was down and found unread records was behind, even if it caught up."""
     if record.lag_ms is None:
         return
     lag_ms = max(record.lag_ms - record.trigger_ms, record.away_ms or 0)
@@ -142,7 +142,7 @@ def _of_lag(query: str, record: PipelineRecord, lag_ms: int) -> PipelineLaggingE
 
 
 def _judge_rejects(book: _Book, record: PipelineRecord, settings: PipelineSettings) -> None:
-    """Count what could not be read of late."""
+    """Count the records that could not be read recently."""
     memory = book.memory
     if record.rejected:
         memory.rejected.append((book.at_ms, sum(found.rows for found in record.rejected)))
@@ -161,7 +161,7 @@ def _judge_rejects(book: _Book, record: PipelineRecord, settings: PipelineSettin
 
 
 def _judge_loss(book: _Book, record: PipelineRecord, settings: PipelineSettings) -> None:
-    """Tell what was deleted unread; as it does not come back, the alert ends when nothing more is lost for a while."""
+    """Alert about records deleted unread; the alert ends when nothing more is lost for a while."""
     memory = book.memory
     if record.lost:
         memory.lost_ms = book.at_ms
@@ -175,12 +175,12 @@ def _judge_loss(book: _Book, record: PipelineRecord, settings: PipelineSettings)
 
 
 def _has_read(record: PipelineRecord) -> bool:
-    """Tell whether a query is at work: one that reads nothing can refuse and lose nothing either."""
+    """Tell whether a query is running: one that reads nothing can neither reject nor lose anything."""
     return record.is_active and record.read_rows != 0
 
 
 def _judge_quality(book: _Book, record: PipelineRecord) -> None:
-    """Tell what ``validate`` found wrong in the tables, until it finds all right."""
+    """Alert about the unmet expectations of ``validate``, until all are met."""
     failed = {table: expectations for table, expectations in (record.quality or {}).items() if expectations}
     if failed:
         summary = wording.data_quality(failed)

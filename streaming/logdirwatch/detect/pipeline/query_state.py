@@ -1,6 +1,6 @@
-"""What ``detect`` remembers of the stream's own queries, and how it is written down.
+"""What ``detect`` remembers of the stream's own queries, and how it is stored.
 
-Under a key of its own it is one value ``struct<version:int, body:string>`` like the memory of a broker.
+It has its own key and is one value ``struct<version:int, body:string>`` like the memory of a broker.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ MEMORY_VERSION = 1
 
 
 class QueryMemory(Struct, kw_only=True, omit_defaults=True):
-    """One query: the time of the last record taken, rejected rows by time, and what was lost and when."""
+    """One query: the time of the last record, rejected rows by time, and lost records by time."""
 
     taken_ms: int = 0
     rejected: list[tuple[int, int]] = []
@@ -40,7 +40,7 @@ CODEC = StateCodec("detect", MEMORY_VERSION, PipelineMemory)
 
 
 def restored(alerts: Iterable[AlertRecord]) -> PipelineMemory:
-    """Return the memory as the last revisions of alerts leave it, for a ``detect`` that lost its own."""
+    """Return the memory from the last revisions of alerts, for a ``detect`` that lost its own."""
     memory = PipelineMemory()
     for alert in sorted(alerts, key=lambda alert: alert.at_ms):
         if not isinstance(alert.evidence, PipelineEvidence) or alert.evidence.query is None:

@@ -1,4 +1,4 @@
-"""What the broker's own gauges add: slow flushes, a dead log cleaner, reports to the controller that wait."""
+"""Judges the broker's own gauges: slow flushes, a dead log cleaner, queued reports to the controller."""
 
 from logdirwatch.detect.alerts import evidence, hints, messages
 from logdirwatch.detect.alerts.context import Desk, Moment
@@ -16,7 +16,7 @@ DEAD_CLEANERS = "DeadThreadCount"
 
 
 def take_gauges(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
-    """Take the gauges of one poll; what they leave out changes nothing, a scrape that several polls carry is one."""
+    """Apply the gauges of one poll; missing ones change nothing, and a scrape in several polls counts once."""
     gauges = record.metrics
     age_ms = gauges.get(SCRAPE_AGE_MS)
     if age_ms is not None and age_ms >= record.interval_ms:
@@ -38,9 +38,9 @@ def take_gauges(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
 
 
 def _take_cleaner(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
-    """Note dead threads of the cleaner, which stay dead (Kafka 4.3 ``LogCleaner``).
+    """Record dead threads of the cleaner, which stay dead (Kafka 4.3 ``LogCleaner``).
 
-    Nothing but compaction ever makes a compacted topic smaller, so its directories grow without end.
+    Only compaction makes a compacted topic smaller, so its directories grow indefinitely.
     """
     memory = desk.memory
     dead = record.metrics.get(DEAD_CLEANERS)
@@ -53,7 +53,7 @@ def _take_cleaner(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
 
 
 def _compare_count(desk: Desk, record: MetricsRecord, counted: int, moment: Moment) -> None:
-    """Kafka counts its offline directories twice, as a gauge and in DescribeLogDirs; one of them may be wrong."""
+    """Kafka counts its offline directories twice, as a gauge and in DescribeLogDirs, and they may differ."""
     memory = desk.memory
     told = sum(log_dir.error_code == KAFKA_STORAGE_ERROR for log_dir in record.log_dirs)
     if counted == told:

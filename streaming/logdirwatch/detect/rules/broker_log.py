@@ -1,4 +1,4 @@
-"""What a broker's own log says of why it is away: kept from when it is read until the broker answers again."""
+"""The reason for a broker's absence from its own log: kept until the broker answers again."""
 
 from logdirwatch.detect.alerts.context import Desk, Moment
 from logdirwatch.detect.rules import broker_offline
@@ -8,14 +8,14 @@ from logdirwatch.model.records import EventRecord
 from logdirwatch.text.printable import printable
 
 STOPPING_MS = 60_000
-"""For so long a broker may still answer that said why it ends: a controlled shutdown moves its leaders first."""
+"""How long a broker may still answer after it logged why it ends: a controlled shutdown moves its leaders first."""
 SAID_CHARACTERS = 400
 
 
 def take(desk: Desk, record: EventRecord, moment: Moment) -> None:
-    """Note why a broker says that it ends; an alert that is open already says it as well.
+    """Record why a broker says that it ends; an open alert is revised with it.
 
-    One that has answered since then for longer than a shutdown takes is no word of its present absence.
+    If the broker has answered since then for longer than a shutdown takes, the reason is not about its present absence.
     """
     memory, known = desk.memory, desk.memory.word
     if memory.seen_ms is not None and memory.seen_ms - moment.at_ms > STOPPING_MS:
@@ -29,7 +29,7 @@ def take(desk: Desk, record: EventRecord, moment: Moment) -> None:
 
 
 def forget_if_over(memory: BrokerMemory, at_ms: int) -> None:
-    """Forget the word of a broker that answers: after it was away, or for longer than a shutdown takes."""
+    """Forget the reason of a broker that answers: after an absence, or for longer than a shutdown takes."""
     word = memory.word
     if word is None or at_ms <= word.at_ms:
         return

@@ -1,4 +1,4 @@
-"""How it is told that a broker is away: after a grace, and as a note while it is planned."""
+"""Alerts about a broker's absence: after a grace period, and as ``info`` while it is planned."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ RULES = (Rule.BROKER_OFFLINE, Rule.BROKER_UNKNOWN)
 
 
 def raise_unknown(desk: Desk, failures: int, moment: Moment) -> None:
-    """Raise the alert of a broker that failed to answer so many polls in a row; fleet tells of silent ones."""
+    """Raise the alert about a broker that failed to answer several polls in a row; fleet alerts about silent ones."""
     memory = desk.memory
     if failures < desk.settings.failure_polls or memory.is_silent:
         return
@@ -31,7 +31,7 @@ def raise_unknown(desk: Desk, failures: int, moment: Moment) -> None:
 
 
 def raise_offline(desk: Desk, moment: Moment) -> None:
-    """Raise the alert once the grace is over: a planned restart is over sooner, or is still recovering its logs."""
+    """Raise the alert when the grace period is over: a planned restart ends sooner, or is still recovering its logs."""
     memory = desk.memory
     if Rule.BROKER_OFFLINE not in memory.alerts and _has_grace(desk, moment):
         return
@@ -41,10 +41,10 @@ def raise_offline(desk: Desk, moment: Moment) -> None:
 
 
 def go_on_unseen(desk: Desk, moment: Moment) -> None:
-    """Let the alert of a broker that falls silent go on, and say that nobody looks: silence is no evidence of health.
+    """Keep the alert of a broker that falls silent, and mark it as stale: silence is no evidence of health.
 
-    It ends when the broker answers, or ``broker_offline`` takes over. That a silent broker has one already is in its
-    state: ``fleet``, which tells of silence, does not tell of it twice.
+    It ends when the broker answers, or ``broker_offline`` takes over. The state record says that the broker has an
+    alert already, so that ``fleet``, which alerts about silence, does not raise a second one.
     """
     alert = desk.memory.alerts.get(Rule.BROKER_UNKNOWN)
     if alert is not None:
@@ -54,13 +54,13 @@ def go_on_unseen(desk: Desk, moment: Moment) -> None:
 
 
 def tell_again(desk: Desk, moment: Moment) -> None:
-    """Revise what is told of an absence of which a decision speaks."""
+    """Revise the alerts about an absence after a decision about it."""
     if desk.memory.status in AWAY:
         _revise(desk, [rule for rule in _TELL if rule in desk.memory.alerts], moment)
 
 
 def keep_to_plan(desk: Desk, moment: Moment) -> None:
-    """Let what is told of an absence be a note exactly as long as it is planned, also what fired before."""
+    """Give alerts about an absence severity ``info`` exactly while it is planned, including those that fired before."""
     alerts, is_planned = desk.memory.alerts, maintenance.running(desk.memory) is not None
     told = [rule for rule in _TELL if rule in alerts and (alerts[rule].severity is Severity.INFO) is not is_planned]
     if told and desk.memory.status in AWAY:
@@ -71,7 +71,7 @@ def _revise(desk: Desk, told: list[Rule], moment: Moment) -> None:
     for rule in told:
         _TELL[rule](desk, moment)
     if desk.memory.is_silent:
-        # What a person decided is no sight of the broker.
+        # A decision is no observation of the broker.
         desk.book.mark_stale(None, moment.at_ms, only=told)
 
 
@@ -140,6 +140,6 @@ def _evidence(kind: type[BrokerAwayEvidence], memory: BrokerMemory) -> BrokerAwa
 
 
 def _said(memory: BrokerMemory) -> dict[str, Any]:
-    """Return what the broker's own log says of why it is away; nothing while it said nothing."""
+    """Return the reason for the absence from the broker's own log, if it gave one."""
     word = memory.word
     return {} if word is None else {"log_says": word.text, "log_reason": word.reason, "log_says_ms": word.at_ms}

@@ -20,6 +20,6 @@ def take_word(desk: Desk, decided: Decided) -> None:
     if path is not None and path not in desk.memory.log_dirs:
         return
     moment = Moment(max(desk.memory.newest_ms, record.at_ms), str(decided.origin))
-    reason = f"{record.by} says that it is good: {record.reason}"
+    reason = f"{record.by} declared it healthy: {record.reason}"
     for module in (kernel_errors, uncleanable_partitions, partition_failed, remote_copies):
         module.forget(desk, path, record.at_ms, moment, reason)

@@ -1,4 +1,4 @@
-"""What the host says that would explain a failure: the kernel's word on a device, and what a look finds wrong."""
+"""The host's evidence that would explain a failure: kernel lines about a device, and observed faults."""
 
 from logdirwatch.detect import causes
 from logdirwatch.detect.state.broker_state import HostWord, KernelWord, LogDirMemory, Trouble, Verdict
@@ -13,7 +13,7 @@ _EXPLAIN = (
     frozenset({KernelTrouble.POOL_FULL}),
     frozenset({KernelTrouble.NO_SPACE}),
 )
-# As glibc words them; the first that is found decides.
+# The error texts of glibc; the first match decides.
 _PATH_LOST = (
     "Stale file handle",
     "Stale NFS file handle",
@@ -36,7 +36,7 @@ _BY_PROBE = (
 
 
 def note(log_dir: LogDirMemory, seen: HostLogDir, at_ms: int) -> None:
-    """Take one look: the kernel's word is kept, what the look itself finds holds until the next one."""
+    """Apply one observation: kernel lines are kept, other findings are valid until the next observation."""
     word = _kernel_word(seen, at_ms)
     behind = None if word is None else explanation(log_dir, at_ms)
     if behind is not None:
@@ -49,10 +49,10 @@ def note(log_dir: LogDirMemory, seen: HostLogDir, at_ms: int) -> None:
 
 
 def explanation(log_dir: LogDirMemory, at_ms: int) -> Trouble | None:
-    """Return what the kernel said since not long ago that explains its other lines, whichever came last.
+    """Return the recent kernel line that explains the others, even if it is not the last one.
 
-    An unreadable sector is the disk's own, whatever follows from it. Without its path, or room in the pool below, every
-    volume answers with I/O errors, and the file system on it shuts down or turns read-only.
+    An unreadable sector is a fault of the disk, whatever follows from it. Without its path, or space in the pool below,
+    a volume returns I/O errors, and the file system on it shuts down or turns read-only.
     """
     near = [
         trouble for trouble in reversed(log_dir.troubles.values()) if at_ms - trouble.at_ms <= causes.KERNEL_NEAR_MS
@@ -64,7 +64,7 @@ def explanation(log_dir: LogDirMemory, at_ms: int) -> Trouble | None:
 
 
 def forget(log_dir: LogDirMemory, until_ms: int) -> None:
-    """Let the kernel's word up to a moment explain no failure any more: somebody says that the disk is good."""
+    """Ignore kernel lines up to a time for explaining failures: a person declared the disk healthy."""
     if log_dir.kernel is not None and log_dir.kernel.at_ms <= until_ms:
         log_dir.kernel = None
 
@@ -77,17 +77,17 @@ def _kernel_word(seen: HostLogDir, at_ms: int) -> KernelWord | None:
 
 
 def _is_lesser(known: KernelWord | None, word: KernelWord) -> bool:
-    """Tell whether a word must not displace the one before: an I/O error of the device, not long ago, explains more."""
+    """Tell whether a kernel line must not replace the previous one: a recent I/O error of the device explains more."""
     if known is None or known.cause is not Cause.FAILED or word.cause is Cause.FAILED:
         return False
     return word.at_ms - known.at_ms <= causes.KERNEL_NEAR_MS
 
 
 def _look(log_dir: LogDirMemory, seen: HostLogDir) -> Verdict | None:
-    """Return what a look finds, the reason before what follows from it: a lost mount is not writable either."""
+    """Return the finding of an observation, the cause before its consequences: a lost mount is not writable either."""
     error = seen.probe_error or seen.config_error or ""
     if _is_path_lost(log_dir, seen, error):
-        return Verdict(cause=Cause.REMOUNT, decided_by=PATH_LOST, said=error or "the path lies on the root volume now")
+        return Verdict(cause=Cause.REMOUNT, decided_by=PATH_LOST, said=error or "the path is on the root volume now")
     if seen.is_read_only:
         return Verdict(cause=Cause.READ_ONLY, decided_by="host_read_only", said="mounted read-only")
     if seen.full_by == FullBy.QUOTA:
@@ -101,7 +101,7 @@ def _look(log_dir: LogDirMemory, seen: HostLogDir) -> Verdict | None:
 
 
 def _is_path_lost(log_dir: LogDirMemory, seen: HostLogDir, error: str) -> bool:
-    """Tell whether a path is gone that was seen before; one that was never there is a fault of the configuration."""
+    """Tell whether a path is gone that was seen before; one that never existed is a configuration error."""
     if seen.is_root_volume:
         was_lost = log_dir.host_word is not None and log_dir.host_word.verdict.decided_by == PATH_LOST
         return was_lost or log_dir.is_root_volume is False

@@ -1,8 +1,8 @@
-"""What the kernel said of a directory's disk stands until there is evidence that it has healed.
+"""Kernel errors about a directory's disk count until there is evidence that the trouble is over.
 
-A probe writes 4 KiB somewhere else: that it passes never proves that an unreadable sector can be read again (decision
-31). Such trouble stands for weeks, or until a person says that the disk is good. A path, a server or a command that was
-slow heals by itself: with the kernel's own word, or when nothing was said for hours and something could be written.
+A probe writes 4 KiB somewhere else: a passing one does not prove that an unreadable sector can be read again (decision
+31). Such trouble counts for weeks, or until a person declares the disk healthy. A lost path, a silent server or a slow
+command ends by itself: by a line of the kernel, or after hours without one in which writes succeeded.
 """
 
 import re
@@ -30,7 +30,7 @@ _OLD_FORM = re.compile(r"(?:(?P<probe>.*); )?kernel: (?P<line>.*)", re.DOTALL)
 
 
 def in_present_form(seen: HostLogDir) -> HostLogDir:
-    """Return a look as it is told today: older host sources wrote the kernel's line behind the probe's error."""
+    """Return an observation in its present form: older host sources appended the kernel's line to the probe's error."""
     seen = replace(seen, **{name: clipped(getattr(seen, name)) for name in _TEXTS})
     old = _OLD_FORM.fullmatch(seen.probe_error or "")
     if old is None:
@@ -41,7 +41,7 @@ def in_present_form(seen: HostLogDir) -> HostLogDir:
 
 
 def note(log_dir: LogDirMemory, seen: HostLogDir, at_ms: int) -> None:
-    """Remember what the kernel said of a directory, also of one that is offline."""
+    """Remember kernel lines about a directory, even if it is offline."""
     _note(log_dir.troubles, seen.kernel, at_ms)
 
 
@@ -59,7 +59,7 @@ def _note(held: dict[str, Trouble], news: Sequence[KernelNews], at_ms: int) -> N
 
 
 def judge(desk: Desk, seen: HostLogDir, log_dir: LogDirMemory, moment: Moment) -> None:
-    """Hold against a directory what the kernel said of its disk and has not healed."""
+    """Suspect a directory for unresolved kernel errors of its disk."""
     for key, trouble in list(log_dir.troubles.items()):
         if _has_healed(desk, trouble, log_dir.proof_ms, moment, is_read_only=seen.is_read_only):
             del log_dir.troubles[key]
@@ -67,7 +67,7 @@ def judge(desk: Desk, seen: HostLogDir, log_dir: LogDirMemory, moment: Moment) -
 
 
 def judge_broker(desk: Desk, record: HostRecord, moment: Moment) -> None:
-    """Hold against the broker the tasks on its host that hang; each disk must have been written since."""
+    """Suspect the broker for hung tasks on its host, until every disk has been written since."""
     memory = desk.memory
     _note(memory.troubles, record.kernel, moment.at_ms)
     serving = [log_dir for log_dir in memory.log_dirs.values() if log_dir.status is not LogDirStatus.OFFLINE]
@@ -111,8 +111,8 @@ def _clear(desk: Desk, path: str | None, still: set[str], moment: Moment, reason
 
 
 def _words(trouble: Trouble) -> str:
-    of_device = f" of {trouble.device}" if trouble.device else ""
-    return f"the kernel says{of_device}: {trouble.text}"
+    of_device = f" for {trouble.device}" if trouble.device else ""
+    return f"the kernel reports{of_device}: {trouble.text}"
 
 
 def forget(desk: Desk, path: str | None, until_ms: int, moment: Moment, reason: str) -> None:

@@ -1,8 +1,8 @@
-"""A directory whose replicas fall out of sync while those in the broker's other directories keep up: its disk is slow.
+"""A slow disk: a directory's replicas fall out of sync while those in the broker's other directories keep up.
 
-Every directory of a broker shares its network, its processor and its fetchers, so what lags in one of them alone lags
-because of the disk. Kafka takes no notice of it (KIP-112 leaves slow disks undetected). A directory that has not kept
-up once since its broker came back is catching up, after a restart or on a new disk, and is left alone.
+All directories of a broker share its network, its processors and its fetchers, so lag in one of them alone comes from
+its disk. Kafka does not detect it (KIP-112 leaves slow disks undetected). A directory that has not been in sync once
+since its broker came back is still catching up, after a restart or on a new disk, and is not judged.
 """
 
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from logdirwatch.model.vocabulary import SPACE_STATUSES
 
 
 class Sync(NamedTuple):
-    """How many replicas there are, and how many of them are out of sync."""
+    """The number of replicas, and how many of them are out of sync."""
 
     replicas: int
     behind: int
@@ -28,7 +28,7 @@ class Sync(NamedTuple):
 
 
 def judge_scan(desk: Desk, record: MetricsRecord, _: int, moment: Moment) -> None:
-    """Compare the directories of one answer that can be written; it carries the counts of a new scan."""
+    """Compare the writable directories of one answer, which has the counts of a new scan."""
     known = desk.memory.log_dirs
     counts = {
         sample.path: Sync(sample.replica_count, sample.out_of_sync_count)
@@ -46,7 +46,7 @@ def judge_scan(desk: Desk, record: MetricsRecord, _: int, moment: Moment) -> Non
 def _judge(desk: Desk, path: str, log_dir: LogDirMemory, count: Sync, others: Sync, moment: Moment) -> None:
     log_dir.kept_up = log_dir.kept_up or not is_behind(count, desk.settings)
     if is_behind(count, desk.settings) and not others.replicas:
-        return  # with nothing to compare it with, it neither stands out nor keeps up
+        return  # without others to compare with, it neither stands out nor keeps up
     if not stands_out(count, others, desk.settings):
         log_dir.lagging_scans = 0
         if log_dir_suspect.LAGGING in log_dir.suspicions:
@@ -59,18 +59,18 @@ def _judge(desk: Desk, path: str, log_dir: LogDirMemory, count: Sync, others: Sy
 
 
 def lose_sight(memory: BrokerMemory) -> None:
-    """Begin anew: when the broker is back all its replicas have to catch up."""
+    """Start over: when the broker is back all its replicas have to catch up."""
     for log_dir in memory.log_dirs.values():
         log_dir.kept_up, log_dir.lagging_scans = False, 0
 
 
 def is_behind(count: Sync, settings: DetectSettings) -> bool:
-    """Tell whether so many of a directory's replicas are out of sync that it does not keep up."""
+    """Tell whether too many of a directory's replicas are out of sync."""
     return count.behind >= settings.lagging_replicas_min and count.ratio >= settings.lagging_ratio
 
 
 def stands_out(count: Sync, others: Sync, settings: DetectSettings) -> bool:
-    """Tell whether many more of a directory's replicas are out of sync than of the broker's others, as far as known."""
+    """Tell whether many more of a directory's replicas are out of sync than of the broker's other directories."""
     return is_behind(count, settings) and others.replicas > 0 and count.ratio > settings.slow_factor * others.ratio
 
 

@@ -1,6 +1,6 @@
-"""A directory that suddenly has another size, or lies on another volume, is news: a lost mount looks like that.
+"""log_dir_changed: a directory suddenly has another size, or is on another volume, as after a lost mount.
 
-So is one that has lost the reserve file that the configuration names: nothing is left to give to a full disk.
+A missing configured reserve file counts too: it could not be released when the disk is full.
 """
 
 from logdirwatch.detect.alerts import evidence, messages
@@ -20,7 +20,7 @@ CHANGE_RATIO = 0.01
 
 
 def note_capacity(log_dir: LogDirMemory, sample: LogDirSample, moment: Moment) -> None:
-    """Take the size of a sample, before it is remembered; what was used on another volume forecasts nothing here."""
+    """Compare the size of a sample before it is remembered; use on another volume says nothing about this one."""
     known, now = log_dir.total_bytes, sample.total_bytes
     if not known or not now or _is_same_size(known, now):
         return
@@ -30,7 +30,7 @@ def note_capacity(log_dir: LogDirMemory, sample: LogDirSample, moment: Moment) -
 
 
 def note_volume(log_dir: LogDirMemory, seen: HostLogDir, moment: Moment) -> None:
-    """Take the volume that the host names."""
+    """Compare the volume reported by the host."""
     is_lost = bool(seen.is_root_volume) and log_dir.is_root_volume is False
     is_other = log_dir.is_volume_told and seen.volume != log_dir.volume
     why = ROOT_VOLUME if is_lost else VOLUME
@@ -44,7 +44,7 @@ def note_volume(log_dir: LogDirMemory, seen: HostLogDir, moment: Moment) -> None
 
 
 def note_reserve(log_dir: LogDirMemory, seen: HostLogDir, moment: Moment) -> None:
-    """Take whether the reserve file is there; in a directory that fills it is given up on purpose (KIP-928)."""
+    """Check whether the reserve file exists; in a filling directory it is released intentionally (KIP-928)."""
     log_dir.is_reserve_there = seen.is_reserve_there
     if seen.is_reserve_there is False and log_dir.status is LogDirStatus.ONLINE and log_dir.change is None:
         log_dir.change = Change(
@@ -53,7 +53,7 @@ def note_reserve(log_dir: LogDirMemory, seen: HostLogDir, moment: Moment) -> Non
 
 
 def tell(desk: Desk, path: str, log_dir: LogDirMemory, moment: Moment) -> None:
-    """Open or end the alert of a change; it ends when all is as before, or when the new state has stayed."""
+    """Open or end the alert about a change; it ends when the old state is back, or when the new one has lasted."""
     change = log_dir.change
     if change is None:
         return
@@ -83,7 +83,7 @@ def _ended(desk: Desk, log_dir: LogDirMemory, change: Change, moment: Moment) ->
             return "nobody looks for it any more" if has_stayed else None
         return RECOVERED if log_dir.is_reserve_there else None
     if change.why == ROOT_VOLUME:
-        # The mount may come back under another name: a new disk, or device numbers of a new start.
+        # The mount may come back under another name: a new disk, or new device numbers after a reboot.
         return RECOVERED if log_dir.is_root_volume is False else None
     is_back = (
         _is_same_size(change.total_bytes, log_dir.total_bytes or 0)

@@ -1,6 +1,6 @@
-"""log_dir_imbalance: the directories of one broker are filled very unequally.
+"""log_dir_imbalance: the use of one broker's directories differs widely.
 
-What is offline, cordoned or unknown is left out. Brokers are not compared with each other: that is for the planner.
+Offline, cordoned and unknown directories are left out. Brokers are not compared with each other: the planner does that.
 """
 
 from typing import NamedTuple
@@ -14,14 +14,15 @@ from logdirwatch.model.evidence.base import UsedLogDir
 from logdirwatch.model.evidence.brokers import LogDirImbalanceEvidence
 from logdirwatch.model.records import MetricsRecord
 from logdirwatch.model.vocabulary import LogDirStatus, Rule, Severity
+from logdirwatch.text.units import human_ratio
 
 RULE = Rule.LOG_DIR_IMBALANCE
 NEWS = 0.1
-"""The alert says more when the spread has changed by this much."""
+"""The alert is revised when the spread has changed by this much."""
 
 
 class Spread(NamedTuple):
-    """The lowest and highest used ratio, and whether no directory is unknown; one disk, or none, has no spread."""
+    """The lowest and highest used ratio, and whether all directories are known; a single disk has no spread."""
 
     lowest: float
     highest: float
@@ -29,7 +30,7 @@ class Spread(NamedTuple):
 
 
 def judge_answer(desk: Desk, _: MetricsRecord, moment: Moment) -> None:
-    """Open, carry on or end the broker's alert by what its directories have room for now."""
+    """Open, update or end the broker's alert by the present use of its directories."""
     memory, settings = desk.memory, desk.settings
     alert, spread = memory.alerts.get(RULE), spread_of(memory)
     was_unequal = alert is not None or memory.unequal_since_ms is not None
@@ -47,14 +48,14 @@ def judge_answer(desk: Desk, _: MetricsRecord, moment: Moment) -> None:
 
 
 def lose_sight(memory: BrokerMemory) -> None:
-    """Begin anew with the time for which they must be unequal."""
+    """Restart the time for which they must be unequal."""
     memory.unequal_since_ms = None
 
 
 def spread_of(memory: BrokerMemory) -> Spread:
-    """Return how far apart the directories are that can take replicas; those on one volume are equally full.
+    """Return the spread of the directories that can take replicas; those on one volume count once.
 
-    Every poll of every broker comes through here.
+    This runs for every poll of every broker, so it must be fast.
     """
     least_free, most_free, is_whole = 1.0, 0.0, True
     for log_dir in memory.log_dirs.values():
@@ -123,6 +124,6 @@ def _evidence(memory: BrokerMemory, width: float) -> LogDirImbalanceEvidence:
         move_bytes=sum(max(0, used[path] - int(mean * (disk.total_bytes or 0))) for path, disk in disks.values()),
         used_ratios=ratios,
         left_out=sorted(path for path, log_dir in memory.log_dirs.items() if not _takes_part(log_dir)),
-        why=f"{width:.0%}",
+        why=f"{human_ratio(width, 0)}",
         since_ms=memory.unequal_since_ms,
     )

@@ -1,6 +1,6 @@
-"""The alert of directories that went offline: one for those that went at once, as long as any of them is away.
+"""log_dir_offline: one alert for the directories that went offline at once, as long as any of them is offline.
 
-The alert is kept with the first of them, its carrier, under whose path it stays: consumers know an alert by its place.
+The alert is kept with the first of them, its carrier, and keeps that path: consumers identify an alert by its place.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from logdirwatch.model.evidence.log_dirs import LogDirOfflineEvidence
 from logdirwatch.model.vocabulary import SPACE_STATUSES, LogDirStatus, Rule
 
 AT_ONCE_POLLS = 1.5
-"""Within how many polls directories go offline at once: two failures of one moment may be seen by two polls."""
+"""Within how many polls directories count as failing at once: two polls may see simultaneous failures."""
 DEFAULT_INTERVAL_MS = 5_000
 
 _LESSER_RULES = (
@@ -28,14 +28,14 @@ _LESSER_RULES = (
 
 
 def alert_of(memory: BrokerMemory, path: str) -> OpenAlert | None:
-    """Return the open alert that tells of an offline directory: its own, or that of its carrier."""
+    """Return the open alert that covers an offline directory: its own, or that of its carrier."""
     return memory.log_dirs[carrier_of(memory, path)].alerts.get(Rule.LOG_DIR_OFFLINE)
 
 
 def join(memory: BrokerMemory, path: str, peers: Iterable[str] = ()) -> None:
-    """Let a directory that goes offline share the alert of those that went at once.
+    """Let a directory that goes offline share the alert of those that failed at once.
 
-    ``peers`` are those that go with it and have no alert yet.
+    ``peers`` are those that fail with it and have no alert yet.
     """
     log_dir = memory.log_dirs[path]
     if alert_of(memory, path) is not None:
@@ -50,7 +50,7 @@ def join(memory: BrokerMemory, path: str, peers: Iterable[str] = ()) -> None:
 
 
 def judge(desk: Desk, path: str) -> bool:
-    """Weigh the evidence on an offline directory anew; return whether something else is believed now."""
+    """Evaluate the evidence on an offline directory again; return whether the verdict changed."""
     log_dir = desk.memory.log_dirs[path]
     verdict = causes.judge(desk.memory, path, desk.thresholds(path))
     is_news = verdict != log_dir.verdict
@@ -59,7 +59,7 @@ def judge(desk: Desk, path: str) -> bool:
 
 
 def tell(desk: Desk, path: str, before: str | None, moment: Moment, identity: str | None = None) -> None:
-    """Open or update the alert that tells of an offline directory; its alerts of lesser states end."""
+    """Open or update the alert about an offline directory; its alerts about lesser states end."""
     carrier = carrier_of(desk.memory, path)
     open_alert = desk.memory.log_dirs[carrier].alerts.get(Rule.LOG_DIR_OFFLINE)
     away = away_with(desk.memory, carrier)
@@ -82,7 +82,7 @@ def tell(desk: Desk, path: str, before: str | None, moment: Moment, identity: st
 
 
 def end_lesser(desk: Desk, path: str, moment: Moment) -> None:
-    """End the alerts of lesser states of a directory that is offline now."""
+    """End the alerts about lesser states of a directory that is offline now."""
     log_dir = desk.memory.log_dirs[path]
     log_dir.suspicions, log_dir.change = {}, None
     told = alert_of(desk.memory, path)
@@ -91,13 +91,13 @@ def end_lesser(desk: Desk, path: str, moment: Moment) -> None:
 
 
 def is_shared(memory: BrokerMemory, path: str) -> bool:
-    """Tell whether the alert of a directory tells of others as well."""
+    """Tell whether the alert of a directory covers others as well."""
     log_dir = memory.log_dirs[path]
     return log_dir.carrier is not None or any(other.carrier == path for other in memory.log_dirs.values())
 
 
 def settle(desk: Desk, moment: Moment) -> None:
-    """Let directories that are back leave the alerts that they share; one ends when all of them are."""
+    """Remove directories that are back from shared alerts; an alert ends when all of them are back."""
     memory = desk.memory
     for path, log_dir in sorted(memory.log_dirs.items()):
         if log_dir.carrier is not None and log_dir.carrier not in memory.log_dirs:
@@ -133,7 +133,7 @@ def _settle(desk: Desk, carrier: str, moment: Moment) -> None:
 
 
 def _find_another(desk: Desk, path: str, moment: Moment) -> None:
-    """Tell of a directory whose carrier was taken out of ``log.dirs``, and its alert with it."""
+    """Alert about a directory whose carrier was removed from ``log.dirs``, together with its alert."""
     log_dir = desk.memory.log_dirs[path]
     log_dir.carrier = None
     if log_dir.status is LogDirStatus.OFFLINE:
@@ -142,14 +142,14 @@ def _find_another(desk: Desk, path: str, moment: Moment) -> None:
 
 
 def away_with(memory: BrokerMemory, carrier: str) -> list[str]:
-    """Return the directories that an alert tells of and that are not back, the carrier first; itself if all are."""
+    """Return the directories of an alert that are not back, the carrier first; the carrier if all are back."""
     members = [path for path, log_dir in sorted(memory.log_dirs.items()) if log_dir.carrier == carrier]
     away = [path for path in (carrier, *members) if memory.log_dirs[path].status not in SPACE_STATUSES]
     return away or [carrier]
 
 
 def carrier_of(memory: BrokerMemory, path: str) -> str:
-    """Return the directory whose alert tells of an offline one: itself where no other does."""
+    """Return the directory whose alert covers an offline one: itself if no other does."""
     carrier = memory.log_dirs[path].carrier
     return path if carrier is None or carrier not in memory.log_dirs else carrier
 

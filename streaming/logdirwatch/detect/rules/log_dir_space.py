@@ -1,4 +1,4 @@
-"""How a directory that can be written is judged: its level by room and forecast, and what else its numbers show."""
+"""Judges a writable directory: its level by space and forecast, and what else its numbers show."""
 
 from logdirwatch.detect import predicates
 from logdirwatch.detect.alerts import evidence, hints, messages, urgency
@@ -12,18 +12,18 @@ from logdirwatch.model.records import LogDirSample
 from logdirwatch.model.vocabulary import SPACE_STATUSES, LogDirStatus, Rule, Severity
 
 BY_SPACE = "space"
-"""The reason of a status that room and forecast gave."""
+"""The reason of a status decided by space and forecast."""
 
 
 def take_good_sample(desk: Desk, sample: LogDirSample, collector: str, moment: Moment) -> None:
-    """Judge a sample without an error that tells its space."""
+    """Judge a sample without an error that has its space."""
     log_dir = desk.memory.log_dirs[sample.path]
     decides_alone = log_dir.status not in SPACE_STATUSES or predicates.is_gap(
         log_dir, moment.at_ms, log_dir.interval_ms
     )
     log_dir_changed.note_capacity(log_dir, sample, moment)
-    _grow(log_dir, sample, moment.at_ms, starts_anew=decides_alone)
-    _remember_numbers(log_dir, sample, moment.at_ms, starts_anew=decides_alone)
+    _grow(log_dir, sample, moment.at_ms, starts_again=decides_alone)
+    _remember_numbers(log_dir, sample, moment.at_ms, starts_again=decides_alone)
     urgency.note(log_dir, moment.at_ms)
     _forecast(desk, sample, log_dir, moment.at_ms)
     wanted = _wanted_level(desk, sample.path, log_dir, collector, moment.at_ms, decides_alone=decides_alone)
@@ -58,7 +58,7 @@ def _room(log_dir: LogDirMemory, at_ms: int) -> predicates.Room:
 
 
 def set_level(desk: Desk, path: str, log_dir: LogDirMemory, wanted: LogDirStatus, moment: Moment) -> None:
-    """Give a directory that can be written a level; its alerts follow."""
+    """Give a writable directory a level; its alerts follow."""
     if wanted is log_dir.status is LogDirStatus.ONLINE and log_dir.reason == BY_SPACE and not log_dir.alerts:
         return
     alert = log_dir.alerts.get(Rule.LOG_DIR_OFFLINE)
@@ -118,7 +118,7 @@ def _tell_space(desk: Desk, path: str, log_dir: LogDirMemory, before: str | None
 
 
 def _urgency(desk: Desk, path: str, log_dir: LogDirMemory) -> tuple[Severity, bool]:
-    """Return how loud the alert of a filling directory is, and whether it can wait until morning."""
+    """Return the severity of a filling directory's alert, and whether it can wait until morning."""
     told, left_ms = log_dir.alerts.get(Rule.LOG_DIR_SPACE), urgency.time_left_ms(log_dir)
     severity = urgency.severity(desk.thresholds(path), log_dir.status, left_ms, None if told is None else told.severity)
     can_wait, _ = urgency.waits(log_dir, severity)
@@ -126,7 +126,7 @@ def _urgency(desk: Desk, path: str, log_dir: LogDirMemory) -> tuple[Severity, bo
 
 
 def _speaker(desk: Desk, path: str, log_dir: LogDirMemory, sharing: list[str]) -> str | None:
-    """Return which directory on the same volume tells already what this one would; by path where both do."""
+    """Return the directory on the same volume whose alert covers this one; by path if both do."""
     for other in sharing:
         known = desk.memory.log_dirs[other]
         is_before = Rule.LOG_DIR_SPACE not in log_dir.alerts or other < path
@@ -136,21 +136,21 @@ def _speaker(desk: Desk, path: str, log_dir: LogDirMemory, sharing: list[str]) -
     return None
 
 
-def _grow(log_dir: LogDirMemory, sample: LogDirSample, at_ms: int, *, starts_anew: bool) -> None:
+def _grow(log_dir: LogDirMemory, sample: LogDirSample, at_ms: int, *, starts_again: bool) -> None:
     total_bytes, usable_bytes = sample.total_bytes or 0, sample.usable_bytes or 0
     moving = forecast.Moving(sample.future_bytes, sample.incoming_bytes)
     grown = forecast.note(log_dir.peaks, at_ms, total_bytes, total_bytes - usable_bytes, moving)
-    if starts_anew:
+    if starts_again:
         log_dir.growth_bytes_per_s = None
     elif grown is not None:
         log_dir.growth_bytes_per_s = predicates.growth(log_dir.growth_bytes_per_s, grown, log_dir.interval_ms)
 
 
-def _remember_numbers(log_dir: LogDirMemory, sample: LogDirSample, at_ms: int, *, starts_anew: bool) -> None:
+def _remember_numbers(log_dir: LogDirMemory, sample: LogDirSample, at_ms: int, *, starts_again: bool) -> None:
     has_grown = None not in (sample.replica_bytes, log_dir.replica_bytes) and (
         (sample.replica_bytes or 0) > (log_dir.replica_bytes or 0)
     )
-    if has_grown and not starts_anew:
+    if has_grown and not starts_again:
         log_dir.proof_ms = at_ms
     # The clock of another collector may be ahead of this one's.
     log_dir.sample_at_ms = max(at_ms, log_dir.sample_at_ms or 0)
@@ -173,7 +173,7 @@ def _forecast(desk: Desk, sample: LogDirSample, log_dir: LogDirMemory, at_ms: in
 
 
 def _is_told_by_another(desk: Desk, path: str, moment: Moment) -> bool:
-    """Tell whether another directory on the volume tells of the same bytes; the alert of this one ends in that."""
+    """Tell whether the alert of another directory on the volume covers the same bytes; this one's is merged into it."""
     for other in shared_volumes.sharing(desk.memory, path):
         into = desk.memory.log_dirs[other].alerts.get(Rule.UNACCOUNTED_BYTES)
         if other < path and into is not None:
@@ -184,7 +184,7 @@ def _is_told_by_another(desk: Desk, path: str, moment: Moment) -> bool:
 
 
 def _tell_unaccounted(desk: Desk, path: str, log_dir: LogDirMemory, moment: Moment) -> None:
-    """Bytes that no replica explains: files that are not Kafka's, stray or deleted replicas that stay."""
+    """Bytes that no replica accounts for: files that are not Kafka's, stray or deleted replicas that stay."""
     settings, total_bytes = desk.settings, log_dir.total_bytes or 0
     at_least = settings.unaccounted_ratio * total_bytes
     if _explains_itself(log_dir, at_least) and Rule.UNACCOUNTED_BYTES not in log_dir.alerts:
@@ -218,7 +218,7 @@ def _tell_unaccounted(desk: Desk, path: str, log_dir: LogDirMemory, moment: Mome
 
 
 def _explains_itself(log_dir: LogDirMemory, at_least: float) -> bool:
-    """Tell whether a directory's own replicas explain enough; mostly they do, and no other one need be looked at."""
+    """Tell whether a directory's own replicas account for enough; usually they do, and no other directory matters."""
     if log_dir.replica_bytes is None or log_dir.total_bytes is None or log_dir.usable_bytes is None:
         return False
     return log_dir.total_bytes - log_dir.usable_bytes - log_dir.replica_bytes < at_least

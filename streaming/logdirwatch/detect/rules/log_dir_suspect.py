@@ -1,6 +1,6 @@
-"""What makes a disk or broker suspect though Kafka calls it healthy: one alert, as long as one suspicion stands.
+"""log_dir_suspect: a disk or broker is suspect although Kafka reports it as healthy; one alert for all suspicions.
 
-Kafka leaves slow and sick disks undetected (KIP-112), and its reads for consumers never mark a directory.
+Kafka does not detect slow and failing disks (KIP-112), and failed reads for consumers never mark a directory offline.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,6 +14,7 @@ from logdirwatch.detect.state.broker_state import LogDirMemory, Pace
 from logdirwatch.model.evidence.brokers import BrokerSuspectEvidence
 from logdirwatch.model.evidence.log_dirs import LogDirSuspectEvidence
 from logdirwatch.model.vocabulary import KernelTrouble, Rule, Severity
+from logdirwatch.text.units import human_ms
 
 ERROR_CODE = "error_code"
 PROBE = "probe"
@@ -29,12 +30,12 @@ LEARNED = 0.05
 
 
 def suspect(desk: Desk, path: str | None, kind: str, text: str, moment: Moment, *, before: str | None = None) -> None:
-    """Hold something against a directory, or the broker (None)."""
+    """Add a suspicion about a directory, or the broker (None)."""
     hold(desk, path, {kind: text}, moment, before=before)
 
 
 def hold(desk: Desk, path: str | None, texts: Mapping[str, str], moment: Moment, *, before: str | None = None) -> None:
-    """Hold several things against a directory, or the broker (None), by kind."""
+    """Add several suspicions about a directory, or the broker (None), by kind."""
     holder = desk.book.holder(path)
     holder.suspicions.update(texts)
     status = str(holder.status)
@@ -67,7 +68,7 @@ def _evidence(holder: Holder, log_dir: LogDirMemory | None) -> BrokerSuspectEvid
 
 
 def _severity(kinds: Iterable[str]) -> Severity:
-    """Return how loud it is: critical where the next write fails, and what the kernel says may be worse than that."""
+    """Return the severity: critical if the next write fails; kernel errors may be worse than that."""
     told = [
         Severity.CRITICAL if kind == READ_ONLY else KernelTrouble(kind).severity
         for kind in kinds
@@ -77,13 +78,13 @@ def _severity(kinds: Iterable[str]) -> Severity:
 
 
 def devices_of(holder: Holder) -> str | None:
-    """Return the devices of which the kernel spoke, None when it named none."""
+    """Return the devices named by the kernel, None if there are none."""
     named = {trouble.device for trouble in holder.troubles.values() if trouble.device}
     return ", ".join(sorted(named)) or None
 
 
 def clear(desk: Desk, path: str | None, kind: str, moment: Moment, *, reason: str = RECOVERED) -> None:
-    """Hold one thing against it no longer: the alert says so, and with the last one it ends."""
+    """Remove a suspicion: the alert is revised, and ends with the last one."""
     holder = desk.book.holder(path)
     was_held, alert = holder.suspicions.pop(kind, None) is not None, holder.alerts.get(Rule.LOG_DIR_SUSPECT)
     if was_held and holder.suspicions and alert is not None and alert.stale_since_ms is None:
@@ -93,7 +94,7 @@ def clear(desk: Desk, path: str | None, kind: str, moment: Moment, *, reason: st
 
 
 def end_held(desk: Desk, moment: Moment) -> None:
-    """End what flapping held open though nothing is held against its place any more: no kind is left to say so."""
+    """End an alert that flapping held open after the last suspicion was removed."""
     for path in (None, *desk.memory.log_dirs):
         holder = desk.book.holder(path)
         if Rule.LOG_DIR_SUSPECT in holder.alerts and not holder.suspicions:
@@ -101,13 +102,13 @@ def end_held(desk: Desk, moment: Moment) -> None:
 
 
 def is_told(desk: Desk, path: str | None, kind: str) -> bool:
-    """Tell whether the alert says so already; one that was stale while its broker was away says it again."""
+    """Tell whether the alert has this suspicion; one that was stale while its broker was away is revised."""
     alert = desk.book.holder(path).alerts.get(Rule.LOG_DIR_SUSPECT)
     return kind in desk.book.holder(path).suspicions and (alert is None or alert.stale_since_ms is None)
 
 
 def judge_pace(desk: Desk, path: str | None, kind: str, pace: Pace, took_ms: float, what: str, moment: Moment) -> None:
-    """Compare how long something took with how long it usually takes there; slow ones teach nothing."""
+    """Compare the duration of something with the usual one there; slow samples do not change the usual duration."""
     if not _is_slow(pace, took_ms, desk.settings):
         pace.slow_samples = 0
         _learn(pace, took_ms)
@@ -115,7 +116,7 @@ def judge_pace(desk: Desk, path: str | None, kind: str, pace: Pace, took_ms: flo
         return
     pace.slow_samples += 1
     if pace.slow_samples >= desk.settings.slow_samples:
-        text = f"{what} took {took_ms:.0f} ms, usually {pace.usual_ms:.0f} ms"
+        text = f"{what} took {human_ms(took_ms)}, usually {human_ms(pace.usual_ms)}"
         if not is_told(desk, path, kind):
             suspect(desk, path, kind, text, moment)
 

@@ -1,13 +1,13 @@
-"""move_stalled: replicas are on their way to a directory of this broker, and do not arrive.
+"""move_stalled: replicas that move to a directory of this broker make no progress.
 
 ::
 
-    nothing less is left to copy, nothing more is copied, for ``move_stalled_after_ms`` ──▶ stands_still
-    over two such spans what is left falls so slowly, or grows, that ``move_max_ms`` will not do ──▶ too_slow
+    no less is left to copy, no more is copied, for ``move_stalled_after_ms`` ──▶ stands_still
+    over two such spans the rest shrinks so slowly, or grows, that ``move_max_ms`` is not enough ──▶ too_slow
     less is left, and it ends in time ──▶ gets_on
-    all that is to come are copies that have not begun, while others of the broker run ──▶ queued
+    only copies that have not begun are left, while others of the broker run ──▶ queued
 
-What is queued waits for a thread (KIP-113): its time begins when it does.
+A queued copy waits for a thread (KIP-113): its time starts when it begins.
 """
 
 from typing import Any
@@ -29,11 +29,11 @@ TOO_SLOW = "too_slow"
 GETS_ON = "gets_on"
 QUEUED = "queued"
 SLOW_SPANS = 2
-"""One slow span may only mean that more moves were begun."""
+"""One slow span may only mean that more moves were started."""
 
 
 def judge_scan(desk: Desk, record: MetricsRecord, counted_ms: int, moment: Moment) -> None:
-    """Follow what is still to come to each directory, as it was counted at ``counted_ms``."""
+    """Follow the bytes still to be moved to each directory, as counted at ``counted_ms``."""
     told = {
         sample.path: _follow(desk, sample, counted_ms, is_queued=_is_queued(sample, record.moves))
         for sample in record.log_dirs
@@ -48,13 +48,13 @@ def judge_scan(desk: Desk, record: MetricsRecord, counted_ms: int, moment: Momen
 
 
 def lose_sight(memory: BrokerMemory) -> None:
-    """Begin anew: a move that is seen again may have stood still meanwhile, or not."""
+    """Start over: a move that is seen again may or may not have made progress meanwhile."""
     for log_dir in memory.log_dirs.values():
         log_dir.move = None
 
 
 def _went_offline(memory: BrokerMemory) -> OpenAlert | None:
-    """Return the alert of a directory that the moves went to and that is offline now."""
+    """Return the alert of a destination directory that is offline now."""
     for path in read_as(memory.alerts[RULE].evidence, MoveStalledEvidence).moves:
         log_dir = memory.log_dirs.get(path)
         if log_dir is not None and log_dir.status is LogDirStatus.OFFLINE:
@@ -63,15 +63,15 @@ def _went_offline(memory: BrokerMemory) -> OpenAlert | None:
 
 
 def _all_get_on(memory: BrokerMemory, told: dict[str, str | None]) -> bool:
-    """Tell whether every move ended or gets on; one to a directory that is not reported is not known to."""
+    """Tell whether every move ended or makes progress; a move to a directory that is not reported does not count."""
     is_seen = all(log_dir.move is None or path in told for path, log_dir in memory.log_dirs.items())
     return is_seen and all(verdict in {GETS_ON, QUEUED} for verdict in told.values())
 
 
 def _may_move(desk: Desk, sample: LogDirSample) -> bool:
-    """Tell whether something moves to a directory, or nobody knows; what is offline is told by its own alert.
+    """Tell whether something moves to a directory, or may; an offline directory has its own alert.
 
-    One that answers again counts, though it is not called online yet.
+    One that answers again counts, even if it is not online yet.
     """
     log_dir = desk.memory.log_dirs[sample.path]
     if sample.incoming_bytes == 0 or (sample.error_code and log_dir.status is LogDirStatus.OFFLINE):
@@ -81,14 +81,14 @@ def _may_move(desk: Desk, sample: LogDirSample) -> bool:
 
 
 def _is_queued(sample: LogDirSample, seen: ReplicaMoves | None) -> bool:
-    """Tell whether all that is to come to a directory are copies that wait while others of the broker run."""
+    """Tell whether only queued copies are left for a directory while others of the broker run."""
     if seen is None or not seen.copies_begun or not sample.incoming_bytes or sample.future_bytes:
         return False
     return sample.incoming_bytes <= (seen.waiting_bytes or {}).get(sample.path, 0)
 
 
 def _follow(desk: Desk, sample: LogDirSample, counted_ms: int, *, is_queued: bool) -> str | None:
-    """Return how the moves to a directory get on; None while nobody can tell."""
+    """Return the verdict on the moves to a directory; None while it is undecided."""
     log_dir = desk.memory.log_dirs[sample.path]
     if sample.incoming_bytes is None or log_dir.status is LogDirStatus.UNKNOWN:
         return None
@@ -127,7 +127,7 @@ def _note(move: Move, sample: LogDirSample, remaining_bytes: int, at_ms: int, se
 
 
 def verdict(move: Move, at_ms: int, settings: DetectSettings) -> str | None:
-    """Return how a move gets on; None while that is not decided."""
+    """Return the verdict on a move; None while it is undecided."""
     if at_ms - move.progress_ms >= settings.move_stalled_after_ms:
         return STANDS_STILL
     if move.slow_spans >= SLOW_SPANS:
@@ -136,7 +136,7 @@ def verdict(move: Move, at_ms: int, settings: DetectSettings) -> str | None:
 
 
 def _ends_in_ms(move: Move) -> int | None:
-    """Return the time left at the pace of the last span; None when it has no end."""
+    """Return the time left at the rate of the last span; None if it never ends."""
     if move.bytes_per_s is None or move.bytes_per_s <= 0:
         return None
     return int(move.remaining_bytes / move.bytes_per_s * 1000)
@@ -164,7 +164,7 @@ def _tell(desk: Desk, record: MetricsRecord, held_up: dict[str, str], moment: Mo
 
 
 def _threads(record: MetricsRecord, held_up: dict[str, str]) -> dict[str, Any]:
-    """Return what queued copies wait for; as many threads as directories is Kafka's default."""
+    """Return what queued copies wait for; Kafka's default is one thread per directory."""
     if record.moves is None or QUEUED not in held_up.values():
         return {}
     threads = record.moves.copy_threads
@@ -176,7 +176,7 @@ def _threads(record: MetricsRecord, held_up: dict[str, str]) -> dict[str, Any]:
 
 
 def _told(log_dir: LogDirMemory, verdict: str, throttles: dict[str, int]) -> StalledMoves:
-    """Return the numbers of one directory's moves, and the limit that holds them back, as far as this broker knows."""
+    """Return the numbers of one directory's moves, and the throttle that slows them, as far as this broker shows it."""
     move = log_dir.move
     assert move is not None
     key = LOG_DIR_THROTTLE if move.copied_bytes else FOLLOWER_THROTTLE
@@ -190,6 +190,6 @@ def _told(log_dir: LogDirMemory, verdict: str, throttles: dict[str, int]) -> Sta
         ends_in_ms=_ends_in_ms(move),
         throttle=key if key in throttles else None,
         throttle_bytes_per_s=throttles.get(key),
-        # More is written to the replicas on their way than the limit lets through: it never ends.
+        # More is written to the moving replicas than the throttle allows to copy: the move never ends.
         is_throttled_below_writes=key in throttles and grows,
     )

@@ -1,4 +1,4 @@
-"""Partitions that the broker's log calls bad, one by one: no verdict on their directory (KIP-18)."""
+"""partition_failed: partitions that failed according to the broker's log; no verdict on their directory (KIP-18)."""
 
 from logdirwatch.detect.alerts import evidence, messages
 from logdirwatch.detect.alerts.context import Desk, Moment
@@ -11,11 +11,11 @@ from logdirwatch.model.vocabulary import COORDINATOR_LOAD, Rule, Severity
 
 EXAMPLES = 20
 COORDINATED = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
-"""Without a partition of these no coordinator serves the groups or transactions that belong to it."""
+"""Without a partition of these topics no coordinator serves its groups or transactions."""
 
 
 def take(desk: Desk, label: str, record: EventRecord, moment: Moment) -> None:
-    """Note a partition that is called bad, where it lies, and whether its coordinator stands still."""
+    """Record a failed partition, its directory, and whether its coordinator is blocked."""
     memory = desk.memory
     memory.failed_partitions[label] = moment.at_ms
     if record.log_dir is not None:
@@ -27,7 +27,7 @@ def take(desk: Desk, label: str, record: EventRecord, moment: Moment) -> None:
 
 
 def tell_failed(desk: Desk, moment: Moment, detail: str | None) -> None:
-    """Open the broker's alert of failed partitions, or add to it."""
+    """Open the broker's alert about failed partitions, or extend it."""
     memory = desk.memory
     failed = sorted(memory.failed_partitions, key=lambda label: (label not in memory.coordinators, label))
     stopped = sorted(memory.coordinators)
@@ -51,11 +51,11 @@ def tell_failed(desk: Desk, moment: Moment, detail: str | None) -> None:
 
 
 def forget_old(desk: Desk, moment: Moment) -> None:
-    """Let go of partitions that were not called bad again for a while; with the last one the alert ends.
+    """Remove partitions that have not failed again for a while; with the last one the alert ends.
 
-    A broker calls a partition bad once, so that it is silent about it says nothing: all of its replicas must be in sync
-    as well, which one that is no longer fetched is not. While the broker was away the alert was stale; what its log
-    called bad is as bad as before.
+    A broker logs a failed partition once, so the absence of further lines proves nothing: all of its replicas must be
+    in sync as well, which is not the case for one that is no longer fetched. While the broker was away the alert was
+    stale; the failed partitions are as before.
     """
     memory = desk.memory
     alert = memory.alerts.get(Rule.PARTITION_FAILED)
@@ -90,7 +90,7 @@ def forget(desk: Desk, path: str | None, until_ms: int, moment: Moment, reason: 
 
 
 def _keep(memory: BrokerMemory, failed: dict[str, int]) -> None:
-    """Keep these partitions and what else is known of them."""
+    """Keep only these partitions and their details."""
     memory.failed_partitions = failed
     memory.failed_in = {label: path for label, path in memory.failed_in.items() if label in failed}
     memory.coordinators = {label: at_ms for label, at_ms in memory.coordinators.items() if label in failed}

@@ -1,8 +1,8 @@
-"""Copies to remote storage that fail: what is not copied stays on the disks, whatever the retention says (KIP-405).
+"""Failing copies to remote storage: segments that are not copied stay on the disks, regardless of retention (KIP-405).
 
-Witnesses are the line of a copy that failed and Kafka's counter of errors. It is over when nothing failed for a while
-and what waits is copied again; without gauges, when the log that is read has been silent for so long that the task,
-which tries again every half minute, must have succeeded (Kafka 4.3 ``RemoteLogManager``).
+The evidence is a log line about a failed copy, and Kafka's counter of errors. It is over when nothing failed for a
+while and the lag shrinks; without gauges, when the broker's log, while it is read, has had no such line for so long
+that the task, which retries every half minute, must have succeeded (Kafka 4.3 ``RemoteLogManager``).
 """
 
 from msgspec.structs import replace
@@ -17,24 +17,24 @@ from logdirwatch.model.vocabulary import REMOTE_COPY_FAILS
 ERRORS = "RemoteCopyErrorsTotal"
 LAG = "RemoteCopyLagBytes"
 TOLD_AFTER_MS = 300_000
-"""A storage that is away for a moment is no alert; its task tries again."""
+"""A short outage of the storage is not an alert; the task retries."""
 CALM_MS = 900_000
 SILENT_MS = 3_600_000
 LOG_READ_MS = 60_000
 
 
 def take_event(desk: Desk, record: EventRecord, moment: Moment) -> None:
-    """Note a copy that failed."""
+    """Record a failed copy."""
     _failed(desk.memory, moment.at_ms, record.detail)
     _judge(desk, moment)
 
 
 def take_gauges(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
-    """Take the counter of errors and what waits."""
+    """Apply the counter of errors and the lag."""
     memory, errors, lag = desk.memory, record.metrics.get(ERRORS), record.metrics.get(LAG)
     memory.remote_copy_lag_bytes = None if lag is None else int(lag)
     if memory.remote_copies is not None and memory.remote_copies.lag_bytes is None:
-        # The first that is known since it began: some always waits where topics are written.
+        # The first known lag since the beginning: some lag is normal while topics are written.
         memory.remote_copies = replace(memory.remote_copies, lag_bytes=memory.remote_copy_lag_bytes)
     if errors is not None:
         if memory.remote_copy_errors is not None and errors > memory.remote_copy_errors:
@@ -47,12 +47,12 @@ def take_gauges(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
 
 
 def note_log_read(memory: BrokerMemory, at_ms: int) -> None:
-    """Note that the broker's log is being read: only then its silence says something."""
+    """Record that the broker's log is being read: only then the absence of lines is evidence."""
     memory.log_read_ms = at_ms
 
 
 def end_if_silent(desk: Desk, moment: Moment) -> None:
-    """Let go of failures that a log which is read has not repeated for long."""
+    """End failures that a log which is read has not repeated for long."""
     if desk.memory.remote_copies is not None:
         _judge(desk, moment)
 

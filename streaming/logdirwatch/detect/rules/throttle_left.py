@@ -1,7 +1,7 @@
-"""throttle_left: limits of moves that stay set when nothing moves.
+"""throttle_left: throttles that stay set when nothing moves.
 
-They hold back replicas that fell behind, and the next move. kafka-reassign-partitions takes them away only when
-somebody runs its --verify after the end.
+They slow down replicas that fell behind, and the next move. kafka-reassign-partitions removes them only when its
+--verify is run after the end.
 """
 
 from logdirwatch.detect.alerts import evidence, upkeep_messages
@@ -14,11 +14,11 @@ from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE, REPLICATION_THROTTLES
 
 RULE = Rule.THROTTLE_LEFT
 LISTS = "throttled_replicas"
-"""How evidence and settings call the topics' lists of throttled replicas."""
+"""The name of the topics' lists of throttled replicas in evidence and settings."""
 
 
 def judge_scan(desk: Desk, record: MetricsRecord, counted_ms: int, moment: Moment) -> None:
-    """Judge the limits of one broker, as they were seen at ``counted_ms``."""
+    """Judge the throttles of one broker, as seen at ``counted_ms``."""
     seen, memory = record.moves, desk.memory
     if seen is None or seen.throttles is None:
         return
@@ -34,14 +34,14 @@ def judge_scan(desk: Desk, record: MetricsRecord, counted_ms: int, moment: Momen
 
 
 def lose_sight(memory: BrokerMemory) -> None:
-    """Begin anew with the time for which they must be left."""
+    """Restart the time for which they must be left."""
     memory.throttles_since_ms = None
 
 
 def left_over(seen: ReplicaMoves, kept: tuple[str, ...]) -> dict[str, int] | None:
-    """Return the limits that no running move needs, by key; None when it is not known whether one does.
+    """Return the throttles that no running move needs, by key; None if that is unknown.
 
-    A limit between brokers is needed as long as any partition of the cluster is reassigned: the leader that a move
+    A throttle between brokers is needed as long as any partition of the cluster is reassigned: the leader that a move
     copies from need not be part of it.
     """
     limits = {key: value for key, value in (seen.throttles or {}).items() if key not in kept}

@@ -1,4 +1,4 @@
-"""Partitions that the log cleaner gave up on (KIP-346): it compacts them no more until the broker restarts.
+"""Partitions that the log cleaner marked as uncleanable (KIP-346): it does not compact them until the broker restarts.
 
 Two witnesses: the line in the broker's log, which names the partition, and the gauges of each directory, which count.
 Only a gauge of 0 that is younger than the line, or a person's word, is evidence that it is over. A restart is none: it
@@ -21,7 +21,7 @@ NAMED = 20
 
 
 def take_event(desk: Desk, record: EventRecord, moment: Moment) -> None:
-    """Note a partition that the log names; of one whose directory it does not tell the broker's alert speaks."""
+    """Record a partition named by the log; without its directory it goes into the broker's alert."""
     if record.topic is None or record.partition is None:
         return
     path = record.log_dir if record.log_dir in desk.memory.log_dirs else None
@@ -32,15 +32,15 @@ def take_event(desk: Desk, record: EventRecord, moment: Moment) -> None:
 
 
 def note_gauges(desk: Desk, record: MetricsRecord, scraped_ms: int) -> None:
-    """Take what the gauges count; 0 lets go of what the log named before."""
+    """Apply the gauges; 0 removes the partitions that the log named before."""
     for path, log_dir in desk.memory.log_dirs.items():
         log_dir.uncleanable_bytes = _whole(record.metrics.get(BYTES + path))
         log_dir.uncleanable_count = _whole(record.metrics.get(COUNT + path))
         if log_dir.uncleanable_count == 0:
-            _let_go(log_dir, scraped_ms)
+            _release(log_dir, scraped_ms)
     counts = [log_dir.uncleanable_count for log_dir in desk.memory.log_dirs.values()]
     if counts and all(count == 0 for count in counts):
-        _let_go(desk.memory, scraped_ms)
+        _release(desk.memory, scraped_ms)
 
 
 def forget(desk: Desk, path: str | None, until_ms: int, moment: Moment, reason: str) -> None:
@@ -48,7 +48,7 @@ def forget(desk: Desk, path: str | None, until_ms: int, moment: Moment, reason: 
     holder = desk.book.holder(path)
     if not holder.uncleanable and Rule.UNCLEANABLE_PARTITIONS not in holder.alerts:
         return
-    _let_go(holder, until_ms + 1)
+    _release(holder, until_ms + 1)
     if holder.uncleanable or (isinstance(holder, LogDirMemory) and _is_counted(holder)):
         _judge_place(desk, path, moment)
     else:
@@ -57,7 +57,7 @@ def forget(desk: Desk, path: str | None, until_ms: int, moment: Moment, reason: 
 
 
 def judge(desk: Desk, moment: Moment) -> None:
-    """Tell of every place where something is uncleanable, and end what is over."""
+    """Alert about every place with uncleanable partitions, and end alerts that are over."""
     for path, log_dir in desk.memory.log_dirs.items():
         if log_dir.status in SPACE_STATUSES and _concerns(log_dir):
             _judge_place(desk, path, moment)
@@ -88,7 +88,7 @@ def _is_counted(log_dir: LogDirMemory) -> bool:
 
 
 def _is_over(desk: Desk, holder: Holder) -> bool:
-    """Tell whether a gauge says that nothing is uncleanable; of the broker's own those of all directories must."""
+    """Tell whether a gauge shows that nothing is uncleanable; for the broker's alert those of all directories must."""
     if isinstance(holder, LogDirMemory):
         return holder.uncleanable_count == 0 or (holder.uncleanable_count is None and holder.uncleanable_bytes == 0)
     return all(log_dir.uncleanable_count == 0 for log_dir in desk.memory.log_dirs.values())
@@ -125,7 +125,7 @@ def _evidence(named: list[str], log_dir: LogDirMemory | None, detail: str | None
     )
 
 
-def _let_go(holder: Holder, scraped_ms: int) -> None:
+def _release(holder: Holder, scraped_ms: int) -> None:
     holder.uncleanable = {label: at_ms for label, at_ms in holder.uncleanable.items() if at_ms >= scraped_ms}
     if not holder.uncleanable:
         holder.uncleanable_detail = None

@@ -61,7 +61,7 @@ class ShardProcessor(StatefulProcessor):
         self._shard = Shard(handle)
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
-        """Show the machines a batch's records, each broker's in their total order."""
+        """Process a batch's records, each broker's in their total order."""
         cluster, now_ms = key[0], timerValues.getCurrentProcessingTimeInMs()
         for broker, of_broker in _by_broker(rows).items():
             if broker == PIPELINE_BROKER:
@@ -74,7 +74,7 @@ class ShardProcessor(StatefulProcessor):
         self._shard.set_timers()
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802, N803
-        """Let time pass for the brokers that wait for it."""
+        """Let time pass for the brokers whose timer fired."""
         del key
         now_ms = timerValues.getCurrentProcessingTimeInMs()
         for known in self._shard.due(expiredTimerInfo.getExpiryTimeInMs()):
@@ -83,7 +83,7 @@ class ShardProcessor(StatefulProcessor):
         self._shard.set_timers()
 
     def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:  # noqa: N802, N803
-        """Begin with the memory of a state record; its timer was another checkpoint's."""
+        """Start with the memory of a state record; its timer belonged to another checkpoint."""
         del key, timerValues
         broker, version, body = initialState["broker"], initialState["version"], initialState["body"]
         if broker == PIPELINE_BROKER:
@@ -95,10 +95,10 @@ class ShardProcessor(StatefulProcessor):
         self._shard.set_timers()
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no resource is held open."""
 
     def _accepted(self, cluster: str, rows: list[Row]) -> Iterator[Observation | HeartbeatRecord]:
-        """Yield what the parser accepts; ``store`` keeps what it rejects."""
+        """Yield the accepted records; ``store`` keeps the rejected ones."""
         for row in rows:
             kafka_ms = row["timestamp_ms"]
             result = parse(row["topic"], None, row["value"], kafka_ms, self._default_cluster)
@@ -120,7 +120,7 @@ class ShardProcessor(StatefulProcessor):
                 yield msgspec.structs.replace(result.record, timestamp_ms=at_ms)
 
     def _heartbeats(self, cluster: str, rows: list[Row]) -> list[AlertRecord]:
-        """Answer a cluster's heartbeats."""
+        """Process a cluster's heartbeats."""
         heard = [item for item in self._accepted(cluster, rows) if isinstance(item, HeartbeatRecord)]
         if not heard:
             return []
@@ -131,7 +131,7 @@ class ShardProcessor(StatefulProcessor):
         return alerts
 
     def _broker(self, cluster: str, broker: int, rows: list[Row], now_ms: int) -> list[Written]:
-        """Show the machine the records of one broker; one of whom nothing can be believed leaves no memory behind."""
+        """Process the records of one broker; a broker without an accepted record leaves no memory behind."""
         observations = [item for item in self._accepted(cluster, rows) if not isinstance(item, HeartbeatRecord)]
         if not observations:
             return []
@@ -140,7 +140,7 @@ class ShardProcessor(StatefulProcessor):
         return self._finish(known, outcomes)
 
     def _pipeline(self, rows: list[Row]) -> list[AlertRecord]:
-        """Judge what the stream says of its own queries."""
+        """Judge the stream's records about its own queries."""
         entry = self._shard.entry(PIPELINE_BROKER)
         known = query_state.CODEC.load(entry) or query_state.PipelineMemory()
         seen = in_order(_fares(rows, self._default_cluster))
@@ -151,7 +151,7 @@ class ShardProcessor(StatefulProcessor):
         return alerts
 
     def _finish(self, known: BrokerMemory, outcomes: list[Outcome]) -> list[Written]:
-        """Gather what must be written, set the timer, and keep the memory."""
+        """Collect the records to write, set the timer, and store the memory."""
         alerts = [alert for outcome in outcomes for alert in outcome.alerts]
         transitions = [transition for outcome in outcomes for transition in outcome.transitions]
         records: list[Written] = list(alerts)

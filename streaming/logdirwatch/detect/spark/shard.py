@@ -1,8 +1,8 @@
-"""What Spark keeps of the brokers of one key, and which of them it wakes when.
+"""Spark's state of the brokers of one key, and their timers.
 
-A key is (cluster, shard of its brokers): a key of its own for every broker would cost a call into Python, four requests
-to the JVM and a message back for each of them in every batch, which is most of the time a batch takes. State is a map
-from the broker to ``struct<version:int, body:string>``, and one from a time to the brokers to be looked at then.
+A key is (cluster, shard of its brokers): with one key per broker each would cost a call into Python, four requests to
+the JVM and a message back in every batch, which is most of a batch's time. State is a map from the broker to
+``struct<version:int, body:string>``, and one from a time to the brokers whose timer fires then.
 """
 
 from collections.abc import Iterator
@@ -18,10 +18,10 @@ from logdirwatch.detect.state.broker_state import BrokerMemory
 from logdirwatch.state.schema import STATE_SCHEMA
 
 BROKERS, DUE = VARIABLES = ("brokers", "due")
-"""The state variables; a checkpoint holds to them."""
+"""The state variables; they cannot change within a checkpoint."""
 
 SHARDS = 32
-"""Shards of a cluster: as many tasks can work on it at most. A checkpoint holds to it."""
+"""Shards of a cluster: the maximum number of parallel tasks for it. It cannot change within a checkpoint."""
 
 _BROKER = StructType([StructField("broker", LongType())])
 _TIME = StructType([StructField("at_ms", LongType())])
@@ -32,12 +32,12 @@ _GRID_MS = 1_000
 
 
 def shard_of(broker: Column) -> Column:
-    """Return the shard that a broker belongs to."""
+    """Return the shard of a broker."""
     return F.pmod(broker, F.lit(SHARDS))
 
 
 class Entry:
-    """One broker's entry, read and written as a value state is."""
+    """One broker's entry, with the interface of a value state."""
 
     def __init__(self, brokers: MapState, broker: int) -> None:
         self._brokers, self._key = brokers, (broker,)
@@ -52,7 +52,7 @@ class Entry:
 
 
 class Shard:
-    """The memories of a shard's brokers and their timers; always those of the key at hand."""
+    """The memories of a shard's brokers and their timers, for the current key."""
 
     def __init__(self, handle: StatefulProcessorHandle) -> None:
         self._handle = handle
@@ -65,24 +65,24 @@ class Shard:
         return Entry(self._brokers, broker)
 
     def load(self, broker: int) -> BrokerMemory | None:
-        """Return what is remembered of a broker, None before its first record."""
+        """Return the memory of a broker, None before its first record."""
         return broker_state.CODEC.load(self.entry(broker))
 
     def keep(self, known: BrokerMemory, deadline_ms: int | None) -> None:
-        """Keep a broker's memory, and see to it that the broker is looked at soon after ``deadline_ms``."""
+        """Store a broker's memory, and set a timer soon after ``deadline_ms``."""
         at_ms = None if deadline_ms is None else -(-deadline_ms // _GRID_MS) * _GRID_MS
         if at_ms is not None and (known.timer_ms is None or at_ms < known.timer_ms):
-            # One timer, looked at again when it fires: setting it anew for every record is what costs.
+            # One timer, set again only when it fires: setting it for every record would be expensive.
             self._woken.setdefault(at_ms, []).append(known.broker)
             known.timer_ms = at_ms
         broker_state.CODEC.keep(self.entry(known.broker), known)
 
     def drop(self, broker: int) -> None:
-        """Keep nothing of a broker; a timer of its own finds nobody."""
+        """Remove a broker; its timer finds nothing."""
         self._brokers.removeKey((broker,))
 
     def set_timers(self) -> None:
-        """Set the timers that ``keep`` asked for."""
+        """Set the timers requested by ``keep``."""
         for at_ms, brokers in self._woken.items():
             before = self._due.getValue((at_ms,))
             self._due.updateValue((at_ms,), (sorted({*brokers, *(before[0] if before else ())}),))
@@ -90,7 +90,7 @@ class Shard:
         self._woken.clear()
 
     def due(self, at_ms: int) -> Iterator[BrokerMemory]:
-        """Yield the memories of the brokers whose timer fired; one that was set to another time since is none."""
+        """Yield the memories of the brokers whose timer fired, except those whose timer was moved since."""
         waiting = self._due.getValue((at_ms,))
         self._due.removeKey((at_ms,))
         for broker in waiting[0] if waiting else ():

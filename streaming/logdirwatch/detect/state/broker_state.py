@@ -1,7 +1,7 @@
-"""What the state machine remembers of one broker, and how it is written down.
+"""What the state machine remembers of one broker, and how it is stored.
 
-Spark keeps it as one value ``struct<version:int, body:string>``; the same body travels in ``logdir.state`` records, so
-that a lost checkpoint is made good from the topic.
+Spark keeps it as one value ``struct<version:int, body:string>``; the same body is in ``logdir.state`` records, so
+that a lost checkpoint can be restored from the topic.
 """
 
 from collections.abc import Mapping
@@ -28,10 +28,10 @@ MEMORY_VERSION = 1
 
 
 class OpenAlert(Struct, kw_only=True, omit_defaults=True):
-    """An alert that fires; what its next revision needs to know of it.
+    """A firing alert, as far as its next revision needs it.
 
-    ``said_ms`` is the time of the last revision, 0 where an older release wrote it; ``calm_since_ms`` is since when
-    nothing is wrong any more.
+    ``said_ms`` is the time of the last revision, 0 if an older release wrote it; ``calm_since_ms`` is since when its
+    evidence is good.
     """
 
     alert_id: str
@@ -57,7 +57,7 @@ def read_evidence(alerts: Mapping[Rule, OpenAlert]) -> None:
 
 
 def reopened(alert: AlertRecord) -> OpenAlert:
-    """Return what its last revision leaves of an alert that fires."""
+    """Return a firing alert from its last revision."""
     return OpenAlert(
         alert_id=alert.alert_id,
         revision=alert.revision,
@@ -74,7 +74,7 @@ def reopened(alert: AlertRecord) -> OpenAlert:
 
 
 class PendingEvent(Struct, kw_only=True):
-    """A LogDirFailure that named no directory: its fast alert waits for one to turn offline."""
+    """A LogDirFailure without a directory: its fast alert waits for a directory to go offline."""
 
     alert_id: str
     at_ms: int
@@ -82,10 +82,10 @@ class PendingEvent(Struct, kw_only=True):
 
 
 class CollectorView(Struct, kw_only=True, omit_defaults=True):
-    """What one collector last said of the broker.
+    """The last report of one collector about the broker.
 
-    ``taken_ms`` is its own clock. ``said_ms`` and ``ok_ms`` are the newest time that any collector had shown by then:
-    clocks differ, so only those can be compared with what another one says.
+    ``taken_ms`` is by its own clock. ``said_ms`` and ``ok_ms`` are the newest time of any collector by then: clocks
+    differ, so only those can be compared between collectors.
     """
 
     taken_ms: int
@@ -97,7 +97,7 @@ class CollectorView(Struct, kw_only=True, omit_defaults=True):
 
 
 class Pace(Struct, kw_only=True, omit_defaults=True):
-    """How long something usually takes in milliseconds, from how many samples, and how many slow ones came in a row."""
+    """The usual duration of something in milliseconds, the number of samples, and the number of slow ones in a row."""
 
     usual_ms: float = 0.0
     samples: int = 0
@@ -105,9 +105,9 @@ class Pace(Struct, kw_only=True, omit_defaults=True):
 
 
 class Rise(Struct, kw_only=True, omit_defaults=True):
-    """How a directory's own use rose lately: from where, what takes the place of that later, and the last sample.
+    """The recent rise of a directory's own use: its start, the next start, and the last sample.
 
-    ``steps`` counts samples that were higher than the one before, up to a few; ``risen_ms`` is when the last one was.
+    ``steps`` counts samples higher than the previous one, up to a few; ``risen_ms`` is the time of the last one.
     """
 
     from_ms: int
@@ -121,7 +121,7 @@ class Rise(Struct, kw_only=True, omit_defaults=True):
 
 
 class Change(Struct, kw_only=True):
-    """Another size or volume than a directory had: since when, and what it had."""
+    """A changed size or volume of a directory: since when, and the previous one."""
 
     why: str
     at_ms: int
@@ -130,7 +130,7 @@ class Change(Struct, kw_only=True):
 
 
 class Trouble(Struct, kw_only=True, omit_defaults=True):
-    """What the kernel said last of one kind of trouble (``KernelTrouble``) of one device."""
+    """The last kernel line about one kind of trouble (``KernelTrouble``) of one device."""
 
     kind: str
     text: str
@@ -139,7 +139,7 @@ class Trouble(Struct, kw_only=True, omit_defaults=True):
 
 
 class Maintenance(Struct, kw_only=True, omit_defaults=True):
-    """What a person last said of a broker: it may be away until then."""
+    """The last maintenance decision about a broker: it may be away until then."""
 
     at_ms: int
     until_ms: int
@@ -149,7 +149,7 @@ class Maintenance(Struct, kw_only=True, omit_defaults=True):
 
 
 class Recovery(Struct, kw_only=True):
-    """A broker that recovers its logs: since when, when it last got on, and the fewest logs left by directory."""
+    """A broker that recovers its logs: since when, the last progress, and the fewest logs left by directory."""
 
     began_ms: int
     progress_ms: int
@@ -158,7 +158,7 @@ class Recovery(Struct, kw_only=True):
 
 
 class Move(Struct, kw_only=True, omit_defaults=True):
-    """What is still to come to a directory: since when, when it last got on, and how fast over the last span."""
+    """Moves to a directory: since when, the last progress, and the rate over the last span."""
 
     since_ms: int
     progress_ms: int
@@ -181,7 +181,7 @@ class Verdict(Struct, kw_only=True, omit_defaults=True, frozen=True):
 
 
 class RemoteCopies(Struct, kw_only=True, omit_defaults=True, frozen=True):
-    """Copies to remote storage that fail: since when, when the last one did, and what waited when it began."""
+    """Failing copies to remote storage: since when, the last failure, and the lag at the beginning."""
 
     since_ms: int
     failed_ms: int
@@ -190,7 +190,7 @@ class RemoteCopies(Struct, kw_only=True, omit_defaults=True, frozen=True):
 
 
 class BrokerWord(Struct, kw_only=True, omit_defaults=True, frozen=True):
-    """Why a broker ended, as its own log says it; ``reason`` is one of ``BrokerFailureReason``."""
+    """Why a broker ended, according to its own log; ``reason`` is one of ``BrokerFailureReason``."""
 
     at_ms: int
     reason: str
@@ -198,7 +198,7 @@ class BrokerWord(Struct, kw_only=True, omit_defaults=True, frozen=True):
 
 
 class KernelWord(Struct, kw_only=True, omit_defaults=True, frozen=True):
-    """What the kernel's log said last of the device below a directory."""
+    """The last kernel line about the device of a directory."""
 
     at_ms: int
     cause: Cause
@@ -207,7 +207,7 @@ class KernelWord(Struct, kw_only=True, omit_defaults=True, frozen=True):
 
 
 class HostWord(Struct, kw_only=True, omit_defaults=True, frozen=True):
-    """What the host's last look found wrong that would explain a failure."""
+    """The finding of the host's last observation that would explain a failure."""
 
     at_ms: int
     verdict: Verdict
@@ -216,7 +216,7 @@ class HostWord(Struct, kw_only=True, omit_defaults=True, frozen=True):
 class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
     """One log directory; numbers are those of the last sample that had them.
 
-    ``carrier`` is the directory whose alert tells of this one too: both went offline at once.
+    ``carrier`` is the directory whose alert covers this one too: both went offline at once.
     """
 
     status: LogDirStatus = LogDirStatus.UNKNOWN

@@ -1,15 +1,15 @@
-"""When a log directory will be full: from the peaks of its hours, pure, one number an hour and directory.
+"""When a log directory will be full: a forecast from hourly peaks. Pure; it keeps one number per hour and directory.
 
-Three things make a straight line through the samples lie, and each has its answer here:
+Three things make a straight line through the samples misleading, and each is handled here:
 
-- Retention deletes whole segments, so use is a sawtooth. What fills a disk is its crest: of each hour the peak is kept,
-  and growth is that of the highest peak of a day, from day to day; the median, so that a single step counts as one.
-- Traffic has a day. How far each hour lies from the middle of its day, the median over the days, is expected again.
-- Moves bring bytes that no producer wrote. They are taken out of the series.
+- Retention deletes whole segments, so use is a sawtooth. Its peaks fill the disk: the peak of each hour is kept, and
+  growth is that of the daily peak from day to day; the median, so that a single step counts as one.
+- Traffic has a daily pattern. The deviation of each hour from its day's mean, the median over the days, is expected to
+repeat. - Moves add bytes that no producer wrote. They are subtracted from the series.
 
-Before a day and a half of history there is only the median slope between the peaks, and it is believed for ``TRUST``
-times as long as it was watched. A burst, growth faster than nearly every hour before it, is believed for
-``BURST_TRUST`` times as long as it has lasted.
+With less than a day and a half of history there is only the median slope between the peaks, which is extrapolated for
+``TRUST`` times the observed time. A burst, growth faster than in nearly every hour before it, is extrapolated for
+``BURST_TRUST`` times its duration.
 """
 
 import statistics
@@ -38,7 +38,7 @@ Point = tuple[int, int]
 
 
 class Moving(Struct, frozen=True):
-    """What moves do in a directory: bytes of copies that arrived and bytes still to come; None where nobody knows."""
+    """Moves in a directory: bytes of copies that arrived and bytes still to come; None when unknown."""
 
     future_bytes: int | None = None
     incoming_bytes: int | None = None
@@ -48,7 +48,7 @@ NO_MOVES = Moving()
 
 
 class Grown(Struct, frozen=True):
-    """How many bytes a directory grew by on its own, without what moves brought, and in how long (above 0)."""
+    """The growth of a directory in bytes, without moved bytes, and the time it took (above 0)."""
 
     own_bytes: int
     in_ms: int
@@ -57,8 +57,8 @@ class Grown(Struct, frozen=True):
 class Peaks(Struct, kw_only=True, omit_defaults=True):
     """The highest own use of each hour: ``past`` the hours that are over, ``peak_bytes`` the one that runs, ``hour``.
 
-    Own use is what is used without the bytes that moves brought, ``brought_bytes``. The past is packed, two bytes an
-    hour: state is written with every batch, and this is most of it.
+    Own use excludes the bytes that moves added, ``brought_bytes``. The past is packed, two bytes per hour: state is
+    written with every batch, and this is most of it.
     """
 
     hour: int = 0
@@ -75,17 +75,17 @@ class Peaks(Struct, kw_only=True, omit_defaults=True):
 
 
 class Forecast(Struct, frozen=True):
-    """Milliseconds until full, and how sure that is: the time watched over the time told, at most 1."""
+    """Milliseconds until full, and the confidence: observed time divided by forecast time, at most 1."""
 
     full_in_ms: int
     confidence: float
 
 
 def note(peaks: Peaks, at_ms: int, total_bytes: int, used_bytes: int, moving: Moving = NO_MOVES) -> Grown | None:
-    """Take a sample of a directory's bytes in use.
+    """Add a sample of a directory's bytes in use.
 
-    Return what it grew by since the sample before; while moves bring bytes, which are counted now and then, since they
-    were last counted, and None in between.
+    Return the growth since the previous sample; while moves add bytes, which are only counted by scans, the growth
+    since the last count, and None in between.
     """
     at_count = peaks.used_at_scan_bytes - peaks.brought_bytes, peaks.scan_ms
     is_counted = _take_out_what_came(peaks, at_ms, used_bytes, moving)
@@ -109,9 +109,9 @@ def _grown(own_bytes: int, at_ms: int, from_bytes: int, from_ms: int) -> Grown |
 
 
 def _take_out_what_came(peaks: Peaks, at_ms: int, used_bytes: int, moving: Moving) -> bool:
-    """Count the bytes that moves brought between two scans, at most as many as use rose by; return if it is a scan.
+    """Count the bytes that moves added between two scans, at most the rise in use; return whether this is a scan.
 
-    A move that is taken back takes its bytes along, which looks the same as a deletion and only lowers the forecast.
+    A cancelled move removes its bytes, which looks like a deletion and only lowers the forecast.
     """
     future = peaks.future_bytes if moving.future_bytes is None else moving.future_bytes
     incoming = peaks.incoming_bytes if moving.incoming_bytes is None else moving.incoming_bytes
@@ -138,39 +138,39 @@ def _past(peaks: Peaks) -> list[int | None]:
 
 
 def hourly_peaks(peaks: Peaks) -> list[int | None]:
-    """Return the highest own use of each hour in bytes, oldest first, the one that runs last; None without a sample."""
+    """Return the highest own use of each hour in bytes, oldest first, the current hour last; None without a sample."""
     return [] if peaks.peak_bytes is None else [*_past(peaks), peaks.peak_bytes]
 
 
 def is_due(path: str, before_ms: int | None, at_ms: int, seed: int = 0) -> bool:
-    """Tell whether a directory is to be forecast again: once an hour, and not all in the same second.
+    """Tell whether a directory's forecast is due: once per hour, and not for all in the same second.
 
-    ``seed`` is a number of its broker's own.
+    ``seed`` is a number specific to its broker.
     """
     return before_ms is None or is_turn(before_ms, at_ms, HOUR_MS, crc32(path.encode(), seed))
 
 
 def missing_bytes(peaks: Peaks, total_bytes: int) -> int | None:
-    """Return how many of the bytes that running moves will bring do not fit; None where none are to come."""
+    """Return how many of the bytes that running moves will add do not fit; None if there are none."""
     if not peaks.incoming_bytes:
         return None
     return max(0, peaks.incoming_bytes + peaks.used_at_scan_bytes - total_bytes)
 
 
 def forecast(peaks: Peaks, free_bytes: int) -> Forecast | None:
-    """Return when ``free_bytes``, those of the last sample, will be used up; None when nothing says within a week."""
+    """Return when ``free_bytes``, those of the last sample, will be used up; None if not within a week."""
     points = [(hour, peak) for hour, peak in enumerate(hourly_peaks(peaks)) if peak is not None]
     if len(points) <= SHORTEST_HOURS:
         return None
     limit = peaks.last_bytes + free_bytes
-    # After a long gap two days are seldom whole, and from one nobody can tell its growth.
+    # After a long gap two complete days are rare, and one day is not enough to calculate growth.
     if points[-1][0] - points[0][0] >= DAY + DAY // 2 and len(crests := _crests(points)) > 1:
         return _by_days(points, crests, limit)
     return _by_slope(points, limit)
 
 
 def _by_slope(points: list[Point], limit: int) -> Forecast | None:
-    # The first and the last hour are cut short: their peaks were before, or are still to come.
+    # The first and the last hour are incomplete: their peaks were before, or are still to come.
     whole = points[1:-1] if len(points) > SHORTEST_HOURS + 2 else points
     slope = _median_slope(whole)
     watched = points[-1][0] - points[0][0]
@@ -198,14 +198,14 @@ def _by_days(points: list[Point], crests: list[Point], limit: int) -> Forecast |
 
 
 def _drift(crests: list[Point]) -> float:
-    """Return the growth an hour: from day to day once there are enough days, so that a single step counts as one."""
+    """Return the growth per hour: from day to day if there are enough days, so that a single step counts as one."""
     by_hour = dict(crests)
     steps = [used - by_hour[hour - DAY] for hour, used in crests if hour - DAY in by_hour]
     return statistics.median(steps) / DAY if len(steps) >= DAY else _median_slope(crests)
 
 
 def _crests(points: list[Point]) -> list[Point]:
-    """Return for every hour that ends a day of history the highest peak of that day."""
+    """Return the highest peak of the preceding day for every hour that has a day of history."""
     whole_from = points[0][0] + DAY - 1
     return [
         (hour, max(used for then, used in points if hour - DAY < then <= hour))
@@ -215,7 +215,7 @@ def _crests(points: list[Point]) -> list[Point]:
 
 
 def _shape_of_the_day(points: list[Point], drift: float) -> dict[int, float]:
-    """Return how far each hour of the day lies from the middle of its day; the median over the days."""
+    """Return the deviation of each hour of the day from its day's mean; the median over the days."""
     flat = [(hour, used - drift * hour) for hour, used in points]
     middles = {
         day: statistics.median(used for hour, used in flat if hour // DAY == day)
@@ -228,7 +228,7 @@ def _shape_of_the_day(points: list[Point], drift: float) -> dict[int, float]:
 
 
 def _burst(levels: list[tuple[int, float]]) -> tuple[float, float]:
-    """Return the growth an hour that the days before do not explain, and for how many hours it is believed."""
+    """Return the growth per hour that the previous days do not explain, and for how many hours to extrapolate it."""
     steps = [(b - a) / (j - i) for (i, a), (j, b) in pairwise(levels)]
     latest = statistics.median(steps[-2:])
     lasted = sum(1 for _ in takewhile(lambda step: step >= latest / 2, reversed(steps)))

@@ -1,4 +1,4 @@
-"""A broker that recovers its logs before it serves: as long as it gets on, it is starting and not lost.
+"""A broker that recovers its logs at startup: as long as it makes progress, it is starting, not lost.
 
 Kafka 4.3.1 counts the logs still to be recovered in a gauge for each directory (``LogManager.remainingLogsToRecover``),
 which a JMX exporter shows while the broker itself does not answer yet.
@@ -10,11 +10,11 @@ from logdirwatch.model.records import MetricsRecord
 
 GAUGE = "remainingLogsToRecover:"
 RECENT_MS = 60_000
-"""A gauge not seen for so long tells nothing any more."""
+"""A gauge not seen for this long is no longer used."""
 
 
 def note(memory: BrokerMemory, record: MetricsRecord, at_ms: int) -> None:
-    """Take the gauges of a broker that does not answer; only fewer logs than ever are progress, or a new directory."""
+    """Apply the gauges of a broker that does not answer; progress is fewer logs than ever, or a new directory."""
     left = {
         name.removeprefix(GAUGE): int(value)
         for name, value in record.metrics.items()
@@ -34,7 +34,7 @@ def note(memory: BrokerMemory, record: MetricsRecord, at_ms: int) -> None:
 
 
 def is_under_way(memory: BrokerMemory, at_ms: int, settings: DetectSettings) -> bool:
-    """Tell whether progress was seen within the grace; not for ever, as a broker may recover again and again."""
+    """Tell whether progress was seen within the grace period; limited, since a broker may recover again and again."""
     found = memory.recovery
     if found is None or at_ms - found.began_ms >= settings.recovery_max_ms:
         return False
@@ -42,7 +42,7 @@ def is_under_way(memory: BrokerMemory, at_ms: int, settings: DetectSettings) -> 
 
 
 def logs_left(memory: BrokerMemory) -> int | None:
-    """Return how many logs are still to be recovered; None when no recovery is seen."""
+    """Return how many logs are still to be recovered; None without a recovery."""
     found = memory.recovery
     if found is None or memory.newest_ms - found.seen_ms > RECENT_MS:
         return None

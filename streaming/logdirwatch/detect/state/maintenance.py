@@ -1,6 +1,6 @@
-"""Planned absence: what a person said of a broker. While it runs, that the broker is away is a note and no alarm.
+"""Maintenance: planned absence of a broker. While it is active, alerts about the broker's absence have severity info.
 
-It ends with the evidence that is as late as its end, with a newer decision, or by a timer when no evidence comes.
+It ends with evidence later than its end, with a newer decision, or by a timer if no evidence arrives.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from logdirwatch.model.vocabulary import Decision
 
 
 def take(memory: BrokerMemory, decided: Decided, settings: DetectSettings) -> bool:
-    """Take a decision; return whether it says anything new. Repeated and older ones do not."""
+    """Apply a decision; return whether it changed anything. Repeated and older ones do not."""
     given, origin = decided
     if given.decision is not Decision.MAINTENANCE:
         return False
@@ -36,7 +36,7 @@ def take(memory: BrokerMemory, decided: Decided, settings: DetectSettings) -> bo
 
 
 def running(memory: BrokerMemory) -> Maintenance | None:
-    """Return the maintenance that runs, if one does."""
+    """Return the active maintenance, if any."""
     found = memory.maintenance
     return None if found is None or found.is_over else found
 
@@ -51,7 +51,7 @@ def end_if_due(memory: BrokerMemory, at_ms: int) -> bool:
 
 
 def evidence(memory: BrokerMemory) -> dict[str, Any]:
-    """Return what an alert shows of the maintenance that runs; another end is news."""
+    """Return the active maintenance as evidence of an alert; another end makes a revision due."""
     found = running(memory)
     if found is None:
         return {}

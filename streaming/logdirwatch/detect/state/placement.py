@@ -1,4 +1,4 @@
-"""Where Kafka puts the next new replica of a broker, which nobody is asked about and which fills directories."""
+"""Where Kafka places the next new replica of a broker, which may fill a directory."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -7,11 +7,11 @@ from logdirwatch.model.vocabulary import SPACE_STATUSES, LogDirStatus
 
 
 class Counted(Protocol):
-    """A log directory and what lies in it; None where nobody knows."""
+    """A log directory and its contents; None when unknown."""
 
     @property
     def status(self) -> str:
-        """What is believed of it."""
+        """Its status."""
 
     @property
     def replica_count(self) -> int | None:
@@ -27,11 +27,11 @@ class Counted(Protocol):
 
 
 def next_log_dirs(log_dirs: Mapping[str, Counted]) -> list[str] | None:
-    """Return which of a broker's directories may get its next new replica; None while nobody knows.
+    """Return which of a broker's directories may get its next new replica; None when unknown.
 
-    Kafka takes the one with the fewest logs, however full, of those that are online and not cordoned (Kafka 4.3.1
+    Kafka chooses the one with the fewest logs, however full, of those that are online and not cordoned (Kafka 4.3.1
     ``LogManager.nextLogDirs``, KIP-1066). It counts copies within the broker as well, of which only the bytes are
-    known here: so while there are any, nobody knows.
+    known here: so while there are any, the answer is unknown.
     """
     serving = {path: log_dir for path, log_dir in log_dirs.items() if log_dir.status != LogDirStatus.OFFLINE}
     if any(log_dir.status not in SPACE_STATUSES or log_dir.future_bytes != 0 for log_dir in serving.values()):

@@ -1,7 +1,8 @@
-"""Directories that lie on one volume: their space is there once, and so is its alert.
+"""Directories that share a volume: their space counts once, and has one alert.
 
-The host source tells it. Without it, it is seen: equal size, and free bytes that move together over ``TOGETHER``
-samples in which they changed. Before that, equal numbers are enough to doubt: directories that are idle never move.
+The host source reports it. Without it, it is detected: equal size, and free bytes that change together over
+``TOGETHER`` samples with changes. Before that, equal numbers are enough for doubt: those of idle directories never
+change.
 """
 
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from logdirwatch.model.vocabulary import SPACE_STATUSES
 TOGETHER = 10
 APART_BYTES = 16 << 20
 APART_RATIO = 0.001
-"""Small directories must move together more closely: of a few MiB everything is within 16 MiB."""
+"""Small directories must change together more closely: with a few MiB everything is within 16 MiB."""
 
 
 def watch(memory: BrokerMemory, samples: Sequence[LogDirSample]) -> None:
@@ -35,7 +36,7 @@ def watch(memory: BrokerMemory, samples: Sequence[LogDirSample]) -> None:
 
 
 def _with_a_neighbour(samples: Sequence[LogDirSample]) -> list[LogDirSample]:
-    """Return, by path, the directories that are like another one: mostly none, and then there is nothing to compare."""
+    """Return, by path, the directories that look like another one: usually none, which ends the comparison."""
     ordered = sorted(samples, key=lambda sample: (sample.total_bytes or 0, sample.usable_bytes or 0))
     pairs = [pair for pair in pairwise(ordered) if _are_alike(*pair)]
     return sorted({sample.path: sample for pair in pairs for sample in pair}.values(), key=lambda sample: sample.path)
@@ -48,7 +49,7 @@ def _are_alike(one: LogDirSample | LogDirMemory, other: LogDirSample | LogDirMem
 
 
 def on_volume(memory: BrokerMemory, path: str) -> list[str]:
-    """Return the directories on a directory's volume, in order; itself alone when none is known."""
+    """Return the directories on a directory's volume, in order; only itself if none is known."""
     volume = memory.log_dirs[path].volume
     if volume is None:
         return [path]
@@ -56,9 +57,9 @@ def on_volume(memory: BrokerMemory, path: str) -> list[str]:
 
 
 def may_share(memory: BrokerMemory, path: str) -> list[str]:
-    """Return, in order, the directories that lie on a directory's volume, or may by their numbers.
+    """Return, in order, the directories that are on a directory's volume, or may be according to their numbers.
 
-    Of one that does not serve the free bytes are those of an earlier time, so its size alone is compared.
+    The free bytes of an offline one are old, so only its size is compared.
     """
     log_dir, known = memory.log_dirs[path], on_volume(memory, path)
     if log_dir.is_volume_told:
@@ -74,20 +75,20 @@ def _may_be_one(one: LogDirMemory, other: LogDirMemory) -> bool:
 
 
 def sharing(memory: BrokerMemory, path: str) -> list[str]:
-    """Return those of them that can be written: the first speaks for all."""
+    """Return those of them that are writable: the first has the alert for all."""
     return [other for other in on_volume(memory, path) if memory.log_dirs[other].status in SPACE_STATUSES]
 
 
 def first_serving(memory: BrokerMemory, path: str) -> str | None:
-    """Return which of the directories that may lie on one volume speaks for all of it."""
+    """Return which of the directories that may share a volume has the alert for all."""
     serving = [other for other in may_share(memory, path) if memory.log_dirs[other].status in SPACE_STATUSES]
     return serving[0] if serving else None
 
 
 def unaccounted_bytes(memory: BrokerMemory, path: str) -> int | None:
-    """Return the used bytes of a directory's volume that no replica explains; None while a part is not known.
+    """Return the used bytes of a directory's volume that no replica accounts for; None while a part is unknown.
 
-    The replicas of directories that may lie there too explain them as well: this is what is unaccounted for at least.
+    Replicas of directories that may share the volume count as well: this is a lower bound.
     """
     log_dir, explained_bytes = memory.log_dirs[path], 0
     for other in may_share(memory, path):

@@ -1,14 +1,14 @@
-"""What is done once in a while for each of very many: not for all of them in the same batch."""
+"""Spreads periodic work for very many brokers over time, so that it is not due for all of them in the same batch."""
 
 from zlib import crc32
 
 
 def seed_of(cluster: str, broker: int) -> int:
-    """Return a number of a broker's own, the same in every process."""
+    """Return a number for a broker, the same in every process."""
     return crc32(f"{cluster}/{broker}".encode())
 
 
 def is_turn(before_ms: int, at_ms: int, every_ms: int, seed: int) -> bool:
-    """Tell whether a turn of ``seed`` began after ``before_ms``, up to ``at_ms``; one begins each ``every_ms``."""
+    """Tell whether a turn of ``seed`` started after ``before_ms``, up to ``at_ms``; one starts each ``every_ms``."""
     phase_ms = seed % every_ms
     return (before_ms + phase_ms) // every_ms < (at_ms + phase_ms) // every_ms

@@ -1,4 +1,4 @@
-"""A folder on whatever file system it lies, through Spark's JVM: checkpoints and tables need not be local."""
+"""A folder on any file system, through Spark's JVM: checkpoints and tables need not be local."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ from logdirwatch.errors import UserError
 
 
 class Folder:
-    """The files of one folder; one that is not there has none."""
+    """The files of one folder; a missing folder has none."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
-        jvm = spark._jvm  # noqa: SLF001 - PySpark has no other way to a file system that is not local
+        jvm = spark._jvm  # noqa: SLF001 - PySpark has no other access to a remote file system
         assert jvm is not None
         self._jvm = jvm
         self._path = jvm.org.apache.hadoop.fs.Path(path)
@@ -19,7 +19,7 @@ class Folder:
 
     @property
     def uri(self) -> str:
-        """Where it is, as Spark notes it."""
+        """Its path as Spark writes it."""
         return str(self._files.makeQualified(self._path).toString())
 
     def names(self) -> list[str]:
@@ -31,7 +31,7 @@ class Folder:
         return [file.getModificationTime() for file in self._listed()]
 
     def read(self, name: str) -> str:
-        """Return the text of a file; Py4JJavaError when it cannot be read, or its checksum tells of another one."""
+        """Return the text of a file; raises Py4JJavaError if it cannot be read or its checksum does not match."""
         stream = self._files.open(self._of(name))
         try:
             return str(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
@@ -39,7 +39,7 @@ class Folder:
             stream.close()
 
     def write(self, name: str, text: str) -> None:
-        """Write a file, in the place of one that is there."""
+        """Write a file, replacing an existing one."""
         stream = self._files.create(self._of(name), True)
         try:
             self._jvm.org.apache.commons.io.IOUtils.write(text, stream, "UTF-8")
@@ -53,7 +53,7 @@ class Folder:
     def rename(self, path: str) -> None:
         """Rename the folder itself."""
         if not self._files.rename(self._path, self._jvm.org.apache.hadoop.fs.Path(path)):
-            raise UserError(f"{self.uri} cannot be renamed to {path}: look at its permissions")
+            raise UserError(f"{self.uri} cannot be renamed to {path}: check its permissions")
 
     def _listed(self) -> list[Any]:
         return list(self._files.listStatus(self._path)) if self._files.exists(self._path) else []

@@ -1,7 +1,7 @@
-"""A checkpoint that lies in another folder than it was written in: restored from a backup, or on a new volume.
+"""A checkpoint in another folder than it was written in: restored from a backup, or on a new volume.
 
-Of each state store Spark notes as a whole path where the schema of its state lies, and reads it there. All else in a
-checkpoint is found by where the checkpoint lies.
+For each state store Spark records the absolute path of its state schema, and reads it there. Everything else in a
+checkpoint is found relative to the checkpoint.
 """
 
 import structlog
@@ -14,7 +14,7 @@ log = structlog.get_logger(__name__)
 
 
 def follow(spark: SparkSession, checkpoint: str) -> None:
-    """Let the state of a query tell of the folder that its checkpoint lies in now."""
+    """Update the paths in a query's state metadata to the present folder of its checkpoint."""
     here = Folder(spark, checkpoint).uri
     for operator in Folder(spark, f"{checkpoint}/state").names():
         folder, names = notes(spark, checkpoint, operator)
@@ -22,11 +22,11 @@ def follow(spark: SparkSession, checkpoint: str) -> None:
             text = folder.read(name)
             if (mended := told_of(text, here)) != text:
                 folder.write(name, mended)
-                log.warning("checkpoint.moved", checkpoint=checkpoint, meaning="its state is read where it lies now")
+                log.warning("checkpoint.moved", checkpoint=checkpoint, meaning="its state is read from the new place")
 
 
 def told_of(text: str, here: str) -> str:
-    """Return the metadata of a state operator with the paths of a checkpoint that lies ``here``."""
+    """Return the metadata of a state operator with the paths of a checkpoint at ``here``."""
     stores = content(text)["stateStoreInfo"]
     written = {path.rpartition("/state/")[0] for store in stores for path in store.get("stateSchemaFilePaths", ())}
     for there in written:

@@ -1,11 +1,11 @@
-"""Files of a checkpoint that a power cut left half written.
+"""Checkpoint files that a power failure left incomplete.
 
-Spark syncs neither its offsets nor its commits, and reads the newest of each before it does anything else: with half a
-file a query fails at every start. Whatever a batch wrote is written again byte for byte when it is done anew, and state
-is kept by version; so the last batch is taken back, and nothing is lost.
+Spark syncs neither its offsets nor its commits, and reads the newest of each first: with an incomplete file a query
+fails at every start. A batch that runs again writes the same bytes, and state is kept by version; so the last batch is
+rolled back, and nothing is lost.
 
-Each run notes with its first batch what state its query has. An older note says the same, so a torn one just goes.
-Where it was the only one Spark cannot read the state, and the query starts as without a checkpoint.
+Each run writes the metadata of its state with its first batch. An older file has the same content, so a torn one is
+removed. If it was the only one, Spark cannot read the state, and the query starts as without a checkpoint.
 """
 
 import json
@@ -21,10 +21,10 @@ from logdirwatch.jobs.checkpoint.state_notes import notes
 log = structlog.get_logger(__name__)
 
 _EMPTY = "-"
-"""What Spark writes for a source without an offset."""
+"""Spark's text for a source without an offset."""
 
 LINES = {"offsets": 2, "commits": 1, "notes": 1}
-"""The lines of JSON that a file has at least: what holds for the batch, an offset for every source; a note has one."""
+"""The minimum number of JSON lines of a file: batch metadata and an offset per source; operator metadata has one."""
 
 
 def is_whole(kind: str, text: str) -> bool:
@@ -43,33 +43,33 @@ def _is_json(line: str) -> bool:
 
 
 def take_back(spark: SparkSession, checkpoint: str, now_ms: int) -> None:
-    """Remove what cannot be read of a query's checkpoint, or set the checkpoint aside where nothing else says it."""
+    """Remove unreadable files of a query's checkpoint, or set the checkpoint aside if they cannot be replaced."""
     _take_back_batch(spark, checkpoint)
     for operator in Folder(spark, f"{checkpoint}/state").names():
         folder, names = notes(spark, checkpoint, operator)
         torn = [name for name in names if not _reads_whole("notes", folder, name)]
         if torn and torn == names:
-            older.rename(spark, checkpoint, now_ms, "the only note of what state it has is torn")
+            older.rename(spark, checkpoint, now_ms, "its only state metadata file is torn")
             return
         for name in torn:
             folder.remove(name)
-            log.warning("checkpoint.torn", checkpoint=checkpoint, batch=name, meaning="an older note holds")
+            log.warning("checkpoint.torn", checkpoint=checkpoint, batch=name, meaning="an older offset file is used")
 
 
 def _take_back_batch(spark: SparkSession, checkpoint: str) -> None:
-    """Remove the newest offsets or commits when they cannot be read, so that the last batch is done anew."""
+    """Remove the newest offsets or commits if they cannot be read, so that the last batch runs again."""
     offsets, commits = (Folder(spark, f"{checkpoint}/{kind}") for kind in ("offsets", "commits"))
     if (planned := _torn("offsets", offsets)) is not None:
         offsets.remove(planned)
         commits.remove(planned)
-        log.warning("checkpoint.torn", checkpoint=checkpoint, batch=planned, meaning="the batch is planned anew")
+        log.warning("checkpoint.torn", checkpoint=checkpoint, batch=planned, meaning="the batch is planned again")
     if (ended := _torn("commits", commits)) is not None:
         commits.remove(ended)
-        log.warning("checkpoint.torn", checkpoint=checkpoint, batch=ended, meaning="its end is written anew")
+        log.warning("checkpoint.torn", checkpoint=checkpoint, batch=ended, meaning="its commit is written again")
 
 
 def _torn(kind: str, files: Folder) -> str | None:
-    """Return the newest batch of a folder when its file is torn."""
+    """Return the newest batch of a folder if its file is torn."""
     newest = max((name for name in files.names() if name.isdecimal()), key=int, default=None)
     return None if newest is None or _reads_whole(kind, files, newest) else newest
 
@@ -78,5 +78,5 @@ def _reads_whole(kind: str, files: Folder, name: str) -> bool:
     try:
         return is_whole(kind, files.read(name))
     except Py4JJavaError:
-        # Its checksum says so.
+        # Its checksum does not match.
         return False

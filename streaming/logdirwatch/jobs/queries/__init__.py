@@ -1,1 +1,1 @@
-"""One streaming query a file: wiring only."""
+"""One streaming query per file: wiring only."""

@@ -29,7 +29,7 @@ TOPICS = (topics.METRICS, topics.EVENTS, topics.DECISIONS)
 
 
 def keyed(records: DataFrame, default_cluster: str) -> DataFrame:
-    """Add the key (cluster, broker) to raw records; one that names no broker is not for ``detect``."""
+    """Add the key (cluster, broker) to raw records; those without a broker are not for ``detect``."""
     peek = unpacked(F.col("value").cast("string"), "type string, cluster string, broker bigint")
     is_pipeline = F.col("peek_type") == "pipeline"
     cluster = F.when(is_pipeline, F.lit(NO_CLUSTER)).otherwise(F.coalesce("peek_cluster", F.lit(default_cluster)))
@@ -54,7 +54,7 @@ def keyed(records: DataFrame, default_cluster: str) -> DataFrame:
 
 
 def judged(records: DataFrame, settings: Settings, memories: DataFrame | None = None) -> DataFrame:
-    """Return the rows topic, key, value that the state machine writes; ``memories`` is what it begins with."""
+    """Return the rows topic, key, value that the state machine writes; ``memories`` is its initial state."""
     begin = None if memories is None else memories.withColumn("shard", shard_of(F.col("broker")))
     processor = ShardProcessor(settings.detect, settings.default_cluster)
     return (

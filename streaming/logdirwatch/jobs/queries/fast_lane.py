@@ -1,8 +1,8 @@
 """The query ``fast_lane``: an event that is itself a transition becomes an alert in milliseconds.
 
-Stateless and in native expressions only, as Spark's real-time mode demands. It reads the same bytes as ``detect`` with
-another parser, so it may abstain where it is not sure, but never speaks where ``detect`` rejects: every fast alert is
-answered by ``detect`` under the same alert_id.
+Stateless, with native expressions only, as Spark's real-time mode requires. It reads the same bytes as ``detect`` with
+another parser, so it may skip an event it is not sure of, but never alerts on one that ``detect`` rejects: ``detect``
+follows every fast alert with a revision of the same alert_id.
 """
 
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ log = structlog.get_logger(__name__)
 
 NAME = "fast_lane"
 REAL_TIME = "REAL_TIME_MODE"
-"""What Spark's refusals of its real-time mode have in their names."""
+"""A part of the names of Spark's errors that refuse real-time mode."""
 TOPICS = (topics.EVENTS,)
 
 MAX_VALUE_BYTES = 65_536
@@ -44,7 +44,7 @@ def identity(*parts: Column) -> Column:
 
 
 def _parsed(text: Column) -> Column:
-    """Parse one JSON value strictly: alone in an object and alone in an array, so that nothing may follow it."""
+    """Parse one JSON value strictly: as an object field and as an array element, so that nothing may follow it."""
     in_object = F.try_parse_json(F.concat(F.lit('{"r":'), text, F.lit("}")))
     in_array = F.try_parse_json(F.concat(F.lit("["), text, F.lit("]")))
     is_alone = in_array.isNotNull() & F.try_variant_get(in_array, "$[1]", "variant").isNull()
@@ -52,7 +52,7 @@ def _parsed(text: Column) -> Column:
 
 
 def _is_plain(value: Column, text: Column) -> Column:
-    """Tell whether bytes are such that every JSON parser agrees on them."""
+    """Tell whether all JSON parsers agree on these bytes."""
     brackets = F.length(text) - F.length(F.translate(text, "[{", ""))
     lone_surrogate = F.regexp_replace(text, _SURROGATE_PAIR, "").rlike(_SURROGATE)
     return (F.length(value) <= MAX_VALUE_BYTES) & F.is_valid_utf8(text) & (brackets <= MAX_BRACKETS) & ~lone_surrogate
@@ -75,7 +75,7 @@ def _all(conditions: Iterable[Column]) -> Column:
 
 
 def _is_well_typed() -> Column:
-    """Tell whether every field has the JSON type that EventRecord asks for; unknown fields may be anything."""
+    """Tell whether every field has the JSON type of EventRecord; unknown fields may have any."""
     return _all(
         (
             *(_type(name) == "BIGINT" for name in ("version", "broker")),
@@ -101,7 +101,7 @@ def _is_in_range() -> Column:
 
 
 def events(records: DataFrame, settings: Settings) -> DataFrame:
-    """Return the events that this lane is sure of, one row each, with cluster, at_ms and origin filled in."""
+    """Return the events that this lane is sure of, one row each, with cluster, at_ms and origin."""
     text = F.col("value").cast("string")
     is_believed = F.col("timestamp_ms") <= F.col("kafka_ms") + settings.detect.clock_skew_ms
     origin = [F.col(name).cast("string") for name in ("topic", "partition", "offset", "kafka_ms")]
@@ -152,7 +152,7 @@ def _alert(lane: Lane, **fields: Column) -> Column:
 
 
 def _failure(lane: Lane) -> Column:
-    """Return the alert of a LogDirFailure: offline, nobody knows yet why."""
+    """Return the alert of a LogDirFailure: offline, with a cause not known yet."""
     return _alert(
         lane,
         status=F.lit(AlertStatus.FIRING.value),
@@ -165,7 +165,7 @@ def _failure(lane: Lane) -> Column:
         evidence=F.struct("event", "origin", "detail", F.lit("event").alias("decided_by")),
         summary=F.format_string(
             "Broker %d %s stopped serving (cause not known yet); can wait until morning: "
-            "no, because nobody knows yet what hangs on it",
+            "no, because it is not known yet which partitions are impacted",
             "broker",
             F.coalesce("log_dir", F.lit("(log directory not named)")),
         ),
@@ -173,7 +173,7 @@ def _failure(lane: Lane) -> Column:
 
 
 def _canary(lane: Lane) -> Column:
-    """Return the answer to a canary: the proof that this lane runs."""
+    """Return the alert record of a canary, which proves that this lane runs."""
     return _alert(
         lane,
         status=F.lit(AlertStatus.RESOLVED.value),
@@ -205,7 +205,7 @@ def alerts(records: DataFrame, settings: Settings, lane: Lane = Lane.FAST) -> Da
 
 
 def start(spark: SparkSession, settings: Settings) -> StreamingQuery:
-    """Start the query: in real-time mode, or in micro-batches where that is chosen or Spark refuses it."""
+    """Start the query: in real-time mode, or in micro-batches if configured or if Spark refuses real-time mode."""
     if settings.stream.is_real_time:
         try:
             return _started(spark, settings, Lane.FAST, real_time(settings.stream.fast_lane_batch))
@@ -217,7 +217,7 @@ def start(spark: SparkSession, settings: Settings) -> StreamingQuery:
 
 
 def _started(spark: SparkSession, settings: Settings, lane: Lane, trigger: Trigger) -> StreamingQuery:
-    # In real time a fetch may wait: nothing is asked behind it, and it is answered as soon as there is a record.
+    # In real-time mode a fetch may wait: no request follows it, and it returns as soon as there is a record.
     fetches = {} if lane is Lane.FAST else SHORT_FETCHES
     rows = alerts(kafka_stream(spark, settings, TOPICS, fetches=fetches), settings, lane)
     return start_query(to_kafka(rows, settings), settings, NAME, trigger)

@@ -19,12 +19,12 @@ from logdirwatch.state.schema import STATE_SCHEMA
 NAME = "fleet"
 TOPICS = (topics.STATE,)
 
-# A tombstone has nothing but its key; ten digits hold every broker id.
+# A tombstone has only its key; ten digits are enough for every broker id.
 _KEY = r"(?s)^(.+)/(\d{1,10})$"
 
 
 def keyed(records: DataFrame) -> DataFrame:
-    """Add the cluster that a record's key ``cluster/broker`` names; one with another key is ``store``'s to reject."""
+    """Add the cluster of a record's key ``cluster/broker``; ``store`` rejects records with another key."""
     key = F.col("key").cast("string")
     return records.select(
         F.regexp_extract(key, _KEY, 1).alias("cluster"),
@@ -34,7 +34,7 @@ def keyed(records: DataFrame) -> DataFrame:
 
 
 def judged(records: DataFrame, settings: Settings, memories: DataFrame | None = None) -> DataFrame:
-    """Return the rows topic, key, value that the judgement writes; ``memories`` is what it begins with."""
+    """Return the rows topic, key, value that ``fleet`` writes; ``memories`` is its initial state."""
     return (
         keyed(records)
         .groupBy("cluster")
@@ -49,14 +49,14 @@ def judged(records: DataFrame, settings: Settings, memories: DataFrame | None = 
 
 
 def memories_of(spark: SparkSession, alerts: Iterable[AlertRecord]) -> DataFrame | None:
-    """Return the memories (cluster, version, body) that the last revisions of alerts leave; None where none fires."""
+    """Return the memories (cluster, version, body) from the last revisions of alerts; None if none fires."""
     rows = [(known.cluster, memory.MEMORY_VERSION, memory.encode(known)) for known in memory.restored(alerts)]
     schema = StructType([StructField("cluster", StringType()), *STATE_SCHEMA.fields])
     return spark.createDataFrame(rows, schema) if rows else None
 
 
 def start(spark: SparkSession, settings: Settings) -> StreamingQuery:
-    """Start the query; without a checkpoint it goes on with its alerts that fire."""
+    """Start the query; without a checkpoint it continues with its firing alerts."""
     memories = None
     if not has_checkpoint(spark, settings, NAME):
         memories = memories_of(spark, last_alerts(spark, settings, memory.RULES))

@@ -1,9 +1,10 @@
-"""The query ``recommend``: alerts and decisions in, actions out, with the tables for what is known.
+"""The query ``recommend``: alerts and decisions in, actions out, with facts from the tables.
 
-The truth is on the topics: the tracker of open alerts and actions is filled from them whole when a run starts, and anew
-after every failure. A batch runs when records come; between them a look at the open alerts is taken each
-``recommend_interval_ms``, since facts arrive, plans grow old and moves progress without any new record. The first alert
-is planned for at once; in a storm of them planning rests between two looks, so that the alerts themselves are not late.
+The topics are the source of truth: open alerts and actions are read from them completely when a run starts, and again
+after every failure. A batch runs when records arrive; between batches the open alerts are planned again each
+``recommend_interval_ms``, since facts arrive, plans expire and moves progress without new records. The first alert is
+planned for at once; in a storm of alerts planning pauses between two rounds, so that the alerts themselves are not
+late.
 """
 
 import threading
@@ -37,7 +38,7 @@ TOPICS = (topics.ALERTS, topics.DECISIONS)
 log = structlog.get_logger(__name__)
 
 RESTS = 4
-"""A look is followed by a rest of so many times its own length."""
+"""A round is followed by a pause of this many times its own length."""
 
 OpenAlerts = Counter[tuple[str, str, str]]
 """Open alerts by cluster, rule and severity."""
@@ -47,12 +48,12 @@ Record = tuple[str, bytes | None, bytes | None, int]
 
 
 def ignored(_: OpenAlerts) -> None:
-    """Tell nobody."""
+    """Do nothing."""
 
 
 @dataclass
 class Recommender:
-    """Keeps the tracker, publishes its revisions; every way in and out is a callable, so that tests need no broker."""
+    """Tracks alerts and actions and publishes revisions; inputs and outputs are callables, so tests need no broker."""
 
     read: Callable[[], Iterable[Record]]
     facts: Callable[[str], ClusterSnapshot | None]
@@ -63,14 +64,14 @@ class Recommender:
     rests: float = RESTS
     clock_s: Callable[[], float] = time.monotonic
     wanted: threading.Event = field(default_factory=threading.Event)
-    """Set while news wait for a look until the rest is over."""
+    """Set while news waits for the end of the pause."""
     _rested_s: float = 0.0
     _tracker: ActionTracker | None = None
     _growth: Growth = field(default_factory=Growth)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self, records: Iterable[Record], now_ms: int) -> None:
-        """Take a batch's records in and publish what follows from them, or want a look when the rest is over."""
+        """Process a batch's records and publish the results, or request a round after the pause."""
         with self._lock:
             is_new = self._tracker is None
             tracker = self._opened()
@@ -83,7 +84,7 @@ class Recommender:
             self.note(tracker.open_alerts)
 
     def look(self, now_ms: int) -> None:
-        """Look at what is open without new records."""
+        """Plan for the open alerts without new records."""
         with self._lock:
             self.wanted.clear()
             tracker = self._opened()
@@ -92,7 +93,7 @@ class Recommender:
 
     @property
     def rest_s(self) -> float:
-        """How long to rest from the last look, in seconds; 0 when that is over."""
+        """The remaining pause in seconds; 0 if it is over."""
         return max(0.0, self._rested_s - self.clock_s())
 
     def _opened(self) -> ActionTracker:
@@ -104,7 +105,7 @@ class Recommender:
         return self._tracker
 
     def _revise(self, tracker: ActionTracker, now_ms: int) -> None:
-        """Publish, or forget the tracker: only what is on the topic counts as said."""
+        """Publish, or discard the tracked state: only what is on the topic counts as published."""
         self._tracker, begin_s = None, self.clock_s()
         facts = {
             cluster: known for cluster in sorted(tracker.open_clusters) if (known := self._known(cluster)) is not None
@@ -135,7 +136,7 @@ class Recommender:
         self._rested_s = end_s + self.rests * (end_s - begin_s)
 
     def _known(self, cluster: str) -> ClusterSnapshot | None:
-        """Return a cluster's facts; tables that cannot be read, for whatever reason, are as good as none."""
+        """Return a cluster's facts; tables that cannot be read, for any reason, count as missing."""
         if cluster == NO_CLUSTER:
             return None
         try:
@@ -147,7 +148,7 @@ class Recommender:
 
 
 def recommender(spark: SparkSession, settings: Settings, note: Callable[[OpenAlerts], None] = ignored) -> Recommender:
-    """Return the recommender on the telemetry cluster and the tables; ``note`` is told of the open alerts."""
+    """Return the recommender on the telemetry cluster and the tables; ``note`` gets the open alerts."""
     return Recommender(
         read=lambda: _history(settings),
         facts=lambda cluster: load_facts(spark, settings, cluster),
@@ -159,7 +160,7 @@ def recommender(spark: SparkSession, settings: Settings, note: Callable[[OpenAle
 
 
 def start(spark: SparkSession, settings: Settings, note: Callable[[OpenAlerts], None] = ignored) -> StreamingQuery:
-    """Start the query and the looks between its batches; ``note`` is told of the open alerts."""
+    """Start the query and the rounds between its batches; ``note`` gets the open alerts."""
     keeper = recommender(spark, settings, note)
     writer = kafka_stream(spark, settings, TOPICS).writeStream.foreachBatch(batch_function(keeper))
     query = start_query(writer, settings, NAME, every(settings.stream.recommend_trigger))
@@ -178,14 +179,14 @@ def batch_function(keeper: Recommender) -> Callable[[DataFrame, int], None]:
         try:
             keeper.take(rows, _now_ms())
         except Exception as error:
-            # Spark overflows its stack on a long message while a query is being stopped.
+            # A long message makes Spark overflow its stack while a query is being stopped.
             raise RuntimeError(one_line(error)[:300]) from None
 
     return take
 
 
 def _look_while_active(query: StreamingQuery, keeper: Recommender, interval_ms: int) -> None:
-    """Look at once, since a restart may find open alerts, then each interval, and sooner when news wait."""
+    """Plan at once, since a restart may find open alerts, then each interval, and sooner when news waits."""
     while query.isActive:
         _look(query, keeper)
         if keeper.wanted.wait(interval_ms / 1000):
@@ -193,12 +194,12 @@ def _look_while_active(query: StreamingQuery, keeper: Recommender, interval_ms: 
 
 
 def _look(query: StreamingQuery, keeper: Recommender) -> None:
-    """Take a look; what goes wrong is tried again with the next one, and fails the batches too if it lasts."""
+    """Run a round; an error is retried with the next one, and fails the batches too if it persists."""
     try:
         keeper.look(_now_ms())
     except Exception as error:
         if query.isActive:
-            log.warning("recommend.look_failed", error=one_line(error)[:300])
+            log.warning("recommend.round_failed", error=one_line(error)[:300])
 
 
 def _history(settings: Settings) -> Iterable[Record]:

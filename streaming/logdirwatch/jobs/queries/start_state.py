@@ -1,7 +1,7 @@
-"""Where ``detect`` starts when it has no checkpoint: from ``logdir.state``, and if that is empty from ``broker_state``.
+"""The initial state of ``detect`` without a checkpoint: from ``logdir.state`` or, if that is empty, ``broker_state``.
 
-A state record carries the machine's memory and the input offsets up to which it holds. The query reads on from the
-lowest of them; older records change nothing, and what fires already is not fired again.
+A state record has the machine's memory and the input offsets that it covers. The query continues from the lowest of
+them; older records change nothing, and firing alerts are not raised again.
 """
 
 import json
@@ -36,14 +36,14 @@ _NEEDED = (
 
 
 class StartState(NamedTuple):
-    """The memories (cluster, broker, version, body) to begin with, and the offsets to read on from, as Spark's JSON."""
+    """The initial memories (cluster, broker, version, body), and the offsets to continue from, as Spark's JSON."""
 
     memories: DataFrame
     starting_offsets: str
 
 
 def start_state(spark: SparkSession, settings: Settings, name: str, sources: Sequence[str]) -> StartState | None:
-    """Return what a query without a checkpoint starts from; None with one, or when no state was ever written."""
+    """Return the initial state of a query without a checkpoint; None with one, or if no state was ever written."""
     if has_checkpoint(spark, settings, name):
         return None
     for place, records in (("logdir.state", _from_topic), ("broker_state", _from_table)):
@@ -52,7 +52,7 @@ def start_state(spark: SparkSession, settings: Settings, name: str, sources: Seq
             continue
         states = parsed_states(found).persist()
         if count := states.count():
-            log.warning("detect.starts_from_state", reason="no checkpoint", read_from=place, brokers=count)
+            log.warning("detect.started_from_state", reason="no checkpoint", read_from=place, brokers=count)
             offsets = starting_offsets(lowest_positions(states), _partitions(settings, sources))
             memories = with_pipeline(spark, memories_of(states), last_alerts(spark, settings, PIPELINE_RULES))
             return StartState(memories, json.dumps(offsets))
@@ -61,24 +61,24 @@ def start_state(spark: SparkSession, settings: Settings, name: str, sources: Seq
 
 
 def has_checkpoint(spark: SparkSession, settings: Settings, name: str) -> bool:
-    """Tell whether a query of that name ever planned a batch, wherever its checkpoint lies."""
+    """Tell whether a query of that name ever planned a batch, wherever its checkpoint is."""
     return bool(Folder(spark, f"{checkpoint(settings, name)}/offsets").names())
 
 
 def _from_topic(spark: SparkSession, settings: Settings) -> DataFrame | None:
-    """Return the last value of every key, a tombstone's is null; None when the topic is empty."""
+    """Return the last value of every key, null for a tombstone; None if the topic is empty."""
     if _is_empty(settings, topics.STATE):
         return None
     return _records(spark, settings, topics.STATE).groupBy("key").agg(F.max_by("record", "offset").alias("record"))
 
 
 def _is_empty(settings: Settings, topic: str) -> bool:
-    """Tell whether a topic has no record: the first start of all would read nothing with two jobs of Spark."""
+    """Tell whether a topic has no records: the very first start would run two Spark jobs for nothing."""
     return next(read_all(settings.telemetry, topic), None) is None
 
 
 def _records(spark: SparkSession, settings: Settings, topic: str) -> DataFrame:
-    """Return key, offset and record, its JSON, of everything in a topic."""
+    """Return key, offset and record (JSON) of everything in a topic."""
     return (
         spark.read.format("kafka")
         .options(**SHORT_FETCHES)
@@ -101,7 +101,7 @@ def last_alerts(spark: SparkSession, settings: Settings, rules: Iterable[Rule]) 
 
 
 def with_pipeline(spark: SparkSession, memories: DataFrame, alerts: Iterable[AlertRecord]) -> DataFrame:
-    """Return the memories with that of the stream's own queries, as its alerts leave it."""
+    """Return the memories with that of the stream's own queries, from its alerts."""
     memory = query_state.restored(alerts)
     if not memory.queries:
         return memories
@@ -110,7 +110,7 @@ def with_pipeline(spark: SparkSession, memories: DataFrame, alerts: Iterable[Ale
 
 
 def _from_table(spark: SparkSession, settings: Settings) -> DataFrame | None:
-    """Return the stored records; None while the table was only made, and never written."""
+    """Return the stored records; None if the table was created but never written."""
     log_folder = f"{settings.tables_path.rstrip('/')}/{BROKER_STATE.name}/_delta_log"
     if settings.tables.catalog is None and len(Folder(spark, log_folder).names()) <= 1:
         return None
@@ -134,8 +134,8 @@ def memories_of(states: DataFrame) -> DataFrame:
 def lowest_positions(states: DataFrame) -> list[Row]:
     """Return the lowest position of each input partition.
 
-    Silent brokers do not count: their last state was written when nothing had come from them for long, and holding on
-    to it would read days anew.
+    Silent brokers do not count: their last state was written when nothing had arrived from them for long, and starting
+    there would read days again.
     """
     # Records of 0.1.0 say it in the reason only; read so as long as states of 0.1.0 may be on the topic.
     is_heard = F.coalesce(~F.col("is_silent"), ~F.col("reason").startswith(SILENT), F.lit(True))
@@ -149,7 +149,7 @@ def _partitions(settings: Settings, sources: Sequence[str]) -> dict[str, int]:
 
 
 def starting_offsets(lowest: Sequence[Row], partitions: Mapping[str, int]) -> dict[str, dict[str, int]]:
-    """Return the next offset of every partition of every topic; the earliest where no state tells one."""
+    """Return the next offset of every partition of every topic; the earliest if no state has one."""
     known = {row["source"]: row["offset"] + 1 for row in lowest}
     return {
         topic: {str(number): known.get(f"{topic}/{number}", EARLIEST) for number in range(count)}

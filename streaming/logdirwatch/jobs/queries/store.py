@@ -17,7 +17,7 @@ TOPICS = (topics.METRICS, topics.EVENTS, topics.STATE, topics.ALERTS, topics.ACT
 
 
 def start(spark: SparkSession, settings: Settings, note: Note = forget) -> StreamingQuery:
-    """Create the tables that are missing and start the query; ``note`` is told what a batch could not read."""
+    """Create the tables that are missing and start the query; ``note`` gets the rejected records of a batch."""
     Tables(spark, settings).create_missing(WRITTEN)
     believed = Belief(settings.default_cluster, settings.detect.clock_skew_ms)
 
@@ -26,7 +26,7 @@ def start(spark: SparkSession, settings: Settings, note: Note = forget) -> Strea
             write_batch(batch, Tables(records.sparkSession, settings))
             note(rejected_rows(batch))
 
-    # After a flood or a long absence there may be more than a batch has room for.
+    # After a burst or a long downtime there may be more than fits in a batch.
     records = kafka_stream(spark, settings, TOPICS, max_records=settings.stream.store_max_records)
     writer = few_tasks(records, settings).writeStream.foreachBatch(write)
     return start_query(writer, settings, NAME, every(settings.stream.store_trigger))

@@ -23,7 +23,7 @@ def start(
 ) -> StreamingQuery:
     """Create the tables that are missing and start the query.
 
-    ``note`` is told what a batch could not read, ``tell`` how many replicas each broker has in each status.
+    ``note`` gets the rejected records of a batch, ``tell`` the number of replicas of each broker by status.
     """
     Tables(spark, settings).create_missing((*WRITTEN, *READ))
     believed = Belief(settings.default_cluster, settings.detect.clock_skew_ms)

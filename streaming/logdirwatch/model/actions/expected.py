@@ -55,7 +55,7 @@ class Growth(RecordPart, frozen=True, kw_only=True):
 
 
 class UnplacedReplica(RecordPart, frozen=True, kw_only=True):
-    """A replica that cannot be made anew now."""
+    """A replica that cannot be made again now."""
 
     partition: Annotated[str, Meta(description="Its partition, as topic-partition.")]
     name: Annotated[str, Meta(description="The test that speaks against it, as in a veto.")]
@@ -66,9 +66,9 @@ class UnplacedReplica(RecordPart, frozen=True, kw_only=True):
 
 
 UnplacedReplicas = Annotated[
-    list[UnplacedReplica] | None, Meta(description="Replicas that cannot be made anew now, up to 20.")
+    list[UnplacedReplica] | None, Meta(description="Replicas that cannot be made again now, up to 20.")
 ]
-UnplacedCount = Annotated[int | None, Meta(description="How many replicas cannot be made anew now.")]
+UnplacedCount = Annotated[int | None, Meta(description="How many replicas cannot be made again now.")]
 UnplacedBytes = Annotated[int | UnsetType | None, Meta(description="Bytes of these.")]
 WouldHelp = Annotated[list[str] | None, Meta(description="What would make it possible, for people.")]
 
@@ -185,9 +185,9 @@ class MoveLogDirExpected(Expected, frozen=True, kw_only=True):
 
 
 class ReassignExpected(Expected, frozen=True, kw_only=True):
-    """``reassign``: replicas move to other brokers, or are made anew there."""
+    """``reassign``: replicas move to other brokers, or are made again there."""
 
-    rebuilds: Annotated[int | None, Meta(description="How many partitions get a replica anew.")] = None
+    rebuilds: Annotated[int | None, Meta(description="How many partitions get a replica again.")] = None
     copies_bytes: Annotated[int | None, Meta(description="Bytes that are copied between brokers.")] = None
     sets_limits: SetsLimits = None
 

@@ -26,7 +26,7 @@ class Evidence(RecordPart, frozen=True, kw_only=True):
 
     host: Annotated[str | None, Meta(description="The broker's host.")] = None
     flapping: Annotated[
-        int | None, Meta(description="How many times the alert ended of late: it is held open for now.")
+        int | None, Meta(description="How many times the alert ended recently: it is held open for now.")
     ] = None
 
     def is_news_after(self, before: "Evidence") -> bool:

@@ -38,7 +38,7 @@ class Entry:
 
     @property
     def exception(self) -> str:
-        """The exception with its causes, one a line; empty when there is none."""
+        """The exception with its causes, one per line; empty if there is none."""
         return "\n".join(self.more)
 
 

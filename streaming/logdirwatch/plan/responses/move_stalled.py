@@ -1,4 +1,4 @@
-"""Moves that do not get on: whoever set a limit that is too low is asked to raise it, what cannot end is cancelled."""
+"""Stalled moves: whoever set a limit that is too low is asked to raise it, moves that cannot end are cancelled."""
 
 from collections.abc import Mapping
 
@@ -14,11 +14,11 @@ from logdirwatch.plan.proposal import Policy, ProposedAction, effect
 from logdirwatch.plan.reassignment.running_copies import copies_to
 from logdirwatch.plan.reassignment.running_reassignments import dead_ends
 from logdirwatch.plan.responses.response import Response, Situation
-from logdirwatch.text.units import human_bytes
+from logdirwatch.text.units import human_bytes, human_rate
 
 STEP = "ask_to_raise_limits"
 ABOVE_WRITES = 2
-"""A copy gets at least so many times the rate of what is written to it meanwhile."""
+"""A copy gets at least this many times the rate of the writes to it meanwhile."""
 
 
 def _asked(alert: AlertRecord, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
@@ -41,7 +41,7 @@ def _asked(alert: AlertRecord, snapshot: ClusterSnapshot, policy: Policy) -> lis
 
 def _ask(broker: int, asked: Mapping[str, tuple[int, int]], policy: Policy) -> ProposedAction:
     named = ", ".join(
-        f"{key}={human_bytes(limit)}/s of broker {broker} to at least {human_bytes(wanted)}/s"
+        f"{key}={human_rate(limit)} of broker {broker} to at least {human_rate(wanted)}"
         for key, (limit, wanted) in sorted(asked.items())
     )
     return ProposedAction(

@@ -1,7 +1,7 @@
-"""The track record of the advice: per kind, how it ended, and what it promised against what was seen. Pure.
+"""The accuracy of the actions by kind: how they ended, and their expected against their observed effect. Pure.
 
-Only what was observed counts: an action that ended without anybody seeing when it began has no time, one whose effect
-no inventory can show has no bytes. Times are seen by inventories, so they are late by up to one of them.
+Only observations count: an action whose start was not observed has no time, one whose effect no inventory can show has
+no bytes. Times are observed by inventories, so they are late by up to one inventory interval.
 """
 
 from collections import Counter, defaultdict
@@ -14,15 +14,15 @@ from rich.text import Text
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionStatus
 from logdirwatch.report.layout import listing
-from logdirwatch.text.units import human_bytes, human_ms
+from logdirwatch.text.units import human_bytes, human_ms, human_ratio
 
 ENDED = (ActionStatus.DONE, ActionStatus.FAILED)
 _BYTES = ("frees_bytes", "copies_bytes")
-"""What an action promises to free, or to copy; observed under the same name."""
+"""What an action is expected to free or copy; observed under the same name."""
 
 
 class Compared(NamedTuple):
-    """A promise against what was seen, summed over the actions that have both."""
+    """Expected against observed, summed over the actions that have both."""
 
     actions: int
     expected: int
@@ -30,7 +30,7 @@ class Compared(NamedTuple):
 
     @property
     def ratio(self) -> float | None:
-        """What was seen for each unit promised; None where nothing was promised."""
+        """Observed divided by expected; None if nothing was expected."""
         return self.observed / self.expected if self.expected else None
 
 
@@ -49,7 +49,7 @@ class Record(NamedTuple):
 
 
 def accuracy(revisions: Iterable[ActionRecord]) -> list[Record]:
-    """Return the track record of every kind, by all revisions that are known, each counted once.
+    """Return the accuracy of every kind from all known revisions, each counted once.
 
     An action that was done and proposed again under its identity counts as often as it ended.
     """
@@ -60,7 +60,7 @@ def accuracy(revisions: Iterable[ActionRecord]) -> list[Record]:
 
 
 def as_data(records: Iterable[Record]) -> list[dict[str, Any]]:
-    """Return the track record for programs."""
+    """Return the accuracy for programs."""
     return [
         {**record._asdict(), "size": _compared_data(record.size), "time": _compared_data(record.time)}
         for record in records
@@ -68,7 +68,7 @@ def as_data(records: Iterable[Record]) -> list[dict[str, Any]]:
 
 
 def view(records: list[Record], width: int) -> RenderableType:
-    """Return the track record for people, at most ``width`` columns wide."""
+    """Return the accuracy for people, at most ``width`` columns wide."""
     rows = [
         (
             Text(record.kind),
@@ -128,13 +128,13 @@ def _compared_data(found: Compared | None) -> dict[str, Any] | None:
 
 
 def _rest(record: Record) -> str:
-    parts = ((record.open, "open"), (record.rejected, "rejected"), (record.other, "not needed any more"))
+    parts = ((record.open, "open"), (record.rejected, "rejected"), (record.other, "no longer needed"))
     return ", ".join(f"{count} {what}" for count, what in parts if count) or "-"
 
 
 def _told(found: Compared | None, human: Any) -> str:
     if found is None:
         return "nothing observed"
-    share = "" if found.ratio is None else f", {found.ratio:.0%}"
+    share = "" if found.ratio is None else f", {human_ratio(found.ratio, 0)}"
     times = "" if found.actions == 1 else f" over {found.actions}"
-    return f"{human(found.observed)} of {human(found.expected)} promised{share}{times}"
+    return f"{human(found.observed)} of {human(found.expected)} expected{share}{times}"

@@ -1,4 +1,4 @@
-"""A plan for a whole cluster as people read it: what it costs, what it brings, what it leaves."""
+"""A plan for a whole cluster for people: its cost, its effect, and what remains."""
 
 from collections.abc import Iterator
 
@@ -69,17 +69,17 @@ def _left(summary: Summary, width: int) -> Iterator[RenderableType]:
     broken = {name.replace("_", " "): count for name, count in asdict(summary.violations).items() if count}
     if broken:
         told = ", ".join(f"{name}: {count}" for name, count in broken.items())
-        yield Text(f"THE PLAN BREAKS RULES, do not carry it out: {told}", style="bold white on red")
+        yield Text(f"THE PLAN BREAKS RULES, do not execute it: {told}", style="bold white on red")
     yield Text()
     if not summary.outside:
-        yield Text("nothing stays outside the tolerance" if summary.evacuation is None else "the directory is empty")
+        yield Text("nothing remains outside the tolerance" if summary.evacuation is None else "the directory is empty")
         return
     count = counted(len(summary.outside), "stays", "stay")
     yield Text(f"{count} outside the tolerance: {summary.outside[0].reason}", style="yellow")
     rows = [_outside(one) for one in sorted(summary.outside, key=lambda one: -one.off_bytes)[:SHOWN]]
     yield listing(("where", "used", "mean", "off by"), rows, width)
     if len(summary.outside) > SHOWN:
-        yield Text(f"and {len(summary.outside) - SHOWN} that are less far off")
+        yield Text(f"and {len(summary.outside) - SHOWN} that deviate less")
 
 
 def _outside(one: Outside) -> tuple[Text, ...]:

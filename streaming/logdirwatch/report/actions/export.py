@@ -72,7 +72,7 @@ def _readme(action: ActionRecord, now_ms: int) -> str:
         f"cluster  {action.cluster}",
         f"target   {json.dumps(action.target, sort_keys=True)}",
         f"why      {action.reason}",
-        f"effect   {', '.join(effect(action)) or 'not known'}",
+        f"effect   {', '.join(effect(action)) or 'unknown'}",
         f"valid    until {utc(action.expires_at_ms)}; its facts are of {_facts(action.based_on)}",
         *(["data     THIS LOSES DATA"] if action.data_loss else []),
         "",

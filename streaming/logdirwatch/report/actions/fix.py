@@ -1,4 +1,4 @@
-"""A fix plan as people and programs read it: what is to do, in order, and where nothing fits."""
+"""A fix plan for people and programs: what to do, in order, and what does not fit."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +11,7 @@ from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.fix.plan import Fix, Remedy
 from logdirwatch.report.actions import listing as report
 from logdirwatch.report.words import place
-from logdirwatch.text.units import human_ago, human_bytes, human_ms
+from logdirwatch.text.units import human_ago, human_bytes, human_in
 from logdirwatch.text.words import counted, short_id
 
 
@@ -30,7 +30,7 @@ def view(plan: Fix, now_ms: int, width: int) -> RenderableType:
 
 
 def as_data(plan: Fix) -> dict[str, Any]:
-    """Return the plan for programs; the alerts and within them the actions are in the order to keep."""
+    """Return the plan for programs; alerts, and the actions of each, are in the order to keep."""
     return {
         "mode": "fix",
         "cluster": plan.snapshot.cluster,
@@ -59,7 +59,7 @@ def _inventory(plan: Fix, now_ms: int) -> str:
 
 
 def _notes(plan: Fix) -> Iterator[str]:
-    yield "Carry them out in this order, each to its end. Their commands: --json; those of the moves: --steps FILE."
+    yield "Complete each before the next, in this order. Commands: --json; commands of the moves: --steps FILE."
     for remedy in plan.remedies:
         for action in remedy.under_way:
             yield f"{_where(remedy)}: {action.kind} {short_id(action.action_id)} is {action.status} already"
@@ -67,14 +67,16 @@ def _notes(plan: Fix) -> Iterator[str]:
 
 
 def _gaps(remedy: Remedy) -> Iterator[str]:
-    """Yield what is not solved by the plan, and what would solve it."""
+    """Yield what the plan does not solve, and what would solve it."""
     why = f" ({'; '.join(remedy.against)})" if remedy.against else ""
     if remedy.missing_bytes:
         missing = human_bytes(remedy.missing_bytes)
         room = f"{missing} more on its volume, or on other disks and brokers"
         lacks = f"{missing} fit nowhere"
         if remedy.full_in_ms is not None:
-            lacks = f"it is full in {human_ms(remedy.full_in_ms)}, and {missing} are missing with all that is in time"
+            lacks = (
+                f"it is full {human_in(remedy.full_in_ms)}, and {missing} are missing with everything that is in time"
+            )
         yield f"{_where(remedy)}: {lacks}{why}; would help: {room}"
     elif not remedy.under_way and all(action.kind is ActionKind.INVESTIGATE for action in remedy.actions):
         yield f"{_where(remedy)}: no automatic plan, see runbook{why}"

@@ -1,4 +1,4 @@
-"""The action list and one action in full: what to do, why, what it brings, how to undo it."""
+"""The action list and one action in full: what to do, why, its effect, and how to undo it."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ from logdirwatch.report.actions.outlook import outlook_lines
 from logdirwatch.report.layout import sentences
 from logdirwatch.report.words import colour, named, place
 from logdirwatch.text.printable import printable, printable_lines
-from logdirwatch.text.units import human_ago, human_bytes, human_ms
+from logdirwatch.text.units import human_ago, human_bytes, human_in, human_ms
 from logdirwatch.text.words import short_id, utc
 
 _BROKER_AWAY = (Rule.BROKER_OFFLINE, Rule.BROKER_UNKNOWN)
@@ -26,15 +26,15 @@ _ENDED_BY = {
     "log_dir_offline": (Rule.LOG_DIR_OFFLINE,),
     "log_dir_unknown": (Rule.LOG_DIR_UNKNOWN, Rule.LOG_DIR_SUSPECT, *_BROKER_AWAY),
 }
-"""By veto the rules of alerts with whose end it goes."""
+"""For each veto, the rules of the alerts whose end lifts it."""
 _MARK = {True: "[ok]", False: "[NO]", None: "[check]"}
 
 
 def listed(actions: Iterable[ActionRecord], *, everything: bool) -> list[ActionRecord]:
-    """Return the actions to show: what may be done now first, loudest alert first; closed ones last, if asked for.
+    """Return the actions to show: those that may be done now first, by severity; closed ones last, if asked for.
 
-    What takes away the reason against a louder alert's actions is as loud as that alert, and stands before its own. Of
-    one alert those that may be done keep the order in which they are advised, and so do those that must not.
+    An action that lifts a veto on a more severe alert's actions ranks like that alert and comes before its own actions.
+    Within one alert the recommended order is kept.
     """
     shown = [a for a in actions if everything or a.status in OPEN]
     blocked = [a for a in shown if _is_blocked(a)]
@@ -42,15 +42,15 @@ def listed(actions: Iterable[ActionRecord], *, everything: bool) -> list[ActionR
 
 
 def find(actions: Iterable[ActionRecord], identity: str) -> ActionRecord:
-    """Return the action that ``identity``, or its beginning, names.
+    """Return the action whose id is, or begins with, ``identity``.
 
     Raises UserError when none or several do.
     """
     found = named(actions, identity, lambda action: action.action_id)
     if not found:
-        raise UserError(f"no action {identity!r}; the known ones: logdirwatch actions --all")
+        raise UserError(f"no action {identity!r}; list them with: logdirwatch actions --all")
     if len(found) > 1:
-        raise UserError(f"{len(found)} actions begin with {identity}; write more of the id", exit_code=2)
+        raise UserError(f"{len(found)} actions begin with {identity}; give more of the id", exit_code=2)
     return found[0]
 
 
@@ -85,14 +85,14 @@ def line(action: ActionRecord) -> Text:
 
 
 def standing(action: ActionRecord, now_ms: int) -> str:
-    """Return an action's status; one that nobody took up in time says how long ago that was."""
+    """Return an action's status, with its age if it has expired."""
     if action.status is ActionStatus.PROPOSED and action.expires_at_ms < now_ms:
-        return f"proposed, {human_ms(now_ms - action.expires_at_ms)} too old"
+        return f"proposed, expired {human_ms(now_ms - action.expires_at_ms)} ago"
     return action.status
 
 
 def effect(action: ActionRecord) -> list[str]:
-    """Return what an action is expected to bring and cost, a short phrase each; a vetoed one brings nothing."""
+    """Return the expected effect and cost of an action as short phrases; a vetoed one has none."""
     if action.vetoes and action.status in OPEN:
         return ["MUST NOT BE DONE NOW"]
     expected, phrases = action.expected, []
@@ -101,7 +101,7 @@ def effect(action: ActionRecord) -> list[str]:
     if expected.get("needs_ms"):
         phrases.append(f"in {human_ms(expected['needs_ms'])}")
     if expected.get("time_to_full_after_ms"):
-        phrases.append(f"then full in {human_ms(expected['time_to_full_after_ms'])}")
+        phrases.append(f"then full {human_in(expected['time_to_full_after_ms'])}")
     if action.data_loss:
         phrases.append("LOSES DATA")
     if action.requires_approval and action.status is ActionStatus.PROPOSED:
@@ -110,9 +110,9 @@ def effect(action: ActionRecord) -> list[str]:
 
 
 def details(action: ActionRecord, now_ms: int) -> str:
-    """Return one action in full, as text whose commands can be pasted into a POSIX shell as they stand.
+    """Return one action in full, as text with commands that can be pasted into a POSIX shell.
 
-    What no terminal can show is spelled out; ``actions export`` has the commands with it.
+    Characters that a terminal cannot show are escaped; ``actions export`` has the exact commands.
     """
     return "\n".join(map(printable_lines, _details(action, now_ms))) + "\n"
 
@@ -124,7 +124,7 @@ def _details(action: ActionRecord, now_ms: int) -> Iterator[str]:
     yield f"  where     {_where(action)}"
     yield f"  why       {action.reason}"
     yield f"  for       {_alert(action)}"
-    yield f"  effect    {', '.join(effect(action)) or 'not known'}"
+    yield f"  effect    {', '.join(effect(action)) or 'unknown'}"
     yield from _touched(action.expected.get("on"))
     yield from outlook_lines(action.expected)
     yield f"  facts     {_facts(action.based_on, now_ms)}"
@@ -145,7 +145,7 @@ def _touched(changes: Any) -> Iterator[str]:
 
 def _facts(based_on: dict[str, Any], now_ms: int) -> str:
     ages = (("state", based_on.get("state_at_ms")), ("inventory", based_on.get("inventory_at_ms")))
-    return ", ".join(f"{name} of {human_ago(at, now_ms)}" if at else f"{name} not known" for name, at in ages)
+    return ", ".join(f"{name} of {human_ago(at, now_ms)}" if at else f"{name} unknown" for name, at in ages)
 
 
 def _block(title: str, lines: list[str]) -> list[str]:
@@ -198,14 +198,14 @@ def _is_blocked(action: ActionRecord) -> bool:
 
 
 def _unblocks(action: ActionRecord, blocked: Iterable[ActionRecord]) -> int:
-    """Return how loud the loudest alert is whose actions wait for what this one is about; -1 for none."""
+    """Return the highest severity of the alerts whose actions wait for this one; -1 for none."""
     if action.vetoes or action.status not in OPEN:
         return -1
     return max((_loudness(other) for other in blocked if _waits_for(other, action)), default=-1)
 
 
 def _waits_for(blocked: ActionRecord, action: ActionRecord) -> bool:
-    """Tell whether a veto of one action ends with what the other's alert is about: a broker, or a directory, away."""
+    """Tell whether a veto of one action is lifted when the other's alert, about an absent broker or directory, ends."""
     rule, broker = action.alert.get("rule"), action.alert.get("broker")
     if blocked.cluster != action.cluster or blocked.alert_id == action.alert_id or broker is None:
         return False

@@ -1,4 +1,4 @@
-"""What an action does to leaders, copies and writes, in a few lines for people; the numbers are in ``expected``."""
+"""The effect of an action on leaders, copies and writes, in a few lines for people; the numbers are in ``expected``."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,9 +18,9 @@ _STEPS = {
 
 
 def outlook_lines(expected: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is known of the partitions that an action touches; nothing for an action that touches none."""
+    """Yield the predicted effect on the partitions that an action affects; nothing if it affects none."""
     if expected.get("returns_count"):
-        yield f"  returns   {counted(expected['returns_count'], 'partition comes', 'partitions come')} back by it"
+        yield f"  returns   {counted(expected['returns_count'], 'partition comes', 'partitions come')} back"
     yield from _leaders(expected.get("leadership") or {})
     yield from _endurance(expected.get("endurance") or {})
     yield from _left_out(expected)
@@ -39,9 +39,9 @@ def _step(step: Mapping[str, Any]) -> str:
     parts = (
         (step.get("leaderless"), "without a leader"),
         (step.get("under_min_isr"), "under min ISR"),
-        (step.get("led_anew"), "led by another"),
+        (step.get("led_anew"), "with a new leader"),
     )
-    return ", ".join(f"{count} {what}" for count, what in parts if count) or "all led"
+    return ", ".join(f"{count} {what}" for count, what in parts if count) or "all with a leader"
 
 
 def _endurance(endurance: Mapping[str, Any]) -> Iterator[str]:
@@ -85,6 +85,6 @@ def _left_out(expected: Mapping[str, Any]) -> Iterator[str]:
 def _leaving(found: Mapping[str, Any]) -> Iterator[str]:
     if found.get("fits"):
         size = human_bytes(found.get("needs_bytes"))
-        yield f"  log.dirs  may do without it: its {size} fit into the other directories"
+        yield f"  log.dirs  may leave it out: its {size} fit into the other directories"
     elif found.get("why_not"):
         yield f"  log.dirs  must keep it: {found['why_not']['reason']}"

@@ -1,4 +1,4 @@
-"""How old everything is that a status rests on, in words: what is too old, or not heard, is loud. Pure."""
+"""The age of the data behind a status, in words: what is too old or missing stands out. Pure."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -8,14 +8,14 @@ from logdirwatch.text.units import human_ago, human_ms
 
 
 class Line(NamedTuple):
-    """One line; a loud one says that something below cannot be relied on."""
+    """One line; a loud one means that what follows cannot be relied on."""
 
     text: str
     is_loud: bool = False
 
 
 def lines(status: ClusterStatus, now_ms: int) -> Iterator[Line]:
-    """Yield how old the data, the inventory, the heartbeats and the fast lane's last proof are."""
+    """Yield the age of the data, the inventory, the heartbeats and the fast lane's last canary."""
     yield _data(status, now_ms)
     yield from _inventory(status, now_ms)
     yield _heartbeats(status.heartbeats, now_ms)
@@ -30,24 +30,24 @@ def loud(status: ClusterStatus, now_ms: int) -> list[str]:
 def _data(status: ClusterStatus, now_ms: int) -> Line:
     if status.data_age_ms is None and status.data_at_ms is not None:
         late = human_ms(status.data_at_ms - now_ms)
-        return Line(f"NOBODY KNOWS HOW OLD THE DATA IS: the clock here is {late} behind it. Set the clocks right", True)
+        return Line(f"THE AGE OF THE DATA IS UNKNOWN: the clock here is {late} behind it. Synchronize the clocks", True)
     age = "never written" if status.data_age_ms is None else f"{human_ms(status.data_age_ms)} old"
     if status.is_stale:
-        return Line(f"THE DATA IS STALE: {age}. What follows is the past. Does logdirwatch stream run?", True)
+        return Line(f"THE DATA IS STALE: {age}. What follows is the past. Is logdirwatch stream running?", True)
     return Line(f"data       {age}")
 
 
 def _inventory(status: ClusterStatus, now_ms: int) -> Iterator[Line]:
     if status.inventory_age_ms is None and status.inventory_at_ms is not None:
         late = human_ms(status.inventory_at_ms - now_ms)
-        yield Line(f"NOBODY KNOWS HOW OLD THE INVENTORY IS: the clock here is {late} behind it", True)
+        yield Line(f"THE AGE OF THE INVENTORY IS UNKNOWN: the clock here is {late} behind it", True)
         return
     if status.inventory_age_ms is None:
-        yield Line("inventory  none stored yet: replicas and partitions are not known")
+        yield Line("inventory  none stored yet: replicas and partitions are unknown")
         return
     age = f"{human_ms(status.inventory_age_ms)} old"
     if status.is_inventory_stale:
-        yield Line(f"THE INVENTORY IS STALE: {age}. Replicas and partitions are those of then.", True)
+        yield Line(f"THE INVENTORY IS STALE: {age}. Replicas and partitions are from then.", True)
     else:
         yield Line(f"inventory  {age}")
 
@@ -56,24 +56,24 @@ def _heartbeats(heartbeats: list[Heartbeat] | None, now_ms: int) -> Line:
     if heartbeats is None:
         return Line("NO HEARTBEAT CAN BE READ: the telemetry cluster does not answer", True)
     if not heartbeats:
-        return Line("NO HEARTBEAT YET: do logdirwatch collect and logdirwatch stream run?", True)
+        return Line("NO HEARTBEAT YET: are logdirwatch collect and stream running?", True)
     ages = ", ".join(f"{_heard(beat, now_ms)} ({beat.collector})" for beat in heartbeats)
     if not heartbeats[0].is_stale:
         return Line(f"heartbeat  {ages}")
     if heartbeats[-1].age_ms is None:
-        return Line(f"NOBODY KNOWS HOW OLD THE HEARTBEAT IS: {ages}. Set the clocks right", True)
-    return Line(f"THE HEARTBEAT STOPPED: {ages}. Do logdirwatch collect and stream run?", True)
+        return Line(f"THE AGE OF THE HEARTBEAT IS UNKNOWN: {ages}. Synchronize the clocks", True)
+    return Line(f"THE HEARTBEAT STOPPED: {ages}. Are logdirwatch collect and stream running?", True)
 
 
 def _heard(beat: Heartbeat, now_ms: int) -> str:
     if beat.age_ms is None:
-        return f"of a clock {human_ms(beat.at_ms - now_ms)} ahead"
+        return f"from a clock {human_ms(beat.at_ms - now_ms)} ahead"
     return f"{human_ms(beat.age_ms)} ago"
 
 
 def _fast_lane(status: ClusterStatus, now_ms: int) -> Iterator[Line]:
     proof = human_ago(status.fast_lane_proof_ms, now_ms)
     if status.is_fast_lane_stale:
-        yield Line(f"THE FAST LANE IS NOT PROVEN, last time: {proof}. Does logdirwatch stream run fast_lane?", True)
+        yield Line(f"THE FAST LANE IS NOT PROVEN, last canary: {proof}. Is logdirwatch stream running fast_lane?", True)
     elif status.fast_lane_proof_ms is not None:
         yield Line(f"fast lane  proven {proof}")

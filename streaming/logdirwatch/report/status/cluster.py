@@ -1,4 +1,4 @@
-"""What one cluster looks like now, as ``logdirwatch status`` says it: these structs are its JSON."""
+"""The state of one cluster as ``logdirwatch status`` shows it: these structs are its JSON."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -42,9 +42,9 @@ class LogDir(Struct, kw_only=True):
 
 
 class Broker(Struct, kw_only=True):
-    """A row of broker_state with its directories; ``next_log_dirs`` are those that may get its next new replica.
+    """A row of broker_state with its directories; ``next_log_dirs`` are those that may get the next new replica.
 
-    ``last_status`` is what it was when its status was last known; ``log_dirs`` are None where no table tells them.
+    ``last_status`` is the last known status; ``log_dirs`` is None if no table has them.
     """
 
     broker: int
@@ -64,11 +64,11 @@ class Broker(Struct, kw_only=True):
 
 _NO_COLUMNS = {"last_status", "log_dirs", "next_log_dirs"}
 BROKER_COLUMNS = tuple(name for name in Broker.__struct_fields__ if name not in _NO_COLUMNS)
-"""The columns of broker_state that a broker is made of."""
+"""The columns of broker_state that a broker is built from."""
 
 
 class OfflineReplicas(Struct, kw_only=True):
-    """Offline replicas of one topic, by what took them: a directory, a broker, or nobody knows."""
+    """Offline replicas of one topic by cause: a directory, a broker, or unknown."""
 
     topic: str
     directory: int = 0
@@ -77,16 +77,16 @@ class OfflineReplicas(Struct, kw_only=True):
 
 
 class Risk(Struct, kw_only=True):
-    """Partitions in one kind of danger; internal topics come first among the examples."""
+    """Partitions with one kind of risk; internal topics come first among the examples."""
 
     count: int = 0
     examples: list[str] = []
 
 
 class Heartbeat(Struct, kw_only=True):
-    """The last sign of life of one collector that came through the whole path, by that collector's clock.
+    """The last heartbeat of one collector that passed the whole pipeline, by that collector's clock.
 
-    How old it is nobody knows where that clock is too far ahead.
+    Its age is unknown if that clock is too far ahead.
     """
 
     collector: str
@@ -96,7 +96,7 @@ class Heartbeat(Struct, kw_only=True):
 
 
 class PipelineAlert(Struct, kw_only=True):
-    """An open alert about logdirwatch itself: it falls short for every cluster."""
+    """An open alert about logdirwatch itself, which concerns every cluster."""
 
     rule: str
     severity: str
@@ -108,12 +108,12 @@ class PipelineAlert(Struct, kw_only=True):
 
 
 class ClusterStatus(Struct, kw_only=True):
-    """One cluster; None where the tables or the telemetry cluster could not be asked.
+    """One cluster; fields are None if the tables or the telemetry cluster could not be read.
 
-    ``is_past`` says that nobody watches now: data or heartbeats are too old, statuses are ``unknown`` with the last
-    known beside them. ``offline_replicas`` and ``partitions_at_risk`` are None as well when the inventory is too old
-    or an open alert of a loss is newer than it; ``last_*`` are what it said then. ``is_risk_by_alerts``: the counts are
-    those of open alerts, at least so many.
+    ``is_past`` means that the cluster is not monitored now: data or heartbeats are too old, and statuses are
+    ``unknown`` with the last known status beside them. ``offline_replicas`` and ``partitions_at_risk`` are also None
+    when the inventory is too old or older than an open alert about a loss; ``last_*`` are its counts.
+    ``is_risk_by_alerts``: the counts are lower bounds from open alerts.
     """
 
     cluster: str
@@ -145,13 +145,13 @@ RISKS = {
     "at_min_isr": "is_at_min_isr",
     "sole_replica": "is_sole_replica",
 }
-"""Each kind of danger and the column of topic_state that tells it."""
+"""Each kind of risk and its column of topic_state."""
 
 _TAKERS = {ReplicaCause.DIRECTORY, ReplicaCause.BROKER}
 
 
 def brokers(broker_rows: Rows, log_dir_rows: Rows | None) -> list[Broker]:
-    """Return one cluster's brokers with their directories, in order of id and path."""
+    """Return one cluster's brokers with their directories, ordered by id and path."""
     by_broker: dict[int, list[LogDir]] = defaultdict(list)
     for row in sorted(log_dir_rows or (), key=lambda row: row["log_dir"]):
         by_broker[row["broker"]].append(LogDir(**{name: row[name] for name in LogDir.__struct_fields__}))
@@ -166,7 +166,7 @@ def brokers(broker_rows: Rows, log_dir_rows: Rows | None) -> list[Broker]:
 
 
 def offline_replicas(rows: Rows) -> list[OfflineReplicas]:
-    """Return the topics with offline replicas, most first, from rows of topic, cause and replicas (how many)."""
+    """Return the topics with offline replicas, most first, from rows of topic, cause and number of replicas."""
     topics: dict[str, OfflineReplicas] = {}
     for row in rows:
         topic = topics.setdefault(row["topic"], OfflineReplicas(topic=row["topic"]))
@@ -176,7 +176,7 @@ def offline_replicas(rows: Rows) -> list[OfflineReplicas]:
 
 
 def partitions_at_risk(rows: Rows) -> dict[str, Risk]:
-    """Return every kind of danger with its partitions, from rows of topic_state."""
+    """Return every kind of risk with its partitions, from rows of topic_state."""
     ordered = sorted(rows, key=lambda row: (not row["is_internal"], row["topic"], row["partition"]))
     return {name: _risk([row for row in ordered if row[column]]) for name, column in RISKS.items()}
 
@@ -186,13 +186,13 @@ def _risk(rows: list[Mapping[str, Any]]) -> Risk:
 
 
 def open_alerts(alerts: Iterable[AlertRecord]) -> dict[str, int]:
-    """Return how many alerts fire, by severity from loud to quiet."""
+    """Return the number of firing alerts by severity, the highest first."""
     counts = Counter(a.severity for a in alerts if a.status is AlertStatus.FIRING and not is_heartbeat(a))
     return {str(severity): counts[severity] for severity in reversed(Severity) if counts[severity]}
 
 
 def pipeline_alerts(alerts: Iterable[AlertRecord]) -> list[PipelineAlert]:
-    """Return the alerts about logdirwatch itself that fire, loudest first."""
+    """Return the firing alerts about logdirwatch itself, the most severe first."""
     found = [a for a in alerts if a.rule in PIPELINE_RULES and a.status is AlertStatus.FIRING]
     return [
         PipelineAlert(
@@ -213,20 +213,20 @@ def _lag_ms(alert: AlertRecord) -> int | None:
 
 
 def heartbeats(alerts: Iterable[AlertRecord], now_ms: int, skew_ms: int) -> list[Heartbeat]:
-    """Return the last heartbeat of each collector, the newest first, those of clocks too far ahead last."""
+    """Return the last heartbeat of each collector, the newest first, those from clocks too far ahead last."""
     beats = [_heartbeat(a, now_ms, skew_ms) for a in alerts if is_heartbeat(a) and a.lane is Lane.STATEFUL]
     return sorted(beats, key=lambda beat: (beat.age_ms is None, -beat.at_ms))
 
 
 def fast_lane_proof_ms(alerts: Iterable[AlertRecord], until_ms: int) -> int | None:
-    """Return when a canary last came through the fast lane; one of after ``until_ms`` proves nothing."""
+    """Return when a canary last passed the fast lane; one later than ``until_ms`` proves nothing."""
     canaries = (alert.at_ms for alert in alerts if is_heartbeat(alert) and alert.lane is not Lane.STATEFUL)
     return max((at_ms for at_ms in canaries if at_ms <= until_ms), default=None)
 
 
 def _heartbeat(beat: AlertRecord, now_ms: int, skew_ms: int) -> Heartbeat:
     shown = read_as(beat.evidence, HeartbeatEvidence)
-    # The record's own time never goes back, also when the collector's clock was set back.
+    # The record's own time never decreases, even if the collector's clock was set back.
     at_ms = beat.opened_at_ms
     age = age_ms(at_ms, now_ms, skew_ms)
     return Heartbeat(

@@ -1,4 +1,4 @@
-"""What an inventory, or alerts newer than it, count: offline replicas and partitions at risk, each as of when. Pure."""
+"""Offline replicas and partitions at risk, counted by an inventory or newer alerts, with their age. Pure."""
 
 from logdirwatch.report.status.cluster import ClusterStatus, OfflineReplicas, Risk
 from logdirwatch.text.units import human_ms
@@ -12,18 +12,18 @@ RISK_WORDS = {
 
 
 def topics(status: ClusterStatus) -> list[OfflineReplicas]:
-    """Return the topics with offline replicas, those of then where nothing is known of now."""
+    """Return the topics with offline replicas, the last known ones if the present ones are unknown."""
     return (status.last_offline_replicas if status.offline_replicas is None else status.offline_replicas) or []
 
 
 def risks(status: ClusterStatus) -> dict[str, Risk]:
-    """Return the dangers that partitions are in, those of then where nothing is known of now."""
+    """Return the risks of partitions, the last known ones if the present ones are unknown."""
     known = status.last_partitions_at_risk if status.partitions_at_risk is None else status.partitions_at_risk
     return {name: risk for name, risk in (known or {}).items() if risk.count}
 
 
 def replicas_title(status: ClusterStatus) -> str:
-    """Return how many replicas are offline, or were."""
+    """Return a title with the present or last known number of offline replicas."""
     count = sum(topic.directory + topic.broker + topic.unknown for topic in topics(status))
     is_known = status.offline_replicas is not None or status.last_offline_replicas is not None
     return _title(
@@ -32,7 +32,7 @@ def replicas_title(status: ClusterStatus) -> str:
 
 
 def partitions_title(status: ClusterStatus) -> str:
-    """Return whether partitions are at risk, or were, and who says so."""
+    """Return a title with the present or last known number of partitions at risk, and its source."""
     if status.is_risk_by_alerts:
         return "partitions at risk, at least, by open alerts that are newer than the inventory"
     is_now = status.partitions_at_risk is not None
@@ -43,9 +43,9 @@ def partitions_title(status: ClusterStatus) -> str:
 
 def _title(what: str, count: str | None, status: ClusterStatus, *, is_now: bool) -> str:
     if count is None:
-        return f"{what}: not known"
+        return f"{what}: unknown"
     told, ago = "none" if count == "0" else count, _ago(status.inventory_age_ms)
-    return f"{what}: {told}, as of {ago}" if is_now else f"{what}: not known since {ago}; then: {told}"
+    return f"{what}: {told}, as of {ago}" if is_now else f"{what}: unknown since {ago}; then: {told}"
 
 
 def _ago(age_ms: int | None) -> str:
@@ -53,7 +53,7 @@ def _ago(age_ms: int | None) -> str:
 
 
 def one_liners(status: ClusterStatus) -> list[tuple[str, bool]]:
-    """Return both counts as a line each, and whether it is one of now."""
+    """Return both counts as one line each, and whether they are current."""
     found = ", ".join(f"{RISK_WORDS[name]} {risk.count}" for name, risk in risks(status).items())
     title = partitions_title(status)
     return [

@@ -1,4 +1,4 @@
-"""The status of a cluster for people: what is old is said first, and loudest."""
+"""The status of a cluster for people: stale data comes first and stands out."""
 
 import heapq
 from collections.abc import Callable, Iterator, Sequence
@@ -56,10 +56,10 @@ def _head(status: ClusterStatus, now_ms: int) -> Iterator[Text]:
 
 
 def _falls_short(alert: PipelineAlert, status: ClusterStatus, now_ms: int) -> str:
-    """Return what logdirwatch itself falls short of.
+    """Return a line about a fault of logdirwatch itself.
 
-    How far ``detect`` is behind now tells the newest heartbeat, which comes through it; an alert's number is of its
-    last revision.
+    The newest heartbeat shows how far ``detect`` is behind now, since it passes through it; an alert's number is as old
+    as its last revision.
     """
     if alert.lag_ms is None:
         return f"LOGDIRWATCH HAS A FAULT: {alert.summary}"
@@ -72,7 +72,7 @@ def _falls_short(alert: PipelineAlert, status: ClusterStatus, now_ms: int) -> st
 
 def _open_alerts(counts: dict[str, int] | None) -> Text:
     if counts is None:
-        return Text("alerts     not known")
+        return Text("alerts     unknown")
     if not counts:
         return Text("alerts     none open")
     parts = [Text(f"{count} {severity}", style=colour(severity)) for severity, count in counts.items()]
@@ -80,7 +80,7 @@ def _open_alerts(counts: dict[str, int] | None) -> Text:
 
 
 def _said(status: ClusterStatus, limit: int | None) -> Iterator[Text]:
-    """Yield a line for each alert of which somebody said something, and for each maintenance."""
+    """Yield a line for each alert with decisions, and for each maintenance."""
     for alert in (status.handled_alerts or [])[:limit]:
         where = place("", alert.broker, alert.log_dir).strip() or "the cluster"
         said = [("acknowledged", alert.acknowledged), ("silenced", alert.silenced)]
@@ -95,7 +95,7 @@ def _said(status: ClusterStatus, limit: int | None) -> Iterator[Text]:
 
 def _brokers(status: ClusterStatus, now_ms: int, width: int, limit: int | None) -> Iterator[RenderableType]:
     if status.brokers is None:
-        yield from _block("brokers: not known", 0, "")
+        yield from _block("brokers: unknown", 0, "")
         return
     shown = _worst(status.brokers, lambda broker: (_badness(broker), 0.0), limit)
     rows = [
@@ -115,7 +115,7 @@ def _brokers(status: ClusterStatus, now_ms: int, width: int, limit: int | None) 
 def _log_dirs(status: ClusterStatus, now_ms: int, width: int, limit: int | None) -> Iterator[RenderableType]:
     brokers = status.brokers or []
     if not brokers or any(broker.log_dirs is None for broker in brokers):
-        yield from _block("log directories: not known", 0, "")
+        yield from _block("log directories: unknown", 0, "")
         return
     pairs = [(broker, log_dir) for broker in brokers for log_dir in broker.log_dirs or ()]
     shown = _worst(pairs, lambda pair: (_badness(pair[1]), pair[1].used_ratio or 0.0), limit)
@@ -148,7 +148,7 @@ def _status_words(one: Broker | LogDir) -> str:
 
 
 def _style(one: Broker | LogDir) -> str:
-    """Return how a status is shown: what was bad when it was last seen is not put aside as merely unknown."""
+    """Return the style of a status: an unknown one that was bad when last seen stays prominent."""
     is_bad = one.status == "unknown" and one.last_status in _BAD
     return colour(one.last_status if is_bad else one.status)
 
@@ -173,7 +173,7 @@ def _replicas(status: ClusterStatus, width: int, limit: int | None) -> Iterator[
     yield from _block(counts.replicas_title(status), len(topics) - len(shown), "topics with fewer")
     if shown:
         rows = [tuple(Text(str(cell)) for cell in (t.directory, t.broker, t.unknown, t.topic)) for t in shown]
-        yield listing(("dead directory", "dead broker", "not known", "topic"), rows, width)
+        yield listing(("offline directory", "offline broker", "unknown", "topic"), rows, width)
 
 
 def _partitions(status: ClusterStatus) -> Iterator[RenderableType]:
@@ -189,7 +189,7 @@ def _rank(status: str | None) -> int:
 
 
 def _worst(items: Sequence[T], badness: Callable[[T], tuple[int, float]], limit: int | None) -> list[T]:
-    """Return the ``limit`` worst of ``items``, in the order they came."""
+    """Return the ``limit`` worst of ``items``, in their order."""
     if limit is None or len(items) <= limit:
         return list(items)
     kept = heapq.nlargest(limit, range(len(items)), key=lambda index: badness(items[index]))

@@ -1,4 +1,4 @@
-"""What a status may still claim: an open alert outweighs older rows, and what nobody watches now is not known. Pure."""
+"""What a status may claim: an open alert overrides older rows, and what is not monitored now is unknown. Pure."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -19,7 +19,7 @@ _LOG_DIR_STATUSES = {str(status) for status in LogDirStatus}
 
 
 def losses(alerts: Iterable[AlertRecord] | None, since_ms: int | None) -> list[AlertRecord]:
-    """Return the open alerts of something lost or out of sight that are newer than ``since_ms``, or all of them."""
+    """Return the open alerts about losses or missing data that are newer than ``since_ms``, or all of them."""
     return [
         alert
         for alert in alerts or ()
@@ -28,7 +28,7 @@ def losses(alerts: Iterable[AlertRecord] | None, since_ms: int | None) -> list[A
 
 
 def corrected(brokers: Iterable[Broker], alerts: Iterable[AlertRecord] | None) -> list[Broker]:
-    """Return brokers and directories as open alerts that are newer than their rows tell them."""
+    """Return brokers and directories, corrected by open alerts that are newer than their rows."""
     firing = [alert for alert in alerts or () if alert.status is AlertStatus.FIRING and alert.stale_since_ms is None]
     return [
         _corrected(broker, [alert for alert in firing if alert.broker == broker.broker and alert.at_ms > broker.at_ms])
@@ -50,7 +50,7 @@ def _corrected(broker: Broker, newer: Sequence[AlertRecord]) -> Broker:
 
 
 def _by_log_dir(alerts: Iterable[AlertRecord]) -> dict[str, AlertRecord]:
-    """Return by directory the alert that tells of it: one may tell of several, and no more of that where it is kept."""
+    """Return the alert about each directory; one alert may be about several."""
     found: dict[str, AlertRecord] = {}
     of_log_dirs = (alert for alert in alerts if alert.rule in _LOG_DIR_RULES)
     for alert in sorted(of_log_dirs, key=lambda alert: (alert.rule is Rule.LOG_DIR_OFFLINE, alert.at_ms)):
@@ -72,7 +72,7 @@ def _by(alert: AlertRecord) -> str:
 
 
 def past(brokers: Iterable[Broker], now_ms: int) -> list[Broker]:
-    """Return brokers of which nobody knows anything now: each status is ``unknown``, with the last known beside it."""
+    """Return brokers that are not monitored now: each status is ``unknown``, with the last known one beside it."""
     return [_gone(broker, BrokerStatus.UNKNOWN, _as_of(broker.reason, broker.at_ms, now_ms)) for broker in brokers]
 
 
@@ -98,9 +98,9 @@ def _as_of(reason: str | None, at_ms: int, now_ms: int) -> str:
 
 
 def risks_by(alerts: Iterable[AlertRecord], known: dict[str, Risk] | None) -> dict[str, Risk] | None:
-    """Return how many partitions are in which danger, at least, by alerts; None where none of them counts any.
+    """Return lower bounds of the partitions at risk from alerts; None if no alert counts any.
 
-    ``known`` is what an older inventory says: what it counts beyond that may still hold.
+    ``known`` are the counts of an older inventory: higher ones may still hold.
     """
     counting = [alert.affected for alert in alerts if any(_count(alert.affected, name) for name in RISKS)]
     if not counting:
@@ -114,7 +114,7 @@ def _risk(name: str, counting: list[dict[str, Any]], before: Risk) -> Risk:
     count = _count(most, name)
     if count <= before.count:
         return before
-    # Examples are of all dangers together, the worst first: they are those of the worst that there is.
+    # Examples cover all risks together, the worst first: they belong to the worst risk present.
     worst = next(danger for danger in RISKS if _count(most, danger))
     return Risk(count=count, examples=list(most.get("examples") or ()) if name == worst else [])
 

@@ -1,4 +1,4 @@
-"""The rows and alerts that a status is made of, and the status of every cluster in them."""
+"""The rows and alerts that a status is built from, and the status of every cluster."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -33,11 +33,11 @@ ROUNDS_MISSED = 3
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What was read; rows are None of a table that is not there or cannot be read.
+    """The data read; rows are None for a table that is missing or cannot be read.
 
-    ``scans`` are the newest inventories, one row a cluster for its topics and one for its directories. ``alerts`` is
-    None when nobody could be asked for them, ``is_heard`` says whether heartbeats would be among them. ``handling`` is
-    what people said of alerts and brokers, None when that could not be asked either.
+    ``scans`` are the newest inventories, one row per cluster for its topics and one for its directories. ``alerts`` is
+    None when they could not be read, ``is_heard`` says whether heartbeats would be among them. ``handling`` are the
+    decisions about alerts and brokers, None when they could not be read.
     """
 
     brokers: list[Row] | None
@@ -57,21 +57,21 @@ STATUS_TABLES = tuple(table.name for table in _TABLES)
 
 @dataclass(frozen=True)
 class TableRows:
-    """The rows of each table; ``unreadable`` is why one could not be read, ``absent`` are those never written."""
+    """The rows of each table; ``unreadable`` says why one could not be read, ``absent`` are those never written."""
 
     rows: dict[str, list[Row]] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
     absent: list[str] = field(default_factory=list)
 
     def of(self, table: str) -> list[Row] | None:
-        """Return what a table has, None where that is not known."""
+        """Return the rows of a table, None if unknown."""
         return self.rows.get(table)
 
 
 def snapshot_of(
     tables: TableRows, alerts: list[AlertRecord] | None, handling: Handling | None = None, *, is_heard: bool = True
 ) -> Snapshot:
-    """Return what was read as a snapshot."""
+    """Return the data read as a snapshot."""
     return Snapshot(
         brokers=tables.of(BROKER_STATE.name),
         log_dirs=tables.of(LOG_DIR_STATE.name),
@@ -85,7 +85,7 @@ def snapshot_of(
 
 
 def read_tables(rows: Callable[[str], list[Row] | None], tables: Iterable[str] = STATUS_TABLES) -> TableRows:
-    """Read each table by itself: one that cannot be read hides no other."""
+    """Read each table on its own, so that one that cannot be read hides no other."""
     found = TableRows()
     for table in tables:
         try:
@@ -102,7 +102,7 @@ def read_tables(rows: Callable[[str], list[Row] | None], tables: Iterable[str] =
 
 @dataclass(frozen=True)
 class Patience:
-    """The ages from which state, inventory and the fast lane's last proof are stale: some rounds were missed.
+    """The ages from which state, inventory and the fast lane's last canary are stale: some rounds were missed.
 
     ``skew_ms`` is how far a collector's clock may be ahead.
     """
@@ -114,7 +114,7 @@ class Patience:
 
     @classmethod
     def of(cls, detect: DetectSettings, collect: CollectSettings, stream: StreamSettings) -> "Patience":
-        """Return what the configured rhythm allows."""
+        """Return the limits from the configured intervals."""
         state_ms = detect.state_refresh_ms + interval_ms(stream.store_trigger)
         inventory_ms = collect.inventory_interval_ms + interval_ms(stream.store_inventory_trigger)
         return cls(
@@ -138,13 +138,13 @@ def statuses(snapshot: Snapshot, now_ms: int, patience: Patience, only: str | No
     names = _names(snapshot)
     if only is not None:
         if only not in names:
-            raise UserError(f"no cluster {only} in the tables; there are {', '.join(names) or 'none yet'}")
+            raise UserError(f"no cluster {only} in the tables; the clusters: {', '.join(names) or 'none yet'}")
         names = [only]
     return [_status(snapshot, name, now_ms, patience) for name in names]
 
 
 def _names(snapshot: Snapshot) -> list[str]:
-    """Return the clusters of the tables; where that one is not to be had, those that alerts and heartbeats name."""
+    """Return the clusters of the tables; if they cannot be read, those that alerts and heartbeats name."""
     if snapshot.brokers is not None:
         return sorted({row["cluster"] for row in snapshot.brokers})
     return sorted({alert.cluster for alert in snapshot.alerts or ()} - {NO_CLUSTER})
@@ -200,29 +200,29 @@ def _status(snapshot: Snapshot, name: str, now_ms: int, patience: Patience) -> C
 def _now(
     known: list[Broker], alerts: list[AlertRecord] | None, now_ms: int, *, is_old: bool, is_silent: bool
 ) -> list[Broker]:
-    """Return what may be claimed of brokers now; open alerts outweigh rows, but only while somebody watches."""
+    """Return the brokers as known now; open alerts override rows, but only while the cluster is monitored."""
     if is_silent:
         return present.past(present.corrected(known, alerts), now_ms)
     return present.corrected(present.past(known, now_ms) if is_old else known, alerts)
 
 
 def has_stopped(beats: list[Heartbeat] | None) -> bool:
-    """Return whether no collector's heartbeat comes through any more; of one whose clock is ahead nobody knows."""
+    """Return whether no collector's heartbeat arrives any more; one from a clock too far ahead does not count."""
     return all(beat.is_stale for beat in beats or ()) and any(beat.age_ms is not None for beat in beats or ())
 
 
 def is_heard(beats: list[Heartbeat]) -> bool:
-    """Return whether a heartbeat comes through now."""
+    """Return whether a heartbeat arrives now."""
     return any(not beat.is_stale for beat in beats)
 
 
 def _known_by(scan_ms: int | None, rows: list[Row] | None, read: Callable[[list[Row]], Known]) -> Known | None:
-    """Return what an inventory's rows say; None while there was none, or where its table cannot be read."""
+    """Return the rows of an inventory; None if there was none or its table cannot be read."""
     return None if scan_ms is None or rows is None else read(rows)
 
 
 def is_stale(age: int | None, patience_ms: int) -> bool:
-    """Return whether something is older than patience lasts, or of an age that nobody knows."""
+    """Return whether something is too old, or of unknown age."""
     return age is None or age > patience_ms
 
 

@@ -1,6 +1,6 @@
 """State records as rows of ``broker_state`` and ``log_dir_state``. DataFrame in, DataFrame out.
 
-``broker_state`` is written last: its sequence tells that a state record has been stored, directories included.
+``broker_state`` is written last: its sequence proves that a state record has been stored, including directories.
 """
 
 from pyspark.sql import DataFrame
@@ -21,16 +21,16 @@ _OF_CONFIGS = ("configs", "configs_at_ms")
 
 
 def fresh_states(states: DataFrame, stored: DataFrame, deleted: DataFrame) -> DataFrame:
-    """Return the state records, parsed into ``r``, that tell more than the stored rows of ``broker_state``.
+    """Return the state records, parsed into ``r``, that are newer than the stored rows of ``broker_state``.
 
-    ``states`` and ``deleted``, the topic's tombstones, are thin rows, one a broker; a record before a tombstone tells
-    nothing any more.
+    ``states`` and ``deleted``, the topic's tombstones, are thin rows, one per broker; a record before a tombstone is
+    void.
     """
     return parsed(unstored_states(states, stored, deleted), "state", StateRecord)
 
 
 def unstored_states(states: DataFrame, stored: DataFrame, deleted: DataFrame) -> DataFrame:
-    """Return the thin rows of states that no tombstone takes back and that tell more than ``broker_state`` does."""
+    """Return the thin rows of states that no tombstone voids and that are newer than ``broker_state``."""
     known = stored.select("cluster", "broker", F.col("sequence").alias("known_sequence"))
     is_fresh = F.col("known_sequence").isNull() | (F.col("rank") > F.col("known_sequence"))
     rows = after_tombstones(states, deleted).join(known, on=["cluster", "broker"], how="left")
@@ -38,7 +38,7 @@ def unstored_states(states: DataFrame, stored: DataFrame, deleted: DataFrame) ->
 
 
 def after_tombstones(states: DataFrame, deleted: DataFrame) -> DataFrame:
-    """Return the state records (thin rows) that no later tombstone of their broker takes back."""
+    """Return the state records (thin rows) that no later tombstone of their broker voids."""
     gone = deleted.select("cluster", "broker", F.col("offset").alias("deleted_at"))
     rows = states.join(gone, on=["cluster", "broker"], how="left")
     return rows.where(F.col("deleted_at").isNull() | (F.col("offset") > F.col("deleted_at"))).drop("deleted_at")
@@ -68,7 +68,7 @@ def broker_rows(fresh: DataFrame, configs: DataFrame) -> DataFrame:
 
 
 def log_dir_rows(fresh: DataFrame) -> DataFrame:
-    """Return the rows of ``log_dir_state`` that fresh state records hold."""
+    """Return the rows of ``log_dir_state`` in new state records."""
     rows = fresh.withColumn("d", F.explode("r.log_dirs"))
     expressions = {
         **fields("d", _OF_LOG_DIR),
@@ -79,9 +79,9 @@ def log_dir_rows(fresh: DataFrame) -> DataFrame:
 
 
 def gone_log_dirs(fresh: DataFrame, stored: DataFrame) -> DataFrame:
-    """Return the stored rows of ``log_dir_state`` whose broker's fresh state record does not list them any more.
+    """Return the stored rows of ``log_dir_state`` that their broker's new state record no longer lists.
 
-    Their sequence is that of the record that left them out.
+    Their sequence is that of the new record.
     """
     listed = fresh.select("cluster", "broker", F.col("rank").alias("newest"), F.col("r.log_dirs.path").alias("paths"))
     return (

@@ -37,7 +37,7 @@ POLL, LOG_DIR, EVENT, HOST = "poll", "log_dir", "event", "host"
 def parsed(thin: DataFrame, kind: str, record: type[Struct]) -> DataFrame:
     """Return the thin rows of one kind with their record as the column ``r``."""
     is_of_kind = F.col("kind") == kind
-    # Spark may judge what is asked of ``r`` before it filters: only the condition keeps other kinds from the parser.
+    # Spark may evaluate ``r`` before it filters: only the condition keeps other kinds from the parser.
     body = F.when(is_of_kind, F.from_json("body", spark_type(record), {"mode": "FAILFAST"}))
     return thin.where(is_of_kind).withColumn("r", body)
 
@@ -130,7 +130,7 @@ def actions(thin: DataFrame) -> DataFrame:
 
 
 def decisions(thin: DataFrame, clusters: DataFrame) -> DataFrame:
-    """Return the rows of ``decisions``; ``clusters`` (id, cluster) tells what the deciders left out."""
+    """Return the rows of ``decisions``; ``clusters`` (id, cluster) has the clusters that decisions leave out."""
     known = clusters.select(F.col("id").alias("known_id"), F.col("cluster").alias("known_cluster"))
     rows = parsed(thin, "decision", DecisionRecord).join(known, on=F.col("r.id") == F.col("known_id"), how="left")
     cluster = F.coalesce("r.cluster", "known_cluster", F.lit(UNKNOWN_CLUSTER))

@@ -41,7 +41,7 @@ def _stated() -> dict[str, Column]:
 
 
 def _health() -> dict[str, Column]:
-    """Return the columns of health, as ``collect.health`` means them: live replicas against the effective minimum."""
+    """Return the health columns, as defined by ``collect.health``: live replicas against the effective minimum."""
     replicas = F.size("p.replicas")
     live = F.size(F.array_except("p.isr", "p.offline_replicas"))
     configured = F.expr("try_cast(r.configs['min.insync.replicas'] AS int)")
@@ -58,12 +58,12 @@ def _health() -> dict[str, Column]:
 
 
 def changed_partitions(rows: DataFrame, stored: DataFrame) -> DataFrame:
-    """Return the rows that are new, or newer than the stored row of their key with other values."""
+    """Return the rows that are new, or newer than the stored row of their key and different."""
     known = stored.select(
         *TOPIC_STATE.key, F.col("inventory_at_ms").alias("known_at_ms"), F.struct(*VALUES).alias("known")
     )
     is_new = F.col("known_at_ms").isNull()
-    # Maps cannot be compared; as sorted entries they can.
+    # Maps cannot be compared, but sorted entries can.
     differs = ~_comparable(F.struct(*VALUES)).eqNullSafe(_comparable(F.col("known")))
     is_newer = F.col("inventory_at_ms") > F.col("known_at_ms")
     return (
@@ -76,7 +76,7 @@ def _comparable(values: Column) -> Column:
 
 
 def gone_partitions(stored: DataFrame, parts: DataFrame, scans: DataFrame) -> DataFrame:
-    """Return the keys of stored partitions that a newer whole scan of their cluster did not list."""
+    """Return the keys of stored partitions that a newer complete scan of their cluster did not list."""
     whole = scans.select("cluster", "collector", "at_ms")
     listed = (
         parts.join(whole, on=["cluster", "collector", "at_ms"], how="left_semi")

@@ -1,4 +1,4 @@
-"""Where each replica was last seen: what is stored, and what whole or partial listings say now.
+"""The last known placement of each replica, from the stored rows and whole or partial listings.
 
 DataFrame in, DataFrame out.
 """
@@ -26,7 +26,7 @@ def listed_replicas(parts: DataFrame) -> DataFrame:
         F.col("item.size_bytes").alias("size_bytes"),
         F.col("item.offset_lag").alias("offset_lag"),
     )
-    # Of numbers alone: Spark sorts all rows where it has to compare anything longer.
+    # Numbers only: Spark sorts all rows if it has to compare anything longer.
     newest = exploded.groupBy(*KEY).agg(
         F.max("place").alias("place"), *(F.max_by(name, "place").alias(name) for name in ("size_bytes", "offset_lag"))
     )
@@ -44,13 +44,13 @@ def keys(stored: DataFrame, listed: DataFrame) -> DataFrame:
 def placements(stored: DataFrame, listed: DataFrame, log_dirs: DataFrame) -> DataFrame:
     """Return every known replica's last placement: key, ``SEEN``, ``WHEN``, ``was_listed``, and its stored row ``old``.
 
-    A placement is forgotten when a newer whole snapshot of its directory (``log_dirs``) does not list it. What a
-    listing repeats keeps the time and source it had, so that an unchanged row stays as it is.
+    A placement is removed when a newer whole snapshot of its directory (``log_dirs``) does not list it. Repeated values
+    keep their time and source, so that an unchanged row stays as it is.
     """
     old = stored.select(*KEY, F.struct(*stored.columns).alias("old"))
     merged = old.join(listed, on=list(KEY), how="full")
     age_ms = F.col("seen.at_ms") - F.coalesce("old.inventory_at_ms", F.lit(-1))
-    # What no directory listed may be listed by the very scan that missed it elsewhere.
+    # A replica missing in one directory may be listed in another by the same scan.
     is_newer = F.coalesce((age_ms > 0) | (F.col("old.log_dir").isNull() & (age_ms == 0)), F.lit(False))
     is_same = F.lit(True)
     for name in SEEN:
@@ -73,7 +73,7 @@ def _when() -> list[tuple[str, Column]]:
 def _without_forgotten(chosen: DataFrame, log_dirs: DataFrame) -> DataFrame:
     whole = log_dirs.select("cluster", "broker", "log_dir", F.col("at_ms").alias("whole_ms"))
     is_forgotten = F.coalesce(F.col("whole_ms") > F.col("looked_ms"), F.lit(False))
-    # What an earlier release stored without a directory has null: it may have been lost or never made.
+    # Rows of an earlier release without a directory have null: the replica may have been lost or never created.
     was_listed = F.when(is_forgotten, F.lit(True)).when(F.col("log_dir").isNull(), F.col("old.was_listed"))
     kept = chosen.join(F.broadcast(whole), on=["cluster", "broker", "log_dir"], how="left")
     return kept.select(

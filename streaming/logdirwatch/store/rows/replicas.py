@@ -1,23 +1,23 @@
 """The status of every replica: placement x directory status x metadata. DataFrame in, DataFrame out.
 
-The rules, worst knowledge first (rank of the first that holds)::
+The rules, in order; the first that applies decides::
 
     its broker is offline                               offline, cause broker
-    its broker is unknown, or nobody judged it          unknown, cause unknown
+    its broker is unknown, or not judged          unknown, cause unknown
     its directory is offline                            offline, cause directory
     its directory is saturated                          saturated, cause directory
     no directory lists it, Kafka calls it offline       offline, cause directory (the broker lives)
     it is a copy, Kafka calls the original offline      offline, cause directory (nothing is copied from it)
     no directory lists it, and one did before           unknown, cause lost
     no directory ever listed it                         unknown, cause never_listed
-    its directory is unknown, or nobody knows the past  unknown, cause unknown
+    its directory is unknown, or the past is  unknown, cause unknown
     it is the copy in progress of a move                moving
     its directory is online, filling or critical        online
     anything else                                       unknown, cause unknown
 
-A replica that the metadata assigns to a broker has a row though no directory lists it: it was never created, or lost,
-or lay in a directory that was offline before the first scan. One that the metadata no longer assigns has none, and
-neither has one of a topic that a later whole scan does not know, wherever it was listed last.
+A replica that the metadata assigns to a broker has a row even if no directory lists it: it was never created, or lost,
+or is in a directory that was offline before the first scan. One that the metadata no longer assigns has none, nor has
+one of a topic that a later complete scan did not list.
 """
 
 from pyspark.sql import Column, DataFrame
@@ -36,7 +36,7 @@ _BROKER = f"struct<cluster:string,broker:int,sequence:bigint,status:string,since
 
 
 def judgements(records: DataFrame) -> DataFrame:
-    """Return what state records (column ``record``, JSON) judge, without all that stands beside it."""
+    """Return the judgements in state records (column ``record``, JSON), without their other fields."""
     return records.select(F.from_json("record", _BROKER).alias("b")).select("b.*")
 
 
@@ -58,14 +58,14 @@ def judged_brokers(judgements: DataFrame) -> DataFrame:
 
 
 def digests(judged: DataFrame) -> dict[tuple[str, int], int]:
-    """Return a number for each broker of ``judged_brokers`` that changes with what is judged of it."""
+    """Return a number for each broker of ``judged_brokers`` that changes with its judgement."""
     entries = F.sort_array(F.map_entries("views"))
     rows = judged.select("cluster", "broker", F.xxhash64("broker_status", "broker_since_ms", entries).alias("digest"))
     return {(row["cluster"], row["broker"]): row["digest"] for row in rows.collect()}
 
 
 def of_brokers(rows: DataFrame, only: DataFrame | None) -> DataFrame:
-    """Return the rows of the brokers in ``only`` (cluster, broker), all of them for None."""
+    """Return the rows of the brokers in ``only`` (cluster, broker), all rows for None."""
     return rows if only is None else rows.join(F.broadcast(only), on=["cluster", "broker"], how="left_semi")
 
 
@@ -77,7 +77,7 @@ def derive(
     scanned: DataFrame,
     only: DataFrame | None = None,
 ) -> DataFrame:
-    """Return every replica as ``replica_state`` should have it, with ``old``, its stored row, and ``is_gone``.
+    """Return every row of ``replica_state`` as it should be, with ``old``, its stored row, and ``is_gone``.
 
     ``placements`` are those of ``store.placements`` and ``keys`` their keys, ``partitions`` rows of ``topic_state``,
     ``brokers`` those of ``judged_brokers``, ``scanned`` the time of each cluster's last whole scan of topics: cluster,
@@ -93,9 +93,9 @@ def derive(
 
 
 def _unlisted(keys: DataFrame, metadata: DataFrame, only: DataFrame | None) -> DataFrame:
-    """Return the replicas that the metadata assigns and that no placement speaks of.
+    """Return the replicas that the metadata assigns and that have no placement.
 
-    Nearly always there are none: only keys are compared, and what the metadata says of the few is joined afterwards.
+    Nearly always there are none, so only keys are compared and the metadata of the few is joined afterwards.
     """
     assigned = metadata.select(*_PARTITION, F.explode("replicas").alias("broker"), F.lit(False).alias("is_future"))
     missing = of_brokers(assigned, only).join(keys, on=list(KEY), how="left_anti")
@@ -132,7 +132,7 @@ def _is(status: ReplicaStatus, cause: str | None, since: Column) -> Column:
 
 
 def _shaped(rows: DataFrame) -> DataFrame:
-    """Shape the rows; a status keeps the time at which it began, whatever level its directory went through since."""
+    """Build the rows; a status keeps its start time even if the level of its directory changed since."""
     status, cause = F.col("verdict.status"), F.col("verdict.cause")
     is_as_before = status.eqNullSafe(F.col("old.status")) & cause.eqNullSafe(F.col("old.cause"))
     is_known = F.col("metadata_at_ms").isNotNull()
@@ -165,7 +165,7 @@ def _is_gone(is_known: Column, is_assigned: Column) -> Column:
 
 
 def changes(derived: DataFrame) -> DataFrame:
-    """Return what must be written: rows of ``replica_state`` that differ from their stored one, or are gone.
+    """Return the rows of ``replica_state`` to write: those that differ from the stored one, or are removed.
 
     ``old_status`` is the stored one's.
     """

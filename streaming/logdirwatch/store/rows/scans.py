@@ -1,6 +1,6 @@
-"""Which scans are whole: of a directory all parts of one time, of a cluster's topics all that its end counted.
+"""Which scans are complete: for a directory all parts of one time, for a cluster's topics all that its end counts.
 
-Only what is whole tells that something is gone. What is cut by the end of a batch waits for the next one.
+Only a complete scan proves that something was removed. One split by the end of a batch waits for the next batch.
 DataFrame in, DataFrame out.
 """
 

@@ -1,4 +1,4 @@
-"""What a table definition is made of."""
+"""Parts of a table definition."""
 
 from dataclasses import dataclass
 
@@ -30,13 +30,13 @@ class Table:
 
     @property
     def sought_by(self) -> list[str]:
-        """The columns by which files are passed over: key, clustering and time. Delta notes nothing of booleans."""
+        """The columns used for file skipping: key, clustering and time. Delta keeps no statistics of booleans."""
         sought = {*self.key, *self.clustered_by, self.time}
         return [column.name for column in self.columns if column.name in sought and column.kind != "boolean"]
 
 
 def columns(text: str) -> tuple[Column, ...]:
-    """Read column definitions, one a line: name, type, and the comment, which is the rest."""
+    """Read column definitions, one per line: name, type, and the comment, which is the rest."""
     return tuple(Column(*line.split(maxsplit=2)) for line in text.strip().splitlines())
 
 

@@ -1,7 +1,7 @@
 """Every Delta table by name.
 
-Times are epoch milliseconds in columns ending ``_ms``, sizes are bytes in columns ending ``_bytes``; null means that
-nobody knows. What varies in shape is JSON text.
+Times are epoch milliseconds in columns ending ``_ms``, sizes are bytes in columns ending ``_bytes``; null means
+unknown. Values of varying structure are JSON text.
 """
 
 from logdirwatch.store.schema.columns import Column, Table

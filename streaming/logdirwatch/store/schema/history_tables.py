@@ -2,7 +2,8 @@
 
 from logdirwatch.store.schema.columns import SOURCE, Table, columns
 
-# Which columns of ``log_dir_samples`` a kind of row fills besides those of its directory; a poll fills both first ones.
+# The columns of ``log_dir_samples`` that a kind of row fills besides those of its directory; a poll fills the first
+# two.
 OF_POLL_AND_LOG_DIR = ("cluster", "broker", "collector", "timestamp_ms", "status", "error", "interval_ms")
 OF_POLL = (
     "host",
@@ -21,30 +22,30 @@ OF_EVENT = ("cluster", "broker", "log_dir", "timestamp_ms", "event", "cause", "d
 
 LOG_DIR_SAMPLES = Table(
     "log_dir_samples",
-    "Every input of the state machine: one row a poll, one a directory of it, one an event, and what hosts see",
+    "Every input of the state machine: one row per poll, directory of a poll, event, and directory seen by a host",
     columns("""
         cluster             string  Kafka cluster, by its name in the configuration
         broker              int     Broker id
         log_dir             string  Path of the directory; null in a poll's own row and in events that name none
         collector           string  Collector; of an event COLLECTOR/EVENT, or COLLECTOR/EVENT/TOPIC-PARTITION
         timestamp_ms        bigint  Time of the poll or event
-        kind                string  poll, log_dir, event, or host: a look of the source on the broker's host
-        status              string  How the broker answered: ok, timeout, unauthorized or error; null in events
-        error               string  What went wrong when the broker did not answer well
+        kind                string  poll, log_dir, event, or host: an observation of the source on the broker's host
+        status              string  Result of the poll: ok, timeout, unauthorized or error; null in events
+        error               string  Error, when the result is not ok
         interval_ms         bigint  Time to the collector's next poll
         host                string  Poll: host that the broker advertises
         rack                string  Poll: rack that the broker names
         is_fenced           boolean Poll: whether the controller fences the broker
         is_registered       boolean Poll: whether the broker is registered
         controller_id       bigint  Poll: the active controller
-        controller_at_ms    bigint  Poll: when the controller said so
+        controller_at_ms    bigint  Poll: time of the controller's answer
         kafka_version       string  Poll: version of Kafka the broker runs
         metadata_version    string  Poll: metadata.version that the cluster has finalized
-        partitions          string  Poll: partitions in danger that the broker hosts, JSON
+        partitions          string  Poll: partitions at risk that the broker hosts, JSON
         metrics             map<string,double>  Poll: broker metrics by name
-        configs             map<string,string>  Poll: broker configuration, once an inventory scan
+        configs             map<string,string>  Poll: broker configuration, once per inventory scan
         moves               string  Poll: running moves and the throttles set for them at the last scan, JSON
-        error_code          int     Directory: error code of DescribeLogDirs, 0 is none
+        error_code          int     Directory: error code of DescribeLogDirs, 0 for none
         total_bytes         bigint  Directory: size of its volume
         usable_bytes        bigint  Directory: bytes that the broker can still write
         is_cordoned         boolean Directory: whether Kafka places no new replicas in it
@@ -52,8 +53,8 @@ LOG_DIR_SAMPLES = Table(
         replica_count       bigint  Directory: replicas in it at the last scan
         replica_bytes       bigint  Directory: bytes of those replicas
         future_bytes        bigint  Directory: bytes of copies in progress
-        incoming_bytes      bigint  Directory: bytes that running moves still bring
-        outgoing_bytes      bigint  Directory: bytes that running moves take away
+        incoming_bytes      bigint  Directory: bytes that running moves still add
+        outgoing_bytes      bigint  Directory: bytes that running moves will remove
         out_of_sync_count   bigint  Directory: replicas that lag behind their leaders at the last scan
         volume              string  Host: name of the file system
         is_root_volume      boolean Host: whether that is the root file system
@@ -62,10 +63,10 @@ LOG_DIR_SAMPLES = Table(
         free_inodes         bigint  Host: inodes left
         probe_ms            double  Host: how long writing, syncing and reading 4 KiB took
         probe_error         string  Host: why that failed
-        is_reserve_there    boolean Host: whether the reserve file that is configured takes its space
+        is_reserve_there    boolean Host: whether the configured reserve file has its size
         event               string  Event: its name, such as LogDirFailure, PartitionFailed or BrokerFailure
-        cause               string  Event: cause that its sender names
-        detail              string  Event: what its sender adds
+        cause               string  Event: cause given by its sender
+        detail              string  Event: details given by its sender
         topic               string  Event: topic of a failed partition
         partition           int     Event: number of a failed partition
         kafka_timestamp_ms  bigint  Kafka's own time of the record
@@ -86,10 +87,10 @@ TRANSITIONS = Table(
         log_dir        string  Path of the directory; null: the broker's own status
         from_status    string  Status before; null at first sight
         to_status      string  Status after
-        cause          string  Why it is offline, such as full, failed or remount; unknown where no evidence says
+        cause          string  Why it is offline, such as full, failed or remount; unknown without evidence
         reason         string  Which rule decided
         at_ms          bigint  Time of the evidence
-        origin         string  Record that brought it: topic/partition/offset/Kafka time, or the timer judged
+        origin         string  Record that caused it: topic/partition/offset/Kafka time, or the timer judged
     """)
     + SOURCE,
     key=("transition_id",),
@@ -99,12 +100,12 @@ TRANSITIONS = Table(
 
 ALERTS = Table(
     "alerts",
-    "Every revision of every alert, heartbeats left out",
+    "Every revision of every alert, without heartbeats",
     columns("""
         alert_id        string  Identity of the alert
         revision        bigint  Number of the revision; 0 is the fast lane's
         status          string  firing or resolved
-        rule            string  Rule that it is about
+        rule            string  Rule of the alert
         severity        string  info, warning, critical or page
         cluster         string  Kafka cluster, by its name in the configuration
         broker          int     Broker id; null: the whole cluster
@@ -116,11 +117,11 @@ ALERTS = Table(
         at_ms           bigint  Time of this revision's evidence
         lane            string  fast or fast_micro_batch (from the event alone), or stateful (from the state machine)
         evidence        string  Numbers and rules behind it, JSON
-        affected        string  Partitions, topics and consumer groups hurt, JSON
+        affected        string  Impacted partitions, topics and consumer groups, JSON
         summary         string  One sentence for people
         reason          string  Why it resolved or changed
-        merged_into     string  Alert that took this one's place
-        stale_since_ms  bigint  Since when nothing confirms it
+        merged_into     string  Alert that replaced this one
+        stale_since_ms  bigint  Since when it is not confirmed
         record          string  The alert record itself, JSON
     """)
     + SOURCE,
@@ -137,27 +138,27 @@ ACTIONS = Table(
         revision           bigint  Number of the revision
         status             string  proposed, accepted, rejected, running, done, failed, expired, superseded or withdrawn
         status_reason      string  Why it has that status
-        kind               string  What it asks for
-        alert_id           string  Alert that it answers
-        alert              string  That alert in short, JSON
+        kind               string  Kind of the action
+        alert_id           string  Alert that it belongs to
+        alert              string  Key fields of that alert, JSON
         cluster            string  Kafka cluster, by its name in the configuration
         target             string  What it acts on, JSON
         reason             string  Why it helps
-        expected           string  Effect it will have, and when, JSON
-        preconditions      string  What must hold before, JSON
-        vetoes             string  What speaks against it, JSON
+        expected           string  Expected effect, and when, JSON
+        preconditions      string  Preconditions, JSON
+        vetoes             string  Reasons why it must not be done now, JSON
         data_loss          boolean Whether it deletes data
         requires_approval  boolean Whether a person must accept it
-        expires_at_ms      bigint  When it stops being valid
+        expires_at_ms      bigint  End of its validity
         commands           array<string>  Commands ready to paste, in order
         reassignment       string  Reassignment for kafka-reassign-partitions, JSON
         configs            string  Configuration changes, JSON
-        undo               string  The way back, JSON
-        based_on           string  How old its facts are, JSON
-        observed           string  Effect that was seen, JSON
-        decision           string  Last decision of a person that it took in, JSON
-        position           int     Its place among the actions of its alert, the first is 0
-        content_hash       string  Stands for what it would do; an acceptance holds for that alone
+        undo               string  Rollback, JSON
+        based_on           string  Age of its facts, JSON
+        observed           string  Observed effect, JSON
+        decision           string  Last decision of a person about it, JSON
+        position           int     Its position among the actions of its alert, from 0
+        content_hash       string  Hash of what it would do; an acceptance is valid only for that
         at_ms              bigint  Time of this revision's evidence
         record             string  The action record itself, JSON
     """)
@@ -169,22 +170,22 @@ ACTIONS = Table(
 
 DECISIONS = Table(
     "decisions",
-    "What people said of alerts, actions and brokers",
+    "Decisions about alerts, actions and brokers",
     columns("""
-        id           string Alert or action that it speaks of; of a maintenance CLUSTER/BROKER, healthy: /LOG_DIR behind
+        id           string Alert or action that it is about; CLUSTER/BROKER for maintenance, with /LOG_DIR for healthy
         decision     string acknowledge, silence, accept, reject, maintenance or healthy
         by           string Who decided
         reason       string Why
         at_ms        bigint When
-        until_ms     bigint How long it holds; null: for good, or as long as the configuration allows
+        until_ms     bigint Until when it is valid; null: permanently, or as long as the configuration allows
         cluster      string Cluster of the alert or action, unknown when neither table has it
         broker       int    Maintenance: the broker that may be away; healthy: whose disk it is
-        owner        string Acknowledgement: who takes care of the alert; null: who acknowledged it
-        severity     string Acknowledgement or silence: the loudest severity that it covers; null: all
-        revision     bigint Revision of the alert or action that it was said of
-        matching     string Silence: which alerts it is about when it names none by its id, JSON
-        content_hash string Acceptance or rejection: what the action would do, as that revision had it
-        log_dir      string Healthy: the directory whose disk is good; null: none in particular
+        owner        string Acknowledgement: owner of the alert; null: who acknowledged it
+        severity     string Acknowledgement or silence: the highest severity that it covers; null: all
+        revision     bigint Revision of the alert or action that it is about
+        matching     string Silence: pattern of the alerts it is about, if not one alert, JSON
+        content_hash string Acceptance or rejection: content_hash of the action at that revision
+        log_dir      string Healthy: the directory whose disk is healthy; null: none in particular
     """)
     + SOURCE,
     key=("id", "at_ms"),
@@ -194,16 +195,16 @@ DECISIONS = Table(
 
 REJECTED_RECORDS = Table(
     "rejected_records",
-    "Records that could not be believed, byte for byte",
+    "Rejected records, byte for byte",
     columns("""
         topic               string  Kafka topic
         partition           int     Partition
         offset              bigint  Offset
-        cluster             string  Cluster that the record names, unknown when it names none
+        cluster             string  Cluster that the record names, unknown if it names none
         reason              string  What is wrong, and where
         kafka_timestamp_ms  bigint  Kafka's own time of the record
-        key                 binary  Key, as it came
-        value               binary  Value, as it came
+        key                 binary  Key, unchanged
+        value               binary  Value, unchanged
     """)
     + SOURCE,
     key=("topic", "partition", "offset"),
@@ -213,7 +214,7 @@ REJECTED_RECORDS = Table(
 
 QUALITY_RESULTS = Table(
     "quality_results",
-    "What each run of the data quality checks found",
+    "Results of each run of the data quality checks",
     columns("""
         run_id       string  Identity of the run
         suite        string  Suite of expectations, named for its table
@@ -221,9 +222,9 @@ QUALITY_RESULTS = Table(
         cluster      string  Kafka cluster checked, * for all
         at_ms        bigint  Time of the run
         success      boolean Whether the table met it
-        observed     string  Value that was seen, JSON
+        observed     string  Observed value, JSON
         unexpected   bigint  Rows that did not meet it
-        error        string  What kept it from being checked
+        error        string  Why it could not be checked
     """)
     + SOURCE,
     key=("run_id", "suite", "expectation"),

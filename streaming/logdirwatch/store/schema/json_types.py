@@ -1,6 +1,6 @@
-"""Spark's types of our records, read from the records themselves, so that the two cannot differ.
+"""Spark's types of our records, derived from the records, so that the two cannot differ.
 
-What may hold anything is JSON text in a string: ``flattened`` writes a record so.
+Fields of any type are JSON text in a string, as written by ``flattened``.
 """
 
 from functools import cache
@@ -21,7 +21,7 @@ _SIMPLE: dict[type[inspect.Type], T.DataType] = {
 
 @cache
 def spark_type(record: type[Struct]) -> T.StructType:
-    """Return the type with which ``from_json`` reads what ``flattened`` wrote of a record of this type."""
+    """Return the type with which ``from_json`` reads the output of ``flattened`` for a record of this type."""
     kind = inspect.type_info(record)
     assert isinstance(kind, inspect.StructType)
     return _struct(kind)
@@ -29,18 +29,18 @@ def spark_type(record: type[Struct]) -> T.StructType:
 
 @cache
 def text_fields(record: type[Struct]) -> tuple[str, ...]:
-    """Return the fields, as JSON spells them, that may hold anything."""
+    """Return the JSON names of the fields of any type."""
     kind = inspect.type_info(record)
     assert isinstance(kind, inspect.StructType)
     return tuple(field.encode_name for field in kind.fields if _holds_anything(field.type))
 
 
 def flattened(record: Struct, **as_sent: str) -> bytes:
-    """Return a record as JSON in which every field that may hold anything is itself JSON text.
+    """Return a record as JSON in which every field of any type is itself JSON text.
 
     ``as_sent`` has the text of such fields that are kept as they were sent.
 
-    Raises RecursionError for what is nested too deeply.
+    Raises RecursionError if it is nested too deeply.
     """
     names = text_fields(type(record))
     if not names:
@@ -77,7 +77,7 @@ def _without_none(kind: inspect.Type) -> inspect.Type:
     if not isinstance(kind, inspect.UnionType):
         return kind
     kinds = [member for member in kind.types if not isinstance(member, inspect.NoneType)]
-    # A name or a number, as an event spells it, has become a name in the parser.
+    # An event may be a name or a number; the parser turned it into a name.
     return next((member for member in kinds if isinstance(member, inspect.StrType)), kinds[0])
 
 

@@ -1,10 +1,10 @@
-"""The tables that say how things are now: one row a broker, log directory, replica, partition."""
+"""The tables of the present state: one row per broker, log directory, replica, partition."""
 
 from logdirwatch.store.schema.columns import SOURCE, Table, columns
 
 BROKER_STATE = Table(
     "broker_state",
-    "What is believed of each broker now; one row a broker, the state record of the highest sequence",
+    "Present state of each broker; one row per broker, from the state record with the highest sequence",
     columns("""
         cluster              string  Kafka cluster, by its name in the configuration
         broker               int     Broker id
@@ -14,7 +14,7 @@ BROKER_STATE = Table(
         since_ms             bigint  When the status began
         at_ms                bigint  Time of the newest evidence behind this row
         last_seen_ms         bigint  When the broker last answered
-        collector            string  Collector whose answer counts
+        collector            string  Collector whose answer is used
         host                 string  Host that the broker advertises
         rack                 string  Rack that the broker names
         is_fenced            boolean Whether the controller fences it
@@ -30,13 +30,13 @@ BROKER_STATE = Table(
         at_min_isr           bigint  Partitions it hosts with exactly min.insync.replicas in sync
         sole_replica         bigint  Partitions it hosts with one replica in sync
         internal_leaderless  bigint  Internal partitions among the leaderless
-        partition_examples   array<string>       Some partitions in danger
-        maintenance_until_ms bigint  Until when it may be away as planned; null: no maintenance runs
+        partition_examples   array<string>       Some partitions at risk
+        maintenance_until_ms bigint  End of its maintenance; null: no maintenance is active
         maintenance_by       string  Who planned that
         maintenance_reason   string  Why
-        recovering_logs      bigint  Logs that it still recovers before it serves; null: none seen
-        remote_copy_lag_bytes bigint Bytes of tiered topics that it leads and has still to copy; null: not known
-        configs              map<string,string>  Broker configuration as the last inventory scan read it
+        recovering_logs      bigint  Logs that it still recovers at startup; null: none reported
+        remote_copy_lag_bytes bigint Bytes of tiered topics that it leads and has still to copy; null: unknown
+        configs              map<string,string>  Broker configuration from the last inventory scan
         configs_at_ms        bigint  Time of that scan
         record               string  The state record itself, JSON; detect can start again from it
     """)
@@ -47,7 +47,7 @@ BROKER_STATE = Table(
 
 LOG_DIR_STATE = Table(
     "log_dir_state",
-    "What is believed of each log directory now; one row a directory of its broker's newest state record",
+    "Present state of each log directory; one row per directory in its broker's newest state record",
     columns("""
         cluster             string  Kafka cluster, by its name in the configuration
         broker              int     Broker id
@@ -55,13 +55,13 @@ LOG_DIR_STATE = Table(
         sequence            bigint  Number of the broker's state record
         at_ms               bigint  Time of the newest evidence behind that record
         status              string  online, filling, critical, saturated, offline or unknown
-        cause               string  Why it is offline, such as full, failed or remount; unknown where no evidence says
+        cause               string  Why it is offline, such as full, failed or remount; unknown without evidence
         reason              string  Which rule decided
         since_ms            bigint  When the status began
-        sample_at_ms        bigint  Time of the last sample that told its space
+        sample_at_ms        bigint  Time of the last sample with its space
         last_seen_ms        bigint  When the broker last listed it without an error
         last_status         string  Status before it became unknown
-        last_proof_ms       bigint  Last proof of life: a write seen to succeed
+        last_proof_ms       bigint  Time of the last successful write seen
         error_code          bigint  Error code of the last DescribeLogDirs answer
         total_bytes         bigint  Size of its volume
         usable_bytes        bigint  Bytes that the broker can still write
@@ -69,16 +69,16 @@ LOG_DIR_STATE = Table(
         replica_count       bigint  Replicas in it, copies in progress left out
         replica_bytes       bigint  Bytes of those replicas
         future_bytes        bigint  Bytes of copies in progress
-        incoming_bytes      bigint  Bytes that running moves still bring
-        outgoing_bytes      bigint  Bytes that running moves take away
+        incoming_bytes      bigint  Bytes that running moves still add
+        outgoing_bytes      bigint  Bytes that running moves will remove
         unaccounted_bytes   bigint  Used bytes that no replica explains
-        growth_bytes_per_s  double  Growth of the used bytes, without what moves brought
-        full_at_ms          bigint  When it will be full, by the forecast; null when nothing says so within a week
-        forecast_confidence double  How sure that is, from 0 to 1
-        volume              string  Name of the file system that it shares with other directories; null when not known
+        growth_bytes_per_s  double  Growth of the used bytes, without moved replicas
+        full_at_ms          bigint  When it will be full according to the forecast; null: not within a week
+        forecast_confidence double  Confidence of the forecast, from 0 to 1
+        volume              string  Name of its file system, which directories may share; null: unknown
         is_cordoned         boolean Whether Kafka places no new replicas in it (KIP-1066)
         is_metadata_dir     boolean Whether the metadata log lies in it: its failure halts the broker
-        strays              map<string,bigint>  Replicas that lie there unassigned, by name with their bytes
+        strays              map<string,bigint>  Replicas in it not assigned to the broker, by name with their bytes
     """)
     + SOURCE,
     key=("cluster", "broker", "log_dir"),
@@ -87,7 +87,7 @@ LOG_DIR_STATE = Table(
 
 REPLICA_STATE = Table(
     "replica_state",
-    "Each replica now: last known placement, its directory's status, and what the metadata says of it",
+    "Present state of each replica: last known placement, its directory's status, and its metadata",
     columns("""
         cluster         string  Kafka cluster, by its name in the configuration
         broker          int     Broker id
@@ -96,15 +96,15 @@ REPLICA_STATE = Table(
         is_future       boolean Whether this is the copy in progress of a move between directories
         log_dir         string  Last known directory; null when no directory of the broker lists the replica
         size_bytes      bigint  Bytes of its live segments when last listed
-        offset_lag      bigint  Records behind: of a replica to the high watermark, of a copy to its original
+        offset_lag      bigint  Lag in records: of a replica to the high watermark, of a copy to its original
         status          string  online, saturated, offline, moving or unknown
         cause           string  Why it is not online: directory, broker, never_listed, lost or unknown
-        is_leader       boolean Whether it leads its partition; null when the metadata is not known
+        is_leader       boolean Whether it leads its partition; null: the metadata is unknown
         in_isr          boolean Whether it is in sync
         is_listed       boolean Whether Kafka lists it now; false: this is its last known placement, or it has none
-        inventory_at_ms bigint  Scan that first reported these values; log_dir_inventory tells the newest scan
+        inventory_at_ms bigint  Scan that first reported these values; log_dir_inventory has the newest scan
         status_at_ms    bigint  When its status began
-        was_listed      boolean Whether a directory listed it before, where none does now; null: one does, or not known
+        was_listed      boolean Whether a directory listed it before, if none does now; null: one does, or unknown
     """)
     + SOURCE,
     key=("cluster", "broker", "topic", "partition", "is_future"),
@@ -113,7 +113,7 @@ REPLICA_STATE = Table(
 
 TOPIC_STATE = Table(
     "topic_state",
-    "Each partition now, with its topic's configuration; topics that a complete scan did not list are gone",
+    "Present state of each partition, with its topic's configuration; topics missing in a complete scan are removed",
     columns("""
         cluster              string     Kafka cluster, by its name in the configuration
         topic                string     Topic
@@ -124,20 +124,20 @@ TOPIC_STATE = Table(
         offline_replicas     array<int> Brokers whose replica Kafka calls offline, by broker or by directory
         elr                  array<int> Eligible leader replicas (KIP-966)
         last_known_elr       array<int> Last known eligible leader replicas
-        adding               array<int> Brokers that a running reassignment adds; null: not known
-        removing             array<int> Brokers that a running reassignment removes; null: not known
-        groups               int        Consumer groups that committed an offset of it; null: not known
-        slowest_group        string     The group that has most of it unread
-        unread_ratio         double     Share of its offsets that this group has still to read, in steps of 0.05
+        adding               array<int> Brokers that a running reassignment adds; null: unknown
+        removing             array<int> Brokers that a running reassignment removes; null: unknown
+        groups               int        Consumer groups that committed an offset of it; null: unknown
+        slowest_group        string     Consumer group with the most unread records
+        unread_ratio         double     Share of its offsets that this group has not read, in steps of 0.05
         is_leaderless        boolean    Whether it has no leader
         is_under_min_isr     boolean    Whether fewer replicas are in sync than min.insync.replicas
         is_at_min_isr        boolean    Whether exactly min.insync.replicas are in sync
         is_sole_replica      boolean    Whether exactly one replica is in sync
         min_insync_replicas  int        min.insync.replicas of the topic
         is_internal          boolean    Whether Kafka calls the topic internal
-        configs              map<string,string>  Topic configuration in force
-        overridden           array<string>       Keys of configs that are set on the topic itself; null: not known
-        inventory_at_ms      bigint     Scan that first reported these values; log_dir_inventory tells the newest scan
+        configs              map<string,string>  Topic configuration in effect
+        overridden           array<string>       Keys of configs that are set on the topic itself; null: unknown
+        inventory_at_ms      bigint     Scan that first reported these values; log_dir_inventory has the newest scan
     """)
     + SOURCE,
     key=("cluster", "topic", "partition"),

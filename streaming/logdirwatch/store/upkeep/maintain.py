@@ -1,6 +1,6 @@
-"""What keeps tables small and quick for years: old rows go, small files become few, files without rows are removed.
+"""Table maintenance: deletes old rows, compacts small files, removes unused files.
 
-Every step may meet the stream's own writing; it is tried anew then, and so is what the stream writes.
+Every step may conflict with writes of the stream; both are retried then.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,28 +15,28 @@ from logdirwatch.store.settings import MaintainSettings
 from logdirwatch.store.tables import Tables, as_sql, kept_properties, retried, short
 from logdirwatch.store.upkeep.results import Upkept
 
-# Readers leave out whole files and the groups of rows in them; Delta's 1 GiB would put days of all clusters into one.
+# Readers skip whole files and row groups; files of Delta's default 1 GiB would contain days of all clusters.
 FILE_BYTES = 128 << 20
-# OPTIMIZE sorts what is newest, a cube, anew every night until it is this large. Delta's 100 GiB would mean the whole
-# history of nearly every fleet, every night; what fills a file gains little from being sorted with still more.
+# OPTIMIZE sorts the newest cube again every night until it is this large. Delta's default of 100 GiB would mean the
+# whole history of nearly every fleet, every night; data that fills a file gains little from being sorted with more.
 CUBE_BYTES = FILE_BYTES
 DELTA_CONF = {
     "spark.databricks.delta.vacuum.parallelDelete.enabled": "true",
     "spark.databricks.delta.optimize.clustering.mergeStrategy.minCubeSize.threshold": str(CUBE_BYTES),
     "spark.databricks.delta.optimize.maxFileSize": str(FILE_BYTES),
-    # Each column is cut into so many ranges, and the curve runs through their cells. With Delta's 1000 a column of few
-    # values, as clusters are, only counts within minutes, and a page holds rows of many brokers.
+    # Each column is divided into this many ranges for the Hilbert curve. With Delta's default of 1000 a column with few
+    # values, such as cluster, has an effect only within minutes, and a page has rows of many brokers.
     "spark.databricks.io.skipping.mdc.rangeId.max": "64",
-    # Delta deals rows out to files by their place in the cluster, and leaves them there as they come.
+    # Delta assigns rows to files by their position on the curve, but does not sort them within a file.
     "spark.databricks.io.skipping.mdc.sortWithinFiles": "true",
-    # VACUUM lists a table's folders in 10,000 tasks unless told otherwise; the tables have a folder each.
+    # VACUUM lists a table's folders in 10,000 tasks by default; each table has one folder.
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
 }
 
 
 @dataclass(frozen=True)
 class _Life:
-    """What has revisions: its identity, and the statuses in which it is not over."""
+    """A kind of record with revisions: its id column, and its open statuses."""
 
     identity: str
     open_statuses: frozenset[str]
@@ -49,7 +49,7 @@ _LIVES = {
 
 
 class Upkeep:
-    """The upkeep of one configuration's tables; ``now_ms`` is what retention counts from."""
+    """The maintenance of one configuration's tables; retention counts from ``now_ms``."""
 
     def __init__(self, spark: SparkSession, tables: Tables, settings: MaintainSettings, now_ms: int) -> None:
         self._spark = spark
@@ -60,14 +60,14 @@ class Upkeep:
             spark.conf.set(key, value)
 
     def keep_up(self, table: Table) -> Upkept:
-        """Do all that a table needs."""
+        """Run all maintenance of a table."""
         before = self._detail(table)
         self._set_properties(table, before)
         self._set_clustering(table, before)
         expired = self._delete_expired(table)
         name = self._tables.name(table)
         retried(f"optimize {table.name}", lambda: self._spark.sql(f"OPTIMIZE {name}").collect())
-        # The table's own property says how old a file must be; a RETAIN below a week would have to be forced.
+        # The table's own property has the minimum age of a file; a RETAIN below a week would have to be forced.
         self._spark.sql(f"VACUUM {name}").collect()
         after = self._detail(table)
         return Upkept(
@@ -80,7 +80,7 @@ class Upkeep:
         )
 
     def look(self, table: Table) -> Upkept:
-        """Tell what a table holds, and how many of its rows are past their time."""
+        """Return the size of a table, and the number of its expired rows."""
         detail = self._detail(table)
         expired = self._spark.sql(f"SELECT count(*) AS n FROM {self._expired(table)}").first()  # noqa: S608
         assert expired is not None
@@ -104,7 +104,7 @@ class Upkeep:
         retried(f"set properties of {table.name}", lambda: self._spark.sql(statement))
 
     def _set_clustering(self, table: Table, detail: Row) -> None:
-        """Tell a table of an earlier release by which columns to sort; what is sorted already is left as it is."""
+        """Set the clustering columns of a table from an earlier release; sorted data stays as it is."""
         if detail["clusteringColumns"] == list(table.clustered_by):
             return
         statement = f"ALTER TABLE {self._tables.name(table)} CLUSTER BY ({', '.join(table.clustered_by)})"
@@ -126,7 +126,7 @@ class Upkeep:
         return int(done["num_affected_rows"])
 
     def _expired(self, table: Table) -> str:
-        """Return the rows past their time as SQL calls them."""
+        """Return the expired rows as an SQL relation."""
         life, name = _LIVES.get(table.name), self._tables.name(table)
         if self._cutoff_ms(table) is None:
             return f"(SELECT 1 FROM {name} WHERE false)"  # noqa: S608
@@ -135,7 +135,7 @@ class Upkeep:
         return f"{name} LEFT SEMI JOIN ({self._over(table, life)}) USING ({life.identity})"
 
     def _over(self, table: Table, life: _Life) -> str:
-        """Return what is over, and has been for long: a life goes as a whole, or its beginning would be lost."""
+        """Return the ids that ended long ago: all their revisions are deleted together, or the first would be lost."""
         is_open = ", ".join(f"'{status}'" for status in sorted(life.open_statuses))
         return (
             f"SELECT {life.identity} FROM {self._tables.name(table)} GROUP BY {life.identity} "  # noqa: S608
@@ -146,13 +146,13 @@ class Upkeep:
         return f"{table.time} < {self._cutoff_ms(table)}"
 
     def _cutoff_ms(self, table: Table) -> int | None:
-        """Return the time before which rows go; None for what is kept for good, as every table of the present is."""
+        """Return the time before which rows expire; None for tables without retention, such as those of the present."""
         kept_ms: int = getattr(self._settings.retention, f"{table.name}_ms", 0)
         return self._now_ms - kept_ms if kept_ms else None
 
 
 def upkeep(of_tables: Upkeep, tables: Tables, chosen: Iterable[Table], *, is_dry_run: bool) -> Iterator[Upkept]:
-    """Yield what became of each table, one after the other; what goes wrong with one keeps no other from its upkeep."""
+    """Yield the result for each table, one after the other; an error in one does not affect the others."""
     for table in chosen:
         if not tables.exists(table):
             yield Upkept(table=table.name, is_there=False)

@@ -1,12 +1,13 @@
-"""What became of a table, for people."""
+"""The result of the maintenance of a table, for people."""
 
 from msgspec import Struct
 
 from logdirwatch.text.units import human_bytes
+from logdirwatch.text.words import counted
 
 
 class Upkept(Struct, frozen=True, kw_only=True):
-    """What became of a table; a dry run tells what would go, and ``error`` what kept it from the rest."""
+    """The result for one table; for a dry run what would be removed; ``error`` says why it was not completed."""
 
     table: str
     is_there: bool = True
@@ -21,15 +22,15 @@ class Upkept(Struct, frozen=True, kw_only=True):
 def line(found: Upkept) -> str:
     """Return one line about a table."""
     if not found.is_there:
-        return f"{found.table}: not there yet"
+        return f"{found.table}: does not exist yet"
     if found.error is not None:
         return f"{found.table}: {found.error}"
     before = _holds(found.files_before, found.bytes_before)
     if found.files_after is None:
-        return f"{found.table}: {before}; {found.expired_rows} rows are past their retention"
+        return f"{found.table}: {before}; {counted(found.expired_rows or 0, 'row is', 'rows are')} past their retention"
     after = _holds(found.files_after, found.bytes_after)
-    return f"{found.table}: {found.expired_rows} rows deleted; {before} before, {after} now"
+    return f"{found.table}: {counted(found.expired_rows or 0, 'row')} deleted; {before} before, {after} now"
 
 
 def _holds(files: int | None, size_bytes: int | None) -> str:
-    return f"{files} file{'' if files == 1 else 's'}, {human_bytes(size_bytes)}"
+    return f"{counted(files or 0, 'file')}, {human_bytes(size_bytes)}"

@@ -1,4 +1,4 @@
-"""One micro-batch: taken in once, looked over once, and then asked for by kind."""
+"""One micro-batch: parsed once, summarized once, and then read by kind."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -17,36 +17,36 @@ MOST_SPANS = 12
 
 @dataclass(frozen=True)
 class Batch:
-    """The thin rows of a batch, and of each kind whether it repeats itself and the times it speaks of."""
+    """The thin rows of a batch, and for each kind whether ids repeat and the times covered."""
 
     thin: DataFrame
     spans_by_kind: dict[str, list[Span]]
     repeating: frozenset[str]
 
     def has(self, *kinds: str) -> bool:
-        """Whether any row is of one of the kinds."""
+        """Whether there are rows of one of the kinds."""
         return any(kind in self.spans_by_kind for kind in kinds)
 
     def spans(self, *kinds: str) -> list[Span]:
-        """Return the times that rows of the kinds speak of, as few spans, both ends included."""
+        """Return the times covered by rows of the kinds, as few inclusive spans."""
         return joined(span for kind in kinds for span in self.spans_by_kind.get(kind, ()))
 
     def of(self, *kinds: str) -> DataFrame:
-        """Return the rows of the kinds, one for each thing they speak of."""
+        """Return the rows of the kinds, one for each identity."""
         rows = self.thin.where(F.col("kind").isin(*kinds))
         return one_each(rows) if self.repeating.intersection(kinds) else rows
 
 
 @contextmanager
 def taken_in(records: DataFrame, believed: Belief) -> Iterator[Batch]:
-    """Take in Kafka rows, and keep what was parsed until the batch is written."""
+    """Parse Kafka rows, and keep the result until the batch is written."""
     with held(take_in(records, believed)) as thin:
         yield looked_over(thin)
 
 
 @contextmanager
 def held(frame: DataFrame) -> Iterator[DataFrame]:
-    """Keep the rows of a frame that reads no table, from its first use to the end of the block."""
+    """Cache the rows of a frame that reads no table, from its first use to the end of the block."""
     kept = frame.persist()
     try:
         yield kept
@@ -61,22 +61,22 @@ def computed(frame: DataFrame) -> Iterator[DataFrame]:
     try:
         yield kept
     finally:
-        let_go(kept)
+        release(kept)
 
 
 def cut_off(frame: DataFrame) -> DataFrame:
-    """Return the rows of a frame, computed now and cut off from the tables that they came from, until ``let_go``.
+    """Return the rows of a frame, computed now and detached from their tables, until ``release``.
 
-    A frame that is only held is planned anew, its files searched for again, whenever anybody writes one of its tables.
-    What is kept from batch to batch would gain partitions with each of them; more than a shuffle makes, it never has.
+    A frame that is only cached is planned again, including the search for files, whenever one of its tables is written.
+    Rows kept from batch to batch would gain partitions each time; their number is limited to that of a shuffle.
     """
     partitions = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
     return frame.coalesce(partitions).localCheckpoint()
 
 
-def let_go(frame: DataFrame) -> None:
-    """Free the rows of a frame that was cut off. Spark does so itself, but only when Java has cleaned up its heap."""
-    frame._jdf.queryExecution().analyzed().rdd().unpersist(False)  # noqa: SLF001 - PySpark offers no other way to it
+def release(frame: DataFrame) -> None:
+    """Free the rows of a detached frame. Spark does so itself, but only after a garbage collection."""
+    frame._jdf.queryExecution().analyzed().rdd().unpersist(False)  # noqa: SLF001 - PySpark has no public method for it
 
 
 def looked_over(thin: DataFrame) -> Batch:
@@ -96,13 +96,13 @@ def looked_over(thin: DataFrame) -> Batch:
 
 
 def one_each(thin: DataFrame) -> DataFrame:
-    """Return one row of each kind and identity: the one of the highest rank, of those the first in Kafka."""
+    """Return one row for each kind and identity: the highest rank, then the first in Kafka."""
     order = Window.partitionBy("kind", "identity").orderBy(F.desc("rank"), "partition", "offset")
     return thin.withColumn("place", F.row_number().over(order)).where(F.col("place") == 1).drop("place")
 
 
 def joined(spans: Iterable[Span]) -> list[Span]:
-    """Return spans in order, those less than an hour apart as one, and the nearest as one until few are left.
+    """Return spans in order, merging those less than an hour apart, and then the nearest until few are left.
 
     >>> joined([(10, 20), (0, 5), (10 * 3_600_000, 10 * 3_600_000)])
     [(0, 20), (36000000, 36000000)]

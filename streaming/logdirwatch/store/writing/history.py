@@ -1,4 +1,4 @@
-"""What ``store`` does with a batch. Every step may be repeated without effect."""
+"""How ``store`` writes a batch. Every step is idempotent."""
 
 from typing import Any
 
@@ -55,7 +55,7 @@ def write_batch(batch: Batch, tables: Tables) -> None:
 
 
 def write_rejected(batch: Batch, tables: Tables) -> None:
-    """Keep what could not be believed."""
+    """Store the rejected records."""
     if batch.has("rejected"):
         tables.insert_new(REJECTED_RECORDS, history.rejected(batch.of("rejected")), batch.spans("rejected"))
 
@@ -71,7 +71,7 @@ def _write_decisions(batch: Batch, tables: Tables) -> None:
 
 
 def _delete_brokers(batch: Batch, tables: Tables) -> None:
-    """Remove the brokers that a tombstone follows; a later state record stays."""
+    """Remove the brokers of tombstones; a later state record stays."""
     is_earlier = "t.source_partition = s.partition AND t.source_offset < s.offset"
     for table in (LOG_DIR_STATE, BROKER_STATE):
         tables.merge(
@@ -107,7 +107,7 @@ def _newer_log_dir(merge: Any) -> Any:
 
 
 def _newer_broker(merge: Any) -> Any:
-    """Update state and configuration each by its own order; a configuration alone makes no row."""
+    """Update state and configuration independently; a configuration alone creates no row."""
     is_newer = "s.configs_at_ms > coalesce(t.configs_at_ms, -1)"
     configs = {
         "configs": f"CASE WHEN {is_newer} THEN s.configs ELSE t.configs END",

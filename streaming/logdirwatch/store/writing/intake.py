@@ -1,7 +1,7 @@
-"""Kafka rows in, thin rows out: the one place where the tables' side runs Python over records.
+"""Converts Kafka rows to thin rows: the only place where the table queries run Python on records.
 
-A thin row names its kind, its cluster, what it speaks of (``identity``), its ``rank`` (of two rows of one identity the
-higher holds, then the earlier in Kafka), its time, and the record as JSON that ``from_json`` reads without surprise.
+A thin row has its kind, its cluster, its subject (``identity``), its ``rank`` (of two rows of one identity the higher
+wins, then the earlier in Kafka), its time, and the record as JSON that ``from_json`` can read.
 """
 
 import re
@@ -45,7 +45,7 @@ SCHEMA = """
 
 
 class Position(NamedTuple):
-    """A Kafka record as it came."""
+    """A Kafka record."""
 
     topic: str
     partition: int
@@ -56,7 +56,7 @@ class Position(NamedTuple):
 
 
 class Thin(NamedTuple):
-    """What a thin row says beside its position; ``record`` is kept where a table shows the record itself."""
+    """The content of a thin row besides its position; ``record`` is kept if a table has the record itself."""
 
     kind: str
     cluster: str | None
@@ -71,7 +71,7 @@ class Thin(NamedTuple):
 
 
 class Belief(NamedTuple):
-    """What is believed of a record that does not say, or that cannot be right."""
+    """Defaults for a record without a value, or with an impossible one."""
 
     default_cluster: str
     clock_skew_ms: int
@@ -86,7 +86,7 @@ def take_in(records: DataFrame, believed: Belief) -> DataFrame:
 
 
 def thin_rows(position: Position, believed: Belief) -> list[Thin]:
-    """Return the thin rows of one Kafka record; a refused one gives a row too."""
+    """Return the thin rows of one Kafka record; a rejected one yields a row too."""
     result = parse(position.topic, position.key, position.value, position.kafka_timestamp_ms, believed.default_cluster)
     if isinstance(result, Accepted):
         result = _dated(result.record, position, believed.clock_skew_ms)
@@ -101,9 +101,9 @@ def thin_rows(position: Position, believed: Belief) -> list[Thin]:
 
 
 def _dated(record: Record, position: Position, skew_ms: int) -> Accepted | Rejected:
-    """Give a sample or event of a clock too far ahead Kafka's time, and refuse a part of a scan of such a clock.
+    """Use Kafka's time for a sample or event from a clock too far ahead, and reject a part of a scan from such a clock.
 
-    The parts of a scan find each other by their time, so no other can take its place.
+    The parts of a scan are matched by their time, so it cannot be replaced.
     """
     if not isinstance(record, MetricsRecord | HostRecord | EventRecord | InventoryRecord):
         return Accepted(record)
@@ -178,7 +178,7 @@ def _state(record: StateRecord, position: Position) -> Iterator[Thin]:
 def _alert(record: AlertRecord, position: Position) -> Iterator[Thin]:
     if record.rule is not Rule.HEARTBEAT:
         spoken_of = identity(record.alert_id, str(record.revision))
-        # Every revision of an alert has its opening time, so that is what a repeat is looked for by.
+        # Every revision of an alert has its opening time, so repeats are found by it.
         sent = msgspec.json.decode(position.value or b"", type=_Sent)
         body = flattened(record, evidence=bytes(sent.evidence).decode()).decode()
         yield Thin("alert", record.cluster, spoken_of, 0, record.opened_at_ms, body=body, record=_text(position))
@@ -218,7 +218,7 @@ def _scan(record: ScanRecord, _: Position) -> Iterator[Thin]:
     yield Thin("scan", record.cluster, spoken_of, 0, record.timestamp_ms, body=_body(record))
 
 
-# Heartbeats and canaries tell that the path lives; no table keeps them.
+# Heartbeats and canaries only prove that the pipeline works; no table keeps them.
 _READERS: dict[type, Callable[..., Iterable[Thin]]] = {
     MetricsRecord: _metrics,
     HostRecord: _host,
@@ -239,7 +239,7 @@ def state_key(record: MetricsRecord | StateRecord) -> str:
 
 
 def _deleted(deleted: Deleted, position: Position) -> Iterator[Thin]:
-    """Yield what a tombstone takes away: brokers; what was said of alerts and actions stays said."""
+    """Yield what a tombstone removes: brokers. Decisions about alerts and actions stay."""
     cluster, _, broker = deleted.key.rpartition("/")
     if position.topic == topics.STATE and re.fullmatch("[0-9]{1,10}", broker) and int(broker) < 2**31:
         yield Thin("deleted", cluster, deleted.key, position.offset, position.kafka_timestamp_ms, int(broker))

@@ -1,4 +1,4 @@
-"""What ``store_inventory`` does with a batch. Every step may be repeated without effect; the markers come last."""
+"""How ``store_inventory`` writes a batch. Every step is idempotent; the markers come last."""
 
 from collections.abc import Mapping, Sequence, Set
 from contextlib import nullcontext
@@ -20,7 +20,7 @@ from logdirwatch.store.schema.definitions import (
     Table,
 )
 from logdirwatch.store.tables import Tables, same_key
-from logdirwatch.store.writing.batch import Batch, computed, cut_off, held, let_go, looked_over
+from logdirwatch.store.writing.batch import Batch, computed, cut_off, held, looked_over, release
 from logdirwatch.store.writing.intake import Belief, take_in
 from logdirwatch.store.writing.rejects import Note, forget, rejected_rows
 from logdirwatch.store.writing.tally import Tally, differences
@@ -35,12 +35,12 @@ Digests: TypeAlias = Mapping[tuple[str, int], int]
 
 
 class InventoryWriter:
-    """Writes batches of inventory and state, and keeps for the next one what is not whole yet or not stored yet.
+    """Writes batches of inventory and state, and keeps incomplete scans and unstored states for the next batch.
 
-    ``store`` writes states in its own time: until it has, they are kept here, or replicas would fall back to what was.
-    What is kept is lost with the process; then the next scan, and ``store``, say it again. So is what was judged of the
-    brokers when the replicas were last derived: a batch without a scan looks only at those of which that has changed.
-    ``tally`` counts the replicas by status.
+    ``store`` writes states independently: until it has, they are kept here, or replicas would revert to an older
+    status. Kept data is lost with the process; then the next scan, and ``store``, provide it again. The judgements of
+    brokers from which replicas were last derived are kept too: a batch without a scan only handles brokers whose
+    judgement changed. ``tally`` counts the replicas by status.
     """
 
     def __init__(self, believed: Belief, note: Note = forget, tally: Tally | None = None) -> None:
@@ -63,7 +63,7 @@ class InventoryWriter:
             self._note(rejected_rows(batch, topics.INVENTORY))
             before, self._kept = self._kept, _kept(batch, stored, tables)
         if before is not None:
-            let_go(before)
+            release(before)
 
     def _changed(self, batch: Batch, told: Digests) -> Places | None:
         """Return the brokers whose replicas this batch may change; None for all."""
@@ -91,13 +91,13 @@ def _kept(batch: Batch, stored: DataFrame, tables: Tables) -> DataFrame | None:
 
 
 def write_batch(batch: Batch, judged: DataFrame, changed: Places | None, tables: Tables) -> Sequence[Row]:
-    """Write a batch of inventory and state; ``store`` keeps what was rejected of the state topic.
+    """Write a batch of inventory and state; ``store`` keeps the rejected records of the state topic.
 
     Returns by how much it changed the numbers of replicas (``tally.differences``).
 
     ``judged`` are ``replicas.judged_brokers``, ``changed`` the brokers whose replicas to look at, None for all.
-    What a scan says is computed once, for it is asked for several times: each would be a plan, a search for a table's
-    files, and a reading of the JSON of a whole fleet.
+    The content of a scan is computed once and used several times: each use would be a plan, a listing of a table's
+    files, and a parse of the JSON of a whole fleet.
     """
     of_scan = computed if batch.has(*SCANNED) else nullcontext
     replaced: Sequence[Row] = ()
@@ -130,7 +130,7 @@ def _write_rejected(batch: Batch, tables: Tables) -> None:
 
 
 def _delete_markers(batch: Batch, tables: Tables) -> None:
-    """Forget what was scanned of brokers that are gone."""
+    """Remove the scans of removed brokers."""
     tables.merge(
         LOG_DIR_INVENTORY,
         batch.of("deleted"),
@@ -140,7 +140,7 @@ def _delete_markers(batch: Batch, tables: Tables) -> None:
 
 
 def _delete_left_markers(left: DataFrame, tables: Tables) -> None:
-    """Forget when directories were scanned that their brokers have no more."""
+    """Remove the markers of directories that their brokers no longer have."""
     with computed(left) as rows:
         if not rows.isEmpty():
             tables.merge(LOG_DIR_INVENTORY, rows, same_key(LOG_DIR_INVENTORY), lambda merge: merge.whenMatchedDelete())
@@ -183,7 +183,7 @@ def _merge_replicas(
 
 
 def _only(places: Sequence[Row]) -> str:
-    """Return a condition that spares the merge the files of other brokers, while these are few."""
+    """Return a condition that lets the merge skip the files of other brokers, if there are few brokers."""
     if len(places) > MOST_BROKERS_NAMED:
         return "true"
     return f"t.broker IN ({', '.join(sorted({str(place['broker']) for place in places}))})"
@@ -201,7 +201,7 @@ def _merge_markers(rows: DataFrame, tables: Tables) -> None:
 
 
 def _flagged(changed: DataFrame, gone: DataFrame) -> DataFrame:
-    """Return rows to write and keys to delete as one frame, told apart by ``is_gone``; of each key the newest word.
+    """Return rows to write and keys to delete as one frame, distinguished by ``is_gone``; the newest for each key.
 
     A batch may have several scans: one that lists a partition, and a later one that does not.
     """

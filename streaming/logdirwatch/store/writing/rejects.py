@@ -1,4 +1,4 @@
-"""What a batch could not read, counted: by topic and reason, with an example of each."""
+"""Rejected records of a batch, counted by topic and reason, with an example of each."""
 
 from collections.abc import Callable, Sequence
 
@@ -13,11 +13,11 @@ Note = Callable[[Sequence[RejectedRows]], None]
 
 
 def forget(_: Sequence[RejectedRows]) -> None:
-    """Tell nobody."""
+    """Do nothing."""
 
 
 def rejected_rows(batch: Batch, topic: str | None = None) -> list[RejectedRows]:
-    """Return what of a batch, or of one topic in it, could not be read; the most frequent reasons first."""
+    """Return the rejected records of a batch, or of one topic in it, the most frequent reasons first."""
     if not batch.has("rejected"):
         return []
     rows = batch.of("rejected").where(F.lit(True) if topic is None else F.col("topic") == topic)

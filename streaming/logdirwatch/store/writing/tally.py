@@ -1,6 +1,6 @@
-"""How many replicas each broker has in each status: counted once, then kept by what every merge changes.
+"""The number of replicas of each broker by status: counted once, then updated by every merge.
 
-No table is read for it again. Copies in progress are left out, as everywhere where replicas are counted.
+No table is read again for it. Copies in progress are excluded, as in all counts of replicas.
 """
 
 from collections import Counter
@@ -19,14 +19,14 @@ Replicas = Mapping[tuple[str, int], Mapping[ReplicaStatus, int]]
 
 
 class Tally:
-    """Numbers of replicas; ``tell`` is told of them after each batch."""
+    """Numbers of replicas; ``tell`` gets them after each batch."""
 
     def __init__(self, tell: Callable[[Replicas], None]) -> None:
         self._tell = tell
         self._counts: dict[tuple[str, int], Counter[ReplicaStatus]] | None = None
 
     def note(self, stored: DataFrame, differences: Iterable[Row]) -> None:
-        """Take in what a batch changed in the ``stored`` rows, which the first time are counted themselves."""
+        """Apply the changes of a batch to the counts; the first time the ``stored`` rows are counted."""
         if self._counts is None:
             self._counts = {}
             differences = stored.groupBy("cluster", "broker").agg(*_totals(_status_of("status"))).collect()
@@ -39,7 +39,7 @@ class Tally:
 
 
 def differences(changed: DataFrame) -> Sequence[Row]:
-    """Return by how much the rows of ``replicas.changes`` change each broker's numbers, a row for every broker."""
+    """Return by how much the rows of ``replicas.changes`` change each broker's numbers, one row per broker."""
     before, now = _status_of("old_status"), F.when(~F.col("is_gone"), _status_of("status"))
     totals = [F.sum(_is(now, status) - _is(before, status)).alias(status.value) for status in STATUSES]
     return changed.groupBy("cluster", "broker").agg(*totals).collect()

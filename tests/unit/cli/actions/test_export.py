@@ -87,8 +87,8 @@ class TestCheck:
         ended = check(rebuild())
         assert (ended.exit_code, ended.err) == (0, "")
         assert ended.out.splitlines() == [
-            "holds: reassign r1, as cluster prod is now",
-            "for you to see: the old copies are strays",
+            "holds: reassign r1 on cluster prod",
+            "check yourself: the old copies are strays",
         ]
 
     def test_what_holds_no_more_says_why_one_reason_a_line_and_fails(self, check):
@@ -133,7 +133,7 @@ class TestExport:
         assert ended.exit_code == 0
         names = {path.name for path in (tmp_path / "out").iterdir()}
         assert names == {"README.txt", "commands.sh", "undo.sh", "reassignment.json", "rollback.json"}
-        assert ended.out.splitlines()[-1] == "Before you run it: logdirwatch actions check r1"
+        assert ended.out.splitlines()[-1] == "Before you run it, check it: logdirwatch actions check r1"
         assert json.loads((tmp_path / "out" / "reassignment.json").read_text()) == PLAN
 
     def test_nothing_is_overwritten_and_then_nothing_is_written(self, run, told, tmp_path):
@@ -173,13 +173,13 @@ class TestAccuracy:
         ended = run("actions", "--accuracy")
         assert (ended.exit_code, ended.out) == (
             0,
-            "No action was ever recommended, so there is no track record.\n",
+            "No action has been recommended yet.\n",
         )
 
     def test_it_is_a_table_for_people_and_records_for_programs(self, run, told):
         seen = {"copies_bytes": GIB // 2, "took_ms": 2000}
         told[:] = [rebuild(), rebuild(revision=2, status=ActionStatus.DONE, observed=seen)]
-        assert "512 MiB of 1 GiB promised, 50%" in run("actions", "--accuracy").out
+        assert "512 MiB of 1 GiB expected, 50 %" in run("actions", "--accuracy").out
         (record,) = map(json.loads, run("actions", "--accuracy", "--json").out.splitlines())
         assert (record["kind"], record["done"]) == ("reassign", 1)
         assert record["time"] == {"actions": 1, "expected": 1000, "observed": 2000, "ratio": 2.0}

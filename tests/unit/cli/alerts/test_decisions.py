@@ -129,7 +129,7 @@ def test_what_was_said_is_listed_and_can_be_taken_back(run, firing):
     assert "No alert is acknowledged or silenced" in run("alerts", "decisions").out
     assert [found for found in shown(run) if found["acknowledged"] or found["silenced"]] == []
     ended = run("alerts", "unack", "x1", "--by", "bob")
-    assert (ended.exit_code, ended.err.startswith("logdirwatch: no acknowledge of 'x1' holds")) == (1, True)
+    assert (ended.exit_code, ended.err.startswith("logdirwatch: no active acknowledge of 'x1'")) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_duration_that_is_too_long_names_the_bound_and_its_key(run, firing):
 
 def test_only_an_alert_that_fires_and_is_known_can_be_spoken_of(run, telemetry):
     telemetry.topics["logdir.alerts"] = [alert("over", status=AlertStatus.RESOLVED), alert("x1"), alert("x2")]
-    for named, words in (("over", "is over"), ("nobody", "no alert 'nobody'"), ("x", "2 alerts begin with x")):
+    for named, words in (("over", "is resolved"), ("nobody", "no alert 'nobody'"), ("x", "2 alerts begin with x")):
         ended = run("alerts", "ack", named, *BY_ADA)
         assert ended.exit_code != 0
         assert words in ended.err
@@ -176,7 +176,7 @@ def test_alerts_are_shown_though_nobody_knows_what_was_said_of_them(run, firing,
     monkeypatch.setattr(clients, "read_all", read_all)
     ended = run("alerts", "--json")
     assert (ended.exit_code, len(ended.out.splitlines())) == (0, 2)
-    assert "who acknowledged or silenced alerts is not known: topic logdir.decisions does not exist" in ended.err
+    assert "acknowledgements and silences are unknown: topic logdir.decisions does not exist" in ended.err
 
 
 def test_the_word_that_a_disk_is_good_names_its_directory(run, firing):
@@ -196,11 +196,11 @@ def test_the_word_that_a_disk_is_good_names_its_directory(run, firing):
 @pytest.mark.parametrize(
     ("rule", "evidence", "said"),
     [
-        (Rule.LOG_DIR_OFFLINE, {}, "log_dir_offline goes on firing: it ends when its broker, once restarted"),
+        (Rule.LOG_DIR_OFFLINE, {}, "log_dir_offline keeps firing: it ends when its broker, once restarted"),
         (
             Rule.LOG_DIR_SUSPECT,
             {"why": ["medium_error", "slow_probe"]},
-            "log_dir_suspect goes on firing for slow_probe",
+            "log_dir_suspect keeps firing for slow_probe",
         ),
         (
             Rule.UNCLEANABLE_PARTITIONS,

@@ -80,7 +80,7 @@ def test_other_settings_fire_sooner_and_are_compared_with_the_present_ones(backt
     (alert,) = fired(backtest(rising(), "--json", "--set", "filling_ratio=0.7", "--set", "debounce_samples=1"))
     assert alert["opened_at_ms"] == T0 + 4 * POLL_MS
     shown = backtest([], "--set", "filling_ratio=0.78").output
-    assert "Nothing would have fired." in shown
+    assert "No alert would have fired." in shown
     assert "With --set: 0 alerts (none). As configured: 1 (1 page)." in shown
 
 
@@ -106,7 +106,7 @@ def test_only_the_range_and_the_cluster_that_were_asked_for(backtest):
         (["--set", "filling_ratio"], "--set filling_ratio: expected name=value"),
         (["--set", "filing_ratio=0.7"], "--set filing_ratio: Extra inputs are not permitted"),
         (["--set", "filling_ratio=high"], "--set thresholds.filling_ratio: Input should be a valid number"),
-        (["--from", "yesterday"], "'yesterday' is no time"),
+        (["--from", "yesterday"], "'yesterday' is not a time"),
         (["--from", "1h", "--to", "2h"], "--from must be before --to"),
     ],
 )
@@ -117,4 +117,4 @@ def test_wrong_use_is_one_line(backtest, arguments, said):
 
 
 def test_no_table_yet_is_said(backtest):
-    assert "nothing is stored" in str(backtest([]).exception)
+    assert "no samples are stored" in str(backtest([]).exception)

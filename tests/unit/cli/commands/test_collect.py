@@ -15,7 +15,7 @@ def test_all_clusters_are_watched_unless_some_are_named():
 
 
 def test_a_cluster_that_is_not_configured_is_named_with_those_that_are():
-    with pytest.raises(UserError, match=r"no cluster named staging; configured are prod, test") as refused:
+    with pytest.raises(UserError, match=r"no cluster named staging; configured: prod, test") as refused:
         chosen(CLUSTERS, ["staging"])
     assert refused.value.exit_code == 2
 

@@ -48,5 +48,5 @@ def test_a_record_that_did_not_arrive_is_an_error_however_it_was_lost(monkeypatc
 
 
 def test_a_cluster_that_was_not_asked_completely_is_an_error(monkeypatch):
-    with pytest.raises(UserError, match="could not ask everything of prod"):
+    with pytest.raises(UserError, match="prod did not answer completely"):
         collect_once(monkeypatch, Publisher(), ["prod"])

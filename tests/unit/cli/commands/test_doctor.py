@@ -30,4 +30,4 @@ def test_a_client_property_that_cannot_be_translated_is_a_finding(run, tmp_path)
 def test_wrong_use(run, arguments):
     ended = run("doctor", *arguments)
     assert ended.exit_code == 2
-    assert "no check is called nonsense; there are configuration, telemetry_is_monitored" in ended.err
+    assert "no check is named nonsense; the checks: configuration, telemetry_is_monitored" in ended.err

@@ -72,7 +72,7 @@ def test_what_runs_is_listed_with_who_and_why(run, telemetry, clock):
     assert [(row["cluster"], row["is_running"]) for row in listed(run, "--all")] == [("prod", True), ("test", False)]
     clock.now_ms += HOUR_MS
     assert listed(run) == []
-    assert "No maintenance runs" in run("maintenance", "list").out
+    assert "No maintenance is active" in run("maintenance", "list").out
     assert "over" in run("maintenance", "list", "--all").out
 
 
@@ -90,7 +90,7 @@ def test_what_does_not_run_cannot_end(run, telemetry):
     run(*START, "--broker", "7", "--for", "2h", *BY_ADA)
     ended = run("maintenance", "end", "--cluster", "prod", "--broker", "7", "--broker", "9", "--by", "bob")
     assert (ended.exit_code, len(telemetry.sent)) == (1, 1)
-    assert "no maintenance of broker 9 of prod runs" in ended.err
+    assert "no maintenance of broker 9 of prod is active" in ended.err
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_a_cluster_that_the_configuration_does_not_know_is_refused(run, telemetr
     monkeypatch.setenv("LOGDIRWATCH_CLUSTERS__PRD__BOOTSTRAP_SERVERS", "kafka:9092")
     ended = run(*START, "--broker", "7", "--for", "2h", *BY_ADA)
     assert (ended.exit_code, telemetry.sent) == (2, [])
-    assert "no cluster prod in the configuration; there are prd" in ended.err
+    assert "no cluster prod in the configuration; configured: prd" in ended.err
 
 
 @pytest.mark.parametrize("at_ms", [NOW_MS + 30 * 24 * HOUR_MS, NOW_MS * 1000])

@@ -17,13 +17,13 @@ def config(tmp_path, **notify):
 def test_without_a_receiver_there_is_nobody_to_tell(run):
     ended = run("notify")
     assert ended.exit_code == 2
-    assert ended.err == "logdirwatch: notify: nobody to tell: name a receiver under notify.receivers\n"
+    assert ended.err == "logdirwatch: notify: no receiver: add one under notify.receivers\n"
 
 
 @pytest.mark.parametrize(
     ("notify", "words"),
     [
-        ({"receivers": {"ops": {"urls": [f"nonsense://{SECRET}"]}}}, "notify.receivers.ops: URL 1 is none"),
+        ({"receivers": {"ops": {"urls": [f"nonsense://{SECRET}"]}}}, "does not know URL 1"),
         ({"receivers": {"ops": {}}}, "notify.receivers.ops: Value error, needs urls, urls_file or alertmanager"),
         ({"receivers": {}, "routes": [{"receivers": ["x"]}]}, "routes name receivers that do not exist: x"),
     ],
@@ -45,10 +45,10 @@ def test_a_test_message_and_its_end_reach_every_receiver(run, tmp_path):
         }
         ended = run("--config", config(tmp_path, receivers=receivers), "notify", "--test")
     assert ended.exit_code == 1
-    assert "chat: took it" in ended.out
-    assert "am: took it" in ended.out
+    assert "chat: accepted" in ended.out
+    assert "am: accepted" in ended.out
     assert "gone: A Connection error occurred" in ended.out
-    assert ended.err == "logdirwatch: notify: not reached: gone\n"
+    assert ended.err == "logdirwatch: notify: failed: gone\n"
     assert SECRET not in ended.out + ended.err
     assert [body["type"] for body in chat.bodies] == ["info", "success"]
     assert [len(body) for body in alertmanager.bodies] == [1, 1]

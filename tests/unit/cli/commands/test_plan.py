@@ -38,7 +38,7 @@ def test_people_read_what_it_costs_and_brings(run, model):
     ended = run(*arguments(model))
     assert "balance-disks: 4 replicas, 400 B" in ended.out
     assert "1.099 times" in ended.out
-    assert "nothing stays outside the tolerance" in ended.out
+    assert "nothing remains outside the tolerance" in ended.out
     assert [line.split()[-4:] for line in ended.out.splitlines() if line.startswith("fullest directory")] == [
         ["80.0", "%", "40.0", "%"]
     ]

@@ -66,9 +66,9 @@ def test_while_collect_and_stream_run_nobody_is_told_to_start_them(run, tables, 
     topic.append(heartbeat())
     ended = run("status")
     assert ended.exit_code == 1
-    assert "collect and stream run, since heartbeats come through: the tables come within 30 seconds" in ended.err
+    assert "collect and stream run, since heartbeats arrive: the tables are written within 30 seconds" in ended.err
     assert "run logdirwatch" not in ended.err
-    assert "brokers: not known" in ended.out
+    assert "brokers: unknown" in ended.out
 
 
 def test_a_heartbeat_that_stopped_is_no_sign_that_they_run(run, tables, topic):
@@ -79,7 +79,7 @@ def test_a_heartbeat_that_stopped_is_no_sign_that_they_run(run, tables, topic):
 def test_whether_they_run_is_not_known_without_the_telemetry_cluster(run, tables, topic):
     topic.append(UserError("Kafka at localhost:9092 cannot be reached"))
     ended = run("status")
-    assert "whether stream runs is not known" in ended.err
+    assert "whether stream runs is unknown" in ended.err
     assert ended.err.endswith("logdirwatch: Kafka at localhost:9092 cannot be reached\n")
 
 
@@ -160,7 +160,7 @@ def test_brokers_and_directories_are_shown_before_the_first_inventory(run, table
     ended = run("status")
     assert ended.exit_code == 0
     assert "offline (failed)" in ended.out
-    assert "offline replicas: not known" in ended.out
+    assert "offline replicas: unknown" in ended.out
 
 
 def test_tables_that_are_there_and_empty_are_not_taken_for_health(run, tables, topic):

@@ -19,7 +19,7 @@ def test_a_table_that_is_none_is_refused_at_once(command):
     assert ALERTS.name in str(ended.exception)
 
 
-def test_the_name_of_the_first_release_is_accepted_and_said_to_be_deprecated(monkeypatch):
+def test_the_earlier_name_maintain_is_accepted_and_reported_as_deprecated(monkeypatch):
     monkeypatch.setattr("logdirwatch.cli.commands.tables._optimized", lambda *_, is_dry_run: iter(()))
     ended = CliRunner().invoke(app, ["maintain", "--dry-run"])
     assert (ended.exit_code, ended.stdout) == (0, "")

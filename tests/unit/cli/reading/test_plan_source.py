@@ -115,7 +115,8 @@ class TestTables:
         assert "there are o'ther, prod" in ended.err
         ended = run("plan", "--mode", "balance-disks", "--cluster", "dev")
         assert ended.exit_code == 2
-        assert "know no cluster dev: there are o'ther, prod" in ended.err
+        assert "no cluster dev in the tables at" in ended.err
+        assert "there are o'ther, prod" in ended.err
         told = json.loads(run("plan", "--mode", "balance-disks", "--cluster", "o'ther", "--json").out)
         assert told["moved"]["replicas"] == 0
 
@@ -156,7 +157,7 @@ class TestFix:
         resolved = filling(revision=2, status=AlertStatus.RESOLVED)
         lake.alerts(filling(), resolved, builders.alert("x", cluster="else"))
         ended = run("plan", "--mode", "fix")
-        assert (ended.exit_code, ended.out) == (0, "No alert of cluster prod is open: there is nothing to fix.\n")
+        assert (ended.exit_code, ended.out) == (0, "Cluster prod has no open alerts: there is nothing to fix.\n")
         assert json.loads(run("plan", "--mode", "fix", "--json").out)["alerts"] == []
 
     def test_a_timer_learns_by_the_exit_code_whether_an_alert_is_open(self, run, lake):
@@ -295,7 +296,7 @@ class TestLive:
         nodes = {**answers().nodes, 8: Node(8, "h", 9, None, False)}
         ended = live("--live", "--mode", "balance-all", "--json", log_dirs=grown, nodes=nodes)
         assert "broker 8: /d1, /d2, /d3 report the same size and free bytes" in ended.err
-        assert "keep all but one of them out in plan.log_dirs" in ended.err
+        assert "exclude all but one of them in plan.log_dirs" in ended.err
         assert ended.err.count("\n") == 1
         told = json.loads(ended.out)
         assert told["about"]["left_out"] == []
@@ -309,7 +310,7 @@ class TestLive:
     def test_a_cluster_that_is_not_configured_is_wrong_use(self, live):
         ended = live("--live", "--cluster", "dev", "--mode", "balance-disks")
         assert ended.exit_code == 2
-        assert "know no cluster dev: there are prod" in ended.err
+        assert "no cluster dev in the configuration: there are prod" in ended.err
 
     @pytest.mark.parametrize("more", [["--live"], ["--cluster", "x"], ["--tables", "t"]])
     def test_a_file_is_the_whole_cluster(self, live, more):

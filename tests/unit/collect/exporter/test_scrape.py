@@ -176,7 +176,7 @@ def test_an_answer_that_is_of_no_use_is_a_failed_scrape_and_one_line(exporter, a
     exporter.says = {"/1": answer}
     (found,), (line,) = scraped(settings(exporter, timeout_ms=200 if answer is None else 60_000))
     assert found == FAILED
-    assert line["event"] == "exporter cannot be scraped"
+    assert line["event"] == "collect.exporter.failed"
     assert (line["cluster"], line["broker"], line["url"]) == ("prod", 1, f"{exporter.url}/1")
     assert says in line["error"]
     assert "\n" not in line["error"]
@@ -211,7 +211,7 @@ def test_a_failure_is_told_when_it_begins_and_when_it_is_over(exporter):
             await exporters.scrape([broker_facts(1)])
 
     _, logged = watching(work, settings(exporter))
-    failed, again = "exporter cannot be scraped", "exporter can be scraped again"
+    failed, again = "collect.exporter.failed", "collect.exporter.recovered"
     assert [line["event"] for line in logged] == [failed, again, failed]
 
 

@@ -41,7 +41,7 @@ def test_a_disk_that_hangs_is_reported_beside_those_that_answer_and_not_asked_ag
         assert second == HostLogDir(path="/b", probe_error="no answer for 0 s")
         disks.now_s = 34.4
         _, second = await prober.round()
-        assert second.probe_error == "no answer for 34 s"
+        assert second.probe_error == "no answer for 34.4 s"
         assert sorted(disks.begun) == ["/a", "/a", "/b"]
 
     rounds(disks, work)

@@ -178,8 +178,8 @@ def test_a_missing_file_is_said_once_and_read_from_its_beginning_when_it_comes(t
     assert read(tail) == ""
     said = [(line["log_level"], line["event"], line["path"]) for line in logged]
     assert said == [
-        ("warning", "log cannot be read; trying on", str(path)),
-        ("warning", "log is read again", str(path)),
+        ("warning", "host.log.failed", str(path)),
+        ("warning", "host.log.recovered", str(path)),
     ]
 
 

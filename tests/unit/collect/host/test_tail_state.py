@@ -40,7 +40,7 @@ def test_the_state_comes_back_and_a_broken_one_is_a_warning(tmp_path, logged):
     assert logged == []
     written.write_text("{broken")
     assert file.load() == TailState()
-    assert "cannot be read" in logged[0]["event"]
+    assert logged[0]["event"] == "host.state.unreadable"
 
 
 def test_a_state_that_cannot_be_written_is_one_warning_and_no_reason_to_stop(tmp_path, logged):

@@ -217,8 +217,8 @@ def test_a_path_of_another_mount_namespace_is_said_once_as_a_fault_of_the_config
     with structlog.testing.capture_logs() as logged:
         machine.look()
         machine.look()
-    assert [entry["event"].split(":")[0] for entry in logged] == ["wrong configuration"] * 2
-    assert f"log directory {machine.dirs[0]} does not exist on this host: is watch-host" in logged[0]["event"]
+    assert [entry["why"].split(":")[0] for entry in logged] == ["wrong configuration"] * 2
+    assert f"log directory {machine.dirs[0]} does not exist on this host: is watch-host" in logged[0]["why"]
 
 
 def test_no_error_of_a_disk_is_laid_upon_a_path_of_another_mount_namespace(machine, monkeypatch):

@@ -118,7 +118,7 @@ def test_a_name_that_is_looked_up_for_long_delays_no_other_broker(broker, names)
 
 
 def test_a_broker_that_is_lost_with_its_name_delays_no_other_broker_either(broker, names):
-    """Its name is looked up anew for each connection."""
+    """Its name is looked up again for each connection."""
     port = broker.server_address[1]
 
     async def run():

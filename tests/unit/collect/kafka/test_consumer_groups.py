@@ -147,7 +147,7 @@ def test_groups_that_cannot_be_asked_are_one_line_and_not_known():
     with structlog.testing.capture_logs() as logged:
         (record, *_) = topic_records(cluster(broken={"groups"}))
     assert [p.groups for p in record.partitions] == [None, None, None]
-    assert [line["event"] for line in logged] == ["consumer groups: not known"]
+    assert [line["what"] for line in logged] == ["consumer groups"]
 
 
 def topic_records(brokers):

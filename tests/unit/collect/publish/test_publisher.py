@@ -81,7 +81,9 @@ def arrived(telemetry, *expected):
 
 
 def away(logged):
-    wait_until(lambda: any("away" in line["event"] for line in logged), DEADLINE_S, "the line", pause_s=0.005)
+    wait_until(
+        lambda: any(line["event"] == "publish.target.failed" for line in logged), DEADLINE_S, "the line", pause_s=0.005
+    )
 
 
 def test_records_arrive_in_order_and_are_counted_by_topic(publish, telemetry, logged):
@@ -106,9 +108,9 @@ def test_what_came_while_the_cluster_was_away_arrives_and_two_lines_say_so(publi
     telemetry.is_away = False
     arrived(telemetry, 1, 2, 3)
     publish.stop(DEADLINE_S)
-    first, second = (line["event"] for line in logged)
-    assert "away" in first
-    assert "3 records were kept, none was dropped" in second
+    first, second = logged
+    assert first["event"] == "publish.target.failed"
+    assert (second["event"], second["kept"], second["dropped"]) == ("publish.target.recovered", 3, 0)
 
 
 def test_a_publisher_calls_what_it_writes_to_by_its_name(telemetry, logged):
@@ -120,9 +122,13 @@ def test_a_publisher_calls_what_it_writes_to_by_its_name(telemetry, logged):
     telemetry.is_away = False
     arrived(telemetry, 1)
     publisher.stop(DEADLINE_S)
-    first, second = (line["event"] for line in logged)
-    assert first == "topic logdir.notifications away: records are kept until it is back"
-    assert second.startswith("topic logdir.notifications back: 1 records were kept")
+    first, second = logged
+    assert (first["event"], first["target"]) == ("publish.target.failed", "topic logdir.notifications")
+    assert (second["event"], second["target"], second["kept"]) == (
+        "publish.target.recovered",
+        "topic logdir.notifications",
+        1,
+    )
 
 
 def test_a_full_buffer_drops_the_oldest_and_says_how_many(publish, telemetry, logged):
@@ -133,7 +139,7 @@ def test_a_full_buffer_drops_the_oldest_and_says_how_many(publish, telemetry, lo
     telemetry.is_away = False
     arrived(telemetry, 0, 5, 6, 7, 8)
     publish.stop(DEADLINE_S)
-    assert "5 records were kept, 4 of the oldest had to be dropped" in logged[-1]["event"]
+    assert (logged[-1]["kept"], logged[-1]["dropped"]) == (5, 4)
 
 
 def test_more_than_fits_at_once_is_said_even_when_the_cluster_is_there(telemetry, logged):
@@ -178,8 +184,8 @@ def test_keys_that_cannot_be_written_keep_nobody_else_from_being_sent(patient, t
     telemetry.failing_keys = set()
     wait_until(lambda: patient.pending == 0, DEADLINE_S, "all", pause_s=0.005)
     assert telemetry.taken[3:] == [*range(3 * BATCH_RECORDS), 9_999]
-    wait_until(lambda: "taken again" in logged[-1]["event"], DEADLINE_S, "the line", pause_s=0.005)
-    assert sum("some records are not taken" in line["event"] for line in logged) == 1
+    wait_until(lambda: logged[-1]["event"] == "publish.records.recovered", DEADLINE_S, "the line", pause_s=0.005)
+    assert sum(line["event"] == "publish.records.set_aside" for line in logged) == 1
 
 
 def test_a_topic_that_cannot_be_written_keeps_no_other_from_being_sent(patient, telemetry):
@@ -213,7 +219,7 @@ def test_a_record_that_no_cluster_will_take_does_not_stand_in_the_way(publish, t
     publish.put([metric(1), metric(2)])
     arrived(telemetry, 2)
     assert publish.stop(DEADLINE_S) == 0
-    assert [line["event"] for line in logged] == ["record refused for good"]
+    assert [line["event"] for line in logged] == ["publish.record.refused"]
 
 
 def test_an_unforeseen_error_of_the_client_loses_nothing(publish, telemetry, logged):

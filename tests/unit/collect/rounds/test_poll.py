@@ -240,7 +240,7 @@ class TestACluster:
                 later,
                 clock=clock,
             )
-        assert [line["event"] for line in logged] == ["cluster away: no broker answers", "cluster back"]
+        assert [line["event"] for line in logged] == ["collect.cluster.failed", "collect.cluster.recovered"]
         assert [str(record.status) for record in metrics_of(sent, 1)] == [
             "ok",
             "timeout",
@@ -276,7 +276,7 @@ class TestACluster:
         cluster = replace(brokers(1), away=ConnectionError("refused"))
         with structlog.testing.capture_logs() as logged:
             rounds(cluster, [], lambda: None, lambda: None)
-        assert [line["event"] for line in logged] == ["cluster away: no broker answers"]
+        assert [line["event"] for line in logged] == ["collect.cluster.failed"]
 
 
 def test_one_broker_that_falls_silent_and_comes_back_is_two_lines():
@@ -289,7 +289,7 @@ def test_one_broker_that_falls_silent_and_comes_back_is_two_lines():
             lambda: None,
             lambda: cluster.says.update({2: ok(log_dir())}),
         )
-    assert [line["event"] for line in logged] == ["broker does not tell its disks", "broker tells its disks again"]
+    assert [line["event"] for line in logged] == ["collect.broker.failed", "collect.broker.recovered"]
 
 
 def test_brokers_that_all_refuse_are_no_cluster_that_is_away():
@@ -298,8 +298,8 @@ def test_brokers_that_all_refuse_are_no_cluster_that_is_away():
     with structlog.testing.capture_logs() as logged:
         rounds(cluster, [], lambda: None)
     assert [(line["event"], line["broker"]) for line in logged] == [
-        ("broker does not tell its disks", 1),
-        ("broker does not tell its disks", 2),
+        ("collect.broker.failed", 1),
+        ("collect.broker.failed", 2),
     ]
 
 

@@ -10,7 +10,7 @@ from logdirwatch.model.records import MetricsRecord, PartitionHealth
 from tests.unit.detect.builders import T0, Driver, log_dir, metrics
 
 HURT = PartitionHealth(under_min_isr=2, out_of_sync=2, hurt_topics=["__x", "orders"], hurt_groups=["billing"])
-SAYS = "hurt: topics __x, orders; consumer groups billing; can wait until morning: no"
+SAYS = "impacted: topics __x, orders; consumer groups billing; can wait until morning: no"
 
 
 def names(alert):

@@ -67,7 +67,7 @@ def test_a_query_that_is_behind_is_told_once_and_ends_when_it_was_caught_up_for_
     (alert,) = driver.alerts
     assert (alert.cluster, alert.broker, alert.log_dir) == ("*", None, None)
     assert (alert.evidence["query"], alert.evidence["lag_ms"], alert.evidence["behind_rows"]) == ("store", 130_000, 12)
-    assert "query store is 2 min behind: 12 records wait; the tables show the past" in alert.summary
+    assert "query store is 2 min 10 s behind: 12 records wait; the tables are out of date" in alert.summary
     for _ in range(3):
         driver.tell(lag_ms=170_000)
     assert len(driver.alerts) == 1, "much the same is no news"
@@ -107,7 +107,7 @@ def test_a_lag_that_nobody_knows_neither_opens_nor_ends_it():
 def test_a_query_that_was_away_is_told_though_it_has_caught_up():
     driver = Driver().tell(query="detect", away_ms=10 * MINUTE_MS, read_rows=5_000)
     assert driver.said() == [("pipeline_lagging", "firing", "critical")]
-    assert "was away, like all of the stream, for 10 min: 0 records are left" in driver.alerts[0].summary
+    assert "was down, like the whole stream, for 10 min: 0 records are left" in driver.alerts[0].summary
     for _ in range(7):
         driver.tell(query="detect")
     assert driver.said()[-1] == ("pipeline_lagging", "resolved", "recovered")
@@ -115,7 +115,7 @@ def test_a_query_that_was_away_is_told_though_it_has_caught_up():
 
 def test_a_query_that_does_not_run_is_said_so():
     driver = Driver().tell(lag_ms=300_000, is_active=False, behind=None)
-    assert "does not run, and has not for 4 min; the tables show the past" in driver.alerts[0].summary
+    assert "does not run, and has not for 4 min 30 s; the tables are out of date" in driver.alerts[0].summary
 
 
 def test_each_query_has_alerts_of_its_own():

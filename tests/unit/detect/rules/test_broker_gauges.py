@@ -28,8 +28,8 @@ def test_a_dead_thread_is_held_against_the_broker_until_it_runs_again():
     assert suspected(driver) == [(None, ["cleaner_dead"])]
     assert driver.said() == [("log_dir_suspect", "firing", "warning")], "said once"
     summary = driver.open_alerts()[0].summary
-    assert "a thread of its log cleaner died: compacted topics may grow without end" in summary
-    assert "can wait until morning: yes, while its directories have room, because no disk is in doubt" in summary
+    assert "a thread of its log cleaner died: compacted topics may grow indefinitely" in summary
+    assert "can wait until morning: yes, while its directories have space, because no disk is suspect" in summary
     driver.poll(log_dir(), metrics={"scrape_ok": 0.0}).poll(log_dir())
     assert suspected(driver), "what is not seen is not well"
     driver.poll(log_dir(), metrics=WELL)
@@ -79,7 +79,7 @@ def test_what_was_remembered_before_there_were_gauges_of_it_is_read():
 @pytest.mark.parametrize(
     ("lag_bytes", "says"),
     [
-        (8 * GIB, "8 GiB on this broker wait for their copy in remote storage, and stay until then;"),
+        (8 * GIB, "8 GiB on this broker wait to be copied to remote storage, and stay until then;"),
         (7 * GIB, None),
         (0, None),
         (None, None),

@@ -43,10 +43,10 @@ def test_it_stands_in_the_brokers_state_too():
 
 
 def test_a_broker_that_shuts_down_still_answers_for_a_while():
-    driver = Driver().polls(0.5).event("BrokerFailure", reason="stopped", detail="it was told to stop")
+    driver = Driver().polls(0.5).event("BrokerFailure", reason="stopped", detail="it was asked to stop")
     driver.polls(0.5, 0.5)
     assert driver.memory.word is not None
-    assert away(driver).alerts[-1].evidence["log_says"] == "it was told to stop"
+    assert away(driver).alerts[-1].evidence["log_says"] == "it was asked to stop"
 
 
 def test_a_broker_that_goes_on_serving_has_survived_it():

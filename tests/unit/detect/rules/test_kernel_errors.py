@@ -87,7 +87,7 @@ def test_a_line_makes_its_directory_suspect_with_its_device(line, kind, severity
     (alert,) = driver.open_alerts()
     assert (alert.rule, alert.log_dir, str(alert.severity)) == ("log_dir_suspect", "/d1", severity)
     assert (alert.evidence["why"], alert.evidence["device"]) == ([kind], device)
-    assert alert.evidence[kind] == f"the kernel says of {device}: {line}"
+    assert alert.evidence[kind] == f"the kernel reports for {device}: {line}"
     assert line in alert.summary
 
 
@@ -125,7 +125,7 @@ def test_every_line_begins_the_weeks_anew():
 def test_a_person_says_that_the_disk_is_good():
     driver = healthy(watched(MEDIUM))
     assert driver.open_alerts() == []
-    assert driver.alerts[-1].reason == "ada says that it is good: new disk"
+    assert driver.alerts[-1].reason == "ada declared it healthy: new disk"
     driver.host(good())
     assert driver.open_alerts() == []
     driver.host(*said(MEDIUM))
@@ -293,8 +293,8 @@ def test_a_task_that_hangs_makes_the_broker_suspect_until_all_its_disks_were_wri
         ["hung"],
         None,
     )
-    assert "the kernel says: INFO: task kafka-scheduler:8123" in alert.summary
-    assert "no disk is in doubt, look at the way to it first" in alert.summary
+    assert "the kernel reports: INFO: task kafka-scheduler:8123" in alert.summary
+    assert "no disk is suspect; check the path to it first" in alert.summary
     driver.at_ms += HOUR_MS
     hung(driver)
     assert driver.open_alerts()
@@ -316,7 +316,7 @@ def test_a_task_that_hangs_is_not_over_while_one_disk_was_not_written():
 def test_a_summary_says_what_can_wait():
     waits = {
         MEDIUM: "yes, because Kafka still serves from it; but a disk that behaves like this may be failing",
-        PATH: "yes, because Kafka still serves from it and no disk is in doubt",
+        PATH: "yes, because Kafka still serves from it and no disk is suspect",
         "device-mapper: thin: 253:4: no free data space available.": "no, because writes wait or fail until the pool",
     }
     for line, words in waits.items():

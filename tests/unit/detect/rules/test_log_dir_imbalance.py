@@ -32,7 +32,7 @@ def test_a_wide_spread_fires_after_an_hour_and_says_what_would_have_to_move():
     assert evidence["move_bytes"] == pytest.approx(0.3 * TOTAL, rel=1e-6)
     (alert,) = driver.open_alerts()
     assert (str(alert.severity), alert.broker, alert.log_dir) == ("info", 7, None)
-    assert "/d1 at 70.0%, /d3 at 20.0%" in alert.summary
+    assert "/d1 at 70.0 %, /d3 at 20.0 %" in alert.summary
     assert alert.summary.count("can wait until morning: yes") == 1
 
 

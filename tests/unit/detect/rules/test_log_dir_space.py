@@ -80,7 +80,7 @@ def test_a_file_system_without_inodes_is_saturated_whatever_space_is_left():
     driver.polls(0.1, 0.1)
     assert driver.status() == "saturated"
     assert (evidence(driver)["decided_by"], evidence(driver)["used_inodes_ratio"]) == ("inodes", 0.99)
-    assert "its inodes run out (99% of them used)" in driver.open_alerts()[0].summary
+    assert "its inodes run out (99.0 % of them used)" in driver.open_alerts()[0].summary
     driver.host(host_dir(total_inodes=1_000, free_inodes=900)).polls(0.1, 0.1)
     assert driver.status() == "online"
 

@@ -38,4 +38,4 @@ def test_a_persons_word_ends_what_the_log_called_bad_before():
     healthy(driver)
     assert [a.evidence["why"] for a in driver.open_alerts() if a.rule == "partition_failed"] == [["t-0"]]
     healthy(driver, path=None)
-    assert driver.said("partition_failed")[-1] == ("partition_failed", "resolved", "ada says that it is good: new disk")
+    assert driver.said("partition_failed")[-1] == ("partition_failed", "resolved", "ada declared it healthy: new disk")

@@ -19,7 +19,7 @@ def test_limits_without_a_move_are_told_after_half_an_hour():
     evidence = left(driver).evidence
     assert (evidence["throttles"], evidence["throttled_replicas"]) == (limits, 4)
     assert f"{FOLLOWER}=47.7 MiB/s" in left(driver).summary
-    assert "4 of its replicas are on the topics' lists" in left(driver).summary
+    assert "4 of its replicas are in the topics' lists" in left(driver).summary
     driver.scans(5, log_dir(), throttles=limits, throttled_replicas=4)
     assert len(driver.said("throttle_left")) == 1
     driver.scan(log_dir(), throttles={WITHIN: 1_000_000})

@@ -75,7 +75,7 @@ def test_a_directory_that_fills_makes_it_critical():
 def test_without_a_gauge_a_persons_word_ends_what_the_log_named_before():
     driver = healthy(given_up(Driver().polls(0.5)))
     assert opened(driver) == []
-    assert driver.said("uncleanable_partitions")[-1][2] == "ada says that it is good: new disk"
+    assert driver.said("uncleanable_partitions")[-1][2] == "ada declared it healthy: new disk"
     assert opened(driver.polls(0.5, 0.5)) == [], "nothing is left that would open it again"
     assert [alert.evidence["why"] for alert in opened(given_up(driver, partition=21))] == [["__consumer_offsets-21"]]
 

@@ -246,7 +246,7 @@ def test_java_tells_why_it_does_not_start_it(text, reason):
 
 def test_the_detail_is_the_line_that_says_so():
     (found,) = findings_of(line(STARTUP, "x.y.Z", exception=f"java.lang.Exception: x\nCaused by: {FOREIGN}"))
-    assert found.detail.startswith("a folder in a log directory is no partition: Caused by: ")
+    assert found.detail.startswith("a folder in a log directory is not a partition: Caused by: ")
     assert "/d0/lost+found" in found.detail
     assert found.log_dir == "/d0"
 

@@ -594,7 +594,7 @@ def test_the_size_of_a_reserve_is_advised_by_partitions(partitions, advised):
     """KIP-928: about 10 KB a partition, 40 MB for 4,000."""
     draft = propose_recreation(directory(1, replica_count=partitions), policy(**RESERVED), "x")
     assert draft.expected["advised_bytes"] == advised
-    assert ("for its 8000 partitions 76.3 MiB are advised" in draft.reason) is (partitions == 8_000)
+    assert ("for its 8,000 partitions 76.3 MiB are advised" in draft.reason) is (partitions == 8_000)
 
 
 class TestReserve:

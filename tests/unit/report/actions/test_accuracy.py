@@ -94,6 +94,6 @@ def test_people_read_shares_and_honest_gaps():
     console = Console(width=120, file=io.StringIO())
     console.print(view(accuracy([done("a"), action("i", kind=ActionKind.INVESTIGATE)]), 120))
     text = console.file.getvalue()
-    assert "3 GiB of 4 GiB promised, 75%" in text
+    assert "3 GiB of 4 GiB expected, 75 %" in text
     assert "nothing observed" in text
     assert "1 done, 0 failed" in text

@@ -133,7 +133,7 @@ def test_an_effect_that_nobody_knows_is_left_out():
 
 
 def test_a_proposal_past_its_time_says_so():
-    assert standing(action(expires_at_ms=NOW_MS - 60_000), NOW_MS) == "proposed, 1 min too old"
+    assert standing(action(expires_at_ms=NOW_MS - 60_000), NOW_MS) == "proposed, expired 1 min ago"
     assert standing(action(status=ActionStatus.DONE, expires_at_ms=0), NOW_MS) == "done"
 
 
@@ -169,7 +169,7 @@ def test_the_details_say_how_old_the_facts_are_and_what_must_hold():
         ),
         NOW_MS,
     )
-    assert "state of 5 s ago, inventory not known" in text
+    assert "state of 5 s ago, inventory unknown" in text
     assert "[ok] broker 7 is alive" in text
     assert "[check] the owner agrees" in text
     assert "/data/d3 would be too full" in text

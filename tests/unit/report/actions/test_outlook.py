@@ -22,7 +22,7 @@ PARTS = [
 def test_a_replacement_says_who_leads_meanwhile_what_is_endured_and_what_would_help():
     action = of_kind(recommend(alert(), facts(*PARTS), policy(), NOW_MS), ActionKind.REPLACE_DISK)
     lines = list(outlook_lines(action.expected))
-    assert lines[0] == "  returns   2 partitions come back by it"
+    assert lines[0] == "  returns   2 partitions come back"
     assert lines[1].startswith(
         "  leaders   of 2 partitions; now: 1 without a leader, 1 under min ISR; while the broker"
     )
@@ -32,7 +32,7 @@ def test_a_replacement_says_who_leads_meanwhile_what_is_endured_and_what_would_h
     text = details(action, NOW_MS)
     assert "  not now   2 replicas (200 MiB); would help:" in text
     assert "            one broker more than the replication factor" in text
-    assert "  log.dirs  may do without it: its 200 MiB fit into the other directories" in text
+    assert "  log.dirs  may leave it out: its 200 MiB fit into the other directories" in text
 
 
 def test_an_action_that_touches_no_partition_says_nothing():

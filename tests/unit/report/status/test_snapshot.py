@@ -48,8 +48,8 @@ def test_a_clock_that_is_set_back_is_said_first_and_loud():
     console = Console(file=io.StringIO(), width=200, highlight=False)
     console.print(view(status, BACK_MS, 200, everything=True))
     shown = console.file.getvalue()
-    assert "NOBODY KNOWS HOW OLD THE DATA IS: the clock here is 3 h behind it. Set the clocks right" in shown
-    assert "NOBODY KNOWS HOW OLD THE INVENTORY IS" in shown
-    assert "NOBODY KNOWS HOW OLD THE HEARTBEAT IS" in shown
+    assert "THE AGE OF THE DATA IS UNKNOWN: the clock here is 3 h behind it. Synchronize the clocks" in shown
+    assert "THE AGE OF THE INVENTORY IS UNKNOWN" in shown
+    assert "THE AGE OF THE HEARTBEAT IS UNKNOWN" in shown
     assert "0 s ago" not in shown
     assert "0 s old" not in shown

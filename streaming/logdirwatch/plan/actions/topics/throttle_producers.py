@@ -87,7 +87,7 @@ def _first_relief_ms(reliefs: Sequence[ProposedAction]) -> int:
 
 
 def _is_all_internal(source: LogDir, snapshot: ClusterSnapshot) -> bool:
-    """Tell whether only brokers write there, whom no producer's quota slows down."""
+    """Tell whether only brokers write there, which no producer quota limits."""
     names = {replica.topic for replica in snapshot.replicas_in(source.place)}
     return bool(names) and all(name in snapshot.topics and snapshot.topics[name].is_internal for name in names)
 
