@@ -99,12 +99,14 @@ soak: java $(STAMP) ## a month of a small fleet through the stream: what grows, 
 dashboards: $(STAMP) ## write the JSON of the Grafana dashboards for Trino and Databricks (ARGS="--trino CATALOG.SCHEMA")
 	$(BIN)/python -m dashboards $(ARGS)
 
-lint: docs ## ruff, formatting, mypy --strict, layers of imports and the documentation build
+lint: docs ## ruff, formatting, mypy --strict, layers of imports, spelling, vocabulary and the documentation build
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/mypy
 	$(BIN)/mypy --python-version 3.11 --package dashboards
 	$(BIN)/lint-imports --no-cache --no-logo
+	$(BIN)/codespell
+	$(BIN)/python .ci/vocabulary
 	$(BIN)/pre-commit validate-config
 	@export PRE_COMMIT_HOME=$(abspath $(VENV))/pre-commit SKIP=codespell,ruff-check,ruff-format,mypy; \
 	$(BIN)/pre-commit run --all-files --show-diff-on-failure
