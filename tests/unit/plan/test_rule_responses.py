@@ -27,6 +27,11 @@ def test_every_module_answers_a_rule():
     assert {path.stem for path in FOLDER.rglob("*.py")} - {"__init__", "response"} == {str(rule) for rule in Rule}
 
 
+@pytest.mark.parametrize("rule", Rule)
+def test_of_every_rule_it_is_known_what_ends_its_alerts(rule):
+    assert RESPONSES[rule].ends_when
+
+
 def test_all_but_the_sign_of_life_have_a_runbook():
     assert set(RUNBOOKS) == set(Rule) - {Rule.HEARTBEAT}
 
@@ -34,4 +39,4 @@ def test_all_but_the_sign_of_life_have_a_runbook():
 def test_a_response_proposes_or_says_why_not_and_never_both():
     for both in ({"propose": None}, {"propose": lambda _: [], "nothing_to_propose": "why"}):
         with pytest.raises(ValueError, match="proposes actions, or says why"):
-            Response(runbook=PLANNED, **both)
+            Response(runbook=PLANNED, ends_when="it is over", **both)

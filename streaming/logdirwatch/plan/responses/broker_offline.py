@@ -167,4 +167,5 @@ RESPONSE = Response(
     ),
     propose=propose,
     runbook_for=_runbook_for,
+    ends_when="the broker answers",
 )

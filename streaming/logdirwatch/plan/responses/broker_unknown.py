@@ -33,4 +33,5 @@ RESPONSE = Response(
     ),
     propose=propose,
     runbook_for=as_its_log_says,
+    ends_when="the broker answers, or the controller says that it is away",
 )

@@ -84,4 +84,5 @@ RESPONSE = Response(
         (describe_all_log_dirs,),
     ),
     propose=propose,
+    ends_when="enough fits again for ten minutes",
 )

@@ -26,4 +26,5 @@ RESPONSE = Response(
         (UNAVAILABLE,),
     ),
     propose=propose,
+    ends_when="size, volume and reserve file are as before, or a new size or volume stayed for a day",
 )

@@ -44,4 +44,5 @@ RESPONSE = Response(
         "compare the directories of the broker; a plan for them can wait for a quiet hour", (describe_log_dirs,)
     ),
     propose=propose,
+    ends_when="the directories are filled more equally",
 )

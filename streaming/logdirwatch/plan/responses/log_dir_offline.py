@@ -209,4 +209,5 @@ RESPONSE = Response(
         (UNAVAILABLE, UNDER_MIN_ISR),
     ),
     propose=propose,
+    ends_when="its broker, once restarted, reports the directory online",
 )

@@ -141,4 +141,5 @@ RESPONSE = Response(
     ),
     propose=propose,
     on_old_inventory=propose_on_old_inventory,
+    ends_when="two samples in a row show it 5 points below its threshold",
 )

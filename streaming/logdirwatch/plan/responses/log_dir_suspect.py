@@ -232,4 +232,5 @@ RESPONSE = Response(
     ),
     propose=propose,
     runbook_for=_runbook_for,
+    ends_when="what is held against it is measured to be well",
 )

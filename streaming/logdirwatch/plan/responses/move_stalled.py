@@ -108,4 +108,5 @@ RESPONSE = Response(
         (list_reassignments, describe_log_dirs),
     ),
     propose=propose,
+    ends_when="the moves go on, or nothing is on its way",
 )

@@ -97,4 +97,5 @@ RESPONSE = Response(
         (UNDER_REPLICATED,),
     ),
     propose=propose,
+    ends_when="no partition of the broker was called bad for a day, and all of its replicas are in sync",
 )

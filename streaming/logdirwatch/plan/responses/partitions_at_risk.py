@@ -94,4 +94,5 @@ RESPONSE = Response(
         (UNAVAILABLE, UNDER_MIN_ISR),
     ),
     propose=propose,
+    ends_when="no broker reports a partition in danger",
 )

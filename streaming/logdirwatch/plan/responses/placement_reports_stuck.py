@@ -10,4 +10,5 @@ RESPONSE = Response(
         (quorum_status,),
     ),
     nothing_to_propose="what stands between a broker and its controller shows in the network and their logs alone",
+    ends_when="no report waits in the broker",
 )

@@ -38,10 +38,12 @@ class Response:
 
     ``runbook`` is what to look at where nothing better can be proposed, None for an alert that nobody has to answer;
     ``runbook_for`` chooses another one by what the alert says. ``on_old_inventory`` is what can be advised while nobody
-    knows where replicas lie now; None: the kinds of actions that need no inventory.
+    knows where replicas lie now; None: the kinds of actions that need no inventory. ``ends_when`` is the evidence that
+    ends an alert, as it follows "it ends when".
     """
 
     runbook: Runbook | None
+    ends_when: str
     runbook_for: Callable[[AlertRecord], Runbook | None] = lambda _: None
     propose: Propose | None = None
     nothing_to_propose: str | None = None

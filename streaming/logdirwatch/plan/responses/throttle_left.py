@@ -27,4 +27,5 @@ RESPONSE = Response(
         "see whether a move still needs the throttle; --verify of its reassignment removes it", (list_reassignments,)
     ),
     propose=propose,
+    ends_when="the limits are gone, or a move needs them",
 )

@@ -48,4 +48,5 @@ RESPONSE = Response(
         (describe_log_dirs,),
     ),
     propose=propose,
+    ends_when="the share of unexplained bytes is below its threshold",
 )

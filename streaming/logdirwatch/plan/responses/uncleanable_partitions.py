@@ -99,4 +99,5 @@ RESPONSE = Response(
         (UNDER_REPLICATED, describe_log_dirs),
     ),
     propose=propose,
+    ends_when="the cleaner's gauge says 0",
 )

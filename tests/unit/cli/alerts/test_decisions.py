@@ -9,7 +9,7 @@ from logdirwatch.cli.alerts import command, decisions
 from logdirwatch.errors import UserError
 from logdirwatch.kafka import clients
 from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule, Severity
-from logdirwatch.report.healthy import BY_WORD, ENDS_WHEN
+from logdirwatch.report.healthy import BY_WORD
 from tests.unit.report.builders import NOW_MS, alert
 
 HOUR_MS = 3_600_000
@@ -234,10 +234,6 @@ def test_what_is_only_measured_ends_by_no_word(run, firing):
     ended = run("alerts", "healthy", "z1", *BY_ADA)
     assert (ended.exit_code, firing.sent) == (1, [])
     assert "no word ends log_dir_suspect for slow_probe" in ended.err
-
-
-def test_of_every_rule_it_is_known_what_ends_it():
-    assert set(ENDS_WHEN) == set(Rule)
 
 
 def test_of_an_alert_without_a_broker_there_is_no_disk_to_speak_of(run, firing):

@@ -10,4 +10,5 @@ RESPONSE = Response(
         (show_status, list_topics),
     ),
     nothing_to_propose="what was deleted before it was read is gone",
+    ends_when="nothing more was lost for an hour",
 )

@@ -10,4 +10,5 @@ RESPONSE = Response(
         (show_status,),
     ),
     nothing_to_propose="why a query is behind shows in its own log and on its machine",
+    ends_when="the query has caught up",
 )

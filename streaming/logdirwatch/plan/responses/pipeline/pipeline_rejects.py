@@ -10,4 +10,5 @@ RESPONSE = Response(
         (select_rejected,),
     ),
     nothing_to_propose="only the owner of the sender can change what it writes",
+    ends_when="fewer than half as many records were rejected within the window",
 )
