@@ -17,6 +17,8 @@ VOLUME = "volume"
 ROOT_VOLUME = "root_volume"
 RESERVE = "reserve"
 CHANGE_RATIO = 0.01
+SAME_USE_RATIO = 0.01
+"""Of its size: what a volume's use may change between the last sample and the first look after a boot."""
 
 
 def note_capacity(log_dir: LogDirMemory, sample: LogDirSample, moment: Moment) -> None:
@@ -32,7 +34,7 @@ def note_capacity(log_dir: LogDirMemory, sample: LogDirSample, moment: Moment) -
 def note_volume(log_dir: LogDirMemory, seen: HostLogDir, moment: Moment) -> None:
     """Compare the volume reported by the host."""
     is_lost = bool(seen.is_root_volume) and log_dir.is_root_volume is False
-    is_other = log_dir.is_volume_told and seen.volume != log_dir.volume
+    is_other = log_dir.is_volume_told and seen.volume != log_dir.volume and not _is_renumbered(log_dir, seen)
     why = ROOT_VOLUME if is_lost else VOLUME
     lesser = {CAPACITY, RESERVE, VOLUME} if is_lost else {CAPACITY, RESERVE}
     if (is_lost or is_other) and (log_dir.change is None or log_dir.change.why in lesser):
@@ -41,6 +43,14 @@ def note_volume(log_dir: LogDirMemory, seen: HostLogDir, moment: Moment) -> None
         )
     log_dir.volume, log_dir.is_volume_told = seen.volume, True
     log_dir.is_root_volume = seen.is_root_volume
+
+
+def _is_renumbered(log_dir: LogDirMemory, seen: HostLogDir) -> bool:
+    """Tell whether only the device number is another, as after a boot: size in bytes and use are those of before."""
+    if not seen.total_bytes or seen.usable_bytes is None or log_dir.usable_bytes is None:
+        return False
+    is_same_use = abs(seen.usable_bytes - log_dir.usable_bytes) <= SAME_USE_RATIO * seen.total_bytes
+    return seen.total_bytes == log_dir.total_bytes and is_same_use
 
 
 def note_reserve(log_dir: LogDirMemory, seen: HostLogDir, moment: Moment) -> None:
