@@ -47,10 +47,10 @@ FLEET = """
           - cell
   - region "archive":
     - heading "archive" [level=2]
-    - status: /nothing is known of now/
+    - status: /the present state is unknown/
   - region "prod":
     - heading "prod" [level=2]
-    - table "Every log directory by broker, used in percent":
+    - table "Used space of every log directory in percent, by broker":
       - rowgroup:
         - row:
           - rowheader /broker 7 degraded, r1/
@@ -66,13 +66,13 @@ DIRECTORY = """
   - term: Used
   - definition: 96.0 % of 1 TiB
   - heading "Use" [level=2]
-  - navigation "Span":
+  - navigation "Period":
     - link "6h"
     - link "24h"
     - link "7d"
   - figure:
     - img /Used between .* forecast. full at/
-  - heading "Changes of status" [level=2]
+  - heading "Status history" [level=2]
   - table:
     - rowgroup:
       - row:

@@ -101,8 +101,8 @@ class TestDirectory:
     @pytest.mark.parametrize("span", ["6h", "24h", "7d"])
     def test_another_span_is_one_click_away(self, visit, span):
         page = visit.to(directory("prod", 8, FILLING))
-        page.get_by_role("navigation", name="Span").get_by_role("link", name=span, exact=True).click()
-        expect(page.locator("[aria-label=Span] [aria-current]")).to_have_text(span)
+        page.get_by_role("navigation", name="Period").get_by_role("link", name=span, exact=True).click()
+        expect(page.locator("[aria-label=Period] [aria-current]")).to_have_text(span)
         expect(page).to_have_url(re.compile(f"span={span}$"))
         expect(page.locator("polyline.used").first).to_be_visible()
 
@@ -159,5 +159,5 @@ class TestTables:
         page = visit.to("/")
         assert "No alerts have been stored" in visit.reads()
         tables.alerts(alert(opened_at_ms=now_ms - HOUR_MS, at_ms=now_ms, stale_since_ms=now_ms - 2 * HOUR_MS))
-        told = re.compile(r"Broker 7 /data/d1 is offline \[not monitored since 2 h( \d min)? ago\]")
+        told = "Broker 7 /data/d1 is offline [not monitored since 2 h"
         expect(page.get_by_role("link", name=told)).to_be_visible()
