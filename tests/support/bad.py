@@ -52,7 +52,7 @@ RECORDS = [
     (topics.STATE, b"[]", "Expected `object`, got `array`"),
     (topics.ALERTS, _json({"version": 1, "alert_id": "a"}), "missing required field"),
     (topics.ACTIONS, b"null", "Expected `object`, got `null`"),
-    (topics.DECISIONS, _json(DECISION, decision="maintenance"), "names its cluster and broker"),
+    (topics.DECISIONS, _json(DECISION, decision="maintenance"), "must name its cluster and broker"),
     (topics.DECISIONS, _json(DECISION, by=""), "length >= 1"),
 ]
 INVENTORY = [
