@@ -23,7 +23,7 @@ from logdirwatch.jobs.policy import policy_for
 from logdirwatch.jobs.session import every, kafka_stream, start_query
 from logdirwatch.kafka.clients import one_line, read_all, spark_options
 from logdirwatch.model import topics
-from logdirwatch.model.records import ActionRecord
+from logdirwatch.model.records import ActionRecord, AlertRecord
 from logdirwatch.model.vocabulary import NO_CLUSTER
 from logdirwatch.plan.cluster.from_tables_spark import load_facts
 from logdirwatch.plan.cluster.growth import Growth
@@ -112,22 +112,10 @@ class Recommender:
         }
         revisions = tracker.revise(facts, self.policy, now_ms)
         for alert, error in tracker.take_set_aside():
-            log.error(
-                "recommend.alert_set_aside",
-                alert_id=alert.alert_id,
-                revision=alert.revision,
-                rule=str(alert.rule),
-                cluster=alert.cluster,
-                error=f"{type(error).__name__}: {one_line(error)[:300]}",
-            )
+            _tell_set_aside("recommend.alert_set_aside", alert, error, alert_id=alert.alert_id, rule=str(alert.rule))
         for action, error in tracker.take_actions_set_aside():
-            log.error(
-                "recommend.action_set_aside",
-                action_id=action.action_id,
-                revision=action.revision,
-                kind=str(action.kind),
-                cluster=action.cluster,
-                error=f"{type(error).__name__}: {one_line(error)[:300]}",
+            _tell_set_aside(
+                "recommend.action_set_aside", action, error, action_id=action.action_id, kind=str(action.kind)
             )
         if revisions:
             self.publish(revisions)
@@ -145,6 +133,17 @@ class Recommender:
         except Exception as error:
             log.warning("recommend.no_facts", cluster=cluster, error=one_line(error)[:300])
             return None
+
+
+def _tell_set_aside(event: str, record: AlertRecord | ActionRecord, error: Exception, **about: str) -> None:
+    """Log that a record was set aside, and the error that it causes; ``about`` identifies it."""
+    log.error(
+        event,
+        **about,
+        revision=record.revision,
+        cluster=record.cluster,
+        error=f"{type(error).__name__}: {one_line(error)[:300]}",
+    )
 
 
 def recommender(spark: SparkSession, settings: Settings, note: Callable[[OpenAlerts], None] = ignored) -> Recommender:
