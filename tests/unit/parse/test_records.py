@@ -19,6 +19,7 @@ from logdirwatch.model.records import (
     TopicRecord,
 )
 from logdirwatch.parse.records import LONGEST_REASON, Accepted, Deleted, Rejected, parse
+from tests.support import bad
 
 KAFKA_MS = 1_700_000_000_123
 TOPIC_NAMES = topics.STREAMED
@@ -306,3 +307,11 @@ def test_any_text_survives(cluster: str, path: str) -> None:
     value = msgspec.json.encode(metrics(cluster=cluster, log_dirs=[log_dir(path=path)]))
     record = accepted(topics.METRICS, value)
     assert (record.cluster, record.log_dirs[0].path) == (cluster, path)
+
+
+@pytest.mark.parametrize(("topic", "value", "says"), bad.RECORDS)
+def test_a_record_that_nobody_can_read_is_refused_with_its_reason(topic: str, value: bytes | None, says: str) -> None:
+    """The tests with Spark and Kafka expect the same of these records; here it takes a moment to see."""
+    refused = parse(topic, None, value, 5, "prod")
+    assert isinstance(refused, Rejected)
+    assert says in refused.reason
