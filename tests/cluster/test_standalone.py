@@ -61,14 +61,14 @@ def test_the_stream_goes_on_when_a_worker_is_killed(kafka, config, tmp_path):
     with Standalone(tmp_path) as spark:
         stream = spark.submit(config, tmp_path / "stream.log", "stream")
 
-        def waits(condition, message):
+        def waits(condition, message, pause_s=0.5):
             def seen():
                 stream.check()
                 collector.check()
                 return condition()
 
             return wait_until(
-                seen, DEADLINE_S, lambda: f"{message}; {stream.log_file}: {stream.said()[-2_000:]}", pause_s=0.5
+                seen, DEADLINE_S, lambda: f"{message}; {stream.log_file}: {stream.said()[-2_000:]}", pause_s=pause_s
             )
 
         try:
@@ -81,8 +81,10 @@ def test_the_stream_goes_on_when_a_worker_is_killed(kafka, config, tmp_path):
             waits(lambda: offline(1) == {"fast", "stateful"}, "the next loss told in both lanes, with a worker less")
             lost = {(broker, kafka.state().broker(broker).log_dirs[0]) for broker in (0, 1)}
             waits(lambda: {key for key, status in stored().items() if status == "offline"} == lost, "both stored")
-            # The two tables are written one after the other.
-            waits(lambda: told(config) == {0: "degraded", 1: "degraded", 2: "online"}, "two brokers degraded")
+            # The two tables are written one after the other. The command itself takes seconds of the processor's time.
+            waits(
+                lambda: told(config) == {0: "degraded", 1: "degraded", 2: "online"}, "two brokers degraded", pause_s=10
+            )
             identities = [(r["alert_id"], r["revision"]) for r in alerts.revisions() if r["rule"] == "log_dir_offline"]
             assert {revision for _, revision in identities} >= {0, 1}
             # The signal reaches spark-submit's JVM, which ends by it; batches that it cut are done again.
