@@ -39,7 +39,9 @@ class StreamSettings(Section):
         15_000, ge=100, description="Interval at which open alerts are planned again without new input."
     )
     pipeline_interval_ms: int = Field(
-        10_000, ge=0, description="Interval at which the stream checks its own queries; 0: never."
+        10_000,
+        ge=0,
+        description="Interval at which the stream checks its own queries; 0: never, and detect runs empty batches.",
     )
     listen: Listen | None = Field(
         None, description="host:port of /metrics for Prometheus, /health and /ready; null: none."

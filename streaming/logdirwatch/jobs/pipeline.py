@@ -76,7 +76,14 @@ def _teller(settings: Settings, name: str, at_ms: int) -> Teller:
     is_real_time = name == fast_lane.NAME and settings.stream.is_real_time
     # A real-time batch lasts minutes and reports its offsets only at its end.
     trigger_ms = 0 if is_real_time else interval_ms(getattr(settings.stream, f"{name}_trigger"))
-    return Teller(name, trigger_ms, settings.detect.pipeline.lag_ms // 2, at_ms, is_measured=not is_real_time)
+    return Teller(
+        name,
+        trigger_ms,
+        settings.detect.pipeline.lag_ms // 2,
+        at_ms,
+        is_measured=not is_real_time,
+        needs_input=name == detect.NAME,
+    )
 
 
 def _outgoing(record: PipelineRecord) -> Outgoing:

@@ -90,8 +90,7 @@ def build_session(settings: Settings, name: str = "logdirwatch") -> SparkSession
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
         builder = builder.master(stream.master)
     local = {} if stream.master is None else _local_conf(settings)
-    sizes = {"spark.sql.shuffle.partitions": str(stream.shuffle_partitions)}
-    for key, value in {**SESSION_CONF, **sizes, **local, **stream.extra}.items():
+    for key, value in {**_session_conf(settings), **local, **stream.extra}.items():
         builder = builder.config(key, value)
     try:
         return builder.getOrCreate()
@@ -101,6 +100,26 @@ def build_session(settings: Settings, name: str = "logdirwatch") -> SparkSession
             f"Spark started no session: {str(told).splitlines()[0]} Its log lines above say why; check the section "
             "stream of the configuration, or the arguments of spark-submit"
         ) from None
+
+
+def without_empty_batches(spark: SparkSession, settings: Settings) -> SparkSession:
+    """Return a session of the same application in which a stateful query runs no batch without input.
+
+    By default a query with timers in processing time runs a batch at every trigger. Here its timers fire with the next
+    input, which ``pipeline.tell`` provides when there is no other; without the pipeline's checks nothing would.
+    """
+    if not settings.stream.pipeline_interval_ms:
+        return spark
+    session = spark.newSession()
+    conf = {**_session_conf(settings), "spark.sql.streaming.noDataMicroBatches.enabled": "false"}
+    for key, value in {**conf, **settings.stream.extra}.items():
+        if session.conf.isModifiable(key):
+            session.conf.set(key, value)
+    return session
+
+
+def _session_conf(settings: Settings) -> dict[str, str]:
+    return {**SESSION_CONF, "spark.sql.shuffle.partitions": str(settings.stream.shuffle_partitions)}
 
 
 def _local_conf(settings: Settings) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """When a query's progress is published: often while there is a problem and a while after it, otherwise rarely.
 
-A healthy stream adds only one record in ten minutes to its own input. Pure.
+A healthy stream adds only one record in ten minutes to its own input. A query whose timers fire only with input gets a
+record at every check that found no other. Pure.
 """
 
 from collections import Counter
@@ -21,7 +22,8 @@ MOST_REASONS = 20
 class Teller:
     """Unpublished results about one query; ``at_ms`` is when it was last published, or began.
 
-    ``lag_ms`` is the lag, beyond its trigger, from which there is a problem to publish.
+    ``lag_ms`` is the lag, beyond its trigger, from which there is a problem to publish. ``needs_input``: the query runs
+    no batch without input, and therefore no timer.
     """
 
     query: str
@@ -30,6 +32,8 @@ class Teller:
     at_ms: int
     is_measured: bool = True
     away_ms: int | None = None
+    needs_input: bool = False
+    _own_rows: int = 0
     _rejected: list[RejectedRows] = field(default_factory=list)
     _lost: list[LostRange] = field(default_factory=list)
     _read_rows: int = 0
@@ -45,8 +49,10 @@ class Teller:
         is_behind = lag_ms is not None and lag_ms - self.trigger_ms >= self.lag_ms
         if is_behind or away_ms or self._rejected or self._lost:
             self._until_ms = at_ms + AFTERWARDS_MS
-        if at_ms >= self._until_ms and at_ms - self.at_ms < QUIET_INTERVAL_MS:
+        is_idle, self._own_rows = self._is_idle(standing), 0
+        if not is_idle and at_ms >= self._until_ms and at_ms - self.at_ms < QUIET_INTERVAL_MS:
             return None
+        self._own_rows = 1
         self.at_ms = max(at_ms, self.at_ms + 1)
         told = PipelineRecord(
             version=1,
@@ -70,6 +76,10 @@ class Teller:
         if standing is not None:
             self._lost = [*self._lost, *standing.lost]
             self._read_rows += standing.read_rows
+
+    def _is_idle(self, standing: Standing | None) -> bool:
+        """Tell whether the query needs input and read nothing since the last check but what was published then."""
+        return self.needs_input and standing is not None and standing.read_rows <= self._own_rows
 
     def _away_ms(self, standing: Standing | None) -> int | None:
         """Return once how long the stream was down, if the query then found something unread."""

@@ -100,3 +100,17 @@ def test_what_batches_note_is_taken_once_by_another_thread():
         thread.join()
     assert len(rejects.take("store")) == 200
     assert rejects.take("store") == rejects.take("recommend") == []
+
+
+def test_a_query_whose_timers_need_input_gets_a_record_at_every_check_that_found_no_other():
+    query = teller(needs_input=True)
+    assert looks(query, 2, read_rows=3) == []
+    assert len(looks(query, 1, start=3, read_rows=0)) == 1
+    assert len(looks(query, 2, start=4, read_rows=1)) == 2, "what it read is that record"
+    assert looks(query, 1, start=6, read_rows=2) == []
+    assert looks(query, 1, start=7, read_rows=1) == [], "another one's record is input too"
+
+
+def test_a_query_gets_no_record_while_it_is_not_known_what_it_read():
+    query = teller(needs_input=True)
+    assert query.record(None, [], T0 + STEP_MS, is_active=True) is None

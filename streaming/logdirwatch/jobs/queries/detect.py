@@ -19,6 +19,7 @@ from logdirwatch.jobs.session import (
     start_query,
     to_kafka,
     unpacked,
+    without_empty_batches,
 )
 from logdirwatch.model import topics
 from logdirwatch.model.vocabulary import NO_CLUSTER
@@ -72,7 +73,8 @@ def judged(records: DataFrame, settings: Settings, memories: DataFrame | None = 
 
 
 def start(spark: SparkSession, settings: Settings) -> StreamingQuery:
-    """Start the query."""
+    """Start the query, in a session of its own."""
+    spark = without_empty_batches(spark, settings)
     older.set_aside(spark, checkpoint(settings, NAME), VARIABLES, time.time_ns() // 1_000_000)
     begin = start_state(spark, settings, NAME, TOPICS)
     memories, offsets = begin or (None, None)
