@@ -8,7 +8,7 @@ from logdirwatch.plan.capacity.copy_rates import copy_growth
 from logdirwatch.plan.cluster.assignment import ANY, Assignment
 from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.proposal import Veto
+from logdirwatch.plan.proposal import Policy, Veto
 from logdirwatch.text.units import human_bytes, human_ratio
 
 SAME_VOLUME_BYTES = 16 << 20
@@ -55,6 +55,17 @@ class Space:
                 f"{more} more would fill {where} to {human_ratio(ratio)}, above {human_ratio(limit_ratio)}",
             )
         return None
+
+
+def needed_bytes(source: LogDir, space: Space, policy: Policy) -> int | None:
+    """Return the bytes that must leave a directory to bring it under the target ratio, copies under way counted.
+
+    What steps under way free in time need not be freed again.
+    """
+    used = space.used_bytes(source.place)
+    if used is None or source.total_bytes is None:
+        return None
+    return used - int(source.total_bytes * policy.limits.target_ratio) + 1 - source.relief_bytes
 
 
 class NewReplicas:

@@ -17,7 +17,7 @@ from logdirwatch.plan.action_records import record
 from logdirwatch.plan.action_types import ACTION_TYPES
 from logdirwatch.plan.actions.action_type import FixRole
 from logdirwatch.plan.capacity.observed_rates import with_rates
-from logdirwatch.plan.capacity.projected_use import Space, volumes
+from logdirwatch.plan.capacity.projected_use import Space, needed_bytes, volumes
 from logdirwatch.plan.capacity.timing import time_to_full_ms
 from logdirwatch.plan.cluster.assignment import Assignment, from_json
 from logdirwatch.plan.cluster.excluded_log_dirs import with_excluded_log_dirs
@@ -29,10 +29,9 @@ from logdirwatch.plan.lifecycle.overlay import with_actions, with_alerts
 from logdirwatch.plan.lifecycle.transitions import reconcile
 from logdirwatch.plan.operator_decisions import decisions_on
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
-from logdirwatch.plan.reassignment.within_broker import needed_bytes
 from logdirwatch.plan.recommend import recommend
 from logdirwatch.plan.relief.freed_bytes import bytes_to_delete
-from logdirwatch.plan.relief.more_room import more_room
+from logdirwatch.plan.relief.more_room import more_room, with_reasons
 from logdirwatch.plan.relief.planner import SpaceNeed, space_need_of
 from logdirwatch.plan.responses.response import directory_of
 from logdirwatch.plan.rule_responses import investigate
@@ -122,7 +121,8 @@ class _Planner:
         """Return more room: what was proposed counted on ways that are refused beside what comes before them."""
         snapshot = self._snapshot_for(alert)
         missing, instead = self._missing(alert, directory), [Veto("refused", reason) for reason in self._against]
-        proposals = more_room(snapshot.directories[directory.place], snapshot, self._policy, missing, instead)
+        room = more_room(snapshot.directories[directory.place], snapshot, self._policy, missing)
+        proposals = with_reasons(room, instead)
         return [action for action in self._new(proposals, alert, snapshot) if action.action_id not in tried]
 
     def _new(

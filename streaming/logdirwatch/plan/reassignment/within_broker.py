@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from logdirwatch.model.vocabulary import LOG_DIR_THROTTLE
 from logdirwatch.plan.capacity import copy_rates
 from logdirwatch.plan.capacity.copy_waves import Pace
-from logdirwatch.plan.capacity.projected_use import Space, is_same_volume
+from logdirwatch.plan.capacity.projected_use import Space, is_same_volume, needed_bytes
 from logdirwatch.plan.capacity.timing import delete_delay_ms, time_to_full_ms
 from logdirwatch.plan.cluster.assignment import ANY, Assignment
 from logdirwatch.plan.cluster.layout import LogDirId, Replica
@@ -46,14 +46,15 @@ def plan_moves(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, goal_b
     With ``goal_bytes`` that much is to leave it, whatever its ratio.
     """
     needed = needed_bytes(source, Space(snapshot), policy) if goal_bytes is None else goal_bytes
-    standing = tuple(veto for veto in _standing(source, snapshot, most_log_dir_rate(source, snapshot, policy)) if veto)
+    most = _most_rate(source, snapshot, policy)
+    standing = tuple(veto for veto in _standing(source, snapshot, most) if veto)
     if standing:
         return Moves(vetoes=standing)
     if needed is None:
         return Moves(vetoes=(Veto("source_space_unknown", f"the free space of {source.path} is not known"),))
     if needed <= 0:
         return Moves(vetoes=(Veto("below_target", f"{source.path} is below the target ratio already"),))
-    return _Planner(source, snapshot, policy).run(needed)
+    return _Planner(source, snapshot, policy, most).run(needed)
 
 
 def log_dir_rate(
@@ -71,21 +72,10 @@ def log_dir_rate(
     return copy_rates.under_others(wanted, [source.broker], [LOG_DIR_THROTTLE], snapshot)
 
 
-def most_log_dir_rate(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> int:
+def _most_rate(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> int:
     """Return the highest rate that copies off ``source`` may have; a limit that somebody set stays."""
     most = copy_rates.ceiling(policy.limits.log_dir_throttle_bytes_per_s, _spare(source, snapshot, policy))
     return copy_rates.under_others(most, [source.broker], [LOG_DIR_THROTTLE], snapshot)
-
-
-def needed_bytes(source: LogDir, space: Space, policy: Policy) -> int | None:
-    """Return the bytes that must leave a directory to bring it under the target ratio, copies under way counted.
-
-    What steps under way free in time need not be freed again.
-    """
-    used = space.used_bytes(source.place)
-    if used is None or source.total_bytes is None:
-        return None
-    return used - int(source.total_bytes * policy.limits.target_ratio) + 1 - source.relief_bytes
 
 
 def _spare(source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> int | None:
@@ -107,11 +97,10 @@ def _standing(source: LogDir, snapshot: ClusterSnapshot, rate: int) -> list[Veto
 class _Planner:
     """Chooses replicas one after the other; those that would come too late only when there are no others."""
 
-    def __init__(self, source: LogDir, snapshot: ClusterSnapshot, policy: Policy) -> None:
+    def __init__(self, source: LogDir, snapshot: ClusterSnapshot, policy: Policy, most: int) -> None:
         self._source, self._snapshot, self._policy = source, snapshot, policy
-        self._most = most_log_dir_rate(source, snapshot, policy)
-        self._rate = self._most
-        self._pace = Pace.of(source, self._most, delete_delay_ms(source.broker, snapshot))
+        self._most, self._rate = most, most
+        self._pace = Pace.of(source, most, delete_delay_ms(source.broker, snapshot))
         self._space = Space(snapshot)
         self._written = 0.0
         self._refusals: Counter[Veto] = Counter()

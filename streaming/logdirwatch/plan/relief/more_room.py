@@ -1,6 +1,7 @@
 """More room where nothing gentler helps: a bigger volume, or one more log directory."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from logdirwatch.plan.actions.brokers.add_log_dir import add_log_dir
 from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
@@ -8,11 +9,15 @@ from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
 
 
-def more_room(
-    directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, instead: Sequence[Veto]
-) -> list[ProposedAction]:
+def more_room(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int) -> list[ProposedAction]:
     """Return a bigger volume; where it cannot grow, one more directory beside it."""
-    grow = expand_disk(directory, policy, needed, instead=instead)
+    grow = expand_disk(directory, policy, needed)
     if not grow.vetoes:
         return [grow]
-    return [grow, add_log_dir(directory, snapshot, policy, needed, instead=[*instead, *grow.vetoes])]
+    return [grow, add_log_dir(directory, snapshot, policy, needed, instead=grow.vetoes)]
+
+
+def with_reasons(room: Iterable[ProposedAction], instead: Sequence[Veto]) -> list[ProposedAction]:
+    """Return proposals for more room that also say why nothing gentler is proposed."""
+    told = "".join(f"; {veto.reason}" for veto in instead)
+    return [replace(proposal, reason=proposal.reason + told) for proposal in room]

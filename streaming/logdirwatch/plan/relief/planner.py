@@ -19,13 +19,12 @@ from logdirwatch.plan.actions.topics.delete_records import propose_deletion
 from logdirwatch.plan.actions.topics.delete_topic_candidate import propose_candidates
 from logdirwatch.plan.actions.topics.lower_retention import propose_cut
 from logdirwatch.plan.actions.topics.throttle_producers import propose_producer_throttle
-from logdirwatch.plan.capacity.projected_use import Space
+from logdirwatch.plan.capacity.projected_use import Space, needed_bytes
 from logdirwatch.plan.capacity.timing import time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.operator_decisions import apply_decisions
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
 from logdirwatch.plan.reassignment.running_copies import Copy, copies_to, ending, overflowing, without_copies
-from logdirwatch.plan.reassignment.within_broker import needed_bytes
 from logdirwatch.plan.relief.freed_bytes import (
     URGENT,
     after,
@@ -36,7 +35,7 @@ from logdirwatch.plan.relief.freed_bytes import (
     is_in_time,
 )
 from logdirwatch.plan.relief.log_cleaner import propose_cleaner_check
-from logdirwatch.plan.relief.more_room import more_room
+from logdirwatch.plan.relief.more_room import more_room, with_reasons
 from logdirwatch.plan.relief.order import in_order_of_relief
 from logdirwatch.plan.relief.remote_copies import remote_copy_drafts
 from logdirwatch.plan.relief.running_moves import RunningMoves, propose_watch, with_running_moves
@@ -113,7 +112,8 @@ def _answer(
         return []
     ways = relieve_without_loss(source, snapshot, policy, needed - _being_cut(source, snapshot, policy, needed), now_ms)
     missing = needed - freed_by(ways.proposals, source)
-    others, room = [*ways.proposals], _room(source, snapshot, policy, missing, ())
+    room = apply_decisions(more_room(source, snapshot, policy, missing), snapshot.decisions) if missing > 0 else []
+    others = [*ways.proposals]
     left_ms = time_to_full_ms(source)
     if (
         bytes_to_delete(source, [*others, *room], needed, policy) > 0
@@ -129,10 +129,9 @@ def _answer(
     # Records are deleted no sooner than a cut takes effect, so a late cut leaves no more to be lost.
     lost = [*cuts, *_losses(source, snapshot, policy, wanted - _freed(cuts), cuts, now_ms)]
     instead = [*dict.fromkeys([*ways.against, *against]), *_not_enough([*ways.proposals, *cuts], source, needed)]
-    room = _room(source, snapshot, policy, missing, instead)
     if wanted > least:
         lost = [_kept_back(proposal) for proposal in lost]
-    proposals = [*others, *room, *lost]
+    proposals = [*others, *with_reasons(room, instead), *lost]
     if (
         source.status in URGENT
         and not hoped
@@ -155,17 +154,6 @@ def _kept_back(proposal: ProposedAction) -> ProposedAction:
         return proposal
     text = "what is asked for is in time and loses nothing; reject that action if it is refused or does not come"
     return replace(proposal, vetoes=(*proposal.vetoes, Veto("lossless_first", text)))
-
-
-def _room(
-    source: LogDir, snapshot: ClusterSnapshot, policy: Policy, missing: int, instead: Sequence[Veto]
-) -> list[ProposedAction]:
-    """Return more room where moves do not give enough in time."""
-    return (
-        apply_decisions(more_room(source, snapshot, policy, missing, instead), snapshot.decisions)
-        if missing > 0
-        else []
-    )
 
 
 def _being_cut(source: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int) -> int:

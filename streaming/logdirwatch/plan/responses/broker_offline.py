@@ -28,11 +28,10 @@ from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild, rebuild_la
 from logdirwatch.plan.actions.topics.delete_topic_candidate import room_elsewhere
 from logdirwatch.plan.availability.lost_replicas import partitions_on
 from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence
-from logdirwatch.plan.capacity.projected_use import Space
+from logdirwatch.plan.capacity.projected_use import Space, needed_bytes
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto
 from logdirwatch.plan.reassignment.replacement_replicas import plan_rebuild, plan_repair
-from logdirwatch.plan.reassignment.within_broker import needed_bytes
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.plan.vetoes import restart_vetoes
 from logdirwatch.text.units import human_ms

@@ -8,11 +8,10 @@ from collections import Counter
 from logdirwatch.plan.actions.brokers.investigate import Runbook, describe_all_log_dirs
 from logdirwatch.plan.actions.topics.delete_topic_candidate import propose_candidates_in
 from logdirwatch.plan.actions.topics.lower_retention import propose_fleet_cut
-from logdirwatch.plan.capacity.projected_use import Space, volumes
+from logdirwatch.plan.capacity.projected_use import Space, needed_bytes, volumes
 from logdirwatch.plan.cluster.layout import LogDirId
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy, ProposedAction, Veto
-from logdirwatch.plan.reassignment.within_broker import needed_bytes
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.plan.retention.fleet_planner import gain, left, plan_fleet_cuts
 from logdirwatch.plan.retention.planner import REASONS

@@ -24,11 +24,10 @@ from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild
 from logdirwatch.plan.actions.topics.delete_topic_candidate import room_elsewhere
 from logdirwatch.plan.availability.common_cause import common_cause
 from logdirwatch.plan.availability.offline_log_dirs import OfflineLogDirs, offline_log_dirs_of
-from logdirwatch.plan.capacity.projected_use import Space, shares_volume
+from logdirwatch.plan.capacity.projected_use import Space, needed_bytes, shares_volume
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto
 from logdirwatch.plan.reassignment.replacement_replicas import Repair, plan_rebuild, plan_repair
-from logdirwatch.plan.reassignment.within_broker import needed_bytes
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.text.words import some_of
 

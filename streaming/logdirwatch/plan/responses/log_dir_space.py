@@ -22,13 +22,12 @@ from logdirwatch.plan.actions.topics.throttle_producers import propose_producer_
 from logdirwatch.plan.availability.broker_halt import with_halt_notice
 from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence
 from logdirwatch.plan.capacity.growth_by_policy import growth_by_policy, told
-from logdirwatch.plan.capacity.projected_use import Space
+from logdirwatch.plan.capacity.projected_use import Space, needed_bytes
 from logdirwatch.plan.capacity.reserve_file import reserve_of
 from logdirwatch.plan.cluster.layout import TopicPartition
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.operator_decisions import apply_decisions
 from logdirwatch.plan.proposal import Policy, ProposedAction
-from logdirwatch.plan.reassignment.within_broker import needed_bytes
 from logdirwatch.plan.relief.freed_bytes import URGENT, freed_in_time_bytes
 from logdirwatch.plan.relief.order import in_order_of_relief
 from logdirwatch.plan.relief.planner import propose_relief

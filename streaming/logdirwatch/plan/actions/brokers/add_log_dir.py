@@ -27,9 +27,9 @@ from logdirwatch.text.units import human_bytes
 
 
 def add_log_dir(
-    directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, instead: Sequence[Veto] = ()
+    directory: LogDir, snapshot: ClusterSnapshot, policy: Policy, needed: int, instead: Sequence[Veto]
 ) -> ProposedAction:
-    """Return the advice to give the broker one more directory: the volume cannot grow, and nothing gentler helps.
+    """Return the advice to give the broker one more directory; ``instead`` says why the volume is not grown.
 
     ``log.dirs`` is read at start only, and an empty directory without ``meta.properties`` stops a broker's start
     (Kafka 4.3.1 ``KafkaConfig``, ``MetaPropertiesEnsemble``).

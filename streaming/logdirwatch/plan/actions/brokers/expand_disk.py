@@ -1,7 +1,5 @@
 """More room where nothing gentler helps: a bigger volume, or one more log directory."""
 
-from collections.abc import Sequence
-
 from logdirwatch.model.records import ActionRecord
 from logdirwatch.model.vocabulary import ActionKind
 from logdirwatch.plan.actions.action_type import (
@@ -22,11 +20,10 @@ LEAST_GROWTH_RATIO = 0.1
 """Nobody grows a volume by a few bytes: clouds allow a change only each few hours."""
 
 
-def expand_disk(directory: LogDir, policy: Policy, needed: int, instead: Sequence[Veto] = ()) -> ProposedAction:
+def expand_disk(directory: LogDir, policy: Policy, needed: int) -> ProposedAction:
     """Return the advice to grow the volume until the directory is under the target ratio.
 
-    ``instead`` are the reasons why nothing gentler is advised. How far a volume can grow, and how long that takes, is
-    configured per directory; unknown where it is not.
+    How far a volume can grow, and how long that takes, is configured per directory; unknown where it is not.
     """
     rule = policy.limits.log_dir_rule(directory.broker, directory.path)
     size = directory.total_bytes or 0
@@ -40,7 +37,7 @@ def expand_disk(directory: LogDir, policy: Policy, needed: int, instead: Sequenc
         kind=ActionKind.EXPAND_DISK,
         target=place_target(directory),
         reason=f"{text}, from {human_bytes(size)} to {human_bytes(size + more)}{falls_short}: nothing is lost, nothing "
-        f"is moved{_begin_now(directory, rule.growing_takes_ms)}" + "".join(f"; {one.reason}" for one in instead),
+        f"is moved{_begin_now(directory, rule.growing_takes_ms)}",
         expected=effect(
             frees_bytes=more,
             needs_ms=rule.growing_takes_ms,

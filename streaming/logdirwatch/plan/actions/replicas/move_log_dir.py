@@ -62,7 +62,8 @@ def _hindered(source: LogDir, moves: Moves) -> ProposedAction:
 
 
 def _move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Policy, now_ms: int) -> ProposedAction:
-    waves = _waves(source, moves, snapshot)
+    pace = _pace_of(source, moves.rate, snapshot)
+    waves = in_waves(moves.sizes, pace)
     needs = waves.needs_ms + _shared_bytes(source.broker, snapshot) * 1000 // moves.rate
     name = file_name(ActionKind.MOVE_LOG_DIR, source.place)
     limits = unset(within_brokers([source.broker], moves.rate), snapshot)
@@ -74,8 +75,8 @@ def _move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Polic
         target=place_target(source),
         reason=f"move {human_bytes(moves.moved_bytes)} in {counted(len(moves.assignments), 'replica')} from "
         f"{source.path} to {destinations} of the same broker ({enough}) "
-        f"{_pace(source, moves, waves, snapshot, policy)}; no other broker is touched and no data is lost"
-        + _why_waves(source, waves, snapshot),
+        f"{_at_which_rate(source, moves, waves, pace, policy)}; no other broker is touched and no data is lost"
+        + _why_waves(waves, pace),
         expected=effect(
             frees_bytes=moves.moved_bytes,
             frees_by_ms=now_ms + needs,
@@ -100,10 +101,14 @@ def _move(source: LogDir, moves: Moves, snapshot: ClusterSnapshot, policy: Polic
     )
 
 
-def _pace(source: LogDir, moves: Moves, waves: Waves, snapshot: ClusterSnapshot, policy: Policy) -> str:
-    settles, usual = delete_delay_ms(source.broker, snapshot), policy.limits.log_dir_throttle_bytes_per_s
+def _pace_of(source: LogDir, rate: int, snapshot: ClusterSnapshot) -> Pace:
+    broker = source.broker
+    return Pace.of(source, rate, delete_delay_ms(broker, snapshot), copies_at_once(broker, snapshot))
+
+
+def _at_which_rate(source: LogDir, moves: Moves, waves: Waves, pace: Pace, policy: Policy) -> str:
     left_ms = time_to_full_ms(source) if waves.is_in_time is False else None
-    return paced(moves.rate, usual, moves.moved_bytes, left_ms, settles)
+    return paced(moves.rate, policy.limits.log_dir_throttle_bytes_per_s, moves.moved_bytes, left_ms, pace.settles_ms)
 
 
 def _sustained(moves: Moves, snapshot: ClusterSnapshot, policy: Policy) -> tuple[Precondition, ...]:
@@ -112,19 +117,11 @@ def _sustained(moves: Moves, snapshot: ClusterSnapshot, policy: Policy) -> tuple
     return sustained(moves.rate, limits.log_dir_throttle_bytes_per_s, limits.disk_bandwidth_bytes_per_s, seen)
 
 
-def _waves(source: LogDir, moves: Moves, snapshot: ClusterSnapshot) -> Waves:
-    settles = delete_delay_ms(source.broker, snapshot)
-    at_once = copies_at_once(source.broker, snapshot)
-    return in_waves(moves.sizes, Pace.of(source, moves.rate, settles, at_once))
-
-
-def _why_waves(source: LogDir, waves: Waves, snapshot: ClusterSnapshot) -> str:
+def _why_waves(waves: Waves, pace: Pace) -> str:
     if len(waves.groups) == 1:
         return ""
-    at_once = copies_at_once(source.broker, snapshot)
-    return (
-        f"; in {len(waves.groups)} waves, so that the first is free sooner (the broker's threads for copies: {at_once})"
-    )
+    threads = f"the broker's threads for copies: {pace.at_once}"
+    return f"; in {len(waves.groups)} waves, so that the first is free sooner ({threads})"
 
 
 def _commands(moves: Moves, waves: Waves, limits: Limits, name: str, policy: Policy, *, beside: bool) -> list[str]:
