@@ -66,12 +66,13 @@ test-kafka: java $(STAMP) ## real brokers with real, really full disks
 test-alone: java $(STAMP) ## what two processors carry only with nothing beside it: the whole demo
 	$(PYTEST) tests/kafka -m "not long and alone" $(ARGS)
 
-test-long: java $(STAMP) ## what takes long: every rule of the tables, the demo with a part of it stopped
+test-long: java $(STAMP) ## what takes long: every rule of the tables, the demo with a part of it stopped, rare faults
 	$(PYTEST) tests/spark -m long -n 2 --dist loadfile $(ARGS)
 	$(PYTEST) tests/kafka -m long $(TRUST:%=--ignore=%) $(ARGS)
+	$(PYTEST) $(TRUST) -m release $(ARGS)
 
 test-trust: java $(STAMP) ## TLS, least privilege, secrets, what happens when something is away, the first release's data
-	$(PYTEST) $(TRUST) -m long $(ARGS)
+	$(PYTEST) $(TRUST) -m "long and not release" $(ARGS)
 
 test-scenarios: java $(STAMP) ## the proposals' scenarios on one real cluster (PART=1 of four that take as long; MINUTES=30)
 	$(PYTEST) tests/scenarios $(PART:%=--splits 4 --group % --durations-path tests/scenarios/durations.json) \

@@ -138,6 +138,7 @@ def test_collector_and_stream_outlive_the_telemetry_cluster(make_cluster, make_s
     assert stream.stop() == 0
 
 
+@pytest.mark.release
 def test_a_burst_of_ten_times_the_usual_rate_is_judged_and_stored_whole(make_stream):
     """Forty brokers tell ten polls each at once; one disk fails in the middle of it."""
     stream = make_stream()
@@ -166,6 +167,7 @@ def test_a_burst_of_ten_times_the_usual_rate_is_judged_and_stored_whole(make_str
     assert stream.stop() == 0
 
 
+@pytest.mark.release
 def test_what_retention_took_before_it_was_read_is_said_with_its_range_and_the_stream_goes_on(make_stream):
     stream = make_stream(queries=("detect",))
     send(stream.settings, [sample(0)])
@@ -191,6 +193,7 @@ def delete_before(settings, topic, partition, offset):
         admin.delete_records({TopicPartition(topic, partition): offset})
 
 
+@pytest.mark.release
 def test_a_topic_that_was_deleted_and_made_again_is_read_on_and_what_was_passed_over_is_said(make_stream):
     stream = make_stream(queries=("detect", "store"))
     send(stream.settings, [sample(0) for _ in range(50)])

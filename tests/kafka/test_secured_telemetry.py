@@ -48,7 +48,14 @@ def over(secured, watched, kind):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", ["sasl_tls", "mutual", "mutual_as_pem"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "sasl_tls",
+        pytest.param("mutual", marks=pytest.mark.release),
+        pytest.param("mutual_as_pem", marks=pytest.mark.release),
+    ],
+)
 def test_a_directory_that_fails_becomes_an_alert_over_tls(cluster, watched, secured, receiver, tmp_path, kind):
     settings = over(secured, watched, kind)
     everything = {
