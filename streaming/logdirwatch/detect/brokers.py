@@ -20,9 +20,12 @@ from logdirwatch.detect.state import log_recovery, maintenance
 from logdirwatch.detect.state.broker_state import BrokerMemory, CollectorView
 from logdirwatch.model.records import SILENT, MetricsRecord
 from logdirwatch.model.times import effective_ms
-from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, PollStatus, Rule
+from logdirwatch.model.vocabulary import BrokerStatus, LogDirStatus, MetadataMode, PollStatus, Rule
 
 UNREGISTERED = "not registered with the controller"
+FENCED = "fenced by the controller"
+NOT_LISTED = "not listed by the controller"
+"""With ZooKeeper no broker is fenced: one that is gone is no longer in the cluster's metadata."""
 GONE_AFTER_POLLS = 3
 """One answer may come from a controller that has not caught up; this many in a row do not."""
 
@@ -45,7 +48,7 @@ def take_sample(desk: Desk, sample: Sample, now_ms: int) -> None:
     maintenance.end_if_due(memory, at_ms)
     if record.status is not PollStatus.OK:
         log_recovery.note(memory, record, at_ms)
-    given_up = _given_up(record, at_ms)
+    given_up = _given_up(record, memory.metadata_mode, at_ms)
     _note_registration(memory, is_missing=given_up == UNREGISTERED)
     if memory.is_gone:
         _leave(desk, moment)
@@ -151,7 +154,7 @@ def _leave(desk: Desk, moment: Moment) -> None:
     desk.remove_broker(UNREGISTERED, moment)
 
 
-def _given_up(record: MetricsRecord, at_ms: int) -> str | None:
+def _given_up(record: MetricsRecord, mode: MetadataMode | None, at_ms: int) -> str | None:
     """Return why the controller considers the broker away, if its answer is not older than three polls."""
     if (
         record.controller_at_ms is None
@@ -160,7 +163,9 @@ def _given_up(record: MetricsRecord, at_ms: int) -> str | None:
         return None
     if record.is_registered is False:
         return UNREGISTERED
-    return "fenced by the controller" if record.is_fenced else None
+    if not record.is_fenced:
+        return None
+    return NOT_LISTED if mode is MetadataMode.ZOOKEEPER else FENCED
 
 
 def _another_answers(memory: BrokerMemory, collector: str) -> bool:

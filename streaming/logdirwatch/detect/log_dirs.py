@@ -8,7 +8,7 @@ from logdirwatch.detect.state import shared_volumes
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory
 from logdirwatch.model.evidence.log_dirs import LogDirUnknownEvidence
 from logdirwatch.model.records import LogDirSample, MetricsRecord
-from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, LogDirStatus, Rule, Severity
+from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, LogDirStatus, NotReported, Rule, Severity
 
 
 def take_samples(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
@@ -44,9 +44,21 @@ def _take_sample(desk: Desk, sample: LogDirSample, collector: str, moment: Momen
     elif log_dir.event_ms is not None and moment.at_ms <= log_dir.event_ms:
         return
     elif not sample.total_bytes or sample.usable_bytes is None:
-        _become_unknown(desk, sample.path, log_dir, "no capacity reported", moment)
+        _take_unmeasured(desk, sample, log_dir, moment)
     else:
         log_dir_space.take_good_sample(desk, sample, collector, moment)
+
+
+def _take_unmeasured(desk: Desk, sample: LogDirSample, log_dir: LogDirMemory, moment: Moment) -> None:
+    """Kafka serves a directory of unknown size; a release that reports no size is no reason for an alert.
+
+    An open alert about its space does not end because nobody measures it any more.
+    """
+    is_of_release = NotReported.CAPACITY in (desk.memory.not_reported or ())
+    if is_of_release and Rule.LOG_DIR_SPACE not in log_dir.alerts:
+        log_dir_space.take_sample_without_size(desk, sample, moment)
+    else:
+        _become_unknown(desk, sample.path, log_dir, "no capacity reported", moment)
 
 
 def _is_offline(memory: BrokerMemory, log_dir: LogDirMemory) -> bool:

@@ -6,7 +6,7 @@ from logdirwatch.detect.settings import Thresholds
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory
 from logdirwatch.detect.state.forecast import Grown
 from logdirwatch.model.records import PartitionHealth
-from logdirwatch.model.vocabulary import SPACE_STATUSES, Cause, LogDirStatus, Severity
+from logdirwatch.model.vocabulary import SPACE_STATUSES, Cause, LogDirStatus, MetadataMode, Severity
 
 SILENCE_POLLS = 3
 FULL_SAMPLE_POLLS = 2
@@ -157,12 +157,17 @@ def halts_broker(memory: BrokerMemory, path: str) -> str | None:
     """Return why the broker halts when this directory fails, None if it continues without it.
 
     Kafka 4.3.1 halts with the directory of its metadata log and with its last one (``ReplicaManager`` and
-    ``LogManager.handleLogDirFailure``).
+    ``LogManager.handleLogDirFailure``). With ZooKeeper there is no metadata log.
     """
-    if memory.log_dirs[path].is_metadata_dir:
+    if has_metadata_log(memory, path):
         return "metadata_dir"
     others = [log_dir.status for other, log_dir in memory.log_dirs.items() if other != path]
     return "last_dir" if all(status is LogDirStatus.OFFLINE for status in others) else None
+
+
+def has_metadata_log(memory: BrokerMemory, path: str) -> bool:
+    """Tell whether the broker's metadata log is known to lie in a directory; a broker with ZooKeeper has none."""
+    return bool(memory.log_dirs[path].is_metadata_dir) and memory.metadata_mode is not MetadataMode.ZOOKEEPER
 
 
 def offline_severity(partitions: PartitionHealth | None) -> Severity:

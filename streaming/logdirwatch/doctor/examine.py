@@ -27,6 +27,7 @@ class Examination:
         self._remarks = remarks
         self._now_ms = now_ms
         self._findings: list[Finding] = []
+        self._notices: list[Finding] = []
         self._not_checked: dict[str, str] = {}
         self._telemetry_id: str | None = None
 
@@ -42,7 +43,7 @@ class Examination:
             self._cluster(name)
         # In the order of the checks: a finding that decides whether another matters comes before it.
         in_order = sorted(self._findings, key=lambda found: list(CHECKS).index(found.check))
-        return Report(tuple(in_order), self._not_checked)
+        return Report(tuple(in_order), self._not_checked, tuple(self._notices))
 
     def _slots(self, events_partitions: int) -> None:
         self._findings += here.judge_slots(self._settings.stream.master, events_partitions)
@@ -116,6 +117,7 @@ class Examination:
             self._leave_out("permissions", why)
         self._findings += judge_cluster.judge_metadata_version(facts, tools)
         self._findings += judge_cluster.judge_offline_replica_count(facts)
+        self._notices += judge_cluster.notices(facts)
         if facts.is_zookeeper:
             for check in ("metadata_version", "clocks"):
                 self._leave_out(check, f"cluster {name} keeps its metadata in ZooKeeper and cannot tell it")

@@ -30,10 +30,14 @@ class Finding(NamedTuple):
 
 
 class Report(NamedTuple):
-    """The findings of all checks; ``not_checked`` says why a check could not be run, at least in part."""
+    """The findings of all checks; ``not_checked`` says why a check could not be run, at least in part.
+
+    ``notices`` are what clusters cannot report: facts of their releases, and no faults.
+    """
 
     findings: tuple[Finding, ...] = ()
     not_checked: Mapping[str, str] = {}
+    notices: tuple[Finding, ...] = ()
 
     def without(self, ignored: Iterable[str]) -> "Report":
         """Return the report without the findings of ignored checks."""

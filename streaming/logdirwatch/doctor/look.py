@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 from kafka import KafkaAdminClient
 from kafka.errors import AuthorizationError, KafkaError, TopicAuthorizationFailedError, for_code
 
-from logdirwatch.collect.kafka.capabilities import metadata_mode, mode_of_cluster
+from logdirwatch.collect.kafka.capabilities import metadata_mode, mode_of_cluster, not_reported
 from logdirwatch.collect.kafka.connections import Address, Wire, addresses
 from logdirwatch.collect.kafka.live import look
 from logdirwatch.collect.kafka.requests import ASK_ERRORS, Admin
@@ -45,8 +45,10 @@ def monitored(settings: Settings, name: str, now_ms: Now) -> Monitored:
             kafka_versions={number: admin.kafka_version(address) for number, address in brokers.items()},
             metadata_version=None if level is None else records.metadata_version(level),
             metadata_mode=mode_of_cluster(
-                metadata_mode(admin.api_versions(address), seen.broker_configs.get(number))
-                for number, address in brokers.items()
+                metadata_mode(seen.api_versions.get(number), seen.broker_configs.get(number)) for number in brokers
+            ),
+            not_reported=frozenset(
+                what for versions in seen.api_versions.values() for what in not_reported(versions) or ()
             ),
         )
         return Monitored(facts, await _clock(admin, f"cluster {name}", bootstrap, now_ms))

@@ -11,6 +11,7 @@ from logdirwatch.doctor.findings import Finding
 from logdirwatch.model.vocabulary import MetadataMode, PollStatus
 from logdirwatch.plan.cluster import metadata_version as versions
 from logdirwatch.plan.commands.kafka_tools import Tools
+from logdirwatch.report.not_reported import notice
 from logdirwatch.text.words import counted, some_of
 
 SEVERAL_DIRECTORIES_SINCE = "3.7-IV2"
@@ -29,6 +30,7 @@ class ClusterFacts:
     kafka_versions: Mapping[int, str | None]
     metadata_version: str | None
     metadata_mode: MetadataMode | None = None
+    not_reported: frozenset[str] = frozenset()
 
     @property
     def is_zookeeper(self) -> bool:
@@ -152,6 +154,16 @@ def judge_offline_replica_count(facts: ClusterFacts) -> Iterator[Finding]:
             "remove it from your dashboards and alerts and use logdirwatch's counts, or upgrade the brokers to 4.3; "
             "then use --ignore offline_replica_count",
         )
+
+
+def notices(facts: ClusterFacts) -> Iterator[Finding]:
+    """Yield what the cluster's release cannot report; the host source, which may know sizes, is not asked here."""
+    log_dirs = [log_dir for answer in facts.seen.log_dirs.values() for log_dir in answer.log_dirs]
+    is_size_known = bool(log_dirs) and all(log_dir.total_bytes is not None for log_dir in log_dirs)
+    releases = facts.kafka_versions.values()
+    told = notice(facts.name, facts.metadata_mode, releases, facts.not_reported, is_size_known=is_size_known)
+    if told is not None:
+        yield Finding("notice", f"cluster {facts.name}", told.text, told.remedy)
 
 
 def _brokers(numbers: list[int]) -> str:

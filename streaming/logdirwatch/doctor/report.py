@@ -7,10 +7,13 @@ from logdirwatch.doctor.findings import CHECKS, Report
 
 
 def lines(report: Report) -> Iterator[str]:
-    """Return the findings, each with what to do, then what was not checked and how many checks passed."""
+    """Return the findings and notices, each with what to do, then what was not checked and how many checks passed."""
     for found in report.findings:
         yield f"{found.check}: {found.where}: {found.what}"
         yield f"  do: {found.remedy}"
+    for told in report.notices:
+        yield f"{told.check}: {told.where}: {told.what}"
+        yield f"  to change that: {told.remedy}"
     for check, why in report.not_checked.items():
         yield f"not checked: {check}: {why}"
     yield ", ".join(_summary(report))
@@ -35,4 +38,5 @@ def document(report: Report) -> dict[str, Any]:
         "findings": [found._asdict() for found in report.findings],
         "not_checked": dict(report.not_checked),
         "passed": report.passed,
+        **({"notices": [told._asdict() for told in report.notices]} if report.notices else {}),
     }

@@ -27,7 +27,7 @@ def recommend(alert: AlertRecord, snapshot: ClusterSnapshot | None, policy: Poli
     alone, which says why; an old one gives the actions that do not depend on where replicas lie beside it.
     """
     why = None if alert.cluster == NO_CLUSTER else unusable(snapshot, policy, now_ms)
-    look = investigate(alert, policy)
+    look = investigate(alert, policy, has_zookeeper=snapshot is not None and snapshot.has_zookeeper)
     if snapshot is None:
         proposals = [look if why is None else look.because(why)]
     elif why is not None:

@@ -32,9 +32,11 @@ RUNBOOKS: Mapping[Rule, Runbook] = {
 }
 
 
-def investigate(alert: AlertRecord, policy: Policy, why: str | None = None) -> ProposedAction:
+def investigate(
+    alert: AlertRecord, policy: Policy, why: str | None = None, *, has_zookeeper: bool = False
+) -> ProposedAction:
     """Return the step of an alert's runbook; ``why`` says what keeps a better action back."""
-    look = look_at(alert, _runbook_of(alert), policy)
+    look = look_at(alert, _runbook_of(alert), policy, has_zookeeper=has_zookeeper)
     return look if why is None else look.because(why)
 
 

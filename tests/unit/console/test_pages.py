@@ -96,6 +96,13 @@ class TestFleet:
         assert 'aria-label="broker 7 /data/d2: offline (failed), 97 percent used"' in page
         assert "✖ 97" in page
 
+    def test_what_a_release_cannot_report_is_said_once(self, site):
+        dirs = [log_dir(used=None, total_bytes=None), log_dir(log_dir="/data/d2", used=None, total_bytes=None)]
+        site.cluster(*dirs, kafka_version="2.8", metadata_mode="zookeeper", not_reported=["capacity"])
+        page = site.text("/")
+        assert page.count("Kafka 2.8 with ZooKeeper does not report the size of log directories") == 1
+        assert "To change that, for the size upgrade to 3.3 or later" in page
+
     def test_old_tables_make_everything_unknown(self, site):
         site.cluster(log_dir(), age_ms=120_000)
         page = site.text("/")

@@ -1,5 +1,7 @@
 """What a broker goes through: answers, the controller's word, silence."""
 
+from typing import ClassVar
+
 import msgspec
 import pytest
 
@@ -231,6 +233,27 @@ def test_the_mode_of_the_metadata_and_what_is_not_reported_are_facts_of_the_brok
     driver.poll(log_dir("/d1"))
     record = state_view.state_record(driver.memory, [])
     assert (record.metadata_mode, record.not_reported) == (MetadataMode.ZOOKEEPER, ["elr"])
+
+
+class TestZooKeeper:
+    """No metadata log whose directory halts a broker, and no fencing."""
+
+    ZOOKEEPER: ClassVar = {"metadata_mode": MetadataMode.ZOOKEEPER}
+
+    def test_a_broker_that_is_gone_is_not_listed_any_more(self):
+        driver = Driver(settings=DetectSettings(broker_offline_grace_ms=0))
+        driver.poll(log_dir("/d1", 0.97, is_metadata_dir=True), log_dir("/d2"), **self.ZOOKEEPER)
+        fenced(driver)
+        said = driver.alerts[-1].summary
+        assert "not listed by the controller" in said
+        assert "last seen: directory /d1 saturated" in said
+        assert "fenced" not in said
+
+    def test_no_directory_halts_it_but_the_last_one(self):
+        driver = Driver().poll(log_dir("/d1", 0.97, is_metadata_dir=True), log_dir("/d2"), **self.ZOOKEEPER)
+        assert "halts" not in driver.alerts[-1].summary
+        driver = Driver().poll(log_dir("/d1", 0.97), **self.ZOOKEEPER)
+        assert "the whole broker halts with it: it is its last directory" in driver.alerts[-1].summary
 
 
 def test_an_offline_directory_that_is_taken_out_of_the_configuration_ends_its_alert():

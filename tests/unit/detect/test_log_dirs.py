@@ -3,7 +3,7 @@
 import msgspec
 
 from logdirwatch.config.section import MIB
-from logdirwatch.model.records import KernelNews, PartitionHealth
+from logdirwatch.model.records import KernelNews, LogDirSample, PartitionHealth
 from tests.unit.detect.builders import GIB, POLL_MS, TOTAL, Driver, host_dir, log_dir
 
 
@@ -182,3 +182,41 @@ def test_of_long_texts_only_the_beginning_is_remembered():
     driver.event("PartitionUncleanable", "/d1", topic="t", partition=0, detail=text)
     driver.event("RemoteCopyFailed", topic="t", partition=0, detail=text)
     assert len(msgspec.json.encode(driver.memory)) < 50_000
+
+
+class TestSizeNotReported:
+    """Below Kafka 3.3 no size is reported: that is a fact of the release, which the status tells once a cluster."""
+
+    def without_size(self, path="/d1", **fields):
+        return LogDirSample(path=path, error_code=0, **fields)
+
+    def test_a_release_that_reports_no_size_raises_no_alert(self):
+        driver = Driver()
+        for _ in range(3):
+            driver.poll(self.without_size("/d1"), self.without_size("/d2"), not_reported=["capacity"])
+        assert driver.alerts == []
+        assert driver.path_of() == ["online"]
+        assert driver.memory.log_dirs["/d1"].reason == "its broker's version of Kafka does not report its size"
+
+    def test_a_release_that_reports_sizes_and_sends_none_does(self):
+        driver = Driver().poll(self.without_size(), not_reported=["cordons"])
+        assert driver.said() == [("log_dir_unknown", "firing", "warning")]
+
+    def test_its_failure_and_its_recovery_are_seen(self):
+        driver = Driver().poll(self.without_size(), not_reported=["capacity"])
+        driver.poll(offline())
+        assert driver.status() == "offline"
+        driver.poll(self.without_size())
+        assert driver.said("log_dir_offline")[-1] == ("log_dir_offline", "resolved", "recovered")
+        assert driver.status() == "online"
+
+    def test_an_alert_of_an_earlier_release_about_the_unknown_size_ends(self):
+        driver = Driver().poll(self.without_size())
+        driver.poll(self.without_size(), not_reported=["capacity"])
+        assert driver.said()[-1] == ("log_dir_unknown", "resolved", "recovered")
+
+    def test_an_open_alert_about_space_does_not_end_because_nobody_measures(self):
+        driver = Driver().polls(0.97)
+        driver.poll(self.without_size(), not_reported=["capacity"])
+        assert driver.status() == "unknown"
+        assert {alert.rule for alert in driver.open_alerts()} == {"log_dir_space", "log_dir_unknown"}

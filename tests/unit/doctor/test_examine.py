@@ -80,6 +80,7 @@ class World:
         self.kafka_versions = {1: "4.3", 2: "4.3"}
         self.metadata_version = "4.3-IV0"
         self.metadata_mode = None
+        self.not_reported = frozenset()
         self.ahead_ms = 0
 
     def plant(self, name, **configs):
@@ -96,7 +97,8 @@ class World:
         def clock(where):
             return Clock(where, NOW_MS, NOW_MS + 5, NOW_MS + self.ahead_ms)
 
-        facts = ClusterFacts("prod", self.live, self.kafka_versions, self.metadata_version, self.metadata_mode)
+        modes = self.metadata_version, self.metadata_mode, self.not_reported
+        facts = ClusterFacts("prod", self.live, self.kafka_versions, *modes)
         stands_in = {
             (module, "find_java"): lambda: told(self.java_error, None),
             (module, "cluster_id"): lambda cluster: self.cluster_id,
@@ -502,6 +504,21 @@ def test_a_zookeeper_cluster_has_no_metadata_version_and_no_quorum_that_tells_it
     assert report.findings == ()
     why = "cluster prod keeps its metadata in ZooKeeper and cannot tell it"
     assert report.not_checked == {"metadata_version": why, "clocks": why}
+
+
+def test_what_a_release_cannot_report_is_a_notice_and_no_fault(world, monkeypatch):
+    world.kafka_versions, world.not_reported = {1: "3.6", 2: "3.6"}, frozenset({"cordons"})
+    report = world.examined(monkeypatch)
+    assert report.findings == ()
+    assert list(lines(report))[:2] == [
+        "notice: cluster prod: Kafka 3.6 does not report cordons of log directories (reported from 4.3 on)",
+        "  to change that: upgrade to 4.3 or later",
+    ]
+    assert [told["where"] for told in document(report)["notices"]] == ["cluster prod"]
+
+
+def test_a_release_that_reports_everything_has_no_notice(world, monkeypatch):
+    assert "notices" not in document(world.examined(monkeypatch))
 
 
 def test_one_directory_is_fine_below_that_version(world, monkeypatch):

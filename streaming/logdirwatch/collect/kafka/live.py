@@ -16,6 +16,7 @@ from logdirwatch.collect.kafka.answers import (
     unlisted_topics,
     with_reassignments,
 )
+from logdirwatch.collect.kafka.capabilities import ApiVersions
 from logdirwatch.collect.kafka.config_keys import BROKER_KEYS, TOPIC_KEYS
 from logdirwatch.collect.kafka.connections import Address
 from logdirwatch.collect.kafka.consumer_groups import with_unread
@@ -31,7 +32,8 @@ class LiveCluster:
     """What the brokers of one cluster answered at ``at_ms``.
 
     ``unknown`` names what could not be asked, with the error; what it is about is None or missing here.
-    ``hidden_topics`` lie on the disks and the user may not see them.
+    ``hidden_topics`` lie on the disks and the user may not see them. ``api_versions`` are the requests that brokers
+    listed.
     """
 
     at_ms: int
@@ -44,6 +46,7 @@ class LiveCluster:
     reassignments: Mapping[tuple[str, int], Reassignment] | None
     quorum: Quorum | None
     hidden_topics: tuple[str, ...] = ()
+    api_versions: Mapping[int, ApiVersions] = field(default_factory=dict)
     unknown: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -79,6 +82,7 @@ async def look(admin: Admin, bootstrap: Sequence[Address], now_ms: Callable[[], 
         reassignments=moves,
         quorum=await asked.of("quorum", admin.quorum(asked_broker)),
         hidden_topics=hidden,
+        api_versions={number: found for number, address in addresses.items() if (found := admin.api_versions(address))},
         unknown=asked.unknown,
     )
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from logdirwatch.detect.alerts import hints, offline_messages, urgency
-from logdirwatch.detect.predicates import used_ratio
+from logdirwatch.detect.predicates import has_metadata_log, used_ratio
 from logdirwatch.detect.state.broker_state import BrokerMemory, Change, LogDirMemory, Maintenance
 from logdirwatch.detect.state.log_recovery import logs_left
 from logdirwatch.detect.state.maintenance import running
@@ -203,7 +203,7 @@ def broker_offline(memory: BrokerMemory) -> str:
     text = f"Broker {memory.broker} is offline ({memory.reason}){_log_says(memory)}"
     if worst is not None and worst[1].last_status is not LogDirStatus.ONLINE:
         ratio = used_ratio(worst[1].total_bytes, worst[1].usable_bytes)
-        kind = "metadata directory" if worst[1].is_metadata_dir else "directory"
+        kind = "metadata directory" if has_metadata_log(memory, worst[0]) else "directory"
         share = "" if ratio is None else f" at {human_ratio(ratio)}"
         text += f"; last seen: {kind} {worst[0]} {worst[1].last_status}{share}"
     return f"{text}{_hurt(memory)}; {_waits_as_planned(memory) or _waits_for_partitions(memory.partitions)}"

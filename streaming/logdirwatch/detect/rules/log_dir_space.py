@@ -13,6 +13,7 @@ from logdirwatch.model.vocabulary import SPACE_STATUSES, LogDirStatus, Rule, Sev
 
 BY_SPACE = "space"
 """The reason of a status decided by space and forecast."""
+WITHOUT_SIZE = "its broker's version of Kafka does not report its size"
 
 
 def take_good_sample(desk: Desk, sample: LogDirSample, collector: str, moment: Moment) -> None:
@@ -30,6 +31,15 @@ def take_good_sample(desk: Desk, sample: LogDirSample, collector: str, moment: M
     set_level(desk, sample.path, log_dir, wanted, moment)
     log_dir_changed.tell(desk, sample.path, log_dir, moment)
     _tell_unaccounted(desk, sample.path, log_dir, moment)
+
+
+def take_sample_without_size(desk: Desk, sample: LogDirSample, moment: Moment) -> None:
+    """Judge a sample without an error whose size nobody reports: Kafka serves the directory, and no more is known."""
+    log_dir = desk.memory.log_dirs[sample.path]
+    _remember_numbers(log_dir, sample, moment.at_ms, starts_again=False)
+    log_dir.growth_bytes_per_s = log_dir.full_at_ms = log_dir.forecast_confidence = None
+    log_dir.proposals = {}
+    set_level(desk, sample.path, log_dir, LogDirStatus.ONLINE, moment, reason=WITHOUT_SIZE)
 
 
 def _wanted_level(
@@ -57,14 +67,16 @@ def _room(log_dir: LogDirMemory, at_ms: int) -> predicates.Room:
     )
 
 
-def set_level(desk: Desk, path: str, log_dir: LogDirMemory, wanted: LogDirStatus, moment: Moment) -> None:
+def set_level(
+    desk: Desk, path: str, log_dir: LogDirMemory, wanted: LogDirStatus, moment: Moment, reason: str = BY_SPACE
+) -> None:
     """Give a writable directory a level; its alerts follow."""
-    if wanted is log_dir.status is LogDirStatus.ONLINE and log_dir.reason == BY_SPACE and not log_dir.alerts:
+    if wanted is log_dir.status is LogDirStatus.ONLINE and log_dir.reason == reason and not log_dir.alerts:
         return
     alert = log_dir.alerts.get(Rule.LOG_DIR_OFFLINE)
     is_held = alert is not None and alert.calm_since_ms is not None
     was_confirmed = is_held or log_dir.decided_by is not None
-    before = desk.set_log_dir(path, wanted, BY_SPACE, moment)
+    before = desk.set_log_dir(path, wanted, reason, moment)
     log_dir.cause = log_dir.offline_ms = log_dir.decided_by = log_dir.last_status = log_dir.event_detail = None
     log_dir.verdict = None
     if not log_dir_offline.is_shared(desk.memory, path):

@@ -12,7 +12,7 @@ from logdirwatch.plan.proposal import ProposedAction
 
 def why_it_halts(directory: LogDir, snapshot: ClusterSnapshot) -> str | None:
     """Return why a directory's broker halts when it goes offline; None where it would go on, or nobody knows."""
-    if directory.is_metadata_dir:
+    if directory.is_metadata_dir and not snapshot.is_zookeeper(directory.broker):
         return "it holds the metadata log"
     others = [d for d in snapshot.directories_of.get(directory.broker, ()) if d.path != directory.path]
     return None if any(other.is_serving for other in others) else "no other log directory of it serves"

@@ -96,7 +96,7 @@ def _broker_out(number: int, snapshot: ClusterSnapshot) -> str | None:
     if broker is None:
         return f"nothing is known of broker {number}"
     if not broker.is_alive:
-        return f"broker {number} is {'fenced' if broker.is_fenced else broker.status}"
+        return f"broker {number} is {'fenced' if broker.is_fenced and not broker.is_zookeeper else broker.status}"
     if broker.is_suspect:
         return f"one of the disks of broker {number} is suspect, and nobody knows which"
     veto = replica_vetoes.log_dir_offline(snapshot, number) or replica_vetoes.log_dir_unknown(snapshot, number)

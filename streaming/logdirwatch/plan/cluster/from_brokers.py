@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from logdirwatch.collect.kafka.answers import LogDirAnswer, LogDirsAnswer, Topic
-from logdirwatch.collect.kafka.capabilities import is_kraft_broker
+from logdirwatch.collect.kafka.capabilities import is_kraft_broker, metadata_mode
 from logdirwatch.collect.kafka.live import LiveCluster
 from logdirwatch.collect.kafka.log_dir_usage import DirUsage, is_same_dir, metadata_dir, usages
 from logdirwatch.detect import predicates
@@ -49,6 +49,7 @@ def _broker(seen: LiveCluster, number: int) -> Broker:
         rack=node.rack,
         is_fenced=node.is_fenced,
         configs=seen.broker_configs.get(number, {}),
+        metadata_mode=metadata_mode(seen.api_versions.get(number), seen.broker_configs.get(number)),
     )
 
 
@@ -82,7 +83,7 @@ def _directory(
         replica_count=known.replica_count,
         incoming_bytes=known.incoming_bytes,
         is_cordoned=answer.is_cordoned,
-        is_metadata_dir=False if is_kraft_broker(None, configs) is False else is_metadata_dir,
+        is_metadata_dir=False if is_kraft_broker(seen.api_versions.get(broker), configs) is False else is_metadata_dir,
         sample_at_ms=seen.at_ms,
         state_at_ms=seen.at_ms,
         strays=known.strays,

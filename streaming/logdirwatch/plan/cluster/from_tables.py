@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus
+from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus, MetadataMode
 from logdirwatch.plan.cluster import config_values
 from logdirwatch.plan.cluster.layout import Layout, Partition, Replica, Topic
 from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, LogDir
@@ -24,7 +24,17 @@ Read = Callable[[Table, Sequence[str]], Iterator[Row]]
 Status = TypeVar("Status", BrokerStatus, LogDirStatus, Cause)
 
 _LAG = "remote_copy_lag_bytes"
-_BROKER_COLUMNS = ("broker", "status", "rack", "is_fenced", "configs", "metadata_version", _LAG, "at_ms")
+_BROKER_COLUMNS = (
+    "broker",
+    "status",
+    "rack",
+    "is_fenced",
+    "configs",
+    "metadata_version",
+    "metadata_mode",
+    _LAG,
+    "at_ms",
+)
 _DIRECTORY_COLUMNS = (
     "broker",
     "log_dir",
@@ -92,7 +102,13 @@ def _broker(row: Row) -> Broker:
         rack=row["rack"],
         is_fenced=row["is_fenced"],
         configs=config_values.known(dict(row["configs"] or ())),
+        metadata_mode=_mode(row["metadata_mode"]),
     )
+
+
+def _mode(told: str | None) -> MetadataMode | None:
+    """Return the mode of a broker's metadata, None for one that this release does not know."""
+    return MetadataMode(told) if told in set(MetadataMode) else None
 
 
 def _directory(row: Row) -> LogDir:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus
+from logdirwatch.model.vocabulary import BrokerStatus, Cause, LogDirStatus, MetadataMode
 from logdirwatch.plan.cluster.layout import Layout, LogDirId, Partition, Replica, Topic, TopicPartition, grouped
 from logdirwatch.plan.operator_decisions import OperatorDecisions
 
@@ -26,6 +26,7 @@ class Broker:
     is_fenced: bool | None = None
     configs: Mapping[str, str | None] = field(default_factory=dict)
     is_suspect: bool = False
+    metadata_mode: MetadataMode | None = None
 
     @property
     def is_alive(self) -> bool:
@@ -34,8 +35,11 @@ class Broker:
 
     @property
     def is_zookeeper(self) -> bool:
-        """Whether it is known to keep its metadata in ZooKeeper: it has no metadata log, and formats no directory."""
-        return self.configs.get("process.roles") == ""
+        """Whether it is known to keep its metadata in ZooKeeper: it has no metadata log, and formats no directory.
+
+        During a migration the brokers differ, and each tells by its roles; the oldest releases have no such setting.
+        """
+        return self.metadata_mode is MetadataMode.ZOOKEEPER or self.configs.get("process.roles") == ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +145,13 @@ class ClusterSnapshot:
     def is_zookeeper(self, broker: int) -> bool:
         """Whether a broker is known to keep its metadata in ZooKeeper."""
         return broker in self.brokers and self.brokers[broker].is_zookeeper
+
+    @property
+    def has_zookeeper(self) -> bool:
+        """Whether the cluster is known to keep its metadata in ZooKeeper; one under migration has a quorum already."""
+        modes = {broker.metadata_mode for broker in self.brokers.values()}
+        is_kraft = bool(modes & {MetadataMode.KRAFT, MetadataMode.MIGRATING})
+        return not is_kraft and any(broker.is_zookeeper for broker in self.brokers.values())
 
     def is_gone(self, broker: int) -> bool:
         """Whether a broker is known to be away; one that only does not answer may still run, and copy."""

@@ -92,7 +92,7 @@ class _Planner:
             action for action in self._known if action.alert_id == alert.alert_id and _is_taken_up(action)
         )
         if not chosen and not under_way and missing != 0:
-            step = investigate(alert, self._policy)
+            step = investigate(alert, self._policy, has_zookeeper=self._seen.has_zookeeper)
             chosen = self._agree(self._new([step], alert, self._snapshot_for(alert)))
         directory = directory_of(alert, self._seen)
         stand = None if missing is None or directory is None else space_need_of(directory, self._seen, self._policy)

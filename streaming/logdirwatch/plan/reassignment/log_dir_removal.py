@@ -57,7 +57,8 @@ _UNKNOWN = frozenset({"metadata_dir_unknown", "log_dir_unknown", "size_unknown",
 
 def _standing(directory: LogDir, snapshot: ClusterSnapshot) -> Veto | None:
     others = [d for d in snapshot.directories_of.get(directory.broker, ()) if d.path != directory.path]
-    if directory.is_metadata_dir:
+    may_have_metadata = not snapshot.is_zookeeper(directory.broker)
+    if directory.is_metadata_dir and may_have_metadata:
         return Veto("metadata_dir", "the metadata log lies there")
     if not others:
         return Veto("no_directory", "it is the broker's only directory")
@@ -67,7 +68,7 @@ def _standing(directory: LogDir, snapshot: ClusterSnapshot) -> Veto | None:
     unknown = [other.path for other in others if not other.is_serving]
     if unknown:
         return Veto("log_dir_unknown", f"the state of {', '.join(unknown)} is not known")
-    if directory.is_metadata_dir is None:
+    if directory.is_metadata_dir is None and may_have_metadata:
         return Veto("metadata_dir_unknown", "the metadata log may lie there")
     return replica_vetoes.marked_may_be_chosen(snapshot, directory.broker)
 

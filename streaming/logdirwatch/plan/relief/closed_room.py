@@ -127,7 +127,7 @@ def _bring_back(
     source: LogDir, broker: Broker, then: ProposedAction, snapshot: ClusterSnapshot, policy: Policy
 ) -> ProposedAction:
     free = sum(d.usable_bytes or 0 for d in snapshot.directories_of[broker.id])
-    state = "fenced" if broker.is_fenced else str(broker.status)
+    state = "fenced" if broker.is_fenced and not broker.is_zookeeper else str(broker.status)
     frees, needs = then.expected["frees_bytes"], then.expected["needs_ms"]
     return ProposedAction(
         kind=ActionKind.INVESTIGATE,

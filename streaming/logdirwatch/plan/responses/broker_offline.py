@@ -160,7 +160,7 @@ def _runbook_for(alert: AlertRecord) -> Runbook | None:
 
 RESPONSE = Response(
     runbook=Runbook(
-        "find out why the broker is gone: its process and last log lines, a full or failed metadata directory; "
+        "find out why the broker is gone: its process and last log lines, a full or failed log directory; "
         "restart no other broker meanwhile",
         (quorum_status, UNAVAILABLE, UNDER_MIN_ISR),
     ),

@@ -10,9 +10,18 @@ from logdirwatch.detect.state.placement import next_log_dirs
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.stream import HeartbeatEvidence, PipelineEvidence, PipelineLaggingEvidence
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.model.vocabulary import PIPELINE_RULES, AlertStatus, Lane, ReplicaCause, Severity
+from logdirwatch.model.vocabulary import (
+    PIPELINE_RULES,
+    AlertStatus,
+    Lane,
+    MetadataMode,
+    NotReported,
+    ReplicaCause,
+    Severity,
+)
 from logdirwatch.report.folding import is_heartbeat
 from logdirwatch.report.handling import Handled, Planned
+from logdirwatch.report.not_reported import Notice, notice
 from logdirwatch.text.units import age_ms
 
 HEARTBEATS_MISSED = 3
@@ -58,6 +67,8 @@ class Broker(Struct, kw_only=True):
     rack: str | None = None
     is_fenced: bool | None = None
     kafka_version: str | None = None
+    metadata_mode: str | None = None
+    not_reported: list[str] | None = None
     log_dirs: list[LogDir] | None = []
     next_log_dirs: list[str] | None = None
 
@@ -65,6 +76,9 @@ class Broker(Struct, kw_only=True):
 _NO_COLUMNS = {"last_status", "log_dirs", "next_log_dirs"}
 BROKER_COLUMNS = tuple(name for name in Broker.__struct_fields__ if name not in _NO_COLUMNS)
 """The columns of broker_state that a broker is built from."""
+
+_NEWER = {"metadata_mode", "not_reported"}
+"""Columns that the rows of an earlier release lack."""
 
 
 class OfflineReplicas(Struct, kw_only=True):
@@ -113,7 +127,8 @@ class ClusterStatus(Struct, kw_only=True):
     ``is_past`` means that the cluster is not monitored now: data or heartbeats are too old, and statuses are
     ``unknown`` with the last known status beside them. ``offline_replicas`` and ``partitions_at_risk`` are also None
     when the inventory is too old or older than an open alert about a loss; ``last_*`` are its counts.
-    ``is_risk_by_alerts``: the counts are lower bounds from open alerts.
+    ``is_risk_by_alerts``: the counts are lower bounds from open alerts. ``notice`` is what its release of Kafka cannot
+    report, None when that is nothing.
     """
 
     cluster: str
@@ -131,6 +146,8 @@ class ClusterStatus(Struct, kw_only=True):
     handled_alerts: list[Handled] | None = None
     maintenance: list[Planned] | None = None
     is_past: bool = False
+    metadata_mode: str | None = None
+    notice: Notice | None = None
     brokers: list[Broker] | None
     offline_replicas: list[OfflineReplicas] | None
     partitions_at_risk: dict[str, Risk] | None
@@ -157,12 +174,36 @@ def brokers(broker_rows: Rows, log_dir_rows: Rows | None) -> list[Broker]:
         by_broker[row["broker"]].append(LogDir(**{name: row[name] for name in LogDir.__struct_fields__}))
     return [
         Broker(
-            **{name: row[name] for name in BROKER_COLUMNS},
+            **_columns_of(row),
             log_dirs=None if log_dir_rows is None else by_broker[row["broker"]],
             next_log_dirs=next_log_dirs({log_dir.log_dir: log_dir for log_dir in by_broker[row["broker"]]}),
         )
         for row in sorted(broker_rows, key=lambda row: row["broker"])
     ]
+
+
+def _columns_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: row.get(name) if name in _NEWER else row[name] for name in BROKER_COLUMNS}
+
+
+def metadata_mode(brokers: Iterable[Broker]) -> str | None:
+    """Return where a cluster keeps its metadata: brokers of two modes are under migration; None while none is known."""
+    modes = {broker.metadata_mode for broker in brokers if broker.metadata_mode}
+    return str(MetadataMode.MIGRATING) if len(modes) > 1 else next(iter(modes), None)
+
+
+def what_is_not_reported(cluster: str, brokers: list[Broker]) -> Notice | None:
+    """Return the notice about what the release of a cluster's brokers cannot report."""
+    missing = [what for broker in brokers for what in broker.not_reported or ()]
+    unmeasured = [
+        log_dir
+        for broker in brokers
+        if NotReported.CAPACITY in (broker.not_reported or ())
+        for log_dir in broker.log_dirs or ()
+        if log_dir.total_bytes is None
+    ]
+    releases = [broker.kafka_version for broker in brokers if broker.not_reported]
+    return notice(cluster, metadata_mode(brokers), releases, missing, is_size_known=not unmeasured)
 
 
 def offline_replicas(rows: Rows) -> list[OfflineReplicas]:

@@ -52,6 +52,8 @@ def _head(status: ClusterStatus, now_ms: int) -> Iterator[Text]:
         yield Text(line.text, style=LOUD if line.is_loud else "")
     for alert in status.pipeline_alerts or []:
         yield Text(_falls_short(alert, status, now_ms), style=colour(alert.severity))
+    if status.notice is not None:
+        yield Text(f"notice     {status.notice.text}\n  do: {status.notice.remedy}")
     yield _open_alerts(status.open_alerts)
 
 

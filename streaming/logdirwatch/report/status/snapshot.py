@@ -188,6 +188,8 @@ def _status(snapshot: Snapshot, name: str, now_ms: int, patience: Patience) -> C
         handled_alerts=None if alerts is None or handling is None else handled(alerts, handling, now_ms),
         maintenance=None if handling is None else handling.planned(now_ms, name),
         is_past=is_past,
+        metadata_mode=view.metadata_mode(known),
+        notice=view.what_is_not_reported(name, known),
         brokers=None if rows is None else brokers,
         offline_replicas=None if is_then else replicas,
         partitions_at_risk=by_alerts or (None if is_then else risks),

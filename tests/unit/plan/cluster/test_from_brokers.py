@@ -2,6 +2,8 @@
 
 from types import SimpleNamespace
 
+from kafka.protocol.admin import DescribeLogDirsRequest, DescribeQuorumRequest
+
 from logdirwatch.collect.kafka.answers import Configs, LogDirAnswer, LogDirsAnswer, Node, Reassignment, Topic
 from logdirwatch.collect.kafka.live import LiveCluster
 from logdirwatch.detect.settings import DetectSettings
@@ -53,6 +55,12 @@ def test_a_zookeeper_broker_has_no_metadata_directory():
     facts = seen(broker_configs={1: {"log.dirs": "/d1,/d2", "process.roles": ""}, 2: {}})
     assert facts.directories[1, "/d1"].is_metadata_dir is False
     assert (facts.is_zookeeper(1), facts.is_zookeeper(2)) == (True, False)
+
+
+def test_the_oldest_releases_have_no_roles_and_tell_by_the_requests_that_they_list():
+    facts = seen(api_versions={1: {DescribeLogDirsRequest.API_KEY: 2}, 2: {DescribeQuorumRequest.API_KEY: 0}})
+    assert (facts.is_zookeeper(1), facts.is_zookeeper(2), facts.has_zookeeper) == (True, False, False)
+    assert facts.directories[1, "/d1"].is_metadata_dir is False
 
 
 def test_brokers_directories_replicas_and_topics_are_there():

@@ -488,3 +488,31 @@ def test_patience_is_three_rounds_of_what_is_configured():
     assert Patience.of(DetectSettings(), CollectSettings(), StreamSettings()) == Patience(
         180_000, 360_000, 10_800_000, 60_000
     )
+
+
+class TestNotReported:
+    OLD: ClassVar = {"kafka_version": "2.8", "metadata_mode": "zookeeper", "not_reported": ["capacity", "cordons"]}
+
+    def unmeasured(self, **fields):
+        return log_dir(used=None, total_bytes=None, **fields)
+
+    def test_what_a_release_cannot_report_is_said_once_a_cluster(self):
+        dirs = [self.unmeasured(), self.unmeasured(broker=8), self.unmeasured(broker=8, log_dir="/data/d2")]
+        text = shown(200, brokers=[broker(**self.OLD), broker(8, **self.OLD)], log_dirs=dirs)
+        assert text.count("Kafka 2.8 with ZooKeeper does not report the size of log directories") == 1
+        assert "  do: for the size upgrade to 3.3 or later, run logdirwatch watch-host on the brokers, or name" in text
+
+    def test_programs_get_the_mode_the_notice_and_the_remedy(self):
+        one = msgspec.to_builtins(status(brokers=[broker(**self.OLD)], log_dirs=[self.unmeasured()]))
+        assert (one["metadata_mode"], set(one["notice"])) == ("zookeeper", {"text", "remedy"})
+
+    def test_a_size_that_the_host_tells_is_not_missed(self):
+        one = status(brokers=[broker(**self.OLD)])
+        assert "the size" not in one.notice.text
+
+    def test_brokers_of_two_modes_are_a_migration(self):
+        modes = [broker(1, metadata_mode="zookeeper"), broker(2, metadata_mode="kraft")]
+        assert status(brokers=modes).metadata_mode == "migrating"
+
+    def test_rows_of_an_earlier_release_say_nothing(self):
+        assert (status().metadata_mode, status().notice) == (None, None)

@@ -1,7 +1,7 @@
 """The runbook step of every alert for which there is no other action yet: what to look at, and how."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from logdirwatch.collect.kafka.answers import Quorum
 from logdirwatch.model.records import ActionRecord, AlertRecord
@@ -25,14 +25,18 @@ Step = Callable[[Tools, AlertRecord], str]
 
 @dataclass(frozen=True)
 class Runbook:
-    """What to find out, and commands that change nothing."""
+    """What to find out, and commands that change nothing; ``zookeeper`` is another one for clusters with ZooKeeper."""
 
     text: str
     steps: tuple[Step, ...]
+    zookeeper: "Runbook | None" = None
 
 
-def look_at(alert: AlertRecord, runbook: Runbook, policy: Policy) -> ProposedAction:
-    """Return the step of an alert's runbook."""
+def look_at(alert: AlertRecord, runbook: Runbook, policy: Policy, *, has_zookeeper: bool = False) -> ProposedAction:
+    """Return the step of an alert's runbook; a cluster with ZooKeeper has no metadata quorum to ask."""
+    if has_zookeeper:
+        runbook = runbook.zookeeper or runbook
+        runbook = replace(runbook, steps=tuple(step for step in runbook.steps if step is not quorum_status))
     return ProposedAction(
         kind=ActionKind.INVESTIGATE,
         target={"broker": alert.broker, "log_dir": alert.log_dir, "step": str(alert.rule)},

@@ -4,6 +4,7 @@ Each remedy keeps what may be the last copy of something: folders are moved out 
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from logdirwatch.model.broker_failures import BrokerFailureReason as Reason
@@ -21,6 +22,7 @@ class Remedy(NamedTuple):
 
 
 _META = "cat DIR/meta.properties, DIR being each of log.dirs and metadata.log.dir"
+_META_ZOOKEEPER = "cat DIR/meta.properties, DIR being each of log.dirs"
 _MOUNTS = "findmnt; df -h; ls -la DIR, DIR being each of log.dirs"
 _DIRECTORY = "journalctl -k; findmnt; df -h; df -i; ls -la DIR, DIR being the directory that its log names"
 _KILLED = "journalctl -k | grep -i 'out of memory', which names the process that was killed"
@@ -168,9 +170,52 @@ REMEDIES: Mapping[Reason, Remedy] = {
 }
 
 
-def remedy_of(reason: object) -> Remedy:
+OF_KRAFT = frozenset(
+    {Reason.NOT_FORMATTED, Reason.METADATA_DIRECTORY_FAILED, Reason.FAILURE_NOT_TOLD, Reason.METADATA_FAULT}
+)
+"""Reasons that a broker can have in KRaft mode only."""
+
+ZOOKEEPER_REMEDIES: Mapping[Reason, Remedy] = {
+    Reason.NODE_ID_MISMATCH: Remedy(
+        "mount this broker's own disks, or set broker.id to what their meta.properties says; do not edit "
+        "meta.properties before it is clear whose data lies there",
+        (_META_ZOOKEEPER, _MOUNTS),
+    ),
+    Reason.CLUSTER_ID_MISMATCH: Remedy(
+        "mount the disks of this cluster, or correct zookeeper.connect: they belong to another one, or ZooKeeper lost "
+        "its data",
+        (_META_ZOOKEEPER, _MOUNTS),
+    ),
+    Reason.DIRECTORY_ID_MISMATCH: Remedy(REMEDIES[Reason.DIRECTORY_ID_MISMATCH].text, (_META_ZOOKEEPER, _MOUNTS)),
+    Reason.UNSUPPORTED_VERSION: Remedy(
+        "start it with the release that it ran before, or one that supports the cluster's "
+        "inter.broker.protocol.version",
+        ("ls -d /opt/kafka*", _SETTINGS),
+    ),
+    Reason.DUPLICATE_BROKER: Remedy(
+        "stop the other process with its broker.id if that is the wrong one; after a crash the old node in ZooKeeper "
+        "ends with its session, so that a later start succeeds",
+        ("pgrep -af kafka.Kafka, on every host that may run it",),
+    ),
+    Reason.CONTROLLER_UNREACHABLE: Remedy(
+        "see whether ZooKeeper has a leader, and whether this host can resolve its names, reach it and log in",
+        (_SETTINGS,),
+    ),
+    Reason.HEARTBEAT_LOST: Remedy(
+        "it runs, so do not restart it first: look for long pauses (garbage collection, a disk that hangs, a machine "
+        "that was suspended) and for the network to ZooKeeper",
+        ("grep -i pause GC_LOG; iostat -x 5",),
+    ),
+}
+"""What else is done in a cluster that keeps its metadata in ZooKeeper; the other remedies hold there too, or never."""
+
+
+def remedy_of(reason: object, *, has_zookeeper: bool = False) -> Remedy:
     """Return the remedy for a reason that a record names; one that this release does not know is a general one."""
-    return REMEDIES[Reason(reason)] if reason in set(Reason) else REMEDIES[Reason.OTHER]
+    known = Reason(reason) if reason in set(Reason) else Reason.OTHER
+    if not has_zookeeper:
+        return REMEDIES[known]
+    return ZOOKEEPER_REMEDIES.get(known) or REMEDIES[Reason.OTHER if known in OF_KRAFT else known]
 
 
 def as_its_log_says(alert: AlertRecord) -> Runbook | None:
@@ -178,6 +223,12 @@ def as_its_log_says(alert: AlertRecord) -> Runbook | None:
     shown = read_as(alert.evidence, BrokerAwayEvidence)
     if shown.maintenance is not None or not shown.log_says:
         return None
-    remedy = remedy_of(shown.log_reason)
+    with_kraft, with_zookeeper = (
+        remedy_of(shown.log_reason, has_zookeeper=has_zookeeper) for has_zookeeper in (False, True)
+    )
+    return replace(_runbook(with_kraft, shown.log_says), zookeeper=_runbook(with_zookeeper, shown.log_says))
+
+
+def _runbook(remedy: Remedy, log_says: str) -> Runbook:
     looks = tuple(on_host_of(look) for look in remedy.look)
-    return Runbook(f"{remedy.text}. Its log says: {shown.log_says}", (*looks, quorum_status, UNAVAILABLE))
+    return Runbook(f"{remedy.text}. Its log says: {log_says}", (*looks, quorum_status, UNAVAILABLE))

@@ -1,0 +1,34 @@
+"""From which release of Kafka on brokers report what older ones cannot: one table for the notices and the docs."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from logdirwatch.model.vocabulary import NotReported
+
+OLDEST_KAFKA = "2.8"
+"""The oldest release that is watched: below it, brokers and their roles cannot be asked for."""
+
+
+class Capability(NamedTuple):
+    """Something that brokers report from a release on; ``needs_kraft``: a cluster with ZooKeeper has no such thing."""
+
+    what: str
+    since: str
+    needs_kraft: bool = False
+
+
+CAPABILITIES: Mapping[NotReported, Capability] = {
+    NotReported.CAPACITY: Capability("the size of log directories", "3.3"),
+    NotReported.CORDONS: Capability("cordons of log directories", "4.3"),
+    NotReported.FENCED_BROKERS: Capability("fenced brokers", "4.0", needs_kraft=True),
+    NotReported.ELR: Capability("eligible leader replicas", "3.8", needs_kraft=True),
+    NotReported.METADATA_QUORUM: Capability("the metadata quorum", OLDEST_KAFKA, needs_kraft=True),
+}
+
+LAST_WITH_ZOOKEEPER = "3.9"
+"""From 4.0 on there is only KRaft."""
+
+
+def release_key(release: str) -> tuple[int, ...]:
+    """Return the numbers of a release, to compare by."""
+    return tuple(int(number) for number in release.split(".") if number.isdecimal())
