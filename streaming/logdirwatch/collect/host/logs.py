@@ -2,10 +2,11 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from logdirwatch.collect.host.tail import END_OF_FILE, Piece, Position
+from logdirwatch.model.broker_failures import BrokerFailureReason
 from logdirwatch.parse.broker_log import findings as log_findings
 from logdirwatch.parse.broker_log.entries import ENTRY_LINES, Entries, Entry, Lines
 from logdirwatch.parse.broker_log.failures import BrokerFailed, failed_by
@@ -15,6 +16,8 @@ from logdirwatch.parse.kernel_log.lines import KernelError, kernel_news
 
 # An exception is written right behind its line; after this many looks without a byte nothing more belongs to it.
 QUIET_LOOKS = 4
+# The kernel writes its line before the process ends: one that is still there after so many looks was not killed.
+LOOKS_TO_END = 12
 RECORD_BYTES = 8_192
 
 
@@ -144,11 +147,17 @@ _ISO = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 
 
 class KernelLog:
-    """What the kernel's log tells of disks and file systems, and of a broker's process that was killed."""
+    """What the kernel's log tells of disks and file systems, and of a broker's process that was killed.
 
-    def __init__(self, source: Source) -> None:
+    ``is_running`` tells whether the broker runs: while it does, it was another Java process that the OOM killer took.
+    """
+
+    def __init__(self, source: Source, is_running: Callable[[], bool] = lambda: False) -> None:
         self._source = source
+        self._is_running = is_running
         self._lines = Lines()
+        self._held: list[BrokerFailed] = []
+        self._looks_held = 0
 
     def news(self) -> Iterator[KernelError]:
         """Yield the troubles that the log has told of since the last call, and those that are over."""
@@ -160,7 +169,26 @@ class KernelLog:
             for text, _ in self._lines.end() if piece is END_OF_FILE else self._lines.feed(piece):
                 yield from kernel_news(text)
                 if (ended := reason_in_log_of_host(text)) is not None:
-                    yield failed_by(*ended)
+                    yield from self._ended(failed_by(*ended))
+        yield from self._judged()
+
+    def _ended(self, failed: BrokerFailed) -> Iterator[BrokerFailed]:
+        if failed.reason is BrokerFailureReason.OOM_KILLED and self._is_running():
+            self._held.append(failed)
+            self._looks_held = 0
+        else:
+            yield failed
+
+    def _judged(self) -> Iterator[BrokerFailed]:
+        """Yield what is held of kills once the broker is gone; forget it once it should be."""
+        if not self._held:
+            return
+        self._looks_held += 1
+        if not self._is_running():
+            yield from self._held
+            self._held = []
+        elif self._looks_held > LOOKS_TO_END:
+            self._held = []
 
     def position(self) -> Position | None:
         """Return where to go on after a restart."""

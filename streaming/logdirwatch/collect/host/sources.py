@@ -11,6 +11,7 @@ from logdirwatch.collect.host import block_devices, server_properties
 from logdirwatch.collect.host.logs import BrokerLog, BrokerLogs, KernelLog, KernelRing, LogRead, Source
 from logdirwatch.collect.host.probe import PROBE_FILE, ProbeRules, ReserveFileOf, look, no_reserve_file
 from logdirwatch.collect.host.prober import Look, Prober
+from logdirwatch.collect.host.processes import is_running
 from logdirwatch.collect.host.settings import HostSettings
 from logdirwatch.collect.host.tail import Position, Tail
 from logdirwatch.collect.host.tail_state import TailState
@@ -90,7 +91,8 @@ class HostEyes:
             self.broker_log = BrokerLogs(logs.pop(settings.server_log), logs)
         if settings.kernel_log is not None:
             position = state.positions.get(settings.kernel_log)
-            self.kernel_log = KernelLog(kernel_source(settings.kernel_log, position, back_bytes))
+            source = kernel_source(settings.kernel_log, position, back_bytes)
+            self.kernel_log = KernelLog(source, partial(is_running, settings.broker))
         self._settings = settings
         self._numbers: dict[str, str | None] = dict.fromkeys(log_dirs)
 
