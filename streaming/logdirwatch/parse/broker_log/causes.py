@@ -68,7 +68,15 @@ _CAUSES: Mapping[Cause, Sequence[str]] = {
         "ENXIO",
         "EHOSTDOWN",
     ],
-    Cause.FAILED: ["(?:Input/output|Remote I/O|I/O device) error", "cyclic redundancy check", "EIO", "EREMOTEIO"],
+    Cause.FAILED: [
+        "(?:Input/output|Remote I/O|I/O device) error",
+        "cyclic redundancy check",
+        # ENODATA is what Linux makes of an unreadable sector (BLK_STS_MEDIUM).
+        "No data available",
+        "EIO",
+        "EREMOTEIO",
+        "ENODATA",
+    ],
 }
 
 

@@ -99,7 +99,7 @@ _OPERATIONS = (
     ("truncate", re.compile(r"truncating ")),
     ("read", re.compile(r"reading from|fetching offset by timestamp|increasing log start offset")),
     ("lock", re.compile(r"locking directory|acquire lock")),
-    ("load", re.compile(r"loading (?:log dir|logs|ID)|Failed to load")),
+    ("load", re.compile(r"loading (?:log dir|logs|ID)|Failed to load|meta\.properties")),
     ("create", re.compile(r"creating log|create (?:or validate )?data directory")),
 )
 
@@ -109,6 +109,10 @@ _CHANNEL = re.compile(
     r"|Failed to (?:clean up log for|access checkpoint file|create or validate data directory|append records from)"
     r"|Exception while (?:deleting|reading from) .* in dir "
 )
+# What a pattern puts in front of the message: threads and contexts in brackets, and the logger itself.
+_IN_FRONT = re.compile(r"(?:\[[^\]]*\]|\([^)]*\)|\{[^}]*\}|[\s:|-])*|.{0,200}\bLogDirFailureChannel\b.{0,100}")
+# Of a directory whose meta.properties cannot be read the channel only says that it "failed to load".
+_META_PROPERTIES = re.compile(r"(?:Error while reading|Fail(?:ed)? to read) (?:\S*/)?meta\.properties ")
 _STARTS = re.compile(r"Registered `?kafka:type=kafka\.Log4jController`? MBean|Transition from SHUTDOWN to STARTING")
 # What has more digits, or others, is no partition: lines may hold what clients call themselves.
 _PARTITION = r"(?P<topic>[\w.-]+)-(?P<partition>[0-9]{1,9})\b"
@@ -166,8 +170,14 @@ def _of_partition(entry: Entry, log_dirs: Sequence[str]) -> Iterator[Finding]:
 
 
 def _is_of_channel(entry: Entry) -> bool:
-    """Tell whether an entry is of the class that takes directories offline; patterns may leave the logger out."""
-    return "LogDirFailureChannel" in entry.logger or (not entry.logger and _CHANNEL.match(entry.message) is not None)
+    """Tell whether an entry is of the class that takes directories offline; patterns may leave the logger out.
+
+    Or they have it where nobody looks for it: then the words decide, and nothing but brackets may stand before them.
+    """
+    if "LogDirFailureChannel" in entry.logger or _META_PROPERTIES.match(entry.message):
+        return True
+    found = None if entry.logger else _CHANNEL.search(entry.message)
+    return found is not None and _IN_FRONT.fullmatch(entry.message, 0, found.start()) is not None
 
 
 def operation_of(message: str) -> str:

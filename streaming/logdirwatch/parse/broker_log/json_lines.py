@@ -1,7 +1,7 @@
 """A broker's line as a JSON object, by the names of its fields. Pure.
 
 Log4j's JsonLayout and the templates of its JsonTemplateLayout (ECS, Logstash, GELF, GCP), Logback's Logstash encoder,
-Confluent's and Strimzi's own templates; and what wraps a line of text: docker's json-file, journald, fluentd, GCP.
+Confluent's and Strimzi's own templates, OpenTelemetry; and what wraps a line of text: docker, journald, fluentd, GCP.
 """
 
 import re
@@ -21,17 +21,17 @@ _MESSAGES = (
 _LEVELS = ("level", "log.level", "severity", "loglevel", "log_level", "levelname", "@level", "lvl", "severityText")
 _LOGGERS = (
     "loggerName", "logger_name", "logger", "log.logger", "_logger", "loggerFqcn", "category", "class", "name",
-    "loggername",
+    "loggername", "instrumentationScope.name", "scope.name",
 )  # fmt: skip
 _TIMES = ("@timestamp", "timestamp", "time", "ts", "date", "timeMillis", "instant", "datetime")
 _STACKS = (
     "error.stack_trace", "stack_trace", "stackTrace", "stacktrace", "thrown", "exception", "_exception", "throwable",
-    "throwableInformation", "exc_info", "error", "err",
+    "throwableInformation", "exc_info", "error", "err", "exception.stacktrace",
 )  # fmt: skip
 _WRITTEN = ("stack_trace", "stackTrace", "stacktrace", "extendedStackTrace")
 _CLASSES, _WORDS = ("name", "class", "type", "exception_class", "className"), ("message", "exception_message")
-_TYPES, _SAID = ("error.type", "error.name"), ("error.message",)
-_NESTED = ("jsonPayload", "fields", "structured", "data", "parsed")
+_TYPES, _SAID = ("error.type", "error.name", "exception.type"), ("error.message", "exception.message")
+_NESTED = ("jsonPayload", "fields", "structured", "data", "parsed", "attributes")
 _LEVEL = re.compile(LEVEL, re.IGNORECASE)
 # time=... level=error logger=... msg="..." (logfmt).
 _PAIR = re.compile(r'([\w.@]{1,60})=("(?:[^"\\]|\\.)*"|[^\s"]*)')

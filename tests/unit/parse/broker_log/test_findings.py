@@ -49,6 +49,7 @@ def told(*texts, desk=None, now_ms=0):
         ("java.nio.file.AccessDeniedException: /d1/t-0", Cause.PERMISSION),
         ("java.io.IOException: Input/output error", Cause.FAILED),
         ("java.io.IOException: Remote I/O error", Cause.FAILED),
+        ("java.io.IOException: No data available", Cause.FAILED),
         ("java.io.IOException: Structure needs cleaning", Cause.FILE_SYSTEM),
         ("java.io.IOException: Bad message", Cause.FILE_SYSTEM),
         ("java.io.IOException: Stale file handle", Cause.REMOUNT),
@@ -313,6 +314,54 @@ def test_a_copy_to_remote_storage_that_fails_names_its_partition(named):
 )
 def test_what_ran_out_is_told(exception, ran_out):
     assert found_in(failure(exception=exception)).full_by == ran_out
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        "08 Mar 2026 16:42:33,730 ERROR [kafka-request-handler-3] (LogDirFailureChannel:76) - ",
+        "2026-03-08T16:42:33.730 [ERROR] [kafka-request-handler-3] [kafka.server.LogDirFailureChannel] ",
+        "2026-03-08 16:42:33.730 ERROR k-7 [worker] k.s.LogDirFailureChannel(76) : ",
+        "[2026-03-08 16:42:33,730] ERROR worker/LogDirFailureChannel - ",
+        "[ERROR] 2026-03-08 16:42:33,730 {worker} (kafka.server.LogDirFailureChannel): ",
+        "2026-03-08 16:42:33,730 ERROR kafka.server.LogDirFailureChannel:76 worker ",
+        "2026-03-08 16:42:33,730 ERROR [kafka-request-handler-3] ",
+    ],
+)
+def test_a_failure_is_seen_wherever_a_pattern_puts_the_logger(begun):
+    text = f"{begun}Error while appending records to t-3 in dir /d1\njava.io.IOException: Input/output error\n"
+    found = found_in(text)
+    assert (found.log_dir, found.cause) == ("/d1", Cause.FAILED)
+
+
+def test_what_quotes_a_failure_is_none_of_its_own():
+    assert (
+        findings_of("[2026-03-08 16:42:33,730] WARN Retry after Error while appending records to t-3 in dir /d1\n")
+        == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("message", "logger"),
+    [
+        ("Error while reading meta.properties file /d1/meta.properties", "o.a.k.metadata.MetaPropertiesEnsemble"),
+        ("Failed to read meta.properties file under dir /d1 due to Input/output error", "k.s.BrokerMetadataCheckpoint"),
+        ("Fail to read meta.properties under log directory /d1", "kafka.server.KafkaServer"),
+    ],
+)
+def test_why_a_directory_failed_to_load_stands_in_a_line_of_its_own(message, logger):
+    loads = failure("Failed to create or validate data directory /d1", "java.io.IOException: Failed to load /d1")
+    news = told(line(message, logger, exception="java.io.IOException: Input/output error"), loads)
+    assert [(one.log_dir, one.cause, one.operation) for one in news] == [("/d1", Cause.FAILED, "load")]
+
+
+def test_the_attributes_of_open_telemetry_hold_the_exception():
+    text = (
+        '{"severityText":"ERROR","body":"Error while appending records to t-3 in dir /d1","attributes":{'
+        '"exception.type":"java.io.IOException","exception.message":"No space left on device"},'
+        '"instrumentationScope":{"name":"kafka.server.LogDirFailureChannel"}}\n'
+    )
+    assert found_in(text).cause is Cause.FULL
 
 
 def test_the_cause_may_stand_in_the_message_only():
