@@ -20,6 +20,7 @@ from logdirwatch.detect.settings import Thresholds
 from logdirwatch.detect.state.broker_state import BrokerMemory, KernelWord, LogDirMemory, Verdict
 from logdirwatch.model.records import EventRecord
 from logdirwatch.model.vocabulary import POLLED_FAILURE, Cause, FullBy, KernelTrouble
+from logdirwatch.parse.kernel_log.lines import tells_damage
 
 EVENT = "event"
 BROKER_LOG = "broker_log"
@@ -32,8 +33,16 @@ KERNEL_NEAR_MS = HOUR_MS
 """How long before a failure an error of its device may have occurred that explains it."""
 HOST_NEAR_POLLS = 3
 _BEHIND_IO_ERRORS = frozenset({Cause.REMOUNT, Cause.READ_ONLY, Cause.FILE_SYSTEM})
-_BY_THE_DISK = frozenset({Cause.READ_ONLY, Cause.FILE_SYSTEM})
-"""The consequences for a file system of a disk that cannot read or write sectors."""
+_BEHIND = {
+    Cause.READ_ONLY: (
+        KernelTrouble.MEDIUM_ERROR,
+        KernelTrouble.POOL_FULL,
+        KernelTrouble.NO_SPACE,
+        KernelTrouble.FILE_SYSTEM_ERROR,
+    ),
+    Cause.FILE_SYSTEM: (KernelTrouble.MEDIUM_ERROR,),
+}
+"""The troubles, by what a file system makes of them, that explain it: the deepest first."""
 INODES_OUT_RATIO = 0.995
 """The ratio that is shown as 100 % of the inodes."""
 INODES_SHORT_RATIO = 0.95
@@ -92,7 +101,7 @@ def judge(memory: BrokerMemory, path: str, thresholds: Thresholds) -> Verdict:
     for found in (_by_kernel(log_dir), _by_host(log_dir), _by_pattern(memory, path), _by_space(log_dir, thresholds)):
         verdict = stronger(verdict, found)
     assert verdict is not None, "free space always yields a verdict"
-    return _measured(log_dir, _unreadable(log_dir, verdict), thresholds)
+    return _measured(log_dir, _behind_file_system(log_dir, verdict), thresholds)
 
 
 def _says_nothing(known: Verdict | None, log_dir: LogDirMemory) -> bool:
@@ -195,14 +204,19 @@ def _by_space(log_dir: LogDirMemory, thresholds: Thresholds) -> Verdict:
     return Verdict(cause=cause, decided_by=decided_by, full_by=FullBy.SPACE if cause is Cause.FULL else None)
 
 
-def _unreadable(log_dir: LogDirMemory, verdict: Verdict) -> Verdict:
-    """Return a failed disk as the verdict if its sectors cannot be read or written and its file system gave up."""
-    if verdict.cause not in _BY_THE_DISK:
-        return verdict
-    for trouble in log_dir.troubles.values():
-        is_near = (log_dir.offline_ms or 0) - trouble.at_ms <= KERNEL_NEAR_MS
-        if trouble.kind == KernelTrouble.MEDIUM_ERROR and is_near:
-            return Verdict(cause=Cause.FAILED, decided_by=KERNEL_LOG, device=trouble.device, said=trouble.text)
+def _behind_file_system(log_dir: LogDirMemory, verdict: Verdict) -> Verdict:
+    """Return what made a file system turn read-only or give up, if the kernel names it.
+
+    Sectors that cannot be read or written, no space, or damage: a read-only mount is always a consequence.
+    """
+    near = [t for t in log_dir.troubles.values() if (log_dir.offline_ms or 0) - t.at_ms <= KERNEL_NEAR_MS]
+    for kind in _BEHIND.get(verdict.cause, ()):
+        for trouble in near:
+            is_meant = trouble.kind == kind and (
+                kind is not KernelTrouble.FILE_SYSTEM_ERROR or tells_damage(trouble.text)
+            )
+            if is_meant and kind.cause is not None:
+                return Verdict(cause=kind.cause, decided_by=KERNEL_LOG, device=trouble.device, said=trouble.text)
     return verdict
 
 

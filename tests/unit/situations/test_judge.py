@@ -21,6 +21,9 @@ NO_BLOCKS = (
 )
 LOST = "EXT4-fs (sdb1): This should not happen!! Data will be lost"
 BTRFS_FULL = "BTRFS: error (device sdb1) in btrfs_run_delayed_refs:2127: errno=-28 No space left"
+BITMAP = "EXT4-fs error (device sdb1): ext4_validate_block_bitmap:384: comm java: bg 32: bad block bitmap checksum"
+GONE = "nvme nvme3: Device not ready; aborting reset, CSTS=0x1"
+LOG_ERROR = "XFS (nvme3n1): log I/O error -5"
 RF_1 = {"min.insync.replicas": "1"}
 
 
@@ -108,6 +111,19 @@ CONCLUSIONS = [
                {"log_dir_suspect": None}, severity={"log_dir_suspect": "critical"}, says=("until there is space",)),
     Conclusion("a file system that met no space, and hours in which it was written again",
                _kernel_says(NO_BLOCKS, quiet_ms=3 * 3_600_000), {}),
+    Conclusion("a damaged file system that the kernel mounted read-only, whatever it says last",
+               _fails("read_only", BITMAP, ABORTED, READ_ONLY, is_read_only=True), {"log_dir_offline": "file_system"},
+               says=("repair it",)),
+    Conclusion("btrfs without space that turned read-only, as the broker's log says too",
+               _fails("read_only", BTRFS_FULL, "BTRFS info (device sdb1 state EA): forced readonly", is_read_only=True),
+               FULL),
+    Conclusion("a device that is gone, and the file system that shut itself down for it",
+               _fails("failed", GONE, LOG_ERROR, detail="java.io.IOException: Input/output error"), FAILED,
+               says=("device nvme3",), never_says=("the disk may be fine",)),
+    Conclusion("the same without a broker's log", _fails(None, GONE, LOG_ERROR), FAILED),
+    Conclusion("a block device of Ceph whose client was blocklisted",
+               _fails("failed", "rbd: rbd0: write 1000 at 0 result -108", "I/O error, dev rbd0, sector 9",
+                      detail="java.io.IOException: Input/output error"), {"log_dir_offline": "remount"}),
     Conclusion("no space left where most is free", _fails("full", used=0.3), FULL, says=("may have run out",)),
 ]  # fmt: skip
 

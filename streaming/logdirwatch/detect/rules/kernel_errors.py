@@ -20,7 +20,7 @@ from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.brokers import BrokerSuspectEvidence
 from logdirwatch.model.records import HostLogDir, HostRecord, KernelNews
 from logdirwatch.model.vocabulary import KernelTrouble, LogDirStatus, Rule
-from logdirwatch.parse.kernel_log.lines import kernel_error
+from logdirwatch.parse.kernel_log.lines import kernel_error, tells_damage
 from logdirwatch.parse.kernel_log.log_dirs import with_kernel_errors
 
 KINDS = frozenset(str(trouble) for trouble in KernelTrouble)
@@ -51,8 +51,10 @@ def _note(held: dict[str, Trouble], news: Sequence[KernelNews], at_ms: int) -> N
             continue  # of a newer host source
         text, device = said.text[:CHARACTERS], clipped(said.device)
         key = f"{said.trouble} {device or ''}"
-        held.pop(key, None)
+        before = held.pop(key, None)
         if not said.is_over:
+            if before is not None and tells_damage(before.text) and not tells_damage(text):
+                text = before.text
             held[key] = Trouble(kind=said.trouble, text=text, device=device, at_ms=at_ms)
     for key in list(held)[:-TROUBLES_KEPT]:
         del held[key]

@@ -31,6 +31,8 @@ _MD = r"(?:md/)?raid\d*:?(?:md\w+)?: "
 _MD_DEVICE = r"(?:md/)?raid\d*:?(?P<device>md\w+): "
 _DM = r"device-mapper: "
 _MULTIPATHD = r"multipathd?\[?.*?: (?P<device>[\w!:-]+): "
+# A checker of multipathd names the map first, and then the path that it means.
+_CHECKED = r"multipathd?\[?.*?: (?:[\w!:.-]+: )?(?P<device>[\w!:]+) - .*"
 _SMARTD = r"smartd\[?.*Device: /dev/(?P<device>\w+)\b.*"
 _QLA = r"qla2xxx \[(?P<device>[0-9a-f:.]+)\]-\w+:\d+: "
 
@@ -59,6 +61,8 @@ BLOCK = (
     (DEVICE, r"(?P<device>mmcblk\d\w*): (?:error -\d+|timed out)"),
     (DEVICE, rf"bcache: .*?\(\) {NAME}: IO error"),
     (PATH, r"rbd: (?P<device>rbd\d+): encountered watch error"),
+    # ENOTCONN, ESHUTDOWN, ETIMEDOUT: this client is away from the cluster, or was blocklisted by it.
+    (PATH, r"rbd: (?P<device>rbd\d+): .*result -(?:107|108|110)\b"),
     (DEVICE, r"rbd: (?P<device>rbd\d+): (?:read|write|result).*-\d+"),
     (PATH, r"block (?P<device>nbd\d+): (?:Receive control failed|Connection timed out|shutting down|Dead conn)"),
     (DEVICE, r"drbd (?:\S+ )?(?P<device>drbd\d+): (?:Local IO failed|disk\( \w+ -> Failed \))"),
@@ -84,6 +88,8 @@ SCSI = (
     (READ_ONLY, rf"{_SD}(?:Write Protect is on|Sense Key : (?:0x7\b|Data Protect))"),
     (FAILED, r"hv_storvsc (?P<device>[0-9a-f-]{36}): tag#\d+ cmd 0x\w+ status: scsi 0x(?!0\b)\w+"),
     (DEVICE, rf"megaraid_sas {_PCI}: .*(?:FW in FAULT state|Adapter is dead|controller is not (?:responding|ready))"),
+    # Of a drive in an array of the controller: the array's other drives still hold what is there.
+    (FAILED, rf"megaraid_sas {_PCI}: .*\b(?:unrecoverable|uncorrectable) medium error"),
     (FAILED, rf"megaraid_sas {_PCI}: .*encountered a fatal error and was reset"),
     (DEVICE, rf"hpsa {_PCI}: .*lockup"),
     (DEVICE, rf"smartpqi {_PCI}: controller (?:is )?offline"),
@@ -97,7 +103,7 @@ ATA = (
     (PATH, rf"{_ATA}error: \{{ (?:\w+ )*ICRC\b"),
     (FAILED, rf"{_ATA}(?:error: \{{ |failed command: |exception Emask |qc timeout|NCQ disabled)"),
     (FAILED, rf"{_ATA}(?:failed to IDENTIFY|revalidation failed|failed to set xfermode|limiting SATA link speed)"),
-    (PATH, rf"{_ATA}(?:link is slow to respond|COMRESET failed|device not ready|SRST failed)"),
+    (PATH, rf"{_ATA}(?:link is slow to respond|COMRESET failed|device not ready|SRST failed|softreset failed)"),
     (
         DEVICE,
         rf"{_ATA}(?:disabled\b|detaching \(SCSI|disable device|disabling|reset failed, giving up|EH pending after)",
@@ -113,6 +119,7 @@ NVME = (
     (DEVICE, rf"{_NVME_COMMAND}0x\w+ / sc 0x\w+\)"),
     (PATH, rf"{_NVME}(?:starting error recovery|reconnecting in|failed to connect|connect error|keep.alive timeout)"),
     (PATH, rf"{_NVME}(?:failed nvme_keep_alive|removing controller after|reconnect.* failed|failed reconnect)"),
+    (PATH, rf"{_NVME}(?:ANATT timeout|.*connectivity lost|ctrl removed due to connection loss)"),
     (PATH, r"block (?P<device>nvme\w+): no (?:usable|available) path"),
     (DEVICE, rf"{_NVME}(?:Device not ready; aborting|Removing after probe failure|Disabling (?:device )?after reset)"),
     (DEVICE, rf"{_NVME}(?:Identify Controller failed|Could not set queue count|failed to mark controller)"),
@@ -133,6 +140,7 @@ VOLUMES = (
     (DEVICE, r"md: super_written gets error"),
     (PATH, rf"{_DM}multipath: (?:\d+:\d+: )?Failing path {_NUMBER}"),
     (PATH, rf"{_DM}multipath: {_NUMBER}: .*(?:no (?:usable|valid) path|all paths failed)"),
+    (PATH, rf"{_CHECKED}path (?:is )?(?:down|offline)"),
     (PATH, rf"{_MULTIPATHD}(?:mark as failed|.*path (?:is )?(?:down|offline))"),
     (PATH, r"multipathd?\[?.*checker failed path (?P<device>\d+:\d+) in map"),
     (PATH, rf"{_MULTIPATHD}(?:remaining active paths: 0|Entering recovery mode|Disable queueing)"),
@@ -148,6 +156,7 @@ VOLUMES = (
     (MEDIUM, rf"{_DM}verity: {_NUMBER}: .*corrupted"),
     (POOL, rf"{_DM}snapshots?: Invalidating snapshot: Unable to allocate"),
     (DEVICE, rf"{_DM}snapshots?: Invalidating snapshot: Error"),
+    (DEVICE, rf"{_DM}writecache: (?:{_NUMBER}: )?I/O error"),
     (DEVICE, rf"{_DM}raid\d?: .*(?:has failed|failed to read|mirror devices? (?:has|have) failed)"),
     (POOL, r"(?:device-mapper: vdo|kvdo)\S*.*(?:out of space|no space left)"),
     (READ_ONLY, r"(?:device-mapper: vdo|kvdo)\S*.*entering read-only mode"),
@@ -166,6 +175,7 @@ PATHS = (
 # What says that a trouble of the same device is over.
 ENDS = (
     ((PATH,), rf"{_DM}multipath: (?:\d+:\d+: )?Reinstating path {_NUMBER}"),
+    ((PATH,), rf"{_CHECKED}path is up"),
     ((PATH,), rf"{_MULTIPATHD}(?:reinstated|.*path is up|remaining active paths: [1-9]|Recovered to normal mode)"),
     ((PATH, FAILED), rf"{_NVME}Successfully reconnected"),
     ((PATH,), r"iscsid\[?.*(?P<device>connection\d+:\d+) is operational"),

@@ -42,7 +42,7 @@ SPACE = (
     (POOL, rf"{_XFS}(?=metadata I/O|log I/O).*{_RAN_OUT}"),
     (NO_SPACE, rf"{_EXT}.*{_RAN_OUT}"),
     (NO_SPACE, rf"EXT[234]-fs (?:error|warning) \(device {NAME}\).*{_RAN_OUT}"),
-    (NO_SPACE, rf"{_XFS}.*{_RAN_OUT}"),
+    (NO_SPACE, rf"{_XFS}(?:.*{_RAN_OUT}|Reserve blocks depleted)"),
     (NO_SPACE, rf"BTRFS:? (?!info)\w+ \(device {NAME}.*{_RAN_OUT}"),
     (NO_SPACE, r"BTRFS:? Transaction aborted \(error -(?:28|122)\)"),
 )
@@ -56,7 +56,10 @@ EXT = (
     (DEVICE, rf"EXT[234]-fs warning \(device {NAME}\): .*(?:I/O error|error -5\b)"),
     (DEVICE, rf"{_EXT}.*(?:unable to|can't) read superblock"),
     (FILE_SYSTEM, rf"{_EXT}(?:Delayed block allocation failed|This should not happen|.*data loss|.*I/O error)"),
-    (FILE_SYSTEM, rf"{_EXT}.*(?:corrupted|Checksum for group|bad geometry|(?:initial|last) error at)"),
+    (
+        FILE_SYSTEM,
+        rf"{_EXT}.*(?:corrupted|Checksum for group|bad geometry|(?:initial|last) error at|orphan list check failed)",
+    ),
     (FILE_SYSTEM, rf"{_EXT}(?:warning: mounting fs with errors|error count since last fsck: [1-9]|shut down)"),
     (DEVICE, rf"JBD2: Detected IO errors while flushing file data on {_JOURNAL}"),
     (FILE_SYSTEM, rf"JBD2: .*(?:I/?O error|Error -?\d+ detected) .*\b(?:on|for) {_JOURNAL}"),
@@ -75,6 +78,7 @@ XFS = (
         rf"{_XFS}.*(?:error -\d+|un?mount the filesystem|xfs_repair|validate failed|writeback error|async write)",
     ),
     (FILE_SYSTEM, rf"{_XFS}(?:page discard|log mount failed|failed to locate log tail|empty log check failed)"),
+    (FILE_SYSTEM, rf"{_XFS}User initiated shutdown"),
     (FILE_SYSTEM, r"xfs_force_shutdown\((?P<device>[\w!-]+),"),
     (FILE_SYSTEM, r'Filesystem "(?P<device>[\w!-]+)": (?:XFS internal error|Corruption|.*shutting down)'),
 )
@@ -89,8 +93,10 @@ BTRFS = (
 )
 
 OTHERS = (
-    (DEVICE, r"WARNING: Pool '(?P<device>[^']+)' has encountered an uncorrectable I/O failure"),
-    (FILE_SYSTEM, rf"{NAME}: rw=\d+, (?:want|sector)=\d+, .*limit=\d+"),
+    (DEVICE, rf"{NAME}: writeback error on (?:inode|sector)"),
+    (DEVICE, r"zio pool=\S+ vdev=(?:/dev/)?(?P<device>[\w!-]+)\S* error=(?:5|6|52)\b"),
+    (DEVICE, r"(?:zfs: )?WARNING: Pool '(?P<device>[^']+)' has encountered an uncorrectable I/O failure"),
+    (FILE_SYSTEM, rf"(?:.+: attempt to access beyond end of device )?{NAME}: rw=\d+, (?:want|sector)=\d+, .*limit=\d+"),
 )
 
 SERVERS = (

@@ -54,6 +54,19 @@ _PREFIX = re.compile(
 """Priority (``<3>``, or what /dev/kmsg writes), date or time since the start, host, and the tag of who wrote it."""
 
 
+_DAMAGE = re.compile(
+    r"corrupt|checksum|\bcsum|\bcrc\b|inconsisten|\b(?:bad|invalid) (?!journal)|xfs_repair", re.IGNORECASE
+)
+
+
+def tells_damage(text: str) -> bool:
+    """Tell whether a line of a file system reports damage, not only what follows from an I/O error.
+
+    An aborted journal, or a superblock that was not written, follows from one.
+    """
+    return _DAMAGE.search(text) is not None
+
+
 @dataclass(frozen=True)
 class KernelError:
     """A trouble, and the device that the line names, None where it names none; ``is_over`` says that it has ended."""
@@ -125,6 +138,11 @@ def is_below(device: str, names: frozenset[str]) -> bool:
     return any(re.fullmatch(rf"{re.escape(device)}n\d+", name) for name in names)
 
 
+def _says_more(before: KernelError, error: KernelError) -> bool:
+    is_lasting = not error.is_over and not before.is_over
+    return is_lasting and tells_damage(before.text) and not tells_damage(error.text)
+
+
 Placed = dict[str, list[KernelError]]
 
 
@@ -144,8 +162,8 @@ def placed(
         below = [path for path, names in devices.items() if error.device is not None and is_below(error.device, names)]
         for path in below:
             known = by_dir.setdefault(path, {})
-            known.pop((error.trouble, error.device), None)
-            known[error.trouble, error.device] = error
+            before = known.pop((error.trouble, error.device), None)
+            known[error.trouble, error.device] = before if before and _says_more(before, error) else error
         if not below and not error.is_over:
             unplaced[error.text] = error
     return (

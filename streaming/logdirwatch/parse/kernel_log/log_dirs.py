@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from logdirwatch.model.records import HostLogDir
+from logdirwatch.model.vocabulary import KernelTrouble
 from logdirwatch.parse.kernel_log.lines import KernelError
 
 
@@ -16,10 +17,15 @@ def with_kernel_errors(log_dirs: Sequence[HostLogDir], news: Mapping[str, Sequen
 def _with_news(log_dir: HostLogDir, news: Sequence[KernelError]) -> HostLogDir:
     if not news:
         return log_dir
-    # Of what does not heal by itself the loudest and latest stands for all the others.
+    # Of what does not heal by itself the loudest and latest stands for all the others; a file system that shut itself
+    # down follows from the device that failed below it.
     worst = max(
         (error for error in reversed(news) if not error.is_over),
-        key=lambda error: (not error.heals, error.trouble.severity.rank),
+        key=lambda error: (
+            not error.heals,
+            error.trouble.severity.rank,
+            error.trouble is not KernelTrouble.FILE_SYSTEM_ERROR,
+        ),
         default=None,
     )
     told = replace(log_dir, kernel=[error.news for error in news])
