@@ -212,6 +212,12 @@ NOT_IN_TIME = [
         order=("demote_leaders", "expand_disk", "lower_retention"),
     ),
     Advice(
+        "saturated, and it shrinks: nothing is deleted",
+        given(*racks(), source(0.97, -5 * MB), NO_ROOM, *FULL_OTHERS, *TWO, to="saturated"),
+        order=("demote_leaders", "expand_disk"),
+        lossless=True,
+    ),
+    Advice(
         "saturated with a move in time: that saves it, so it comes before the leaders",
         given(
             *racks(),

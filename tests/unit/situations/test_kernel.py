@@ -14,7 +14,9 @@ from tests.unit.situations.table import Advice, Conclusion, check_advice, check_
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
-BELOW = frozenset({"sdd", "sdd1", "ata3", "2:0:0:0", "session1", "dm-4", "253:4", "8:16", "8:32", "nas1", "nvme3n1"})
+BELOW = frozenset(
+    {"sdd", "sdd1", "ata3", "2:0:0:0", "session1", "dm-4", "253:4", "8:16", "8:32", "nas1", "nvme3n1", "0000:3b:00.0"}
+)
 MEDIUM = "blk_update_request: critical medium error, dev sdd, sector 31231 op 0x0:(READ) flags 0x80700"
 THIN = "device-mapper: thin: 253:4: switching pool to out-of-data-space (queue IO) mode"
 FAILING_PATH = "device-mapper: multipath: 253:2: Failing path 8:16."
@@ -90,6 +92,11 @@ CONCLUSIONS = [
     suspect_of("XFS shut down", "XFS (dm-4): I/O Error Detected. Shutting down filesystem", severity="critical"),
     suspect_of("ext4 loses data", "EXT4-fs (dm-4): This should not happen!! Data will be lost", severity="critical"),
     suspect_of("a full thin pool", THIN, severity="critical", says=("until the pool has space",)),
+    suspect_of(
+        "a controller that is reset",
+        "megaraid_sas 0000:3b:00.0: Found FW in FAULT state, will reset adapter",
+        says=("0000:3b:00.0", "check the path to it first"),
+    ),
     suspect_of("a lost path", FAILING_PATH, says=("8:16", "check the path to it first")),
     suspect_of("an iSCSI session in trouble", " connection1:0: detected conn error (1022)", says=("session1",)),
     suspect_of("a silent NFS server", "nfs: server nas1 not responding, still trying", says=("nas1",)),

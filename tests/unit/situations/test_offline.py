@@ -72,6 +72,7 @@ QUOTA = {"decided_by": "broker_log", "full_by": "quota", "said": "append failed:
 INODES = {"decided_by": "host_inodes", "full_by": "inodes", "used_inodes_ratio": 1.0}
 NEEDED = b.topic("u", (1, 2), isr={0: (1,)})
 AWAY = b.broker(3, BrokerStatus.OFFLINE)
+POOL = "device-mapper: thin: 253:4: switching pool to out-of-data-space (error IO) mode"
 LEG = {"decided_by": "kernel_log", "device": "sdb1", "said": "md/raid1:md0: Disk failure on sdb1, disabling device."}
 BELOW = {"decided_by": "kernel_log", "device": "sdb", "said": "I/O error, dev sdb, sector 9 op 0x1:(WRITE)"}
 ARRAY = {
@@ -211,6 +212,57 @@ ROWS = [
         first="reassign",
         order=("reassign", "investigate", "replace_disk"),
         says=("solo-0",),
+    ),
+    Advice(
+        "the log says I/O error, nothing names a device, and no broker has room: somebody looks before a format",
+        _lost(
+            Cause.FAILED,
+            b.directory(2, used=900 * b.MIB),
+            b.directory(3, used=900 * b.MIB),
+            evidence={"decided_by": "broker_log", "said": "append failed: Input/output error"},
+        ),
+        first="investigate",
+        order=("investigate", "replace_disk"),
+        says=("nothing names the device", "Replace only a device that the kernel's log or SMART condemns", "dmesg -T"),
+    ),
+    Advice(
+        "a dying device below a mapped volume",
+        _lost(Cause.FAILED, evidence={"device": "dm-4", "said": "Buffer I/O error on dev dm-4, logical block 8"}),
+        says=("replace the disk below dm-4 (lsblk -s shows which) under /d1",),
+        never_says=("the disk dm-4",),
+    ),
+    Advice(
+        "a dying device, and nothing may be done to its broker yet",
+        _lost(Cause.FAILED, NEEDED, b.directory(3, used=900 * b.MIB), evidence=DEVICE),
+        first="investigate",
+        never=("replace_disk", "restart_broker"),
+        says=("mend first what the vetoes below name",),
+        never_says=("whether the disk is full or broken",),
+    ),
+    Advice(
+        "a thin pool without room, which the kernel names",
+        _lost(Cause.FULL, evidence={"decided_by": "kernel_log", "device": "253:4", "said": POOL}),
+        first="investigate",
+        ready=("restart_broker",),
+        never=("expand_disk", "replace_disk"),
+        says=("extend the thin pool below /d1 of broker 1", "lvextend"),
+        never_says=("inodes, a quota",),
+    ),
+    Advice(
+        "a damaged btrfs",
+        _lost(Cause.FILE_SYSTEM, evidence={"device": "sdc", "said": "BTRFS warning (device sdc): csum failed root 5"}),
+        first="restart_broker",
+        says=("btrfs check --readonly /dev/sdc", "btrfs scrub"),
+        never_says=("xfs_repair", "fsck -f"),
+    ),
+    Advice(
+        "a limit that the log of one directory names, and others that went with it",
+        _together([Cause.UNKNOWN, Cause.LIMIT, Cause.UNKNOWN], cause=Cause.LIMIT),
+        first="raise_limit",
+        order=("raise_limit", "restart_broker"),
+        ready=("restart_broker",),
+        never=("replace_disk",),
+        never_says=("look for a common cause", "find out why"),
     ),
     Advice(
         "a read-only mount",

@@ -87,13 +87,14 @@ SCSI = (
     (FAILED, rf"{_SD}(?:timing out command|attempting (?:task )?abort|task abort: FAILED)"),
     (READ_ONLY, rf"{_SD}(?:Write Protect is on|Sense Key : (?:0x7\b|Data Protect))"),
     (FAILED, r"hv_storvsc (?P<device>[0-9a-f-]{36}): tag#\d+ cmd 0x\w+ status: scsi 0x(?!0\b)\w+"),
-    (DEVICE, rf"megaraid_sas {_PCI}: .*(?:FW in FAULT state|Adapter is dead|controller is not (?:responding|ready))"),
+    # A controller is the way to its disks, and says nothing of them.
+    (PATH, rf"megaraid_sas {_PCI}: .*(?:FW in FAULT state|Adapter is dead|controller is not (?:responding|ready))"),
     # Of a drive in an array of the controller: the array's other drives still hold what is there.
     (FAILED, rf"megaraid_sas {_PCI}: .*\b(?:unrecoverable|uncorrectable) medium error"),
     (FAILED, rf"megaraid_sas {_PCI}: .*encountered a fatal error and was reset"),
-    (DEVICE, rf"hpsa {_PCI}: .*lockup"),
-    (DEVICE, rf"smartpqi {_PCI}: controller (?:is )?offline"),
-    (DEVICE, r"mpt\dsas\w*: .*(?:non-operational|fault_state)"),
+    (PATH, rf"hpsa {_PCI}: .*lockup"),
+    (PATH, rf"smartpqi {_PCI}: controller (?:is )?offline"),
+    (PATH, r"mpt\dsas\w*: .*(?:non-operational|fault_state)"),
     (MEDIUM, rf"{_SMARTD}\b[1-9]\d* (?:Currently unreadable|Offline uncorrectable)"),
     (DEVICE, rf"{_SMARTD}FAILED SMART"),
 )

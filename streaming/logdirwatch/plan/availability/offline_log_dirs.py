@@ -91,9 +91,14 @@ def places_of(alert: AlertRecord) -> list[LogDirId]:
 
 
 def cause_at(alert: AlertRecord, path: str) -> Cause | None:
-    """Return the cause that an alert tells of one of its directories."""
+    """Return the cause that an alert tells of one of its directories.
+
+    A limit of the process is reached by whichever directory comes first, and is the cause of all that went with it.
+    """
     told = _listed(alert).get(path)
     cause = alert.cause if told is None else _word(told.cause)
+    if cause is Cause.UNKNOWN and alert.cause is Cause.LIMIT:
+        return Cause.LIMIT
     return Cause.UNKNOWN if cause is Cause.FAILED and (told or _shown(alert)).decided_by == NO_PROOF else cause
 
 

@@ -118,7 +118,7 @@ def bytes_to_delete(
     if left <= 0:
         return 0
     growth = source.growth_bytes_per_s
-    if growth is not None and growth <= 0 and source.status is not LogDirStatus.SATURATED:
+    if growth is not None and (growth < 0 or (growth <= 0 and source.status is not LogDirStatus.SATURATED)):
         return 0
     growth = max(0.0, growth or 0.0)
     lasting_bytes = growth * (time_to_full_ms(after(source, proposals), hoped) or 0) / 1000

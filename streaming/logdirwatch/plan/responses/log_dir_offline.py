@@ -7,6 +7,9 @@ A disk is replaced only where an I/O error of the device is proven; without evid
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from logdirwatch.model.evidence import read_as
+from logdirwatch.model.evidence.log_dirs import LogDirOfflineEvidence
+from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import ActionKind, Cause, FullBy, Lane
 from logdirwatch.plan.actions.brokers.expand_disk import expand_disk
 from logdirwatch.plan.actions.brokers.free_space import free_inodes, free_while_stopped
@@ -23,7 +26,7 @@ from logdirwatch.plan.actions.replicas.elect_leaders import elect_preferred
 from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild
 from logdirwatch.plan.actions.topics.delete_topic_candidate import room_elsewhere
 from logdirwatch.plan.availability.common_cause import common_cause
-from logdirwatch.plan.availability.offline_log_dirs import OfflineLogDirs, offline_log_dirs_of
+from logdirwatch.plan.availability.offline_log_dirs import OfflineEvidence, OfflineLogDirs, offline_log_dirs_of
 from logdirwatch.plan.capacity.projected_use import Space, needed_bytes, shares_volume
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, Veto
@@ -54,15 +57,17 @@ def propose(situation: Situation) -> list[ProposedAction]:
     repair = None if not failed else _repair(away, failed, policy)
     restarted = restart_broker(away, snapshot, policy)
     restarted = replace(restarted, preconditions=(*is_active(arrays.values()), *restarted.preconditions))
+    looks = _looks(situation.look, away, policy, arrays)
+    step = None if looks else situation.look
     proposals = [
         *(cancel_dead_ends(away.broker, str(away.target["log_dir"]), snapshot, policy) if failed else []),
         *(
             look_at_array(snapshot.directories[away.broker, path], one, away.proofs[path])
             for path, one in arrays.items()
         ),
-        *_looks(situation.look, away, policy, arrays),
+        *looks,
         *_mended(away, snapshot, policy),
-        *([] if repair is None else _replaced(away, failed, repair, policy, now_ms)),
+        *([] if repair is None else _replaced(step, away, failed, repair, policy, now_ms)),
         *([] if len(away.of_cause(Cause.FILE_SYSTEM)) == len(away.directories) else [restarted]),
         *_rebuilt_in_the_end(away, restarted, policy, now_ms, has_array=bool(arrays)),
         *([] if repair is None else _room_for(away, repair, policy, now_ms)),
@@ -103,11 +108,17 @@ def _mended(away: OfflineLogDirs, snapshot: ClusterSnapshot, policy: Policy) -> 
     limited, repaired = away.of_cause(Cause.LIMIT), away.of_cause(Cause.FILE_SYSTEM)
     full = _volumes(away.of_cause(Cause.FULL), snapshot)
     return [
-        *([raise_limit(away, away.proofs[limited[0].path])] if limited else []),
+        *([raise_limit(away, _first_said(away, limited))] if limited else []),
         *(grant_write(away, directory) for directory in away.of_cause(Cause.PERMISSION)),
         *(proposal for directory in full for proposal in _emptied(away, directory, policy)),
         *(repair_file_system(found, away.proofs[found.path], away, snapshot, policy) for found in repaired),
     ]
+
+
+def _first_said(away: OfflineLogDirs, directories: Sequence[LogDir]) -> OfflineEvidence:
+    """Return the evidence that quotes a line, of one directory if any has it: it tells which limit was reached."""
+    proofs = [away.proofs[directory.path] for directory in directories]
+    return next((proof for proof in proofs if proof.said), proofs[0])
 
 
 def _emptied(away: OfflineLogDirs, directory: LogDir, policy: Policy) -> list[ProposedAction]:
@@ -136,13 +147,24 @@ def _is_unclear(away: OfflineLogDirs, directory: LogDir, policy: Policy) -> bool
 
 
 def _replaced(
-    away: OfflineLogDirs, failed: Sequence[LogDir], repair: Repair, policy: Policy, now_ms: int
+    step: ProposedAction | None,
+    away: OfflineLogDirs,
+    failed: Sequence[LogDir],
+    repair: Repair,
+    policy: Policy,
+    now_ms: int,
 ) -> list[ProposedAction]:
-    """Return the way back from dead disks: copies elsewhere, what only they hold saved, new disks."""
+    """Return the way back from dead disks: copies elsewhere, what only they hold saved, new disks.
+
+    An I/O error in the broker's log alone names no device: somebody looks before a disk is replaced, by ``step``.
+    """
     snapshot, proposals = away.snapshot, []
     if repair.assignments:
         place = (away.broker, str(away.target["log_dir"]))
         proposals.append(rebuild(place, away.target, _loss(away, failed), repair, snapshot, policy, now_ms))
+    unnamed = [directory for directory in failed if _is_unnamed(away.proofs[directory.path])]
+    if unnamed and step is not None:
+        proposals.append(look(step, away, unnamed, Cause.FAILED))
     for directory in failed:
         own, proof = (
             plan_repair(directory.place, snapshot, policy) if away.is_several else repair,
@@ -153,6 +175,11 @@ def _replaced(
         proposals += [*([saved] if saved else []), replace_disk(directory, own, snapshot, policy, proof)]
         proposals += [without] if without else []
     return proposals
+
+
+def _is_unnamed(proof: OfflineEvidence) -> bool:
+    """Tell whether an I/O error that somebody else than the kernel met is all that speaks against a disk."""
+    return proof.said is not None and proof.device is None and proof.kernel_error is None
 
 
 def _room_for(away: OfflineLogDirs, repair: Repair, policy: Policy, now_ms: int) -> list[ProposedAction]:
@@ -202,11 +229,24 @@ def _volumes(directories: Sequence[LogDir], snapshot: ClusterSnapshot) -> list[L
     return found
 
 
+_BLOCKED = Runbook(
+    "nothing about the failed disk can be done yet: mend first what the vetoes below name (brokers that are away, "
+    "replicas that lag), and restart no broker that holds a last copy",
+    (UNAVAILABLE, UNDER_MIN_ISR),
+)
+
+
+def _runbook_for(alert: AlertRecord) -> Runbook | None:
+    named = read_as(alert.evidence, LogDirOfflineEvidence).device
+    return _BLOCKED if alert.cause is Cause.FAILED and named is not None else None
+
+
 RESPONSE = Response(
     runbook=Runbook(
         "find out whether the disk is full or broken: df, the kernel's log, the first LogDirFailureChannel line",
         (UNAVAILABLE, UNDER_MIN_ISR),
     ),
     propose=propose,
+    runbook_for=_runbook_for,
     ends_when="its broker, once restarted, reports the directory online",
 )

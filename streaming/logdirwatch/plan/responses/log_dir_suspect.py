@@ -19,6 +19,7 @@ from logdirwatch.plan.actions.brokers.investigate import (
     describe_log_dirs,
 )
 from logdirwatch.plan.actions.brokers.raid_arrays import Array, array_in, array_steps, looked_at
+from logdirwatch.plan.actions.brokers.replace_disk import named
 from logdirwatch.plan.actions.replicas.cordon_log_dir import propose_cordon
 from logdirwatch.plan.actions.replicas.demote_leaders import demote, partitions_led_from
 from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild
@@ -164,8 +165,8 @@ def _replacement(alert: AlertRecord, device: str, kinds: frozenset[str]) -> str 
     if not kinds & CERTAIN:
         return None
     return (
-        f"plan to replace {device} (smartctl -x shows its state): a probe that passes does not prove that all of it "
-        f"can be read; once it is replaced or known to be good: {_healthy(alert)}"
+        f"plan to replace {named(device)} (smartctl -x shows its state): a probe that passes does not prove that all "
+        f"of it can be read; once it is replaced or known to be good: {_healthy(alert)}"
     )
 
 

@@ -42,7 +42,6 @@ TROUBLES = {
         ("sdq2: writeback error on inode 135, offset 4096, sector 200", "sdq2"),
         ("zio pool=tank vdev=/dev/sdq2 error=5 type=2 offset=270336 size=8192 flags=572992", "sdq2"),
         ("zfs: WARNING: Pool 'tank' has encountered an uncorrectable I/O failure and has been suspended.", "tank"),
-        ("smartpqi 0000:5c:00.0: controller is offline: status code 0x6100c", "0000:5c:00.0"),
         ("ata7.00: detaching (SCSI 6:0:0:0)", "ata7.00"),
         (
             "EXT4-fs warning (device sdq2): htree_dirblock_to_tree:1003: comm java: error -5 reading directory block",
@@ -73,9 +72,6 @@ TROUBLES = {
         ("sd 5:0:3:0: Device offlined - not ready after error recovery", "5:0:3:0"),
         ("sd 5:0:3:0: [sdq] tag#4 FAILED Result: hostbyte=DID_BAD_TARGET driverbyte=DRIVER_OK cmd_age=0s", "sdq"),
         ("sd 5:0:3:0: [sdq] FAILED Result: hostbyte=DID_ERROR driverbyte=DRIVER_OK", "sdq"),
-        ("megaraid_sas 0000:3b:00.0: Found FW in FAULT state, will reset adapter scsi5.", "0000:3b:00.0"),
-        ("hpsa 0000:05:00.0: controller lockup detected: 0x00130000 after 30", "0000:05:00.0"),
-        ("mpt3sas_cm0: SAS host is non-operational !!!!", None),
         ("ata7.00: disabled", "ata7.00"),
         ("ata7.00: disable device", "ata7.00"),
         ("ata7: reset failed, giving up", "ata7"),
@@ -141,6 +137,10 @@ TROUBLES = {
         ),
     ],
     "path_lost": [
+        ("megaraid_sas 0000:3b:00.0: Found FW in FAULT state, will reset adapter scsi5.", "0000:3b:00.0"),
+        ("hpsa 0000:05:00.0: controller lockup detected: 0x00130000 after 30", "0000:05:00.0"),
+        ("smartpqi 0000:5c:00.0: controller is offline: status code 0x6100c", "0000:5c:00.0"),
+        ("mpt3sas_cm0: SAS host is non-operational !!!!", None),
         ("nvme nvme4: ANATT timeout, resetting controller.", "nvme4"),
         ("nvme nvme4: NVME-FC{0}: controller connectivity lost. Awaiting Reconnect", "nvme4"),
         ("nvme nvme4: Ctrl removed due to connection loss", "nvme4"),

@@ -4,7 +4,8 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 
-from logdirwatch.model.vocabulary import Cause
+from logdirwatch.model.vocabulary import Cause, KernelTrouble
+from logdirwatch.parse.kernel_log.lines import kernel_error
 from logdirwatch.plan.availability.fault_tolerance import fault_tolerance_of
 from logdirwatch.plan.availability.offline_log_dirs import OfflineLogDirs
 from logdirwatch.plan.cluster.snapshot import LogDir
@@ -15,7 +16,14 @@ from logdirwatch.text.words import some_of
 _NO_FORMAT = "do not format it: the data is presumably intact"
 _NAMED = 5
 
+_POOL = (
+    "extend the thin pool below {places}: it has no room left, whatever the file system says is free; lvs -a -o "
+    "+data_percent,metadata_percent names it, lvextend -L +SIZE VG/POOL extends it"
+)
 _WHY = {
+    Cause.FAILED: "find out what failed under {places}: the broker got an I/O error and nothing names the device; a "
+    "dying disk gives one, and so do a lost path and a file system that shut itself down. Replace only a device that "
+    "the kernel's log or SMART condemns; where neither does, mend what they name and restart the broker",
     Cause.UNKNOWN: "find out why {places} {are} offline: nothing proves that a disk broke, so replace and format "
     "nothing; if the look finds the device sound, restart the broker",
     Cause.READ_ONLY: "check the mount of {places}: it is read-only. Mount it writable again, or restart the pod, which "
@@ -30,7 +38,8 @@ _WHY = {
 def look(found: ProposedAction, away: OfflineLogDirs, directories: Sequence[LogDir], cause: Cause) -> ProposedAction:
     """Return ``found``, the step of the runbook, as the look at directories of one cause on the broker's host."""
     places = f"{some_of((d.path for d in directories), _NAMED)} of broker {away.broker}"
-    reason = _WHY[cause].format(places=places, are="is" if len(directories) == 1 else "are")
+    why = _POOL if cause is Cause.FULL and _is_of_pool(away, directories) else _WHY[cause]
+    reason = why.format(places=places, are="is" if len(directories) == 1 else "are")
     return replace(
         found,
         reason=reason + _said(away, directories),
@@ -61,7 +70,7 @@ def _steps(directories: Sequence[LogDir], cause: Cause) -> list[str]:
         "dmesg -T | tail -200 (an I/O error names its device: smartctl -a /dev/DEVICE; no such line clears the disk)",
         f"in the broker's log the first LogDirFailureChannel line that names {first}, and the exception below it",
     ]
-    if cause is Cause.UNKNOWN:
+    if cause in {Cause.UNKNOWN, Cause.FAILED}:
         return seen
     return [
         *seen[1:3],
@@ -70,6 +79,17 @@ def _steps(directories: Sequence[LogDir], cause: Cause) -> list[str]:
             "or mount -o remount,rw; in Kubernetes delete the pod, the volume is mounted again"
         ),
     ]
+
+
+def _is_of_pool(away: OfflineLogDirs, directories: Sequence[LogDir]) -> bool:
+    """Tell whether the kernel says of each directory that the thin pool below it has no room left."""
+    lines = [(away.proofs[directory.path].kernel_error, away.proofs[directory.path].said) for directory in directories]
+    return all(any(_is_pool_line(line) for line in told if line) for told in lines)
+
+
+def _is_pool_line(line: str) -> bool:
+    error = kernel_error(line)
+    return error is not None and error.trouble is KernelTrouble.POOL_FULL
 
 
 def _said(away: OfflineLogDirs, directories: Sequence[LogDir]) -> str:

@@ -12,18 +12,38 @@ from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction
 from logdirwatch.plan.vetoes import restart_vetoes
 
 
+def _steps(device: str) -> tuple[str, str]:
+    """Return how to look at a file system, and how to repair it."""
+    repaired = (
+        f"xfs_repair {device}, or fsck -f {device}. Where xfs_repair asks for -L, mount and unmount first to replay "
+        "its log; -L throws data away"
+    )
+    return f"xfs_repair -n {device}, or fsck -n {device}", repaired
+
+
+def _btrfs_steps(device: str) -> tuple[str, str]:
+    """Return the same for btrfs: fsck does nothing to it, and what its own check repairs may get worse."""
+    repaired = (
+        "mount it and btrfs scrub start -B MOUNT, which mends what has a second copy; where dmesg names files beyond "
+        "that, move the whole partition folders aside, if other replicas are in sync. btrfs check --repair comes last"
+    )
+    return f"btrfs check --readonly {device}; btrfs device stats {device}", repaired
+
+
+def _is_btrfs(proof: OfflineEvidence) -> bool:
+    return any("btrfs" in line.lower() for line in (proof.said, proof.kernel_error) if line)
+
+
 def repair_file_system(
     directory: LogDir, proof: OfflineEvidence, away: OfflineLogDirs | None, snapshot: ClusterSnapshot, policy: Policy
 ) -> ProposedAction:
     """Return the repair of a file system while its broker is stopped; ``away`` None where the broker is down anyway."""
     broker, path = directory.broker, shlex.quote(directory.path)
     device = f"/dev/{proof.device}" if proof.device else "DEVICE"
+    looked, repaired = _btrfs_steps(device) if _is_btrfs(proof) else _steps(device)
     steps = (
-        f"On broker {broker}'s host: umount {path}; first look only: xfs_repair -n {device}, or fsck -n {device}.",
-        (
-            f"Repair it: xfs_repair {device}, or fsck -f {device}. Where xfs_repair asks for -L, mount and unmount "
-            "first to replay its log; -L throws data away. Do not format: other copies may be needed first."
-        ),
+        f"On broker {broker}'s host: umount {path}; first look only: {looked}.",
+        f"Repair it: {repaired}. Do not format: other copies may be needed first.",
         f"Mount {path} again, and see that it is writable by Kafka's user.",
     )
     is_running = away is not None and snapshot.is_alive(broker)

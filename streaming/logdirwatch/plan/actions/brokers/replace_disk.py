@@ -1,6 +1,7 @@
 """A disk that broke: replace it, format it, start the broker; or let its directory leave ``log.dirs``."""
 
 import math
+import re
 import shlex
 from collections.abc import Sequence
 from typing import Any
@@ -141,11 +142,18 @@ def leave_log_dirs(directory: LogDir, snapshot: ClusterSnapshot, policy: Policy)
     )
 
 
+def named(device: str) -> str:
+    """Return a device by name; of a mapped volume, which is no disk, with what names the disk below it."""
+    if re.fullmatch(r"dm-\d+|25[2-4]:\d+", device) is None:
+        return device
+    return f"below {device} (lsblk -s shows which)"
+
+
 def _disk(array: Array | None, proof: OfflineEvidence | None) -> str:
     if array is not None:
         members = f" ({array.member})" if array.member else ""
         return f"the failed members{members} of {array} and make it again"
-    return "the disk" if proof is None or proof.device is None else f"the disk {proof.device}"
+    return "the disk" if proof is None or proof.device is None else f"the disk {named(proof.device)}"
 
 
 def _lost_array(array: Array | None) -> tuple[Precondition, ...]:
