@@ -27,7 +27,9 @@ from logdirwatch.model.vocabulary import (
     Severity,
 )
 
-Version = Literal[1]
+Version = Annotated[Literal[1], Meta(description="Version of the record's form: 1.")]
+INTERNAL = {"x-internal": True}
+
 if TYPE_CHECKING:
     AnyEvidence = Evidence
 else:
@@ -38,131 +40,245 @@ DEFAULT_INTERVAL_MS = 5_000
 
 
 class LogDirSample(Struct, frozen=True, kw_only=True):
-    """One log directory as DescribeLogDirs reported it; Kafka's -1 is ``None``.
+    """One log directory as DescribeLogDirs reported it; Kafka's -1 is ``None``."""
 
-    Its replica counts are from the last inventory scan; ``out_of_sync_count`` are those that are not in sync in a
-    partition with a leader, without replicas that a reassignment is still adding. ``strays`` are replicas in it that
-    the metadata does not assign to the broker: the largest, by name, with their bytes.
-    """
-
-    path: Name
-    error_code: Annotated[int, Meta(ge=-(2**15), le=2**15 - 1)]
-    total_bytes: Bytes | None = None
-    usable_bytes: Bytes | None = None
-    is_cordoned: bool | None = None
-    is_metadata_dir: bool | None = None
-    replica_count: Count | None = None
-    replica_bytes: Bytes | None = None
-    future_bytes: Bytes | None = None
-    incoming_bytes: Bytes | None = None
-    outgoing_bytes: Bytes | None = None
-    out_of_sync_count: Count | None = None
-    strays: dict[str, Bytes] | None = None
+    path: Annotated[Name, Meta(description="Path of the log directory, as the broker reports it.")]
+    error_code: Annotated[
+        Annotated[int, Meta(ge=-(2**15), le=2**15 - 1)],
+        Meta(description="Kafka's error code for the directory; 0: none, 56 (KAFKA_STORAGE_ERROR): offline."),
+    ]
+    total_bytes: Annotated[Bytes | None, Meta(description="Size of its volume in bytes; null: not reported.")] = None
+    usable_bytes: Annotated[
+        Bytes | None, Meta(description="Bytes of the volume that the broker can still write; null: not reported.")
+    ] = None
+    is_cordoned: Annotated[
+        bool | None, Meta(description="Whether Kafka places no new replicas in it (KIP-1066); null: unknown.")
+    ] = None
+    is_metadata_dir: Annotated[bool | None, Meta(description="Whether the metadata log is in it; null: unknown.")] = (
+        None
+    )
+    replica_count: Annotated[
+        Count | None,
+        Meta(
+            description="Number of replicas in it at the last inventory scan, without copies in progress; null: "
+            "unknown."
+        ),
+    ] = None
+    replica_bytes: Annotated[Bytes | None, Meta(description="Bytes of these replicas; null: unknown.")] = None
+    future_bytes: Annotated[Bytes | None, Meta(description="Bytes of copies in progress; null: unknown.")] = None
+    incoming_bytes: Annotated[
+        Bytes | None, Meta(description="Bytes that running moves will still add; null: unknown.")
+    ] = None
+    outgoing_bytes: Annotated[
+        Bytes | None, Meta(description="Bytes that running moves will remove; null: unknown.")
+    ] = None
+    out_of_sync_count: Annotated[
+        Count | None,
+        Meta(
+            description="Number of its replicas that are not in sync in a partition with a leader, without those "
+            "that a reassignment is still adding; null: unknown."
+        ),
+    ] = None
+    strays: Annotated[
+        dict[str, Bytes] | None,
+        Meta(
+            description="Replicas in it that the metadata does not assign to the broker: the largest, by "
+            "topic-partition, with their bytes; null: unknown."
+        ),
+    ] = None
 
 
 class PartitionHealth(Struct, frozen=True, kw_only=True):
-    """Partitions at risk that this broker hosts; a leaderless one counts at its preferred leader.
+    """Partitions at risk that this broker hosts."""
 
-    ``out_of_sync`` are the broker's replicas that are not in sync. ``hurt_topics`` have a partition without a leader or
-    under its minimum here, ``hurt_groups`` are consumer groups of these: up to 20 names each, internal topics first.
-    """
-
-    leaderless: Count = 0
-    under_min_isr: Count = 0
-    at_min_isr: Count = 0
-    sole_replica: Count = 0
-    internal_leaderless: Count = 0
-    examples: list[str] = []
-    out_of_sync: Count | None = None
-    hurt_topics: list[str] | None = None
-    hurt_groups: list[str] | None = None
+    leaderless: Annotated[
+        Count, Meta(description="Number of partitions without a leader, each counted at its preferred leader.")
+    ] = 0
+    under_min_isr: Annotated[
+        Count, Meta(description="Number of partitions with fewer in-sync replicas than min.insync.replicas.")
+    ] = 0
+    at_min_isr: Annotated[
+        Count, Meta(description="Number of partitions with exactly min.insync.replicas in-sync replicas.")
+    ] = 0
+    sole_replica: Annotated[Count, Meta(description="Number of partitions with a single in-sync replica.")] = 0
+    internal_leaderless: Annotated[
+        Count, Meta(description="Number of partitions of internal topics without a leader.")
+    ] = 0
+    examples: Annotated[list[str], Meta(description="Some of these partitions, as topic-partition.")] = []
+    out_of_sync: Annotated[
+        Count | None, Meta(description="Number of the broker's replicas that are not in sync; null: unknown.")
+    ] = None
+    hurt_topics: Annotated[
+        list[str] | None,
+        Meta(
+            description="Up to 20 topics with a partition without a leader or under its minimum here, internal "
+            "topics first; null: unknown."
+        ),
+    ] = None
+    hurt_groups: Annotated[
+        list[str] | None, Meta(description="Up to 20 consumer groups of these topics; null: unknown.")
+    ] = None
 
 
 class ReplicaMoves(Struct, frozen=True, kw_only=True):
-    """Running moves and the throttles set for them, from the inventory scan at ``at_ms``.
+    """Running moves and the throttles set for them, from an inventory scan."""
 
-    ``reassignments`` are partitions of the whole cluster that are being reassigned, ``copies`` this broker's copies to
-    another of its directories. ``throttles`` are the rates in bytes per second that are set on this broker itself, by
-    their key; ``throttled_replicas`` its replicas in the topics' lists. ``copies_begun`` is the number of copies that
-    have bytes, ``waiting_bytes`` by directory the bytes that the others will add; ``copy_threads`` is the broker's
-    configured number of concurrent copies, ``None`` for Kafka's default.
-    """
-
-    at_ms: EpochMs
-    reassignments: Count | None = None
-    copies: Count | None = None
-    throttles: dict[str, Offset] | None = None
-    throttled_replicas: Count | None = None
-    copies_begun: Count | None = None
-    waiting_bytes: dict[str, Bytes] | None = None
-    copy_threads: Count | None = None
+    at_ms: Annotated[EpochMs, Meta(description="Time of the inventory scan, in milliseconds since the epoch.")]
+    reassignments: Annotated[
+        Count | None,
+        Meta(description="Number of partitions of the whole cluster that are being reassigned; null: unknown."),
+    ] = None
+    copies: Annotated[
+        Count | None, Meta(description="Number of this broker's copies to another of its directories; null: unknown.")
+    ] = None
+    throttles: Annotated[
+        dict[str, Offset] | None,
+        Meta(
+            description="Rates in bytes per second that are set on this broker itself, by Kafka configuration "
+            "key; null: unknown."
+        ),
+    ] = None
+    throttled_replicas: Annotated[
+        Count | None,
+        Meta(description="Number of its replicas in the topics' lists of throttled replicas; null: unknown."),
+    ] = None
+    copies_begun: Annotated[
+        Count | None, Meta(description="Number of these copies that have bytes; null: unknown.")
+    ] = None
+    waiting_bytes: Annotated[
+        dict[str, Bytes] | None,
+        Meta(description="Bytes that copies which have not begun will add, by path of the directory; null: unknown."),
+    ] = None
+    copy_threads: Annotated[
+        Count | None, Meta(description="The broker's configured number of concurrent copies; null: Kafka's default.")
+    ] = None
 
 
 class MetricsRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="metrics"):
-    """``logdir.metrics``: one record per broker and poll, whatever the answer.
-
-    ``not_reported`` is what the broker's release cannot report (``vocabulary.NotReported``); None, like the metadata
-    mode, while it is unknown and in records of older releases.
-    """
+    """``logdir.metrics``: one record per broker and poll, whatever the answer."""
 
     version: Version
-    cluster: Name
-    broker: BrokerId
-    timestamp_ms: EpochMs
-    status: PollStatus
-    error: str | None = None
-    collector: str = ""
-    interval_ms: Annotated[int, Meta(gt=0, le=2**31 - 1)] = DEFAULT_INTERVAL_MS
-    host: str | None = None
-    rack: str | None = None
-    is_fenced: bool | None = None
-    is_registered: bool | None = None
-    controller_id: Long | None = None
-    controller_at_ms: EpochMs | None = None
-    kafka_version: str | None = None
-    metadata_version: str | None = None
-    metadata_mode: MetadataMode | None = None
-    not_reported: list[str] | None = None
-    log_dirs: list[LogDirSample] = []
-    partitions: PartitionHealth | None = None
-    metrics: dict[str, float | None] = {}
-    configs: dict[str, str | None] | None = None
-    moves: ReplicaMoves | None = None
+    cluster: Annotated[Name, Meta(description="Kafka cluster, by its name in the configuration.")]
+    broker: Annotated[BrokerId, Meta(description="Node id of the broker.")]
+    timestamp_ms: Annotated[EpochMs, Meta(description="Time of the poll, in milliseconds since the epoch.")]
+    status: Annotated[PollStatus, Meta(description="How the poll ended.")]
+    error: Annotated[str | None, Meta(description="Why the broker did not answer; null: it answered.")] = None
+    collector: Annotated[str, Meta(description="Name of the collector that wrote the record; empty: not given.")] = ""
+    interval_ms: Annotated[
+        Annotated[int, Meta(gt=0, le=2**31 - 1)], Meta(description="Time between two polls, in milliseconds.")
+    ] = DEFAULT_INTERVAL_MS
+    host: Annotated[str | None, Meta(description="Host name of the broker; null: unknown.")] = None
+    rack: Annotated[str | None, Meta(description="Rack of the broker; null: it has none, or it is unknown.")] = None
+    is_fenced: Annotated[
+        bool | None, Meta(description="Whether the controller has fenced the broker; null: unknown.")
+    ] = None
+    is_registered: Annotated[bool | None, Meta(description="Whether the metadata lists the broker; null: unknown.")] = (
+        None
+    )
+    controller_id: Annotated[Long | None, Meta(description="Node id of the controller; null: unknown.")] = None
+    controller_at_ms: Annotated[
+        EpochMs | None,
+        Meta(description="When the controller was read, in milliseconds since the epoch; null: it was not."),
+    ] = None
+    kafka_version: Annotated[str | None, Meta(description="Kafka release of the broker; null: unknown.")] = None
+    metadata_version: Annotated[
+        str | None, Meta(description="Finalized metadata version of the cluster; null: unknown.")
+    ] = None
+    metadata_mode: Annotated[
+        MetadataMode | None,
+        Meta(description="Where the cluster keeps its metadata; null: unknown, or a record of an older release."),
+    ] = None
+    not_reported: Annotated[
+        list[str] | None,
+        Meta(
+            description="What the broker's release cannot report (vocabulary.NotReported); null: unknown, or a "
+            "record of an older release."
+        ),
+    ] = None
+    log_dirs: Annotated[
+        list[LogDirSample], Meta(description="The broker's log directories; empty where it did not answer.")
+    ] = []
+    partitions: Annotated[
+        PartitionHealth | None, Meta(description="Partitions at risk that the broker hosts; null: unknown.")
+    ] = None
+    metrics: Annotated[
+        dict[str, float | None],
+        Meta(
+            description="Values of the broker's JMX exporter by name, null where one has no value; empty without "
+            "an exporter."
+        ),
+    ] = {}
+    configs: Annotated[
+        dict[str, str | None] | None,
+        Meta(
+            description="The broker's configuration in effect, as far as it is read, by Kafka configuration key; "
+            "null: unknown."
+        ),
+    ] = None
+    moves: Annotated[
+        ReplicaMoves | None, Meta(description="Running moves and throttles at the last inventory scan; null: unknown.")
+    ] = None
 
 
 class HeartbeatRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="heartbeat"):
     """``logdir.metrics``: a collector's heartbeat, which ``detect`` passes on to the alert topic."""
 
     version: Version
-    cluster: Name
-    timestamp_ms: EpochMs
-    collector: str = ""
-    interval_ms: Annotated[int, Meta(gt=0, le=2**31 - 1)] = 10_000
+    cluster: Annotated[Name, Meta(description="Kafka cluster, by its name in the configuration.")]
+    timestamp_ms: Annotated[EpochMs, Meta(description="When the collector wrote it, in milliseconds since the epoch.")]
+    collector: Annotated[str, Meta(description="Name of the collector that wrote the record; empty: not given.")] = ""
+    interval_ms: Annotated[
+        Annotated[int, Meta(gt=0, le=2**31 - 1)], Meta(description="Time between two heartbeats, in milliseconds.")
+    ] = 10_000
 
 
 class PipelineRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="pipeline"):
     """``logdir.metrics``, key ``pipeline/query``: the progress of one query, as the stream itself sees it.
 
-    It is written often while there is a problem, otherwise once per ``interval_ms``. ``lag_ms`` is how long ago the
-    query had read everything, ``behind`` the unread records by topic; both are ``None`` when unknown. ``away_ms`` is
-    how long the stream had been down, reported once by one query if it then found something unread. ``read_rows``,
-    ``rejected`` and ``lost`` count from the previous record. ``quality`` are the results of ``validate``: the
-    expectations that are not met, by table; empty if all are met.
+    It is written often while there is a problem, otherwise once per ``interval_ms``.
     """
 
     version: Version
-    query: Name
-    timestamp_ms: EpochMs
-    interval_ms: Annotated[int, Meta(gt=0, le=2**31 - 1)] = 600_000
-    trigger_ms: Offset = 0
-    is_active: bool = True
-    lag_ms: Offset | None = None
-    away_ms: Offset | None = None
-    behind: dict[str, Offset] | None = None
-    read_rows: Offset | None = None
-    rejected: list[RejectedRows] = []
-    lost: list[LostRange] = []
-    quality: dict[str, list[str]] | None = None
+    query: Annotated[Name, Meta(description="Name of the query.")]
+    timestamp_ms: Annotated[EpochMs, Meta(description="When the stream wrote it, in milliseconds since the epoch.")]
+    interval_ms: Annotated[
+        Annotated[int, Meta(gt=0, le=2**31 - 1)], Meta(description="Longest time between two records, in milliseconds.")
+    ] = 600_000
+    trigger_ms: Annotated[
+        Offset, Meta(description="How often the query is meant to run, in milliseconds; 0: without a pause.")
+    ] = 0
+    is_active: Annotated[bool, Meta(description="Whether the query runs.")] = True
+    lag_ms: Annotated[
+        Offset | None,
+        Meta(description="Time since the query had last read everything, in milliseconds; null: unknown."),
+    ] = None
+    away_ms: Annotated[
+        Offset | None,
+        Meta(
+            description="How long the stream had been down, in milliseconds, reported once by one query if it "
+            "then found something unread; null: otherwise."
+        ),
+    ] = None
+    behind: Annotated[
+        dict[str, Offset] | None, Meta(description="Number of unread records by topic; null: unknown.")
+    ] = None
+    read_rows: Annotated[
+        Offset | None, Meta(description="Number of records read since the previous record; null: unknown.")
+    ] = None
+    rejected: Annotated[
+        list[RejectedRows], Meta(description="Records rejected since the previous record, by topic and reason.")
+    ] = []
+    lost: Annotated[
+        list[LostRange],
+        Meta(description="Records that Kafka deleted before they were read, since the previous record."),
+    ] = []
+    quality: Annotated[
+        dict[str, list[str]] | None,
+        Meta(
+            description="Results of validate: the expectations that are not met, by table, empty if all are met; "
+            "null: not a result of validate."
+        ),
+    ] = None
 
     @property
     def key(self) -> str:
@@ -171,168 +287,266 @@ class PipelineRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="p
 
 
 class EventRecord(Struct, frozen=True, kw_only=True):
-    """``logdir.events``: KIP-112's form (version, broker, event) and ours, which adds the rest.
-
-    ``full_by`` says what ran out if ``cause`` is ``full`` (``space``, ``quota``, ``inodes``), ``device`` the block
-    device in the line. ``reason`` is set for some events: of ``BrokerFailure`` one of
-    ``BrokerFailureReason``, of ``PartitionFailed`` ``coordinator_load``.
-    """
+    """``logdir.events``: KIP-112's form (version, broker, event) and ours, which adds the rest."""
 
     version: Version
-    broker: BrokerId
-    event: str | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
-    cluster: Name | None = None
-    log_dir: Name | None = None
-    cause: str | None = None
-    timestamp_ms: EpochMs | None = None
-    detail: str | None = None
-    collector: str | None = None
-    topic: Name | None = None
-    partition: Count | None = None
-    full_by: str | None = None
-    device: str | None = None
-    reason: str | None = None
+    broker: Annotated[BrokerId, Meta(description="Node id of the broker.")]
+    event: Annotated[
+        str | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)],
+        Meta(description="Name of the event, or its number in KIP-112's form."),
+    ]
+    cluster: Annotated[
+        Name | None,
+        Meta(description="Kafka cluster, by its name in the configuration; null: the only one that is configured."),
+    ] = None
+    log_dir: Annotated[
+        Name | None, Meta(description="Path of the log directory; null: the event does not name one.")
+    ] = None
+    cause: Annotated[str | None, Meta(description="Why it is offline; null: unknown.")] = None
+    timestamp_ms: Annotated[
+        EpochMs | None,
+        Meta(
+            description="When it happened, in milliseconds since the epoch; null: at the Kafka timestamp of the record."
+        ),
+    ] = None
+    detail: Annotated[str | None, Meta(description="The log line or the observation behind it; null: none.")] = None
+    collector: Annotated[
+        str | None, Meta(description="Name of the collector or host source that wrote it; null: a broker wrote it.")
+    ] = None
+    topic: Annotated[Name | None, Meta(description="The topic; null: the event is not about a partition.")] = None
+    partition: Annotated[
+        Count | None, Meta(description="Number of the partition; null: the event is not about a partition.")
+    ] = None
+    full_by: Annotated[
+        str | None,
+        Meta(description="What ran out if the cause is full: space, quota or inodes; null: unknown, or another cause."),
+    ] = None
+    device: Annotated[str | None, Meta(description="The block device in the line; null: none is named.")] = None
+    reason: Annotated[
+        str | None,
+        Meta(
+            description="The reason of some events: of BrokerFailure one of BrokerFailureReason, of "
+            "PartitionFailed coordinator_load; null: none."
+        ),
+    ] = None
 
 
 class KernelNews(Struct, frozen=True, kw_only=True):
     """A line of the kernel's log: the trouble (``KernelTrouble``) that it reports, or its end."""
 
-    trouble: str
-    text: str
-    device: str | None = None
-    is_over: bool = False
+    trouble: Annotated[str, Meta(description="The kind of trouble (KernelTrouble).")]
+    text: Annotated[str, Meta(description="The line.")]
+    device: Annotated[str | None, Meta(description="The block device that it names; null: none.")] = None
+    is_over: Annotated[bool, Meta(description="Whether the line reports the end of the trouble.")] = False
 
 
 class HostLogDir(Struct, frozen=True, kw_only=True):
-    """One log directory as seen on the host, and the probe: 4 KiB written, synced, read back and compared.
+    """One log directory as seen on the host, and the probe: 4 KiB written, synced, read back and compared."""
 
-    ``volume`` is the name of its file system; two directories with the same name share its space. ``probe_error`` is
-    ``None`` when the probe passed, and ``probe_ms`` when there was none. ``is_reserve_there``: whether the configured
-    reserve file has its size; ``None`` if none is configured, or it could not be checked.
-
-    ``kernel_error`` is a line of the kernel's log about the block device ``device`` under the directory, and
-    ``kernel_cause`` the cause of a failure that it is evidence of: ``failed`` for an I/O error of the device,
-    ``file_system``, ``read_only``, ``remount``, ``full``; both are of the worst of ``kernel``, which has all that was
-    read since the last record. ``full_by`` says what ran out where the look or the probe says so (``space``, ``quota``,
-    ``inodes``). ``config_error``: why the source cannot look there at all, which says nothing of the directory.
-    """
-
-    path: Name
-    total_bytes: Bytes | None = None
-    usable_bytes: Bytes | None = None
-    total_inodes: Bytes | None = None
-    free_inodes: Bytes | None = None
-    volume: Name | None = None
-    is_read_only: bool | None = None
-    is_root_volume: bool | None = None
-    probe_ms: Annotated[float, Meta(ge=0)] | None = None
-    probe_error: str | None = None
-    is_reserve_there: bool | None = None
-    device: str | None = None
-    kernel_error: str | None = None
-    kernel_cause: str | None = None
-    full_by: str | None = None
-    kernel: list[KernelNews] = []
-    config_error: str | None = None
+    path: Annotated[Name, Meta(description="Path of the log directory.")]
+    total_bytes: Annotated[Bytes | None, Meta(description="Size of its file system in bytes; null: unknown.")] = None
+    usable_bytes: Annotated[
+        Bytes | None, Meta(description="Bytes of the file system that the broker can still write; null: unknown.")
+    ] = None
+    total_inodes: Annotated[Bytes | None, Meta(description="Number of inodes of the file system; null: unknown.")] = (
+        None
+    )
+    free_inodes: Annotated[Bytes | None, Meta(description="Number of its free inodes; null: unknown.")] = None
+    volume: Annotated[
+        Name | None,
+        Meta(description="Name of its file system; two directories with the same name share its space; null: unknown."),
+    ] = None
+    is_read_only: Annotated[bool | None, Meta(description="Whether it is mounted read-only; null: unknown.")] = None
+    is_root_volume: Annotated[
+        bool | None, Meta(description="Whether it is on the root file system; null: unknown.")
+    ] = None
+    probe_ms: Annotated[
+        Annotated[float, Meta(ge=0)] | None,
+        Meta(description="Duration of the probe in milliseconds; null: there was none."),
+    ] = None
+    probe_error: Annotated[
+        str | None, Meta(description="Why the probe failed; null: it passed, or there was none.")
+    ] = None
+    is_reserve_there: Annotated[
+        bool | None,
+        Meta(
+            description="Whether the configured reserve file has its size; null: none is configured, or it could "
+            "not be checked."
+        ),
+    ] = None
+    device: Annotated[str | None, Meta(description="The block device under the directory; null: unknown.")] = None
+    kernel_error: Annotated[str | None, Meta(description="The worst line of kernel; null: none.")] = None
+    kernel_cause: Annotated[
+        str | None,
+        Meta(
+            description="The cause of a failure that this line is evidence of: failed for an I/O error of the "
+            "device, file_system, read_only, remount or full; null: none."
+        ),
+    ] = None
+    full_by: Annotated[
+        str | None,
+        Meta(description="What ran out, where the host or the probe shows it: space, quota or inodes; null: nothing."),
+    ] = None
+    kernel: Annotated[
+        list[KernelNews], Meta(description="Lines of the kernel's log about the device since the last record.")
+    ] = []
+    config_error: Annotated[
+        str | None,
+        Meta(
+            description="Why the host source cannot look there at all, which says nothing about the directory; "
+            "null: it can."
+        ),
+    ] = None
 
 
 class HostRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="host"):
-    """``logdir.metrics``: the observations of the source on the broker's own host; ``errors`` belong to no directory.
-
-    ``collector`` is the host source's own name, never that of a collector that polls. ``log_entries`` are
-    what was read of the broker's log since the source started, ``log_lines_not_understood`` its lines in which a
-    failure would not have been seen; both are ``None`` when no log is read.
-    ``kernel`` are those of the errors that concern the broker whatever directory they are of: tasks that hang.
-    """
+    """``logdir.metrics``: the observations of the source on the broker's own host."""
 
     version: Version
-    cluster: Name
-    broker: BrokerId
-    timestamp_ms: EpochMs
-    collector: Name
-    interval_ms: Annotated[int, Meta(gt=0, le=2**31 - 1)] = 10_000
-    host: str | None = None
-    log_dirs: list[HostLogDir] = []
-    errors: list[str] = []
-    log_entries: Count | None = None
-    log_lines_not_understood: Count | None = None
-    kernel: list[KernelNews] = []
+    cluster: Annotated[Name, Meta(description="Kafka cluster, by its name in the configuration.")]
+    broker: Annotated[BrokerId, Meta(description="Node id of the broker.")]
+    timestamp_ms: Annotated[EpochMs, Meta(description="When the host source looked, in milliseconds since the epoch.")]
+    collector: Annotated[Name, Meta(description="Name of the host source, never that of a collector that polls.")]
+    interval_ms: Annotated[
+        Annotated[int, Meta(gt=0, le=2**31 - 1)], Meta(description="Time between two records, in milliseconds.")
+    ] = 10_000
+    host: Annotated[str | None, Meta(description="Host name; null: unknown.")] = None
+    log_dirs: Annotated[list[HostLogDir], Meta(description="The log directories on the host.")] = []
+    errors: Annotated[list[str], Meta(description="Errors of the host source that belong to no directory.")] = []
+    log_entries: Annotated[
+        Count | None,
+        Meta(
+            description="Number of entries of the broker's log read since the host source started; null: no log "
+            "is read."
+        ),
+    ] = None
+    log_lines_not_understood: Annotated[
+        Count | None,
+        Meta(description="Number of its lines in which a failure would not have been seen; null: no log is read."),
+    ] = None
+    kernel: Annotated[
+        list[KernelNews],
+        Meta(description="Lines of the kernel's log that concern the broker whatever the directory: tasks that hang."),
+    ] = []
 
 
 class Placement(Struct, frozen=True, kw_only=True):
     """One replica in one log directory."""
 
-    topic: Name
-    partition: Count
-    size_bytes: Bytes | None = None
-    offset_lag: Long | None = None
-    is_future: bool = False
+    topic: Annotated[Name, Meta(description="The topic.")]
+    partition: Annotated[Count, Meta(description="Number of the partition.")]
+    size_bytes: Annotated[Bytes | None, Meta(description="Bytes of its live segments; null: unknown.")] = None
+    offset_lag: Annotated[
+        Long | None,
+        Meta(
+            description="Lag in records: of a replica to the high watermark, of a copy to its original; null: unknown."
+        ),
+    ] = None
+    is_future: Annotated[
+        bool, Meta(description="Whether this is the copy in progress of a move between directories.")
+    ] = False
 
 
 class ReplicasRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="replicas"):
     """``logdir.inventory``: the replicas of one directory at one scan, in ``parts`` records of one timestamp."""
 
     version: Version
-    cluster: Name
-    broker: BrokerId
-    log_dir: Name
-    timestamp_ms: EpochMs
-    replicas: list[Placement]
-    collector: str = ""
-    part: Count = 0
-    parts: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
+    cluster: Annotated[Name, Meta(description="Kafka cluster, by its name in the configuration.")]
+    broker: Annotated[BrokerId, Meta(description="Node id of the broker.")]
+    log_dir: Annotated[Name, Meta(description="Path of the log directory.")]
+    timestamp_ms: Annotated[EpochMs, Meta(description="Time of the scan, in milliseconds since the epoch.")]
+    replicas: Annotated[list[Placement], Meta(description="The replicas in the directory.")]
+    collector: Annotated[str, Meta(description="Name of the collector that wrote the record; empty: not given.")] = ""
+    part: Annotated[Count, Meta(description="Number of this part, from 0.")] = 0
+    parts: Annotated[
+        Annotated[int, Meta(ge=1, le=2**31 - 1)],
+        Meta(description="Number of records with the replicas of the directory at this scan."),
+    ] = 1
 
 
 class PartitionInfo(Struct, frozen=True, kw_only=True):
-    """One partition as metadata describes it; ``leader`` is ``None`` when there is none.
+    """One partition as metadata describes it."""
 
-    ``adding`` and ``removing`` are the brokers of a running reassignment, empty without one, ``None`` when unknown.
-    ``groups`` is how many consumer groups committed an offset, ``unread_ratio`` the share of the offsets that the
-    slowest of them has not read, in steps of 0.05; ``None`` when unknown, or without a group.
-    """
-
-    partition: Count
-    leader: Annotated[int, Meta(ge=-1, le=2**31 - 1)] | None
-    replicas: list[BrokerId]
-    isr: list[BrokerId]
-    offline_replicas: list[BrokerId] = []
-    elr: list[BrokerId] | None = None
-    last_known_elr: list[BrokerId] | None = None
-    adding: list[BrokerId] | None = None
-    removing: list[BrokerId] | None = None
-    groups: Count | None = None
-    slowest_group: str | None = None
-    unread_ratio: Annotated[float, Meta(ge=0, le=1)] | None = None
+    partition: Annotated[Count, Meta(description="Number of the partition.")]
+    leader: Annotated[
+        Annotated[int, Meta(ge=-1, le=2**31 - 1)] | None,
+        Meta(description="Node id of its leader; null or -1: it has none."),
+    ]
+    replicas: Annotated[list[BrokerId], Meta(description="Node ids of its brokers, the preferred leader first.")]
+    isr: Annotated[list[BrokerId], Meta(description="Node ids of the brokers in sync.")]
+    offline_replicas: Annotated[
+        list[BrokerId], Meta(description="Node ids of the brokers whose replica Kafka reports as offline.")
+    ] = []
+    elr: Annotated[
+        list[BrokerId] | None, Meta(description="Node ids of the eligible leader replicas (KIP-966); null: unknown.")
+    ] = None
+    last_known_elr: Annotated[
+        list[BrokerId] | None, Meta(description="Node ids of the last known eligible leader replicas; null: unknown.")
+    ] = None
+    adding: Annotated[
+        list[BrokerId] | None,
+        Meta(description="Node ids of the brokers that a running reassignment adds, empty without one; null: unknown."),
+    ] = None
+    removing: Annotated[
+        list[BrokerId] | None,
+        Meta(
+            description="Node ids of the brokers that a running reassignment removes, empty without one; null: unknown."
+        ),
+    ] = None
+    groups: Annotated[
+        Count | None, Meta(description="Number of consumer groups that committed an offset; null: unknown.")
+    ] = None
+    slowest_group: Annotated[
+        str | None, Meta(description="Consumer group with the most unread records; null: unknown, or no group.")
+    ] = None
+    unread_ratio: Annotated[
+        Annotated[float, Meta(ge=0, le=1)] | None,
+        Meta(
+            description="Share of the offsets that this group has not read, from 0 to 1 in steps of 0.05; null: "
+            "unknown, or no group."
+        ),
+    ] = None
 
 
 class TopicRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="topic"):
-    """``logdir.inventory``: one topic's partitions and effective configuration at one scan.
-
-    ``overridden`` names the keys of ``configs`` that are set on the topic itself, the rest is inherited.
-    """
+    """``logdir.inventory``: one topic's partitions and effective configuration at one scan."""
 
     version: Version
-    cluster: Name
-    topic: Name
-    partitions: list[PartitionInfo]
-    timestamp_ms: EpochMs = 0
-    configs: dict[str, str | None] = {}
-    overridden: list[str] | None = None
-    is_internal: bool = False
-    collector: str = ""
-    part: Count = 0
-    parts: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
+    cluster: Annotated[Name, Meta(description="Kafka cluster, by its name in the configuration.")]
+    topic: Annotated[Name, Meta(description="The topic.")]
+    partitions: Annotated[list[PartitionInfo], Meta(description="Its partitions.")]
+    timestamp_ms: Annotated[EpochMs, Meta(description="Time of the scan, in milliseconds since the epoch.")] = 0
+    configs: Annotated[
+        dict[str, str | None],
+        Meta(
+            description="The topic's configuration in effect, by Kafka configuration key; null where a key has no "
+            "value."
+        ),
+    ] = {}
+    overridden: Annotated[
+        list[str] | None,
+        Meta(description="Keys of configs that are set on the topic itself, the others are inherited; null: unknown."),
+    ] = None
+    is_internal: Annotated[bool, Meta(description="Whether Kafka reports the topic as internal.")] = False
+    collector: Annotated[str, Meta(description="Name of the collector that wrote the record; empty: not given.")] = ""
+    part: Annotated[Count, Meta(description="Number of this part, from 0.")] = 0
+    parts: Annotated[
+        Annotated[int, Meta(ge=1, le=2**31 - 1)],
+        Meta(description="Number of records with the partitions of the topic at this scan."),
+    ] = 1
 
 
 class ScanRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="scan"):
-    """``logdir.inventory``: the end of a scan; topics that a complete scan did not list were deleted."""
+    """``logdir.inventory``: the end of a scan."""
 
     version: Version
-    cluster: Name
-    timestamp_ms: EpochMs
-    topics: Count
-    is_complete: bool
-    collector: str = ""
+    cluster: Annotated[Name, Meta(description="Kafka cluster, by its name in the configuration.")]
+    timestamp_ms: Annotated[EpochMs, Meta(description="Time of the scan, in milliseconds since the epoch.")]
+    topics: Annotated[Count, Meta(description="Number of topics that it listed.")]
+    is_complete: Annotated[
+        bool, Meta(description="Whether it listed every topic: those that it did not list were deleted.")
+    ]
+    collector: Annotated[str, Meta(description="Name of the collector that wrote the record; empty: not given.")] = ""
 
 
 InventoryRecord = ReplicasRecord | TopicRecord | ScanRecord
@@ -341,47 +555,97 @@ InventoryRecord = ReplicasRecord | TopicRecord | ScanRecord
 class LogDirView(Struct, frozen=True, kw_only=True):
     """One directory in a state record."""
 
-    path: str
-    status: LogDirStatus
-    cause: Cause | None = None
-    reason: str | None = None
-    since_ms: Long
-    sample_at_ms: Long | None = None
-    last_seen_ms: Long | None = None
-    last_status: LogDirStatus | None = None
-    last_proof_ms: Long | None = None
-    error_code: Long | None = None
-    total_bytes: Long | None = None
-    usable_bytes: Long | None = None
-    used_ratio: float | None = None
-    replica_count: Long | None = None
-    replica_bytes: Long | None = None
-    future_bytes: Long | None = None
-    incoming_bytes: Long | None = None
-    outgoing_bytes: Long | None = None
-    unaccounted_bytes: Long | None = None
-    growth_bytes_per_s: float | None = None
-    full_at_ms: Long | None = None
-    forecast_confidence: float | None = None
-    volume: str | None = None
-    is_cordoned: bool | None = None
-    is_metadata_dir: bool | None = None
-    strays: dict[str, Long] | None = None
+    path: Annotated[str, Meta(description="Path of the log directory.")]
+    status: Annotated[LogDirStatus, Meta(description="Its status.")]
+    cause: Annotated[Cause | None, Meta(description="Why it is offline; null: it is not.")] = None
+    reason: Annotated[str | None, Meta(description="Reason of the status, for people; null: none.")] = None
+    since_ms: Annotated[Long, Meta(description="When the status began, in milliseconds since the epoch.")]
+    sample_at_ms: Annotated[
+        Long | None,
+        Meta(description="Time of the last sample with its space, in milliseconds since the epoch; null: none yet."),
+    ] = None
+    last_seen_ms: Annotated[
+        Long | None,
+        Meta(
+            description="When the broker last listed it without an error, in milliseconds since the epoch; null: never."
+        ),
+    ] = None
+    last_status: Annotated[LogDirStatus | None, Meta(description="Status before it became unknown; null: none.")] = None
+    last_proof_ms: Annotated[
+        Long | None,
+        Meta(description="Time of the last successful write seen, in milliseconds since the epoch; null: none."),
+    ] = None
+    error_code: Annotated[
+        Long | None, Meta(description="Kafka's error code of the last DescribeLogDirs answer; null: no answer yet.")
+    ] = None
+    total_bytes: Annotated[Long | None, Meta(description="Size of its volume in bytes; null: unknown.")] = None
+    usable_bytes: Annotated[
+        Long | None, Meta(description="Bytes of the volume that the broker can still write; null: unknown.")
+    ] = None
+    used_ratio: Annotated[float | None, Meta(description="Used share of the volume, from 0 to 1; null: unknown.")] = (
+        None
+    )
+    replica_count: Annotated[
+        Long | None, Meta(description="Number of replicas in it, without copies in progress; null: unknown.")
+    ] = None
+    replica_bytes: Annotated[Long | None, Meta(description="Bytes of these replicas; null: unknown.")] = None
+    future_bytes: Annotated[Long | None, Meta(description="Bytes of copies in progress; null: unknown.")] = None
+    incoming_bytes: Annotated[
+        Long | None, Meta(description="Bytes that running moves will still add; null: unknown.")
+    ] = None
+    outgoing_bytes: Annotated[Long | None, Meta(description="Bytes that running moves will remove; null: unknown.")] = (
+        None
+    )
+    unaccounted_bytes: Annotated[
+        Long | None, Meta(description="Used bytes that no replica explains; null: unknown.")
+    ] = None
+    growth_bytes_per_s: Annotated[
+        float | None,
+        Meta(description="Growth of the used bytes in bytes per second, without moved replicas; null: unknown."),
+    ] = None
+    full_at_ms: Annotated[
+        Long | None,
+        Meta(
+            description="When it will be full according to the forecast, in milliseconds since the epoch; null: "
+            "not within a week."
+        ),
+    ] = None
+    forecast_confidence: Annotated[
+        float | None, Meta(description="Confidence of the forecast, from 0 to 1; null: no forecast.")
+    ] = None
+    volume: Annotated[
+        str | None, Meta(description="Name of its file system, which directories may share; null: unknown.")
+    ] = None
+    is_cordoned: Annotated[
+        bool | None, Meta(description="Whether Kafka places no new replicas in it (KIP-1066); null: unknown.")
+    ] = None
+    is_metadata_dir: Annotated[bool | None, Meta(description="Whether the metadata log is in it; null: unknown.")] = (
+        None
+    )
+    strays: Annotated[
+        dict[str, Long] | None,
+        Meta(
+            description="Replicas in it that the metadata does not assign to the broker: the largest, by "
+            "topic-partition, with their bytes; null: unknown."
+        ),
+    ] = None
 
 
 class Transition(Struct, frozen=True, kw_only=True):
     """A change of status: subject, from, to, reason and time."""
 
-    transition_id: str
-    cluster: str
-    broker: BrokerId
-    log_dir: str | None
-    from_status: str | None = field(name="from")
-    to_status: str = field(name="to")
-    cause: Cause | None = None
-    reason: str
-    at_ms: Long
-    origin: str
+    transition_id: Annotated[str, Meta(description="Identity of the change: the same whenever it is written again.")]
+    cluster: Annotated[str, Meta(description="Kafka cluster, by its name in the configuration.")]
+    broker: Annotated[BrokerId, Meta(description="Node id of the broker.")]
+    log_dir: Annotated[str | None, Meta(description="Path of the log directory; null: the broker's own status.")]
+    from_status: Annotated[str | None, Meta(description="Status before; null: it had none.")] = field(name="from")
+    to_status: Annotated[str, Meta(description="Status after.")] = field(name="to")
+    cause: Annotated[Cause | None, Meta(description="Why the directory is offline; null: it is not.")] = None
+    reason: Annotated[str, Meta(description="Reason of the change, for people.")]
+    at_ms: Annotated[Long, Meta(description="When it happened, in milliseconds since the epoch.")]
+    origin: Annotated[
+        str, Meta(description="The Kafka record behind it, as topic/partition/offset, or what else made it known.")
+    ]
 
 
 SILENT = "silent: "
@@ -389,49 +653,96 @@ SILENT = "silent: "
 
 
 class StateRecord(Struct, frozen=True, kw_only=True):
-    """``logdir.state``, key ``cluster/broker``: the state according to ``detect``; the highest ``sequence`` counts.
-
-    ``machine`` is the state machine's own memory, from which ``detect`` restarts if its checkpoint is lost;
-    ``positions`` are the input offsets (``topic/partition``) that the record covers. ``maintenance_until_ms`` is set
-    during maintenance, ``recovering_logs`` while the broker recovers its logs at startup. ``flush_ms`` is how long
-    flushing a log took last (99th percentile), while the broker answers and its gauges are read. ``absence_alerts`` are
-    the open alerts about the broker's absence, by rule, with ``alert_id``; None in records of an older release.
-    ``remote_copy_lag_bytes`` are the bytes of the tiered topics that it leads and has still to copy to remote storage,
-    while its gauges are read. ``is_silent``: whether no collector reports the broker; None where release 0.1.0 wrote
-    the record. ``metadata_mode`` and ``not_reported`` are as in the metrics record.
-    """
+    """``logdir.state``, key ``cluster/broker``: the state of one broker according to ``detect``."""
 
     version: Version
-    cluster: Name
-    broker: BrokerId
-    sequence: Long
-    at_ms: Long
-    status: BrokerStatus
-    reason: str | None = None
-    since_ms: Long
-    last_seen_ms: Long | None = None
-    collector: str | None = None
-    host: str | None = None
-    rack: str | None = None
-    is_fenced: bool | None = None
-    kafka_version: str | None = None
-    metadata_version: str | None = None
-    metadata_mode: MetadataMode | None = None
-    not_reported: list[str] | None = None
-    controller_id: Long | None = None
-    log_dirs: list[LogDirView]
-    partitions: PartitionHealth | None = None
-    transitions: list[Transition] = []
-    positions: dict[str, int] = {}
-    maintenance_until_ms: Long | None = None
-    maintenance_by: str | None = None
-    maintenance_reason: str | None = None
-    recovering_logs: Long | None = None
-    flush_ms: float | None = None
-    absence_alerts: dict[str, str] | None = None
-    remote_copy_lag_bytes: Long | None = None
-    is_silent: bool | None = None
-    machine: str
+    cluster: Annotated[Name, Meta(description="Kafka cluster, by its name in the configuration.")]
+    broker: Annotated[BrokerId, Meta(description="Node id of the broker.")]
+    sequence: Annotated[Long, Meta(description="Number of the record; the highest one of a broker counts.")]
+    at_ms: Annotated[Long, Meta(description="Time of the state, in milliseconds since the epoch.")]
+    status: Annotated[BrokerStatus, Meta(description="Status of the broker.")]
+    reason: Annotated[str | None, Meta(description="Reason of the status, for people; null: none.")] = None
+    since_ms: Annotated[Long, Meta(description="When the status began, in milliseconds since the epoch.")]
+    last_seen_ms: Annotated[
+        Long | None, Meta(description="When the broker last answered, in milliseconds since the epoch; null: never.")
+    ] = None
+    collector: Annotated[
+        str | None, Meta(description="Name of the collector that last reported the broker; null: unknown.")
+    ] = None
+    host: Annotated[str | None, Meta(description="Host name of the broker; null: unknown.")] = None
+    rack: Annotated[str | None, Meta(description="Rack of the broker; null: it has none, or it is unknown.")] = None
+    is_fenced: Annotated[
+        bool | None, Meta(description="Whether the controller has fenced the broker; null: unknown.")
+    ] = None
+    kafka_version: Annotated[str | None, Meta(description="Kafka release of the broker; null: unknown.")] = None
+    metadata_version: Annotated[
+        str | None, Meta(description="Finalized metadata version of the cluster; null: unknown.")
+    ] = None
+    metadata_mode: Annotated[
+        MetadataMode | None,
+        Meta(description="Where the cluster keeps its metadata; null: unknown, or a record of an older release."),
+    ] = None
+    not_reported: Annotated[
+        list[str] | None,
+        Meta(
+            description="What the broker's release cannot report (vocabulary.NotReported); null: unknown, or a "
+            "record of an older release."
+        ),
+    ] = None
+    controller_id: Annotated[Long | None, Meta(description="Node id of the controller; null: unknown.")] = None
+    log_dirs: Annotated[list[LogDirView], Meta(description="The broker's log directories.")]
+    partitions: Annotated[
+        PartitionHealth | None, Meta(description="Partitions at risk that the broker hosts; null: unknown.")
+    ] = None
+    transitions: Annotated[list[Transition], Meta(description="Changes of status since the previous record.")] = []
+    positions: Annotated[
+        dict[str, int], Meta(description="The input offsets that the record covers, by topic/partition.")
+    ] = {}
+    maintenance_until_ms: Annotated[
+        Long | None,
+        Meta(description="When the maintenance ends, in milliseconds since the epoch; null: no maintenance."),
+    ] = None
+    maintenance_by: Annotated[str | None, Meta(description="Who decided on the maintenance; null: no maintenance.")] = (
+        None
+    )
+    maintenance_reason: Annotated[
+        str | None, Meta(description="Why, in that person's words; null: no maintenance.")
+    ] = None
+    recovering_logs: Annotated[
+        Long | None,
+        Meta(description="Number of logs that the broker still has to recover at startup; null: it does not recover."),
+    ] = None
+    flush_ms: Annotated[
+        float | None,
+        Meta(
+            description="Last duration of a log flush (99th percentile), in milliseconds; null: the broker does "
+            "not answer, or its gauges are not read."
+        ),
+    ] = None
+    absence_alerts: Annotated[
+        dict[str, str] | None,
+        Meta(
+            description="alert_id of the open alerts about the broker's absence, by rule; null: a record of an "
+            "older release."
+        ),
+    ] = None
+    remote_copy_lag_bytes: Annotated[
+        Long | None,
+        Meta(
+            description="Bytes of the tiered topics that the broker leads and has still to copy to remote "
+            "storage; null: its gauges are not read."
+        ),
+    ] = None
+    is_silent: Annotated[
+        bool | None, Meta(description="Whether no collector reports the broker; null: a record of release 0.1.0.")
+    ] = None
+    machine: Annotated[
+        str,
+        Meta(
+            description="Internal: the state machine's memory, from which detect restarts if its checkpoint is lost.",
+            extra_json_schema=INTERNAL,
+        ),
+    ]
 
     @property
     def is_reported(self) -> bool:
@@ -442,29 +753,50 @@ class StateRecord(Struct, frozen=True, kw_only=True):
 
 
 class AlertRecord(Struct, frozen=True, kw_only=True):
-    """``logdir.alerts``: one revision of one alert. ``from``/``to`` are the statuses of the transition behind it."""
+    """``logdir.alerts``: one revision of one alert."""
 
     version: Version
-    alert_id: Name
-    revision: Revision
-    status: AlertStatus
-    rule: Rule
-    severity: Severity
-    cluster: Name
-    broker: BrokerId | None
-    log_dir: str | None
-    from_status: str | None = field(name="from")
-    to_status: str | None = field(name="to")
-    cause: Cause | None
-    opened_at_ms: Long
-    at_ms: Long
-    lane: Lane
-    evidence: AnyEvidence
-    affected: dict[str, Any]
-    summary: str
-    reason: str | None = None
-    merged_into: str | None = None
-    stale_since_ms: Long | None = None
+    alert_id: Annotated[Name, Meta(description="Identity of the alert.")]
+    revision: Annotated[Revision, Meta(description="Revision number; the highest one of an alert is current.")]
+    status: Annotated[AlertStatus, Meta(description="Whether the alert fires or is resolved.")]
+    rule: Annotated[Rule, Meta(description="The rule.")]
+    severity: Annotated[Severity, Meta(description="The severity.")]
+    cluster: Annotated[Name, Meta(description="Kafka cluster, by its name in the configuration.")]
+    broker: Annotated[
+        BrokerId | None,
+        Meta(description="Node id of the broker; null: the alert is about the cluster, or about logdirwatch itself."),
+    ]
+    log_dir: Annotated[str | None, Meta(description="Path of the log directory; null: the alert is not about one.")]
+    from_status: Annotated[
+        str | None, Meta(description="Status before the transition behind the alert; null: there is none.")
+    ] = field(name="from")
+    to_status: Annotated[str | None, Meta(description="Status after that transition; null: there is none.")] = field(
+        name="to"
+    )
+    cause: Annotated[
+        Cause | None, Meta(description="Why the log directory is offline; null: it is not, or the cause is unknown.")
+    ]
+    opened_at_ms: Annotated[
+        Long, Meta(description="Time of the evidence that opened the alert, in milliseconds since the epoch.")
+    ]
+    at_ms: Annotated[
+        Long, Meta(description="Time of the evidence behind this revision, in milliseconds since the epoch.")
+    ]
+    lane: Annotated[Lane, Meta(description="Which query wrote the revision.")]
+    evidence: Annotated[AnyEvidence, Meta(description="The numbers and log lines behind the alert, by rule.")]
+    affected: Annotated[dict[str, Any], Meta(description="What the problem affects.")]
+    summary: Annotated[str, Meta(description="The alert in one sentence, for people.")]
+    reason: Annotated[str | None, Meta(description="Why the alert is resolved, for people; null: it fires.")] = None
+    merged_into: Annotated[str | None, Meta(description="alert_id of the alert that covers this one; null: none.")] = (
+        None
+    )
+    stale_since_ms: Annotated[
+        Long | None,
+        Meta(
+            description="Since when the subject is not monitored, in milliseconds since the epoch; null: it is "
+            "monitored."
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
         """Read the evidence as the rule says that it is."""
@@ -473,91 +805,150 @@ class AlertRecord(Struct, frozen=True, kw_only=True):
 
 
 class ActionRecord(Struct, frozen=True, kw_only=True):
-    """``logdir.actions``: one revision of one recommendation; ``commands`` are ready to paste into a POSIX shell.
-
-    ``position`` is its position among the actions of its alert: the least invasive first, followed by those that gain
-    time and those that protect other data. ``content_hash`` is a hash of what it would do, without its texts: an
-    acceptance is valid only for the content that was accepted.
-    """
+    """``logdir.actions``: one revision of one recommendation."""
 
     version: Version
-    action_id: Name
-    revision: Revision
-    status: ActionStatus
-    kind: ActionKind
-    alert_id: Name
-    alert: dict[str, Any]
-    cluster: Name
-    target: dict[str, Any]
-    reason: str
-    expected: dict[str, Any]
-    preconditions: list[dict[str, Any]]
-    vetoes: list[dict[str, Any]]
-    data_loss: bool
-    requires_approval: bool
-    expires_at_ms: Long
-    commands: list[str]
-    reassignment: dict[str, Any] | None
-    configs: dict[str, Any] | None
-    undo: dict[str, Any]
-    based_on: dict[str, Any]
-    at_ms: Long
-    observed: dict[str, Any] | None = None
-    status_reason: str | None = None
-    decision: dict[str, Any] | None = None
-    position: Count | None = None
-    content_hash: Name | None = None
+    action_id: Annotated[Name, Meta(description="Identity of the action.")]
+    revision: Annotated[Revision, Meta(description="Revision number; the highest one of an action is current.")]
+    status: Annotated[ActionStatus, Meta(description="Status of the action.")]
+    kind: Annotated[ActionKind, Meta(description="Kind of the action.")]
+    alert_id: Annotated[Name, Meta(description="alert_id of the alert that it answers.")]
+    alert: Annotated[dict[str, Any], Meta(description="The alert's key facts.")]
+    cluster: Annotated[Name, Meta(description="Kafka cluster, by its name in the configuration.")]
+    target: Annotated[dict[str, Any], Meta(description="What the action acts on.")]
+    reason: Annotated[str, Meta(description="Why it is recommended, for people.")]
+    expected: Annotated[dict[str, Any], Meta(description="Its expected effect, by kind.")]
+    preconditions: Annotated[list[dict[str, Any]], Meta(description="What must be true when it is carried out.")]
+    vetoes: Annotated[
+        list[dict[str, Any]], Meta(description="Why it must not be carried out now; empty: nothing speaks against it.")
+    ]
+    data_loss: Annotated[bool, Meta(description="Whether it deletes data that is nowhere else.")]
+    requires_approval: Annotated[bool, Meta(description="Whether somebody must accept it before it is carried out.")]
+    expires_at_ms: Annotated[
+        Long, Meta(description="When it expires unless somebody takes it up, in milliseconds since the epoch.")
+    ]
+    commands: Annotated[
+        list[str],
+        Meta(description="Commands to paste into a POSIX shell, in order; lines that begin with # are for people."),
+    ]
+    reassignment: Annotated[
+        dict[str, Any] | None,
+        Meta(description="Content of the file for kafka-reassign-partitions; null: no reassignment."),
+    ]
+    configs: Annotated[
+        dict[str, Any] | None,
+        Meta(
+            description="Values of topic configurations that it sets, by topic and Kafka configuration key; null: none."
+        ),
+    ]
+    undo: Annotated[dict[str, Any], Meta(description="How it is undone.")]
+    based_on: Annotated[dict[str, Any], Meta(description="How old the data is that it was planned on.")]
+    at_ms: Annotated[Long, Meta(description="Time of this revision, in milliseconds since the epoch.")]
+    observed: Annotated[
+        dict[str, Any] | None, Meta(description="What was observed of its execution; null: nothing yet.")
+    ] = None
+    status_reason: Annotated[str | None, Meta(description="Reason of the status, for people; null: none.")] = None
+    decision: Annotated[dict[str, Any] | None, Meta(description="The decision about it; null: none.")] = None
+    position: Annotated[
+        Count | None,
+        Meta(
+            description="Position among the actions of its alert, from 0: the least invasive first, followed by "
+            "those that gain time and those that protect other data; null: a record of an older "
+            "release."
+        ),
+    ] = None
+    content_hash: Annotated[
+        Name | None,
+        Meta(
+            description="Hash of what it would do, without its texts: an acceptance is valid only for the content "
+            "that was accepted; null: a record of release 0.1.0."
+        ),
+    ] = None
 
 
 class AlertPattern(Struct, frozen=True, kw_only=True):
-    """The pattern of a silence that is not about one alert; ``log_dir`` is a shell pattern, null matches all."""
+    """The pattern of a silence that is not about one alert."""
 
-    cluster: Name | None = None
-    rule: Rule | None = None
-    broker: BrokerId | None = None
-    log_dir: Name | None = None
+    cluster: Annotated[Name | None, Meta(description="Kafka cluster, by its name in the configuration; null: all.")] = (
+        None
+    )
+    rule: Annotated[Rule | None, Meta(description="Rule of the alerts; null: all.")] = None
+    broker: Annotated[BrokerId | None, Meta(description="Node id of the broker; null: all.")] = None
+    log_dir: Annotated[Name | None, Meta(description="Path of the log directory, as a shell pattern; null: all.")] = (
+        None
+    )
 
 
 class DecisionRecord(Struct, frozen=True, kw_only=True):
     """``logdir.decisions``: a decision about an alert, an action or a broker.
 
-    Of the decisions of one kind about one ``id`` the highest ``at_ms`` counts; one that ends at its ``at_ms`` ends an
-    earlier one. ``id`` is that of the alert or action; for maintenance it is ``cluster/broker``, and ``cluster`` and
-    ``broker`` are required, as they are for the decision that the disk of ``log_dir`` is healthy (null: no particular
-    directory). ``severity`` is the highest that an acknowledgement or silence covers (null: all), from the alert's
-    ``revision`` on. An acceptance or rejection has the action's ``revision`` and its ``content_hash``: an acceptance is
-    valid only for that content.
+    A decision that ends at its ``at_ms`` ends an earlier one. ``cluster`` and ``broker`` are required for maintenance
+    and for the decision that a disk is healthy.
     """
 
     version: Version
-    id: Name
-    decision: Decision
-    by: Name
-    reason: str
-    at_ms: EpochMs
-    until_ms: EpochMs | None = None
-    cluster: Name | None = None
-    broker: BrokerId | None = None
-    owner: Name | None = None
-    severity: Severity | None = None
-    revision: Revision | None = None
-    matching: AlertPattern | None = None
-    log_dir: Name | None = None
-    content_hash: Name | None = None
+    id: Annotated[
+        Name,
+        Meta(
+            description="alert_id or action_id; cluster/broker for maintenance and for the decision that a disk "
+            "is healthy."
+        ),
+    ]
+    decision: Annotated[Decision, Meta(description="The decision.")]
+    by: Annotated[Name, Meta(description="Who decided.")]
+    reason: Annotated[str, Meta(description="Why, in that person's words.")]
+    at_ms: Annotated[
+        EpochMs,
+        Meta(
+            description="When, in milliseconds since the epoch; of the decisions of one kind about one id the "
+            "highest counts."
+        ),
+    ]
+    until_ms: Annotated[
+        EpochMs | None,
+        Meta(description="When the decision ends, in milliseconds since the epoch; null: it has no end."),
+    ] = None
+    cluster: Annotated[
+        Name | None, Meta(description="Kafka cluster, by its name in the configuration; null: the id says enough.")
+    ] = None
+    broker: Annotated[BrokerId | None, Meta(description="Node id of the broker; null: the id says enough.")] = None
+    owner: Annotated[Name | None, Meta(description="Who takes care of it; null: nobody was named.")] = None
+    severity: Annotated[
+        Severity | None, Meta(description="Highest severity that an acknowledgement or silence covers; null: all.")
+    ] = None
+    revision: Annotated[
+        Revision | None, Meta(description="Revision of the alert or action that the person saw; null: unknown.")
+    ] = None
+    matching: Annotated[
+        AlertPattern | None,
+        Meta(description="Pattern of a silence that is not about one alert; null: it is about one."),
+    ] = None
+    log_dir: Annotated[
+        Name | None, Meta(description="Path of the log directory whose disk is healthy; null: no particular one.")
+    ] = None
+    content_hash: Annotated[
+        Name | None,
+        Meta(
+            description="content_hash of the action that was accepted or rejected; null: a decision about an "
+            "alert or broker, or a record of release 0.1.0."
+        ),
+    ] = None
 
 
 class NotificationRecord(Struct, frozen=True, kw_only=True):
-    """``logdir.notifications``, key ``receiver/route/group``: the notifications about one group of alerts.
-
-    ``told`` are the alerts that it takes for firing, by ``alert_id`` with the severity sent; ``quiet`` those of them
-    silenced since; ``owed`` those that could not be sent yet. ``sent_at_ms`` is when the last message was delivered.
-    """
+    """``logdir.notifications``, key ``receiver/route/group``: the notifications about one group of alerts."""
 
     version: Version
-    receiver: Name
-    route: str
-    group: dict[str, str]
-    told: dict[str, Severity]
-    owed: list[str] = []
-    quiet: list[str] = []
-    sent_at_ms: EpochMs | None = None
+    receiver: Annotated[Name, Meta(description="Name of the receiver.")]
+    route: Annotated[str, Meta(description="Name of the route.")]
+    group: Annotated[dict[str, str], Meta(description="Labels of the group, by name.")]
+    told: Annotated[
+        dict[str, Severity],
+        Meta(description="Alerts that the receiver takes for firing: the severity sent, by alert_id."),
+    ]
+    owed: Annotated[list[str], Meta(description="alert_id of the alerts that could not be sent yet.")] = []
+    quiet: Annotated[list[str], Meta(description="alert_id of the alerts in told that were silenced since.")] = []
+    sent_at_ms: Annotated[
+        EpochMs | None,
+        Meta(description="When the last message was delivered, in milliseconds since the epoch; null: never."),
+    ] = None

@@ -76,7 +76,8 @@ def _records() -> Iterator[str]:
         "bytes, `_bytes_per_s` bytes per second, and `_ratio` shares from 0 to 1. Null means unknown. A field that is "
         "not required may be missing where it does not apply, or in the records of an older release. Unknown fields "
         "are ignored. A record without a required field is rejected, and is in the table `rejected_records` with the "
-        "reason.\n"
+        "reason. Internal fields are listed separately: only logdirwatch reads them, and they may change with any "
+        "release.\n"
     )
     for name, (topic, _) in RECORDS.items():
         yield f"## {name}\n\nTopic `{topic}`, `logdirwatch schema {name}`.\n"
@@ -88,12 +89,23 @@ def _definitions(schema: dict[str, Any]) -> Iterator[str]:
         if "properties" in definition:
             yield f"**{title}.** {_plain(definition)}\n"
             yield from _by_value(definition)
-            yield "| field | type | null | required | meaning |\n|---|---|---|---|---|"
-            yield from (_row(field, kind, definition) for field, kind in definition["properties"].items())
-            yield ""
+            yield from _fields(definition, is_internal=False)
+            yield from _fields(definition, is_internal=True)
         elif "enum" in definition:
             values = ", ".join(f"`{value}`" for value in definition["enum"])
             yield f"**{title}.** {_plain(definition)} One of {values}.\n"
+
+
+def _fields(definition: dict[str, Any], *, is_internal: bool) -> Iterator[str]:
+    """Yield the table of the fields that consumers may rely on, or of those that only logdirwatch itself reads."""
+    found = {f: k for f, k in definition["properties"].items() if bool(k.get("x-internal")) is is_internal}
+    if not found:
+        return
+    if is_internal:
+        yield "Internal fields, which only logdirwatch reads and which may change with any release:\n"
+    yield "| field | type | null | required | meaning |\n|---|---|---|---|---|"
+    yield from (_row(field, kind, definition) for field, kind in found.items())
+    yield ""
 
 
 def _row(field: str, kind: dict[str, Any], definition: dict[str, Any]) -> str:

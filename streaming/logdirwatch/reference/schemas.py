@@ -66,11 +66,19 @@ def json_schema(name: str) -> dict[str, Any]:
     )
     if untyped := definitions.get(_UNTYPED):
         untyped["required"].remove("type")
+    _describe_tags(definitions)
     _put_parts(definitions, dict(zip(map(id, extra), extra_schemas, strict=True)))
     for part in _parts_in([record, *extra]):
         _leave_out_null(definitions[part.__name__], part)
     title = f"logdirwatch {name} record, version 1, topic {topic}"
     return {"$schema": DIALECT, "title": title, **schema, "$defs": definitions}
+
+
+def _describe_tags(definitions: Mapping[str, Any]) -> None:
+    """Describe the field that tells the records of one topic apart: it is no field of their structs."""
+    for definition in definitions.values():
+        if "enum" in definition.get("properties", {}).get("type", {}):
+            definition["properties"]["type"]["description"] = "Type of the record."
 
 
 def _extra_types(record: type | UnionType) -> Iterator[Any]:

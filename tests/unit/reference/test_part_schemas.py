@@ -1,11 +1,17 @@
-"""What the published schemas promise of the typed parts of alerts and actions."""
+"""What the published schemas promise: every field is described, with its unit and whether it may be null."""
 
 import re
 
+from msgspec import Struct
+from typer.main import get_command
+
+from logdirwatch.cli.main import app
+from logdirwatch.model import records
 from logdirwatch.model.actions import EXPECTED
 from logdirwatch.model.evidence import EVIDENCE
 from logdirwatch.model.vocabulary import ActionKind, Rule
-from logdirwatch.reference.schemas import json_schema
+from logdirwatch.reference.pages import generated
+from logdirwatch.reference.schemas import RECORDS, json_schema
 
 UNITS = re.compile(r"(^|_)(bytes|ms|ratios?|percent|per_s|byte_rate)(_|$)")
 COUNTS_AND_NAMES = {
@@ -30,6 +36,10 @@ def properties(name):
             yield f"{title}.{field}", field, schema
 
 
+def described(schema):
+    return schema.get("description", "")
+
+
 def below(schema):
     """Yield a schema and all that it is made of."""
     yield schema
@@ -40,6 +50,13 @@ def below(schema):
 
 FIELDS = [*properties("alerts"), *properties("actions")]
 PARTS = [found for found in FIELDS if "Record." not in found[0]]
+EVERY = {name: (field, schema) for record in RECORDS for name, field, schema in properties(record)}
+OF_RECORDS = {
+    f"{kind.__name__}.{field}"
+    for kind in vars(records).values()
+    if isinstance(kind, type) and issubclass(kind, Struct) and kind.__module__ == records.__name__
+    for field in kind.__struct_encode_fields__
+}
 
 
 def test_every_rule_and_every_kind_has_its_struct():
@@ -60,8 +77,22 @@ def test_no_field_may_be_just_any_object():
     assert [name for name, _, schema in FIELDS if any(map(is_open, below(schema)))] == []
 
 
-def test_every_field_of_a_part_is_described():
-    assert [name for name, _, schema in PARTS if not re.fullmatch(r"\S.*[.]", schema.get("description", ""))] == []
+def test_every_field_is_described():
+    assert {*OF_RECORDS} < {*EVERY}
+    assert [name for name, (_, schema) in EVERY.items() if not re.fullmatch(r"\S.*[.]", described(schema))] == []
+
+
+def test_a_time_of_a_record_names_its_unit():
+    times = {name: schema for name, (field, schema) in EVERY.items() if name in OF_RECORDS and field.endswith("_ms")}
+    assert len(times) > 30
+    assert [name for name, schema in times.items() if "milliseconds" not in described(schema)] == []
+
+
+def test_a_field_of_a_record_that_may_be_null_says_when():
+    fields = {name: schema for name, (_, schema) in EVERY.items() if name in OF_RECORDS}
+    allow_null = {name for name, schema in fields.items() if {"type": "null"} in schema.get("anyOf", ())}
+    assert {name for name, schema in fields.items() if "null" in described(schema)} >= allow_null
+    assert "StateRecord.is_silent" in allow_null
 
 
 def test_a_number_names_its_unit_or_counts_something():
@@ -78,6 +109,22 @@ def test_what_only_the_planner_reads_back_is_marked():
         "topic_bytes_before",
         "freed_before",
     }
+
+
+def test_the_memory_of_the_state_machine_is_marked():
+    found = json_schema("state")["$defs"]["StateRecord"]["properties"]
+    assert {name for name, schema in found.items() if schema.get("x-internal")} == {"machine"}
+
+
+def test_the_page_lists_what_only_logdirwatch_reads_apart():
+    page = generated(get_command(app))["reference/records.md"]
+    public, _, internal = (
+        page.partition("**LowerRetentionExpected.**")[2].partition("\n\n**")[0].partition("Internal fields")
+    )
+    assert "`owner`" in public
+    assert "`topic_bytes_before`" not in public
+    assert "`topic_bytes_before`" in internal
+    assert "`owner`" not in internal
 
 
 def test_null_is_allowed_exactly_where_a_field_is_written_as_null():

@@ -74,6 +74,9 @@ def _type(kind: inspect.Type) -> T.DataType:
 
 
 def _without_none(kind: inspect.Type) -> inspect.Type:
+    """Return the type of a field's values, without its description and without null."""
+    if isinstance(kind, inspect.Metadata):
+        return _without_none(kind.type)
     if not isinstance(kind, inspect.UnionType):
         return kind
     kinds = [member for member in kind.types if not isinstance(member, inspect.NoneType)]
