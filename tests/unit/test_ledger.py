@@ -113,24 +113,24 @@ def believe_the_first_sample(patch):
 
 
 def drop_a_resolve(patch):
-    right = lifecycle.AlertBook.resolve
+    right = lifecycle.BrokerAlerts.resolve
 
-    def wrong(book, rule, path, reason, at_ms, **fields):
+    def wrong(alerts, rule, path, reason, at_ms, **fields):
         if (rule, reason) != (Rule.LOG_DIR_SPACE, "offline"):
-            right(book, rule, path, reason, at_ms, **fields)
+            right(alerts, rule, path, reason, at_ms, **fields)
 
-    patch.setattr(lifecycle.AlertBook, "resolve", wrong)
+    patch.setattr(lifecycle.BrokerAlerts, "resolve", wrong)
 
 
 def lose_a_revision(patch):
-    right = lifecycle.AlertBook._write
+    right = lifecycle.BrokerAlerts._write
 
-    def wrong(book, *arguments, **fields):
-        right(book, *arguments, **fields)
-        if book.records[-1].revision == 2:
-            book.records.pop()
+    def wrong(alerts, *arguments, **fields):
+        right(alerts, *arguments, **fields)
+        if alerts.records[-1].revision == 2:
+            alerts.records.pop()
 
-    patch.setattr(lifecycle.AlertBook, "_write", wrong)
+    patch.setattr(lifecycle.BrokerAlerts, "_write", wrong)
 
 
 def miss_the_threshold_by_a_byte(patch):
@@ -160,9 +160,9 @@ def count_a_record_twice(patch):
 def believe_late_records(patch):
     right = brokers.take_sample
 
-    def wrong(desk, sample, now_ms):
-        desk.memory.collectors.clear()
-        right(desk, sample, now_ms)
+    def wrong(context, sample, now_ms):
+        context.memory.collectors.clear()
+        right(context, sample, now_ms)
 
     patch.setattr(brokers, "take_sample", wrong)
 
@@ -172,7 +172,7 @@ def believe_clocks_that_are_ahead(patch):
 
 
 def leave_an_event_unanswered(patch):
-    patch.setattr(lifecycle.AlertBook, "answer_fast", lambda *arguments: None)
+    patch.setattr(lifecycle.BrokerAlerts, "answer_fast", lambda *arguments: None)
 
 
 def forget_gaps(patch):
@@ -183,7 +183,7 @@ def cry_too_early(patch):
     patch.setattr(
         brokers.broker_offline,
         "raise_unknown",
-        lambda desk, failures, moment: brokers.broker_offline._tell_unknown(desk, moment),
+        lambda context, failures, moment: brokers.broker_offline._tell_unknown(context, moment),
     )
 
 
@@ -192,7 +192,7 @@ def whisper(patch):
 
 
 def call_nonsense_online(patch):
-    patch.setattr(log_dirs, "_become_suspect", lambda desk, sample, log_dir, moment: None)
+    patch.setattr(log_dirs, "_become_suspect", lambda context, sample, log_dir, moment: None)
 
 
 DEFECTS = (

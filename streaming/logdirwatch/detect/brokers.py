@@ -2,7 +2,7 @@
 
 from logdirwatch.config.section import HOUR_MS
 from logdirwatch.detect import log_dirs, predicates, upkeep
-from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.alerts.lifecycle import RECOVERED, RENEWED_AFTER_MS, Holder
 from logdirwatch.detect.observations import Decided, Sample
 from logdirwatch.detect.rules import (
@@ -30,10 +30,12 @@ GONE_AFTER_POLLS = 3
 """One answer may come from a controller that has not caught up; this many in a row do not."""
 
 
-def take_sample(desk: Desk, sample: Sample, now_ms: int) -> None:
+def take_sample(context: BrokerContext, sample: Sample, now_ms: int) -> None:
     """Judge a broker and its directories by one poll; a poll without news does not end a silence either."""
-    record, memory = sample.record, desk.memory
-    at_ms, corrected = effective_ms(record.timestamp_ms, sample.origin.kafka_timestamp_ms, desk.settings.clock_skew_ms)
+    record, memory = sample.record, context.memory
+    at_ms, corrected = effective_ms(
+        record.timestamp_ms, sample.origin.kafka_timestamp_ms, context.settings.clock_skew_ms
+    )
     view = memory.collectors.get(record.collector)
     if view is not None and at_ms <= view.taken_ms:
         return
@@ -44,51 +46,51 @@ def take_sample(desk: Desk, sample: Sample, now_ms: int) -> None:
     _note_collector(memory, view, record, at_ms)
     _forget_collectors(memory)
     _note_facts(memory, record)
-    moment = Moment(at_ms, str(sample.origin))
+    moment = EvidenceTime(at_ms, str(sample.origin))
     maintenance.end_if_due(memory, at_ms)
     if record.status is not PollStatus.OK:
         log_recovery.note(memory, record, at_ms)
     given_up = _given_up(record, memory.metadata_mode, at_ms)
     _note_registration(memory, is_missing=given_up == UNREGISTERED)
     if memory.is_gone:
-        _leave(desk, moment)
+        _leave(context, moment)
     elif given_up:
         # Polls whose failure the controller explains do not count towards an unknown broker.
         memory.collectors[record.collector].failures = 0
-        _lose(desk, BrokerStatus.OFFLINE, given_up, moment)
+        _lose(context, BrokerStatus.OFFLINE, given_up, moment)
     elif record.status is PollStatus.OK:
         memory.seen_ms, memory.collector = at_ms, record.collector
         broker_log.forget_if_over(memory, at_ms)
-        log_dirs.take_samples(desk, record, moment)
-        _answer(desk, moment)
-        broker_gauges.take_gauges(desk, record, moment)
-        uncleanable_partitions.judge(desk, moment)
-        remote_copies.end_if_silent(desk, moment)
-        upkeep.judge(desk, record, moment)
-        partition_failed.forget_old(desk, moment)
-        log_dir_suspect.end_held(desk, moment)
+        log_dirs.take_samples(context, record, moment)
+        _answer(context, moment)
+        broker_gauges.take_gauges(context, record, moment)
+        uncleanable_partitions.judge(context, moment)
+        remote_copies.end_if_silent(context, moment)
+        upkeep.judge(context, record, moment)
+        partition_failed.forget_old(context, moment)
+        log_dir_suspect.end_held(context, moment)
     elif not _another_answers(memory, record.collector):
-        _lose(desk, BrokerStatus.UNKNOWN, _failure(record), moment, record.status)
-    broker_offline.keep_to_plan(desk, moment)
-    desk.book.renew(at_ms)
+        _lose(context, BrokerStatus.UNKNOWN, _failure(record), moment, record.status)
+    broker_offline.keep_to_plan(context, moment)
+    context.alerts.renew(at_ms)
 
 
-def take_decision(desk: Desk, decided: Decided) -> None:
+def take_decision(context: BrokerContext, decided: Decided) -> None:
     """Apply a decision: it lowers or raises the severity of alerts about the broker's absence."""
-    memory = desk.memory
-    if maintenance.take(memory, decided, desk.settings) and memory.maintenance is not None:
+    memory = context.memory
+    if maintenance.take(memory, decided, context.settings) and memory.maintenance is not None:
         at_ms = max(memory.newest_ms, memory.maintenance.at_ms)
-        broker_offline.tell_again(desk, Moment(at_ms, str(decided.origin)))
+        broker_offline.tell_again(context, EvidenceTime(at_ms, str(decided.origin)))
 
 
-def end_maintenance(desk: Desk, now_ms: int) -> None:
+def end_maintenance(context: BrokerContext, now_ms: int) -> None:
     """End a maintenance by the clock; one that ended long ago still waits for evidence."""
-    found = maintenance.running(desk.memory)
-    if found is None or not maintenance.end_if_due(desk.memory, now_ms):
+    found = maintenance.running(context.memory)
+    if found is None or not maintenance.end_if_due(context.memory, now_ms):
         return
     # When the timer is that late, the query itself was down, and its input may show that the broker is back.
-    if now_ms - found.until_ms <= desk.settings.late_timer_ms:
-        broker_offline.tell_again(desk, Moment(now_ms, f"timer/{desk.memory.newest_ms}"))
+    if now_ms - found.until_ms <= context.settings.late_timer_ms:
+        broker_offline.tell_again(context, EvidenceTime(now_ms, f"timer/{context.memory.newest_ms}"))
 
 
 def _note_collector(memory: BrokerMemory, view: CollectorView | None, record: MetricsRecord, at_ms: int) -> None:
@@ -144,14 +146,14 @@ def _note_registration(memory: BrokerMemory, *, is_missing: bool) -> None:
     memory.is_gone = is_missing and (not memory.is_judged or memory.unregistered_polls >= GONE_AFTER_POLLS)
 
 
-def _leave(desk: Desk, moment: Moment) -> None:
+def _leave(context: BrokerContext, moment: EvidenceTime) -> None:
     """Forget an unregistered broker and close its alerts."""
-    for path in list(desk.memory.log_dirs):
-        desk.remove_log_dir(path, UNREGISTERED, moment)
-    desk.book.resolve_all(None, UNREGISTERED, moment.at_ms)
-    unnamed_failures.give_up(desk, moment.at_ms)
-    desk.memory.word = None
-    desk.remove_broker(UNREGISTERED, moment)
+    for path in list(context.memory.log_dirs):
+        context.remove_log_dir(path, UNREGISTERED, moment)
+    context.alerts.resolve_all(None, UNREGISTERED, moment.at_ms)
+    unnamed_failures.give_up(context, moment.at_ms)
+    context.memory.word = None
+    context.remove_broker(UNREGISTERED, moment)
 
 
 def _given_up(record: MetricsRecord, mode: MetadataMode | None, at_ms: int) -> str | None:
@@ -186,38 +188,46 @@ def _failure(record: MetricsRecord) -> str:
     return f"{record.status}: {record.error}" if record.error else str(record.status)
 
 
-def _answer(desk: Desk, moment: Moment) -> None:
-    desk.memory.recovery = None
-    _set_by_directories(desk, moment)
+def _answer(context: BrokerContext, moment: EvidenceTime) -> None:
+    context.memory.recovery = None
+    _set_by_directories(context, moment)
     for rule in (Rule.BROKER_UNKNOWN, Rule.BROKER_OFFLINE):
-        desk.book.resolve(rule, None, RECOVERED, moment.at_ms, to_status=desk.memory.status)
+        context.alerts.resolve(rule, None, RECOVERED, moment.at_ms, to_status=context.memory.status)
 
 
-def _set_by_directories(desk: Desk, moment: Moment) -> None:
-    offline = sorted(path for path, log_dir in desk.memory.log_dirs.items() if log_dir.status is LogDirStatus.OFFLINE)
+def _set_by_directories(context: BrokerContext, moment: EvidenceTime) -> None:
+    offline = sorted(
+        path for path, log_dir in context.memory.log_dirs.items() if log_dir.status is LogDirStatus.OFFLINE
+    )
     if offline:
-        desk.set_broker(BrokerStatus.DEGRADED, f"offline: {', '.join(offline)}", moment)
+        context.set_broker(BrokerStatus.DEGRADED, f"offline: {', '.join(offline)}", moment)
     else:
-        desk.set_broker(BrokerStatus.ONLINE, "answers", moment)
+        context.set_broker(BrokerStatus.ONLINE, "answers", moment)
 
 
-def follow_event(desk: Desk, moment: Moment) -> None:
+def follow_event(context: BrokerContext, moment: EvidenceTime) -> None:
     """After an event about a directory, a broker that answers may be degraded."""
-    if desk.memory.status in {BrokerStatus.ONLINE, BrokerStatus.DEGRADED}:
-        _set_by_directories(desk, moment)
+    if context.memory.status in {BrokerStatus.ONLINE, BrokerStatus.DEGRADED}:
+        _set_by_directories(context, moment)
 
 
-def _lose(desk: Desk, status: BrokerStatus, reason: str, moment: Moment, poll_status: PollStatus | None = None) -> None:
-    desk.memory.flush_ms = desk.memory.remote_copy_lag_bytes = None
-    desk.memory.poll_status = poll_status
-    desk.set_broker(status, reason, moment)
-    log_dirs.lose_sight(desk, f"broker {status}", moment)
-    upkeep.lose_sight(desk, moment)
+def _lose(
+    context: BrokerContext,
+    status: BrokerStatus,
+    reason: str,
+    moment: EvidenceTime,
+    poll_status: PollStatus | None = None,
+) -> None:
+    context.memory.flush_ms = context.memory.remote_copy_lag_bytes = None
+    context.memory.poll_status = poll_status
+    context.set_broker(status, reason, moment)
+    log_dirs.lose_sight(context, f"broker {status}", moment)
+    upkeep.lose_sight(context, moment)
     if status is BrokerStatus.OFFLINE:
-        broker_offline.raise_offline(desk, moment)
+        broker_offline.raise_offline(context, moment)
     else:
-        desk.book.mark_stale(None, moment.at_ms, only={Rule.BROKER_OFFLINE})
-        broker_offline.raise_unknown(desk, _failures(desk.memory), moment)
+        context.alerts.mark_stale(None, moment.at_ms, only={Rule.BROKER_OFFLINE})
+        broker_offline.raise_unknown(context, _failures(context.memory), moment)
 
 
 def _failures(memory: BrokerMemory) -> int:
@@ -226,10 +236,10 @@ def _failures(memory: BrokerMemory) -> int:
     return min((view.failures for view in current), default=0)
 
 
-def renew_unseen(desk: Desk, now_ms: int) -> None:
+def renew_unseen(context: BrokerContext, now_ms: int) -> None:
     """Renew the alerts of a silent broker, since no record will come to renew them."""
-    if desk.memory.is_silent:
-        desk.book.renew(now_ms)
+    if context.memory.is_silent:
+        context.alerts.renew(now_ms)
 
 
 def unseen_renewal_ms(memory: BrokerMemory) -> int | None:
@@ -247,18 +257,18 @@ def silence_ms(memory: BrokerMemory, settings: DetectSettings) -> int:
     return max(predicates.SILENCE_POLLS * interval_ms, settings.silence_min_ms)
 
 
-def judge_silence(desk: Desk, now_ms: int) -> None:
+def judge_silence(context: BrokerContext, now_ms: int) -> None:
     """No record for three polls: the broker is unknown, and only this timer detects it."""
-    memory = desk.memory
-    silent_for_ms = now_ms - memory.heard_ms - silence_ms(memory, desk.settings)
+    memory = context.memory
+    silent_for_ms = now_ms - memory.heard_ms - silence_ms(memory, context.settings)
     if memory.is_silent or not memory.collectors or silent_for_ms < 0:
         return
-    if silent_for_ms > desk.settings.late_timer_ms:
+    if silent_for_ms > context.settings.late_timer_ms:
         # The query itself was down: its input may still wait in Kafka.
         memory.heard_ms = now_ms
         return
     memory.is_silent = True
-    moment = Moment(now_ms, f"timer/{memory.newest_ms}")
-    _lose(desk, BrokerStatus.UNKNOWN, f"{SILENT}no collector reports it", moment)
-    broker_offline.go_on_unseen(desk, moment)
-    broker_offline.keep_to_plan(desk, moment)
+    moment = EvidenceTime(now_ms, f"timer/{memory.newest_ms}")
+    _lose(context, BrokerStatus.UNKNOWN, f"{SILENT}no collector reports it", moment)
+    broker_offline.go_on_unseen(context, moment)
+    broker_offline.keep_to_plan(context, moment)

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from logdirwatch.config.section import HOUR_MS
 from logdirwatch.detect import predicates
 from logdirwatch.detect.settings import Thresholds
-from logdirwatch.detect.state.broker_state import BrokerMemory, KernelWord, LogDirMemory, Verdict
+from logdirwatch.detect.state.broker_state import BrokerMemory, KernelFinding, LogDirMemory, Verdict
 from logdirwatch.model.records import EventRecord
 from logdirwatch.model.vocabulary import POLLED_FAILURE, Cause, FullBy, KernelTrouble
 from logdirwatch.parse.kernel_log.lines import tells_damage
@@ -157,7 +157,7 @@ def common(verdicts: list[Verdict]) -> Cause:
     return Cause.LIMIT if causes == {Cause.LIMIT, Cause.UNKNOWN} else Cause.UNKNOWN
 
 
-def kernel_near(log_dir: LogDirMemory) -> KernelWord | None:
+def kernel_near(log_dir: LogDirMemory) -> KernelFinding | None:
     """Return the kernel's line about a directory's device around the failure: older ones explain nothing."""
     word = log_dir.kernel
     return None if word is None or (log_dir.offline_ms or 0) - word.at_ms > KERNEL_NEAR_MS else word

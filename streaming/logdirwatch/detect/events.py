@@ -6,7 +6,7 @@ A LogDirFailure says that a directory went offline, not why: KIP-928 sends the s
 from msgspec.structs import replace
 
 from logdirwatch.detect import causes
-from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.observations import Event
 from logdirwatch.detect.rules import (
     broker_log,
@@ -25,65 +25,65 @@ from logdirwatch.model.times import effective_ms
 from logdirwatch.model.vocabulary import SPACE_STATUSES, EventName, LogDirStatus, Rule
 
 
-def take_event(desk: Desk, event: Event, now_ms: int) -> None:
+def take_event(context: BrokerContext, event: Event, now_ms: int) -> None:
     """Judge an event; ``now_ms`` starts the wait of a failure that names no directory."""
     record = replace(event.record, detail=clipped(event.record.detail), device=clipped(event.record.device))
     kafka_ms = event.origin.kafka_timestamp_ms
-    at_ms, corrected = effective_ms(record.timestamp_ms or kafka_ms, kafka_ms, desk.settings.clock_skew_ms)
-    desk.memory.corrected_clocks += corrected
-    moment = Moment(at_ms, str(event.origin))
+    at_ms, corrected = effective_ms(record.timestamp_ms or kafka_ms, kafka_ms, context.settings.clock_skew_ms)
+    context.memory.corrected_clocks += corrected
+    moment = EvidenceTime(at_ms, str(event.origin))
     if record.event == EventName.LOG_DIR_FAILURE:
         identity = alert_id(
-            desk.memory.cluster, desk.memory.broker, record.log_dir, Rule.LOG_DIR_OFFLINE, moment.origin
+            context.memory.cluster, context.memory.broker, record.log_dir, Rule.LOG_DIR_OFFLINE, moment.origin
         )
         if record.log_dir is None:
-            _take_bare_failure(desk, identity, moment, now_ms)
+            _take_bare_failure(context, identity, moment, now_ms)
         else:
-            _take_failure(desk, record, record.log_dir, identity, moment)
+            _take_failure(context, record, record.log_dir, identity, moment)
     elif record.event == EventName.BROKER_FAILURE:
-        broker_log.take(desk, record, moment)
+        broker_log.take(context, record, moment)
     elif record.event == EventName.PARTITION_UNCLEANABLE:
-        uncleanable_partitions.take_event(desk, record, moment)
+        uncleanable_partitions.take_event(context, record, moment)
     elif record.event == EventName.REMOTE_COPY_FAILED:
-        remote_copies.take_event(desk, record, moment)
+        remote_copies.take_event(context, record, moment)
     elif record.event == EventName.PARTITION_FAILED:
-        _take_partition_failure(desk, record, moment)
-    elif record.event == EventName.LOG_DIR_SATURATED and record.log_dir in desk.memory.log_dirs:
-        _take_saturation(desk, record.log_dir, moment)
+        _take_partition_failure(context, record, moment)
+    elif record.event == EventName.LOG_DIR_SATURATED and record.log_dir in context.memory.log_dirs:
+        _take_saturation(context, record.log_dir, moment)
 
 
-def _take_failure(desk: Desk, record: EventRecord, path: str, identity: str, moment: Moment) -> None:
-    log_dir = desk.memory.log_dirs.setdefault(path, LogDirMemory())
-    open_alert = log_dir_offline.alert_of(desk.memory, path)
+def _take_failure(context: BrokerContext, record: EventRecord, path: str, identity: str, moment: EvidenceTime) -> None:
+    log_dir = context.memory.log_dirs.setdefault(path, LogDirMemory())
+    open_alert = log_dir_offline.alert_of(context.memory, path)
     if log_dir.status is LogDirStatus.OFFLINE and open_alert is not None:
-        desk.book.answer_fast(identity, moment.at_ms, moment.at_ms, open_alert.alert_id)
-        if _weigh(desk, path, record):
-            log_dir_offline.tell(desk, path, log_dir.status, moment)
+        context.alerts.answer_fast(identity, moment.at_ms, moment.at_ms, open_alert.alert_id)
+        if _weigh(context, path, record):
+            log_dir_offline.tell(context, path, log_dir.status, moment)
         return
     is_outdated = log_dir.sample_at_ms is not None and moment.at_ms < log_dir.sample_at_ms
     is_repeat = log_dir.event_ms is not None and moment.at_ms <= log_dir.event_ms
     if is_outdated or is_repeat:
-        desk.book.answer_fast(identity, moment.at_ms, moment.at_ms, None)
+        context.alerts.answer_fast(identity, moment.at_ms, moment.at_ms, None)
         return
     log_dir.event_ms = log_dir.offline_ms = moment.at_ms
     log_dir.verdict = log_dir.cause = log_dir.event_detail = None
-    log_dir_offline.join(desk.memory, path)
-    open_alert = log_dir_offline.alert_of(desk.memory, path)
-    _weigh(desk, path, record)
-    before = desk.set_log_dir(path, LogDirStatus.OFFLINE, "event", moment)
+    log_dir_offline.join(context.memory, path)
+    open_alert = log_dir_offline.alert_of(context.memory, path)
+    _weigh(context, path, record)
+    before = context.set_log_dir(path, LogDirStatus.OFFLINE, "event", moment)
     if open_alert is not None:
-        desk.book.answer_fast(identity, moment.at_ms, moment.at_ms, open_alert.alert_id)
-    log_dir_offline.tell(desk, path, before, moment, identity)
-    log_dir_offline.end_lesser(desk, path, moment)
-    unnamed_failures.settle(desk, [path], moment)
+        context.alerts.answer_fast(identity, moment.at_ms, moment.at_ms, open_alert.alert_id)
+    log_dir_offline.tell(context, path, before, moment, identity)
+    log_dir_offline.end_lesser(context, path, moment)
+    unnamed_failures.settle(context, [path], moment)
 
 
-def _weigh(desk: Desk, path: str, record: EventRecord) -> bool:
+def _weigh(context: BrokerContext, path: str, record: EventRecord) -> bool:
     """Apply the cause in an event; return whether the verdict or its details changed.
 
     Free space is not evidence before DescribeLogDirs confirms the failure: an event may be older than the last sample.
     """
-    log_dir = desk.memory.log_dirs[path]
+    log_dir = context.memory.log_dirs[path]
     verdict, before = causes.stronger(causes.standing(log_dir), causes.by_event(record)), log_dir.verdict
     causes.set_verdict(log_dir, verdict or causes.shown(log_dir))
     line, known = causes.log_line(record.detail), causes.log_line(log_dir.event_detail)
@@ -91,34 +91,34 @@ def _weigh(desk: Desk, path: str, record: EventRecord) -> bool:
     if is_told_more:
         log_dir.event_detail = line
     if log_dir.decided_by is not None:
-        log_dir_offline.judge(desk, path)
+        log_dir_offline.judge(context, path)
     return log_dir.verdict != before or is_told_more
 
 
-def _take_partition_failure(desk: Desk, record: EventRecord, moment: Moment) -> None:
+def _take_partition_failure(context: BrokerContext, record: EventRecord, moment: EvidenceTime) -> None:
     """One partition failed, not its directory (KIP-18's distinction)."""
     if record.topic is not None and record.partition is not None:
-        partition_failed.take(desk, f"{record.topic}-{record.partition}", record, moment)
+        partition_failed.take(context, f"{record.topic}-{record.partition}", record, moment)
 
 
-def _take_bare_failure(desk: Desk, identity: str, moment: Moment, now_ms: int) -> None:
+def _take_bare_failure(context: BrokerContext, identity: str, moment: EvidenceTime, now_ms: int) -> None:
     """KIP-112's form names only the broker: it is about the directory that went offline around this time, if any."""
-    wait_ms = desk.settings.event_wait_ms
+    wait_ms = context.settings.event_wait_ms
     recent = [
         alert.alert_id
-        for path, log_dir in sorted(desk.memory.log_dirs.items())
-        if (alert := log_dir_offline.alert_of(desk.memory, path)) is not None
+        for path, log_dir in sorted(context.memory.log_dirs.items())
+        if (alert := log_dir_offline.alert_of(context.memory, path)) is not None
         and log_dir.offline_ms is not None
         and abs(moment.at_ms - log_dir.offline_ms) <= wait_ms
     ]
     if recent:
-        desk.book.answer_fast(identity, moment.at_ms, moment.at_ms, recent[0])
+        context.alerts.answer_fast(identity, moment.at_ms, moment.at_ms, recent[0])
     else:
-        unnamed_failures.wait(desk, identity, moment.at_ms, now_ms + wait_ms)
+        unnamed_failures.wait(context, identity, moment.at_ms, now_ms + wait_ms)
 
 
-def _take_saturation(desk: Desk, path: str, moment: Moment) -> None:
-    log_dir = desk.memory.log_dirs[path]
+def _take_saturation(context: BrokerContext, path: str, moment: EvidenceTime) -> None:
+    log_dir = context.memory.log_dirs[path]
     is_current = log_dir.sample_at_ms is None or moment.at_ms >= log_dir.sample_at_ms
     if log_dir.status in SPACE_STATUSES and log_dir.status is not LogDirStatus.SATURATED and is_current:
-        log_dir_space.set_level(desk, path, log_dir, LogDirStatus.SATURATED, moment)
+        log_dir_space.set_level(context, path, log_dir, LogDirStatus.SATURATED, moment)

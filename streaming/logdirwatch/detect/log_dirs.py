@@ -2,7 +2,7 @@
 
 from logdirwatch.detect import causes, predicates
 from logdirwatch.detect.alerts import evidence, messages
-from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.rules import log_dir_offline, log_dir_space, log_dir_suspect, unnamed_failures
 from logdirwatch.detect.state import shared_volumes
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory
@@ -11,54 +11,54 @@ from logdirwatch.model.records import LogDirSample, MetricsRecord
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, LogDirStatus, NotReported, Rule, Severity
 
 
-def take_samples(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
+def take_samples(context: BrokerContext, record: MetricsRecord, moment: EvidenceTime) -> None:
     """Judge every directory of an answer, and those missing from it."""
-    known = desk.memory.log_dirs
+    known = context.memory.log_dirs
     for sample in record.log_dirs:
         log_dir = known.setdefault(sample.path, LogDirMemory())
-        log_dir.codes[record.collector] = (sample.error_code, desk.memory.newest_ms)
+        log_dir.codes[record.collector] = (sample.error_code, context.memory.newest_ms)
         _note(log_dir, sample, record, moment)
-    shared_volumes.watch(desk.memory, record.log_dirs)
-    gone = [sample.path for sample in record.log_dirs if _is_offline(desk.memory, known[sample.path])]
-    _take_offline(desk, gone, moment)
+    shared_volumes.watch(context.memory, record.log_dirs)
+    gone = [sample.path for sample in record.log_dirs if _is_offline(context.memory, known[sample.path])]
+    _take_offline(context, gone, moment)
     for sample in record.log_dirs:
         if sample.path not in gone:
-            _take_sample(desk, sample, record.collector, moment)
+            _take_sample(context, sample, record.collector, moment)
     reported = {sample.path for sample in record.log_dirs}
     for path in [path for path in known if path not in reported]:
-        _leave_report(desk, path, moment)
-    log_dir_offline.settle(desk, moment)
+        _leave_report(context, path, moment)
+    log_dir_offline.settle(context, moment)
 
 
-def _note(log_dir: LogDirMemory, sample: LogDirSample, record: MetricsRecord, moment: Moment) -> None:
+def _note(log_dir: LogDirMemory, sample: LogDirSample, record: MetricsRecord, moment: EvidenceTime) -> None:
     log_dir.seen_ms = moment.at_ms
     log_dir.interval_ms = record.interval_ms
     if sample.is_metadata_dir is not None:
         log_dir.is_metadata_dir = sample.is_metadata_dir
 
 
-def _take_sample(desk: Desk, sample: LogDirSample, collector: str, moment: Moment) -> None:
-    log_dir = desk.memory.log_dirs[sample.path]
+def _take_sample(context: BrokerContext, sample: LogDirSample, collector: str, moment: EvidenceTime) -> None:
+    log_dir = context.memory.log_dirs[sample.path]
     if sample.error_code != 0:
-        _become_suspect(desk, sample, log_dir, moment)
+        _become_suspect(context, sample, log_dir, moment)
     elif log_dir.event_ms is not None and moment.at_ms <= log_dir.event_ms:
         return
     elif not sample.total_bytes or sample.usable_bytes is None:
-        _take_unmeasured(desk, sample, log_dir, moment)
+        _take_unmeasured(context, sample, log_dir, moment)
     else:
-        log_dir_space.take_good_sample(desk, sample, collector, moment)
+        log_dir_space.take_good_sample(context, sample, collector, moment)
 
 
-def _take_unmeasured(desk: Desk, sample: LogDirSample, log_dir: LogDirMemory, moment: Moment) -> None:
+def _take_unmeasured(context: BrokerContext, sample: LogDirSample, log_dir: LogDirMemory, moment: EvidenceTime) -> None:
     """Kafka serves a directory of unknown size; a release that reports no size is no reason for an alert.
 
     An open alert about its space does not end because nobody measures it any more.
     """
-    is_of_release = NotReported.CAPACITY in (desk.memory.not_reported or ())
+    is_of_release = NotReported.CAPACITY in (context.memory.not_reported or ())
     if is_of_release and Rule.LOG_DIR_SPACE not in log_dir.alerts:
-        log_dir_space.take_sample_without_size(desk, sample, moment)
+        log_dir_space.take_sample_without_size(context, sample, moment)
     else:
-        _become_unknown(desk, sample.path, log_dir, "no capacity reported", moment)
+        _become_unknown(context, sample.path, log_dir, "no capacity reported", moment)
 
 
 def _is_offline(memory: BrokerMemory, log_dir: LogDirMemory) -> bool:
@@ -71,75 +71,80 @@ def _is_offline(memory: BrokerMemory, log_dir: LogDirMemory) -> bool:
     return False
 
 
-def _take_offline(desk: Desk, gone: list[str], moment: Moment) -> None:
+def _take_offline(context: BrokerContext, gone: list[str], moment: EvidenceTime) -> None:
     """DescribeLogDirs reports offline: first find those that fail together, then judge each, then alert."""
-    known = desk.memory.log_dirs
+    known = context.memory.log_dirs
     failing = [path for path in gone if known[path].status is not LogDirStatus.OFFLINE]
     for path in gone:
         known[path].error_code = KAFKA_STORAGE_ERROR
         if known[path].offline_ms is None:
             known[path].offline_ms = moment.at_ms
     for number, path in enumerate(failing):
-        log_dir_offline.join(desk.memory, path, failing[:number])
-    meant, before = unnamed_failures.meant_by(desk, failing), {path: _confirm(desk, path, moment) for path in gone}
-    for path in {log_dir_offline.carrier_of(desk.memory, path): path for path in reversed(gone)}.values():
-        log_dir_offline.tell(desk, path, before[path], moment, meant)
+        log_dir_offline.join(context.memory, path, failing[:number])
+    meant, before = (
+        unnamed_failures.meant_by(context, failing),
+        {path: _confirm(context, path, moment) for path in gone},
+    )
+    for path in {log_dir_offline.carrier_of(context.memory, path): path for path in reversed(gone)}.values():
+        log_dir_offline.tell(context, path, before[path], moment, meant)
     for path in gone:
-        log_dir_offline.end_lesser(desk, path, moment)
-    unnamed_failures.settle(desk, failing, moment)
+        log_dir_offline.end_lesser(context, path, moment)
+    unnamed_failures.settle(context, failing, moment)
 
 
-def _confirm(desk: Desk, path: str, moment: Moment) -> str | None:
+def _confirm(context: BrokerContext, path: str, moment: EvidenceTime) -> str | None:
     """Judge an offline directory again, since evidence may have arrived; return its previous status."""
-    log_dir = desk.memory.log_dirs[path]
-    log_dir_offline.judge(desk, path)
+    log_dir = context.memory.log_dirs[path]
+    log_dir_offline.judge(context, path)
     log_dir.decided_by = causes.shown(log_dir).decided_by
-    return desk.set_log_dir(path, LogDirStatus.OFFLINE, f"error {KAFKA_STORAGE_ERROR}", moment)
+    return context.set_log_dir(path, LogDirStatus.OFFLINE, f"error {KAFKA_STORAGE_ERROR}", moment)
 
 
-def _become_suspect(desk: Desk, sample: LogDirSample, log_dir: LogDirMemory, moment: Moment) -> None:
+def _become_suspect(context: BrokerContext, sample: LogDirSample, log_dir: LogDirMemory, moment: EvidenceTime) -> None:
     """Any code but 0 and 56: Kafka still reports it as online, but its file system cannot be read."""
     log_dir.error_code = sample.error_code
     _remember_last(log_dir)
-    before = desk.set_log_dir(sample.path, LogDirStatus.UNKNOWN, f"error {sample.error_code}", moment)
-    desk.book.mark_stale(sample.path, moment.at_ms, fresh=Rule.LOG_DIR_SUSPECT)
+    before = context.set_log_dir(sample.path, LogDirStatus.UNKNOWN, f"error {sample.error_code}", moment)
+    context.alerts.mark_stale(sample.path, moment.at_ms, fresh=Rule.LOG_DIR_SUSPECT)
     text = f"cannot be asked (error {sample.error_code}), though Kafka does not call it offline"
-    log_dir_suspect.suspect(desk, sample.path, log_dir_suspect.ERROR_CODE, text, moment, before=before)
+    log_dir_suspect.suspect(context, sample.path, log_dir_suspect.ERROR_CODE, text, moment, before=before)
 
 
-def _become_unknown(desk: Desk, path: str, log_dir: LogDirMemory, reason: str, moment: Moment) -> None:
+def _become_unknown(
+    context: BrokerContext, path: str, log_dir: LogDirMemory, reason: str, moment: EvidenceTime
+) -> None:
     _remember_last(log_dir)
-    before = desk.set_log_dir(path, LogDirStatus.UNKNOWN, reason, moment)
-    desk.book.mark_stale(path, moment.at_ms, fresh=Rule.LOG_DIR_UNKNOWN)
-    desk.book.raise_alert(
+    before = context.set_log_dir(path, LogDirStatus.UNKNOWN, reason, moment)
+    context.alerts.mark_stale(path, moment.at_ms, fresh=Rule.LOG_DIR_UNKNOWN)
+    context.alerts.raise_alert(
         Rule.LOG_DIR_UNKNOWN,
         path,
         severity=Severity.WARNING,
         transition=(before, LogDirStatus.UNKNOWN),
         evidence=LogDirUnknownEvidence(reason=reason, **evidence.last_sample(log_dir)),
-        affected=evidence.affected(desk, log_dir),
-        summary=messages.unknown(desk.memory, path, reason),
+        affected=evidence.affected(context, log_dir),
+        summary=messages.unknown(context.memory, path, reason),
         at_ms=moment.at_ms,
         origin=moment.origin,
     )
 
 
-def _leave_report(desk: Desk, path: str, moment: Moment) -> None:
-    configured = desk.memory.configured_dirs
+def _leave_report(context: BrokerContext, path: str, moment: EvidenceTime) -> None:
+    configured = context.memory.configured_dirs
     if configured is not None and path not in configured:
-        desk.remove_log_dir(path, "no longer in log.dirs", moment)
+        context.remove_log_dir(path, "no longer in log.dirs", moment)
     else:
-        _become_unknown(desk, path, desk.memory.log_dirs[path], "left the report", moment)
+        _become_unknown(context, path, context.memory.log_dirs[path], "left the report", moment)
 
 
-def lose_sight(desk: Desk, reason: str, moment: Moment) -> None:
+def lose_sight(context: BrokerContext, reason: str, moment: EvidenceTime) -> None:
     """Set all directories to unknown when their broker does not answer; their alerts keep firing as stale."""
-    for path, log_dir in desk.memory.log_dirs.items():
+    for path, log_dir in context.memory.log_dirs.items():
         _remember_last(log_dir)
         # The host source may still report suspicions later.
-        before = desk.set_log_dir(path, LogDirStatus.UNKNOWN, reason, moment)
+        before = context.set_log_dir(path, LogDirStatus.UNKNOWN, reason, moment)
         is_news = before is not LogDirStatus.UNKNOWN
-        desk.book.mark_stale(path, moment.at_ms, fresh=None if is_news else Rule.LOG_DIR_SUSPECT)
+        context.alerts.mark_stale(path, moment.at_ms, fresh=None if is_news else Rule.LOG_DIR_SUSPECT)
 
 
 def _remember_last(log_dir: LogDirMemory) -> None:

@@ -20,7 +20,7 @@ A broker: ``online`` (answers), ``degraded`` (answers, a directory is offline), 
 """
 
 from logdirwatch.detect import brokers, events, host
-from logdirwatch.detect.alerts.context import Desk, Moment, Outcome
+from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime, Outcome
 from logdirwatch.detect.observations import Decided, HostView, Observation, Sample
 from logdirwatch.detect.rules import healthy, unnamed_failures
 from logdirwatch.detect.settings import DetectSettings
@@ -31,33 +31,33 @@ from logdirwatch.model.identity import Origin
 
 def advance(memory: BrokerMemory, observation: Observation, now_ms: int, settings: DetectSettings) -> Outcome:
     """Process one observation; ``now_ms`` is the batch's time and is used only for waiting."""
-    desk = Desk(memory, settings)
+    context = BrokerContext(memory, settings)
     if isinstance(observation, Decided):
-        brokers.take_decision(desk, observation)
-        healthy.take_word(desk, observation)
-        return desk.outcome()
+        brokers.take_decision(context, observation)
+        healthy.take_word(context, observation)
+        return context.outcome()
     if _is_replay(memory, observation.origin):
-        return desk.outcome()
+        return context.outcome()
     if isinstance(observation, HostView):
-        host.take_host_view(desk, observation)
-        return desk.outcome()
+        host.take_host_view(context, observation)
+        return context.outcome()
     if isinstance(observation, Sample):
-        brokers.take_sample(desk, observation, now_ms)
+        brokers.take_sample(context, observation, now_ms)
     else:
         memory.heard_ms = max(memory.heard_ms, now_ms)
-        events.take_event(desk, observation, now_ms)
-        brokers.follow_event(desk, Moment(max(memory.newest_ms, memory.since_ms), str(observation.origin)))
-    return desk.outcome()
+        events.take_event(context, observation, now_ms)
+        brokers.follow_event(context, EvidenceTime(max(memory.newest_ms, memory.since_ms), str(observation.origin)))
+    return context.outcome()
 
 
 def tick(memory: BrokerMemory, now_ms: int, settings: DetectSettings) -> Outcome:
     """Let time pass: judges events without a directory, the end of maintenance, and silence."""
-    desk = Desk(memory, settings)
-    unnamed_failures.expire(desk, now_ms)
-    brokers.end_maintenance(desk, now_ms)
-    brokers.judge_silence(desk, now_ms)
-    brokers.renew_unseen(desk, now_ms)
-    return desk.outcome()
+    context = BrokerContext(memory, settings)
+    unnamed_failures.expire(context, now_ms)
+    brokers.end_maintenance(context, now_ms)
+    brokers.judge_silence(context, now_ms)
+    brokers.renew_unseen(context, now_ms)
+    return context.outcome()
 
 
 def next_deadline_ms(memory: BrokerMemory, settings: DetectSettings) -> int | None:

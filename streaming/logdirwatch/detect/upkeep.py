@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from logdirwatch.detect import rules
-from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.rules import broker_offline
 from logdirwatch.model.records import MetricsRecord
 from logdirwatch.model.vocabulary import Rule
@@ -23,29 +23,29 @@ def _functions(name: str) -> tuple[Any, ...]:
 
 
 JUDGES_OF_ANSWERS = _functions("judge_answer")
-"""Each is called with every answer of the broker: ``judge_answer(desk, record, moment)``."""
+"""Each is called with every answer of the broker: ``judge_answer(context, record, moment)``."""
 JUDGES_OF_SCANS = _functions("judge_scan")
 """Moves and lag are counted by the inventory scan, so they are judged once per scan:
-``judge_scan(desk, record, counted_ms, moment)``."""
+``judge_scan(context, record, counted_ms, moment)``."""
 _FORGETTING = _functions("lose_sight")
 
 
-def judge(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
+def judge(context: BrokerContext, record: MetricsRecord, moment: EvidenceTime) -> None:
     """Judge one answer."""
     for judge_answer in JUDGES_OF_ANSWERS:
-        judge_answer(desk, record, moment)
+        judge_answer(context, record, moment)
     # A record without the time of its move counts uses its own time.
     counted_ms = moment.at_ms if record.moves is None else min(record.moves.at_ms, moment.at_ms)
-    if counted_ms <= desk.memory.moves_at_ms:
+    if counted_ms <= context.memory.moves_at_ms:
         return
-    desk.memory.moves_at_ms = counted_ms
+    context.memory.moves_at_ms = counted_ms
     for judge_scan in JUDGES_OF_SCANS:
-        judge_scan(desk, record, counted_ms, moment)
+        judge_scan(context, record, counted_ms, moment)
 
 
-def lose_sight(desk: Desk, moment: Moment) -> None:
+def lose_sight(context: BrokerContext, moment: EvidenceTime) -> None:
     """Restart waiting times when the broker does not answer; firing alerts become stale."""
     for forget in _FORGETTING:
-        forget(desk.memory)
-    if desk.memory.alerts:
-        desk.book.mark_stale(None, moment.at_ms, only=_RULES)
+        forget(context.memory)
+    if context.memory.alerts:
+        context.alerts.mark_stale(None, moment.at_ms, only=_RULES)

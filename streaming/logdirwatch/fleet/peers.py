@@ -7,11 +7,11 @@ found only by comparison with its peers. Kafka reports flush times by broker, no
 import statistics
 from typing import NamedTuple
 
-from logdirwatch.detect.alerts.context import Moment
+from logdirwatch.detect.alerts.context import EvidenceTime
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.fleet import rules, wording
-from logdirwatch.fleet.book import Claim, Details
-from logdirwatch.fleet.desk import Desk
+from logdirwatch.fleet.alerts import Claim, Details
+from logdirwatch.fleet.context import ClusterContext
 from logdirwatch.fleet.memory import BrokerDigest, FleetMemory
 from logdirwatch.model.evidence.clusters import SlowBroker, SlowBrokersEvidence
 from logdirwatch.model.vocabulary import Rule, Severity
@@ -28,18 +28,18 @@ class Slow(NamedTuple):
     others_ms: float
 
 
-def judge(desk: Desk, moment: Moment) -> None:
+def judge(context: ClusterContext, moment: EvidenceTime) -> None:
     """Update the alert with the brokers that stand out; usually none is slow enough to be compared."""
-    settings = desk.settings
-    slow = slow_brokers(desk.memory, settings.peers_min, desk.detect) if desk.tally.sums.slow_flushes else []
-    verdict = desk.book.lasting(
+    settings = context.settings
+    slow = slow_brokers(context.memory, settings.peers_min, context.detect) if context.tally.sums.slow_flushes else []
+    verdict = context.alerts.lasting(
         RULE, moment.at_ms, is_wrong=bool(slow), after_ms=settings.peers_after_ms, hold_ms=settings.peers_hold_ms
     )
     if verdict is False:
-        desk.book.resolve(RULE, None, "recovered", moment.at_ms)
+        context.alerts.resolve(RULE, None, "recovered", moment.at_ms)
     elif verdict:
         claim = Claim(Severity.WARNING, SLOW, tuple(sorted(each.broker for each in slow)))
-        desk.book.fire(RULE, None, claim, lambda: _details(desk, slow), *moment)
+        context.alerts.fire(RULE, None, claim, lambda: _details(context, slow), *moment)
 
 
 def slow_brokers(memory: FleetMemory, peers_min: int, detect: DetectSettings) -> list[Slow]:
@@ -56,14 +56,14 @@ def slow_brokers(memory: FleetMemory, peers_min: int, detect: DetectSettings) ->
     return sorted(found, key=lambda slow: (-slow.flush_ms, slow.broker))
 
 
-def _details(desk: Desk, slow: list[Slow]) -> Details:
+def _details(context: ClusterContext, slow: list[Slow]) -> Details:
     evidence = SlowBrokersEvidence(
         why=[SLOW],
-        compared_brokers=sum(1 for digest in desk.memory.brokers.values() if digest.flush_ms is not None),
-        slow_brokers=[_named(each, desk.memory.brokers[each.broker]) for each in slow[: rules.EXAMPLES]],
+        compared_brokers=sum(1 for digest in context.memory.brokers.values() if digest.flush_ms is not None),
+        slow_brokers=[_named(each, context.memory.brokers[each.broker]) for each in slow[: rules.EXAMPLES]],
     )
     affected = {"brokers": len(slow), "examples": [str(each.broker) for each in slow[: rules.EXAMPLES]]}
-    return Details(evidence, affected, wording.slow_brokers(desk.memory.cluster, *slow[0], len(slow) - 1))
+    return Details(evidence, affected, wording.slow_brokers(context.memory.cluster, *slow[0], len(slow) - 1))
 
 
 def _named(slow: Slow, digest: BrokerDigest) -> SlowBroker:

@@ -14,7 +14,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from logdirwatch.detect.observations import in_order
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.fleet import machine, memory
-from logdirwatch.fleet.desk import Desk
+from logdirwatch.fleet.context import ClusterContext
 from logdirwatch.fleet.intake import Seen
 from logdirwatch.fleet.memory import FleetMemory
 from logdirwatch.fleet.settings import FleetSettings
@@ -41,10 +41,10 @@ class ClusterProcessor(StatefulProcessor):
         """Process a batch's records of one cluster, in their total order."""
         (cluster,) = key
         now_ms = timerValues.getCurrentProcessingTimeInMs()
-        desk = self._desk(memory.CODEC.load(self._state) or FleetMemory(cluster=cluster))
+        context = self._desk(memory.CODEC.load(self._state) or FleetMemory(cluster=cluster))
         for seen in in_order(accepted(cluster, rows)):
-            machine.take(desk, seen, now_ms)
-        yield from self._finish(desk)
+            machine.take(context, seen, now_ms)
+        yield from self._finish(context)
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802, N803
         """Let time pass for one cluster."""
@@ -53,9 +53,9 @@ class ClusterProcessor(StatefulProcessor):
         if known is None:
             return
         known.timer_ms = None
-        desk = self._desk(known)
-        machine.tick(desk, timerValues.getCurrentProcessingTimeInMs())
-        yield from self._finish(desk)
+        context = self._desk(known)
+        machine.tick(context, timerValues.getCurrentProcessingTimeInMs())
+        yield from self._finish(context)
 
     def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:  # noqa: N802, N803
         """Begin with the firing alerts."""
@@ -65,12 +65,12 @@ class ClusterProcessor(StatefulProcessor):
     def close(self) -> None:
         """Do nothing: no resource is held open."""
 
-    def _desk(self, known: FleetMemory) -> Desk:
-        return Desk(known, self._settings, self._detect)
+    def _desk(self, known: FleetMemory) -> ClusterContext:
+        return ClusterContext(known, self._settings, self._detect)
 
-    def _finish(self, desk: Desk) -> Iterator[Row]:
+    def _finish(self, context: ClusterContext) -> Iterator[Row]:
         """Set the timer, store the memory, and return the records to write."""
-        deadline_ms, known = machine.next_deadline_ms(desk.memory, self._settings), desk.memory
+        deadline_ms, known = machine.next_deadline_ms(context.memory, self._settings), context.memory
         if deadline_ms is not None and (known.timer_ms is None or deadline_ms < known.timer_ms):
             # One timer, set again when it fires. Maintenance that ends early moves it forward, and so does a silence
             # that begins before alerts are renewed.
@@ -80,7 +80,7 @@ class ClusterProcessor(StatefulProcessor):
             known.timer_ms = deadline_ms
         if known.brokers or known.gone:
             memory.CODEC.keep(self._state, known)
-        for alert in desk.book.records:
+        for alert in context.alerts.records:
             yield Row(topic=topics.ALERTS, key=alert.alert_id, value=msgspec.json.encode(alert).decode())
 
 

@@ -7,10 +7,10 @@ away longer than the grace period has its own alert and is not part of the resta
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from logdirwatch.detect.alerts.context import Moment
+from logdirwatch.detect.alerts.context import EvidenceTime
 from logdirwatch.fleet import rules, wording
-from logdirwatch.fleet.book import Claim, Details
-from logdirwatch.fleet.desk import Desk
+from logdirwatch.fleet.alerts import Claim, Details
+from logdirwatch.fleet.context import ClusterContext
 from logdirwatch.fleet.memory import BrokerDigest, FleetMemory
 from logdirwatch.model.evidence.clusters import RollingRestartEvidence
 from logdirwatch.model.records import StateRecord, Transition
@@ -44,28 +44,28 @@ def _steps(transitions: Iterable[Transition]) -> list[tuple[str, int]]:
     return [(step.to_status, step.at_ms) for step in transitions if step.log_dir is None]
 
 
-def follow(desk: Desk, state: StateRecord, before: BrokerDigest | None) -> None:
+def follow(context: ClusterContext, state: StateRecord, before: BrokerDigest | None) -> None:
     """Record a broker that was away and is back in time."""
-    detect = desk.detect
+    detect = context.detect
     was_recovering = before is not None and bool(before.recovering_logs)
     longest_ms = max(detect.broker_offline_grace_ms, detect.recovery_max_ms if was_recovering else 0)
     for since_ms, until_ms in absences(state, None if before is None else before.away_since_ms):
         if until_ms is not None and until_ms - since_ms < longest_ms:
-            desk.memory.restarts[state.broker] = since_ms, until_ms
+            context.memory.restarts[state.broker] = since_ms, until_ms
 
 
-def judge(desk: Desk, moment: Moment) -> None:
+def judge(context: ClusterContext, moment: EvidenceTime) -> None:
     """Update the alert with the restarts; when none has happened for a while, it ends and they are forgotten."""
-    memory = desk.memory
+    memory = context.memory
     last_ms = max((until_ms for _, until_ms in memory.restarts.values()), default=None)
     if last_ms is None:
         return
-    if moment.at_ms - last_ms >= desk.settings.restart_window_ms:
+    if moment.at_ms - last_ms >= context.settings.restart_window_ms:
         memory.restarts.clear()
-        desk.book.resolve(RULE, None, "over", moment.at_ms)
-    elif desk.book.get(RULE) is not None or len(memory.restarts) >= desk.settings.restart_brokers_min:
+        context.alerts.resolve(RULE, None, "over", moment.at_ms)
+    elif context.alerts.get(RULE) is not None or len(memory.restarts) >= context.settings.restart_brokers_min:
         claim = _CLAIM._replace(figures=(len(memory.restarts),))
-        desk.book.fire(RULE, None, claim, lambda: _details(desk), *moment)
+        context.alerts.fire(RULE, None, claim, lambda: _details(context), *moment)
 
 
 def forget(memory: FleetMemory, broker: int) -> None:
@@ -73,17 +73,17 @@ def forget(memory: FleetMemory, broker: int) -> None:
     memory.restarts.pop(broker, None)
 
 
-def _details(desk: Desk) -> Details:
-    restarts = desk.memory.restarts
+def _details(context: ClusterContext) -> Details:
+    restarts = context.memory.restarts
     in_turn = sorted(restarts, key=lambda broker: (restarts[broker], broker))
-    away = sum(digest.away_since_ms is not None for digest in desk.memory.brokers.values())
+    away = sum(digest.away_since_ms is not None for digest in context.memory.brokers.values())
     evidence = RollingRestartEvidence(
         restarted_brokers=len(restarts),
-        brokers=desk.tally.sums.brokers,
+        brokers=context.tally.sums.brokers,
         away_brokers=away,
         since_ms=min(since_ms for since_ms, _ in restarts.values()),
         longest_away_ms=max(until_ms - since_ms for since_ms, until_ms in restarts.values()),
-        grace_ms=desk.detect.broker_offline_grace_ms,
+        grace_ms=context.detect.broker_offline_grace_ms,
     )
     affected = {"brokers": len(restarts), "examples": [str(broker) for broker in in_turn[: rules.EXAMPLES]]}
-    return Details(evidence, affected, wording.rolling_restart(desk.memory.cluster, evidence, in_turn))
+    return Details(evidence, affected, wording.rolling_restart(context.memory.cluster, evidence, in_turn))

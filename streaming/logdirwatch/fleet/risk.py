@@ -2,18 +2,18 @@
 
 from typing import Any
 
-from logdirwatch.detect.alerts.context import Moment
+from logdirwatch.detect.alerts.context import EvidenceTime
 from logdirwatch.fleet import rules, wording
-from logdirwatch.fleet.book import Claim, Details
-from logdirwatch.fleet.desk import Desk
+from logdirwatch.fleet.alerts import Claim, Details
+from logdirwatch.fleet.context import ClusterContext
 from logdirwatch.model.evidence.clusters import PartitionsAtRiskEvidence
 from logdirwatch.model.vocabulary import Rule
 
 
-def judge(desk: Desk, moment: Moment) -> None:
+def judge(context: ClusterContext, moment: EvidenceTime) -> None:
     """Update the alert from the sums over all brokers; a broker that is not seen counts as it was last seen."""
-    danger, settings = rules.danger(desk.tally.sums), desk.settings
-    verdict = desk.book.lasting(
+    danger, settings = rules.danger(context.tally.sums), context.settings
+    verdict = context.alerts.lasting(
         Rule.PARTITIONS_AT_RISK,
         moment.at_ms,
         is_wrong=danger is not None,
@@ -21,22 +21,22 @@ def judge(desk: Desk, moment: Moment) -> None:
         hold_ms=settings.risk_hold_ms,
     )
     if verdict is False:
-        desk.book.resolve(Rule.PARTITIONS_AT_RISK, None, "recovered", moment.at_ms)
+        context.alerts.resolve(Rule.PARTITIONS_AT_RISK, None, "recovered", moment.at_ms)
     elif verdict and danger is not None:
         kind, severity = danger
-        sums = desk.tally.sums
+        sums = context.tally.sums
         figures = (sums.leaderless, sums.under_min_isr, sums.sole_replica, sums.internal_leaderless)
         claim = Claim(severity, kind, figures)
-        desk.book.fire(Rule.PARTITIONS_AT_RISK, None, claim, lambda: _details(desk, kind), *moment)
+        context.alerts.fire(Rule.PARTITIONS_AT_RISK, None, claim, lambda: _details(context, kind), *moment)
 
 
-def affected(desk: Desk) -> dict[str, Any]:
+def affected(context: ClusterContext) -> dict[str, Any]:
     """Return the counts of partitions in danger, and examples.
 
     Partitions under or at their minimum of in-sync replicas get a lower bound and, as ``_at_most``, an upper bound that
     counts every replica.
     """
-    sums, healths = desk.tally.sums, desk.healths
+    sums, healths = context.tally.sums, context.healths
     under, at = rules.at_least(sums, healths)
     return {
         "leaderless": sums.leaderless,
@@ -52,12 +52,12 @@ def affected(desk: Desk) -> dict[str, Any]:
     }
 
 
-def _details(desk: Desk, kind: str) -> Details:
-    hurt = affected(desk)
+def _details(context: ClusterContext, kind: str) -> Details:
+    hurt = affected(context)
     evidence = PartitionsAtRiskEvidence(
         decided_by=kind,
-        brokers=desk.tally.sums.brokers,
-        unknown_brokers=desk.tally.sums.brokers - len(desk.healths),
-        silent_brokers=desk.tally.sums.silent_brokers,
+        brokers=context.tally.sums.brokers,
+        unknown_brokers=context.tally.sums.brokers - len(context.healths),
+        silent_brokers=context.tally.sums.silent_brokers,
     )
-    return Details(evidence, hurt, wording.partitions_at_risk(desk.memory.cluster, kind, hurt))
+    return Details(evidence, hurt, wording.partitions_at_risk(context.memory.cluster, kind, hurt))

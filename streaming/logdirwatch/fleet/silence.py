@@ -22,8 +22,8 @@ import msgspec
 
 from logdirwatch.detect.alerts.lifecycle import RENEWED_AFTER_MS
 from logdirwatch.fleet import risk, rules, wording
-from logdirwatch.fleet.book import Claim, Details
-from logdirwatch.fleet.desk import Desk
+from logdirwatch.fleet.alerts import Claim, Details
+from logdirwatch.fleet.context import ClusterContext
 from logdirwatch.fleet.memory import BrokerDigest, FleetAlert, FleetMemory, alert_key
 from logdirwatch.fleet.settings import FleetSettings
 from logdirwatch.model.evidence.base import UsedLogDir
@@ -35,26 +35,26 @@ RULE = Rule.BROKER_UNKNOWN
 _ABOUT_CLUSTERS = (Rule.PARTITIONS_AT_RISK, Rule.FLEET_SPACE, Rule.LOG_DIR_SUSPECT)
 
 
-def follow(desk: Desk, broker: int, now_ms: int) -> None:
+def follow(context: ClusterContext, broker: int, now_ms: int) -> None:
     """Apply a broker's new record: an answer ends its alert."""
-    digest = desk.memory.brokers[broker]
+    digest = context.memory.brokers[broker]
     if digest.is_silent:
-        _follow_plan(desk, broker, digest, now_ms)
+        _follow_plan(context, broker, digest, now_ms)
         return
-    _follow_reported(desk, broker, digest, now_ms)
-    if desk.book.get(RULE) is not None:
-        _gather_again(desk, now_ms)
+    _follow_reported(context, broker, digest, now_ms)
+    if context.alerts.get(RULE) is not None:
+        _gather_again(context, now_ms)
 
 
-def _follow_reported(desk: Desk, broker: int, digest: BrokerDigest, now_ms: int) -> None:
+def _follow_reported(context: ClusterContext, broker: int, digest: BrokerDigest, now_ms: int) -> None:
     """End the alert of a broker that is reported again if it answers, or if ``detect`` says that it does not."""
-    newest_ms = desk.memory.newest_ms
+    newest_ms = context.memory.newest_ms
     if digest.is_answering:
-        desk.book.resolve(RULE, broker, "recovered", newest_ms, to_status=digest.status)
+        context.alerts.resolve(RULE, broker, "recovered", newest_ms, to_status=digest.status)
     elif (told := _told_by_detect(digest)) is not None:
-        desk.book.resolve(RULE, broker, "merged", newest_ms, to_status=digest.status, merged_into=told)
-    elif desk.book.get(RULE, broker) is not None:
-        _tell_broker(desk, broker, digest, now_ms)
+        context.alerts.resolve(RULE, broker, "merged", newest_ms, to_status=digest.status, merged_into=told)
+    elif context.alerts.get(RULE, broker) is not None:
+        _tell_broker(context, broker, digest, now_ms)
 
 
 def _told_by_detect(digest: BrokerDigest) -> str | None:
@@ -63,33 +63,33 @@ def _told_by_detect(digest: BrokerDigest) -> str | None:
     return alerts.get(Rule.BROKER_OFFLINE) or alerts.get(Rule.BROKER_UNKNOWN)
 
 
-def forget(desk: Desk, broker: int, now_ms: int) -> None:
+def forget(context: ClusterContext, broker: int, now_ms: int) -> None:
     """Forget a removed broker."""
-    desk.book.resolve(RULE, broker, "removed", desk.memory.newest_ms)
-    if desk.book.get(RULE) is not None and not desk.memory.brokers:
-        desk.book.resolve(RULE, None, "removed", desk.memory.newest_ms)
-    elif desk.book.get(RULE) is not None and not desk.tally.sums.untold_brokers:
-        _gather_again(desk, now_ms)
+    context.alerts.resolve(RULE, broker, "removed", context.memory.newest_ms)
+    if context.alerts.get(RULE) is not None and not context.memory.brokers:
+        context.alerts.resolve(RULE, None, "removed", context.memory.newest_ms)
+    elif context.alerts.get(RULE) is not None and not context.tally.sums.untold_brokers:
+        _gather_again(context, now_ms)
 
 
-def judge(desk: Desk, now_ms: int) -> None:
+def judge(context: ClusterContext, now_ms: int) -> None:
     """Decide about brokers whose gathering time is over."""
-    sums, memory = desk.tally.sums, desk.memory
-    is_told = desk.book.get(RULE) is not None
+    sums, memory = context.tally.sums, context.memory
+    is_told = context.alerts.get(RULE) is not None
     if sums.silent_brokers and sums.silent_brokers == sums.brokers:
         memory.regather_ms = None
         if is_told:
-            _tell_cluster(desk, now_ms)
-        elif any(_due_ms(desk, digest) <= now_ms for digest in memory.brokers.values()):
-            _raise_for_cluster(desk, now_ms)
+            _tell_cluster(context, now_ms)
+        elif any(_due_ms(context, digest) <= now_ms for digest in memory.brokers.values()):
+            _raise_for_cluster(context, now_ms)
     elif not is_told:
-        _raise_for_brokers(desk, now_ms)
+        _raise_for_brokers(context, now_ms)
     elif memory.regather_ms is not None and memory.regather_ms <= now_ms:
         memory.regather_ms = None
         memory.turns += 1
-        _raise_for_brokers(desk, now_ms)
-        _raise_for_those_back(desk, now_ms)
-        desk.book.resolve(RULE, None, "narrowed", now_ms)
+        _raise_for_brokers(context, now_ms)
+        _raise_for_those_back(context, now_ms)
+        context.alerts.resolve(RULE, None, "narrowed", now_ms)
 
 
 def next_deadline_ms(memory: FleetMemory, settings: FleetSettings) -> int | None:
@@ -110,10 +110,10 @@ def next_deadline_ms(memory: FleetMemory, settings: FleetSettings) -> int | None
     return min([*due, *_planned_ends(silent[broker] for broker in notes)], default=None)
 
 
-def renew_unseen(desk: Desk, now_ms: int) -> None:
+def renew_unseen(context: ClusterContext, now_ms: int) -> None:
     """Renew the alerts of a cluster that no collector reports, since no record will come to renew them."""
-    if _is_unseen(desk.memory):
-        desk.book.renew(now_ms)
+    if _is_unseen(context.memory):
+        context.alerts.renew(now_ms)
 
 
 def unseen_renewal_ms(memory: FleetMemory) -> int | None:
@@ -137,66 +137,70 @@ def _claim(digests: Iterable[BrokerDigest], now_ms: int) -> Claim:
     return Claim(Severity.INFO if is_planned else Severity.CRITICAL, BrokerStatus.UNKNOWN)
 
 
-def _follow_plan(desk: Desk, broker: int, digest: BrokerDigest, now_ms: int) -> None:
+def _follow_plan(context: ClusterContext, broker: int, digest: BrokerDigest, now_ms: int) -> None:
     """Revise the alert of a silent broker whose maintenance may have begun or ended."""
-    if desk.book.get(RULE, broker) is not None:
-        _tell_broker(desk, broker, digest, now_ms)
-    elif desk.book.get(RULE) is not None:
-        _tell_cluster(desk, now_ms)
+    if context.alerts.get(RULE, broker) is not None:
+        _tell_broker(context, broker, digest, now_ms)
+    elif context.alerts.get(RULE) is not None:
+        _tell_cluster(context, now_ms)
 
 
-def _gather_again(desk: Desk, now_ms: int) -> None:
+def _gather_again(context: ClusterContext, now_ms: int) -> None:
     """Wait for brokers of a silent cluster to come back before the others get an alert each."""
-    sums = desk.tally.sums
+    sums = context.tally.sums
     if not sums.untold_brokers:
-        desk.memory.regather_ms = None
-        desk.book.resolve(RULE, None, "narrowed" if sums.away_brokers else "recovered", desk.memory.newest_ms)
-    elif desk.memory.regather_ms is None:
-        desk.memory.regather_ms = now_ms + desk.settings.silence_gather_ms
+        context.memory.regather_ms = None
+        context.alerts.resolve(RULE, None, "narrowed" if sums.away_brokers else "recovered", context.memory.newest_ms)
+    elif context.memory.regather_ms is None:
+        context.memory.regather_ms = now_ms + context.settings.silence_gather_ms
 
 
-def _due_ms(desk: Desk, digest: BrokerDigest) -> int:
-    return (digest.silent_at_ms or 0) + desk.settings.silence_gather_ms
+def _due_ms(context: ClusterContext, digest: BrokerDigest) -> int:
+    return (digest.silent_at_ms or 0) + context.settings.silence_gather_ms
 
 
-def _raise_for_brokers(desk: Desk, now_ms: int) -> None:
-    for broker, digest in sorted(desk.memory.brokers.items()):
-        if digest.is_silent and _due_ms(desk, digest) <= now_ms and RULE not in digest.absence_alerts:
-            _tell_broker(desk, broker, digest, now_ms)
+def _raise_for_brokers(context: ClusterContext, now_ms: int) -> None:
+    for broker, digest in sorted(context.memory.brokers.items()):
+        if digest.is_silent and _due_ms(context, digest) <= now_ms and RULE not in digest.absence_alerts:
+            _tell_broker(context, broker, digest, now_ms)
 
 
-def _raise_for_those_back(desk: Desk, now_ms: int) -> None:
+def _raise_for_those_back(context: ClusterContext, now_ms: int) -> None:
     """Open an alert for each broker that is reported again, does not answer, and has none yet."""
-    for broker, digest in sorted(desk.memory.brokers.items()):
+    for broker, digest in sorted(context.memory.brokers.items()):
         if digest.is_untold and not digest.is_silent:
-            _tell_broker(desk, broker, digest, now_ms)
+            _tell_broker(context, broker, digest, now_ms)
 
 
-def _tell_broker(desk: Desk, broker: int, digest: BrokerDigest, now_ms: int) -> None:
+def _tell_broker(context: ClusterContext, broker: int, digest: BrokerDigest, now_ms: int) -> None:
     claim = _claim([digest], now_ms)._replace(to_status=digest.status, figures=(int(digest.is_silent),))
-    origin = f"silence/{digest.at_ms}/{digest.sequence}/{desk.memory.turns}"
-    desk.book.fire(RULE, broker, claim, partial(_of_broker, desk, broker, digest, claim.severity), now_ms, origin)
+    origin = f"silence/{digest.at_ms}/{digest.sequence}/{context.memory.turns}"
+    context.alerts.fire(
+        RULE, broker, claim, partial(_of_broker, context, broker, digest, claim.severity), now_ms, origin
+    )
 
 
-def _tell_cluster(desk: Desk, now_ms: int) -> FleetAlert:
-    claim = _claim((digest for digest in desk.memory.brokers.values() if digest.is_silent), now_ms)
-    origin = f"silence/{desk.memory.newest_ms}/{desk.memory.turns}"
-    return desk.book.fire(RULE, None, claim, partial(_of_cluster, desk, claim.severity), now_ms, origin)
+def _tell_cluster(context: ClusterContext, now_ms: int) -> FleetAlert:
+    claim = _claim((digest for digest in context.memory.brokers.values() if digest.is_silent), now_ms)
+    origin = f"silence/{context.memory.newest_ms}/{context.memory.turns}"
+    return context.alerts.fire(RULE, None, claim, partial(_of_cluster, context, claim.severity), now_ms, origin)
 
 
-def _raise_for_cluster(desk: Desk, now_ms: int) -> None:
-    newest_ms = desk.memory.newest_ms
-    desk.memory.turns += 1
-    alert = _tell_cluster(desk, now_ms)
-    for broker in sorted(desk.memory.brokers):
-        desk.book.resolve(RULE, broker, "merged", now_ms, to_status=BrokerStatus.UNKNOWN, merged_into=alert.alert_id)
+def _raise_for_cluster(context: ClusterContext, now_ms: int) -> None:
+    newest_ms = context.memory.newest_ms
+    context.memory.turns += 1
+    alert = _tell_cluster(context, now_ms)
+    for broker in sorted(context.memory.brokers):
+        context.alerts.resolve(
+            RULE, broker, "merged", now_ms, to_status=BrokerStatus.UNKNOWN, merged_into=alert.alert_id
+        )
     for rule in _ABOUT_CLUSTERS:
-        desk.book.mark_stale(rule, newest_ms, now_ms)
+        context.alerts.mark_stale(rule, newest_ms, now_ms)
 
 
-def _of_broker(desk: Desk, broker: int, digest: BrokerDigest, severity: Severity) -> Details:
+def _of_broker(context: ClusterContext, broker: int, digest: BrokerDigest, severity: Severity) -> Details:
     fullest = max(
-        (disk for disk in desk.tally.disks_of(broker, digest) if disk.used_ratio is not None),
+        (disk for disk in context.tally.disks_of(broker, digest) if disk.used_ratio is not None),
         key=lambda disk: disk.used_ratio or 0.0,
         default=None,
     )
@@ -204,8 +208,8 @@ def _of_broker(desk: Desk, broker: int, digest: BrokerDigest, severity: Severity
         host=digest.host or None,
         reason=digest.reason,
         last_seen_ms=digest.last_seen_ms,
-        brokers=desk.tally.sums.brokers,
-        silent_brokers=desk.tally.sums.silent_brokers,
+        brokers=context.tally.sums.brokers,
+        silent_brokers=context.tally.sums.silent_brokers,
         maintenance_until_ms=digest.maintenance_until_ms,
         fullest=None if fullest is None else UsedLogDir(log_dir=fullest.paths[0], used_ratio=fullest.used_ratio),
     )
@@ -215,14 +219,14 @@ def _of_broker(desk: Desk, broker: int, digest: BrokerDigest, severity: Severity
     return Details(evidence, affected, summary)
 
 
-def _of_cluster(desk: Desk, severity: Severity) -> Details:
-    away = [broker for broker, digest in sorted(desk.memory.brokers.items()) if digest.absence_alerts]
+def _of_cluster(context: ClusterContext, severity: Severity) -> Details:
+    away = [broker for broker, digest in sorted(context.memory.brokers.items()) if digest.absence_alerts]
     evidence = ClusterSilentEvidence(
         reason=f"{SILENT}no collector reports any broker",
-        last_seen_ms=desk.memory.newest_ms,
-        brokers=desk.tally.sums.brokers,
-        silent_brokers=desk.tally.sums.silent_brokers,
+        last_seen_ms=context.memory.newest_ms,
+        brokers=context.tally.sums.brokers,
+        silent_brokers=context.tally.sums.silent_brokers,
         away_before=away[: rules.EXAMPLES],
     )
-    summary = wording.cluster_silent(desk.memory.cluster, evidence, is_planned=severity is Severity.INFO)
-    return Details(evidence, risk.affected(desk), summary)
+    summary = wording.cluster_silent(context.memory.cluster, evidence, is_planned=severity is Severity.INFO)
+    return Details(evidence, risk.affected(context), summary)

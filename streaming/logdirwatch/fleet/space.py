@@ -1,18 +1,18 @@
 """fleet_space: many directories of a cluster fill together, and the others have no room for the excess."""
 
-from logdirwatch.detect.alerts.context import Moment
+from logdirwatch.detect.alerts.context import EvidenceTime
 from logdirwatch.fleet import rules, wording
-from logdirwatch.fleet.book import Claim, Details
-from logdirwatch.fleet.desk import Desk
+from logdirwatch.fleet.alerts import Claim, Details
+from logdirwatch.fleet.context import ClusterContext
 from logdirwatch.fleet.disks import Disk
 from logdirwatch.model.evidence.clusters import FillingDisk, FleetSpaceEvidence, IfLost, LostPlace, Rebuild
 from logdirwatch.model.vocabulary import LogDirStatus, Rule, Severity
 
 
-def judge(desk: Desk, moment: Moment) -> None:
+def judge(context: ClusterContext, moment: EvidenceTime) -> None:
     """Update the alert from the sums over all brokers."""
-    sums, settings = desk.tally.sums, desk.settings
-    verdict = desk.book.lasting(
+    sums, settings = context.tally.sums, context.settings
+    verdict = context.alerts.lasting(
         Rule.FLEET_SPACE,
         moment.at_ms,
         is_wrong=rules.is_short_of_space(settings, sums),
@@ -20,38 +20,38 @@ def judge(desk: Desk, moment: Moment) -> None:
         hold_ms=settings.space_hold_ms,
     )
     if verdict is False:
-        desk.book.resolve(Rule.FLEET_SPACE, None, "recovered", moment.at_ms)
+        context.alerts.resolve(Rule.FLEET_SPACE, None, "recovered", moment.at_ms)
     elif verdict:
         figures = (sums.filling_brokers, sums.above_bytes - sums.room_bytes)
         severity = Severity.CRITICAL if sums.urgent_brokers else Severity.WARNING
         claim = Claim(severity, LogDirStatus.FILLING, figures)
-        desk.book.fire(Rule.FLEET_SPACE, None, claim, lambda: _details(desk, moment.at_ms), *moment)
+        context.alerts.fire(Rule.FLEET_SPACE, None, claim, lambda: _details(context, moment.at_ms), *moment)
 
 
-def _details(desk: Desk, at_ms: int) -> Details:
-    disks = desk.disks()
+def _details(context: ClusterContext, at_ms: int) -> Details:
+    disks = context.disks()
     filling = sorted(
         (disk for disk in disks if disk.is_filling),
         key=lambda disk: (-(disk.used_ratio or 0.0), disk.broker, disk.paths),
     )
-    evidence = _evidence(desk, disks, filling)
+    evidence = _evidence(context, disks, filling)
     affected = {
-        "brokers": desk.tally.sums.filling_brokers,
+        "brokers": context.tally.sums.filling_brokers,
         "log_dirs": sum(len(disk.paths) for disk in filling),
         "examples": [f"{disk.broker}:{disk.paths[0]}" for disk in filling[: rules.EXAMPLES]],
     }
     urgent = sum(1 for disk in filling if disk.is_urgent)
-    can_wait = not desk.tally.sums.urgent_brokers
-    summary = wording.fleet_space(desk.memory.cluster, evidence, urgent, at_ms, can_wait=can_wait)
+    can_wait = not context.tally.sums.urgent_brokers
+    summary = wording.fleet_space(context.memory.cluster, evidence, urgent, at_ms, can_wait=can_wait)
     return Details(evidence, affected, summary)
 
 
-def _evidence(desk: Desk, disks: list[Disk], filling: list[Disk]) -> FleetSpaceEvidence:
-    sums = desk.tally.sums
+def _evidence(context: ClusterContext, disks: list[Disk], filling: list[Disk]) -> FleetSpaceEvidence:
+    sums = context.tally.sums
     return FleetSpaceEvidence(
         brokers=sums.brokers,
         filling_brokers=sums.filling_brokers,
-        needed_brokers=rules.brokers_needed(desk.settings, sums.brokers),
+        needed_brokers=rules.brokers_needed(context.settings, sums.brokers),
         above_bytes=sums.above_bytes,
         room_bytes=sums.room_bytes,
         missing_bytes=sums.above_bytes - sums.room_bytes,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from logdirwatch.detect.brokers import SILENT
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.fleet import machine
-from logdirwatch.fleet.desk import Desk
+from logdirwatch.fleet.context import ClusterContext
 from logdirwatch.fleet.intake import Seen
 from logdirwatch.fleet.memory import FleetMemory, decode, encode
 from logdirwatch.fleet.settings import FleetSettings
@@ -91,7 +91,7 @@ class Driver:
 
     def read(self, record):
         self.taken.append(record)
-        return self._with(lambda desk: machine.take(desk, record, self.now_ms))
+        return self._with(lambda context: machine.take(context, record, self.now_ms))
 
     def wait(self, ms):
         """Let the batch's clock run on, and the timer fire if it is due."""
@@ -99,13 +99,13 @@ class Driver:
         deadline_ms = machine.next_deadline_ms(self.memory, self.settings)
         if deadline_ms is None or deadline_ms > self.now_ms:
             return self
-        return self._with(lambda desk: machine.tick(desk, self.now_ms))
+        return self._with(lambda context: machine.tick(context, self.now_ms))
 
     def _with(self, step):
-        desk = Desk(decode(1, encode(self.memory)), self.settings, self.detect)
-        step(desk)
-        self.memory = desk.memory
-        self.alerts += desk.book.records
+        context = ClusterContext(decode(1, encode(self.memory)), self.settings, self.detect)
+        step(context)
+        self.memory = context.memory
+        self.alerts += context.alerts.records
         return self
 
     def said(self, rule=None):

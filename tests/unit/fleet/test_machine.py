@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from logdirwatch.detect.observations import in_order
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.fleet import machine, silence
-from logdirwatch.fleet.desk import Desk
+from logdirwatch.fleet.context import ClusterContext
 from logdirwatch.fleet.intake import Seen
 from logdirwatch.fleet.memory import FleetMemory, decode, encode
 from logdirwatch.fleet.settings import FleetSettings
@@ -66,14 +66,14 @@ def play(batches, pauses=None):
     memory, alerts, now_ms = FleetMemory(cluster="prod"), [], T0
     for batch, pause_ms in zip(batches, pauses or itertools.repeat(0), strict=False):
         now_ms += pause_ms
-        desk = Desk(decode(1, encode(memory)), SETTINGS, DetectSettings())
-        deadline_ms = machine.next_deadline_ms(desk.memory, SETTINGS)
+        context = ClusterContext(decode(1, encode(memory)), SETTINGS, DetectSettings())
+        deadline_ms = machine.next_deadline_ms(context.memory, SETTINGS)
         if pauses and deadline_ms is not None and deadline_ms <= now_ms:
-            machine.tick(desk, now_ms)
+            machine.tick(context, now_ms)
         for seen in in_order(batch):
-            machine.take(desk, seen, now_ms)
-        memory = desk.memory
-        alerts += desk.book.records
+            machine.take(context, seen, now_ms)
+        memory = context.memory
+        alerts += context.alerts.records
     return memory, alerts
 
 
@@ -120,10 +120,10 @@ def test_only_an_answer_a_merge_or_a_removal_ends_what_is_said_of_silence(histor
     memory, now_ms = FleetMemory(cluster="prod"), T0
     for seen, pause_ms in zip(records(history), pauses, strict=False):
         now_ms += pause_ms
-        for step in (machine.tick, lambda desk, now, seen=seen: machine.take(desk, seen, now)):
-            desk = Desk(memory, SETTINGS, DetectSettings())
-            step(desk, now_ms)
-            ended = [alert for alert in desk.book.records if alert.rule == "broker_unknown" and alert.reason]
+        for step in (machine.tick, lambda context, now, seen=seen: machine.take(context, seen, now)):
+            context = ClusterContext(memory, SETTINGS, DetectSettings())
+            step(context, now_ms)
+            ended = [alert for alert in context.alerts.records if alert.rule == "broker_unknown" and alert.reason]
             assert all(ended_by_evidence(alert, memory) for alert in ended), ended
 
 
@@ -143,9 +143,9 @@ def ended_by_evidence(alert, memory):
 @settings(max_examples=150)
 def test_every_silence_is_told_in_the_end_and_then_nothing_is_left_to_decide(history, pauses):
     memory, _ = play(one_by_one(history), pauses)
-    desk = Desk(memory, SETTINGS, DetectSettings())
+    context = ClusterContext(memory, SETTINGS, DetectSettings())
     for _ in range(3):
-        machine.tick(desk, T0 + 10**9)
+        machine.tick(context, T0 + 10**9)
     silent = {broker for broker, digest in memory.brokers.items() if digest.is_silent}
     untold = {broker for broker, digest in memory.brokers.items() if digest.is_untold}
     told = {broker for broker, digest in memory.brokers.items() if digest.absence_alerts}
@@ -189,17 +189,17 @@ def test_repeated_and_old_records_change_nothing(history, random):
     memory, _ = play([shown])
     before = encode(memory)
     states = [seen for seen in shown if seen.state is not None]
-    desk = Desk(memory, SETTINGS, DetectSettings())
+    context = ClusterContext(memory, SETTINGS, DetectSettings())
     for seen in random.sample(states, k=random.randint(0, len(states))):
-        machine.take(desk, seen, T0)
-    assert desk.book.records == []
+        machine.take(context, seen, T0)
+    assert context.alerts.records == []
     assert encode(memory) == before
 
 
 @given(histories)
 @settings(max_examples=150)
 def test_the_sums_that_are_kept_are_those_of_the_brokers(history):
-    desk = Desk(FleetMemory(cluster="prod"), SETTINGS, DetectSettings())
+    context = ClusterContext(FleetMemory(cluster="prod"), SETTINGS, DetectSettings())
     for seen in records(history):
-        machine.take(desk, seen, T0)
-    assert desk.tally.sums == Desk(desk.memory, SETTINGS, DetectSettings()).tally.sums
+        machine.take(context, seen, T0)
+    assert context.tally.sums == ClusterContext(context.memory, SETTINGS, DetectSettings()).tally.sums

@@ -6,7 +6,7 @@ import pytest
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.errors import UserError
 from logdirwatch.fleet import machine, tally
-from logdirwatch.fleet.desk import Desk
+from logdirwatch.fleet.context import ClusterContext
 from logdirwatch.fleet.intake import digest
 from logdirwatch.fleet.memory import FleetMemory, decode, encode, restored
 from logdirwatch.fleet.settings import FleetSettings
@@ -80,11 +80,11 @@ def test_a_broker_that_was_kept_before_its_host_and_its_flushes_were_is_read():
 
 def test_judging_one_record_looks_at_one_broker(monkeypatch):
     """The work for a record must not grow with the cluster: a batch may hold one of every broker."""
-    desk = Desk(large_cluster(), FleetSettings(), DetectSettings())
+    context = ClusterContext(large_cluster(), FleetSettings(), DetectSettings())
     looked_at = []
     judged = tally.disks
     monkeypatch.setattr(tally, "disks", lambda broker, *rest: looked_at.append(broker) or judged(broker, *rest))
-    machine.take(desk, seen(state(7, log_dir(), sequence=2, at_ms=T0 + 1), 5), T0)
+    machine.take(context, seen(state(7, log_dir(), sequence=2, at_ms=T0 + 1), 5), T0)
     assert looked_at == [7]
 
 

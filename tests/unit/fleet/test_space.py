@@ -4,7 +4,7 @@ import pytest
 
 from logdirwatch.detect.settings import DetectSettings, ThresholdRule, Thresholds
 from logdirwatch.fleet import rules
-from logdirwatch.fleet.desk import Desk
+from logdirwatch.fleet.context import ClusterContext
 from logdirwatch.fleet.disks import disks
 from logdirwatch.fleet.intake import digest
 from logdirwatch.fleet.settings import FleetSettings
@@ -105,7 +105,7 @@ def test_a_cluster_on_shared_volumes_is_as_short_of_space_as_it_really_is():
 
     shared = fired(lambda broker, n: f"v{broker}").memory
     assert shared.alerts == {}, "0.1 TB too much in all, 0.1 TB of room"
-    sums = Desk(shared, FleetSettings(), DetectSettings()).tally.sums
+    sums = ClusterContext(shared, FleetSettings(), DetectSettings()).tally.sums
     assert (sums.above_bytes, sums.room_bytes) == (TB // 10, TB // 10)
 
 

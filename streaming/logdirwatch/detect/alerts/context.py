@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from logdirwatch.detect.alerts.lifecycle import AlertBook
+from logdirwatch.detect.alerts.lifecycle import BrokerAlerts
 from logdirwatch.detect.settings import DetectSettings, Thresholds
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory
 from logdirwatch.detect.state.turns import seed_of
@@ -18,32 +18,32 @@ class Outcome(NamedTuple):
     alerts: list[AlertRecord]
 
 
-class Moment(NamedTuple):
+class EvidenceTime(NamedTuple):
     """The time of the evidence, and the record it comes from."""
 
     at_ms: int
     origin: str
 
 
-class Desk:
+class BrokerContext:
     """One broker's memory, the settings, and the records written during one step."""
 
     def __init__(self, memory: BrokerMemory, settings: DetectSettings) -> None:
         self.memory = memory
         self.settings = settings
         self.seed = seed_of(memory.cluster, memory.broker)
-        self.book = AlertBook(memory, settings)
+        self.alerts = BrokerAlerts(memory, settings)
         self.transitions: list[Transition] = []
 
     def outcome(self) -> Outcome:
         """Return the written records."""
-        return Outcome(self.transitions, self.book.records)
+        return Outcome(self.transitions, self.alerts.records)
 
     def thresholds(self, path: str) -> Thresholds:
         """Return the thresholds of one of the broker's directories."""
         return self.settings.thresholds_for(self.memory.cluster, path)
 
-    def set_log_dir(self, path: str, status: LogDirStatus, reason: str, moment: Moment) -> str | None:
+    def set_log_dir(self, path: str, status: LogDirStatus, reason: str, moment: EvidenceTime) -> str | None:
         """Give a directory a status; return the one it had, None at first sight."""
         log_dir = self.memory.log_dirs[path]
         before = None if log_dir.reason is None else log_dir.status
@@ -53,13 +53,13 @@ class Desk:
         log_dir.reason = reason
         return before
 
-    def remove_log_dir(self, path: str, reason: str, moment: Moment) -> None:
+    def remove_log_dir(self, path: str, reason: str, moment: EvidenceTime) -> None:
         """Forget a directory and close its alerts."""
-        self.book.resolve_all(path, reason, moment.at_ms)
+        self.alerts.resolve_all(path, reason, moment.at_ms)
         log_dir = self.memory.log_dirs.pop(path)
         self._record(path, log_dir.status, Departure.REMOVED, reason, moment, log_dir)
 
-    def set_broker(self, status: BrokerStatus, reason: str, moment: Moment) -> None:
+    def set_broker(self, status: BrokerStatus, reason: str, moment: EvidenceTime) -> None:
         """Give the broker a status."""
         memory = self.memory
         before = memory.status if memory.is_judged else None
@@ -68,7 +68,7 @@ class Desk:
             memory.status, memory.since_ms = status, moment.at_ms
             self._record(None, before, status, reason, moment, None)
 
-    def remove_broker(self, reason: str, moment: Moment) -> None:
+    def remove_broker(self, reason: str, moment: EvidenceTime) -> None:
         """Write the removal of a broker, if it was ever judged."""
         memory = self.memory
         if memory.is_judged:
@@ -81,7 +81,7 @@ class Desk:
         before: str | None,
         after: str,
         reason: str,
-        moment: Moment,
+        moment: EvidenceTime,
         log_dir: LogDirMemory | None,
     ) -> None:
         memory = self.memory

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from logdirwatch.detect import causes, predicates
-from logdirwatch.detect.alerts.context import Desk
+from logdirwatch.detect.alerts.context import BrokerContext
 from logdirwatch.detect.state import placement
 from logdirwatch.detect.state.broker_state import LogDirMemory
 from logdirwatch.model.evidence.log_dirs import LogDirOfflineEvidence, OfflineLogDir
@@ -27,16 +27,16 @@ def last_sample(log_dir: LogDirMemory) -> dict[str, Any]:
     }
 
 
-def of_offline(desk: Desk, path: str, away: Sequence[str]) -> LogDirOfflineEvidence:
+def of_offline(context: BrokerContext, path: str, away: Sequence[str]) -> LogDirOfflineEvidence:
     """Return the last known numbers of a directory before it went offline, and which step decided the cause.
 
     ``away`` are the directories of the alert at ``path``; the numbers of the first are shown, and each is listed if
     there are several or others.
     """
-    log_dir = desk.memory.log_dirs[away[0]]
-    is_confirmed = any(desk.memory.log_dirs[other].decided_by for other in away)
+    log_dir = context.memory.log_dirs[away[0]]
+    is_confirmed = any(context.memory.log_dirs[other].decided_by for other in away)
     verdict, kernel = causes.shown(log_dir), causes.kernel_near(log_dir)
-    reserve_bytes = None if log_dir.total_bytes is None else desk.thresholds(away[0]).reserve_of(log_dir.total_bytes)
+    reserve_bytes = None if log_dir.total_bytes is None else context.thresholds(away[0]).reserve_of(log_dir.total_bytes)
     return LogDirOfflineEvidence(
         error_code=KAFKA_STORAGE_ERROR if is_confirmed else None,
         event_ms=log_dir.event_ms,
@@ -47,23 +47,23 @@ def of_offline(desk: Desk, path: str, away: Sequence[str]) -> LogDirOfflineEvide
         device=verdict.device,
         kernel_error=None if kernel is None else kernel.text,
         used_inodes_ratio=log_dir.used_inodes_ratio,
-        why=[_why(desk, other) for other in away],
+        why=[_why(context, other) for other in away],
         reserve_bytes=reserve_bytes,
-        new_replicas_go_to=placement.next_log_dirs(desk.memory.log_dirs),
-        log_dirs=None if list(away) == [path] else {other: _one(desk, other) for other in away},
+        new_replicas_go_to=placement.next_log_dirs(context.memory.log_dirs),
+        log_dirs=None if list(away) == [path] else {other: _one(context, other) for other in away},
         **last_sample(log_dir),
     )
 
 
-def _why(desk: Desk, path: str) -> str:
+def _why(context: BrokerContext, path: str) -> str:
     """Return the verdict on an offline directory in one line: a change of it makes a revision due."""
-    verdict = causes.shown(desk.memory.log_dirs[path])
+    verdict = causes.shown(context.memory.log_dirs[path])
     more = [str(part) for part in (verdict.full_by, verdict.device) if part is not None]
     return f"{path}: {verdict.cause} ({', '.join([verdict.decided_by, *more])})"
 
 
-def _one(desk: Desk, path: str) -> OfflineLogDir:
-    log_dir = desk.memory.log_dirs[path]
+def _one(context: BrokerContext, path: str) -> OfflineLogDir:
+    log_dir = context.memory.log_dirs[path]
     verdict = causes.shown(log_dir)
     return OfflineLogDir(
         last_status=log_dir.last_status,
@@ -78,12 +78,12 @@ def _one(desk: Desk, path: str) -> OfflineLogDir:
     )
 
 
-def affected_in(desk: Desk, log_dirs: Sequence[LogDirMemory]) -> dict[str, Any]:
+def affected_in(context: BrokerContext, log_dirs: Sequence[LogDirMemory]) -> dict[str, Any]:
     """Return what is affected in several directories together, as :func:`affected` does for one."""
     return {
         "replica_count": _total(log_dir.replica_count for log_dir in log_dirs),
         "replica_bytes": _total(log_dir.replica_bytes for log_dir in log_dirs),
-        **affected_by_broker(desk),
+        **affected_by_broker(context),
     }
 
 
@@ -97,16 +97,16 @@ def _total(numbers: Iterable[int | None]) -> int | None:
     return total
 
 
-def affected(desk: Desk, log_dir: LogDirMemory) -> dict[str, Any]:
+def affected(context: BrokerContext, log_dir: LogDirMemory) -> dict[str, Any]:
     """Return the contents of a directory, and the partitions at risk that its broker hosts."""
     return {
         "replica_count": log_dir.replica_count,
         "replica_bytes": log_dir.replica_bytes,
-        **affected_by_broker(desk),
+        **affected_by_broker(context),
     }
 
 
-def affected_by_broker(desk: Desk) -> dict[str, Any]:
+def affected_by_broker(context: BrokerContext) -> dict[str, Any]:
     """Return the partitions at risk that the broker hosts; empty while they are unknown."""
-    partitions = desk.memory.partitions
+    partitions = context.memory.partitions
     return {} if partitions is None else msgspec.to_builtins(partitions)

@@ -26,7 +26,7 @@ RENEWED_AFTER_MS = 7 * DAY_MS
 """Maximum age of the last revision of a firing alert: the topic may delete records after 30 days."""
 
 
-class AlertBook:
+class BrokerAlerts:
     """The alerts of one broker and its directories; ``records`` collects the revisions to write."""
 
     def __init__(self, memory: BrokerMemory, settings: DetectSettings) -> None:

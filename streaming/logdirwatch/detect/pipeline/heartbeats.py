@@ -18,7 +18,7 @@ from logdirwatch.state.codec import StateCodec
 MEMORY_VERSION = 1
 
 
-class Told(Struct, frozen=True, kw_only=True):
+class LastRecord(Struct, frozen=True, kw_only=True):
     """The last record that was written for a collector."""
 
     revision: int
@@ -28,7 +28,7 @@ class Told(Struct, frozen=True, kw_only=True):
 class HeartbeatMemory(Struct, kw_only=True, omit_defaults=True):
     """Every collector of a cluster, by name."""
 
-    collectors: dict[str, Told] = field(default_factory=dict)
+    collectors: dict[str, LastRecord] = field(default_factory=dict)
 
 
 CODEC = StateCodec("detect", MEMORY_VERSION, HeartbeatMemory)
@@ -52,10 +52,10 @@ def answer(memory: HeartbeatMemory, heartbeats: Iterable[HeartbeatRecord]) -> li
     return records
 
 
-def _next(last: Told | None, at_ms: int) -> Told:
+def _next(last: LastRecord | None, at_ms: int) -> LastRecord:
     if last is None:
-        return Told(revision=at_ms // 1000, at_ms=at_ms)
-    return Told(revision=max(last.revision + 1, at_ms // 1000), at_ms=max(last.at_ms + 1, at_ms))
+        return LastRecord(revision=at_ms // 1000, at_ms=at_ms)
+    return LastRecord(revision=max(last.revision + 1, at_ms // 1000), at_ms=max(last.at_ms + 1, at_ms))
 
 
 def _forget(memory: HeartbeatMemory) -> None:
@@ -64,7 +64,7 @@ def _forget(memory: HeartbeatMemory) -> None:
     memory.collectors = {name: last for name, last in memory.collectors.items() if newest_ms - last.at_ms <= DAY_MS}
 
 
-def _record(heartbeat: HeartbeatRecord, told: Told) -> AlertRecord:
+def _record(heartbeat: HeartbeatRecord, told: LastRecord) -> AlertRecord:
     return AlertRecord(
         version=1,
         alert_id=identity(heartbeat.cluster, "*", "*", Rule.HEARTBEAT, heartbeat.collector),

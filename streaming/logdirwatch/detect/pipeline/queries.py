@@ -28,14 +28,14 @@ EXAMPLES = 20
 _ALERTS_WAIT_FOR = frozenset({"detect", "fleet", "fast_lane"})
 
 
-class Fares(NamedTuple):
+class QueryProgress(NamedTuple):
     """The progress of a query, and the origin of that record."""
 
     record: PipelineRecord
     origin: Origin
 
 
-def take(memory: PipelineMemory, seen: Fares, settings: DetectSettings) -> list[AlertRecord]:
+def take(memory: PipelineMemory, seen: QueryProgress, settings: DetectSettings) -> list[AlertRecord]:
     """Judge one record and return the records to write; one that is not newer than the last changes nothing."""
     record = seen.record
     query = memory.queries.setdefault(record.query, QueryMemory())
@@ -43,16 +43,16 @@ def take(memory: PipelineMemory, seen: Fares, settings: DetectSettings) -> list[
     if at_ms <= query.taken_ms:
         return []
     query.taken_ms = at_ms
-    book = _Book(query, record.query, at_ms, str(seen.origin))
-    _judge_lag(book, record, settings.pipeline)
-    _judge_rejects(book, record, settings.pipeline)
-    _judge_loss(book, record, settings.pipeline)
-    _judge_quality(book, record)
-    book.renew()
-    return book.records
+    alerts = _QueryAlerts(query, record.query, at_ms, str(seen.origin))
+    _judge_lag(alerts, record, settings.pipeline)
+    _judge_rejects(alerts, record, settings.pipeline)
+    _judge_loss(alerts, record, settings.pipeline)
+    _judge_quality(alerts, record)
+    alerts.renew()
+    return alerts.records
 
 
-class _Book:
+class _QueryAlerts:
     """The alerts of one query; ``records`` collects the revisions to write."""
 
     def __init__(self, memory: QueryMemory, name: str, at_ms: int, origin: str) -> None:
@@ -110,22 +110,22 @@ def severity_of(query: str) -> Severity:
     return Severity.CRITICAL if query in _ALERTS_WAIT_FOR else Severity.WARNING
 
 
-def _judge_lag(book: _Book, record: PipelineRecord, settings: PipelineSettings) -> None:
+def _judge_lag(alerts: _QueryAlerts, record: PipelineRecord, settings: PipelineSettings) -> None:
     """Judge how far a query is behind; one that was down and found unread records was behind, even if it caught up."""
     if record.lag_ms is None:
         return
     lag_ms = max(record.lag_ms - record.trigger_ms, record.away_ms or 0)
-    alert = book.memory.alerts.get(Rule.PIPELINE_LAGGING)
+    alert = alerts.memory.alerts.get(Rule.PIPELINE_LAGGING)
     if lag_ms >= settings.lag_ms:
-        evidence = _of_lag(book.name, record, lag_ms)
+        evidence = _of_lag(alerts.name, record, lag_ms)
         summary = wording.lagging(evidence)
-        book.fire(Rule.PIPELINE_LAGGING, severity_of(book.name), "lag_ms", evidence, summary)
+        alerts.fire(Rule.PIPELINE_LAGGING, severity_of(alerts.name), "lag_ms", evidence, summary)
     elif alert is not None and lag_ms * 2 > settings.lag_ms:
         alert.calm_since_ms = None
     elif alert is not None:
-        alert.calm_since_ms = book.at_ms if alert.calm_since_ms is None else alert.calm_since_ms
-        if book.at_ms - alert.calm_since_ms >= settings.lag_hold_ms:
-            book.resolve(Rule.PIPELINE_LAGGING, RECOVERED)
+        alert.calm_since_ms = alerts.at_ms if alert.calm_since_ms is None else alert.calm_since_ms
+        if alerts.at_ms - alert.calm_since_ms >= settings.lag_hold_ms:
+            alerts.resolve(Rule.PIPELINE_LAGGING, RECOVERED)
 
 
 def _of_lag(query: str, record: PipelineRecord, lag_ms: int) -> PipelineLaggingEvidence:
@@ -141,37 +141,37 @@ def _of_lag(query: str, record: PipelineRecord, lag_ms: int) -> PipelineLaggingE
     )
 
 
-def _judge_rejects(book: _Book, record: PipelineRecord, settings: PipelineSettings) -> None:
+def _judge_rejects(alerts: _QueryAlerts, record: PipelineRecord, settings: PipelineSettings) -> None:
     """Count the records that could not be read recently."""
-    memory = book.memory
+    memory = alerts.memory
     if record.rejected:
-        memory.rejected.append((book.at_ms, sum(found.rows for found in record.rejected)))
-    oldest_ms = book.at_ms - settings.rejects_window_ms
+        memory.rejected.append((alerts.at_ms, sum(found.rows for found in record.rejected)))
+    oldest_ms = alerts.at_ms - settings.rejects_window_ms
     if memory.rejected and memory.rejected[0][0] <= oldest_ms:
         memory.rejected = [entry for entry in memory.rejected if entry[0] > oldest_ms]
     rows = sum(found for _, found in memory.rejected)
     if record.rejected and rows >= settings.rejects_limit:
         reasons = sorted(record.rejected, key=lambda found: (-found.rows, found.topic, found.reason))[:EXAMPLES]
         evidence = PipelineRejectsEvidence(
-            query=book.name, rows=rows, window_ms=settings.rejects_window_ms, reasons=reasons
+            query=alerts.name, rows=rows, window_ms=settings.rejects_window_ms, reasons=reasons
         )
-        book.fire(Rule.PIPELINE_REJECTS, Severity.WARNING, "rows", evidence, wording.rejects(evidence))
+        alerts.fire(Rule.PIPELINE_REJECTS, Severity.WARNING, "rows", evidence, wording.rejects(evidence))
     elif rows * 2 < settings.rejects_limit and _has_read(record):
-        book.resolve(Rule.PIPELINE_REJECTS, RECOVERED)
+        alerts.resolve(Rule.PIPELINE_REJECTS, RECOVERED)
 
 
-def _judge_loss(book: _Book, record: PipelineRecord, settings: PipelineSettings) -> None:
+def _judge_loss(alerts: _QueryAlerts, record: PipelineRecord, settings: PipelineSettings) -> None:
     """Alert about records deleted unread; the alert ends when nothing more is lost for a while."""
-    memory = book.memory
+    memory = alerts.memory
     if record.lost:
-        memory.lost_ms = book.at_ms
+        memory.lost_ms = alerts.at_ms
         memory.lost_rows += sum(lost.to_offset - lost.from_offset for lost in record.lost)
-        evidence = PipelineDataLossEvidence(query=book.name, rows=memory.lost_rows, ranges=record.lost[:EXAMPLES])
+        evidence = PipelineDataLossEvidence(query=alerts.name, rows=memory.lost_rows, ranges=record.lost[:EXAMPLES])
         summary = wording.data_loss(evidence)
-        book.fire(Rule.PIPELINE_DATA_LOSS, severity_of(book.name), "rows", evidence, summary)
-    elif memory.lost_ms is not None and book.at_ms - memory.lost_ms >= settings.loss_hold_ms and _has_read(record):
+        alerts.fire(Rule.PIPELINE_DATA_LOSS, severity_of(alerts.name), "rows", evidence, summary)
+    elif memory.lost_ms is not None and alerts.at_ms - memory.lost_ms >= settings.loss_hold_ms and _has_read(record):
         memory.lost_ms, memory.lost_rows = None, 0
-        book.resolve(Rule.PIPELINE_DATA_LOSS, "nothing more was lost")
+        alerts.resolve(Rule.PIPELINE_DATA_LOSS, "nothing more was lost")
 
 
 def _has_read(record: PipelineRecord) -> bool:
@@ -179,13 +179,17 @@ def _has_read(record: PipelineRecord) -> bool:
     return record.is_active and record.read_rows != 0
 
 
-def _judge_quality(book: _Book, record: PipelineRecord) -> None:
+def _judge_quality(alerts: _QueryAlerts, record: PipelineRecord) -> None:
     """Alert about the unmet expectations of ``validate``, until all are met."""
     failed = {table: expectations for table, expectations in (record.quality or {}).items() if expectations}
     if failed:
         summary = wording.data_quality(failed)
-        book.fire(
-            Rule.DATA_QUALITY, Severity.WARNING, "failed", DataQualityEvidence(query=book.name, failed=failed), summary
+        alerts.fire(
+            Rule.DATA_QUALITY,
+            Severity.WARNING,
+            "failed",
+            DataQualityEvidence(query=alerts.name, failed=failed),
+            summary,
         )
     elif record.quality is not None:
-        book.resolve(Rule.DATA_QUALITY, RECOVERED)
+        alerts.resolve(Rule.DATA_QUALITY, RECOVERED)

@@ -1,7 +1,7 @@
 """Judges the broker's own gauges: slow flushes, a dead log cleaner, queued reports to the controller."""
 
 from logdirwatch.detect.alerts import evidence, hints, messages
-from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.alerts.lifecycle import RECOVERED
 from logdirwatch.detect.rules import log_dir_suspect, remote_copies, uncleanable_partitions
 from logdirwatch.model.evidence.brokers import PlacementReportsStuckEvidence
@@ -15,74 +15,74 @@ QUEUED = "QueuedReplicaToDirAssignments"
 DEAD_CLEANERS = "DeadThreadCount"
 
 
-def take_gauges(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
+def take_gauges(context: BrokerContext, record: MetricsRecord, moment: EvidenceTime) -> None:
     """Apply the gauges of one poll; missing ones change nothing, and a scrape in several polls counts once."""
     gauges = record.metrics
     age_ms = gauges.get(SCRAPE_AGE_MS)
     if age_ms is not None and age_ms >= record.interval_ms:
         return
     flush_ms, queued = gauges.get(FLUSH_MS), gauges.get(QUEUED)
-    desk.memory.flush_ms = flush_ms
+    context.memory.flush_ms = flush_ms
     if flush_ms is not None:
         log_dir_suspect.judge_pace(
-            desk, None, log_dir_suspect.SLOW_FLUSH, desk.memory.flush, flush_ms, "flushing a log (p99)", moment
+            context, None, log_dir_suspect.SLOW_FLUSH, context.memory.flush, flush_ms, "flushing a log (p99)", moment
         )
     if queued is not None:
-        _take_queue(desk, queued, moment)
+        _take_queue(context, queued, moment)
     if (counted := gauges.get(OFFLINE_COUNT)) is not None:
-        _compare_count(desk, record, int(counted), moment)
+        _compare_count(context, record, int(counted), moment)
     if gauges:
-        _take_cleaner(desk, record, moment)
-        uncleanable_partitions.note_gauges(desk, record, moment.at_ms - int(age_ms or 0))
-        remote_copies.take_gauges(desk, record, moment)
+        _take_cleaner(context, record, moment)
+        uncleanable_partitions.note_gauges(context, record, moment.at_ms - int(age_ms or 0))
+        remote_copies.take_gauges(context, record, moment)
 
 
-def _take_cleaner(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
+def _take_cleaner(context: BrokerContext, record: MetricsRecord, moment: EvidenceTime) -> None:
     """Record dead threads of the cleaner, which stay dead (Kafka 4.3 ``LogCleaner``).
 
     Only compaction makes a compacted topic smaller, so its directories grow indefinitely.
     """
-    memory = desk.memory
+    memory = context.memory
     dead = record.metrics.get(DEAD_CLEANERS)
     memory.dead_cleaner_threads = None if dead is None else int(dead)
     if memory.dead_cleaner_threads == 0:
-        log_dir_suspect.clear(desk, None, CLEANER_DEAD, moment)
-    elif memory.dead_cleaner_threads and not log_dir_suspect.is_told(desk, None, CLEANER_DEAD):
+        log_dir_suspect.clear(context, None, CLEANER_DEAD, moment)
+    elif memory.dead_cleaner_threads and not log_dir_suspect.is_told(context, None, CLEANER_DEAD):
         text = hints.dead_cleaner(memory.dead_cleaner_threads)
-        log_dir_suspect.suspect(desk, None, CLEANER_DEAD, text, moment)
+        log_dir_suspect.suspect(context, None, CLEANER_DEAD, text, moment)
 
 
-def _compare_count(desk: Desk, record: MetricsRecord, counted: int, moment: Moment) -> None:
+def _compare_count(context: BrokerContext, record: MetricsRecord, counted: int, moment: EvidenceTime) -> None:
     """Kafka counts its offline directories twice, as a gauge and in DescribeLogDirs, and they may differ."""
-    memory = desk.memory
+    memory = context.memory
     told = sum(log_dir.error_code == KAFKA_STORAGE_ERROR for log_dir in record.log_dirs)
     if counted == told:
         memory.miscounts = 0
-        log_dir_suspect.clear(desk, None, log_dir_suspect.OFFLINE_COUNT, moment)
+        log_dir_suspect.clear(context, None, log_dir_suspect.OFFLINE_COUNT, moment)
         return
     memory.miscounts += 1
-    if memory.miscounts >= MISCOUNTS and not log_dir_suspect.is_told(desk, None, log_dir_suspect.OFFLINE_COUNT):
+    if memory.miscounts >= MISCOUNTS and not log_dir_suspect.is_told(context, None, log_dir_suspect.OFFLINE_COUNT):
         text = f"it counts {counted} offline directories and lists {told}"
-        log_dir_suspect.suspect(desk, None, log_dir_suspect.OFFLINE_COUNT, text, moment)
+        log_dir_suspect.suspect(context, None, log_dir_suspect.OFFLINE_COUNT, text, moment)
 
 
-def _take_queue(desk: Desk, queued: float, moment: Moment) -> None:
+def _take_queue(context: BrokerContext, queued: float, moment: EvidenceTime) -> None:
     """While placement reports wait, a failing directory may not fail over these replicas (KIP-858)."""
-    memory = desk.memory
+    memory = context.memory
     if queued <= 0:
         memory.queued_since_ms = None
-        desk.book.resolve(Rule.PLACEMENT_REPORTS_STUCK, None, RECOVERED, moment.at_ms, to_status=memory.status)
+        context.alerts.resolve(Rule.PLACEMENT_REPORTS_STUCK, None, RECOVERED, moment.at_ms, to_status=memory.status)
         return
     memory.queued_since_ms = memory.queued_since_ms or moment.at_ms
-    if moment.at_ms - memory.queued_since_ms < desk.settings.placement_queue_ms:
+    if moment.at_ms - memory.queued_since_ms < context.settings.placement_queue_ms:
         return
-    desk.book.raise_alert(
+    context.alerts.raise_alert(
         Rule.PLACEMENT_REPORTS_STUCK,
         None,
         severity=Severity.WARNING,
         transition=(memory.status, memory.status),
         evidence=PlacementReportsStuckEvidence(queued=queued, since_ms=memory.queued_since_ms),
-        affected=evidence.affected_by_broker(desk),
+        affected=evidence.affected_by_broker(context),
         summary=messages.placement_reports_stuck(memory, int(queued)),
         at_ms=moment.at_ms,
         origin=moment.origin,

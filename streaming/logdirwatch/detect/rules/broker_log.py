@@ -1,8 +1,8 @@
 """The reason for a broker's absence from its own log: kept until the broker answers again."""
 
-from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.rules import broker_offline
-from logdirwatch.detect.state.broker_state import BrokerMemory, BrokerWord
+from logdirwatch.detect.state.broker_state import BrokerLogFinding, BrokerMemory
 from logdirwatch.model.broker_failures import BrokerFailureReason
 from logdirwatch.model.records import EventRecord
 from logdirwatch.text.printable import printable
@@ -12,20 +12,20 @@ STOPPING_MS = 60_000
 SAID_CHARACTERS = 400
 
 
-def take(desk: Desk, record: EventRecord, moment: Moment) -> None:
+def take(context: BrokerContext, record: EventRecord, moment: EvidenceTime) -> None:
     """Record why a broker says that it ends; an open alert is revised with it.
 
     If the broker has answered since then for longer than a shutdown takes, the reason is not about its present absence.
     """
-    memory, known = desk.memory, desk.memory.word
+    memory, known = context.memory, context.memory.word
     if memory.seen_ms is not None and memory.seen_ms - moment.at_ms > STOPPING_MS:
         return
     if known is not None and moment.at_ms < known.at_ms:
         return
     reason = record.reason or BrokerFailureReason.OTHER.value
     text = printable((record.detail or reason)[:SAID_CHARACTERS])
-    memory.word = BrokerWord(at_ms=moment.at_ms, reason=reason, text=text)
-    broker_offline.tell_again(desk, moment)
+    memory.word = BrokerLogFinding(at_ms=moment.at_ms, reason=reason, text=text)
+    broker_offline.tell_again(context, moment)
 
 
 def forget_if_over(memory: BrokerMemory, at_ms: int) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from logdirwatch.detect import predicates
 from logdirwatch.detect.alerts import evidence, messages
-from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.state import log_recovery, maintenance
 from logdirwatch.detect.state.broker_state import BrokerMemory
 from logdirwatch.model.evidence import read_as
@@ -21,91 +21,93 @@ RULES = (Rule.BROKER_OFFLINE, Rule.BROKER_UNKNOWN)
 """The rules about a broker's absence."""
 
 
-def raise_unknown(desk: Desk, failures: int, moment: Moment) -> None:
+def raise_unknown(context: BrokerContext, failures: int, moment: EvidenceTime) -> None:
     """Raise the alert about a broker that failed to answer several polls in a row; fleet alerts about silent ones."""
-    memory = desk.memory
-    if failures < desk.settings.failure_polls or memory.is_silent:
+    memory = context.memory
+    if failures < context.settings.failure_polls or memory.is_silent:
         return
-    if Rule.BROKER_UNKNOWN in memory.alerts or not log_recovery.is_under_way(memory, moment.at_ms, desk.settings):
-        _tell_unknown(desk, moment)
+    if Rule.BROKER_UNKNOWN in memory.alerts or not log_recovery.is_under_way(memory, moment.at_ms, context.settings):
+        _tell_unknown(context, moment)
 
 
-def raise_offline(desk: Desk, moment: Moment) -> None:
+def raise_offline(context: BrokerContext, moment: EvidenceTime) -> None:
     """Raise the alert when the grace period is over: a planned restart ends sooner, or is still recovering its logs."""
-    memory = desk.memory
-    if Rule.BROKER_OFFLINE not in memory.alerts and _has_grace(desk, moment):
+    memory = context.memory
+    if Rule.BROKER_OFFLINE not in memory.alerts and _has_grace(context, moment):
         return
-    _tell_offline(desk, moment)
-    told = desk.memory.alerts[Rule.BROKER_OFFLINE]
-    desk.book.resolve(Rule.BROKER_UNKNOWN, None, "offline", moment.at_ms, to_status=BrokerStatus.OFFLINE, into=told)
+    _tell_offline(context, moment)
+    told = context.memory.alerts[Rule.BROKER_OFFLINE]
+    context.alerts.resolve(
+        Rule.BROKER_UNKNOWN, None, "offline", moment.at_ms, to_status=BrokerStatus.OFFLINE, into=told
+    )
 
 
-def go_on_unseen(desk: Desk, moment: Moment) -> None:
+def go_on_unseen(context: BrokerContext, moment: EvidenceTime) -> None:
     """Keep the alert of a broker that falls silent, and mark it as stale: silence is no evidence of health.
 
     It ends when the broker answers, or ``broker_offline`` takes over. The state record says that the broker has an
     alert already, so that ``fleet``, which alerts about silence, does not raise a second one.
     """
-    alert = desk.memory.alerts.get(Rule.BROKER_UNKNOWN)
+    alert = context.memory.alerts.get(Rule.BROKER_UNKNOWN)
     if alert is not None:
         alert.calm_since_ms = None
-        alert.summary = messages.broker_unseen(desk.memory, read_as(alert.evidence, BrokerAwayEvidence).reason)
-        desk.book.mark_stale(None, moment.at_ms, only={Rule.BROKER_UNKNOWN})
+        alert.summary = messages.broker_unseen(context.memory, read_as(alert.evidence, BrokerAwayEvidence).reason)
+        context.alerts.mark_stale(None, moment.at_ms, only={Rule.BROKER_UNKNOWN})
 
 
-def tell_again(desk: Desk, moment: Moment) -> None:
+def tell_again(context: BrokerContext, moment: EvidenceTime) -> None:
     """Revise the alerts about an absence after a decision about it."""
-    if desk.memory.status in AWAY:
-        _revise(desk, [rule for rule in _TELL if rule in desk.memory.alerts], moment)
+    if context.memory.status in AWAY:
+        _revise(context, [rule for rule in _TELL if rule in context.memory.alerts], moment)
 
 
-def keep_to_plan(desk: Desk, moment: Moment) -> None:
+def keep_to_plan(context: BrokerContext, moment: EvidenceTime) -> None:
     """Give alerts about an absence severity ``info`` exactly while it is planned, including those that fired before."""
-    alerts, is_planned = desk.memory.alerts, maintenance.running(desk.memory) is not None
+    alerts, is_planned = context.memory.alerts, maintenance.running(context.memory) is not None
     told = [rule for rule in _TELL if rule in alerts and (alerts[rule].severity is Severity.INFO) is not is_planned]
-    if told and desk.memory.status in AWAY:
-        _revise(desk, told, moment)
+    if told and context.memory.status in AWAY:
+        _revise(context, told, moment)
 
 
-def _revise(desk: Desk, told: list[Rule], moment: Moment) -> None:
+def _revise(context: BrokerContext, told: list[Rule], moment: EvidenceTime) -> None:
     for rule in told:
-        _TELL[rule](desk, moment)
-    if desk.memory.is_silent:
+        _TELL[rule](context, moment)
+    if context.memory.is_silent:
         # A decision is no observation of the broker.
-        desk.book.mark_stale(None, moment.at_ms, only=told)
+        context.alerts.mark_stale(None, moment.at_ms, only=told)
 
 
-def _has_grace(desk: Desk, moment: Moment) -> bool:
-    memory, settings = desk.memory, desk.settings
+def _has_grace(context: BrokerContext, moment: EvidenceTime) -> bool:
+    memory, settings = context.memory, context.settings
     is_short = moment.at_ms - memory.since_ms < settings.broker_offline_grace_ms
     return is_short or log_recovery.is_under_way(memory, moment.at_ms, settings)
 
 
-def _tell_unknown(desk: Desk, moment: Moment) -> None:
-    desk.book.raise_alert(
+def _tell_unknown(context: BrokerContext, moment: EvidenceTime) -> None:
+    context.alerts.raise_alert(
         Rule.BROKER_UNKNOWN,
         None,
-        severity=_severity(desk.memory, Severity.CRITICAL),
+        severity=_severity(context.memory, Severity.CRITICAL),
         transition=(None, BrokerStatus.UNKNOWN),
-        evidence=_evidence(BrokerUnknownEvidence, desk.memory),
-        affected=evidence.affected_by_broker(desk),
-        summary=messages.broker_unknown(desk.memory),
+        evidence=_evidence(BrokerUnknownEvidence, context.memory),
+        affected=evidence.affected_by_broker(context),
+        summary=messages.broker_unknown(context.memory),
         at_ms=moment.at_ms,
         origin=moment.origin,
     )
 
 
-def _tell_offline(desk: Desk, moment: Moment) -> None:
-    partitions = desk.memory.partitions
+def _tell_offline(context: BrokerContext, moment: EvidenceTime) -> None:
+    partitions = context.memory.partitions
     leaderless = partitions is not None and partitions.leaderless > 0
-    desk.book.raise_alert(
+    context.alerts.raise_alert(
         Rule.BROKER_OFFLINE,
         None,
-        severity=_severity(desk.memory, Severity.PAGE if leaderless else Severity.CRITICAL),
+        severity=_severity(context.memory, Severity.PAGE if leaderless else Severity.CRITICAL),
         transition=(None, BrokerStatus.OFFLINE),
-        evidence=_evidence(BrokerOfflineEvidence, desk.memory),
-        affected=evidence.affected_by_broker(desk),
-        summary=messages.broker_offline(desk.memory),
+        evidence=_evidence(BrokerOfflineEvidence, context.memory),
+        affected=evidence.affected_by_broker(context),
+        summary=messages.broker_offline(context.memory),
         at_ms=moment.at_ms,
         origin=moment.origin,
     )

@@ -5,21 +5,21 @@ the log calls bad, copies to remote storage whose failures nobody counts. What i
 """
 
 from logdirwatch.decisions import dated
-from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.observations import Decided
 from logdirwatch.detect.rules import kernel_errors, partition_failed, remote_copies, uncleanable_partitions
 from logdirwatch.model.vocabulary import Decision
 
 
-def take_word(desk: Desk, decided: Decided) -> None:
+def take_word(context: BrokerContext, decided: Decided) -> None:
     """Take the word: what was said before of its directory, or of the broker, is held against it no longer."""
     if decided.record.decision is not Decision.HEALTHY:
         return
-    record = dated(decided.record, decided.origin.kafka_timestamp_ms, desk.settings.clock_skew_ms)
+    record = dated(decided.record, decided.origin.kafka_timestamp_ms, context.settings.clock_skew_ms)
     path = record.log_dir
-    if path is not None and path not in desk.memory.log_dirs:
+    if path is not None and path not in context.memory.log_dirs:
         return
-    moment = Moment(max(desk.memory.newest_ms, record.at_ms), str(decided.origin))
+    moment = EvidenceTime(max(context.memory.newest_ms, record.at_ms), str(decided.origin))
     reason = f"{record.by} declared it healthy: {record.reason}"
     for module in (kernel_errors, uncleanable_partitions, partition_failed, remote_copies):
-        module.forget(desk, path, record.at_ms, moment, reason)
+        module.forget(context, path, record.at_ms, moment, reason)

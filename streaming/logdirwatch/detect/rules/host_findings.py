@@ -1,7 +1,7 @@
 """The host's evidence that would explain a failure: kernel lines about a device, and observed faults."""
 
 from logdirwatch.detect import causes
-from logdirwatch.detect.state.broker_state import HostWord, KernelWord, LogDirMemory, Trouble, Verdict
+from logdirwatch.detect.state.broker_state import HostFinding, KernelFinding, LogDirMemory, Trouble, Verdict
 from logdirwatch.model.records import HostLogDir
 from logdirwatch.model.vocabulary import LOST_WAY, Cause, FullBy, KernelTrouble
 
@@ -41,11 +41,11 @@ def note(log_dir: LogDirMemory, seen: HostLogDir, at_ms: int) -> None:
     behind = None if word is None else explanation(log_dir, at_ms)
     if behind is not None:
         cause = KernelTrouble(behind.kind).cause or Cause.UNKNOWN
-        log_dir.kernel = KernelWord(at_ms=at_ms, cause=cause, text=behind.text, device=behind.device)
+        log_dir.kernel = KernelFinding(at_ms=at_ms, cause=cause, text=behind.text, device=behind.device)
     elif word is not None and not _is_lesser(log_dir.kernel, word):
         log_dir.kernel = word
     verdict = _look(log_dir, seen)
-    log_dir.host_word = None if verdict is None else HostWord(at_ms=at_ms, verdict=verdict)
+    log_dir.host_word = None if verdict is None else HostFinding(at_ms=at_ms, verdict=verdict)
 
 
 def explanation(log_dir: LogDirMemory, at_ms: int) -> Trouble | None:
@@ -69,14 +69,14 @@ def forget(log_dir: LogDirMemory, until_ms: int) -> None:
         log_dir.kernel = None
 
 
-def _kernel_word(seen: HostLogDir, at_ms: int) -> KernelWord | None:
+def _kernel_word(seen: HostLogDir, at_ms: int) -> KernelFinding | None:
     if seen.kernel_error is None:
         return None
     cause = Cause(seen.kernel_cause) if seen.kernel_cause in set(Cause) else Cause.UNKNOWN
-    return KernelWord(at_ms=at_ms, cause=cause, text=seen.kernel_error, device=seen.device)
+    return KernelFinding(at_ms=at_ms, cause=cause, text=seen.kernel_error, device=seen.device)
 
 
-def _is_lesser(known: KernelWord | None, word: KernelWord) -> bool:
+def _is_lesser(known: KernelFinding | None, word: KernelFinding) -> bool:
     """Tell whether a kernel line must not replace the previous one: a recent I/O error of the device explains more."""
     if known is None or known.cause is not Cause.FAILED or word.cause is Cause.FAILED:
         return False

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.alerts.lifecycle import RECOVERED
 from logdirwatch.detect.rules import host_findings, log_dir_suspect
 from logdirwatch.detect.state.bounds import CHARACTERS, clipped
@@ -60,56 +60,56 @@ def _note(held: dict[str, Trouble], news: Sequence[KernelNews], at_ms: int) -> N
         del held[key]
 
 
-def judge(desk: Desk, seen: HostLogDir, log_dir: LogDirMemory, moment: Moment) -> None:
+def judge(context: BrokerContext, seen: HostLogDir, log_dir: LogDirMemory, moment: EvidenceTime) -> None:
     """Suspect a directory for unresolved kernel errors of its disk."""
     for key, trouble in list(log_dir.troubles.items()):
-        if _has_healed(desk, trouble, log_dir.proof_ms, moment, is_read_only=seen.is_read_only):
+        if _has_healed(context, trouble, log_dir.proof_ms, moment, is_read_only=seen.is_read_only):
             del log_dir.troubles[key]
-    _tell(desk, seen.path, log_dir.troubles, moment)
+    _tell(context, seen.path, log_dir.troubles, moment)
 
 
-def judge_broker(desk: Desk, record: HostRecord, moment: Moment) -> None:
+def judge_broker(context: BrokerContext, record: HostRecord, moment: EvidenceTime) -> None:
     """Suspect the broker for hung tasks on its host, until every disk has been written since."""
-    memory = desk.memory
+    memory = context.memory
     _note(memory.troubles, record.kernel, moment.at_ms)
     serving = [log_dir for log_dir in memory.log_dirs.values() if log_dir.status is not LogDirStatus.OFFLINE]
     proof_ms = min((log_dir.proof_ms or 0 for log_dir in serving), default=None)
     for key, trouble in list(memory.troubles.items()):
-        if _has_healed(desk, trouble, proof_ms, moment, is_read_only=None):
+        if _has_healed(context, trouble, proof_ms, moment, is_read_only=None):
             del memory.troubles[key]
-    _tell(desk, None, memory.troubles, moment)
+    _tell(context, None, memory.troubles, moment)
 
 
 def _has_healed(
-    desk: Desk, trouble: Trouble, proof_ms: int | None, moment: Moment, *, is_read_only: bool | None
+    context: BrokerContext, trouble: Trouble, proof_ms: int | None, moment: EvidenceTime, *, is_read_only: bool | None
 ) -> bool:
     kind, calm_ms = KernelTrouble(trouble.kind), moment.at_ms - trouble.at_ms
     is_proven = proof_ms is not None and proof_ms > trouble.at_ms
-    if kind.heals and is_proven and calm_ms >= desk.settings.kernel_calm_ms:
+    if kind.heals and is_proven and calm_ms >= context.settings.kernel_calm_ms:
         return True
     if kind is KernelTrouble.REMOUNTED_READ_ONLY and is_read_only is False and calm_ms > 0:
         return True
-    return calm_ms >= desk.settings.kernel_hold_ms
+    return calm_ms >= context.settings.kernel_hold_ms
 
 
-def _tell(desk: Desk, path: str | None, held: dict[str, Trouble], moment: Moment) -> None:
-    holder = desk.book.holder(path)
+def _tell(context: BrokerContext, path: str | None, held: dict[str, Trouble], moment: EvidenceTime) -> None:
+    holder = context.alerts.holder(path)
     newest = {trouble.kind: trouble for trouble in sorted(held.values(), key=lambda trouble: trouble.at_ms)}
     alert = holder.alerts.get(Rule.LOG_DIR_SUSPECT)
     is_told = alert is not None and _told_device(alert) == log_dir_suspect.devices_of(holder)
-    is_news = not is_told or not all(log_dir_suspect.is_told(desk, path, kind) for kind in newest)
+    is_news = not is_told or not all(log_dir_suspect.is_told(context, path, kind) for kind in newest)
     if newest and is_news:
-        log_dir_suspect.hold(desk, path, {kind: _words(trouble) for kind, trouble in newest.items()}, moment)
-    _clear(desk, path, set(newest), moment, RECOVERED)
+        log_dir_suspect.hold(context, path, {kind: _words(trouble) for kind, trouble in newest.items()}, moment)
+    _clear(context, path, set(newest), moment, RECOVERED)
 
 
 def _told_device(alert: OpenAlert) -> str | None:
     return read_as(alert.evidence, BrokerSuspectEvidence).device
 
 
-def _clear(desk: Desk, path: str | None, still: set[str], moment: Moment, reason: str) -> None:
-    for kind in sorted(KINDS & set(desk.book.holder(path).suspicions) - still):
-        log_dir_suspect.clear(desk, path, kind, moment, reason=reason)
+def _clear(context: BrokerContext, path: str | None, still: set[str], moment: EvidenceTime, reason: str) -> None:
+    for kind in sorted(KINDS & set(context.alerts.holder(path).suspicions) - still):
+        log_dir_suspect.clear(context, path, kind, moment, reason=reason)
 
 
 def _words(trouble: Trouble) -> str:
@@ -117,11 +117,11 @@ def _words(trouble: Trouble) -> str:
     return f"the kernel reports{of_device}: {trouble.text}"
 
 
-def forget(desk: Desk, path: str | None, until_ms: int, moment: Moment, reason: str) -> None:
+def forget(context: BrokerContext, path: str | None, until_ms: int, moment: EvidenceTime, reason: str) -> None:
     """Hold what the kernel said up to a moment against a directory, or the broker, no longer."""
-    holder: Any = desk.book.holder(path)
+    holder: Any = context.alerts.holder(path)
     holder.troubles = {key: trouble for key, trouble in holder.troubles.items() if trouble.at_ms > until_ms}
     still = {trouble.kind for trouble in holder.troubles.values()}
     if path is not None:
-        host_findings.forget(desk.memory.log_dirs[path], until_ms)
-    _clear(desk, path, still, moment, reason)
+        host_findings.forget(context.memory.log_dirs[path], until_ms)
+    _clear(context, path, still, moment, reason)

@@ -7,7 +7,7 @@ since its broker came back is still catching up, after a restart or on a new dis
 
 from typing import NamedTuple
 
-from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.rules import log_dir_suspect
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory
@@ -27,9 +27,9 @@ class Sync(NamedTuple):
         return self.behind / self.replicas if self.replicas else 0.0
 
 
-def judge_scan(desk: Desk, record: MetricsRecord, _: int, moment: Moment) -> None:
+def judge_scan(context: BrokerContext, record: MetricsRecord, _: int, moment: EvidenceTime) -> None:
     """Compare the writable directories of one answer, which has the counts of a new scan."""
-    known = desk.memory.log_dirs
+    known = context.memory.log_dirs
     counts = {
         sample.path: Sync(sample.replica_count, sample.out_of_sync_count)
         for sample in record.log_dirs
@@ -40,22 +40,24 @@ def judge_scan(desk: Desk, record: MetricsRecord, _: int, moment: Moment) -> Non
     whole = Sync(sum(count.replicas for count in counts.values()), sum(count.behind for count in counts.values()))
     for path, count in counts.items():
         others = Sync(whole.replicas - count.replicas, whole.behind - count.behind)
-        _judge(desk, path, known[path], count, others, moment)
+        _judge(context, path, known[path], count, others, moment)
 
 
-def _judge(desk: Desk, path: str, log_dir: LogDirMemory, count: Sync, others: Sync, moment: Moment) -> None:
-    log_dir.kept_up = log_dir.kept_up or not is_behind(count, desk.settings)
-    if is_behind(count, desk.settings) and not others.replicas:
+def _judge(
+    context: BrokerContext, path: str, log_dir: LogDirMemory, count: Sync, others: Sync, moment: EvidenceTime
+) -> None:
+    log_dir.kept_up = log_dir.kept_up or not is_behind(count, context.settings)
+    if is_behind(count, context.settings) and not others.replicas:
         return  # without others to compare with, it neither stands out nor keeps up
-    if not stands_out(count, others, desk.settings):
+    if not stands_out(count, others, context.settings):
         log_dir.lagging_scans = 0
         if log_dir_suspect.LAGGING in log_dir.suspicions:
-            log_dir_suspect.clear(desk, path, log_dir_suspect.LAGGING, moment)
+            log_dir_suspect.clear(context, path, log_dir_suspect.LAGGING, moment)
     elif log_dir.kept_up:
         log_dir.lagging_scans += 1
-        is_told = log_dir_suspect.is_told(desk, path, log_dir_suspect.LAGGING)
-        if log_dir.lagging_scans >= desk.settings.slow_samples and not is_told:
-            log_dir_suspect.suspect(desk, path, log_dir_suspect.LAGGING, _text(count, others), moment)
+        is_told = log_dir_suspect.is_told(context, path, log_dir_suspect.LAGGING)
+        if log_dir.lagging_scans >= context.settings.slow_samples and not is_told:
+            log_dir_suspect.suspect(context, path, log_dir_suspect.LAGGING, _text(count, others), moment)
 
 
 def lose_sight(memory: BrokerMemory) -> None:

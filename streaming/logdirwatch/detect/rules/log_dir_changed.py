@@ -4,7 +4,7 @@ A missing configured reserve file counts too: it could not be released when the 
 """
 
 from logdirwatch.detect.alerts import evidence, messages
-from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.alerts.lifecycle import RECOVERED
 from logdirwatch.detect.state.broker_state import Change, LogDirMemory
 from logdirwatch.detect.state.forecast import Peaks
@@ -21,7 +21,7 @@ SAME_USE_RATIO = 0.01
 """Of its size: what a volume's use may change between the last sample and the first look after a boot."""
 
 
-def note_capacity(log_dir: LogDirMemory, sample: LogDirSample, moment: Moment) -> None:
+def note_capacity(log_dir: LogDirMemory, sample: LogDirSample, moment: EvidenceTime) -> None:
     """Compare the size of a sample before it is remembered; use on another volume says nothing about this one."""
     known, now = log_dir.total_bytes, sample.total_bytes
     if not known or not now or _is_same_size(known, now):
@@ -31,7 +31,7 @@ def note_capacity(log_dir: LogDirMemory, sample: LogDirSample, moment: Moment) -
         log_dir.change = Change(why=CAPACITY, at_ms=moment.at_ms, total_bytes=known, volume=log_dir.volume)
 
 
-def note_volume(log_dir: LogDirMemory, seen: HostLogDir, moment: Moment) -> None:
+def note_volume(log_dir: LogDirMemory, seen: HostLogDir, moment: EvidenceTime) -> None:
     """Compare the volume reported by the host."""
     is_lost = bool(seen.is_root_volume) and log_dir.is_root_volume is False
     is_other = log_dir.is_volume_told and seen.volume != log_dir.volume and not _is_renumbered(log_dir, seen)
@@ -53,7 +53,7 @@ def _is_renumbered(log_dir: LogDirMemory, seen: HostLogDir) -> bool:
     return seen.total_bytes == log_dir.total_bytes and is_same_use
 
 
-def note_reserve(log_dir: LogDirMemory, seen: HostLogDir, moment: Moment) -> None:
+def note_reserve(log_dir: LogDirMemory, seen: HostLogDir, moment: EvidenceTime) -> None:
     """Check whether the reserve file exists; in a filling directory it is released intentionally (KIP-928)."""
     log_dir.is_reserve_there = seen.is_reserve_there
     if seen.is_reserve_there is False and log_dir.status is LogDirStatus.ONLINE and log_dir.change is None:
@@ -62,32 +62,32 @@ def note_reserve(log_dir: LogDirMemory, seen: HostLogDir, moment: Moment) -> Non
         )
 
 
-def tell(desk: Desk, path: str, log_dir: LogDirMemory, moment: Moment) -> None:
+def tell(context: BrokerContext, path: str, log_dir: LogDirMemory, moment: EvidenceTime) -> None:
     """Open or end the alert about a change; it ends when the old state is back, or when the new one has lasted."""
     change = log_dir.change
     if change is None:
         return
-    ended = _ended(desk, log_dir, change, moment)
+    ended = _ended(context, log_dir, change, moment)
     if ended is not None:
-        desk.book.resolve(Rule.LOG_DIR_CHANGED, path, ended, moment.at_ms, to_status=log_dir.status)
+        context.alerts.resolve(Rule.LOG_DIR_CHANGED, path, ended, moment.at_ms, to_status=log_dir.status)
         if Rule.LOG_DIR_CHANGED not in log_dir.alerts:
             log_dir.change = None
         return
-    desk.book.raise_alert(
+    context.alerts.raise_alert(
         Rule.LOG_DIR_CHANGED,
         path,
         severity=_severity(log_dir, change),
         transition=(log_dir.status, log_dir.status),
         evidence=_evidence(log_dir, change),
-        affected=evidence.affected(desk, log_dir),
-        summary=messages.changed(desk.memory, path, change, log_dir.total_bytes),
+        affected=evidence.affected(context, log_dir),
+        summary=messages.changed(context.memory, path, change, log_dir.total_bytes),
         at_ms=moment.at_ms,
         origin=moment.origin,
     )
 
 
-def _ended(desk: Desk, log_dir: LogDirMemory, change: Change, moment: Moment) -> str | None:
-    has_stayed = moment.at_ms - change.at_ms >= desk.settings.changed_hold_ms
+def _ended(context: BrokerContext, log_dir: LogDirMemory, change: Change, moment: EvidenceTime) -> str | None:
+    has_stayed = moment.at_ms - change.at_ms >= context.settings.changed_hold_ms
     if change.why == RESERVE:
         if log_dir.is_reserve_there is None:
             return "nobody looks for it any more" if has_stayed else None

@@ -6,7 +6,7 @@ Offline, cordoned and unknown directories are left out. Brokers are not compared
 from typing import NamedTuple
 
 from logdirwatch.detect.alerts import evidence, upkeep_messages
-from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.alerts.lifecycle import RECOVERED
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory, OpenAlert
 from logdirwatch.model.evidence import read_as
@@ -29,9 +29,9 @@ class Spread(NamedTuple):
     is_whole: bool
 
 
-def judge_answer(desk: Desk, _: MetricsRecord, moment: Moment) -> None:
+def judge_answer(context: BrokerContext, _: MetricsRecord, moment: EvidenceTime) -> None:
     """Open, update or end the broker's alert by the present use of its directories."""
-    memory, settings = desk.memory, desk.settings
+    memory, settings = context.memory, context.settings
     alert, spread = memory.alerts.get(RULE), spread_of(memory)
     was_unequal = alert is not None or memory.unequal_since_ms is not None
     back = settings.imbalance_back_ratio if was_unequal else 0.0
@@ -39,12 +39,12 @@ def judge_answer(desk: Desk, _: MetricsRecord, moment: Moment) -> None:
     if not is_wide or spread.highest < settings.imbalance_from_ratio - back:
         memory.unequal_since_ms = None
         if alert is not None and spread.is_whole:
-            desk.book.resolve(RULE, None, RECOVERED, moment.at_ms)
+            context.alerts.resolve(RULE, None, RECOVERED, moment.at_ms)
         return
     if memory.unequal_since_ms is None:
         memory.unequal_since_ms = moment.at_ms
     if alert is not None or moment.at_ms - memory.unequal_since_ms >= settings.imbalance_after_ms:
-        _tell(desk, alert, spread, moment)
+        _tell(context, alert, spread, moment)
 
 
 def lose_sight(memory: BrokerMemory) -> None:
@@ -83,20 +83,20 @@ def _used_ratio(log_dir: LogDirMemory) -> float:
     return 1.0 - (log_dir.usable_bytes or 0) / (log_dir.total_bytes or 1)
 
 
-def _tell(desk: Desk, alert: OpenAlert | None, spread: Spread, moment: Moment) -> None:
+def _tell(context: BrokerContext, alert: OpenAlert | None, spread: Spread, moment: EvidenceTime) -> None:
     width = spread.highest - spread.lowest
     if alert is not None and alert.stale_since_ms is None and abs(width - _told_ratio(alert)) < NEWS:
         alert.calm_since_ms = None
         return
-    found = _evidence(desk.memory, width)
-    desk.book.raise_alert(
+    found = _evidence(context.memory, width)
+    context.alerts.raise_alert(
         RULE,
         None,
         severity=Severity.INFO,
         transition=(None, None),
         evidence=found,
-        affected=evidence.affected_by_broker(desk),
-        summary=upkeep_messages.unequal(desk.memory, found),
+        affected=evidence.affected_by_broker(context),
+        summary=upkeep_messages.unequal(context.memory, found),
         at_ms=moment.at_ms,
         origin=moment.origin,
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from logdirwatch.detect import causes, predicates
 from logdirwatch.detect.alerts import evidence, messages
-from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.alerts.lifecycle import RECOVERED
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory, OpenAlert
 from logdirwatch.model.evidence import read_as
@@ -49,45 +49,47 @@ def join(memory: BrokerMemory, path: str, peers: Iterable[str] = ()) -> None:
     log_dir.carrier = carrier_of(memory, others[0]) if others else None
 
 
-def judge(desk: Desk, path: str) -> bool:
+def judge(context: BrokerContext, path: str) -> bool:
     """Evaluate the evidence on an offline directory again; return whether the verdict changed."""
-    log_dir = desk.memory.log_dirs[path]
-    verdict = causes.judge(desk.memory, path, desk.thresholds(path))
+    log_dir = context.memory.log_dirs[path]
+    verdict = causes.judge(context.memory, path, context.thresholds(path))
     is_news = verdict != log_dir.verdict
     causes.set_verdict(log_dir, verdict)
     return is_news
 
 
-def tell(desk: Desk, path: str, before: str | None, moment: Moment, identity: str | None = None) -> None:
+def tell(
+    context: BrokerContext, path: str, before: str | None, moment: EvidenceTime, identity: str | None = None
+) -> None:
     """Open or update the alert about an offline directory; its alerts about lesser states end."""
-    carrier = carrier_of(desk.memory, path)
-    open_alert = desk.memory.log_dirs[carrier].alerts.get(Rule.LOG_DIR_OFFLINE)
-    away = away_with(desk.memory, carrier)
-    severity = predicates.offline_severity(desk.memory.partitions)
+    carrier = carrier_of(context.memory, path)
+    open_alert = context.memory.log_dirs[carrier].alerts.get(Rule.LOG_DIR_OFFLINE)
+    away = away_with(context.memory, carrier)
+    severity = predicates.offline_severity(context.memory.partitions)
     if open_alert is not None and open_alert.severity.rank > severity.rank:
         severity = open_alert.severity
-    desk.book.raise_alert(
+    context.alerts.raise_alert(
         Rule.LOG_DIR_OFFLINE,
         carrier,
         severity=severity,
         transition=(before if open_alert is None else open_alert.from_status, LogDirStatus.OFFLINE),
-        cause=causes.common([causes.shown(desk.memory.log_dirs[other]) for other in away]),
-        evidence=evidence.of_offline(desk, carrier, away),
-        affected=evidence.affected_in(desk, [desk.memory.log_dirs[other] for other in away]),
-        summary=messages.offline(desk.memory, away, severity),
+        cause=causes.common([causes.shown(context.memory.log_dirs[other]) for other in away]),
+        evidence=evidence.of_offline(context, carrier, away),
+        affected=evidence.affected_in(context, [context.memory.log_dirs[other] for other in away]),
+        summary=messages.offline(context.memory, away, severity),
         at_ms=moment.at_ms,
         origin=moment.origin,
         identity=identity,
     )
 
 
-def end_lesser(desk: Desk, path: str, moment: Moment) -> None:
+def end_lesser(context: BrokerContext, path: str, moment: EvidenceTime) -> None:
     """End the alerts about lesser states of a directory that is offline now."""
-    log_dir = desk.memory.log_dirs[path]
+    log_dir = context.memory.log_dirs[path]
     log_dir.suspicions, log_dir.change = {}, None
-    told = alert_of(desk.memory, path)
+    told = alert_of(context.memory, path)
     for rule in (*_LESSER_RULES, Rule.LOG_DIR_SPACE):
-        desk.book.resolve(rule, path, "offline", moment.at_ms, to_status=LogDirStatus.OFFLINE, into=told)
+        context.alerts.resolve(rule, path, "offline", moment.at_ms, to_status=LogDirStatus.OFFLINE, into=told)
 
 
 def is_shared(memory: BrokerMemory, path: str) -> bool:
@@ -96,49 +98,49 @@ def is_shared(memory: BrokerMemory, path: str) -> bool:
     return log_dir.carrier is not None or any(other.carrier == path for other in memory.log_dirs.values())
 
 
-def settle(desk: Desk, moment: Moment) -> None:
+def settle(context: BrokerContext, moment: EvidenceTime) -> None:
     """Remove directories that are back from shared alerts; an alert ends when all of them are back."""
-    memory = desk.memory
+    memory = context.memory
     for path, log_dir in sorted(memory.log_dirs.items()):
         if log_dir.carrier is not None and log_dir.carrier not in memory.log_dirs:
-            _find_another(desk, path, moment)
+            _find_another(context, path, moment)
     for carrier in sorted({log_dir.carrier for log_dir in memory.log_dirs.values() if log_dir.carrier is not None}):
         if Rule.LOG_DIR_OFFLINE in memory.log_dirs[carrier].alerts:
-            _settle(desk, carrier, moment)
+            _settle(context, carrier, moment)
 
 
-def _settle(desk: Desk, carrier: str, moment: Moment) -> None:
-    members = [path for path, log_dir in sorted(desk.memory.log_dirs.items()) if log_dir.carrier == carrier]
-    left = [path for path in (carrier, *members) if desk.memory.log_dirs[path].status not in SPACE_STATUSES]
-    alert = desk.memory.log_dirs[carrier].alerts[Rule.LOG_DIR_OFFLINE]
+def _settle(context: BrokerContext, carrier: str, moment: EvidenceTime) -> None:
+    members = [path for path, log_dir in sorted(context.memory.log_dirs.items()) if log_dir.carrier == carrier]
+    left = [path for path in (carrier, *members) if context.memory.log_dirs[path].status not in SPACE_STATUSES]
+    alert = context.memory.log_dirs[carrier].alerts[Rule.LOG_DIR_OFFLINE]
     shown = read_as(alert.evidence, LogDirOfflineEvidence)
     if left:
         if set(shown.log_dirs or ()) != set(left):
-            tell(desk, carrier, None, moment)
+            tell(context, carrier, None, moment)
         for path in set(members) - set(left):
-            desk.memory.log_dirs[path].carrier = None
+            context.memory.log_dirs[path].carrier = None
         return
     was_confirmed = alert.calm_since_ms is not None or shown.error_code is not None
-    status = desk.memory.log_dirs[carrier].status
-    desk.book.resolve(
+    status = context.memory.log_dirs[carrier].status
+    context.alerts.resolve(
         Rule.LOG_DIR_OFFLINE,
         carrier,
         RECOVERED if was_confirmed else "unconfirmed",
         moment.at_ms,
         to_status=status,
     )
-    if Rule.LOG_DIR_OFFLINE not in desk.memory.log_dirs[carrier].alerts:
+    if Rule.LOG_DIR_OFFLINE not in context.memory.log_dirs[carrier].alerts:
         for path in members:
-            desk.memory.log_dirs[path].carrier = None
+            context.memory.log_dirs[path].carrier = None
 
 
-def _find_another(desk: Desk, path: str, moment: Moment) -> None:
+def _find_another(context: BrokerContext, path: str, moment: EvidenceTime) -> None:
     """Alert about a directory whose carrier was removed from ``log.dirs``, together with its alert."""
-    log_dir = desk.memory.log_dirs[path]
+    log_dir = context.memory.log_dirs[path]
     log_dir.carrier = None
     if log_dir.status is LogDirStatus.OFFLINE:
-        join(desk.memory, path)
-        tell(desk, path, LogDirStatus.OFFLINE, moment)
+        join(context.memory, path)
+        tell(context, path, LogDirStatus.OFFLINE, moment)
 
 
 def away_with(memory: BrokerMemory, carrier: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from logdirwatch.detect import predicates
 from logdirwatch.detect.alerts import evidence, hints, messages, urgency
-from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.alerts.lifecycle import RECOVERED
 from logdirwatch.detect.rules import log_dir_changed, log_dir_offline, log_dir_suspect
 from logdirwatch.detect.state import forecast, placement, shared_volumes
@@ -16,9 +16,9 @@ BY_SPACE = "space"
 WITHOUT_SIZE = "its broker's version of Kafka does not report its size"
 
 
-def take_good_sample(desk: Desk, sample: LogDirSample, collector: str, moment: Moment) -> None:
+def take_good_sample(context: BrokerContext, sample: LogDirSample, collector: str, moment: EvidenceTime) -> None:
     """Judge a sample without an error that has its space."""
-    log_dir = desk.memory.log_dirs[sample.path]
+    log_dir = context.memory.log_dirs[sample.path]
     decides_alone = log_dir.status not in SPACE_STATUSES or predicates.is_gap(
         log_dir, moment.at_ms, log_dir.interval_ms
     )
@@ -26,34 +26,34 @@ def take_good_sample(desk: Desk, sample: LogDirSample, collector: str, moment: M
     _grow(log_dir, sample, moment.at_ms, starts_again=decides_alone)
     _remember_numbers(log_dir, sample, moment.at_ms, starts_again=decides_alone)
     urgency.note(log_dir, moment.at_ms)
-    _forecast(desk, sample, log_dir, moment.at_ms)
-    wanted = _wanted_level(desk, sample.path, log_dir, collector, moment.at_ms, decides_alone=decides_alone)
-    set_level(desk, sample.path, log_dir, wanted, moment)
-    log_dir_changed.tell(desk, sample.path, log_dir, moment)
-    _tell_unaccounted(desk, sample.path, log_dir, moment)
+    _forecast(context, sample, log_dir, moment.at_ms)
+    wanted = _wanted_level(context, sample.path, log_dir, collector, moment.at_ms, decides_alone=decides_alone)
+    set_level(context, sample.path, log_dir, wanted, moment)
+    log_dir_changed.tell(context, sample.path, log_dir, moment)
+    _tell_unaccounted(context, sample.path, log_dir, moment)
 
 
-def take_sample_without_size(desk: Desk, sample: LogDirSample, moment: Moment) -> None:
+def take_sample_without_size(context: BrokerContext, sample: LogDirSample, moment: EvidenceTime) -> None:
     """Judge a sample without an error whose size nobody reports: Kafka serves the directory, and no more is known."""
-    log_dir = desk.memory.log_dirs[sample.path]
+    log_dir = context.memory.log_dirs[sample.path]
     _remember_numbers(log_dir, sample, moment.at_ms, starts_again=False)
     log_dir.growth_bytes_per_s = log_dir.full_at_ms = log_dir.forecast_confidence = None
     log_dir.proposals = {}
-    set_level(desk, sample.path, log_dir, LogDirStatus.ONLINE, moment, reason=WITHOUT_SIZE)
+    set_level(context, sample.path, log_dir, LogDirStatus.ONLINE, moment, reason=WITHOUT_SIZE)
 
 
 def _wanted_level(
-    desk: Desk, path: str, log_dir: LogDirMemory, collector: str, at_ms: int, *, decides_alone: bool
+    context: BrokerContext, path: str, log_dir: LogDirMemory, collector: str, at_ms: int, *, decides_alone: bool
 ) -> LogDirStatus:
-    thresholds, room = desk.thresholds(path), _room(log_dir, at_ms)
+    thresholds, room = context.thresholds(path), _room(log_dir, at_ms)
     if decides_alone:
         wanted, _ = predicates.judged_level(thresholds, room)
         log_dir.proposals = {collector: [wanted]}
         return wanted
     proposals = log_dir.proposals.setdefault(collector, [])
     proposals.append(predicates.proposed_level(thresholds, log_dir.status, room))
-    del proposals[: -desk.settings.debounce_samples]
-    return predicates.debounced_level(log_dir.status, proposals, desk.settings.debounce_samples)
+    del proposals[: -context.settings.debounce_samples]
+    return predicates.debounced_level(log_dir.status, proposals, context.settings.debounce_samples)
 
 
 def _room(log_dir: LogDirMemory, at_ms: int) -> predicates.Room:
@@ -68,7 +68,12 @@ def _room(log_dir: LogDirMemory, at_ms: int) -> predicates.Room:
 
 
 def set_level(
-    desk: Desk, path: str, log_dir: LogDirMemory, wanted: LogDirStatus, moment: Moment, reason: str = BY_SPACE
+    context: BrokerContext,
+    path: str,
+    log_dir: LogDirMemory,
+    wanted: LogDirStatus,
+    moment: EvidenceTime,
+    reason: str = BY_SPACE,
 ) -> None:
     """Give a writable directory a level; its alerts follow."""
     if wanted is log_dir.status is LogDirStatus.ONLINE and log_dir.reason == reason and not log_dir.alerts:
@@ -76,33 +81,37 @@ def set_level(
     alert = log_dir.alerts.get(Rule.LOG_DIR_OFFLINE)
     is_held = alert is not None and alert.calm_since_ms is not None
     was_confirmed = is_held or log_dir.decided_by is not None
-    before = desk.set_log_dir(path, wanted, reason, moment)
+    before = context.set_log_dir(path, wanted, reason, moment)
     log_dir.cause = log_dir.offline_ms = log_dir.decided_by = log_dir.last_status = log_dir.event_detail = None
     log_dir.verdict = None
-    if not log_dir_offline.is_shared(desk.memory, path):
+    if not log_dir_offline.is_shared(context.memory, path):
         ended = RECOVERED if was_confirmed else "unconfirmed"
-        desk.book.resolve(Rule.LOG_DIR_OFFLINE, path, ended, moment.at_ms, to_status=wanted)
-    desk.book.resolve(Rule.LOG_DIR_UNKNOWN, path, RECOVERED, moment.at_ms, to_status=wanted)
-    log_dir_suspect.clear(desk, path, log_dir_suspect.ERROR_CODE, moment)
-    _tell_space(desk, path, log_dir, before, moment)
+        context.alerts.resolve(Rule.LOG_DIR_OFFLINE, path, ended, moment.at_ms, to_status=wanted)
+    context.alerts.resolve(Rule.LOG_DIR_UNKNOWN, path, RECOVERED, moment.at_ms, to_status=wanted)
+    log_dir_suspect.clear(context, path, log_dir_suspect.ERROR_CODE, moment)
+    _tell_space(context, path, log_dir, before, moment)
 
 
-def _tell_space(desk: Desk, path: str, log_dir: LogDirMemory, before: str | None, moment: Moment) -> None:
+def _tell_space(
+    context: BrokerContext, path: str, log_dir: LogDirMemory, before: str | None, moment: EvidenceTime
+) -> None:
     wanted = log_dir.status
     if wanted is LogDirStatus.ONLINE:
-        desk.book.resolve(Rule.LOG_DIR_SPACE, path, RECOVERED, moment.at_ms, to_status=wanted)
+        context.alerts.resolve(Rule.LOG_DIR_SPACE, path, RECOVERED, moment.at_ms, to_status=wanted)
         return
-    sharing = [other for other in shared_volumes.sharing(desk.memory, path) if other != path]
-    if (speaker := _speaker(desk, path, log_dir, sharing)) is not None:
-        into = desk.memory.log_dirs[speaker].alerts[Rule.LOG_DIR_SPACE]
+    sharing = [other for other in shared_volumes.sharing(context.memory, path) if other != path]
+    if (speaker := _speaker(context, path, log_dir, sharing)) is not None:
+        into = context.memory.log_dirs[speaker].alerts[Rule.LOG_DIR_SPACE]
         reason = f"one volume with {speaker}"
-        desk.book.resolve(Rule.LOG_DIR_SPACE, path, reason, moment.at_ms, to_status=wanted, into=into)
+        context.alerts.resolve(Rule.LOG_DIR_SPACE, path, reason, moment.at_ms, to_status=wanted, into=into)
         return
-    _, decided_by = predicates.judged_level(desk.thresholds(path), _room(log_dir, moment.at_ms), on_the_way_back=True)
-    halts, next_dirs = predicates.halts_broker(desk.memory, path), placement.next_log_dirs(desk.memory.log_dirs)
+    _, decided_by = predicates.judged_level(
+        context.thresholds(path), _room(log_dir, moment.at_ms), on_the_way_back=True
+    )
+    halts, next_dirs = predicates.halts_broker(context.memory, path), placement.next_log_dirs(context.memory.log_dirs)
     takes_new = None if next_dirs is None else path in next_dirs
-    severity, can_wait = _urgency(desk, path, log_dir)
-    desk.book.raise_alert(
+    severity, can_wait = _urgency(context, path, log_dir)
+    context.alerts.raise_alert(
         Rule.LOG_DIR_SPACE,
         path,
         severity=severity,
@@ -116,31 +125,35 @@ def _tell_space(desk: Desk, path: str, log_dir: LogDirMemory, before: str | None
             shares_volume_with=sharing,
             halts_broker=halts,
             takes_new_replicas=takes_new,
-            dead_cleaner_threads=desk.memory.dead_cleaner_threads,
+            dead_cleaner_threads=context.memory.dead_cleaner_threads,
             uncleanable_bytes=log_dir.uncleanable_bytes,
             strays=log_dir.strays,
-            remote_copy_lag_bytes=desk.memory.remote_copy_lag_bytes,
-            keeps_growing=hints.kinds_of_growth(desk.memory, log_dir) or None,
+            remote_copy_lag_bytes=context.memory.remote_copy_lag_bytes,
+            keeps_growing=hints.kinds_of_growth(context.memory, log_dir) or None,
         ),
-        affected=evidence.affected(desk, log_dir),
-        summary=messages.space(desk.memory, path, log_dir, decided_by, halts, takes_new=takes_new, severity=severity),
+        affected=evidence.affected(context, log_dir),
+        summary=messages.space(
+            context.memory, path, log_dir, decided_by, halts, takes_new=takes_new, severity=severity
+        ),
         at_ms=moment.at_ms,
         origin=moment.origin,
     )
 
 
-def _urgency(desk: Desk, path: str, log_dir: LogDirMemory) -> tuple[Severity, bool]:
+def _urgency(context: BrokerContext, path: str, log_dir: LogDirMemory) -> tuple[Severity, bool]:
     """Return the severity of a filling directory's alert, and whether it can wait until morning."""
     told, left_ms = log_dir.alerts.get(Rule.LOG_DIR_SPACE), urgency.time_left_ms(log_dir)
-    severity = urgency.severity(desk.thresholds(path), log_dir.status, left_ms, None if told is None else told.severity)
+    severity = urgency.severity(
+        context.thresholds(path), log_dir.status, left_ms, None if told is None else told.severity
+    )
     can_wait, _ = urgency.waits(log_dir, severity)
     return severity, can_wait
 
 
-def _speaker(desk: Desk, path: str, log_dir: LogDirMemory, sharing: list[str]) -> str | None:
+def _speaker(context: BrokerContext, path: str, log_dir: LogDirMemory, sharing: list[str]) -> str | None:
     """Return the directory on the same volume whose alert covers this one; by path if both do."""
     for other in sharing:
-        known = desk.memory.log_dirs[other]
+        known = context.memory.log_dirs[other]
         is_before = Rule.LOG_DIR_SPACE not in log_dir.alerts or other < path
         is_worse = known.status.rank > log_dir.status.rank
         if Rule.LOG_DIR_SPACE in known.alerts and (is_worse or (known.status is log_dir.status and is_before)):
@@ -175,8 +188,8 @@ def _remember_numbers(log_dir: LogDirMemory, sample: LogDirSample, at_ms: int, *
     log_dir.is_cordoned = sample.is_cordoned
 
 
-def _forecast(desk: Desk, sample: LogDirSample, log_dir: LogDirMemory, at_ms: int) -> None:
-    if not forecast.is_due(sample.path, log_dir.forecast_at_ms, at_ms, desk.seed):
+def _forecast(context: BrokerContext, sample: LogDirSample, log_dir: LogDirMemory, at_ms: int) -> None:
+    if not forecast.is_due(sample.path, log_dir.forecast_at_ms, at_ms, context.seed):
         return
     log_dir.forecast_at_ms = at_ms
     found = forecast.forecast(log_dir.peaks, sample.usable_bytes or 0)
@@ -184,46 +197,46 @@ def _forecast(desk: Desk, sample: LogDirSample, log_dir: LogDirMemory, at_ms: in
     log_dir.forecast_confidence = None if found is None else found.confidence
 
 
-def _is_told_by_another(desk: Desk, path: str, moment: Moment) -> bool:
+def _is_told_by_another(context: BrokerContext, path: str, moment: EvidenceTime) -> bool:
     """Tell whether the alert of another directory on the volume covers the same bytes; this one's is merged into it."""
-    for other in shared_volumes.sharing(desk.memory, path):
-        into = desk.memory.log_dirs[other].alerts.get(Rule.UNACCOUNTED_BYTES)
+    for other in shared_volumes.sharing(context.memory, path):
+        into = context.memory.log_dirs[other].alerts.get(Rule.UNACCOUNTED_BYTES)
         if other < path and into is not None:
-            reason, status = f"one volume with {other}", desk.memory.log_dirs[path].status
-            desk.book.resolve(Rule.UNACCOUNTED_BYTES, path, reason, moment.at_ms, to_status=status, into=into)
+            reason, status = f"one volume with {other}", context.memory.log_dirs[path].status
+            context.alerts.resolve(Rule.UNACCOUNTED_BYTES, path, reason, moment.at_ms, to_status=status, into=into)
             return True
     return False
 
 
-def _tell_unaccounted(desk: Desk, path: str, log_dir: LogDirMemory, moment: Moment) -> None:
+def _tell_unaccounted(context: BrokerContext, path: str, log_dir: LogDirMemory, moment: EvidenceTime) -> None:
     """Bytes that no replica accounts for: files that are not Kafka's, stray or deleted replicas that stay."""
-    settings, total_bytes = desk.settings, log_dir.total_bytes or 0
+    settings, total_bytes = context.settings, log_dir.total_bytes or 0
     at_least = settings.unaccounted_ratio * total_bytes
     if _explains_itself(log_dir, at_least) and Rule.UNACCOUNTED_BYTES not in log_dir.alerts:
         log_dir.unaccounted_since_ms = None
         return
-    unaccounted = shared_volumes.unaccounted_bytes(desk.memory, path)
+    unaccounted = shared_volumes.unaccounted_bytes(context.memory, path)
     if unaccounted is None or unaccounted < at_least:
         log_dir.unaccounted_since_ms = None
         if log_dir.alerts and unaccounted is not None:
-            desk.book.resolve(Rule.UNACCOUNTED_BYTES, path, RECOVERED, moment.at_ms, to_status=log_dir.status)
+            context.alerts.resolve(Rule.UNACCOUNTED_BYTES, path, RECOVERED, moment.at_ms, to_status=log_dir.status)
         return
-    if Rule.UNACCOUNTED_BYTES not in log_dir.alerts and path != shared_volumes.first_serving(desk.memory, path):
+    if Rule.UNACCOUNTED_BYTES not in log_dir.alerts and path != shared_volumes.first_serving(context.memory, path):
         log_dir.unaccounted_since_ms = None
         return
-    if _is_told_by_another(desk, path, moment):
+    if _is_told_by_another(context, path, moment):
         return
     log_dir.unaccounted_since_ms = log_dir.unaccounted_since_ms or moment.at_ms
     if moment.at_ms - log_dir.unaccounted_since_ms < settings.unaccounted_after_ms:
         return
-    desk.book.raise_alert(
+    context.alerts.raise_alert(
         Rule.UNACCOUNTED_BYTES,
         path,
         severity=Severity.WARNING,
         transition=(log_dir.status, log_dir.status),
         evidence=UnaccountedBytesEvidence(unaccounted_bytes=unaccounted, **evidence.last_sample(log_dir)),
-        affected=evidence.affected(desk, log_dir),
-        summary=messages.unaccounted(desk.memory, path, unaccounted, total_bytes),
+        affected=evidence.affected(context, log_dir),
+        summary=messages.unaccounted(context.memory, path, unaccounted, total_bytes),
         at_ms=moment.at_ms,
         origin=moment.origin,
     )

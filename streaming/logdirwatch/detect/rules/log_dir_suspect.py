@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from logdirwatch.detect.alerts import evidence, messages
-from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.alerts.lifecycle import RECOVERED, Holder
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.detect.state.broker_state import LogDirMemory, Pace
@@ -29,27 +29,36 @@ LEARNING = 20
 LEARNED = 0.05
 
 
-def suspect(desk: Desk, path: str | None, kind: str, text: str, moment: Moment, *, before: str | None = None) -> None:
+def suspect(
+    context: BrokerContext, path: str | None, kind: str, text: str, moment: EvidenceTime, *, before: str | None = None
+) -> None:
     """Add a suspicion about a directory, or the broker (None)."""
-    hold(desk, path, {kind: text}, moment, before=before)
+    hold(context, path, {kind: text}, moment, before=before)
 
 
-def hold(desk: Desk, path: str | None, texts: Mapping[str, str], moment: Moment, *, before: str | None = None) -> None:
+def hold(
+    context: BrokerContext,
+    path: str | None,
+    texts: Mapping[str, str],
+    moment: EvidenceTime,
+    *,
+    before: str | None = None,
+) -> None:
     """Add several suspicions about a directory, or the broker (None), by kind."""
-    holder = desk.book.holder(path)
+    holder = context.alerts.holder(path)
     holder.suspicions.update(texts)
     status = str(holder.status)
-    log_dir = None if path is None else desk.memory.log_dirs[path]
+    log_dir = None if path is None else context.memory.log_dirs[path]
     severity = _severity(holder.suspicions)
-    desk.book.raise_alert(
+    context.alerts.raise_alert(
         Rule.LOG_DIR_SUSPECT,
         path,
         severity=severity,
         transition=(before or status, status),
         evidence=_evidence(holder, log_dir),
-        affected=evidence.affected(desk, log_dir) if log_dir else evidence.affected_by_broker(desk),
+        affected=evidence.affected(context, log_dir) if log_dir else evidence.affected_by_broker(context),
         summary=messages.suspect(
-            desk.memory,
+            context.memory,
             path,
             {kind: holder.suspicions[kind] for kind in sorted(holder.suspicions)},
             severity,
@@ -83,42 +92,46 @@ def devices_of(holder: Holder) -> str | None:
     return ", ".join(sorted(named)) or None
 
 
-def clear(desk: Desk, path: str | None, kind: str, moment: Moment, *, reason: str = RECOVERED) -> None:
+def clear(
+    context: BrokerContext, path: str | None, kind: str, moment: EvidenceTime, *, reason: str = RECOVERED
+) -> None:
     """Remove a suspicion: the alert is revised, and ends with the last one."""
-    holder = desk.book.holder(path)
+    holder = context.alerts.holder(path)
     was_held, alert = holder.suspicions.pop(kind, None) is not None, holder.alerts.get(Rule.LOG_DIR_SUSPECT)
     if was_held and holder.suspicions and alert is not None and alert.stale_since_ms is None:
-        hold(desk, path, {}, moment)
+        hold(context, path, {}, moment)
     if not holder.suspicions:
-        desk.book.resolve(Rule.LOG_DIR_SUSPECT, path, reason, moment.at_ms, to_status=str(holder.status))
+        context.alerts.resolve(Rule.LOG_DIR_SUSPECT, path, reason, moment.at_ms, to_status=str(holder.status))
 
 
-def end_held(desk: Desk, moment: Moment) -> None:
+def end_held(context: BrokerContext, moment: EvidenceTime) -> None:
     """End an alert that flapping held open after the last suspicion was removed."""
-    for path in (None, *desk.memory.log_dirs):
-        holder = desk.book.holder(path)
+    for path in (None, *context.memory.log_dirs):
+        holder = context.alerts.holder(path)
         if Rule.LOG_DIR_SUSPECT in holder.alerts and not holder.suspicions:
-            desk.book.resolve(Rule.LOG_DIR_SUSPECT, path, RECOVERED, moment.at_ms, to_status=str(holder.status))
+            context.alerts.resolve(Rule.LOG_DIR_SUSPECT, path, RECOVERED, moment.at_ms, to_status=str(holder.status))
 
 
-def is_told(desk: Desk, path: str | None, kind: str) -> bool:
+def is_told(context: BrokerContext, path: str | None, kind: str) -> bool:
     """Tell whether the alert has this suspicion; one that was stale while its broker was away is revised."""
-    alert = desk.book.holder(path).alerts.get(Rule.LOG_DIR_SUSPECT)
-    return kind in desk.book.holder(path).suspicions and (alert is None or alert.stale_since_ms is None)
+    alert = context.alerts.holder(path).alerts.get(Rule.LOG_DIR_SUSPECT)
+    return kind in context.alerts.holder(path).suspicions and (alert is None or alert.stale_since_ms is None)
 
 
-def judge_pace(desk: Desk, path: str | None, kind: str, pace: Pace, took_ms: float, what: str, moment: Moment) -> None:
+def judge_pace(
+    context: BrokerContext, path: str | None, kind: str, pace: Pace, took_ms: float, what: str, moment: EvidenceTime
+) -> None:
     """Compare the duration of something with the usual one there; slow samples do not change the usual duration."""
-    if not _is_slow(pace, took_ms, desk.settings):
+    if not _is_slow(pace, took_ms, context.settings):
         pace.slow_samples = 0
         _learn(pace, took_ms)
-        clear(desk, path, kind, moment)
+        clear(context, path, kind, moment)
         return
     pace.slow_samples += 1
-    if pace.slow_samples >= desk.settings.slow_samples:
+    if pace.slow_samples >= context.settings.slow_samples:
         text = f"{what} took {human_ms(took_ms)}, usually {human_ms(pace.usual_ms)}"
-        if not is_told(desk, path, kind):
-            suspect(desk, path, kind, text, moment)
+        if not is_told(context, path, kind):
+            suspect(context, path, kind, text, moment)
 
 
 def _is_slow(pace: Pace, took_ms: float, settings: DetectSettings) -> bool:

@@ -13,7 +13,7 @@ A queued copy waits for a thread (KIP-113): its time starts when it begins.
 from typing import Any
 
 from logdirwatch.detect.alerts import evidence, upkeep_messages
-from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.alerts.lifecycle import RECOVERED
 from logdirwatch.detect.rules import log_dir_offline
 from logdirwatch.detect.settings import DetectSettings
@@ -32,19 +32,19 @@ SLOW_SPANS = 2
 """One slow span may only mean that more moves were started."""
 
 
-def judge_scan(desk: Desk, record: MetricsRecord, counted_ms: int, moment: Moment) -> None:
+def judge_scan(context: BrokerContext, record: MetricsRecord, counted_ms: int, moment: EvidenceTime) -> None:
     """Follow the bytes still to be moved to each directory, as counted at ``counted_ms``."""
     told = {
-        sample.path: _follow(desk, sample, counted_ms, is_queued=_is_queued(sample, record.moves))
+        sample.path: _follow(context, sample, counted_ms, is_queued=_is_queued(sample, record.moves))
         for sample in record.log_dirs
-        if _may_move(desk, sample)
+        if _may_move(context, sample)
     }
     held_up = {path: verdict for path, verdict in told.items() if verdict in {STANDS_STILL, TOO_SLOW, QUEUED}}
     if set(held_up.values()) - {QUEUED}:
-        _tell(desk, record, held_up, moment)
-    elif RULE in desk.memory.alerts and _all_get_on(desk.memory, told):
-        into = _went_offline(desk.memory)
-        desk.book.resolve(RULE, None, RECOVERED if into is None else "offline", moment.at_ms, into=into)
+        _tell(context, record, held_up, moment)
+    elif RULE in context.memory.alerts and _all_get_on(context.memory, told):
+        into = _went_offline(context.memory)
+        context.alerts.resolve(RULE, None, RECOVERED if into is None else "offline", moment.at_ms, into=into)
 
 
 def lose_sight(memory: BrokerMemory) -> None:
@@ -68,12 +68,12 @@ def _all_get_on(memory: BrokerMemory, told: dict[str, str | None]) -> bool:
     return is_seen and all(verdict in {GETS_ON, QUEUED} for verdict in told.values())
 
 
-def _may_move(desk: Desk, sample: LogDirSample) -> bool:
+def _may_move(context: BrokerContext, sample: LogDirSample) -> bool:
     """Tell whether something moves to a directory, or may; an offline directory has its own alert.
 
     One that answers again counts, even if it is not online yet.
     """
-    log_dir = desk.memory.log_dirs[sample.path]
+    log_dir = context.memory.log_dirs[sample.path]
     if sample.incoming_bytes == 0 or (sample.error_code and log_dir.status is LogDirStatus.OFFLINE):
         log_dir.move = None
         return False
@@ -87,9 +87,9 @@ def _is_queued(sample: LogDirSample, seen: ReplicaMoves | None) -> bool:
     return sample.incoming_bytes <= (seen.waiting_bytes or {}).get(sample.path, 0)
 
 
-def _follow(desk: Desk, sample: LogDirSample, counted_ms: int, *, is_queued: bool) -> str | None:
+def _follow(context: BrokerContext, sample: LogDirSample, counted_ms: int, *, is_queued: bool) -> str | None:
     """Return the verdict on the moves to a directory; None while it is undecided."""
-    log_dir = desk.memory.log_dirs[sample.path]
+    log_dir = context.memory.log_dirs[sample.path]
     if sample.incoming_bytes is None or log_dir.status is LogDirStatus.UNKNOWN:
         return None
     if is_queued:
@@ -98,8 +98,8 @@ def _follow(desk: Desk, sample: LogDirSample, counted_ms: int, *, is_queued: boo
     if log_dir.move is None:
         log_dir.move = _begun(sample, sample.incoming_bytes, counted_ms)
         return None
-    _note(log_dir.move, sample, sample.incoming_bytes, counted_ms, desk.settings)
-    return verdict(log_dir.move, counted_ms, desk.settings)
+    _note(log_dir.move, sample, sample.incoming_bytes, counted_ms, context.settings)
+    return verdict(log_dir.move, counted_ms, context.settings)
 
 
 def _begun(sample: LogDirSample, remaining_bytes: int, at_ms: int) -> Move:
@@ -142,10 +142,12 @@ def _ends_in_ms(move: Move) -> int | None:
     return int(move.remaining_bytes / move.bytes_per_s * 1000)
 
 
-def _tell(desk: Desk, record: MetricsRecord, held_up: dict[str, str], moment: Moment) -> None:
+def _tell(context: BrokerContext, record: MetricsRecord, held_up: dict[str, str], moment: EvidenceTime) -> None:
     throttles = (record.moves.throttles if record.moves is not None else None) or {}
-    found = {path: _told(desk.memory.log_dirs[path], verdict, throttles) for path, verdict in sorted(held_up.items())}
-    desk.book.raise_alert(
+    found = {
+        path: _told(context.memory.log_dirs[path], verdict, throttles) for path, verdict in sorted(held_up.items())
+    }
+    context.alerts.raise_alert(
         RULE,
         None,
         severity=Severity.WARNING,
@@ -156,8 +158,8 @@ def _tell(desk: Desk, record: MetricsRecord, held_up: dict[str, str], moment: Mo
             throttles=throttles,
             **_threads(record, held_up),
         ),
-        affected=evidence.affected_by_broker(desk),
-        summary=upkeep_messages.moves_held_up(desk.memory, found, moment.at_ms),
+        affected=evidence.affected_by_broker(context),
+        summary=upkeep_messages.moves_held_up(context.memory, found, moment.at_ms),
         at_ms=moment.at_ms,
         origin=moment.origin,
     )

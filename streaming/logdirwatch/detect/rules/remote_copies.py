@@ -8,7 +8,7 @@ that the task, which retries every half minute, must have succeeded (Kafka 4.3 `
 from msgspec.structs import replace
 
 from logdirwatch.detect.alerts import hints
-from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.rules import log_dir_suspect
 from logdirwatch.detect.state.broker_state import BrokerMemory, RemoteCopies
 from logdirwatch.model.records import EventRecord, MetricsRecord
@@ -23,15 +23,15 @@ SILENT_MS = 3_600_000
 LOG_READ_MS = 60_000
 
 
-def take_event(desk: Desk, record: EventRecord, moment: Moment) -> None:
+def take_event(context: BrokerContext, record: EventRecord, moment: EvidenceTime) -> None:
     """Record a failed copy."""
-    _failed(desk.memory, moment.at_ms, record.detail)
-    _judge(desk, moment)
+    _failed(context.memory, moment.at_ms, record.detail)
+    _judge(context, moment)
 
 
-def take_gauges(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
+def take_gauges(context: BrokerContext, record: MetricsRecord, moment: EvidenceTime) -> None:
     """Apply the counter of errors and the lag."""
-    memory, errors, lag = desk.memory, record.metrics.get(ERRORS), record.metrics.get(LAG)
+    memory, errors, lag = context.memory, record.metrics.get(ERRORS), record.metrics.get(LAG)
     memory.remote_copy_lag_bytes = None if lag is None else int(lag)
     if memory.remote_copies is not None and memory.remote_copies.lag_bytes is None:
         # The first known lag since the beginning: some lag is normal while topics are written.
@@ -43,7 +43,7 @@ def take_gauges(desk: Desk, record: MetricsRecord, moment: Moment) -> None:
     else:
         memory.remote_copy_errors = None
     if memory.remote_copies is not None:
-        _judge(desk, moment)
+        _judge(context, moment)
 
 
 def note_log_read(memory: BrokerMemory, at_ms: int) -> None:
@@ -51,18 +51,18 @@ def note_log_read(memory: BrokerMemory, at_ms: int) -> None:
     memory.log_read_ms = at_ms
 
 
-def end_if_silent(desk: Desk, moment: Moment) -> None:
+def end_if_silent(context: BrokerContext, moment: EvidenceTime) -> None:
     """End failures that a log which is read has not repeated for long."""
-    if desk.memory.remote_copies is not None:
-        _judge(desk, moment)
+    if context.memory.remote_copies is not None:
+        _judge(context, moment)
 
 
-def forget(desk: Desk, path: str | None, until_ms: int, moment: Moment, reason: str) -> None:
+def forget(context: BrokerContext, path: str | None, until_ms: int, moment: EvidenceTime, reason: str) -> None:
     """Let go of failures up to a moment, on a person's word about the broker."""
-    found = desk.memory.remote_copies
+    found = context.memory.remote_copies
     if path is None and found is not None and found.failed_ms <= until_ms:
-        desk.memory.remote_copies = None
-        log_dir_suspect.clear(desk, None, REMOTE_COPY_FAILS, moment, reason=reason)
+        context.memory.remote_copies = None
+        log_dir_suspect.clear(context, None, REMOTE_COPY_FAILS, moment, reason=reason)
 
 
 def _failed(memory: BrokerMemory, at_ms: int, text: str | None) -> None:
@@ -75,18 +75,18 @@ def _failed(memory: BrokerMemory, at_ms: int, text: str | None) -> None:
     )
 
 
-def _judge(desk: Desk, moment: Moment) -> None:
-    memory = desk.memory
+def _judge(context: BrokerContext, moment: EvidenceTime) -> None:
+    memory = context.memory
     found = memory.remote_copies
     if found is None:
         return
     if _is_over(memory, found, moment.at_ms):
         memory.remote_copies = None
-        log_dir_suspect.clear(desk, None, REMOTE_COPY_FAILS, moment)
+        log_dir_suspect.clear(context, None, REMOTE_COPY_FAILS, moment)
     elif found.failed_ms - found.since_ms >= TOLD_AFTER_MS and not log_dir_suspect.is_told(
-        desk, None, REMOTE_COPY_FAILS
+        context, None, REMOTE_COPY_FAILS
     ):
-        log_dir_suspect.suspect(desk, None, REMOTE_COPY_FAILS, hints.remote_copies(found), moment)
+        log_dir_suspect.suspect(context, None, REMOTE_COPY_FAILS, hints.remote_copies(found), moment)
 
 
 def _is_over(memory: BrokerMemory, found: RemoteCopies, at_ms: int) -> bool:

@@ -5,7 +5,7 @@ They slow down replicas that fell behind, and the next move. kafka-reassign-part
 """
 
 from logdirwatch.detect.alerts import evidence, upkeep_messages
-from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.alerts.lifecycle import RECOVERED
 from logdirwatch.detect.state.broker_state import BrokerMemory
 from logdirwatch.model.evidence.brokers import ThrottleLeftEvidence
@@ -17,20 +17,20 @@ LISTS = "throttled_replicas"
 """The name of the topics' lists of throttled replicas in evidence and settings."""
 
 
-def judge_scan(desk: Desk, record: MetricsRecord, counted_ms: int, moment: Moment) -> None:
+def judge_scan(context: BrokerContext, record: MetricsRecord, counted_ms: int, moment: EvidenceTime) -> None:
     """Judge the throttles of one broker, as seen at ``counted_ms``."""
-    seen, memory = record.moves, desk.memory
+    seen, memory = record.moves, context.memory
     if seen is None or seen.throttles is None:
         return
-    left = left_over(seen, desk.settings.kept_throttles)
+    left = left_over(seen, context.settings.kept_throttles)
     if left:
         since_ms = memory.throttles_since_ms = memory.throttles_since_ms or counted_ms
-        if RULE in memory.alerts or counted_ms - since_ms >= desk.settings.throttle_left_after_ms:
-            _tell(desk, left, moment)
+        if RULE in memory.alerts or counted_ms - since_ms >= context.settings.throttle_left_after_ms:
+            _tell(context, left, moment)
     elif left is not None:
         memory.throttles_since_ms = None
         ended = "in use again" if seen.throttles else RECOVERED
-        desk.book.resolve(RULE, None, ended, moment.at_ms)
+        context.alerts.resolve(RULE, None, ended, moment.at_ms)
 
 
 def lose_sight(memory: BrokerMemory) -> None:
@@ -54,9 +54,9 @@ def left_over(seen: ReplicaMoves, kept: tuple[str, ...]) -> dict[str, int] | Non
     return None if is_unknown else found
 
 
-def _tell(desk: Desk, left: dict[str, int], moment: Moment) -> None:
+def _tell(context: BrokerContext, left: dict[str, int], moment: EvidenceTime) -> None:
     limits = {key: value for key, value in left.items() if key != LISTS}
-    desk.book.raise_alert(
+    context.alerts.raise_alert(
         RULE,
         None,
         severity=Severity.WARNING,
@@ -65,10 +65,10 @@ def _tell(desk: Desk, left: dict[str, int], moment: Moment) -> None:
             why=sorted(left),
             throttles=limits,
             throttled_replicas=left.get(LISTS, 0),
-            since_ms=desk.memory.throttles_since_ms,
+            since_ms=context.memory.throttles_since_ms,
         ),
-        affected=evidence.affected_by_broker(desk),
-        summary=upkeep_messages.throttles_left(desk.memory, limits, left.get(LISTS, 0)),
+        affected=evidence.affected_by_broker(context),
+        summary=upkeep_messages.throttles_left(context.memory, limits, left.get(LISTS, 0)),
         at_ms=moment.at_ms,
         origin=moment.origin,
     )

@@ -6,7 +6,7 @@ forgets the mark, and the cleaner meets the same log again. A gauge that is not 
 """
 
 from logdirwatch.detect.alerts import evidence, upkeep_messages
-from logdirwatch.detect.alerts.context import Desk, Moment
+from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.alerts.lifecycle import RECOVERED, Holder
 from logdirwatch.detect.state.bounds import newest
 from logdirwatch.detect.state.broker_state import LogDirMemory
@@ -20,49 +20,49 @@ BYTES = "UncleanableBytes:"
 NAMED = 20
 
 
-def take_event(desk: Desk, record: EventRecord, moment: Moment) -> None:
+def take_event(context: BrokerContext, record: EventRecord, moment: EvidenceTime) -> None:
     """Record a partition named by the log; without its directory it goes into the broker's alert."""
     if record.topic is None or record.partition is None:
         return
-    path = record.log_dir if record.log_dir in desk.memory.log_dirs else None
-    holder = desk.book.holder(path)
+    path = record.log_dir if record.log_dir in context.memory.log_dirs else None
+    holder = context.alerts.holder(path)
     holder.uncleanable = newest({**holder.uncleanable, f"{record.topic}-{record.partition}": moment.at_ms})
     holder.uncleanable_detail = record.detail
-    _judge_place(desk, path, moment)
+    _judge_place(context, path, moment)
 
 
-def note_gauges(desk: Desk, record: MetricsRecord, scraped_ms: int) -> None:
+def note_gauges(context: BrokerContext, record: MetricsRecord, scraped_ms: int) -> None:
     """Apply the gauges; 0 removes the partitions that the log named before."""
-    for path, log_dir in desk.memory.log_dirs.items():
+    for path, log_dir in context.memory.log_dirs.items():
         log_dir.uncleanable_bytes = _whole(record.metrics.get(BYTES + path))
         log_dir.uncleanable_count = _whole(record.metrics.get(COUNT + path))
         if log_dir.uncleanable_count == 0:
             _release(log_dir, scraped_ms)
-    counts = [log_dir.uncleanable_count for log_dir in desk.memory.log_dirs.values()]
+    counts = [log_dir.uncleanable_count for log_dir in context.memory.log_dirs.values()]
     if counts and all(count == 0 for count in counts):
-        _release(desk.memory, scraped_ms)
+        _release(context.memory, scraped_ms)
 
 
-def forget(desk: Desk, path: str | None, until_ms: int, moment: Moment, reason: str) -> None:
+def forget(context: BrokerContext, path: str | None, until_ms: int, moment: EvidenceTime, reason: str) -> None:
     """Let go of what the log named up to a moment, on a person's word; what a gauge counts goes on."""
-    holder = desk.book.holder(path)
+    holder = context.alerts.holder(path)
     if not holder.uncleanable and Rule.UNCLEANABLE_PARTITIONS not in holder.alerts:
         return
     _release(holder, until_ms + 1)
     if holder.uncleanable or (isinstance(holder, LogDirMemory) and _is_counted(holder)):
-        _judge_place(desk, path, moment)
+        _judge_place(context, path, moment)
     else:
         status = str(holder.status)
-        desk.book.resolve(Rule.UNCLEANABLE_PARTITIONS, path, reason, moment.at_ms, to_status=status)
+        context.alerts.resolve(Rule.UNCLEANABLE_PARTITIONS, path, reason, moment.at_ms, to_status=status)
 
 
-def judge(desk: Desk, moment: Moment) -> None:
+def judge(context: BrokerContext, moment: EvidenceTime) -> None:
     """Alert about every place with uncleanable partitions, and end alerts that are over."""
-    for path, log_dir in desk.memory.log_dirs.items():
+    for path, log_dir in context.memory.log_dirs.items():
         if log_dir.status in SPACE_STATUSES and _concerns(log_dir):
-            _judge_place(desk, path, moment)
-    if _concerns(desk.memory):
-        _judge_place(desk, None, moment)
+            _judge_place(context, path, moment)
+    if _concerns(context.memory):
+        _judge_place(context, None, moment)
 
 
 def _concerns(holder: Holder) -> bool:
@@ -70,15 +70,15 @@ def _concerns(holder: Holder) -> bool:
     return bool(holder.uncleanable) or is_gauged or Rule.UNCLEANABLE_PARTITIONS in holder.alerts
 
 
-def _judge_place(desk: Desk, path: str | None, moment: Moment) -> None:
-    holder = desk.book.holder(path)
+def _judge_place(context: BrokerContext, path: str | None, moment: EvidenceTime) -> None:
+    holder = context.alerts.holder(path)
     if holder.status is LogDirStatus.OFFLINE:
         return
     if holder.uncleanable or (isinstance(holder, LogDirMemory) and _is_counted(holder)):
-        _tell(desk, path, holder, moment)
-    elif _is_over(desk, holder):
+        _tell(context, path, holder, moment)
+    elif _is_over(context, holder):
         status = str(holder.status)
-        desk.book.resolve(Rule.UNCLEANABLE_PARTITIONS, path, RECOVERED, moment.at_ms, to_status=status)
+        context.alerts.resolve(Rule.UNCLEANABLE_PARTITIONS, path, RECOVERED, moment.at_ms, to_status=status)
 
 
 def _is_counted(log_dir: LogDirMemory) -> bool:
@@ -87,26 +87,26 @@ def _is_counted(log_dir: LogDirMemory) -> bool:
     return log_dir.uncleanable_count > 0
 
 
-def _is_over(desk: Desk, holder: Holder) -> bool:
+def _is_over(context: BrokerContext, holder: Holder) -> bool:
     """Tell whether a gauge shows that nothing is uncleanable; for the broker's alert those of all directories must."""
     if isinstance(holder, LogDirMemory):
         return holder.uncleanable_count == 0 or (holder.uncleanable_count is None and holder.uncleanable_bytes == 0)
-    return all(log_dir.uncleanable_count == 0 for log_dir in desk.memory.log_dirs.values())
+    return all(log_dir.uncleanable_count == 0 for log_dir in context.memory.log_dirs.values())
 
 
-def _tell(desk: Desk, path: str | None, holder: Holder, moment: Moment) -> None:
+def _tell(context: BrokerContext, path: str | None, holder: Holder, moment: EvidenceTime) -> None:
     log_dir = holder if isinstance(holder, LogDirMemory) else None
     named = sorted(holder.uncleanable)
     fills = log_dir is not None and log_dir.status in SPACE_STATUSES and log_dir.status is not LogDirStatus.ONLINE
     status = str(holder.status)
-    desk.book.raise_alert(
+    context.alerts.raise_alert(
         Rule.UNCLEANABLE_PARTITIONS,
         path,
         severity=Severity.CRITICAL if fills else Severity.WARNING,
         transition=(status, status),
         evidence=_evidence(named, log_dir, holder.uncleanable_detail),
-        affected=evidence.affected(desk, log_dir) if log_dir else evidence.affected_by_broker(desk),
-        summary=upkeep_messages.uncleanable(desk.memory, path, log_dir, named, fills=fills),
+        affected=evidence.affected(context, log_dir) if log_dir else evidence.affected_by_broker(context),
+        summary=upkeep_messages.uncleanable(context.memory, path, log_dir, named, fills=fills),
         at_ms=moment.at_ms,
         origin=moment.origin,
     )

@@ -39,14 +39,14 @@ HEARTBEAT_BROKER = -1
 PIPELINE_BROKER = -2
 
 
-class Gone(NamedTuple):
+class Tombstone(NamedTuple):
     """A broker that is written to ``logdir.state`` as a tombstone."""
 
     cluster: str
     broker: int
 
 
-Written = AlertRecord | StateRecord | Gone
+Written = AlertRecord | StateRecord | Tombstone
 
 
 class ShardProcessor(StatefulProcessor):
@@ -161,7 +161,7 @@ class ShardProcessor(StatefulProcessor):
             self._keep(known)
             return records
         self._shard.drop(known.broker)
-        return [*records, Gone(known.cluster, known.broker)] if records else []
+        return [*records, Tombstone(known.cluster, known.broker)] if records else []
 
     def _keep(self, known: BrokerMemory) -> None:
         self._shard.keep(known, machine.next_deadline_ms(known, self._settings))
@@ -174,18 +174,18 @@ def _by_broker(rows: Iterable[Row]) -> dict[int, list[Row]]:
     return found
 
 
-def _fares(rows: list[Row], default_cluster: str) -> Iterator[queries.Fares]:
+def _fares(rows: list[Row], default_cluster: str) -> Iterator[queries.QueryProgress]:
     for row in rows:
         result = parse(row["topic"], None, row["value"], row["timestamp_ms"], default_cluster)
         if isinstance(result, Accepted) and isinstance(result.record, PipelineRecord):
             origin = Origin(row["topic"], row["partition"], row["offset"], row["timestamp_ms"])
-            yield queries.Fares(result.record, origin)
+            yield queries.QueryProgress(result.record, origin)
 
 
 def _row(record: Written) -> Row:
     if isinstance(record, AlertRecord):
         return Row(topic=topics.ALERTS, key=record.alert_id, value=_json(record))
-    value = None if isinstance(record, Gone) else _json(record)
+    value = None if isinstance(record, Tombstone) else _json(record)
     return Row(topic=topics.STATE, key=f"{record.cluster}/{record.broker}", value=value)
 
 

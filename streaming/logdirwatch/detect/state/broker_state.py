@@ -189,7 +189,7 @@ class RemoteCopies(Struct, kw_only=True, omit_defaults=True, frozen=True):
     lag_bytes: int | None = None
 
 
-class BrokerWord(Struct, kw_only=True, omit_defaults=True, frozen=True):
+class BrokerLogFinding(Struct, kw_only=True, omit_defaults=True, frozen=True):
     """Why a broker ended, according to its own log; ``reason`` is one of ``BrokerFailureReason``."""
 
     at_ms: int
@@ -197,7 +197,7 @@ class BrokerWord(Struct, kw_only=True, omit_defaults=True, frozen=True):
     text: str
 
 
-class KernelWord(Struct, kw_only=True, omit_defaults=True, frozen=True):
+class KernelFinding(Struct, kw_only=True, omit_defaults=True, frozen=True):
     """The last kernel line about the device of a directory."""
 
     at_ms: int
@@ -206,7 +206,7 @@ class KernelWord(Struct, kw_only=True, omit_defaults=True, frozen=True):
     device: str | None = None
 
 
-class HostWord(Struct, kw_only=True, omit_defaults=True, frozen=True):
+class HostFinding(Struct, kw_only=True, omit_defaults=True, frozen=True):
     """The finding of the host's last observation that would explain a failure."""
 
     at_ms: int
@@ -275,8 +275,8 @@ class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
     kept_up: bool = False
     lagging_scans: int = 0
     verdict: Verdict | None = None
-    kernel: KernelWord | None = None
-    host_word: HostWord | None = None
+    kernel: KernelFinding | None = None
+    host_word: HostFinding | None = None
     carrier: str | None = None
 
     def __post_init__(self) -> None:
@@ -338,7 +338,7 @@ class BrokerMemory(Struct, kw_only=True, omit_defaults=True):
     unregistered_polls: int = 0
     is_gone: bool = False
     flush_ms: float | None = None
-    word: BrokerWord | None = None
+    word: BrokerLogFinding | None = None
     failed_in: dict[str, str] = field(default_factory=dict)
     coordinators: dict[str, int] = field(default_factory=dict)
     uncleanable: dict[str, int] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from logdirwatch.detect.alerts.lifecycle import RENEWED_AFTER_MS
 from logdirwatch.detect.observations import in_order
 from logdirwatch.detect.pipeline import queries as pipeline
-from logdirwatch.detect.pipeline.queries import Fares
+from logdirwatch.detect.pipeline.queries import QueryProgress
 from logdirwatch.detect.pipeline.query_state import CODEC, PipelineMemory, restored
 from logdirwatch.detect.settings import DetectSettings
 from logdirwatch.model.identity import Origin
@@ -51,7 +51,7 @@ class Driver:
     def show(self, record):
         self.offset += 1
         self.memory = CODEC.decode(1, CODEC.encode(self.memory))
-        seen = Fares(record, Origin("logdir.metrics", 0, self.offset, record.timestamp_ms))
+        seen = QueryProgress(record, Origin("logdir.metrics", 0, self.offset, record.timestamp_ms))
         self.alerts += pipeline.take(self.memory, seen, self.settings)
         return self
 
@@ -184,7 +184,7 @@ def test_a_record_that_is_not_newer_changes_nothing():
 
 def test_a_clock_far_ahead_is_not_believed():
     driver = Driver()
-    seen = Fares(fares(T0 + 10**9, lag_ms=300_000), Origin("logdir.metrics", 0, 0, T0))
+    seen = QueryProgress(fares(T0 + 10**9, lag_ms=300_000), Origin("logdir.metrics", 0, 0, T0))
     (alert,) = pipeline.take(driver.memory, seen, driver.settings)
     assert alert.at_ms == T0
 
@@ -209,7 +209,7 @@ def observations(history):
         partition = 0 if what["query"] == "store" else 1
         offsets[partition] = offset = offsets.get(partition, -1) + 1
         record = fares(at_ms, **{name: value for name, value in what.items() if name != "after_ms"})
-        shown.append(Fares(record, Origin("logdir.metrics", partition, offset, at_ms)))
+        shown.append(QueryProgress(record, Origin("logdir.metrics", partition, offset, at_ms)))
     return shown
 
 

@@ -36,7 +36,7 @@ class Details(NamedTuple):
     summary: str
 
 
-class FleetBook:
+class ClusterAlerts:
     """The alerts of one cluster; ``records`` collects the revisions to write."""
 
     def __init__(self, memory: FleetMemory, update_interval_ms: int, detect: DetectSettings) -> None:

@@ -1,7 +1,7 @@
 """The context of every judgement of a cluster."""
 
 from logdirwatch.detect.settings import DetectSettings
-from logdirwatch.fleet.book import FleetBook
+from logdirwatch.fleet.alerts import ClusterAlerts
 from logdirwatch.fleet.disks import Disk
 from logdirwatch.fleet.memory import FleetMemory
 from logdirwatch.fleet.settings import FleetSettings
@@ -9,7 +9,7 @@ from logdirwatch.fleet.tally import Tally
 from logdirwatch.model.records import PartitionHealth
 
 
-class Desk:
+class ClusterContext:
     """One cluster's memory, the settings, the sums over its brokers, and the records written during a batch."""
 
     def __init__(self, memory: FleetMemory, settings: FleetSettings, detect: DetectSettings) -> None:
@@ -17,7 +17,7 @@ class Desk:
         self.settings = settings
         self.detect = detect
         self.tally = Tally(memory, detect)
-        self.book = FleetBook(memory, settings.update_interval_ms, detect)
+        self.alerts = ClusterAlerts(memory, settings.update_interval_ms, detect)
 
     @property
     def healths(self) -> list[PartitionHealth]:
