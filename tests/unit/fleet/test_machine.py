@@ -2,7 +2,7 @@
 
 import itertools
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from logdirwatch.detect.observations import in_order
@@ -115,6 +115,10 @@ def test_silence_is_said_once_and_of_nobody_who_answers_or_is_told_already(histo
 
 
 @given(histories, waits)
+@example(
+    [(1, kind, None) for kind in ("away", "told, then silent")] + [(broker, "away", None) for broker in (2, 1)],
+    [0, 0, 60_000, 60_000],
+)
 @settings(max_examples=150)
 def test_only_an_answer_a_merge_or_a_removal_ends_what_is_said_of_silence(history, pauses):
     memory, now_ms = FleetMemory(cluster="prod"), T0
@@ -134,9 +138,16 @@ def ended_by_evidence(alert, memory):
     return {
         "recovered": all(not memory.brokers[b].is_silent and memory.brokers[b].is_answering for b in brokers),
         "merged": alert.merged_into in firing,
-        "narrowed": all(not memory.brokers[b].is_untold or f"broker_unknown/{b}" in memory.alerts for b in brokers),
+        "narrowed": all(has_answer_or_alert(b, memory) for b in brokers),
         "removed": not brokers,
     }[alert.reason]
+
+
+def has_answer_or_alert(broker, memory):
+    """Whether a broker answers, or has an alert of its own: that of ``detect`` stays, and no second one is opened."""
+    digest = memory.brokers[broker]
+    is_told = "broker_unknown" in digest.absence_alerts or f"broker_unknown/{broker}" in memory.alerts
+    return is_told or not digest.is_untold
 
 
 @given(histories, waits)
