@@ -179,6 +179,15 @@ def _idle_on_one_volume(*shares, alike=True):
     return given
 
 
+def _halts_at_a_limit(driver: Driver) -> None:
+    """A limit takes one directory, the next poll finds both gone, and the broker halts."""
+    _log_says("limit", "Too many open files")(driver)
+    _offline(driver, D1, D2)
+    for _ in range(80):
+        fenced = {"controller_at_ms": driver.at_ms + 5_000, "is_registered": True, "is_fenced": True}
+        driver.poll(status="timeout", error="connection refused", **fenced)
+
+
 OFFLINE = "log_dir_offline"
 COMMON = "look for a common cause (controller, bus, mount, limit)"
 CONCLUSIONS = [
@@ -347,6 +356,12 @@ CONCLUSIONS = [
         {"unaccounted_bytes": None},
         says=("Broker 7 /d2",),
         never_says=("Broker 7 /d1",),
+    ),
+    Conclusion(
+        "the broker halts with its last directory: why the first one failed is told",
+        _halts_at_a_limit,
+        {OFFLINE: "unknown", "broker_offline": None},
+        says=("last seen: directory /d1 offline, a limit of the operating system was reached",),
     ),
     Conclusion(
         "offline at first sight: nobody knows whether they went together",

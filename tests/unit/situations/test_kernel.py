@@ -153,6 +153,18 @@ def facing(why, device="sdd", **fields):
     return given
 
 
+def only_copy(*others):
+    """A suspect directory holds the only replica of a topic."""
+
+    def given():
+        evidence = {"why": ["medium_error"], "device": "sdd"}
+        about = b.alert(Rule.LOG_DIR_SUSPECT, log_dir="/d1", to="online", cause=None, evidence=evidence)
+        suspect = replace(b.directory(1, "/d1"), is_suspect=True)
+        return about, b.facts(suspect, *others, b.topic("solo", (1,)), b.replica(1, "/d1", "solo", size=300 * b.MIB))
+
+    return given
+
+
 def hanging():
     evidence = {"why": ["hung"], "device": None}
     about = b.alert(Rule.LOG_DIR_SUSPECT, log_dir=None, to="online", cause=None, evidence=evidence)
@@ -170,6 +182,22 @@ ADVICE = [
         facing(["medium_error"], replicas=(1, 2)),
         first="demote_leaders",
         says=("plan to replace sdd", "logdirwatch alerts healthy"),
+    ),
+    Advice(
+        "an unreadable sector below the only copy, for which only the broker itself has room",
+        only_copy(b.directory(1, "/d2", 50 * b.MIB), b.directory(2, used=950 * b.MIB)),
+        first="move_log_dir",
+        ready=("move_log_dir",),
+        lossless=True,
+        says=("/d1 is about to fail, and no other broker can take this: move 300 MiB",),
+        never_says=("nothing can be moved off it",),
+    ),
+    Advice(
+        "an unreadable sector below the only copy, and no room anywhere",
+        only_copy(b.directory(2, used=950 * b.MIB)),
+        first="investigate",
+        never=("move_log_dir", "reassign"),
+        says=("nothing can be moved off it now",),
     ),
     Advice("a lost path", facing(["path_lost"], "8:16"), first="investigate", never=ALL_MOVES, says=("multipath -ll",)),
     Advice(

@@ -546,6 +546,19 @@ AWAY_ROWS = [
         never_says=("kafka-storage.sh format",),
     ),
     Advice(
+        "a broker halted at a limit",
+        _broker_away(Cause.LIMIT),
+        first="restart_broker",
+        never=("replace_disk",),
+        says=("raise the limit that /d1 ran into (open files or memory maps) first",),
+    ),
+    Advice(
+        "a broker halted without its mount",
+        _broker_away(Cause.REMOUNT),
+        first="restart_broker",
+        says=("see that /d1 is mounted first",),
+    ),
+    Advice(
         "a broker halted on a read-only mount",
         _broker_away(Cause.READ_ONLY),
         first="restart_broker",

@@ -270,6 +270,21 @@ ROWS = [
         lossless=True,
     ),
     Advice(
+        "partitions under their minimum, and a broker is down: who is missed is named",
+        lambda: (
+            alert(Rule.PARTITIONS_AT_RISK, number=None, log_dir=None, to="under_min_isr", cause=None),
+            facts(
+                *(disk(n, "/data/d1", 0.5) for n in (1, 2)),
+                *gone(3, "c"),
+                topic("x", (1, 2, 3), isr={0: (1, 2)}, configs={"min.insync.replicas": "3"}),
+                *copies("x", GIB, 1, 2, 3),
+            ),
+        ),
+        first="investigate",
+        never=("elect_leaders",),
+        says=("broker 3 is missed most: 1 endangered partition lacks its replica",),
+    ),
+    Advice(
         "most of a full disk is no replica: that is looked for before anything is deleted",
         given(
             *racks(),

@@ -8,7 +8,7 @@ from logdirwatch.detect.state.broker_state import BrokerMemory, Change, LogDirMe
 from logdirwatch.detect.state.log_recovery import logs_left
 from logdirwatch.detect.state.maintenance import running
 from logdirwatch.model.records import PartitionHealth
-from logdirwatch.model.vocabulary import NOT_OF_A_DISK, KernelTrouble, LogDirStatus, PollStatus, Rule, Severity
+from logdirwatch.model.vocabulary import NOT_OF_A_DISK, Cause, KernelTrouble, LogDirStatus, PollStatus, Rule, Severity
 from logdirwatch.text.units import human_bytes, human_in, human_ms, human_ratio
 from logdirwatch.text.words import some_of, utc
 
@@ -193,11 +193,14 @@ def broker_unseen(memory: BrokerMemory, reason: str | None) -> str:
     return f"{text}{_log_says(memory)}; {waits}"
 
 
+_UNEXPLAINED = frozenset({None, Cause.UNKNOWN})
+
+
 def broker_offline(memory: BrokerMemory) -> str:
     """Say that the controller considers a broker offline, and the last known state of its directories."""
     worst = max(
         ((path, log_dir) for path, log_dir in memory.log_dirs.items() if log_dir.last_status is not None),
-        key=lambda item: (item[1].last_status or LogDirStatus.UNKNOWN).rank,
+        key=lambda item: ((item[1].last_status or LogDirStatus.UNKNOWN).rank, item[1].cause not in _UNEXPLAINED),
         default=None,
     )
     text = f"Broker {memory.broker} is offline ({memory.reason}){_log_says(memory)}"
@@ -205,7 +208,8 @@ def broker_offline(memory: BrokerMemory) -> str:
         ratio = used_ratio(worst[1].total_bytes, worst[1].usable_bytes)
         kind = "metadata directory" if has_metadata_log(memory, worst[0]) else "directory"
         share = "" if ratio is None else f" at {human_ratio(ratio)}"
-        text += f"; last seen: {kind} {worst[0]} {worst[1].last_status}{share}"
+        why = offline_messages.why_offline(worst[1]) if worst[1].last_status is LogDirStatus.OFFLINE else None
+        text += f"; last seen: {kind} {worst[0]} {worst[1].last_status}" + (f", {why}" if why else share)
     return f"{text}{_hurt(memory)}; {_waits_as_planned(memory) or _waits_for_partitions(memory.partitions)}"
 
 

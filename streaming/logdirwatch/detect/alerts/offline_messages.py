@@ -38,6 +38,12 @@ def place_and_cause(memory: BrokerMemory, away: Sequence[str]) -> str:
     return f"Broker {memory.broker}: {len(away)} log directories went offline together ({some_of(away, NAMED)}): {why}"
 
 
+def why_offline(log_dir: LogDirMemory) -> str | None:
+    """Return why a directory was offline when it was last seen, None where nobody knows."""
+    verdict = causes.shown(log_dir)
+    return _cause(log_dir, verdict) if _is_known(verdict) else None
+
+
 def replicas_there(memory: BrokerMemory, away: Sequence[str]) -> str:
     """Say how many replicas are unavailable."""
     counts = [memory.log_dirs[path].replica_count for path in away]

@@ -37,6 +37,13 @@ from logdirwatch.plan.vetoes import restart_vetoes
 from logdirwatch.text.units import human_ms
 from logdirwatch.text.words import some_of
 
+_MENDED_FIRST = {
+    Cause.LIMIT: "raise the limit that {path} ran into (open files or memory maps)",
+    Cause.READ_ONLY: "see that {path} is mounted writable",
+    Cause.REMOUNT: "see that {path} is mounted",
+    Cause.PERMISSION: "let its user write in {path} again",
+}
+"""What is done before a start, by why a directory failed on a disk that is sound."""
 NOTHING_SAID = OfflineEvidence()
 FULL_DIRECTORIES = 2
 """Of how many full directories the actions are listed; the metadata directory first, with which the broker halted."""
@@ -50,6 +57,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
         return [situation.look]
     broker = alert.broker
     full, sick = _full(broker, alert, snapshot), _sick(snapshot, broker)
+    limited = [d for d in snapshot.directories_of.get(broker, ()) if not d.is_serving and d.cause in _MENDED_FIRST]
     is_told = bool(shown.log_says)
     return [
         *([situation.look] if is_told else []),
@@ -59,7 +67,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
             repair_file_system(directory, NOTHING_SAID, None, snapshot, policy)
             for directory in _corrupt(snapshot, broker)
         ),
-        _started(alert, start_broker(broker, snapshot, policy, _why(full, sick, is_told=is_told))),
+        _started(alert, start_broker(broker, snapshot, policy, _why(full, sick, limited, is_told=is_told))),
         *_rebuilt(alert, broker, snapshot, policy, now_ms),
         *cancel_dead_ends(broker, None, snapshot, policy),
         *([] if is_told else [situation.look]),
@@ -140,11 +148,14 @@ def _corrupt(snapshot: ClusterSnapshot, broker: int) -> list[LogDir]:
     return [d for d in snapshot.directories_of.get(broker, ()) if restart_vetoes.unrepaired([d]) is not None]
 
 
-def _why(full: list[LogDir], sick: list[LogDir], *, is_told: bool) -> str:
+def _why(full: list[LogDir], sick: list[LogDir], limited: list[LogDir], *, is_told: bool) -> str:
     if sick:
         return f"replace the disk under {', '.join(directory.path for directory in sick)} first"
     if full:
         return f"make room in {', '.join(directory.path for directory in full)} first, or it halts again"
+    if limited and limited[0].cause is not None:
+        what = _MENDED_FIRST[limited[0].cause].format(path=limited[0].path)
+        return f"{what} first, or it halts again{', and mend what its log says' if is_told else ''}"
     return "mend first what its log says, as above" if is_told else "see in its log why it stopped before"
 
 

@@ -22,14 +22,17 @@ from logdirwatch.plan.actions.brokers.raid_arrays import Array, array_in, array_
 from logdirwatch.plan.actions.brokers.replace_disk import named
 from logdirwatch.plan.actions.replicas.cordon_log_dir import propose_cordon
 from logdirwatch.plan.actions.replicas.demote_leaders import demote, partitions_led_from
+from logdirwatch.plan.actions.replicas.move_log_dir import propose_move
 from logdirwatch.plan.actions.replicas.reassign import Loss, rebuild
-from logdirwatch.plan.availability.fault_tolerance import fault_tolerance_of
+from logdirwatch.plan.availability.fault_tolerance import complete_copies, fault_tolerance_of
 from logdirwatch.plan.availability.lost_replicas import lost_partitions
+from logdirwatch.plan.cluster.layout import Replica
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import Policy, ProposedAction
-from logdirwatch.plan.reassignment.replacement_replicas import plan_repair
+from logdirwatch.plan.reassignment.replacement_replicas import Repair, plan_repair
 from logdirwatch.plan.reassignment.unplaced import remedies
+from logdirwatch.plan.reassignment.within_broker import plan_moves
 from logdirwatch.plan.responses.response import Response, Situation
 from logdirwatch.text.words import short_id
 
@@ -175,9 +178,10 @@ def _rebuilt(
 ) -> tuple[list[ProposedAction], str | None]:
     """Return the way out of a failing disk, copied from the other replicas; or what would make it possible."""
     repair = plan_repair(directory.place, snapshot, policy)
+    moved = _moved_inside(directory, repair, snapshot, policy, now_ms)
     if not repair.assignments:
         helps = "; ".join(remedies(repair))
-        return [], f"nothing can be moved off it now; would help: {helps}" if helps else None
+        return moved, f"nothing can be moved off it now; would help: {helps}" if helps and not moved else None
     device = read_as(alert.evidence, BrokerSuspectEvidence).device
     disk = f" (disk {device})" if device else ""
     loss = Loss(
@@ -186,7 +190,36 @@ def _rebuilt(
         undo=f"only once {directory.path} is known to be good",
     )
     target = {"broker": directory.broker, "log_dir": directory.path}
-    return [rebuild(directory.place, target, loss, repair, snapshot, policy, now_ms)], None
+    return [rebuild(directory.place, target, loss, repair, snapshot, policy, now_ms), *moved], None
+
+
+def _moved_inside(
+    directory: LogDir, repair: Repair, snapshot: ClusterSnapshot, policy: Policy, now_ms: int
+) -> list[ProposedAction]:
+    """Return the move to the broker's other directories of what only a dying disk holds, if no other broker takes it.
+
+    The disk can still be read; what has a copy elsewhere can wait for room on another broker.
+    """
+    taken = {assignment.key for assignment in repair.assignments}
+    alone = [replica for replica in snapshot.replicas_in(directory.place) if _is_alone(replica, snapshot)]
+    alone = [replica for replica in alone if replica.key not in taken]
+    goal_bytes = sum(replica.size_bytes or 0 for replica in alone)
+    if not goal_bytes:
+        return []
+    others = {replica.key for replica in snapshot.replicas_in(directory.place)} - {replica.key for replica in alone}
+    left = replace(snapshot, claimed=snapshot.claimed | others)
+    moves = plan_moves(directory, left, policy, goal_bytes=goal_bytes)
+    why = f"{directory.path} is about to fail, and no other broker can take this"
+    return [
+        replace(proposal, reason=f"{why}: {proposal.reason}")
+        for proposal in propose_move(directory, moves, left, policy, now_ms)
+    ]
+
+
+def _is_alone(replica: Replica, snapshot: ClusterSnapshot) -> bool:
+    """Tell whether no other broker that is seen has a complete copy of a replica's partition."""
+    partition = snapshot.partitions.get(replica.key)
+    return partition is not None and not complete_copies(partition, snapshot) - {replica.broker}
 
 
 def with_endurance(look: ProposedAction, directory: LogDir, snapshot: ClusterSnapshot) -> ProposedAction:

@@ -26,7 +26,8 @@ def propose(situation: Situation) -> list[ProposedAction]:
     alert, snapshot, policy, now_ms = situation.alert, situation.snapshot, situation.policy, situation.now_ms
     endangered = [p for p in _doubtful(snapshot) if _is_endangered(p, snapshot)]
     returns = brought_back_by(endangered, snapshot)
-    why = [text for text in (_best(returns), common_cause((), snapshot)) if text is not None]
+    best = _best(returns) or _most_missed(endangered, snapshot)
+    why = [text for text in (best, common_cause((), snapshot)) if text is not None]
     look = situation.look_because("; ".join(why) or None)
     looked = replace(
         look,
@@ -79,6 +80,18 @@ def _best(returns: Counter[int]) -> str | None:
     broker, count = returns.most_common(1)[0]
     led = counted(count, "leaderless partition is", "leaderless partitions are")
     return f"broker {broker} brings most back: {led} led again with it"
+
+
+def _most_missed(partitions: Sequence[Partition], snapshot: ClusterSnapshot) -> str | None:
+    """Say whose replicas most partitions lack that have a leader, and too few in sync."""
+    counts: Counter[int] = Counter()
+    for partition in partitions:
+        counts.update(set(partition.replicas) - leadership.live_replicas(partition, snapshot))
+    if not counts:
+        return None
+    broker, count = counts.most_common(1)[0]
+    lack = counted(count, "endangered partition lacks", "endangered partitions lack")
+    return f"broker {broker} is missed most: {lack} its replica"
 
 
 def _may_come_back(alert: AlertRecord, policy: Policy, now_ms: int) -> Veto | None:
