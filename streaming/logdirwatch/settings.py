@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from logdirwatch.collect.host.settings import HostSettings
-from logdirwatch.collect.settings import CollectSettings, JmxExporterSettings
+from logdirwatch.collect.settings import CollectSettings, JmxExporterSettings, LogDirCapacity, configured_capacity
 from logdirwatch.config.section import DAY_MS, Section
 from logdirwatch.config.stream import CheckpointSettings, StreamSettings
 from logdirwatch.console.settings import ConsoleSettings
@@ -34,6 +34,13 @@ class ClusterSettings(KafkaSettings):
 
     tools: ToolSettings = ToolSettings()
     jmx_exporter: JmxExporterSettings = JmxExporterSettings()
+    log_dirs: tuple[LogDirCapacity, ...] = Field(
+        (), description="Sizes of log directories where Kafka does not report them (below 3.3) and no watch-host runs."
+    )
+
+    def capacity_of(self, broker: int, path: str) -> int | None:
+        """Return the configured size of a log directory."""
+        return configured_capacity(self.log_dirs, broker, path)
 
 
 class DecisionSettings(Section):

@@ -13,6 +13,7 @@ from logdirwatch.cli.main import app
 from logdirwatch.doctor.findings import CHECKS
 from logdirwatch.model import vocabulary as words
 from logdirwatch.model.broker_failures import BrokerFailureReason
+from logdirwatch.model.capabilities import CapacitySource
 from logdirwatch.model.topics import TOPICS
 from logdirwatch.reference.pages import generated
 from logdirwatch.reference.schemas import RECORDS, json_schema
@@ -34,6 +35,7 @@ EXPLAINED = [
     (words.PollStatus, "statuses", "Brokers"),
     (words.MetadataMode, "statuses", "What a release cannot report"),
     (words.NotReported, "statuses", "What a release cannot report"),
+    (CapacitySource, "statuses", "What a release cannot report"),
     (words.ReplicaStatus, "statuses", "Replicas and partitions"),
     (words.ReplicaCause, "statuses", "Replicas and partitions"),
     (words.Rule, "alerts", "Alerts"),

@@ -9,6 +9,7 @@ import structlog
 
 from logdirwatch.collect.exporter.scrape import Exporters
 from logdirwatch.collect.kafka.connections import Wire, addresses
+from logdirwatch.collect.kafka.log_dir_usage import CapacityOf, no_capacity
 from logdirwatch.collect.kafka.requests import Admin
 from logdirwatch.collect.rounds import records
 from logdirwatch.collect.rounds.changes import ReserveOf
@@ -53,6 +54,7 @@ class ClusterWatch:
         reserve_of: ReserveOf,
         publish: Publish,
         clock: Clock,
+        capacity_of: CapacityOf = no_capacity,
     ) -> None:
         self.name = name
         self._settings = collect
@@ -74,6 +76,7 @@ class ClusterWatch:
         self._scanner = Scanner(self.poller, collect.record_max_bytes, reads_groups=collect.consumer_groups)
         self.poller.after_failure = self._scanner.look_at_partitions
         self.poller.metrics_of = self._exporters.metrics_of
+        self.poller.capacity_of = capacity_of
 
     async def run(self) -> None:
         """Poll, scan, look at partitions, scrape and give signs of life until cancelled."""

@@ -2,13 +2,33 @@
 
 import re
 import socket
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, SecretStr, model_validator
+from pydantic import AfterValidator, ByteSize, Field, SecretStr, model_validator
 
 from logdirwatch.config.listen import Listen
 from logdirwatch.config.section import Ms, Section
+
+
+class LogDirCapacity(Section):
+    """The size of log directories that Kafka does not report (below 3.3); of several that match the first one holds."""
+
+    broker: int | None = Field(None, ge=0, description="Broker id; null: every broker.")
+    log_dir: str = Field("*", description="Shell pattern of log directory paths.")
+    capacity: ByteSize = Field(
+        gt=0, description="Size of its file system, such as 4TB or 3500GiB; its use is then that of its replicas."
+    )
+
+
+def configured_capacity(log_dirs: Iterable[LogDirCapacity], broker: int, path: str) -> int | None:
+    """Return the configured size of a log directory; None where no entry matches."""
+    matching = (
+        int(one.capacity) for one in log_dirs if one.broker in {None, broker} and fnmatchcase(path, one.log_dir)
+    )
+    return next(matching, None)
 
 
 class CollectSettings(Section):

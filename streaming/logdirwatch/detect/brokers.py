@@ -16,7 +16,7 @@ from logdirwatch.detect.rules import (
     unnamed_failures,
 )
 from logdirwatch.detect.settings import DetectSettings
-from logdirwatch.detect.state import log_recovery, maintenance
+from logdirwatch.detect.state import host_sizes, log_recovery, maintenance
 from logdirwatch.detect.state.broker_state import BrokerMemory, CollectorView
 from logdirwatch.model.records import SILENT, MetricsRecord
 from logdirwatch.model.times import effective_ms
@@ -61,7 +61,7 @@ def take_sample(context: BrokerContext, sample: Sample, now_ms: int) -> None:
     elif record.status is PollStatus.OK:
         memory.seen_ms, memory.collector = at_ms, record.collector
         broker_log.forget_if_over(memory, at_ms)
-        log_dirs.take_samples(context, record, moment)
+        log_dirs.take_samples(context, host_sizes.completed(memory, record, at_ms), moment)
         _answer(context, moment)
         broker_gauges.take_gauges(context, record, moment)
         uncleanable_partitions.judge(context, moment)

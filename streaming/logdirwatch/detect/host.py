@@ -12,6 +12,7 @@ from logdirwatch.detect.rules import (
     log_dir_suspect,
     remote_copies,
 )
+from logdirwatch.detect.state import host_sizes
 from logdirwatch.detect.state.broker_state import LogDirMemory
 from logdirwatch.model.records import HostLogDir, HostRecord
 from logdirwatch.model.times import effective_ms
@@ -44,6 +45,7 @@ def _take(
 ) -> None:
     log_dir.host_ms, log_dir.host_interval_ms = moment.at_ms, record.interval_ms
     log_dir.used_inodes_ratio = host_findings.used_inodes_ratio(seen)
+    host_sizes.note(context.memory, log_dir, seen)
     kernel_errors.note(log_dir, seen, moment.at_ms)
     host_findings.note(log_dir, seen, moment.at_ms)
     if log_dir.status is LogDirStatus.OFFLINE:

@@ -111,4 +111,5 @@ def _view(memory: BrokerMemory, path: str, log_dir: LogDirMemory) -> LogDirView:
         is_cordoned=log_dir.is_cordoned,
         is_metadata_dir=log_dir.is_metadata_dir,
         strays=log_dir.strays,
+        capacity_source=log_dir.capacity_source,
     )

@@ -117,7 +117,7 @@ class Examination:
             self._leave_out("permissions", why)
         self._findings += judge_cluster.judge_metadata_version(facts, tools)
         self._findings += judge_cluster.judge_offline_replica_count(facts)
-        self._notices += judge_cluster.notices(facts)
+        self._notices += judge_cluster.notices(facts, cluster.capacity_of)
         if facts.is_zookeeper:
             for check in ("metadata_version", "clocks"):
                 self._leave_out(check, f"cluster {name} keeps its metadata in ZooKeeper and cannot tell it")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from logdirwatch.collect.exporter.mbeans import never_counts_offline_replicas
 from logdirwatch.collect.kafka.live import LiveCluster
+from logdirwatch.collect.kafka.log_dir_usage import CapacityOf
 from logdirwatch.collect.kafka.missing_acls import with_acl
 from logdirwatch.doctor.findings import Finding
 from logdirwatch.model.vocabulary import MetadataMode, PollStatus
@@ -156,10 +157,14 @@ def judge_offline_replica_count(facts: ClusterFacts) -> Iterator[Finding]:
         )
 
 
-def notices(facts: ClusterFacts) -> Iterator[Finding]:
+def notices(facts: ClusterFacts, capacity_of: CapacityOf) -> Iterator[Finding]:
     """Yield what the cluster's release cannot report; the host source, which may know sizes, is not asked here."""
-    log_dirs = [log_dir for answer in facts.seen.log_dirs.values() for log_dir in answer.log_dirs]
-    is_size_known = bool(log_dirs) and all(log_dir.total_bytes is not None for log_dir in log_dirs)
+    sizes = [
+        log_dir.total_bytes or capacity_of(broker, log_dir.path)
+        for broker, answer in facts.seen.log_dirs.items()
+        for log_dir in answer.log_dirs
+    ]
+    is_size_known = bool(sizes) and None not in sizes
     releases = facts.kafka_versions.values()
     told = notice(facts.name, facts.metadata_mode, releases, facts.not_reported, is_size_known=is_size_known)
     if told is not None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from logdirwatch.model.vocabulary import NotReported
+from logdirwatch.model.vocabulary import NotReported, StrEnum
 
 OLDEST_KAFKA = "2.8"
 """The oldest release that is watched: below it, brokers and their roles cannot be asked for."""
@@ -32,3 +32,10 @@ LAST_WITH_ZOOKEEPER = "3.9"
 def release_key(release: str) -> tuple[int, ...]:
     """Return the numbers of a release, to compare by."""
     return tuple(int(number) for number in release.split(".") if number.isdecimal())
+
+
+class CapacitySource(StrEnum):
+    """Who told the size of a log directory where Kafka does not report it."""
+
+    HOST = "host"
+    CONFIGURATION = "configuration"

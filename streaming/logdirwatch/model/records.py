@@ -86,6 +86,13 @@ class LogDirSample(Struct, frozen=True, kw_only=True):
             "topic-partition, with their bytes; null: unknown."
         ),
     ] = None
+    capacity_source: Annotated[
+        str | None,
+        Meta(
+            description="configuration: Kafka does not report its size, which is the configured one less the bytes of "
+            "its replicas; null: Kafka reports it, or nobody does."
+        ),
+    ] = None
 
 
 class PartitionHealth(Struct, frozen=True, kw_only=True):
@@ -628,6 +635,10 @@ class LogDirView(Struct, frozen=True, kw_only=True):
             description="Replicas in it that the metadata does not assign to the broker: the largest, by "
             "topic-partition, with their bytes; null: unknown."
         ),
+    ] = None
+    capacity_source: Annotated[
+        str | None,
+        Meta(description="host or configuration: who told its size where Kafka does not; null: Kafka, or nobody."),
     ] = None
 
 

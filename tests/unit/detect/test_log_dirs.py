@@ -1,8 +1,10 @@
 """What one directory goes through, and what is said of it."""
 
 import msgspec
+from msgspec.structs import replace
 
 from logdirwatch.config.section import MIB
+from logdirwatch.detect import state_view
 from logdirwatch.model.records import KernelNews, LogDirSample, PartitionHealth
 from tests.unit.detect.builders import GIB, POLL_MS, TOTAL, Driver, host_dir, log_dir
 
@@ -220,3 +222,66 @@ class TestSizeNotReported:
         driver.poll(self.without_size(), not_reported=["capacity"])
         assert driver.status() == "unknown"
         assert {alert.rule for alert in driver.open_alerts()} == {"log_dir_space", "log_dir_unknown"}
+
+    def hosted(self, driver, *ratios):
+        """Polls of such a release, each after the host source told the use of the directory."""
+        for used in ratios:
+            driver.host(host_dir("/d1", total_bytes=TOTAL, usable_bytes=round(TOTAL * (1 - used))))
+            driver.poll(self.without_size(), not_reported=["capacity"])
+        return driver
+
+    def test_the_host_tells_the_size_and_every_level_is_reached_in_time(self):
+        driver = Driver().poll(self.without_size(), not_reported=["capacity"])
+        self.hosted(driver, 0.5, 0.5, 0.76, 0.77, 0.86, 0.87, 0.96, 0.97)
+        assert driver.path_of() == ["online", "filling", "critical", "saturated"]
+        assert driver.open_alerts()[0].to_status == "saturated"
+        assert "97.0 % of 1000 GiB used" in driver.open_alerts()[0].summary
+        assert "can wait until morning: no" in driver.open_alerts()[0].summary
+        view = state_view.state_record(driver.memory, []).log_dirs[0]
+        assert (view.capacity_source, round(view.used_ratio, 2)) == ("host", 0.97)
+
+    def test_the_failure_of_a_full_one_is_full(self):
+        driver = Driver().poll(self.without_size(), not_reported=["capacity"])
+        self.hosted(driver, 0.99999, 0.99999)
+        driver.poll(offline(), not_reported=["capacity"])
+        assert driver.cause() == "full"
+
+    def test_an_old_size_of_the_host_is_no_size(self):
+        driver = Driver().poll(self.without_size(), not_reported=["capacity"])
+        self.hosted(driver, 0.5, 0.5)
+        driver.at_ms += 60_000
+        driver.poll(self.without_size(), not_reported=["capacity"])
+        assert driver.memory.log_dirs["/d1"].total_bytes is None
+        assert (driver.status(), driver.alerts) == ("online", [])
+
+    def test_the_host_is_not_asked_where_kafka_reports_the_size(self):
+        driver = Driver().poll(log_dir("/d1", 0.5), not_reported=["cordons"])
+        driver.host(host_dir("/d1", total_bytes=TOTAL, usable_bytes=1))
+        driver.poll(log_dir("/d1", 0.5), not_reported=["cordons"])
+        assert driver.memory.log_dirs["/d1"].capacity_source is None
+        assert driver.status() == "online"
+
+    def estimated(self, used, total_bytes=TOTAL):
+        return log_dir("/d1", used, total_bytes=total_bytes, capacity_source="configuration")
+
+    def test_a_configured_size_is_judged_and_marked_as_estimated(self):
+        driver = Driver()
+        for used in (0.5, 0.96, 0.97):
+            driver.poll(self.estimated(used), not_reported=["capacity"])
+        assert driver.path_of() == ["online", "saturated"]
+        assert "97.0 % of 1000 GiB used (estimated from the configured capacity and its replicas)" in (
+            driver.open_alerts()[0].summary
+        )
+
+    def test_another_source_of_the_size_is_no_other_volume(self):
+        driver = Driver().poll(self.estimated(0.5, TOTAL // 2), not_reported=["capacity"])
+        self.hosted(driver, 0.5, 0.5)
+        driver.poll(self.estimated(0.5, TOTAL // 2), not_reported=["capacity"])
+        assert driver.alerts == []
+
+    def test_estimated_sizes_that_move_together_are_not_one_volume(self):
+        driver = Driver()
+        for number in range(15):
+            alike = [replace(self.estimated(0.5 + number / 1000), path=path) for path in ("/d1", "/d2")]
+            driver.poll(*alike, not_reported=["capacity"])
+        assert {known.volume for known in driver.memory.log_dirs.values()} == {None}

@@ -105,6 +105,7 @@ def _watches(settings: Settings, clusters: dict[str, ClusterSettings], publisher
             partial(settings.detect.reserve_of, name),
             publisher.put,
             _now_ms,
+            cluster.capacity_of,
         )
         for name, cluster in clusters.items()
     ]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from logdirwatch.cli.reading.records import now_ms
 from logdirwatch.collect.kafka.connections import Wire, addresses
 from logdirwatch.collect.kafka.live import LiveCluster, look
+from logdirwatch.collect.kafka.log_dir_usage import no_capacity
 from logdirwatch.collect.kafka.requests import ASK_ERRORS, Admin
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
@@ -27,7 +28,8 @@ def seen(cluster: KafkaSettings, settings: Settings) -> LiveCluster:
 def facts_of(name: str, found: LiveCluster, settings: Settings, causes: Mapping[LogDirId, Cause]) -> ClusterSnapshot:
     """Return the answers as facts, directories judged by the configured thresholds."""
     thresholds = settings.detect.thresholds_for
-    return live_facts(name, found, lambda path: thresholds(name, path), causes)
+    capacity_of = settings.clusters[name].capacity_of if name in settings.clusters else no_capacity
+    return live_facts(name, found, lambda path: thresholds(name, path), causes, capacity_of)
 
 
 async def _look(cluster: KafkaSettings, settings: Settings) -> LiveCluster:

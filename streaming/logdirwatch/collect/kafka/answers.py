@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from msgspec import structs
 
+from logdirwatch.model.capabilities import CapacitySource
 from logdirwatch.model.records import PartitionInfo, Placement
 from logdirwatch.model.vocabulary import PollStatus
 
@@ -34,7 +35,10 @@ class Topology:
 
 @dataclass(frozen=True)
 class LogDirAnswer:
-    """One log directory of one broker; Kafka's -1 is None. ``replicas`` is empty when only capacity was asked for."""
+    """One log directory of one broker; Kafka's -1 is None. ``replicas`` is empty when only capacity was asked for.
+
+    ``capacity_source`` says who else told its size.
+    """
 
     path: str
     error_code: int
@@ -42,6 +46,7 @@ class LogDirAnswer:
     usable_bytes: int | None = None
     is_cordoned: bool | None = None
     replicas: tuple[Placement, ...] = ()
+    capacity_source: CapacitySource | None = None
 
 
 @dataclass(frozen=True)

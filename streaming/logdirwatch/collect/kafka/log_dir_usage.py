@@ -2,11 +2,12 @@
 
 import posixpath
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from logdirwatch.collect.kafka.answers import LogDirAnswer, Reassignment, Topic
 from logdirwatch.collect.kafka.partition_health import out_of_sync
+from logdirwatch.model.capabilities import CapacitySource
 from logdirwatch.model.records import Placement
 
 Partition = tuple[str, int]
@@ -34,6 +35,29 @@ class DirUsage:
     outgoing_bytes: int | None = None
     out_of_sync_count: int | None = None
     strays: Mapping[str, int] | None = None
+
+
+CapacityOf = Callable[[int, str], int | None]
+"""Returns the configured size of a broker's directory; None where there is none."""
+
+
+def no_capacity(broker: int, path: str) -> int | None:  # noqa: ARG001 - one signature
+    """Know the size of no directory."""
+    return None
+
+
+def with_configured_capacity(
+    broker: int, log_dir: LogDirAnswer, usage: DirUsage, capacity_of: CapacityOf
+) -> LogDirAnswer:
+    """Return a directory with its configured size where Kafka reports none: what its replicas leave of it is usable."""
+    if log_dir.error_code or log_dir.total_bytes is not None or usage.replica_bytes is None:
+        return log_dir
+    total_bytes = capacity_of(broker, log_dir.path)
+    if total_bytes is None:
+        return log_dir
+    usable_bytes = max(0, total_bytes - usage.replica_bytes)
+    source = CapacitySource.CONFIGURATION
+    return replace(log_dir, total_bytes=total_bytes, usable_bytes=usable_bytes, capacity_source=source)
 
 
 def usages(

@@ -13,6 +13,7 @@ import structlog
 from logdirwatch.collect.kafka.answers import LogDirsAnswer
 from logdirwatch.collect.kafka.capabilities import mode_of_cluster
 from logdirwatch.collect.kafka.connections import Address
+from logdirwatch.collect.kafka.log_dir_usage import CapacityOf, no_capacity
 from logdirwatch.collect.kafka.missing_acls import with_acl
 from logdirwatch.collect.kafka.requests import ASK_ERRORS, Admin
 from logdirwatch.collect.publish.backoff import Backoff
@@ -87,6 +88,7 @@ class ClusterPoller:
         self.discovered = asyncio.Event()
         self.after_failure: Callable[[], Awaitable[None]] = _nothing
         self.metrics_of: MetricsOf = _no_metrics
+        self.capacity_of: CapacityOf = no_capacity
 
     @property
     def is_away(self) -> bool:
@@ -216,7 +218,14 @@ class ClusterPoller:
         self.with_configs.discard(broker)
         facts = self.brokers[broker]
         record = records.metrics_record(
-            self.origin, facts, self.facts, answer, at_ms, with_configs=with_configs, metrics=self.metrics_of(facts)
+            self.origin,
+            facts,
+            self.facts,
+            answer,
+            at_ms,
+            with_configs=with_configs,
+            metrics=self.metrics_of(facts),
+            capacity_of=self.capacity_of,
         )
         return metrics_outgoing(record, waits=waits)
 

@@ -71,6 +71,7 @@ def metrics_record(
     *,
     with_configs: bool,
     metrics: Mapping[str, float | None] | None = None,
+    capacity_of: log_dir_usage.CapacityOf = log_dir_usage.no_capacity,
 ) -> MetricsRecord:
     """Return the record of one poll of one broker, whatever it answered; ``metrics`` are those of its exporter."""
     return MetricsRecord(
@@ -92,7 +93,7 @@ def metrics_record(
         metadata_version=cluster.metadata_version,
         metadata_mode=broker.metadata_mode,
         not_reported=not_reported(broker.api_versions),
-        log_dirs=[_sample(broker, cluster, log_dir) for log_dir in answer.log_dirs],
+        log_dirs=[_sample(broker, cluster, log_dir, capacity_of) for log_dir in answer.log_dirs],
         partitions=None if cluster.partitions is None else cluster.partitions.get(broker.node.broker),
         metrics=dict(metrics or {}),
         configs=dict(broker.configs) if with_configs and broker.configs is not None else None,
@@ -100,8 +101,11 @@ def metrics_record(
     )
 
 
-def _sample(broker: BrokerFacts, cluster: ClusterFacts, log_dir: LogDirAnswer) -> LogDirSample:
-    known = cluster.usages.get((broker.node.broker, log_dir.path), log_dir_usage.DirUsage())
+def _sample(
+    broker: BrokerFacts, cluster: ClusterFacts, answer: LogDirAnswer, capacity_of: log_dir_usage.CapacityOf
+) -> LogDirSample:
+    known = cluster.usages.get((broker.node.broker, answer.path), log_dir_usage.DirUsage())
+    log_dir = log_dir_usage.with_configured_capacity(broker.node.broker, answer, known, capacity_of)
     return LogDirSample(
         path=log_dir.path,
         error_code=log_dir.error_code,
@@ -116,6 +120,7 @@ def _sample(broker: BrokerFacts, cluster: ClusterFacts, log_dir: LogDirAnswer) -
         outgoing_bytes=known.outgoing_bytes,
         out_of_sync_count=known.out_of_sync_count,
         strays=None if known.strays is None else dict(known.strays),
+        capacity_source=log_dir.capacity_source,
     )
 
 

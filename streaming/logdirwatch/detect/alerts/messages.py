@@ -7,6 +7,7 @@ from logdirwatch.detect.predicates import has_metadata_log, used_ratio
 from logdirwatch.detect.state.broker_state import BrokerMemory, Change, LogDirMemory, Maintenance
 from logdirwatch.detect.state.log_recovery import logs_left
 from logdirwatch.detect.state.maintenance import running
+from logdirwatch.model.capabilities import CapacitySource
 from logdirwatch.model.records import PartitionHealth
 from logdirwatch.model.vocabulary import NOT_OF_A_DISK, Cause, KernelTrouble, LogDirStatus, PollStatus, Rule, Severity
 from logdirwatch.text.units import human_bytes, human_in, human_ms, human_ratio
@@ -40,6 +41,8 @@ def space(
     ratio = used_ratio(log_dir.total_bytes, log_dir.usable_bytes)
     percent = "an unknown share" if ratio is None else human_ratio(ratio)
     text = f"Broker {memory.broker} {path} is {log_dir.status}: {percent} of {size(log_dir.total_bytes)} used"
+    if log_dir.capacity_source == CapacitySource.CONFIGURATION:
+        text += " (estimated from the configured capacity and its replicas)"
     if decided_by in _ASKED_BY:
         text += f", {_ASKED_BY[decided_by]}"
     if decided_by == "inodes" and log_dir.used_inodes_ratio is not None:

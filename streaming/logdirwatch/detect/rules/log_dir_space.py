@@ -186,6 +186,7 @@ def _remember_numbers(log_dir: LogDirMemory, sample: LogDirSample, at_ms: int, *
     log_dir.incoming_bytes, log_dir.outgoing_bytes = sample.incoming_bytes, sample.outgoing_bytes
     log_dir.strays = sample.strays or None
     log_dir.is_cordoned = sample.is_cordoned
+    log_dir.capacity_source = sample.capacity_source
 
 
 def _forecast(context: BrokerContext, sample: LogDirSample, log_dir: LogDirMemory, at_ms: int) -> None:

@@ -278,6 +278,9 @@ class LogDirMemory(Struct, kw_only=True, omit_defaults=True):
     kernel: KernelFinding | None = None
     host_word: HostFinding | None = None
     carrier: str | None = None
+    capacity_source: str | None = None
+    host_total_bytes: int | None = None
+    host_usable_bytes: int | None = None
 
     def __post_init__(self) -> None:
         """Read what a decoded memory has of its alerts."""

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory
+from logdirwatch.model.capabilities import CapacitySource
 from logdirwatch.model.records import LogDirSample
 from logdirwatch.model.vocabulary import SPACE_STATUSES
 
@@ -20,7 +21,7 @@ APART_RATIO = 0.001
 
 def watch(memory: BrokerMemory, samples: Sequence[LogDirSample]) -> None:
     """Compare the directories of one answer with each other, before their numbers are remembered."""
-    told = [sample for sample in samples if sample.usable_bytes is not None]
+    told = [sample for sample in samples if _is_measured(sample)]
     alike = _with_a_neighbour(told)
     for sample in told:
         log_dir = memory.log_dirs[sample.path]
@@ -33,6 +34,10 @@ def watch(memory: BrokerMemory, samples: Sequence[LogDirSample]) -> None:
         log_dir.twin_samples = min(log_dir.twin_samples + 1, TOGETHER)
         if log_dir.twin_samples == TOGETHER:
             log_dir.volume = f"of {min(twin, sample.path)}"
+
+
+def _is_measured(sample: LogDirSample) -> bool:
+    return sample.usable_bytes is not None and sample.capacity_source != CapacitySource.CONFIGURATION
 
 
 def _with_a_neighbour(samples: Sequence[LogDirSample]) -> list[LogDirSample]:

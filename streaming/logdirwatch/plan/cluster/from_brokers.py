@@ -1,15 +1,23 @@
 """The snapshot of one cluster as its brokers tell them this moment, without the tables. Pure."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from logdirwatch.collect.kafka.answers import LogDirAnswer, LogDirsAnswer, Topic
-from logdirwatch.collect.kafka.capabilities import is_kraft_broker, metadata_mode
+from logdirwatch.collect.kafka.capabilities import is_kraft_broker, metadata_mode, not_reported
 from logdirwatch.collect.kafka.live import LiveCluster
-from logdirwatch.collect.kafka.log_dir_usage import DirUsage, is_same_dir, metadata_dir, usages
+from logdirwatch.collect.kafka.log_dir_usage import (
+    CapacityOf,
+    DirUsage,
+    is_same_dir,
+    metadata_dir,
+    no_capacity,
+    usages,
+    with_configured_capacity,
+)
 from logdirwatch.detect import predicates
 from logdirwatch.detect.settings import Thresholds
-from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, BrokerStatus, Cause, LogDirStatus, PollStatus
+from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, BrokerStatus, Cause, LogDirStatus, NotReported, PollStatus
 from logdirwatch.plan.cluster import layout as model
 from logdirwatch.plan.cluster.layout import Layout, LogDirId, Partition, Replica
 from logdirwatch.plan.cluster.snapshot import Broker, ClusterSnapshot, LogDir
@@ -18,16 +26,27 @@ ThresholdsOf = Callable[[str], Thresholds]
 
 
 def live_facts(
-    cluster: str, seen: LiveCluster, thresholds_of: ThresholdsOf, causes: Mapping[LogDirId, Cause]
+    cluster: str,
+    seen: LiveCluster,
+    thresholds_of: ThresholdsOf,
+    causes: Mapping[LogDirId, Cause],
+    capacity_of: CapacityOf = no_capacity,
 ) -> ClusterSnapshot:
-    """Return the snapshot of a cluster.
+    """Return the snapshot of a cluster; ``capacity_of`` tells sizes that its release does not report.
 
     ``causes`` are why directories went offline, as an action knew it: the brokers do not say.
     """
     answers = {number: answer.log_dirs for number, answer in seen.log_dirs.items() if answer.status is PollStatus.OK}
     used = usages(answers, seen.reassignments, seen.topics)
     directories = [
-        _directory(seen, number, answer, used, thresholds_of, causes)
+        _directory(
+            seen,
+            number,
+            with_configured_capacity(number, answer, used.get((number, answer.path), DirUsage()), capacity_of),
+            used,
+            thresholds_of,
+            causes,
+        )
         for number, listed in answers.items()
         for answer in listed
     ]
@@ -69,7 +88,7 @@ def _directory(
     causes: Mapping[LogDirId, Cause],
 ) -> LogDir:
     known = used.get((broker, answer.path), DirUsage())
-    status = _level(answer, thresholds_of(answer.path))
+    status = _level(answer, thresholds_of(answer.path), not_reported(seen.api_versions.get(broker)) or ())
     configs = seen.broker_configs.get(broker, {})
     metadata = metadata_dir(configs)
     is_metadata_dir = None if metadata is None else is_same_dir(metadata, answer.path)
@@ -90,11 +109,13 @@ def _directory(
     )
 
 
-def _level(answer: LogDirAnswer, thresholds: Thresholds) -> LogDirStatus:
+def _level(answer: LogDirAnswer, thresholds: Thresholds, missing: Collection[str]) -> LogDirStatus:
     if answer.error_code == KAFKA_STORAGE_ERROR:
         return LogDirStatus.OFFLINE
-    if answer.error_code or not answer.total_bytes or answer.usable_bytes is None:
+    if answer.error_code:
         return LogDirStatus.UNKNOWN
+    if not answer.total_bytes or answer.usable_bytes is None:
+        return LogDirStatus.ONLINE if NotReported.CAPACITY in missing else LogDirStatus.UNKNOWN
     return predicates.level(thresholds, answer.total_bytes, answer.usable_bytes)
 
 

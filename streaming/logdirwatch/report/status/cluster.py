@@ -48,6 +48,7 @@ class LogDir(Struct, kw_only=True):
     future_bytes: int | None = None
     is_cordoned: bool | None = None
     is_metadata_dir: bool | None = None
+    capacity_source: str | None = None
 
 
 class Broker(Struct, kw_only=True):
@@ -77,7 +78,7 @@ _NO_COLUMNS = {"last_status", "log_dirs", "next_log_dirs"}
 BROKER_COLUMNS = tuple(name for name in Broker.__struct_fields__ if name not in _NO_COLUMNS)
 """The columns of broker_state that a broker is built from."""
 
-_NEWER = {"metadata_mode", "not_reported"}
+_NEWER = {"metadata_mode", "not_reported", "capacity_source"}
 """Columns that the rows of an earlier release lack."""
 
 
@@ -171,10 +172,10 @@ def brokers(broker_rows: Rows, log_dir_rows: Rows | None) -> list[Broker]:
     """Return one cluster's brokers with their directories, ordered by id and path."""
     by_broker: dict[int, list[LogDir]] = defaultdict(list)
     for row in sorted(log_dir_rows or (), key=lambda row: row["log_dir"]):
-        by_broker[row["broker"]].append(LogDir(**{name: row[name] for name in LogDir.__struct_fields__}))
+        by_broker[row["broker"]].append(LogDir(**_columns_of(row, LogDir.__struct_fields__)))
     return [
         Broker(
-            **_columns_of(row),
+            **_columns_of(row, BROKER_COLUMNS),
             log_dirs=None if log_dir_rows is None else by_broker[row["broker"]],
             next_log_dirs=next_log_dirs({log_dir.log_dir: log_dir for log_dir in by_broker[row["broker"]]}),
         )
@@ -182,8 +183,8 @@ def brokers(broker_rows: Rows, log_dir_rows: Rows | None) -> list[Broker]:
     ]
 
 
-def _columns_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: row.get(name) if name in _NEWER else row[name] for name in BROKER_COLUMNS}
+def _columns_of(row: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    return {name: row.get(name) if name in _NEWER else row[name] for name in names}
 
 
 def metadata_mode(brokers: Iterable[Broker]) -> str | None:

@@ -7,6 +7,7 @@ from typing import TypeVar
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from logdirwatch.model.capabilities import CapacitySource
 from logdirwatch.report.handling import phrase
 from logdirwatch.report.layout import listing
 from logdirwatch.report.status import ages, counts
@@ -163,6 +164,8 @@ def _flags(broker: Broker, log_dir: LogDir) -> list[str]:
     is_next = len(broker.log_dirs or ()) > 1 and log_dir.log_dir in (broker.next_log_dirs or ())
     flags = (
         ("[metadata]", log_dir.is_metadata_dir),
+        ("[size from the host]", log_dir.capacity_source == CapacitySource.HOST),
+        ("[size estimated]", log_dir.capacity_source == CapacitySource.CONFIGURATION),
         ("[cordoned]", log_dir.is_cordoned),
         ("[next new replica]", is_next),
     )

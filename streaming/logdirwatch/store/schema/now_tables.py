@@ -79,6 +79,7 @@ LOG_DIR_STATE = Table(
         is_cordoned         boolean Whether Kafka places no new replicas in it (KIP-1066)
         is_metadata_dir     boolean Whether the metadata log lies in it: its failure halts the broker
         strays              map<string,bigint>  Replicas in it not assigned to the broker, by name with their bytes
+        capacity_source     string  host or configuration: who told its size where Kafka does not; null: Kafka does
     """)
     + SOURCE,
     key=("cluster", "broker", "log_dir"),

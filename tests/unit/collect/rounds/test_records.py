@@ -1,14 +1,19 @@
 """Records say what was answered, and nothing that nobody knows."""
 
+from functools import partial
+
 import msgspec
 import pytest
+from pydantic import ValidationError
 
-from logdirwatch.collect.kafka.answers import Configs, LogDirsAnswer
+from logdirwatch.collect.kafka.answers import Configs, LogDirAnswer, LogDirsAnswer
 from logdirwatch.collect.kafka.log_dir_usage import DirUsage
 from logdirwatch.collect.rounds import records
 from logdirwatch.collect.rounds.facts import ClusterFacts, brokers_after
+from logdirwatch.collect.settings import configured_capacity
 from logdirwatch.model.records import PartitionHealth
 from logdirwatch.model.vocabulary import EventName, PollStatus
+from logdirwatch.settings import ClusterSettings
 from tests.unit.collect.builders import (
     GIB,
     ORIGIN,
@@ -142,3 +147,42 @@ def test_levels_are_named_as_kafka_names_them():
 def test_the_minimum_of_in_sync_replicas_is_taken_where_it_is_known():
     configs = {"t": {"min.insync.replicas": "2"}, "u": {"min.insync.replicas": None}, "v": {}}
     assert records.min_isr_by_topic(configs) == {"t": 2}
+
+
+class TestConfiguredCapacity:
+    """Below Kafka 3.3 the size may be configured; what the replicas leave of it counts as usable."""
+
+    LOG_DIRS = ClusterSettings(log_dirs=({"broker": 7, "log_dir": "/d*", "capacity": "1KiB"},)).log_dirs
+
+    def sample(self, *, error_code=0, total_bytes=None, replica_bytes=1_000, broker=7):
+        usages = {(broker, "/d1"): DirUsage(replica_count=1, replica_bytes=replica_bytes)}
+        asked = LogDirAnswer("/d1", error_code, total_bytes, total_bytes)
+        record = records.metrics_record(
+            ORIGIN,
+            broker_facts(broker),
+            ClusterFacts(usages=usages),
+            LogDirsAnswer(PollStatus.OK, None, (asked,)),
+            T0,
+            with_configs=False,
+            capacity_of=partial(configured_capacity, self.LOG_DIRS),
+        )
+        (found,) = record.log_dirs
+        return found.total_bytes, found.usable_bytes, found.capacity_source
+
+    def test_it_is_marked_as_configured(self):
+        assert self.sample() == (1_024, 24, "configuration")
+
+    def test_replicas_beyond_it_leave_nothing(self):
+        assert self.sample(replica_bytes=2_000) == (1_024, 0, "configuration")
+
+    def test_kafkas_own_size_comes_first(self):
+        assert self.sample(total_bytes=5) == (5, 5, None)
+
+    @pytest.mark.parametrize("lacking", [{"error_code": 56}, {"replica_bytes": None}, {"broker": 8}])
+    def test_without_an_answer_the_replicas_or_an_entry_there_is_no_size(self, lacking):
+        assert self.sample(**lacking) == (None, None, None)
+
+    @pytest.mark.parametrize("capacity", [0, -1, "many"])
+    def test_a_size_that_is_none_is_refused(self, capacity):
+        with pytest.raises(ValidationError):
+            ClusterSettings(log_dirs=({"capacity": capacity},))

@@ -1,6 +1,7 @@
 """The answers of live brokers as facts: what cannot be asked is unknown, never well."""
 
 from types import SimpleNamespace
+from typing import ClassVar
 
 from kafka.protocol.admin import DescribeLogDirsRequest, DescribeQuorumRequest
 
@@ -61,6 +62,24 @@ def test_the_oldest_releases_have_no_roles_and_tell_by_the_requests_that_they_li
     facts = seen(api_versions={1: {DescribeLogDirsRequest.API_KEY: 2}, 2: {DescribeQuorumRequest.API_KEY: 0}})
     assert (facts.is_zookeeper(1), facts.is_zookeeper(2), facts.has_zookeeper) == (True, False, False)
     assert facts.directories[1, "/d1"].is_metadata_dir is False
+
+
+class TestSizeNotReported:
+    LISTED: ClassVar = {1: {DescribeLogDirsRequest.API_KEY: 2}}
+
+    def facts(self, capacity_of):
+        unmeasured = LogDirAnswer("/d1", 0, replicas=(placed(size=4 * GIB),))
+        answers = {number: LogDirsAnswer(PollStatus.OK, None, (unmeasured,)) for number in (1, 2)}
+        live = cluster(log_dirs=answers, api_versions=self.LISTED)
+        return live_facts("c", live, lambda path: DetectSettings().thresholds, {}, capacity_of)
+
+    def test_kafka_serves_a_directory_whose_size_its_release_does_not_report(self):
+        directory = self.facts(lambda *_: None).directories[1, "/d1"]
+        assert (directory.status, directory.total_bytes) == (LogDirStatus.ONLINE, None)
+
+    def test_a_configured_size_less_the_replicas_is_planned_with(self):
+        directory = self.facts(lambda *place: {(1, "/d1"): 5 * GIB}.get(place)).directories[1, "/d1"]
+        assert (directory.status, directory.usable_bytes) == (LogDirStatus.FILLING, GIB)
 
 
 def test_brokers_directories_replicas_and_topics_are_there():

@@ -516,3 +516,10 @@ class TestNotReported:
 
     def test_rows_of_an_earlier_release_say_nothing(self):
         assert (status().metadata_mode, status().notice) == (None, None)
+
+    @pytest.mark.parametrize(
+        ("source", "flag"), [("host", "/data/d1 [size from the host]"), ("configuration", "/data/d1 [size estimated]")]
+    )
+    def test_a_size_that_kafka_does_not_report_is_marked(self, source, flag):
+        assert flag in shown(200, log_dirs=[log_dir(capacity_source=source)])
+        assert "[size" not in shown(200)
