@@ -13,6 +13,8 @@ FAULT = "Encountered fatal fault: Error starting LogManager"
 STARTUP = "[BrokerServer id=7] Fatal error during broker startup. Prepare to shutdown"
 JOURNAL = "Mar 08 16:42:33 kafka-3"
 KILL = "Main process exited, code=killed, status=9/KILL"
+LATE = "[BrokerLifecycleManager id=7] Unable to send a heartbeat because the RPC got timed out before it could be sent."
+REFUSED = "[BrokerLifecycleManager id=7] Unable to register broker 7 because the controller returned error"
 LONG = 7 * 60_000 // POLL_MS
 
 
@@ -116,6 +118,26 @@ REASONS = {
         entry("[BrokerLifecycleManager id=7] Unable to send a heartbeat because the RPC got timed out", level="WARN"),
         "heartbeats",
         "do not restart it first",
+    ),
+    "heartbeats that are late, as Kafka says it": (
+        entry(LATE, level="INFO", logger="kafka.server.BrokerLifecycleManager"),
+        "heartbeats",
+        "do not restart it first",
+    ),
+    "no heap, and then no heartbeats": (
+        entry("Uncaught exception in x", "java.lang.OutOfMemoryError: Java heap space") + entry(LATE, level="INFO"),
+        "Java heap space",
+        "more memory",
+    ),
+    "a second broker, as Kafka says it": (
+        entry(f"{REFUSED} DUPLICATE_BROKER_REGISTRATION", level="INFO"),
+        "another broker",
+        "stop the other process",
+    ),
+    "a refused registration": (
+        entry(f"{REFUSED} INVALID_REGISTRATION", level="INFO"),
+        "INVALID_REGISTRATION",
+        "has a leader",
     ),
     "a port in use": (entry(FATAL, "java.net.BindException: Address already in use"), "listen", "end the process"),
     "a heap that is too small": (

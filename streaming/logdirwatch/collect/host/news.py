@@ -2,7 +2,8 @@
 
 A directory that failed stays offline until the broker restarts, so a second line about it is no news, unless it is the
 first to tell the cause. A partition may be mended and fail again within one run: it is news again after a while. Why a
-broker ends is told once a run, by the line that says most; what follows within a minute is its consequence.
+broker ends is told once a run, by the line that says most; what follows within a minute is its consequence, and what
+says less within ten.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,6 +24,8 @@ from logdirwatch.parse.broker_log.findings import (
 
 PARTITION_QUIET_MS = 600_000
 FAILURE_QUIET_MS = 60_000
+# A broker without memory goes on missing heartbeats for a while, and is stopped for it.
+CONSEQUENCES_MS = 600_000
 # A fetcher marks a partition right after it has said why; more than these never wait for that.
 MARKS_AWAITED = 10_000
 
@@ -119,8 +122,9 @@ class NewsDesk:
     def _failure_news(self, failed: BrokerFailed, now_ms: int) -> News | None:
         if self._told_failure is not None:
             told, told_ms = self._told_failure
-            says_more = _SAYS_LITTLE.get(failed.reason, _SAYS_ENOUGH) > _SAYS_LITTLE.get(told, _SAYS_ENOUGH)
-            if not says_more and now_ms - told_ms < FAILURE_QUIET_MS:
+            more = _SAYS_LITTLE.get(failed.reason, _SAYS_ENOUGH) - _SAYS_LITTLE.get(told, _SAYS_ENOUGH)
+            quiet_ms = CONSEQUENCES_MS if more < 0 else FAILURE_QUIET_MS
+            if more <= 0 and now_ms - told_ms < quiet_ms:
                 return None
         self._told_failure = (failed.reason, now_ms)
         causes = [f"{path}: {cause}" for path, cause in self._told_dirs.items() if path and cause != Cause.UNKNOWN]

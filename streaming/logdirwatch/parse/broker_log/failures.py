@@ -81,7 +81,8 @@ _ALWAYS: Mapping[Reason, Sequence[str]] = {
         r"unable to register with the controller quorum",
         r"Received a fatal error while waiting for .*controller",
         r"Received a fatal error while waiting for the broker to be unfenced",
-        r"Unable to register (?:the )?broker .*(?:RPC got timed out|authentication exception|returned an error)",
+        r"Unable to register (?:the )?broker .*(?:RPC got timed out|authentication exception|returned (?:an )?error)",
+        r"Unable to register broker \d+\.$",
         r"Timed out waiting for connection while in state",
         r"ZooKeeperClientTimeoutException",
     ],
@@ -190,6 +191,8 @@ _ENDS = re.compile(
     r"Exiting Kafka|Fatal error during|Encountered fatal fault|logs loading|Shutdown broker|Shutting down because"
     r'|Halting|"main"'
 )
+# Kafka (``BrokerLifecycleManager``) has these as INFO, though a broker is fenced or cannot start for them.
+_LIFECYCLE = re.compile(r"Unable to (?:register (?:the )?broker|send a heartbeat) ")
 _QUIET = frozenset({"TRACE", "DEBUG", "INFO"})
 # What brokers write of others: of clients, and a controller of the brokers that register with it.
 _OF_OTHERS = re.compile(
@@ -215,7 +218,7 @@ def broker_failed(entry: Entry) -> BrokerFailed | None:
     if entry.logger == HOST:
         ended = reason_of(entry.message)
         return None if ended is None else failed_by(ended, entry.message)
-    if entry.level in _QUIET:
+    if entry.level in _QUIET and not _is_of_lifecycle(entry):
         is_signal = _SAID_ALWAYS[Reason.STOPPED].search(entry.message)
         return failed_by(Reason.STOPPED, entry.message) if is_signal else None
     is_fatal = _is_fatal(entry)
@@ -225,6 +228,11 @@ def broker_failed(entry: Entry) -> BrokerFailed | None:
             return failed_by(reason, _with_exception(entry) if said == entry.message else said)
     is_last_word = entry.level in {"FATAL", "ERROR", ""} and _ENDS.search(entry.message) is not None
     return failed_by(Reason.OTHER, _with_exception(entry)) if is_last_word or entry.level == "FATAL" else None
+
+
+def _is_of_lifecycle(entry: Entry) -> bool:
+    """Tell whether a broker says, only for information, that the controllers did not hear it or refused it."""
+    return entry.level == "INFO" and _LIFECYCLE.search(entry.message) is not None
 
 
 def _is_fatal(entry: Entry) -> bool:

@@ -105,7 +105,8 @@ _OPERATIONS = (
 
 # What LogDirFailureChannel writes, for a pattern that names no logger.
 _CHANNEL = re.compile(
-    r"Error while .*(?: in (?:log )?dir | file /|checkpoint|loading log dir)|Disk error while locking directory"
+    r"Error while .*(?: in (?:log )?dir(?:ectory)? | file /|checkpoint|loading log dir)"
+    r"|Disk error while (?:locking directory|writing to .* file in directory)"
     r"|Failed to (?:clean up log for|access checkpoint file|create or validate data directory|append records from)"
     r"|Exception while (?:deleting|reading from) .* in dir "
 )

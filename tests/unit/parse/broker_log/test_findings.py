@@ -334,6 +334,21 @@ def test_a_failure_is_seen_wherever_a_pattern_puts_the_logger(begun):
     assert (found.log_dir, found.cause) == ("/d1", Cause.FAILED)
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Disk error while writing to recovery point file in directory /d1",
+        "Error while writing to highwatermark file in directory /d1",
+        "Failed to clean up log for t-0 in dir /d1 due to IOException",
+        "Exception while deleting Log(dir=/d1/t-0, topic=t) in dir /d1.",
+        "Error while reading partition metadata file /d1/t-0/partition.metadata",
+    ],
+)
+def test_the_words_of_older_releases_are_known_without_a_logger(message):
+    found = found_in(f"2026-03-08 16:42:33,730 ERROR [worker] {message}\njava.io.IOException: Input/output error\n")
+    assert (found.log_dir, found.cause) == ("/d1", Cause.FAILED)
+
+
 def test_what_quotes_a_failure_is_none_of_its_own():
     assert (
         findings_of("[2026-03-08 16:42:33,730] WARN Retry after Error while appending records to t-3 in dir /d1\n")
