@@ -6,6 +6,7 @@ import pytest
 from kafka import OffsetAndMetadata, TopicPartition
 
 from logdirwatch import settings as configuration
+from logdirwatch.jars import KAFKA_VERSION
 from logdirwatch.jobs.checks import cluster_id
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
@@ -26,6 +27,7 @@ RELEASES = {
     ("2.8.2", MetadataMode.ZOOKEEPER): ["capacity", "cordons", *ZOOKEEPER],
     ("3.9.1", MetadataMode.ZOOKEEPER): ["cordons", *ZOOKEEPER],
     ("3.9.1", MetadataMode.KRAFT): ["cordons", "fenced_brokers"],
+    (KAFKA_VERSION, MetadataMode.KRAFT): [],
 }
 """What a release cannot report."""
 

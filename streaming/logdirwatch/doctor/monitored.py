@@ -9,14 +9,12 @@ from logdirwatch.collect.kafka.live import LiveCluster
 from logdirwatch.collect.kafka.log_dir_usage import CapacityOf
 from logdirwatch.collect.kafka.missing_acls import with_acl
 from logdirwatch.doctor.findings import Finding
+from logdirwatch.model.capabilities import SEVERAL_DIRECTORIES_SINCE
 from logdirwatch.model.vocabulary import MetadataMode, PollStatus
 from logdirwatch.plan.cluster import metadata_version as versions
 from logdirwatch.plan.commands.kafka_tools import Tools
 from logdirwatch.report.not_reported import notice
 from logdirwatch.text.words import counted, some_of
-
-SEVERAL_DIRECTORIES_SINCE = "3.7-IV2"
-"""KAFKA-16606: below it, several log directories can lead to indefinite unavailability (Kafka's docs/upgrade.html)."""
 
 ASKED = (PollStatus.OK, PollStatus.UNAUTHORIZED)
 """The poll statuses of a broker that answers."""

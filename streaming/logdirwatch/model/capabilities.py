@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from logdirwatch.model.vocabulary import NotReported, StrEnum
+from logdirwatch.model.vocabulary import MetadataMode, NotReported, StrEnum
 
 OLDEST_KAFKA = "2.8"
 """The oldest release that is watched: below it, brokers and their roles cannot be asked for."""
@@ -39,3 +39,29 @@ class CapacitySource(StrEnum):
 
     HOST = "host"
     CONFIGURATION = "configuration"
+
+
+KAFKA_RELEASES = (
+    OLDEST_KAFKA,
+    *(f"3.{minor}" for minor in range(10)),
+    *(f"4.{minor}" for minor in range(4)),
+)
+"""The releases of Kafka that are known here, the oldest first."""
+
+SEVERAL_DIRECTORIES_SINCE = "3.7-IV2"
+"""KAFKA-16606: below it, several log directories can lead to indefinite unavailability (Kafka's docs/upgrade.html)."""
+
+
+def is_reported(what: NotReported, release: str, mode: MetadataMode) -> bool | None:
+    """Tell whether a release reports something in a mode; None where a cluster of that mode has no such thing."""
+    capability = CAPABILITIES[what]
+    if capability.needs_kraft and mode is MetadataMode.ZOOKEEPER:
+        return None
+    return release_key(release) >= release_key(capability.since)
+
+
+def is_possible(release: str, mode: MetadataMode) -> bool:
+    """Tell whether a release runs with ZooKeeper, or in KRaft mode with several log directories on a broker."""
+    if mode is MetadataMode.ZOOKEEPER:
+        return release_key(release) <= release_key(LAST_WITH_ZOOKEEPER)
+    return release_key(release) >= release_key(SEVERAL_DIRECTORIES_SINCE.partition("-")[0])

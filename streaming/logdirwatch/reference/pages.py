@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from logdirwatch.model.topics import TOPICS
+from logdirwatch.reference import support
 from logdirwatch.reference.configuration import reference_yaml
 from logdirwatch.reference.schemas import RECORDS, json_schema
 from logdirwatch.settings import Settings
@@ -36,6 +37,7 @@ def generated(root_command: Any) -> dict[str, str]:
         "reference/topics.md": _topics(),
         "reference/records.md": _records(),
         "reference/tables.md": _tables(),
+        "support.md": support.lines(),
     }
     return {path: "\n".join(lines) + "\n" for path, lines in pages.items()}
 

@@ -1,0 +1,68 @@
+"""The page of supported versions is written from what the code and its tests use."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from logdirwatch.jars import KAFKA_VERSION, SPARK_COORDINATES
+from logdirwatch.jars import OLDEST_KAFKA as OLDEST_LOCAL
+from logdirwatch.model.capabilities import KAFKA_RELEASES, OLDEST_KAFKA, is_possible, release_key
+from logdirwatch.model.vocabulary import MetadataMode
+from logdirwatch.reference import support
+from tests.kafka.test_versions import RELEASES
+
+ROOT = Path(__file__).parents[3]
+PROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+PAGE = "\n".join(support.lines())
+ROWS = [line for line in PAGE.splitlines() if line.startswith("| ") and ("ZooKeeper" in line or "KRaft" in line)]
+
+
+def cells(release, metadata):
+    """The cells of the row that a release is in."""
+    for row in ROWS:
+        span, mode, *rest = (cell.strip() for cell in row.strip("|").split("|"))
+        first, _, last = span.partition(" to ")
+        if mode == metadata and release_key(first) <= release_key(release) <= release_key(last or first):
+            return rest
+    return None
+
+
+def test_every_release_is_in_one_row_of_each_mode_that_it_has():
+    for release in KAFKA_RELEASES:
+        for mode, name in ((MetadataMode.ZOOKEEPER, "ZooKeeper"), (MetadataMode.KRAFT, "KRaft")):
+            assert (cells(release, name) is not None) == is_possible(release, mode)
+
+
+@pytest.mark.parametrize(
+    ("release", "mode", "expected"),
+    [
+        ("2.8", "ZooKeeper", ["no", "no", "there is none", "there is none", "there is none", "yes", "2.8.2"]),
+        ("3.9", "ZooKeeper", ["yes", "no", *["there is none"] * 3, "always 0, not read", "3.9.1"]),
+        ("3.7", "KRaft", ["yes", "no", "no", "no", "yes", "always 0, not read", "no"]),
+        ("3.9", "KRaft", ["yes", "no", "no", "yes", "yes", "always 0, not read", "3.9.1"]),
+        ("4.3", "KRaft", [*["yes"] * 6, KAFKA_VERSION]),
+    ],
+)
+def test_a_row_says_what_its_releases_report(release, mode, expected):
+    assert cells(release, mode) == expected
+
+
+def test_what_is_called_tested_is_what_the_tests_run():
+    assert set(support.TESTED_KAFKA) == set(RELEASES)
+
+
+def test_the_oldest_release_is_the_oldest_that_a_local_cluster_may_have():
+    assert release_key(OLDEST_KAFKA) == OLDEST_LOCAL
+
+
+def test_the_page_names_what_pip_installs():
+    assert f'"pyspark=={support.spark_version()}",' in PROJECT
+    assert all(f"`{name}`" in PAGE for name in SPARK_COORDINATES)
+    (python,) = re.findall(r'^requires-python = "(.*)"', PROJECT, re.MULTILINE)
+    assert f"`{python}`" in PAGE
+
+
+def test_only_a_databricks_runtime_with_its_spark_fits():
+    fits = re.findall(r"^\| (\S+(?: LTS)?) \| (\S+) \| its Spark fits", PAGE, re.MULTILINE)
+    assert [spark for _, spark in fits] == [".".join(support.spark_version().split(".")[:2])]
