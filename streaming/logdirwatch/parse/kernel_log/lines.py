@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
+import msgspec
+
 from logdirwatch.model.records import KernelNews
 from logdirwatch.model.vocabulary import KernelTrouble
 from logdirwatch.parse.kernel_log import devices as kernel_devices
@@ -40,15 +42,16 @@ _ENDS = [
 ]
 
 _DATE = (
-    r"(?:\w{3} +\d+ \d\d:\d\d:\d\d(?:\.\d+)?(?: \d{4})?"  # syslog
+    r"(?:(?:\d{4} )?\w{3} +\d+ (?:\d{4} )?\d\d:\d\d:\d\d(?:\.\d+)?(?: \d{4})?"  # syslog
+    r"|\w{3} ?\d+ \d\d:\d\d(?=\])"  # dmesg -H
     r"|\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4}"  # dmesg -T
     r"|\d{10}\.\d+"  # journalctl -o short-unix
     r"|(?:\w{3} )?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*(?: (?:UTC|GMT|[A-Z]{2,3}T)(?=\s))?)"  # ISO 8601
 )
 _TAG = r"(?:\w+\.\w+\s+)?(?:kernel(?:\[\d+\])?(?::| - - (?:-|\[[^\]]*\]))|(?=(?:multipathd?|iscsid|smartd)\b))\s*"
 _PREFIX = re.compile(
-    rf"\s*(?:<\d+>(?:1 )?|\d+,\d+,\d+,[^;]*;)?\s*(?:[a-z]+ *:[a-z]+ *: )?(?:\[?{_DATE}\]?\s+)?(?:\[\s*[\d.]+\s*\]\s*)?"
-    rf"(?:(?:[\w.-]+\s+)?{_TAG})?(?:\[\s*[\d.]+\s*\]\s*)?(?:\[\s*[TC]\d+\]\s*)?",
+    rf"\s*(?:<\d+>(?:1 )?|\d+,\d+,\d+,[^;]*;)?\s*(?:[a-z]+ *:[a-z]+ *: )?(?:\[?{_DATE}\]?\s+)?"
+    rf"(?:\[\s*\+?[\d.]+\s*\]\s*)?(?:(?:[\w.-]+\s+)?{_TAG})?(?:\[\s*[\d.]+\s*\]\s*)?(?:\[\s*[TC]\d+\]\s*)?",
     re.IGNORECASE,
 )
 """Priority (``<3>``, or what /dev/kmsg writes), date or time since the start, host, and the tag of who wrote it."""
@@ -113,8 +116,24 @@ def kernel_news(line: str) -> list[KernelError]:
 
 def _message(line: str) -> str:
     """Return what the kernel wrote; the message of another program does not begin as the kernel's do."""
+    if line.startswith("{"):
+        line = _of_journal(line)
     prefix = _PREFIX.match(line)
     return line[prefix.end() if prefix else 0 :].strip()
+
+
+def _of_journal(line: str) -> str:
+    """Return an entry of the journal as JSON (``journalctl -o json``) as one line of syslog, without its date."""
+    try:
+        entry = msgspec.json.decode(line, type=_JournalEntry)
+    except msgspec.MsgspecError:
+        return line
+    return f"{entry.SYSLOG_IDENTIFIER}: {entry.MESSAGE}"
+
+
+class _JournalEntry(msgspec.Struct):
+    MESSAGE: str
+    SYSLOG_IDENTIFIER: str = "kernel"
 
 
 def _device(match: re.Match[str]) -> str | None:

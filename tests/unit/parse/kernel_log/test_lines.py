@@ -470,6 +470,10 @@ def test_a_benign_line_is_no_evidence(line):
 
 MESSAGE = "XFS (dm-4): Corruption detected. Unmount and run xfs_repair"
 PREFIXES = {
+    "dmesg -H, the first of a minute": "[Jan11 05:55] ",
+    "dmesg -H, one that follows": "[  +0.000012] ",
+    "a year in front": "2026 Jan 11 05:55:54 kafka-3 kernel: ",
+    "a year behind the day": "Jan 11 2026 05:55:54 kafka-3 kernel: ",
     "none": "",
     "dmesg": "[12225.445356] ",
     "dmesg with the caller": "[12225.445356][T20556] ",
@@ -496,6 +500,20 @@ PREFIXES = {
     "kernel alone": "kernel: ",
     "kernel with a number": "Jan 11 05:55:54 broker7 kernel[0]: ",
 }
+
+
+@pytest.mark.parametrize(
+    ("line", "device"),
+    [
+        ('{"_TRANSPORT":"kernel","MESSAGE":"critical medium error, dev sdq, sector 12"}', "sdq"),
+        ('{"SYSLOG_IDENTIFIER":"multipathd","MESSAGE":"sdq: mark as failed"}', "sdq"),
+        ('{"MESSAGE":[99,114]}', None),
+        ('{"MESSAGE":"critical medium err', None),
+    ],
+)
+def test_the_journal_as_json_is_read(line, device):
+    found = kernel_error(line)
+    assert (found and found.device) == device
 
 
 @pytest.mark.parametrize("prefix", PREFIXES.values(), ids=PREFIXES)
