@@ -17,16 +17,29 @@ def set_broker_list(tools: Tools, broker: int, key: str, values: Sequence[str]) 
     return tools.call(CONFIGS, "--alter", "--entity-type", "brokers", f"--entity-name={broker}", *change)
 
 
-def client_quota(tools: Tools, bytes_per_s: int | None) -> str:
-    """Return the template that limits one producer on every broker, or takes its limit away (None).
+_CLIENT = '--entity-name="${CLIENT_ID:?set it to the client.id of the producer}"'
+# Kafka's tool prints a quota as Java does a double: 1024.0, and from 10 million on 2.24451666E8.
+_IS_QUOTA = (
+    "awk -v quota={} 'match($0, /producer_byte_rate=[0-9.E]+/) "
+    "{{ if (substr($0, RSTART + 19, RLENGTH - 19) + 0 == quota) found = 1 }} END {{ exit !found }}'"
+)
+
+
+def client_quota(tools: Tools, bytes_per_s: int) -> str:
+    """Return the template that limits one producer on every broker.
 
     Who produces is not known: the shell asks for the client id, and runs nothing without one.
     """
-    change = "--delete-config producer_byte_rate"
-    if bytes_per_s is not None:
-        change = f"--add-config producer_byte_rate={bytes_per_s}"
     command = tools.call(CONFIGS, "--alter", "--entity-type", "clients")
-    return f'{command} --entity-name="${{CLIENT_ID:?set it to the client.id of the producer}}" {change}'
+    return f"{command} {_CLIENT} --add-config producer_byte_rate={bytes_per_s}"
+
+
+def end_client_quota(tools: Tools, bytes_per_s: int) -> str:
+    """Return the template that takes a producer's limit away, if it still has this value: another one is not ours."""
+    found = f"{tools.call(CONFIGS, '--describe', '--entity-type', 'clients')} {_CLIENT}"
+    command = tools.call(CONFIGS, "--alter", "--entity-type", "clients")
+    ours = _IS_QUOTA.format(bytes_per_s)
+    return f"{found} | {ours} && {command} {_CLIENT} --delete-config producer_byte_rate"
 
 
 def describe_quotas(tools: Tools) -> str:

@@ -22,7 +22,7 @@ from logdirwatch.plan.actions.action_type import (
 from logdirwatch.plan.actions.progress import not_seen, target_after, was_accepted
 from logdirwatch.plan.capacity.timing import place_target, time_to_full_ms
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
-from logdirwatch.plan.commands.configs import client_quota, describe_quotas
+from logdirwatch.plan.commands.configs import client_quota, describe_quotas, end_client_quota
 from logdirwatch.plan.proposal import Policy, Precondition, ProposedAction, effect, owner_of
 from logdirwatch.text.units import human_in, human_ms, human_rate
 
@@ -73,7 +73,7 @@ def propose_producer_throttle(
             ),
             commands=(describe_quotas(policy.tools), client_quota(policy.tools, max(1, quota))),
             undo={
-                "commands": [client_quota(policy.tools, None)],
+                "commands": [end_client_quota(policy.tools, max(1, quota))],
                 "text": "as soon as the directory has room; a quota that was there before is to be set again",
             },
         )
@@ -138,9 +138,10 @@ def _quota_cleared(action: ActionRecord, snapshot: ClusterSnapshot, policy: Poli
     return ProposedAction(
         kind=ActionKind.CLEAR_THROTTLES,
         target=target_after(action),
-        reason="take the quota of the slowed producers away: the directory has room again",
+        reason="take the quota of the slowed producers away: the directory has room again; set again what was there "
+        "before",
         expected=effect(needs_ms=0),
-        commands=(client_quota(policy.tools, None),),
+        commands=(end_client_quota(policy.tools, int(action.expected.get("producer_byte_rate") or 1)),),
         undo={"text": "set the quota again"},
     )
 

@@ -6,16 +6,29 @@ import subprocess
 import pytest
 
 from logdirwatch.model.vocabulary import ActionKind, LogDirStatus
+from logdirwatch.plan.commands.configs import end_client_quota
 from logdirwatch.plan.settings import TopicRule
 from tests.unit.plan.answers import holds, kinds, recommended, the
 from tests.unit.plan.builders import (
     MIB,
     directory,
+    policy,
     replica,
     topic,
 )
 
 SATURATED = directory(1, "/d1", 960 * MIB, growth_bytes_per_s=1.0 * MIB, status=LogDirStatus.SATURATED)
+
+
+def _runs(folder, command, told):
+    """Tell whether a command deletes a quota, where Kafka's tool describes it like this."""
+    tool = folder / "kafka-configs.sh"
+    tool.write_text(f'#!/bin/sh\ncase "$*" in *--delete-config*) touch {folder}/deleted;; *) echo "{told}";; esac\n')
+    tool.chmod(0o755)
+    (folder / "deleted").unlink(missing_ok=True)
+    path = {"PATH": f"{folder}:{os.environ['PATH']}", "CLIENT_ID": "x"}
+    subprocess.run(["sh", "-c", command], env=path, check=False, capture_output=True)
+    return (folder / "deleted").exists()
 
 
 class TestBrake:
@@ -49,6 +62,20 @@ class TestBrake:
         )
         assert done.returncode != 0
         assert "set it to the client.id of the producer" in done.stderr
+
+    @pytest.mark.parametrize(
+        ("told", "is_ended"),
+        [("producer_byte_rate={}.0", True), ("producer_byte_rate={}1.0", False), ("consumer_byte_rate={}.0", False)],
+    )
+    def test_only_the_quota_that_it_set_is_taken_away(self, tmp_path, told, is_ended):
+        action = the(ActionKind.THROTTLE_PRODUCERS, recommended(*self.PARTS))
+        told = f"Quota configs for client-id 'x' are {told.format(action.expected['producer_byte_rate'])}"
+        assert _runs(tmp_path, action.undo["commands"][0], told) is is_ended
+
+    def test_a_quota_is_read_as_java_prints_a_large_number(self, tmp_path):
+        told = "Quota configs for client-id 'x' are consumer_byte_rate=1.0, producer_byte_rate=2.24451666E8"
+        assert _runs(tmp_path, end_client_quota(policy().tools, 224451666), told)
+        assert not _runs(tmp_path, end_client_quota(policy().tools, 224451667), told)
 
     def test_as_long_as_something_is_in_time_nobody_is_slowed(self):
         room = [directory(1, "/d2", 50 * MIB), topic("v", (1,)), replica(1, "/d1", "v", size=300 * MIB)]
