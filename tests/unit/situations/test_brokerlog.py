@@ -124,6 +124,11 @@ REASONS = {
         "heartbeats",
         "do not restart it first",
     ),
+    "a session with ZooKeeper that timed out": (
+        entry("Client session timed out, have not heard from server in 12007ms for session id 0x1", level="WARN"),
+        "have not heard from server",
+        "do not restart it first",
+    ),
     "no heap, and then no heartbeats": (
         entry("Uncaught exception in x", "java.lang.OutOfMemoryError: Java heap space") + entry(LATE, level="INFO"),
         "Java heap space",

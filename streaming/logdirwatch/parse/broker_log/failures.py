@@ -89,6 +89,9 @@ _ALWAYS: Mapping[Reason, Sequence[str]] = {
     Reason.HEARTBEAT_LOST: [
         r"Unable to send (?:a |broker )heartbeat",
         r"sent a heartbeat request but received error (?!NONE)",
+        # Of a broker in ZooKeeper mode.
+        r"Client session timed out, have not heard from server in",
+        r"Unable to reconnect to ZooKeeper service, session \S+ has expired",
     ],
     Reason.LIMIT: [r"unable to create (?:new )?native thread"],
     Reason.OUT_OF_MEMORY: [

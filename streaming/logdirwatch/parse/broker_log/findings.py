@@ -128,6 +128,10 @@ _COORDINATOR = re.compile(
     rf" (?:partition )?{_PARTITION}"
 )
 _REMOTE_COPY = re.compile(rf"Error occurred while copying log segments of partition: (?:[\w-]+:)?{_PARTITION}")
+# So ends a run of the task that fails before it copies anything, where the metadata of remote storage cannot be read.
+_REMOTE_TASK = re.compile(
+    rf"Current task for (?:topic-)?partition (?:[\w-]+:)?{_PARTITION} received error but it will be scheduled"
+)
 _MOVED = re.compile(
     r"NotLeader\w*Exception|NotCoordinatorException|CoordinatorNotAvailable|CoordinatorLoadInProgress|Cancell"
     r"|KafkaStorageException|UnknownTopicOrPartition|InterruptedException|RejectedExecutionException"
@@ -163,11 +167,17 @@ def _of_partition(entry: Entry, log_dirs: Sequence[str]) -> Iterator[Finding]:
     if match := _UNCLEANABLE.search(entry.message):
         log_dir, detail = _dir_in(entry, log_dirs), _detail(entry, f"the log cleaner gave it up: {_thrown(entry)}")
         yield PartitionUncleanable(match["topic"], int(match["partition"]), log_dir, detail)
-    if (match := _REMOTE_COPY.search(entry.message)) and not _ENDS.search(entry.exception):
+    if (match := _remote_copy(entry)) and not _ENDS.search(entry.exception):
         yield RemoteCopyFailed(match["topic"], int(match["partition"]), _detail(entry, entry.message))
     bad = _of_fetcher(entry, log_dirs) or _of_coordinator(entry, log_dirs) or _bad_record(entry, log_dirs)
     if bad is not None:
         yield bad
+
+
+def _remote_copy(entry: Entry) -> "re.Match[str] | None":
+    """Return the partition of a copy that failed; tasks that delete or follow have loggers of their own."""
+    is_of_copies = re.search(r"RLM(?:Copy|Leader)?Task\b", entry.logger) is not None
+    return _REMOTE_COPY.search(entry.message) or (_REMOTE_TASK.search(entry.message) if is_of_copies else None)
 
 
 def _is_of_channel(entry: Entry) -> bool:

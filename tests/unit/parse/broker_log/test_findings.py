@@ -305,6 +305,19 @@ def test_a_copy_to_remote_storage_that_fails_names_its_partition(named):
 
 
 @pytest.mark.parametrize(
+    ("task", "is_copy"),
+    [("RLMCopyTask", True), ("RLMTask", True), ("RLMExpirationTask", False), ("RLMFollowerTask", False)],
+)
+def test_a_copy_that_fails_before_it_begins_is_one_too(task, is_copy):
+    message = (
+        "[RemoteLogManager=1 partition=x:t-3] Current task for partition x:t-3 received error but it will be scheduled"
+    )
+    thrown = "java.lang.IllegalStateException: This instance is in invalid state, initialized: false"
+    found = findings_of(line(message, f"kafka.log.remote.RemoteLogManager${task}", "WARN", thrown))
+    assert [(one.topic, one.partition) for one in found] == ([("t", 3)] if is_copy else [])
+
+
+@pytest.mark.parametrize(
     ("exception", "ran_out"),
     [
         ("java.io.IOException: No space left on device", "space"),
