@@ -24,12 +24,12 @@ def _summary(report: Report) -> Iterator[str]:
     yield f"{len(report.passed)} of {len(CHECKS)} checks passed"
     count = len(report.findings)
     if count:
-        mend = f"{count} thing{'s' if count > 1 else ''} to mend"
-        yield f"{len(report.failed)} failed ({', '.join(report.failed)}: {mend})"
+        to_fix = f"{count} thing{'s' if count > 1 else ''} to fix"
+        yield f"{len(report.failed)} failed ({', '.join(report.failed)}: {to_fix})"
     if report.skipped:
         yield f"{len(report.skipped)} not checked, at least in part ({', '.join(report.skipped)}: see above)"
     if not count:
-        yield "nothing to mend"
+        yield "nothing to fix"
 
 
 def document(report: Report) -> dict[str, Any]:

@@ -128,11 +128,11 @@ def found(world, monkeypatch):
     return found
 
 
-def test_a_healthy_world_has_nothing_to_mend(world, monkeypatch):
+def test_a_healthy_world_has_nothing_to_fix(world, monkeypatch):
     report = world.examined(monkeypatch)
     assert report.findings == ()
     assert report.passed == list(CHECKS)
-    assert list(lines(report)) == [f"{len(CHECKS)} of {len(CHECKS)} checks passed, nothing to mend"]
+    assert list(lines(report)) == [f"{len(CHECKS)} of {len(CHECKS)} checks passed, nothing to fix"]
 
 
 def test_java_that_is_missing(world, found):
@@ -242,7 +242,7 @@ def test_what_decides_where_topics_are_made_comes_before_the_advice_to_make_them
     assert next(n for n, line in enumerate(said) if "create what is missing" in line) > 1
 
 
-def test_what_all_topics_have_in_common_is_one_thing_to_mend(world, found):
+def test_what_all_topics_have_in_common_is_one_thing_to_fix(world, found):
     existing = {name: replace(topic, replication_factor=1) for name, topic in world.telemetry.existing.items()}
     without = {name: {**topic.configs, "min.insync.replicas": "1"} for name, topic in existing.items()}
     existing = {name: replace(topic, configs=without[name]) for name, topic in existing.items()}
@@ -272,18 +272,18 @@ class TestTheLastLine:
         world.telemetry_error = "Kafka at telemetry:9092 cannot be reached: KafkaTimeoutError"
         world.java_error = "no Java found"
         assert self.last(world, monkeypatch) == (
-            "6 of 12 checks passed, 2 failed (connectivity, java: 2 things to mend), 4 not checked, at least in part "
+            "6 of 12 checks passed, 2 failed (connectivity, java: 2 things to fix), 4 not checked, at least in part "
             "(telemetry_is_monitored, topics, replication, permissions: see above)"
         )
 
     def test_one_finding(self, world, monkeypatch):
         world.java_error = "no Java found"
-        assert self.last(world, monkeypatch) == "11 of 12 checks passed, 1 failed (java: 1 thing to mend)"
+        assert self.last(world, monkeypatch) == "11 of 12 checks passed, 1 failed (java: 1 thing to fix)"
 
     def test_nothing_found_but_something_left_out(self, world, monkeypatch):
         world.values["tables"] = {"path": "s3a://bucket/tables"}
         assert self.last(world, monkeypatch) == (
-            "11 of 12 checks passed, 1 not checked, at least in part (folders: see above), nothing to mend"
+            "11 of 12 checks passed, 1 not checked, at least in part (folders: see above), nothing to fix"
         )
 
 

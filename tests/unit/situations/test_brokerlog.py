@@ -56,7 +56,7 @@ REASONS = {
     "no usable directory": (
         entry("Shutdown broker because none of the specified log dirs from /d0, /d1 can be created or validated"),
         "none of its log directories",
-        "mend the mount",
+        "repair the mount",
     ),
     "one replica twice": (
         entry(
@@ -210,7 +210,7 @@ REASONS = {
     "an error that nobody knows": (
         entry(STARTUP, "java.lang.NullPointerException: why"),
         "why",
-        "mend what its log names",
+        "fix what its log names",
     ),
 }
 
@@ -423,7 +423,7 @@ ADVICE = [
         "the broker is started after its remedy",
         _alert_of(REASONS["a lock"][0]),
         order=("investigate", "restart_broker"),
-        says=("mend first what its log says",),
+        says=("first fix what its log says",),
     ),
     Advice(
         "without a word of the log the start stands first",

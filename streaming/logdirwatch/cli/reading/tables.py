@@ -25,7 +25,7 @@ from logdirwatch.store.schema.definitions import (
 Row = Mapping[str, Any]
 _AT_ONCE = 10_000
 _DATA_FILE = re.compile(r"[^\s:]+\.parquet")
-_MEND = "the other tables and the alerts are not affected; restore or rebuild it: docs/troubleshooting.md"
+_REMEDY = "the other tables and the alerts are not affected; restore or rebuild it: docs/troubleshooting.md"
 
 _BROKERS = ", ".join(("cluster", *BROKER_COLUMNS))
 _LOG_DIRS = ", ".join(("cluster", "broker", *LogDir.__struct_fields__))
@@ -122,9 +122,9 @@ def _unreadable(root: str, table: str, error: BaseException) -> str:
     where = f"table {table} at {root}"
     if named is None and (broken := _broken_file(f"{root}/{table}")) is None:
         what = "its log" if isinstance(error, DeltaError) else "it"
-        return f"{where} cannot be read: {what} is damaged or not accessible ({reason}); {_MEND}"
+        return f"{where} cannot be read: {what} is damaged or not accessible ({reason}); {_REMEDY}"
     name = broken if named is None else named.group().rpartition("/")[2]
-    return f"{where} cannot be read: its file {name} is damaged or gone ({reason.rpartition(': ')[2]}); {_MEND}"
+    return f"{where} cannot be read: its file {name} is damaged or gone ({reason.rpartition(': ')[2]}); {_REMEDY}"
 
 
 def _broken_file(path: str) -> str | None:

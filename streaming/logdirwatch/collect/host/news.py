@@ -1,8 +1,8 @@
 """Which findings in a broker's log are news. Pure; the clock is an argument.
 
 A directory that failed stays offline until the broker restarts, so a second line about it is no news, unless it is the
-first to tell the cause. A partition may be mended and fail again within one run: it is news again after a while. Why a
-broker ends is told once a run, by the line that says most; what follows within a minute is its consequence, and what
+first to tell the cause. A partition may be repaired and fail again within one run: it is news again after a while. Why
+a broker ends is told once a run, by the line that says most; what follows within a minute is its consequence, and what
 says less within ten.
 """
 

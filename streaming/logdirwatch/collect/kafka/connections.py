@@ -69,7 +69,7 @@ class _OneBroker(KafkaConnectionManager):  # type: ignore[misc]
         """Do nothing: the broker ends what is idle, and the timer would keep a closed manager alive for good."""
 
     def maybe_raise_auth_failure(self, node_id: object) -> None:
-        """Do nothing: kafka-python never tries again where credentials were refused once, which may be mended."""
+        """Do nothing: kafka-python never tries again where credentials were refused once, which may be corrected."""
 
     async def request(self, request: Any, timeout_ms: float) -> Any:
         """Send ``request``, connecting first where needed, and return the response."""

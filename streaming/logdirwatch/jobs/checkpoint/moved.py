@@ -20,8 +20,8 @@ def follow(spark: SparkSession, checkpoint: str) -> None:
         folder, names = notes(spark, checkpoint, operator)
         for name in names:
             text = folder.read(name)
-            if (mended := told_of(text, here)) != text:
-                folder.write(name, mended)
+            if (corrected := told_of(text, here)) != text:
+                folder.write(name, corrected)
                 log.warning("checkpoint.moved", checkpoint=checkpoint, meaning="its state is read from the new place")
 
 

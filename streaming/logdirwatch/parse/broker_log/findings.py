@@ -11,7 +11,7 @@ The wording is that of Kafka 4.3.1, whose older releases say the same:
 - ``Marking its partition (t-0) as uncleanable``: its log is compacted no more until a restart (KIP-346).
 - A coordinator that cannot read its partition serves no group or transaction of it (``GroupMetadataManager``,
   ``TransactionStateManager``, ``CoordinatorRuntime``).
-- What recovery truncates, and an index that it builds again, is mended by that.
+- What recovery truncates, and an index that it builds again, is repaired by that.
 """
 
 import posixpath

@@ -105,7 +105,7 @@ def outlook(paths: Iterable[tuple[str, Path]]) -> dict[str, Any]:
 def _harmed(key: str, listed: Iterable[tuple[str, Path]], is_so: Callable[[LeadershipState], bool]) -> dict[str, Any]:
     """Return the partitions for which something becomes so that is not so now, and the first such step; else nothing.
 
-    By partition, since counts hide one that is hurt behind another that is mended.
+    By partition, since counts hide one that is hurt behind another that is repaired.
     """
     found = []
     for label, path in listed:

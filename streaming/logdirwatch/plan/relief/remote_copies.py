@@ -1,6 +1,7 @@
 """A directory that tiered topics fill because remote storage does not get what they hold (KIP-405).
 
-Local retention keeps what waits for its copy, so no limit frees it: the way to the remote storage must be mended.
+Local retention keeps what waits for its copy, so no limit frees it: the connection to the remote storage must be
+restored.
 """
 
 from logdirwatch.model.vocabulary import ActionKind

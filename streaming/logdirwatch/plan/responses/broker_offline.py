@@ -37,7 +37,7 @@ from logdirwatch.plan.vetoes import restart_vetoes
 from logdirwatch.text.units import human_ms
 from logdirwatch.text.words import some_of
 
-_MENDED_FIRST = {
+_REPAIRED_FIRST = {
     Cause.LIMIT: "raise the limit that {path} ran into (open files or memory maps)",
     Cause.READ_ONLY: "see that {path} is mounted writable",
     Cause.REMOUNT: "see that {path} is mounted",
@@ -57,7 +57,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
         return [situation.look]
     broker = alert.broker
     full, sick = _full(broker, alert, snapshot), _sick(snapshot, broker)
-    limited = [d for d in snapshot.directories_of.get(broker, ()) if not d.is_serving and d.cause in _MENDED_FIRST]
+    limited = [d for d in snapshot.directories_of.get(broker, ()) if not d.is_serving and d.cause in _REPAIRED_FIRST]
     is_told = bool(shown.log_says)
     return [
         *([situation.look] if is_told else []),
@@ -154,9 +154,9 @@ def _why(full: list[LogDir], sick: list[LogDir], limited: list[LogDir], *, is_to
     if full:
         return f"make room in {', '.join(directory.path for directory in full)} first, or it halts again"
     if limited and limited[0].cause is not None:
-        what = _MENDED_FIRST[limited[0].cause].format(path=limited[0].path)
-        return f"{what} first, or it halts again{', and mend what its log says' if is_told else ''}"
-    return "mend first what its log says, as above" if is_told else "see in its log why it stopped before"
+        what = _REPAIRED_FIRST[limited[0].cause].format(path=limited[0].path)
+        return f"{what} first, or it halts again{', and fix what its log says' if is_told else ''}"
+    return "first fix what its log says, as above" if is_told else "see in its log why it stopped before"
 
 
 _ROLLING_RESTART = Runbook(

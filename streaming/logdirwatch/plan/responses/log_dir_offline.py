@@ -41,7 +41,7 @@ _LOOKED_AT = (Cause.UNKNOWN, Cause.REMOUNT, Cause.READ_ONLY)
 
 
 def propose(situation: Situation) -> list[ProposedAction]:
-    """Return what to do about the offline directories of an alert: look or mend, copies elsewhere, one restart.
+    """Return what to do about the offline directories of an alert: look or repair, copies elsewhere, one restart.
 
     The fast lane knows no cause: a moment later the state machine does, or knows that nobody does.
     """
@@ -66,7 +66,7 @@ def propose(situation: Situation) -> list[ProposedAction]:
             for path, one in arrays.items()
         ),
         *looks,
-        *_mended(away, snapshot, policy),
+        *_repaired(away, snapshot, policy),
         *([] if repair is None else _replaced(step, away, failed, repair, policy, now_ms)),
         *([] if len(away.of_cause(Cause.FILE_SYSTEM)) == len(away.directories) else [restarted]),
         *_rebuilt_in_the_end(away, restarted, policy, now_ms, has_array=bool(arrays)),
@@ -103,8 +103,8 @@ def _looks(step: ProposedAction, away: OfflineLogDirs, policy: Policy, arrays: C
     return [look(step, away, unclear, Cause.FULL)] if unclear else []
 
 
-def _mended(away: OfflineLogDirs, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
-    """Return what mends the directories whose disks are sound."""
+def _repaired(away: OfflineLogDirs, snapshot: ClusterSnapshot, policy: Policy) -> list[ProposedAction]:
+    """Return what repairs the directories whose disks are sound."""
     limited, repaired = away.of_cause(Cause.LIMIT), away.of_cause(Cause.FILE_SYSTEM)
     full = _volumes(away.of_cause(Cause.FULL), snapshot)
     return [
@@ -230,7 +230,7 @@ def _volumes(directories: Sequence[LogDir], snapshot: ClusterSnapshot) -> list[L
 
 
 _BLOCKED = Runbook(
-    "nothing about the failed disk can be done yet: mend first what the vetoes below name (brokers that are away, "
+    "nothing about the failed disk can be done yet: first fix what the vetoes below name (brokers that are away, "
     "replicas that lag), and restart no broker that holds a last copy",
     (UNAVAILABLE, UNDER_MIN_ISR),
 )

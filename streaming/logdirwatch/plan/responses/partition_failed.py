@@ -93,7 +93,7 @@ def _copied_in_place(
 
 RESPONSE = Response(
     runbook=Runbook(
-        "look at the one partition that failed: its disk may be well; a restart of the broker or a new copy mends it",
+        "look at the one partition that failed: its disk may be well; a restart of the broker or a new copy repairs it",
         (UNDER_REPLICATED,),
     ),
     propose=propose,

@@ -1,4 +1,4 @@
-"""Partitions that the log cleaner gave up on: mend what it met, then a restart lets it try again (KIP-346)."""
+"""Partitions that the log cleaner gave up on: fix what it met, then a restart lets it try again (KIP-346)."""
 
 import re
 from collections.abc import Sequence
@@ -95,7 +95,7 @@ def _demoted(alert: AlertRecord, snapshot: ClusterSnapshot, policy: Policy) -> S
 
 RESPONSE = Response(
     runbook=Runbook(
-        "partitions that the log cleaner gave up on grow until their broker restarts: mend what it met first",
+        "partitions that the log cleaner gave up on grow until their broker restarts: fix what it met first",
         (UNDER_REPLICATED, describe_log_dirs),
     ),
     propose=propose,

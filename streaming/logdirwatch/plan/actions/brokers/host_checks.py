@@ -23,7 +23,7 @@ _POOL = (
 _WHY = {
     Cause.FAILED: "find out what failed under {places}: the broker got an I/O error and nothing names the device; a "
     "dying disk gives one, and so do a lost path and a file system that shut itself down. Replace only a device that "
-    "the kernel's log or SMART condemns; where neither does, mend what they name and restart the broker",
+    "the kernel's log or SMART condemns; where neither does, repair what they name and restart the broker",
     Cause.UNKNOWN: "find out why {places} {are} offline: nothing proves that a disk broke, so replace and format "
     "nothing; if the look finds the device sound, restart the broker",
     Cause.READ_ONLY: "check the mount of {places}: it is read-only. Mount it writable again, or restart the pod, which "

@@ -24,7 +24,7 @@ def _steps(device: str) -> tuple[str, str]:
 def _btrfs_steps(device: str) -> tuple[str, str]:
     """Return the same for btrfs: fsck does nothing to it, and what its own check repairs may get worse."""
     repaired = (
-        "mount it and btrfs scrub start -B MOUNT, which mends what has a second copy; where dmesg names files beyond "
+        "mount it and btrfs scrub start -B MOUNT, which repairs what has a second copy; where dmesg names files beyond "
         "that, move the whole partition folders aside, if other replicas are in sync. btrfs check --repair comes last"
     )
     return f"btrfs check --readonly {device}; btrfs device stats {device}", repaired

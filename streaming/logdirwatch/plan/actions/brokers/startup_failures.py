@@ -69,18 +69,18 @@ REMEDIES: Mapping[Reason, Remedy] = {
         ("lsof DIR/.lock; pgrep -af kafka.Kafka",),
     ),
     Reason.NO_USABLE_DIRECTORY: Remedy(
-        "mend the mount, the owner or the disk of its log directories first: the lines before it say why for each",
+        "repair the mount, the owner or the disk of its log directories first: the lines before it say why for each",
         (_DIRECTORY,),
     ),
     Reason.METADATA_DIRECTORY_FAILED: Remedy(
-        "mend the directory of its metadata log first (room, mount, disk), or it halts again", (_DIRECTORY,)
+        "repair the directory of its metadata log first (space, mount, disk), or it halts again", (_DIRECTORY,)
     ),
     Reason.ALL_DIRECTORIES_FAILED: Remedy(
-        "mend its log directories first (room, mount, limit, disk), or it halts again", (_DIRECTORY,)
+        "repair its log directories first (space, mount, limit, disk), or it halts again", (_DIRECTORY,)
     ),
     Reason.FAILURE_NOT_TOLD: Remedy(
-        "mend the directory that failed and the way to the controllers, then start it: it stopped by itself after "
-        "log.dir.failure.timeout.ms, so that others can lead",
+        "repair the directory that failed and the connection to the controllers, then start it: it stopped by itself "
+        "after log.dir.failure.timeout.ms, so that others can lead",
         (_DIRECTORY,),
     ),
     Reason.METADATA_FAULT: Remedy(
@@ -156,7 +156,7 @@ REMEDIES: Mapping[Reason, Remedy] = {
         ("ls -laZ DIR, DIR being the directory that its log names",),
     ),
     Reason.READ_ONLY: Remedy(
-        "see in the kernel's log why the file system is read-only, mend that and mount it writable, then start it",
+        "see in the kernel's log why the file system is read-only, repair that and mount it writable, then start it",
         (_DIRECTORY,),
     ),
     Reason.STOPPED: Remedy(
@@ -165,7 +165,7 @@ REMEDIES: Mapping[Reason, Remedy] = {
         ("journalctl -u kafka; kubectl describe pod POD",),
     ),
     Reason.OTHER: Remedy(
-        "mend what its log names before it starts again, or it stops again",
+        "fix what its log names before it starts again, or it stops again",
     ),
 }
 
