@@ -83,7 +83,7 @@ REASONS = {
     "a failure that no controller was told of": (
         entry("[BrokerLifecycleManager id=7] Shutting down because couldn't communicate offline log dirs [3u] with x"),
         "no controller could be notified",
-        "way to the controllers",
+        "connection to the controllers",
     ),
     "a metadata fault": (
         entry(
