@@ -23,7 +23,7 @@ CODE := streaming dashboards tests conf docs/hooks $(wildcard bench/*.py)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help setup java demo test test-unit test-spark test-kafka test-alone test-long test-trust test-scenarios test-cluster test-sql test-browser chaos mutate soak dashboards lint audit sbom release format bench docs docs-release lock clean ci
+.PHONY: help setup java demo test test-unit test-spark test-kafka test-alone test-long test-versions test-trust test-scenarios test-cluster test-sql test-browser chaos mutate soak dashboards lint audit sbom release format bench docs docs-release lock clean ci
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -70,6 +70,9 @@ test-long: java $(STAMP) ## what takes long: every rule of the tables, the demo 
 	$(PYTEST) tests/spark -m long -n 2 --dist loadfile $(ARGS)
 	$(PYTEST) tests/kafka -m long $(TRUST:%=--ignore=%) $(ARGS)
 	$(PYTEST) $(TRUST) -m release $(ARGS)
+
+test-versions: java $(STAMP) ## older releases of Kafka, with ZooKeeper and in KRaft mode (their jars are downloaded once)
+	$(PYTEST) tests/kafka/test_versions.py -m long -k "2.8.2 or 3.9.1-kraft or 4.3.1" $(ARGS)
 
 test-trust: java $(STAMP) ## TLS, least privilege, secrets, what happens when something is away, the first release's data
 	$(PYTEST) $(TRUST) -m "long and not release" $(ARGS)

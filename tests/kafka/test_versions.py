@@ -98,6 +98,9 @@ def test_a_release_tells_what_it_can_and_a_failed_directory_is_seen(release, old
 
     found = examined(old_cluster.config_path)
     assert {finding["check"] for finding in found["findings"]} <= {"offline_replica_count"}
+    told = " ".join(notice["what"] for notice in found.get("notices", ()))
+    assert ("the size of log directories" in told) == ("capacity" in RELEASES[release])
+    assert ("cordons" in told) == ("cordons" in RELEASES[release])
     listed = subprocess.run(
         [old_cluster.tool("kafka-topics"), "--bootstrap-server", old_cluster.bootstrap_servers, "--list"],
         capture_output=True,

@@ -38,6 +38,7 @@ MADE = [
 ]
 APART = [
     "test-long",
+    "test-versions",
     "test-trust",
     "test-scenarios",
     "test-cluster",

@@ -49,5 +49,5 @@ RESPONSE = Response(
         (quorum_status, UNAVAILABLE),
     ),
     propose=propose,
-    ends_when="its broker reports the directory with its size",
+    ends_when="its broker reports the directory, with its size if its version of Kafka reports sizes",
 )
