@@ -149,6 +149,8 @@ _HEALING = frozenset(
 _LATER = _HEALING - {KernelTrouble.NO_SPACE} | {KernelTrouble.MEDIUM_ERROR}
 LOST_WAY = frozenset({KernelTrouble.PATH_LOST, KernelTrouble.SERVER_NOT_RESPONDING})
 """The troubles which mean that the path to a disk is lost, which explains its other errors."""
+BELOW_DISK = LOST_WAY | {KernelTrouble.POOL_FULL}
+"""The troubles for which a volume answers with I/O errors although no device fails: these end with them."""
 _CAUSES = {
     KernelTrouble.MEDIUM_ERROR: Cause.FAILED,
     KernelTrouble.DEVICE_ERROR: Cause.FAILED,

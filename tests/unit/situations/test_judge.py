@@ -24,6 +24,7 @@ BTRFS_FULL = "BTRFS: error (device sdb1) in btrfs_run_delayed_refs:2127: errno=-
 BITMAP = "EXT4-fs error (device sdb1): ext4_validate_block_bitmap:384: comm java: bg 32: bad block bitmap checksum"
 GONE = "nvme nvme3: Device not ready; aborting reset, CSTS=0x1"
 LOG_ERROR = "XFS (nvme3n1): log I/O error -5"
+LOST_PATH = "device-mapper: multipath: 253:2: Failing path 8:16."
 RF_1 = {"min.insync.replicas": "1"}
 
 
@@ -121,6 +122,9 @@ CONCLUSIONS = [
                _fails("failed", GONE, LOG_ERROR, detail="java.io.IOException: Input/output error"), FAILED,
                says=("device nvme3",), never_says=("the disk may be fine",)),
     Conclusion("the same without a broker's log", _fails(None, GONE, LOG_ERROR), FAILED),
+    Conclusion("a path that was lost and is back within one look, which the broker meets as an I/O error",
+               _fails("failed", LOST_PATH, DEVICE, LOST_PATH.replace("Failing", "Reinstating"),
+                      detail="java.io.IOException: Input/output error"), {"log_dir_offline": "remount"}),
     Conclusion("a block device of Ceph whose client was blocklisted",
                _fails("failed", "rbd: rbd0: write 1000 at 0 result -108", "I/O error, dev rbd0, sector 9",
                       detail="java.io.IOException: Input/output error"), {"log_dir_offline": "remount"}),

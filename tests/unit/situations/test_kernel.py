@@ -20,6 +20,10 @@ BELOW = frozenset(
 MEDIUM = "blk_update_request: critical medium error, dev sdd, sector 31231 op 0x0:(READ) flags 0x80700"
 THIN = "device-mapper: thin: 253:4: switching pool to out-of-data-space (queue IO) mode"
 FAILING_PATH = "device-mapper: multipath: 253:2: Failing path 8:16."
+REINSTATED = FAILING_PATH.replace("Failing", "Reinstating")
+EXTENDED = THIN.replace("out-of-data-space (queue IO)", "write")
+IO_ERROR = "blk_update_request: I/O error, dev sdd, sector 9 op 0x1:(WRITE)"
+HARDWARE = "sd 2:0:0:0: [sdd] tag#1 Sense Key : Hardware Error [current] "
 SUSPECT = {"log_dir_suspect": None}
 
 
@@ -103,6 +107,26 @@ CONCLUSIONS = [
     suspect_of("a SATA link that is slow to respond", "ata3: link is slow to respond, please be patient (ready=0)"),
     Conclusion(
         "a path that is back", shown(look(FAILING_PATH), look(FAILING_PATH.replace("Failing", "Reinstating"))), {}
+    ),
+    Conclusion("I/O errors of a lost path end with it", shown(look(IO_ERROR, FAILING_PATH), look(REINSTATED)), {}),
+    Conclusion("so they do where it is lost and back in one look", shown(look(FAILING_PATH, IO_ERROR, REINSTATED)), {}),
+    Conclusion("and with a quiet morning", shown(look(IO_ERROR, FAILING_PATH), quiet_ms=3 * HOUR_MS), {}),
+    Conclusion("those of a full pool end with it", shown(look(THIN, IO_ERROR), look(EXTENDED)), {}),
+    Conclusion("an I/O error after the path is back", shown(look(FAILING_PATH, REINSTATED, IO_ERROR)), SUSPECT),
+    Conclusion(
+        "an I/O error long before a path was lost is of the disk",
+        shown(look(IO_ERROR), *[look()] * 1500, look(FAILING_PATH), look(REINSTATED)),
+        SUSPECT,
+        never_says=("resolved",),
+    ),
+    Conclusion(
+        "an unreadable sector stays when the path is back", shown(look(MEDIUM, FAILING_PATH), look(REINSTATED)), SUSPECT
+    ),
+    Conclusion(
+        "a failed part of the device stays when the path is back",
+        shown(look(HARDWARE, IO_ERROR, FAILING_PATH), look(REINSTATED)),
+        SUSPECT,
+        says=("Hardware Error",),
     ),
     Conclusion(
         "a server that answers again",

@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from logdirwatch.detect import causes
 from logdirwatch.detect.alerts.context import BrokerContext, EvidenceTime
 from logdirwatch.detect.alerts.lifecycle import RECOVERED
 from logdirwatch.detect.rules import host_findings, log_dir_suspect
@@ -19,8 +20,8 @@ from logdirwatch.detect.state.broker_state import LogDirMemory, OpenAlert, Troub
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.brokers import BrokerSuspectEvidence
 from logdirwatch.model.records import HostLogDir, HostRecord, KernelNews
-from logdirwatch.model.vocabulary import KernelTrouble, LogDirStatus, Rule
-from logdirwatch.parse.kernel_log.lines import kernel_error, tells_damage
+from logdirwatch.model.vocabulary import BELOW_DISK, KernelTrouble, LogDirStatus, Rule
+from logdirwatch.parse.kernel_log.lines import is_io_error, kernel_error, says_more
 from logdirwatch.parse.kernel_log.log_dirs import with_kernel_errors
 
 KINDS = frozenset(str(trouble) for trouble in KernelTrouble)
@@ -52,19 +53,36 @@ def _note(held: dict[str, Trouble], news: Sequence[KernelNews], at_ms: int) -> N
         text, device = said.text[:CHARACTERS], clipped(said.device)
         key = f"{said.trouble} {device or ''}"
         before = held.pop(key, None)
+        if said.is_over and said.trouble in BELOW_DISK:
+            _forget_io_errors(held, at_ms if before is None else before.at_ms)
         if not said.is_over:
-            if before is not None and tells_damage(before.text) and not tells_damage(text):
+            if before is not None and says_more(before.text, text):
                 text = before.text
             held[key] = Trouble(kind=said.trouble, text=text, device=device, at_ms=at_ms)
     for key in list(held)[:-TROUBLES_KEPT]:
         del held[key]
 
 
+def _forget_io_errors(held: dict[str, Trouble], lost_ms: int, until_ms: int | None = None) -> None:
+    """Forget the I/O errors that a volume answered with for a lost path or a full pool, which is over.
+
+    They began with it, or within the hour in which one explains the other. Unreadable sectors, and what became of a
+    file system, stay.
+    """
+    for key, trouble in list(held.items()):
+        is_meant = trouble.kind == KernelTrouble.DEVICE_ERROR and is_io_error(trouble.text)
+        is_meant = is_meant and trouble.at_ms >= lost_ms - causes.KERNEL_NEAR_MS
+        if is_meant and (until_ms is None or trouble.at_ms <= until_ms):
+            del held[key]
+
+
 def judge(context: BrokerContext, seen: HostLogDir, log_dir: LogDirMemory, moment: EvidenceTime) -> None:
     """Suspect a directory for unresolved kernel errors of its disk."""
     for key, trouble in list(log_dir.troubles.items()):
-        if _has_healed(context, trouble, log_dir.proof_ms, moment, is_read_only=seen.is_read_only):
-            del log_dir.troubles[key]
+        is_over = _has_healed(context, trouble, log_dir.proof_ms, moment, is_read_only=seen.is_read_only)
+        if is_over and log_dir.troubles.pop(key, None) is not None and trouble.kind in BELOW_DISK:
+            calm_since_ms = moment.at_ms - context.settings.kernel_calm_ms
+            _forget_io_errors(log_dir.troubles, trouble.at_ms, calm_since_ms)
     _tell(context, seen.path, log_dir.troubles, moment)
 
 

@@ -70,6 +70,14 @@ def tells_damage(text: str) -> bool:
     return _DAMAGE.search(text) is not None
 
 
+_IO_ERROR = re.compile(r"I/O error|lost (?:async )?page write|rejecting I/O|device offline error", re.IGNORECASE)
+
+
+def is_io_error(text: str) -> bool:
+    """Tell whether a line says only that I/O failed: so it does without a path, and in a full pool."""
+    return _IO_ERROR.search(text) is not None
+
+
 @dataclass(frozen=True)
 class KernelError:
     """A trouble, and the device that the line names, None where it names none; ``is_over`` says that it has ended."""
@@ -157,9 +165,14 @@ def is_below(device: str, names: frozenset[str]) -> bool:
     return any(re.fullmatch(rf"{re.escape(device)}n\d+", name) for name in names)
 
 
-def _says_more(before: KernelError, error: KernelError) -> bool:
-    is_lasting = not error.is_over and not before.is_over
-    return is_lasting and tells_damage(before.text) and not tells_damage(error.text)
+def says_more(before: str, after: str) -> bool:
+    """Tell whether the line of before explains more than a later one of the same kind and device.
+
+    Damage explains more than what follows from an I/O error, and what failed in a device more than the error itself.
+    """
+    if tells_damage(before) or tells_damage(after):
+        return not tells_damage(after)
+    return is_io_error(after) and not is_io_error(before)
 
 
 Placed = dict[str, list[KernelError]]
@@ -182,7 +195,10 @@ def placed(
         for path in below:
             known = by_dir.setdefault(path, {})
             before = known.pop((error.trouble, error.device), None)
-            known[error.trouble, error.device] = before if before and _says_more(before, error) else error
+            is_less = (
+                before is not None and not (before.is_over or error.is_over) and says_more(before.text, error.text)
+            )
+            known[error.trouble, error.device] = before if before is not None and is_less else error
         if not below and not error.is_over:
             unplaced[error.text] = error
     return (

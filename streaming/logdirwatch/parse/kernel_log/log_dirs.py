@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from logdirwatch.model.records import HostLogDir
-from logdirwatch.model.vocabulary import KernelTrouble
-from logdirwatch.parse.kernel_log.lines import KernelError
+from logdirwatch.model.vocabulary import BELOW_DISK, KernelTrouble
+from logdirwatch.parse.kernel_log.lines import KernelError, is_io_error
 
 
 def with_kernel_errors(log_dirs: Sequence[HostLogDir], news: Mapping[str, Sequence[KernelError]]) -> list[HostLogDir]:
@@ -31,7 +31,16 @@ def _with_news(log_dir: HostLogDir, news: Sequence[KernelError]) -> HostLogDir:
     told = replace(log_dir, kernel=[error.news for error in news])
     if worst is None:
         return told
+    worst = _explained(worst, news)
     cause = worst.trouble.cause
     return replace(
         told, device=worst.device, kernel_error=worst.text, kernel_cause=None if cause is None else str(cause)
     )
+
+
+def _explained(error: KernelError, news: Sequence[KernelError]) -> KernelError:
+    """Return what explains an I/O error: a path that was lost, or a full pool, which is over by a later line."""
+    if error.trouble is not KernelTrouble.DEVICE_ERROR or not is_io_error(error.text):
+        return error
+    later = news[news.index(error) + 1 :]
+    return next((one for one in reversed(later) if one.is_over and one.trouble in BELOW_DISK), error)
