@@ -58,7 +58,8 @@ _PREFIX = re.compile(
 
 
 _DAMAGE = re.compile(
-    r"corrupt|checksum|\bcsum|\bcrc\b|inconsisten|\b(?:bad|invalid) (?!journal)|xfs_repair", re.IGNORECASE
+    r"corrupt|checksum|\bcsum|\bcrc\b|inconsistent|inconsistency|\b(?:bad|invalid) (?!journal)|xfs_repair",
+    re.IGNORECASE,
 )
 
 
