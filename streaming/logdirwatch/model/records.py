@@ -831,7 +831,7 @@ class ActionRecord(Struct, frozen=True, kw_only=True):
     expected: Annotated[dict[str, Any], Meta(description="Its expected effect, by kind.")]
     preconditions: Annotated[list[dict[str, Any]], Meta(description="What must be true when it is carried out.")]
     vetoes: Annotated[
-        list[dict[str, Any]], Meta(description="Why it must not be carried out now; empty: nothing speaks against it.")
+        list[dict[str, Any]], Meta(description="Why it must not be carried out now; empty if there is no reason.")
     ]
     data_loss: Annotated[bool, Meta(description="Whether it deletes data that is nowhere else.")]
     requires_approval: Annotated[bool, Meta(description="Whether somebody must accept it before it is carried out.")]

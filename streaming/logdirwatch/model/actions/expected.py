@@ -58,7 +58,7 @@ class UnplacedReplica(RecordPart, frozen=True, kw_only=True):
     """A replica that cannot be made again now."""
 
     partition: Annotated[str, Meta(description="Its partition, as topic-partition.")]
-    name: Annotated[str, Meta(description="The test that speaks against it, as in a veto.")]
+    name: Annotated[str, Meta(description="Name of the reason, as in a veto.")]
     reason: Annotated[str, Meta(description="What it found, for people.")]
     brokers: Annotated[
         list[int] | None, Meta(description="Node ids of the brokers that it is about, where it is about some.")

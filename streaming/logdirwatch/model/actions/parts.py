@@ -35,7 +35,7 @@ class _Named(RecordPart, frozen=True):
 class Veto(_Named, frozen=True):
     """Why something must not be done."""
 
-    name: Annotated[str, Meta(description="The test that speaks against it.")]
+    name: Annotated[str, Meta(description="Name of the veto.")]
     reason: Annotated[str, Meta(description="What it found, for people.")]
     brokers: Annotated[
         tuple[int, ...] | None, Meta(description="Node ids of the brokers that it is about, where it is about some.")
