@@ -48,8 +48,8 @@ def lines() -> Iterator[str]:
 def _kafka() -> Iterator[str]:
     yield "## Kafka that is watched\n"
     yield f"The oldest release is {OLDEST_KAFKA}.\n"
-    whats = [capability.what for capability in CAPABILITIES.values()]
-    header = ["Kafka", "metadata", *whats, "`OfflineReplicaCount`", "tested"]
+    features = [capability.what for capability in CAPABILITIES.values()]
+    header = ["Kafka", "metadata", *features, "`OfflineReplicaCount`", "tested"]
     yield f"| {' | '.join(header)} |\n|{'---|' * len(header)}"
     for mode, name in _MODES.items():
         possible = [release for release in KAFKA_RELEASES if is_possible(release, mode)]
