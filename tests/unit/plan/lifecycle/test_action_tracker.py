@@ -105,7 +105,7 @@ def test_the_device_that_is_known_by_now_is_named():
     told.take(alert(evidence=words))
     told.revise()
     told.take(alert(revision=2, evidence=words | {"device": "sdd"}))
-    assert told.revise() == [("replace_disk", "proposed", 2)]
+    assert sorted(told.revise()) == [("investigate", "superseded", 2), ("replace_disk", "proposed", 2)]
     assert "replace the disk sdd under /d1" in told.latest("replace_disk").reason
     assert told.revise() == []
 

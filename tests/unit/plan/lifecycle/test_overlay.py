@@ -96,17 +96,22 @@ def test_only_a_cut_that_was_taken_up_keeps_moves_away():
 
 
 def test_directories_that_share_an_alert_are_offline_each_with_its_own_cause():
-    listed = {"/d2": {"cause": "limit", "decided_by": "broker_log"}, "/d3": {"cause": "unknown", "decided_by": "event"}}
+    listed = {
+        "/d2": {"cause": "limit", "decided_by": "broker_log"},
+        "/d3": {"cause": "read_only", "decided_by": "host"},
+        "/d5": {"cause": "unknown", "decided_by": "event"},
+    }
     shared = alert(
         log_dir="/d1", cause=Cause.LIMIT, evidence={"log_dirs": listed, "sample_at_ms": 9, "usable_bytes": 1}
     )
-    after = seen(shared, *(directory(1, path) for path in ("/d1", "/d2", "/d3", "/d4")), directory(2))
+    after = seen(shared, *(directory(1, path) for path in ("/d1", "/d2", "/d3", "/d4", "/d5")), directory(2))
     told = {path: (found.status, found.cause) for (number, path), found in after.directories.items() if number == 1}
     assert told == {
         "/d1": ("online", None),
         "/d2": ("offline", Cause.LIMIT),
-        "/d3": ("offline", Cause.UNKNOWN),
+        "/d3": ("offline", Cause.READ_ONLY),
         "/d4": ("online", None),
+        "/d5": ("offline", Cause.LIMIT),
     }
     assert [after.directories[1, path].usable_bytes == 1 for path in ("/d1", "/d2", "/d3")] == [False, True, False]
 
