@@ -27,12 +27,12 @@ _AT_ONCE = 10_000
 _DATA_FILE = re.compile(r"[^\s:]+\.parquet")
 _REMEDY = "the other tables and the alerts are not affected; restore or rebuild it: docs/troubleshooting.md"
 
-_BROKERS = ", ".join(("cluster", *BROKER_COLUMNS))
-_LOG_DIRS = ", ".join(("cluster", "broker", *LogDir.__struct_fields__))
+COLUMNS = {
+    BROKER_STATE.name: ("cluster", *BROKER_COLUMNS),
+    LOG_DIR_STATE.name: ("cluster", "broker", *LogDir.__struct_fields__),
+}
 _RISKY = " OR ".join(RISKS.values())
 QUERIES = {
-    BROKER_STATE.name: f"SELECT {_BROKERS} FROM t",  # noqa: S608 - names of ours
-    LOG_DIR_STATE.name: f"SELECT {_LOG_DIRS} FROM t",  # noqa: S608
     LOG_DIR_INVENTORY.name: (
         "SELECT cluster, broker IS NULL AS is_of_topics, max(inventory_at_ms) AS at_ms FROM t "
         "GROUP BY cluster, broker IS NULL"
@@ -60,9 +60,10 @@ def tables_root(settings: Settings) -> str:
 def rows(root: str, table: str) -> list[Row] | None:
     """Return the columns of ``table`` below ``root`` that the status needs; None if it was never written.
 
-    Raises UserError when it cannot be read.
+    A column that a table of an earlier release lacks is null. Raises UserError when it cannot be read.
     """
-    found = select(root, table, QUERIES[table])
+    query = QUERIES.get(table)
+    found = _chosen(root, table, COLUMNS[table], "true") if query is None else select(root, table, query)
     return None if found is None else list(found)
 
 
@@ -94,10 +95,14 @@ def select_columns(root: str, table: str, columns: Iterable[str], where: str) ->
 
     Yields nothing if the table was never written. Raises UserError when it cannot be read.
     """
+    return _chosen(root, table, columns, where) or iter(())
+
+
+def _chosen(root: str, table: str, columns: Iterable[str], where: str) -> Iterator[Row] | None:
     with _readable(root, table):
         delta = _opened(root, table)
         if delta is None:
-            return iter(())
+            return None
         there = {field.name for field in delta.schema().fields}
         chosen = ", ".join(name if name in there else f"NULL AS {name}" for name in columns)
         return _found(delta, f"SELECT {chosen} FROM t WHERE {where}")  # noqa: S608 - the callers quote
