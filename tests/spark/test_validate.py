@@ -10,16 +10,18 @@ from logdirwatch.jobs import validate
 from logdirwatch.quality.results import failed
 from logdirwatch.quality.settings import QualitySettings
 from logdirwatch.store.schema.definitions import TABLES
-from tests.spark.lake import T0, action, alert, decision, metrics, replicas, scan_end, state, topic, transition
+from tests.spark.lake import T0, Lake, action, alert, decision, metrics, replicas, scan_end, state, topic, transition
 
 NOW_MS = T0 + HOUR_MS // 2
 LOST = {"/d1": "offline", "/d2": "online"}
 CHECKED = [name for name in TABLES if name != "quality_results"]
 
 
-@pytest.fixture
-def sound(lake):
-    """A broker that lost a directory, with everything that follows from it."""
+@pytest.fixture(scope="session")
+def sound_tables(spark, empty_tables, tmp_path_factory):
+    """A broker that lost a directory, with everything that follows from it: made once."""
+    folder = shutil.copytree(empty_tables, tmp_path_factory.mktemp("sound") / "tables")
+    lake = Lake(spark, folder)
     first = transition(1, from_status=None, to_status="online")
     taken_out = [
         transition(3, log_dir="/d9", from_status=None, to_status="online"),
@@ -40,7 +42,13 @@ def sound(lake):
         decision(),
     )
     lake.scan(replicas("t-0"), replicas("t-1", log_dir="/d2"), topic("t", (7, 8), (7, 8)), scan_end(1))
-    return lake
+    return folder
+
+
+@pytest.fixture
+def sound(spark, sound_tables, tmp_path):
+    """Return tables of its own for each test, which may damage them."""
+    return Lake(spark, shutil.copytree(sound_tables, tmp_path / "tables"))
 
 
 @pytest.mark.parametrize("small_bytes", [validate.SMALL_BYTES, 0], ids=["small", "large"])
