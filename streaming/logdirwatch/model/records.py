@@ -11,6 +11,28 @@ from msgspec.structs import force_setattr
 
 from logdirwatch.model.evidence import Evidence, evidence_of
 from logdirwatch.model.evidence.stream import LostRange, RejectedRows
+from logdirwatch.model.fields import (
+    BrokerHost,
+    BrokerRack,
+    ClusterMetadataMode,
+    ClusterName,
+    CollectorName,
+    ControllerId,
+    IsCordoned,
+    IsFenced,
+    IsMetadataDir,
+    KafkaVersion,
+    LogDirPath,
+    MetadataVersion,
+    NodeId,
+    NotReportedByRelease,
+    PartitionNumber,
+    PartNumber,
+    ScanTime,
+    StatusReason,
+    StatusSince,
+    TopicName,
+)
 from logdirwatch.model.scalars import BrokerId, Bytes, Count, EpochMs, Long, Name, Offset, Revision
 from logdirwatch.model.vocabulary import (
     ActionKind,
@@ -21,7 +43,6 @@ from logdirwatch.model.vocabulary import (
     Decision,
     Lane,
     LogDirStatus,
-    MetadataMode,
     PollStatus,
     Rule,
     Severity,
@@ -51,12 +72,8 @@ class LogDirSample(Struct, frozen=True, kw_only=True):
     usable_bytes: Annotated[
         Bytes | None, Meta(description="Bytes of the volume that the broker can still write; null: not reported.")
     ] = None
-    is_cordoned: Annotated[
-        bool | None, Meta(description="Whether Kafka places no new replicas in it (KIP-1066); null: unknown.")
-    ] = None
-    is_metadata_dir: Annotated[bool | None, Meta(description="Whether the metadata log is in it; null: unknown.")] = (
-        None
-    )
+    is_cordoned: IsCordoned = None
+    is_metadata_dir: IsMetadataDir = None
     replica_count: Annotated[
         Count | None,
         Meta(
@@ -165,43 +182,30 @@ class MetricsRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="me
     """``logdir.metrics``: one record per broker and poll, whatever the answer."""
 
     version: Version
-    cluster: Annotated[Name, Meta(description="Kafka cluster, by its name in the configuration.")]
-    broker: Annotated[BrokerId, Meta(description="Node id of the broker.")]
+    cluster: ClusterName
+    broker: NodeId
     timestamp_ms: Annotated[EpochMs, Meta(description="Time of the poll, in milliseconds since the epoch.")]
     status: Annotated[PollStatus, Meta(description="How the poll ended.")]
     error: Annotated[str | None, Meta(description="Why the broker did not answer; null: it answered.")] = None
-    collector: Annotated[str, Meta(description="Name of the collector that wrote the record; empty: not given.")] = ""
+    collector: CollectorName = ""
     interval_ms: Annotated[
         Annotated[int, Meta(gt=0, le=2**31 - 1)], Meta(description="Time between two polls, in milliseconds.")
     ] = DEFAULT_INTERVAL_MS
-    host: Annotated[str | None, Meta(description="Host name of the broker; null: unknown.")] = None
-    rack: Annotated[str | None, Meta(description="Rack of the broker; null: it has none, or it is unknown.")] = None
-    is_fenced: Annotated[
-        bool | None, Meta(description="Whether the controller has fenced the broker; null: unknown.")
-    ] = None
+    host: BrokerHost = None
+    rack: BrokerRack = None
+    is_fenced: IsFenced = None
     is_registered: Annotated[bool | None, Meta(description="Whether the metadata lists the broker; null: unknown.")] = (
         None
     )
-    controller_id: Annotated[Long | None, Meta(description="Node id of the controller; null: unknown.")] = None
+    controller_id: ControllerId = None
     controller_at_ms: Annotated[
         EpochMs | None,
         Meta(description="When the controller was read, in milliseconds since the epoch; null: it was not."),
     ] = None
-    kafka_version: Annotated[str | None, Meta(description="Kafka release of the broker; null: unknown.")] = None
-    metadata_version: Annotated[
-        str | None, Meta(description="Finalized metadata version of the cluster; null: unknown.")
-    ] = None
-    metadata_mode: Annotated[
-        MetadataMode | None,
-        Meta(description="Where the cluster keeps its metadata; null: unknown, or a record of an older release."),
-    ] = None
-    not_reported: Annotated[
-        list[str] | None,
-        Meta(
-            description="What the broker's release cannot report (vocabulary.NotReported); null: unknown, or a "
-            "record of an older release."
-        ),
-    ] = None
+    kafka_version: KafkaVersion = None
+    metadata_version: MetadataVersion = None
+    metadata_mode: ClusterMetadataMode = None
+    not_reported: NotReportedByRelease = None
     log_dirs: Annotated[
         list[LogDirSample], Meta(description="The broker's log directories; empty where it did not answer.")
     ] = []
@@ -231,9 +235,9 @@ class HeartbeatRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="
     """``logdir.metrics``: a collector's heartbeat, which ``detect`` passes on to the alert topic."""
 
     version: Version
-    cluster: Annotated[Name, Meta(description="Kafka cluster, by its name in the configuration.")]
+    cluster: ClusterName
     timestamp_ms: Annotated[EpochMs, Meta(description="When the collector wrote it, in milliseconds since the epoch.")]
-    collector: Annotated[str, Meta(description="Name of the collector that wrote the record; empty: not given.")] = ""
+    collector: CollectorName = ""
     interval_ms: Annotated[
         Annotated[int, Meta(gt=0, le=2**31 - 1)], Meta(description="Time between two heartbeats, in milliseconds.")
     ] = 10_000
@@ -297,7 +301,7 @@ class EventRecord(Struct, frozen=True, kw_only=True):
     """``logdir.events``: KIP-112's form (version, broker, event) and ours, which adds the rest."""
 
     version: Version
-    broker: Annotated[BrokerId, Meta(description="Node id of the broker.")]
+    broker: NodeId
     event: Annotated[
         str | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)],
         Meta(description="Name of the event, or its number in KIP-112's form."),
@@ -350,7 +354,7 @@ class KernelNews(Struct, frozen=True, kw_only=True):
 class HostLogDir(Struct, frozen=True, kw_only=True):
     """One log directory as seen on the host, and the probe: 4 KiB written, synced, read back and compared."""
 
-    path: Annotated[Name, Meta(description="Path of the log directory.")]
+    path: LogDirPath
     total_bytes: Annotated[Bytes | None, Meta(description="Size of its file system in bytes; null: unknown.")] = None
     usable_bytes: Annotated[
         Bytes | None, Meta(description="Bytes of the file system that the broker can still write; null: unknown.")
@@ -410,8 +414,8 @@ class HostRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="host"
     """``logdir.metrics``: the observations of the source on the broker's own host."""
 
     version: Version
-    cluster: Annotated[Name, Meta(description="Kafka cluster, by its name in the configuration.")]
-    broker: Annotated[BrokerId, Meta(description="Node id of the broker.")]
+    cluster: ClusterName
+    broker: NodeId
     timestamp_ms: Annotated[EpochMs, Meta(description="When the host source looked, in milliseconds since the epoch.")]
     collector: Annotated[Name, Meta(description="Name of the host source, never that of a collector that polls.")]
     interval_ms: Annotated[
@@ -440,8 +444,8 @@ class HostRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="host"
 class Placement(Struct, frozen=True, kw_only=True):
     """One replica in one log directory."""
 
-    topic: Annotated[Name, Meta(description="The topic.")]
-    partition: Annotated[Count, Meta(description="Number of the partition.")]
+    topic: TopicName
+    partition: PartitionNumber
     size_bytes: Annotated[Bytes | None, Meta(description="Bytes of its live segments; null: unknown.")] = None
     offset_lag: Annotated[
         Long | None,
@@ -458,13 +462,13 @@ class ReplicasRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="r
     """``logdir.inventory``: the replicas of one directory at one scan, in ``parts`` records of one timestamp."""
 
     version: Version
-    cluster: Annotated[Name, Meta(description="Kafka cluster, by its name in the configuration.")]
-    broker: Annotated[BrokerId, Meta(description="Node id of the broker.")]
-    log_dir: Annotated[Name, Meta(description="Path of the log directory.")]
-    timestamp_ms: Annotated[EpochMs, Meta(description="Time of the scan, in milliseconds since the epoch.")]
+    cluster: ClusterName
+    broker: NodeId
+    log_dir: LogDirPath
+    timestamp_ms: ScanTime
     replicas: Annotated[list[Placement], Meta(description="The replicas in the directory.")]
-    collector: Annotated[str, Meta(description="Name of the collector that wrote the record; empty: not given.")] = ""
-    part: Annotated[Count, Meta(description="Number of this part, from 0.")] = 0
+    collector: CollectorName = ""
+    part: PartNumber = 0
     parts: Annotated[
         Annotated[int, Meta(ge=1, le=2**31 - 1)],
         Meta(description="Number of records with the replicas of the directory at this scan."),
@@ -474,7 +478,7 @@ class ReplicasRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="r
 class PartitionInfo(Struct, frozen=True, kw_only=True):
     """One partition as metadata describes it."""
 
-    partition: Annotated[Count, Meta(description="Number of the partition.")]
+    partition: PartitionNumber
     leader: Annotated[
         Annotated[int, Meta(ge=-1, le=2**31 - 1)] | None,
         Meta(description="Node id of its leader; null or -1: it has none."),
@@ -519,10 +523,10 @@ class TopicRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="topi
     """``logdir.inventory``: one topic's partitions and effective configuration at one scan."""
 
     version: Version
-    cluster: Annotated[Name, Meta(description="Kafka cluster, by its name in the configuration.")]
-    topic: Annotated[Name, Meta(description="The topic.")]
+    cluster: ClusterName
+    topic: TopicName
     partitions: Annotated[list[PartitionInfo], Meta(description="Its partitions.")]
-    timestamp_ms: Annotated[EpochMs, Meta(description="Time of the scan, in milliseconds since the epoch.")] = 0
+    timestamp_ms: ScanTime = 0
     configs: Annotated[
         dict[str, str | None],
         Meta(
@@ -535,8 +539,8 @@ class TopicRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="topi
         Meta(description="Keys of configs that are set on the topic itself, the others are inherited; null: unknown."),
     ] = None
     is_internal: Annotated[bool, Meta(description="Whether Kafka reports the topic as internal.")] = False
-    collector: Annotated[str, Meta(description="Name of the collector that wrote the record; empty: not given.")] = ""
-    part: Annotated[Count, Meta(description="Number of this part, from 0.")] = 0
+    collector: CollectorName = ""
+    part: PartNumber = 0
     parts: Annotated[
         Annotated[int, Meta(ge=1, le=2**31 - 1)],
         Meta(description="Number of records with the partitions of the topic at this scan."),
@@ -547,13 +551,13 @@ class ScanRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="scan"
     """``logdir.inventory``: the end of a scan."""
 
     version: Version
-    cluster: Annotated[Name, Meta(description="Kafka cluster, by its name in the configuration.")]
-    timestamp_ms: Annotated[EpochMs, Meta(description="Time of the scan, in milliseconds since the epoch.")]
+    cluster: ClusterName
+    timestamp_ms: ScanTime
     topics: Annotated[Count, Meta(description="Number of topics that it listed.")]
     is_complete: Annotated[
         bool, Meta(description="Whether it listed every topic: those that it did not list were deleted.")
     ]
-    collector: Annotated[str, Meta(description="Name of the collector that wrote the record; empty: not given.")] = ""
+    collector: CollectorName = ""
 
 
 InventoryRecord = ReplicasRecord | TopicRecord | ScanRecord
@@ -565,8 +569,8 @@ class LogDirView(Struct, frozen=True, kw_only=True):
     path: Annotated[str, Meta(description="Path of the log directory.")]
     status: Annotated[LogDirStatus, Meta(description="Its status.")]
     cause: Annotated[Cause | None, Meta(description="Why it is offline; null: it is not.")] = None
-    reason: Annotated[str | None, Meta(description="Reason of the status, for people; null: none.")] = None
-    since_ms: Annotated[Long, Meta(description="When the status began, in milliseconds since the epoch.")]
+    reason: StatusReason = None
+    since_ms: StatusSince
     sample_at_ms: Annotated[
         Long | None,
         Meta(description="Time of the last sample with its space, in milliseconds since the epoch; null: none yet."),
@@ -623,12 +627,8 @@ class LogDirView(Struct, frozen=True, kw_only=True):
     volume: Annotated[
         str | None, Meta(description="Name of its file system, which directories may share; null: unknown.")
     ] = None
-    is_cordoned: Annotated[
-        bool | None, Meta(description="Whether Kafka places no new replicas in it (KIP-1066); null: unknown.")
-    ] = None
-    is_metadata_dir: Annotated[bool | None, Meta(description="Whether the metadata log is in it; null: unknown.")] = (
-        None
-    )
+    is_cordoned: IsCordoned = None
+    is_metadata_dir: IsMetadataDir = None
     strays: Annotated[
         dict[str, Long] | None,
         Meta(
@@ -647,7 +647,7 @@ class Transition(Struct, frozen=True, kw_only=True):
 
     transition_id: Annotated[str, Meta(description="Identity of the change: the same whenever it is written again.")]
     cluster: Annotated[str, Meta(description="Kafka cluster, by its name in the configuration.")]
-    broker: Annotated[BrokerId, Meta(description="Node id of the broker.")]
+    broker: NodeId
     log_dir: Annotated[str | None, Meta(description="Path of the log directory; null: the broker's own status.")]
     from_status: Annotated[str | None, Meta(description="Status before; null: it had none.")] = field(name="from")
     to_status: Annotated[str, Meta(description="Status after.")] = field(name="to")
@@ -667,40 +667,27 @@ class StateRecord(Struct, frozen=True, kw_only=True):
     """``logdir.state``, key ``cluster/broker``: the state of one broker according to ``detect``."""
 
     version: Version
-    cluster: Annotated[Name, Meta(description="Kafka cluster, by its name in the configuration.")]
-    broker: Annotated[BrokerId, Meta(description="Node id of the broker.")]
+    cluster: ClusterName
+    broker: NodeId
     sequence: Annotated[Long, Meta(description="Number of the record; the highest one of a broker counts.")]
     at_ms: Annotated[Long, Meta(description="Time of the state, in milliseconds since the epoch.")]
     status: Annotated[BrokerStatus, Meta(description="Status of the broker.")]
-    reason: Annotated[str | None, Meta(description="Reason of the status, for people; null: none.")] = None
-    since_ms: Annotated[Long, Meta(description="When the status began, in milliseconds since the epoch.")]
+    reason: StatusReason = None
+    since_ms: StatusSince
     last_seen_ms: Annotated[
         Long | None, Meta(description="When the broker last answered, in milliseconds since the epoch; null: never.")
     ] = None
     collector: Annotated[
         str | None, Meta(description="Name of the collector that last reported the broker; null: unknown.")
     ] = None
-    host: Annotated[str | None, Meta(description="Host name of the broker; null: unknown.")] = None
-    rack: Annotated[str | None, Meta(description="Rack of the broker; null: it has none, or it is unknown.")] = None
-    is_fenced: Annotated[
-        bool | None, Meta(description="Whether the controller has fenced the broker; null: unknown.")
-    ] = None
-    kafka_version: Annotated[str | None, Meta(description="Kafka release of the broker; null: unknown.")] = None
-    metadata_version: Annotated[
-        str | None, Meta(description="Finalized metadata version of the cluster; null: unknown.")
-    ] = None
-    metadata_mode: Annotated[
-        MetadataMode | None,
-        Meta(description="Where the cluster keeps its metadata; null: unknown, or a record of an older release."),
-    ] = None
-    not_reported: Annotated[
-        list[str] | None,
-        Meta(
-            description="What the broker's release cannot report (vocabulary.NotReported); null: unknown, or a "
-            "record of an older release."
-        ),
-    ] = None
-    controller_id: Annotated[Long | None, Meta(description="Node id of the controller; null: unknown.")] = None
+    host: BrokerHost = None
+    rack: BrokerRack = None
+    is_fenced: IsFenced = None
+    kafka_version: KafkaVersion = None
+    metadata_version: MetadataVersion = None
+    metadata_mode: ClusterMetadataMode = None
+    not_reported: NotReportedByRelease = None
+    controller_id: ControllerId = None
     log_dirs: Annotated[list[LogDirView], Meta(description="The broker's log directories.")]
     partitions: Annotated[
         PartitionHealth | None, Meta(description="Partitions at risk that the broker hosts; null: unknown.")
@@ -772,7 +759,7 @@ class AlertRecord(Struct, frozen=True, kw_only=True):
     status: Annotated[AlertStatus, Meta(description="Whether the alert fires or is resolved.")]
     rule: Annotated[Rule, Meta(description="The rule.")]
     severity: Annotated[Severity, Meta(description="The severity.")]
-    cluster: Annotated[Name, Meta(description="Kafka cluster, by its name in the configuration.")]
+    cluster: ClusterName
     broker: Annotated[
         BrokerId | None,
         Meta(description="Node id of the broker; null: the alert is about the cluster, or about logdirwatch itself."),
@@ -825,7 +812,7 @@ class ActionRecord(Struct, frozen=True, kw_only=True):
     kind: Annotated[ActionKind, Meta(description="Kind of the action.")]
     alert_id: Annotated[Name, Meta(description="alert_id of the alert that it answers.")]
     alert: Annotated[dict[str, Any], Meta(description="The alert's key facts.")]
-    cluster: Annotated[Name, Meta(description="Kafka cluster, by its name in the configuration.")]
+    cluster: ClusterName
     target: Annotated[dict[str, Any], Meta(description="What the action acts on.")]
     reason: Annotated[str, Meta(description="Why it is recommended, for people.")]
     expected: Annotated[dict[str, Any], Meta(description="Its expected effect, by kind.")]
@@ -858,7 +845,7 @@ class ActionRecord(Struct, frozen=True, kw_only=True):
     observed: Annotated[
         dict[str, Any] | None, Meta(description="What was observed of its execution; null: nothing yet.")
     ] = None
-    status_reason: Annotated[str | None, Meta(description="Reason of the status, for people; null: none.")] = None
+    status_reason: StatusReason = None
     decision: Annotated[dict[str, Any] | None, Meta(description="The decision about it; null: none.")] = None
     position: Annotated[
         Count | None,
