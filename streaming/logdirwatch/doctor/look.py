@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 from kafka import KafkaAdminClient
 from kafka.errors import AuthorizationError, KafkaError, TopicAuthorizationFailedError, for_code
 
-from logdirwatch.collect.kafka.capabilities import metadata_mode, mode_of_cluster, not_reported
+from logdirwatch.collect.kafka.capabilities import metadata_mode, not_reported
 from logdirwatch.collect.kafka.connections import Address, Wire, addresses
 from logdirwatch.collect.kafka.live import look
 from logdirwatch.collect.kafka.requests import ASK_ERRORS, Admin
@@ -19,6 +19,7 @@ from logdirwatch.doctor.telemetry import TelemetryFacts
 from logdirwatch.kafka import clients, telemetry_topics
 from logdirwatch.kafka.cluster_description import describe_cluster
 from logdirwatch.kafka.settings import KafkaSettings
+from logdirwatch.model.capabilities import mode_of_cluster
 from logdirwatch.settings import Settings
 
 Now = Callable[[], int]

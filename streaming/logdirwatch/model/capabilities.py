@@ -1,9 +1,11 @@
 """From which release of Kafka on brokers report what older ones cannot: one table for the notices and the docs."""
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple, TypeVar
 
 from logdirwatch.model.vocabulary import MetadataMode, NotReported, StrEnum
+
+Mode = TypeVar("Mode", bound=str)
 
 OLDEST_KAFKA = "2.8"
 """The oldest release that is watched: below it, brokers and their roles cannot be asked for."""
@@ -65,3 +67,9 @@ def is_possible(release: str, mode: MetadataMode) -> bool:
     if mode is MetadataMode.ZOOKEEPER:
         return release_key(release) <= release_key(LAST_WITH_ZOOKEEPER)
     return release_key(release) >= release_key(SEVERAL_DIRECTORIES_SINCE.partition("-")[0])
+
+
+def mode_of_cluster(modes: Iterable[Mode | None]) -> Mode | MetadataMode | None:
+    """Return the mode of a whole cluster: brokers of two modes are under migration; None while none is known."""
+    known = {mode for mode in modes if mode is not None}
+    return MetadataMode.MIGRATING if len(known) > 1 else next(iter(known), None)

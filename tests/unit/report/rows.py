@@ -16,6 +16,8 @@ def broker(broker=7, cluster="prod", **fields):
         "rack": None,
         "is_fenced": False,
         "kafka_version": "4.3.1",
+        "metadata_mode": None,
+        "not_reported": None,
     }
     return {"cluster": cluster, "broker": broker, **values, **fields}
 
@@ -37,6 +39,7 @@ def log_dir(broker=7, log_dir="/data/d1", used=0.5, cluster="prod", **fields):
         "future_bytes": 0,
         "is_cordoned": False,
         "is_metadata_dir": False,
+        "capacity_source": None,
     }
     return {"cluster": cluster, "broker": broker, "log_dir": log_dir, **values, **fields}
 

@@ -1,6 +1,6 @@
 """What a broker's release can report, by the requests that it lists, and where it keeps its metadata. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from kafka.protocol.admin import (
     DescribeClusterRequest,
@@ -57,9 +57,3 @@ def is_kraft_broker(versions: ApiVersions | None, configs: Mapping[str, str | No
     if configs is not None and PROCESS_ROLES in configs:
         return bool(configs[PROCESS_ROLES])
     return None if versions is None else DescribeQuorumRequest.API_KEY in versions
-
-
-def mode_of_cluster(modes: Iterable[MetadataMode | None]) -> MetadataMode | None:
-    """Return the mode of a whole cluster: brokers of two modes are under migration; None while none is known."""
-    known = {mode for mode in modes if mode is not None}
-    return MetadataMode.MIGRATING if len(known) > 1 else next(iter(known), None)

@@ -11,7 +11,6 @@ import msgspec
 import structlog
 
 from logdirwatch.collect.kafka.answers import LogDirsAnswer
-from logdirwatch.collect.kafka.capabilities import mode_of_cluster
 from logdirwatch.collect.kafka.connections import Address
 from logdirwatch.collect.kafka.log_dir_usage import CapacityOf, no_capacity
 from logdirwatch.collect.kafka.missing_acls import with_acl
@@ -24,6 +23,7 @@ from logdirwatch.collect.rounds.facts import BrokerFacts, ClusterFacts, brokers_
 from logdirwatch.collect.rounds.rising_clock import Clock, RisingClock
 from logdirwatch.kafka.clients import one_line
 from logdirwatch.model import topics
+from logdirwatch.model.capabilities import mode_of_cluster
 from logdirwatch.model.records import EventRecord, MetricsRecord
 from logdirwatch.model.vocabulary import EventName, MetadataMode, PollStatus
 

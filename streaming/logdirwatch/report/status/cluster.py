@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from logdirwatch.detect.state.placement import next_log_dirs
+from logdirwatch.model.capabilities import mode_of_cluster
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.stream import HeartbeatEvidence, PipelineEvidence, PipelineLaggingEvidence
 from logdirwatch.model.records import AlertRecord
@@ -14,7 +15,6 @@ from logdirwatch.model.vocabulary import (
     PIPELINE_RULES,
     AlertStatus,
     Lane,
-    MetadataMode,
     NotReported,
     ReplicaCause,
     Severity,
@@ -77,9 +77,6 @@ class Broker(Struct, kw_only=True):
 _NO_COLUMNS = {"last_status", "log_dirs", "next_log_dirs"}
 BROKER_COLUMNS = tuple(name for name in Broker.__struct_fields__ if name not in _NO_COLUMNS)
 """The columns of broker_state that a broker is built from."""
-
-_NEWER = {"metadata_mode", "not_reported", "capacity_source"}
-"""Columns that the rows of an earlier release lack."""
 
 
 class OfflineReplicas(Struct, kw_only=True):
@@ -172,10 +169,10 @@ def brokers(broker_rows: Rows, log_dir_rows: Rows | None) -> list[Broker]:
     """Return one cluster's brokers with their directories, ordered by id and path."""
     by_broker: dict[int, list[LogDir]] = defaultdict(list)
     for row in sorted(log_dir_rows or (), key=lambda row: row["log_dir"]):
-        by_broker[row["broker"]].append(LogDir(**_columns_of(row, LogDir.__struct_fields__)))
+        by_broker[row["broker"]].append(LogDir(**{name: row[name] for name in LogDir.__struct_fields__}))
     return [
         Broker(
-            **_columns_of(row, BROKER_COLUMNS),
+            **{name: row[name] for name in BROKER_COLUMNS},
             log_dirs=None if log_dir_rows is None else by_broker[row["broker"]],
             next_log_dirs=next_log_dirs({log_dir.log_dir: log_dir for log_dir in by_broker[row["broker"]]}),
         )
@@ -183,14 +180,9 @@ def brokers(broker_rows: Rows, log_dir_rows: Rows | None) -> list[Broker]:
     ]
 
 
-def _columns_of(row: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    return {name: row.get(name) if name in _NEWER else row[name] for name in names}
-
-
 def metadata_mode(brokers: Iterable[Broker]) -> str | None:
-    """Return where a cluster keeps its metadata: brokers of two modes are under migration; None while none is known."""
-    modes = {broker.metadata_mode for broker in brokers if broker.metadata_mode}
-    return str(MetadataMode.MIGRATING) if len(modes) > 1 else next(iter(modes), None)
+    """Return where a cluster keeps its metadata; None while no broker's mode is known."""
+    return mode_of_cluster(broker.metadata_mode for broker in brokers)
 
 
 def what_is_not_reported(cluster: str, brokers: list[Broker]) -> Notice | None:

@@ -3,7 +3,8 @@
 import pytest
 from kafka.protocol.admin import DescribeLogDirsRequest
 
-from logdirwatch.collect.kafka.capabilities import is_kraft_broker, metadata_mode, mode_of_cluster, not_reported
+from logdirwatch.collect.kafka.capabilities import is_kraft_broker, metadata_mode, not_reported
+from logdirwatch.model.capabilities import mode_of_cluster
 from logdirwatch.model.vocabulary import MetadataMode
 from tests.support import fake_broker
 
