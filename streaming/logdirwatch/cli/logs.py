@@ -1,6 +1,7 @@
-"""Log lines of the long-running commands: to standard error, coloured only on a terminal."""
+"""Log lines of the commands: to standard error, coloured only on a terminal."""
 
 import io
+import logging
 import sys
 from typing import TextIO
 
@@ -10,8 +11,11 @@ from structlog.typing import EventDict, ExcInfo
 from logdirwatch.text.printable import printable, printable_lines
 
 
-def to_stderr() -> None:
-    """Write structlog's lines to standard error, so that standard output has only what the command prints."""
+def to_stderr(*, debug: bool = False) -> None:
+    """Write structlog's lines to standard error, so that standard output has only what the command prints.
+
+    Lines of level DEBUG are written only with ``debug``.
+    """
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -20,6 +24,7 @@ def to_stderr() -> None:
             _plain,
             structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=_traceback),
         ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG if debug else logging.INFO),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
 

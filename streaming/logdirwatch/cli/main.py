@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperOption
 
 from logdirwatch import __version__
+from logdirwatch.cli import logs
 from logdirwatch.cli.context import Context
 from logdirwatch.errors import UserError
 from logdirwatch.text.printable import printable_lines
@@ -36,7 +37,7 @@ def _options(
     config: Annotated[
         Path | None, typer.Option("--config", help="Configuration file (YAML); environment variables override it.")
     ] = None,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks and log lines of level DEBUG.")] = False,
     version: Annotated[  # noqa: ARG001
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
@@ -113,6 +114,7 @@ def __getattr__(name: str) -> typer.Typer:
 
 def main() -> None:
     """Run the command line. Exit codes: 0 success, 1 failure, 2 wrong usage."""
+    logs.to_stderr(debug="--debug" in sys.argv)
     try:
         application(*asked(sys.argv[1:]))()
     except UserError as error:

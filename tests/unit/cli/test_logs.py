@@ -38,3 +38,14 @@ def test_what_is_logged_is_one_line_that_steers_no_terminal(capsys, name):
         structlog.reset_defaults()
     (said,) = capsys.readouterr().err.split("\n")[:-1]
     assert said.isprintable()
+
+
+@pytest.mark.parametrize(("debug", "lines"), [(False, 0), (True, 1)])
+def test_debug_lines_are_for_those_who_ask(capsys, debug, lines):
+    logs.to_stderr(debug=debug)
+    try:
+        structlog.get_logger("test").debug("cluster_id.unknown")
+    finally:
+        structlog.reset_defaults()
+    said = capsys.readouterr()
+    assert (said.out, said.err.count("\n")) == ("", lines)

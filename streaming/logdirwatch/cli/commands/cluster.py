@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from logdirwatch import settings
-from logdirwatch.cli import logs, stopping
+from logdirwatch.cli import stopping
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.next_step import say_next
 from logdirwatch.cli.reading.records import console
@@ -191,7 +191,6 @@ def down(ctx: typer.Context) -> None:
 
 def _cluster(ctx: typer.Context, spec: ClusterSpec | None = None) -> LocalCluster:
     context: Context = ctx.obj
-    logs.to_stderr()
     if not context.debug:
         clients.quiet_client_logs()
     return LocalCluster(_home(context), spec, say=lambda line: typer.echo(line, err=True))

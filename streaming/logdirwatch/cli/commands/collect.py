@@ -10,7 +10,6 @@ from typing import Annotated
 import structlog
 import typer
 
-from logdirwatch.cli import logs
 from logdirwatch.cli.commands.config import remarks
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.next_step import say_next
@@ -52,7 +51,6 @@ def collect(
     with 1 if a cluster did not answer completely or the telemetry cluster did not accept everything.
     """
     context: Context = ctx.obj
-    logs.to_stderr()
     if not context.debug:
         clients.quiet_client_logs()
     settings = context.settings

@@ -8,7 +8,6 @@ import structlog
 import typer
 from pydantic import ValidationError
 
-from logdirwatch.cli import logs
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading.live_alerts import LiveAlerts
 from logdirwatch.cli.reading.records import now_ms, telemetry
@@ -48,7 +47,6 @@ def console(
     context: Context = ctx.obj
     settings = context.settings
     own = _listening(settings.console, listen)
-    logs.to_stderr()
     root = tables_root(settings)
     live = LiveAlerts(telemetry(context))
     reader = Reader(partial(select, root), partial(rows, root), live.alerts)

@@ -12,7 +12,6 @@ import msgspec
 import typer
 from rich.console import Console
 
-from logdirwatch.cli import logs
 from logdirwatch.cli.context import Context
 from logdirwatch.demo.story import Plan, Report, Story, choose
 from logdirwatch.errors import UserError
@@ -62,7 +61,6 @@ def demo(
     """
     context: Context = ctx.obj
     plan = _plan(brokers, log_dirs, seed, break_dir, fill_dir)
-    logs.to_stderr()
     tell = _teller(Console(stderr=as_json, highlight=False, markup=False, soft_wrap=True))
     spec = ClusterSpec(brokers=brokers, log_dirs=log_dirs, log_dir_size_bytes=parse_bytes(log_dir_size))
     cluster = LocalCluster(context.settings.home_path, spec, say=tell)

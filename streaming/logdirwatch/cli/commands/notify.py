@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import structlog
 import typer
 
-from logdirwatch.cli import logs, stopping
+from logdirwatch.cli import stopping
 from logdirwatch.cli.commands.collect import DRAIN_S, publisher_of
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading.records import now_ms
@@ -42,7 +42,6 @@ def notify(
     from logdirwatch.notify.senders import senders  # noqa: PLC0415
 
     context: Context = ctx.obj
-    logs.to_stderr()
     if not context.debug:
         clients.quiet_client_logs()
     settings = context.settings

@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from logdirwatch.cli import logs
 from logdirwatch.cli.next_step import say_next
 from logdirwatch.errors import UserError
 
@@ -44,6 +43,5 @@ def stream(
     names = [item.value for item in query or list(Query)]
     if len(set(names)) != len(names):
         raise UserError("stream: the same --query was given twice", exit_code=2)
-    logs.to_stderr()
     say_next(ctx.obj, "status", "alerts --follow", "console", where=", in another terminal")
     application.run(ctx.obj.settings, names)

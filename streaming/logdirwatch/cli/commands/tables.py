@@ -6,7 +6,6 @@ from typing import Annotated
 import msgspec
 import typer
 
-from logdirwatch.cli import logs
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading.records import now_ms
 from logdirwatch.cli.table_names import Names, chosen
@@ -36,7 +35,6 @@ def optimize(
     """
     names = chosen("tables optimize", table, TABLES)
     context: Context = ctx.obj
-    logs.to_stderr()
     failed = []
     for found in _optimized(context.settings, names, is_dry_run=dry_run):
         typer.echo(msgspec.json.encode(found) if as_json else printable(line(found)))

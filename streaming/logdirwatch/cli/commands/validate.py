@@ -6,7 +6,6 @@ from typing import Annotated
 import msgspec
 import typer
 
-from logdirwatch.cli import logs
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading.records import now_ms
 from logdirwatch.cli.table_names import Names, chosen
@@ -35,7 +34,6 @@ def validate(
     """
     names = chosen("validate", table, CHECKED)
     context: Context = ctx.obj
-    logs.to_stderr()
     at_ms, job = now_ms(), _job()
     found = job.run(context.settings, names, at_ms)
     for line in map(_encoded, found) if as_json else map(printable, lines(found)):

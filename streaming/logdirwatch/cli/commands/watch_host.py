@@ -10,7 +10,6 @@ import msgspec
 import structlog
 import typer
 
-from logdirwatch.cli import logs
 from logdirwatch.cli.commands.collect import DRAIN_S, on_signal, publisher_of
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.reading.records import console, now_ms
@@ -45,7 +44,6 @@ def watch_host(
     of the configuration. Runs until SIGTERM or Ctrl-C, even while the telemetry cluster is down.
     """
     context: Context = ctx.obj
-    logs.to_stderr()
     host = _host(context.settings)
     if as_json and not once:
         raise UserError("watch-host: --json needs --once", exit_code=2)
