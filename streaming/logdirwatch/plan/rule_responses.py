@@ -1,8 +1,6 @@
 """How every rule's alerts are answered: each rule has a module of its name in ``responses``."""
 
-import pkgutil
 from collections.abc import Mapping
-from importlib import import_module
 
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.brokers import BrokerAwayEvidence
@@ -10,22 +8,13 @@ from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import Rule
 from logdirwatch.plan import responses
 from logdirwatch.plan.actions.brokers.investigate import PLANNED, Runbook, look_at
+from logdirwatch.plan.modules_by_name import modules_by_name
 from logdirwatch.plan.proposal import Policy, ProposedAction
 from logdirwatch.plan.responses.response import Response
 
-_MODULES = {
-    found.name.rpartition(".")[2]: found.name
-    for found in pkgutil.walk_packages(responses.__path__, f"{responses.__name__}.")
-}
+_MODULES = modules_by_name(responses)
 
-
-def _response_to(rule: Rule) -> Response:
-    """Return the response in the module that has the rule's name."""
-    response: Response = import_module(_MODULES[rule]).RESPONSE
-    return response
-
-
-RESPONSES: Mapping[Rule, Response] = {rule: _response_to(rule) for rule in Rule}
+RESPONSES: Mapping[Rule, Response] = {rule: _MODULES[rule].RESPONSE for rule in Rule}
 
 RUNBOOKS: Mapping[Rule, Runbook] = {
     rule: response.runbook for rule, response in RESPONSES.items() if response.runbook is not None

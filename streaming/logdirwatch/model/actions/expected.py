@@ -4,13 +4,17 @@ Fields that only the planner reads back, to see how far the action is, are marke
 change with any release.
 """
 
-from typing import Annotated
+from collections.abc import Callable, Mapping
+from typing import Annotated, TypeVar
 
 from msgspec import UNSET, Meta, UnsetType
 
 from logdirwatch.model.actions.outlook import Endurance, Leadership, LeaveLogDirs
 from logdirwatch.model.actions.parts import ClearedLimits, Examples, Limits, Reassignment
 from logdirwatch.model.record_part import EMPTY_LIST, EMPTY_MAP, NULL, RecordPart
+from logdirwatch.model.vocabulary import ActionKind
+
+E = TypeVar("E", bound="Expected")
 
 INTERNAL = {"x-internal": True}
 
@@ -98,12 +102,28 @@ class Expected(RecordPart, frozen=True, kw_only=True):
     later: Later = None
 
 
+_KINDS: dict[ActionKind, type[Expected]] = {}
+"""What ``expected_of`` has noted; ``EXPECTED`` is made of it."""
+
+
+def expected_of(kind: ActionKind) -> Callable[[type[E]], type[E]]:
+    """Return the decorator of the struct that actions of a kind have in ``expected``."""
+
+    def noted(struct: type[E]) -> type[E]:
+        _KINDS[kind] = struct
+        return struct
+
+    return noted
+
+
+@expected_of(ActionKind.CORDON_LOG_DIR)
 class CordonExpected(Expected, frozen=True, kw_only=True):
     """``cordon_log_dir``: Kafka puts no new replica into the directory."""
 
     is_cordoned: Annotated[bool | None, Meta(description="Whether it is cordoned afterwards: true.")] = None
 
 
+@expected_of(ActionKind.UNCORDON_LOG_DIR)
 class UncordonExpected(Expected, frozen=True, kw_only=True):
     """``uncordon_log_dir``: Kafka may put new replicas into the directory again."""
 
@@ -114,6 +134,7 @@ class UncordonExpected(Expected, frozen=True, kw_only=True):
     then_kind: Annotated[str | None, Meta(description="The kind of action that moves them.")] = None
 
 
+@expected_of(ActionKind.LOWER_RETENTION)
 class LowerRetentionExpected(Expected, frozen=True, kw_only=True):
     """``lower_retention``: a topic keeps less."""
 
@@ -138,12 +159,14 @@ class LowerRetentionExpected(Expected, frozen=True, kw_only=True):
     ] = None
 
 
+@expected_of(ActionKind.RESTORE_RETENTION)
 class RestoreRetentionExpected(Expected, frozen=True, kw_only=True):
     """``restore_retention``: a topic keeps as much as before a cut."""
 
     owner: Owner = NULL
 
 
+@expected_of(ActionKind.DELETE_RECORDS)
 class DeleteRecordsExpected(Expected, frozen=True, kw_only=True):
     """``delete_records``: the oldest records of a topic are deleted."""
 
@@ -154,6 +177,7 @@ class DeleteRecordsExpected(Expected, frozen=True, kw_only=True):
     ] = None
 
 
+@expected_of(ActionKind.DELETE_TOPIC_CANDIDATE)
 class DeleteTopicExpected(Expected, frozen=True, kw_only=True):
     """``delete_topic_candidate``: a topic that may be deleted."""
 
@@ -167,6 +191,7 @@ class GrowingTopic(RecordPart, frozen=True, kw_only=True):
     bytes_per_s: Annotated[int, Meta(description="How fast it grows there.")]
 
 
+@expected_of(ActionKind.THROTTLE_PRODUCERS)
 class ThrottleProducersExpected(Expected, frozen=True, kw_only=True):
     """``throttle_producers``: producers get a quota until the directory has room."""
 
@@ -177,6 +202,7 @@ class ThrottleProducersExpected(Expected, frozen=True, kw_only=True):
     growing: Annotated[list[GrowingTopic], Meta(description="The topics that grow fastest there.")] = EMPTY_LIST
 
 
+@expected_of(ActionKind.MOVE_LOG_DIR)
 class MoveLogDirExpected(Expected, frozen=True, kw_only=True):
     """``move_log_dir``: replicas move to other directories of the same broker."""
 
@@ -184,6 +210,7 @@ class MoveLogDirExpected(Expected, frozen=True, kw_only=True):
     sets_limits: SetsLimits = None
 
 
+@expected_of(ActionKind.REASSIGN)
 class ReassignExpected(Expected, frozen=True, kw_only=True):
     """``reassign``: replicas move to other brokers, or are made again there."""
 
@@ -210,6 +237,7 @@ class RunningReassignment(RecordPart, frozen=True, kw_only=True):
     removing: Annotated[list[int], Meta(description="Node ids of the brokers that it removes.")] = EMPTY_LIST
 
 
+@expected_of(ActionKind.CANCEL_MOVES)
 class CancelMovesExpected(Expected, frozen=True, kw_only=True):
     """``cancel_moves``: moves that run are cancelled; each partition keeps the replicas that it had."""
 
@@ -223,6 +251,7 @@ class CancelMovesExpected(Expected, frozen=True, kw_only=True):
     ] = None
 
 
+@expected_of(ActionKind.DEMOTE_LEADERS)
 class DemoteLeadersExpected(Expected, frozen=True, kw_only=True):
     """``demote_leaders``: other replicas lead, while a disk is in doubt."""
 
@@ -249,6 +278,7 @@ class UncleanLeader(RecordPart, frozen=True, kw_only=True):
     leader: Annotated[int, Meta(description="Node id of the broker that would lead it.")]
 
 
+@expected_of(ActionKind.ELECT_LEADERS)
 class ElectLeadersExpected(Expected, frozen=True, kw_only=True):
     """``elect_leaders``: partitions elect a leader."""
 
@@ -266,6 +296,7 @@ class RaisedLimit(RecordPart, frozen=True, kw_only=True):
     key: Annotated[str, Meta(description="The Kafka configuration key.")]
 
 
+@expected_of(ActionKind.CLEAR_THROTTLES)
 class ClearThrottlesExpected(Expected, frozen=True, kw_only=True):
     """``clear_throttles``: limits that nothing needs are taken away, or one is raised."""
 
@@ -296,6 +327,7 @@ class CopiedAgain(RecordPart, frozen=True, kw_only=True):
     needs_ms: Annotated[int | None, Meta(description="How long it takes at least, at the configured rate.")] = NULL
 
 
+@expected_of(ActionKind.RESTART_BROKER)
 class RestartBrokerExpected(Expected, frozen=True, kw_only=True):
     """``restart_broker``: a broker is restarted, or started."""
 
@@ -315,6 +347,7 @@ class NewDisk(RecordPart, frozen=True, kw_only=True):
     was_bytes: Annotated[int | None, Meta(description="Size of the old one.")] = NULL
 
 
+@expected_of(ActionKind.REPLACE_DISK)
 class ReplaceDiskExpected(RestartBrokerExpected, frozen=True, kw_only=True):
     """``replace_disk``: a disk is replaced, and what it held is copied again."""
 
@@ -327,6 +360,7 @@ class ReplaceDiskExpected(RestartBrokerExpected, frozen=True, kw_only=True):
     ] = None
 
 
+@expected_of(ActionKind.EXPAND_DISK)
 class ExpandDiskExpected(Expected, frozen=True, kw_only=True):
     """``expand_disk``: the directory's volume is made bigger."""
 
@@ -336,6 +370,7 @@ class ExpandDiskExpected(Expected, frozen=True, kw_only=True):
     ] = None
 
 
+@expected_of(ActionKind.ADD_LOG_DIR)
 class AddLogDirExpected(Expected, frozen=True, kw_only=True):
     """``add_log_dir``: the broker gets another directory."""
 
@@ -344,12 +379,14 @@ class AddLogDirExpected(Expected, frozen=True, kw_only=True):
     ] = EMPTY_LIST
 
 
+@expected_of(ActionKind.RELEASE_RESERVE)
 class ReleaseReserveExpected(Expected, frozen=True, kw_only=True):
     """``release_reserve``: the reserve file is deleted."""
 
     unaccounted_bytes_before: UnaccountedBytesBefore = NULL
 
 
+@expected_of(ActionKind.RECREATE_RESERVE)
 class RecreateReserveExpected(Expected, frozen=True, kw_only=True):
     """``recreate_reserve``: the reserve file is made again."""
 
@@ -358,12 +395,14 @@ class RecreateReserveExpected(Expected, frozen=True, kw_only=True):
     unaccounted_bytes_before: UnaccountedBytesBefore = NULL
 
 
+@expected_of(ActionKind.GRANT_PERMISSION)
 class GrantPermissionExpected(Expected, frozen=True, kw_only=True):
     """``grant_permission``: Kafka's user may write again, or the collector may ask."""
 
     status: Annotated[str | None, Meta(description="The broker's status afterwards: online.")] = None
 
 
+@expected_of(ActionKind.RAISE_LIMIT)
 class RaiseLimitExpected(Expected, frozen=True, kw_only=True):
     """``raise_limit``: a quota, the inodes or a limit of the process is raised."""
 
@@ -379,6 +418,7 @@ class AskedLimit(RecordPart, frozen=True, kw_only=True):
     to_bytes_per_s: Annotated[int, Meta(description="The lowest value that is in time.")]
 
 
+@expected_of(ActionKind.INVESTIGATE)
 class InvestigateExpected(Expected, frozen=True, kw_only=True):
     """``investigate``: a person looks, or does what no command can."""
 
@@ -410,3 +450,7 @@ class InvestigateExpected(Expected, frozen=True, kw_only=True):
         str | UnsetType | None, Meta(description="The RAID array below the directory, of which a member failed.")
     ] = UNSET
     member: Annotated[str | UnsetType | None, Meta(description="The member that failed.")] = UNSET
+
+
+EXPECTED: Mapping[ActionKind, type[Expected]] = {kind: _KINDS[kind] for kind in ActionKind}
+"""The struct of ``expected`` by the kind of an action."""
