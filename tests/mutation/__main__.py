@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 from tests.mutation.judged import EQUIVALENT
@@ -20,6 +21,8 @@ from tests.mutation.judged import EQUIVALENT
 PACKAGES = ("detect", "fleet", "model", "notify", "parse", "plan", "store")
 TESTS = ("collect", "detect", "fleet", "jobs", "notify", "parse", "plan", "report", "situations", "store")
 CAUGHT_RATIO = 0.95
+# What mutmut says of a mutant; a mutant may loop for ever, or break the interpreter's stack.
+CAUGHT, SURVIVED, UNREACHED = ("killed", "timeout", "segfault"), ("survived", "suspicious"), "no tests"
 _PROSE = re.compile(r"""["'][^"']*[A-Za-z]{2,} [^"']*["']""")
 
 
@@ -65,6 +68,7 @@ def _stage(stage: Path, only: str) -> None:
 
 
 def _mutmut(stage: Path, *words: str) -> str:
+    """Return what mutmut says; it also fails where it found no mutant of a name, so its exit code tells nothing."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     command = [sys.executable, "-m", "mutmut", *words]
     done = subprocess.run(command, cwd=stage, env=environment, capture_output=True, text=True, check=False)
@@ -99,8 +103,12 @@ def changed_lines(diff: str) -> tuple[str, str]:
 
 def _told(stage: Path, drawn: list[str]) -> int:
     results = dict(re.findall(r"^ +(\S+): (.+)$", _mutmut(stage, "results", "--all", "true"), re.MULTILINE))
-    unreached = [name for name in drawn if results[name] == "no tests"]
-    survivors = {name: _mutmut(stage, "show", name) for name in drawn if results[name] in {"survived", "suspicious"}}
+    strange = {name: results[name] for name in drawn if results[name] not in {*CAUGHT, *SURVIVED, UNREACHED}}
+    if strange:
+        print(f"mutmut did not try all mutants, so nothing is known: {strange}")
+        return 2
+    unreached = [name for name in drawn if results[name] == UNREACHED]
+    survivors = {name: _mutmut(stage, "show", name) for name in drawn if results[name] in SURVIVED}
     judged = {name for name, diff in survivors.items() if changed_lines(diff) in EQUIVALENT}
     for name, diff in survivors.items():
         if name not in judged:
@@ -110,6 +118,8 @@ def _told(stage: Path, drawn: list[str]) -> int:
     caught = len(drawn) - len(unreached) - len(survivors)
     counted = len(drawn) - len(unreached) - len(judged)
     print(f"\n{len(drawn)} mutants: {len(unreached)} reached by no unit test, {len(judged)} judged equivalent")
+    by_result = Counter(results[name] for name in drawn)
+    print(", ".join(f"{number} {result}" for result, number in by_result.most_common()))
     print(f"{caught} of the other {counted} are caught ({caught / max(1, counted):.1%}), {CAUGHT_RATIO:.0%} wanted")
     return 0 if caught >= CAUGHT_RATIO * counted else 1
 
