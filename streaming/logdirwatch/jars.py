@@ -45,6 +45,10 @@ class JarSet:
 KAFKA_TOOLS_SINCE = (3, 0)
 """Older releases have all of their tools in ``kafka_2.13``."""
 LOG4J_2_SINCE = (4, 0)
+CONNECT = "org.apache.kafka:connect-runtime"
+"""Kafka Connect, with its web server, serves none of the tools we run."""
+LOG4J_1_BINDING = "org.slf4j:slf4j-log4j12"
+"""ZooKeeper of Kafka 3.1 to 3.8 needs it: since 1.7.34 it only redirects to slf4j-reload4j, which jgo does not do."""
 OLDEST_KAFKA = (2, 8)
 # The token provider is listed explicitly: not every mirror has every version, and this one works with 4.2.0.
 SPARK_COORDINATES = (
@@ -80,18 +84,17 @@ def kafka_jars(home: Path, version: str = KAFKA_VERSION) -> list[Path]:
 def kafka_set(version: str) -> JarSet:
     """Return the jars of a release of Kafka; UserError for what is none, or too old.
 
-    kafka-clients by itself: Maven's nearest-wins rule would take an older one that a transitive dependency names. Kafka
-    Connect, with its web server, serves none of the tools we run.
+    kafka-clients by itself: Maven's nearest-wins rule would take an older one that a transitive dependency names.
     """
     number = kafka_release(version)
-    logging = "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4"
+    logging, excluded = "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4", [CONNECT]
     if number < LOG4J_2_SINCE:
-        logging = "org.slf4j:slf4j-reload4j:1.7.36"
+        logging, excluded = "org.slf4j:slf4j-reload4j:1.7.36", [CONNECT, LOG4J_1_BINDING]
     tools = [f"org.apache.kafka:kafka-tools:{version}"] if number >= KAFKA_TOOLS_SINCE else []
     return JarSet(
         "kafka" if version == KAFKA_VERSION else f"kafka-{version}",
         (f"org.apache.kafka:kafka_2.13:{version}", *tools, f"org.apache.kafka:kafka-clients:{version}", logging),
-        exclusions=("org.apache.kafka:connect-runtime",),
+        exclusions=tuple(excluded),
     )
 
 

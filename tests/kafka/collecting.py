@@ -1,8 +1,11 @@
 """The collector as a process, and what it wrote, by reading the telemetry topics."""
 
+import asyncio
+import json
 import signal
 import subprocess
 import sys
+import time
 import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,11 +13,15 @@ from pathlib import Path
 import msgspec
 import yaml
 
+from logdirwatch.collect.loop import ClusterWatch
+from logdirwatch.collect.settings import CollectSettings, JmxExporterSettings
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.local.cluster import LocalCluster
+from logdirwatch.local.config import CLUSTER
+from logdirwatch.local.volumes import volumes_of
 from logdirwatch.model import topics
-from logdirwatch.model.records import EventRecord, HeartbeatRecord, InventoryRecord, MetricsRecord
+from logdirwatch.model.records import EventRecord, HeartbeatRecord, HostRecord, InventoryRecord, MetricsRecord
 from tests.support.waiting import DEADLINE_S, wait_until
 
 COMMAND = [sys.executable, "-m", "logdirwatch"]
@@ -138,3 +145,68 @@ class Collector:
 def collector_of(cluster: LocalCluster, folder: Path, **settings: int) -> Collector:
     """Return a collector that watches a local cluster."""
     return Collector(cluster.telemetry, cluster.bootstrap_servers, folder, settings=settings)
+
+
+class Looks:
+    """A collector in this process that looks when it is told to and keeps what it says; ends with the ``with`` block.
+
+    No telemetry cluster is needed.
+    """
+
+    def __init__(self, bootstrap_servers: str) -> None:
+        self._servers = KafkaSettings(bootstrap_servers=bootstrap_servers)
+        self._said = []
+        self._loop = asyncio.new_event_loop()
+
+    def __enter__(self):
+        self._watch = ClusterWatch(
+            "test",
+            self._servers,
+            JmxExporterSettings(),
+            CollectSettings(metrics_interval_ms=POLL_MS),
+            lambda _path, _total: 0,
+            self._said.extend,
+            lambda: time.time_ns() // 1_000_000,
+        )
+        return self
+
+    def __exit__(self, *_):
+        self._watch.close()
+        self._loop.close()
+
+    def look(self) -> bool:
+        """Ask everything once; tell whether all was answered."""
+        return self._loop.run_until_complete(self._watch.once())
+
+    def poll(self) -> MetricsRecord:
+        """Ask for the directories once; return the last record."""
+        self._loop.run_until_complete(self._watch.poller.poll())
+        return self.metrics()[-1]
+
+    def said(self, topic: str) -> list:
+        return [msgspec.json.decode(one.value, type=TYPES[topic]) for one in self._said if one.topic == topic]
+
+    def metrics(self) -> list[MetricsRecord]:
+        return [record for record in self.said(topics.METRICS) if isinstance(record, MetricsRecord)]
+
+    def inventory(self, kind: type) -> list:
+        return [record for record in self.said(topics.INVENTORY) if isinstance(record, kind)]
+
+
+def look_at_host(cluster, node, folder):
+    """Return what ``watch-host --once`` sees on a broker's host: a record, and the events of its log."""
+    config = yaml.safe_load(cluster.config_path.read_text())
+    config["host"] = {
+        "cluster": CLUSTER,
+        "broker": node.id,
+        "properties_file": str(node.properties_file),
+        "server_log": str(node.log_file),
+    }
+    path = folder / "host.yaml"
+    path.write_text(yaml.safe_dump(config))
+    command = [*COMMAND, "--config", str(path), "watch-host", "--once", "--json"]
+    inside = volumes_of(cluster.state()).inside(command)
+    done = subprocess.run(inside, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    return msgspec.convert(told["record"], HostRecord), msgspec.convert(told["events"], list[EventRecord])

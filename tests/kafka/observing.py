@@ -40,7 +40,7 @@ def facts_of(collector: Collector) -> ClusterSnapshot | None:
 def _broker(record: MetricsRecord, configs: dict) -> Broker:
     is_degraded = any(sample.error_code for sample in record.log_dirs)
     status = BrokerStatus.DEGRADED if is_degraded else BrokerStatus.ONLINE
-    return Broker(record.broker, status, record.rack, record.is_fenced, configs)
+    return Broker(record.broker, status, record.rack, record.is_fenced, configs, metadata_mode=record.metadata_mode)
 
 
 def _directory(record: MetricsRecord, sample) -> LogDir:

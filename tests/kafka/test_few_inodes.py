@@ -1,14 +1,10 @@
 """A filesystem that runs out of inodes with space left: a real broker, its log, its host, and what is concluded."""
 
-import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
-import msgspec
 import pytest
-import yaml
 from kafka.admin import NewTopic
 from kafka.errors import KafkaError
 
@@ -18,10 +14,9 @@ from logdirwatch.kafka import clients, telemetry_topics
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.local.config import CLUSTER
 from logdirwatch.local.volumes import volumes_of
-from logdirwatch.model.records import EventRecord, HostRecord
 from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, Rule
 from logdirwatch.plan.recommend import recommend
-from tests.kafka.collecting import collector_of
+from tests.kafka.collecting import collector_of, look_at_host
 from tests.kafka.observing import facts_after
 from tests.support.waiting import DEADLINE_S, wait_until
 from tests.unit.detect.builders import BrokerMemory, Driver
@@ -57,25 +52,6 @@ def use_inodes(sized, is_over):
                 admin.create_topics([NewTopic(f"small-{number}", num_partitions=4, replication_factor=1)])
             except KafkaError:
                 continue
-
-
-def look_at_host(sized, node, folder):
-    """Return what ``watch-host --once`` sees on the broker's host: a record and events."""
-    config = yaml.safe_load(sized.config_path.read_text())
-    config["host"] = {
-        "cluster": CLUSTER,
-        "broker": node.id,
-        "properties_file": str(node.properties_file),
-        "server_log": str(node.log_file),
-    }
-    path = folder / "host.yaml"
-    path.write_text(yaml.safe_dump(config))
-    command = [sys.executable, "-m", "logdirwatch", "--config", str(path), "watch-host", "--once", "--json"]
-    inside = volumes_of(sized.state()).inside(command)
-    done = subprocess.run(inside, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    return msgspec.convert(told["record"], HostRecord), msgspec.convert(told["events"], list[EventRecord])
 
 
 def test_a_filesystem_without_inodes_is_told_as_that_and_no_disk_is_replaced(sized, tmp_path):

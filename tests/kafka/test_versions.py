@@ -1,49 +1,55 @@
-"""Older releases of Kafka, with ZooKeeper and in KRaft mode: what a release can tell is told, and what not by name."""
+"""Releases of Kafka, with ZooKeeper and in KRaft mode: what a release can tell is told, and what not by name."""
 
+import re
 import subprocess
 
 import pytest
 from kafka import OffsetAndMetadata, TopicPartition
 
 from logdirwatch import settings as configuration
-from logdirwatch.jars import KAFKA_VERSION
 from logdirwatch.jobs.checks import cluster_id
+from logdirwatch.jobs.policy import policy_for
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
-from logdirwatch.local.config import ClusterSpec
+from logdirwatch.local.config import CLUSTER, ClusterSpec
+from logdirwatch.model.capabilities import CAPABILITIES, is_reported
 from logdirwatch.model.records import TopicRecord
-from logdirwatch.model.vocabulary import MetadataMode
-from tests.kafka.collecting import Collector
+from logdirwatch.model.vocabulary import KAFKA_STORAGE_ERROR, ActionKind, EventName, MetadataMode, NotReported, Rule
+from logdirwatch.plan.recommend import recommend
+from logdirwatch.reference.support import TESTED_KAFKA
+from tests.kafka.collecting import Looks, look_at_host
 from tests.kafka.conftest import cluster_in
+from tests.kafka.observing import facts_of
 from tests.kafka.telemetry import fresh_topics
 from tests.kafka.test_doctor_kafka import examined
 from tests.support.waiting import DEADLINE_S, wait_until
+from tests.unit.detect.builders import BrokerMemory, Driver
 
 pytestmark = pytest.mark.long
 
-TOPIC, PARTITIONS = "orders", 6
-ZOOKEEPER = ["fenced_brokers", "elr", "metadata_quorum"]
-RELEASES = {
-    ("2.8.2", MetadataMode.ZOOKEEPER): ["capacity", "cordons", *ZOOKEEPER],
-    ("3.9.1", MetadataMode.ZOOKEEPER): ["cordons", *ZOOKEEPER],
-    ("3.9.1", MetadataMode.KRAFT): ["cordons", "fenced_brokers"],
-    (KAFKA_VERSION, MetadataMode.KRAFT): [],
-}
-"""What a release cannot report."""
+TOPIC, PARTITIONS, BROKEN = "orders", 6, 1
 
 
-@pytest.fixture(params=RELEASES, ids=lambda release: f"{release[0]}-{release[1].value}")
+@pytest.fixture(params=TESTED_KAFKA, ids=lambda release: f"{release[0]}-{release[1].value}")
 def release(request):
     return request.param
 
 
 @pytest.fixture
-def old_cluster(release, tmp_path):
+def cluster(release, tmp_path):
     version, metadata = release
     spec = ClusterSpec(brokers=1, log_dirs=3, kafka_version=version, metadata=metadata)
     with cluster_in(tmp_path, spec) as running:
-        fresh_topics(configuration.load(running.config_path))
         yield running
+
+
+def minor(version):
+    return version.rpartition(".")[0]
+
+
+def not_reported_by(version, metadata):
+    """What the table of capabilities says that a release does not report, or has not."""
+    return [str(what) for what in CAPABILITIES if not is_reported(what, minor(version), metadata)]
 
 
 def make_topic(cluster):
@@ -58,54 +64,96 @@ def make_topic(cluster):
         reader.commit({part: OffsetAndMetadata(0, "", -1) for part in parts})
 
 
-def scanned(collector):
-    """Return the topic as a scan told it that knew its groups."""
-    found = [record for record in collector.inventory(TopicRecord) if record.topic == TOPIC]
-    return next((record for record in reversed(found) if record.partitions[0].groups), None)
+def seen_topic(looks):
+    return next(record for record in reversed(looks.inventory(TopicRecord)) if record.topic == TOPIC)
 
 
-def polled(collector, holds):
-    """Return the newest record of the broker, once it is as wanted."""
-    return wait_until(
-        lambda: next((record for record in collector.metrics(0)[-1:] if holds(record)), None),
-        DEADLINE_S,
-        lambda: f"a record as wanted; the last one is {collector.metrics(0)[-1:]}\n{collector.log}",
-    )
+def check_what_is_told(looks, version, metadata):
+    topic, record = seen_topic(looks), looks.metrics()[-1]
+    missing = not_reported_by(version, metadata)
+    assert [part.leader for part in topic.partitions] == [0] * PARTITIONS
+    assert [part.groups for part in topic.partitions] == [1] * PARTITIONS
+    assert all(part.adding == [] for part in topic.partitions), "reassignments are known, and none runs"
+    assert {part.elr is None for part in topic.partitions} == {NotReported.ELR in missing}
+    assert topic.configs["cleanup.policy"] == "delete"
+    assert record.kafka_version == minor(version)
+    assert (record.metadata_mode, record.not_reported) == (metadata, missing)
+    assert record.controller_id == 0
+    assert record.configs["log.segment.bytes"] is not None
+    assert [log_dir.is_metadata_dir for log_dir in record.log_dirs] == [False] * 3
+    assert {log_dir.total_bytes is None for log_dir in record.log_dirs} == {NotReported.CAPACITY in missing}
+    assert {log_dir.is_cordoned is None for log_dir in record.log_dirs} == {NotReported.CORDONS in missing}
+    assert (record.is_fenced is None) == (NotReported.FENCED_BROKERS in missing)
+    assert sum(log_dir.replica_count for log_dir in record.log_dirs) >= PARTITIONS
+    assert (record.partitions.leaderless, record.moves.reassignments) == (0, 0)
 
 
-def test_a_release_tells_what_it_can_and_a_failed_directory_is_seen(release, old_cluster, tmp_path):
-    version, metadata = release
-    make_topic(old_cluster)
-    assert cluster_id(configuration.load(old_cluster.config_path).clusters["local"]) is not None
-    with Collector(old_cluster.telemetry, old_cluster.bootstrap_servers, tmp_path) as collector:
-        topic = wait_until(lambda: scanned(collector), DEADLINE_S, lambda: f"a scan with groups\n{collector.log}")
-        assert [part.leader for part in topic.partitions] == [0] * PARTITIONS
-        assert {part.slowest_group for part in topic.partitions} <= {None, "readers"}
-        assert all(part.adding == [] for part in topic.partitions), "reassignments are known, and none runs"
-        record = polled(collector, lambda record: record.partitions is not None and record.configs is not None)
-        assert record.kafka_version == version.rpartition(".")[0]
-        assert (record.metadata_mode, record.not_reported) == (metadata, RELEASES[release])
-        assert record.controller_id == 0
-        assert [log_dir.is_metadata_dir for log_dir in record.log_dirs] == [False] * 3
-        assert {log_dir.total_bytes is None for log_dir in record.log_dirs} == {"capacity" in record.not_reported}
-        assert record.partitions.leaderless == 0
-        assert "not known" not in collector.log
+def judged(looks, host, events):
+    """Show the machine what the collector and the host source said, as the stream does; return its driver."""
+    driver = Driver(memory=BrokerMemory(cluster="test", broker=0))
+    for record in [*looks.metrics(), *events, host]:
+        driver.show(record)
+    return driver
 
-        old_cluster.break_log_dir(0, 1)
-        broken = polled(collector, lambda record: record.partitions and record.partitions.leaderless)
-        assert sorted(log_dir.error_code for log_dir in broken.log_dirs) == [0, 0, 56]
-        assert broken.partitions.under_min_isr >= broken.partitions.leaderless
 
-    found = examined(old_cluster.config_path)
+def leaderless(looks):
+    """Look, and return the record if partitions have no leader; one of the offsets topic makes a scan incomplete."""
+    looks.look()
+    record = looks.metrics()[-1]
+    return record if record.partitions.leaderless else None
+
+
+def check_alert_and_action(looks, cluster, metadata, folder):
+    """The failed directory is told of with its partitions, and what is done about it exists in this release."""
+    lost = cluster.state().brokers[0].log_dirs[BROKEN]
+    host, events = look_at_host(cluster, cluster.state().brokers[0], folder)
+    assert lost in {event.log_dir for event in events if event.event == EventName.LOG_DIR_FAILURE}, "the log is read"
+    driver = judged(looks, host, events)
+    assert driver.status(lost) == "offline"
+    (alert,) = [one for one in driver.open_alerts() if one.rule is Rule.LOG_DIR_OFFLINE]
+    assert (alert.log_dir, str(alert.severity)) == (lost, "page")
+    assert alert.affected["leaderless"] > 0
+    policy = policy_for(configuration.load(cluster.config_path), CLUSTER)
+    actions = recommend(alert, facts_of(looks), policy, alert.at_ms)
+    assert {action.kind for action in actions} >= {ActionKind.INVESTIGATE, ActionKind.RESTART_BROKER}
+    commands = [command for action in actions for command in action.commands]
+    tools = {name for command in commands for name in re.findall(r"(kafka-[a-z-]+)\.sh", command)}
+    assert [name for name in tools if not cluster.tool(name).exists()] == []
+    if metadata is MetadataMode.ZOOKEEPER:
+        assert not tools & {"kafka-metadata-quorum", "kafka-storage"}
+
+
+def check_doctor(cluster, version, metadata):
+    found = examined(cluster.config_path)
     assert {finding["check"] for finding in found["findings"]} <= {"offline_replica_count"}
     told = " ".join(notice["what"] for notice in found.get("notices", ()))
-    assert ("the size of log directories" in told) == ("capacity" in RELEASES[release])
-    assert ("cordons" in told) == ("cordons" in RELEASES[release])
+    for what, capability in CAPABILITIES.items():
+        assert (capability.what in told) == (is_reported(what, minor(version), metadata) is False), told
+
+
+def test_a_release_tells_what_it_can_and_a_failed_directory_leads_to_alert_and_action(release, cluster, tmp_path):
+    version, metadata = release
+    fresh_topics(configuration.load(cluster.config_path))
+    make_topic(cluster)
+    assert cluster_id(configuration.load(cluster.config_path).clusters[CLUSTER]) is not None
+    with Looks(cluster.bootstrap_servers) as looks:
+        assert looks.look()
+        check_what_is_told(looks, version, metadata)
+        cluster.break_log_dir(0, BROKEN)
+        wait_until(
+            lambda: KAFKA_STORAGE_ERROR in [log_dir.error_code for log_dir in looks.poll().log_dirs],
+            DEADLINE_S,
+            "the directory to fail",
+            pause_s=0.3,
+        )
+        broken = wait_until(lambda: leaderless(looks), DEADLINE_S, "its partitions to be without a leader")
+        assert broken.partitions.under_min_isr >= broken.partitions.leaderless
+        check_alert_and_action(looks, cluster, metadata, tmp_path)
+    check_doctor(cluster, version, metadata)
     listed = subprocess.run(
-        [old_cluster.tool("kafka-topics"), "--bootstrap-server", old_cluster.bootstrap_servers, "--list"],
+        [cluster.tool("kafka-topics"), "--bootstrap-server", cluster.bootstrap_servers, "--list"],
         capture_output=True,
         text=True,
         check=True,
     )
     assert TOPIC in listed.stdout.splitlines()
-    old_cluster.restore(0, 1)

@@ -106,12 +106,13 @@ class Examination:
             facts, clock = look.monitored(self._settings, name, self._now_ms)
         except UserError as error:
             self._findings.append(connecting.unreachable(f"cluster {name}", f"clusters.{name}", str(error)))
-            for check in ("permissions", "metadata_version", "offline_replica_count"):
+            for check in ("kafka_release", "permissions", "metadata_version", "offline_replica_count"):
                 self._leave_out(check, f"cluster {name} does not answer")
             return
         self._same_cluster(name)
         tools = Tools(cluster.tools, cluster.bootstrap_servers)
         self._findings += judge_cluster.judge_brokers(facts)
+        self._findings += judge_cluster.judge_releases(facts)
         self._findings += judge_cluster.judge_permissions(facts, tools, _principal(cluster))
         for why in judge_cluster.not_told(facts):
             self._leave_out("permissions", why)

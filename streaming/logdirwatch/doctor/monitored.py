@@ -9,7 +9,7 @@ from logdirwatch.collect.kafka.live import LiveCluster
 from logdirwatch.collect.kafka.log_dir_usage import CapacityOf
 from logdirwatch.collect.kafka.missing_acls import with_acl
 from logdirwatch.doctor.findings import Finding
-from logdirwatch.model.capabilities import SEVERAL_DIRECTORIES_SINCE
+from logdirwatch.model.capabilities import OLDEST_KAFKA, SEVERAL_DIRECTORIES_SINCE, is_too_old
 from logdirwatch.model.vocabulary import MetadataMode, PollStatus
 from logdirwatch.plan.cluster import metadata_version as versions
 from logdirwatch.plan.commands.kafka_tools import Tools
@@ -52,6 +52,19 @@ def judge_brokers(facts: ClusterFacts) -> Iterator[Finding]:
                 "advertised.listeners; every broker is asked directly"
             )
         yield Finding("connectivity", f"cluster {facts.name}, broker {number}", what, remedy)
+
+
+def judge_releases(facts: ClusterFacts) -> Iterator[Finding]:
+    """Judge whether each broker runs a release that can be watched."""
+    old = [number for number, version in facts.kafka_versions.items() if is_too_old(version)]
+    if old:
+        yield Finding(
+            "kafka_release",
+            f"cluster {facts.name}",
+            f"Kafka {facts.kafka_versions[old[0]]} of {_brokers(old)} is too old: {OLDEST_KAFKA} is the oldest that "
+            "logdirwatch watches",
+            f"upgrade to {OLDEST_KAFKA} or later",
+        )
 
 
 def judge_permissions(facts: ClusterFacts, tools: Tools, principal: str | None) -> Iterator[Finding]:

@@ -36,6 +36,11 @@ def release_key(release: str) -> tuple[int, ...]:
     return tuple(int(number) for number in release.split(".") if number.isdecimal())
 
 
+def is_too_old(release: str | None) -> bool:
+    """Tell whether a release is known to be older than the oldest one that is watched."""
+    return release is not None and release_key(release) < release_key(OLDEST_KAFKA)
+
+
 class CapacitySource(StrEnum):
     """Who told the size of a log directory where Kafka does not report it."""
 
@@ -46,7 +51,7 @@ class CapacitySource(StrEnum):
 KAFKA_RELEASES = (
     OLDEST_KAFKA,
     *(f"3.{minor}" for minor in range(10)),
-    *(f"4.{minor}" for minor in range(4)),
+    *(f"4.{minor}" for minor in range(5)),
 )
 """The releases of Kafka that are known here, the oldest first."""
 

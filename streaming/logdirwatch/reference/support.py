@@ -20,9 +20,13 @@ from logdirwatch.model.vocabulary import MetadataMode
 
 TESTED_KAFKA = (
     ("2.8.2", MetadataMode.ZOOKEEPER),
+    ("3.3.2", MetadataMode.ZOOKEEPER),
     ("3.9.1", MetadataMode.ZOOKEEPER),
+    ("3.7.2", MetadataMode.KRAFT),
     ("3.9.1", MetadataMode.KRAFT),
+    ("4.1.1", MetadataMode.KRAFT),
     (KAFKA_VERSION, MetadataMode.KRAFT),
+    ("4.4.0", MetadataMode.KRAFT),
 )
 """The releases that tests/kafka/test_versions.py runs."""
 

@@ -283,6 +283,7 @@ class Brokers:
     hanging: dict[int, asyncio.Event] = field(default_factory=dict)
     asked: list[int] = field(default_factory=list)
     topology_asked: int = 0
+    release: str = "4.3"
     broken: set[str] = field(default_factory=set)
     hidden: set[str] = field(default_factory=set)
     moves: dict[tuple[str, int], Reassignment] = field(default_factory=dict)
@@ -355,7 +356,7 @@ class Brokers:
         return self.versions
 
     def kafka_version(self, address):
-        return "4.3"
+        return self.release
 
     def _fail(self, what):
         if what in self.broken:

@@ -272,18 +272,18 @@ class TestTheLastLine:
         world.telemetry_error = "Kafka at telemetry:9092 cannot be reached: KafkaTimeoutError"
         world.java_error = "no Java found"
         assert self.last(world, monkeypatch) == (
-            "6 of 12 checks passed, 2 failed (connectivity, java: 2 things to fix), 4 not checked, at least in part "
+            "7 of 13 checks passed, 2 failed (connectivity, java: 2 things to fix), 4 not checked, at least in part "
             "(telemetry_is_monitored, topics, replication, permissions: see above)"
         )
 
     def test_one_finding(self, world, monkeypatch):
         world.java_error = "no Java found"
-        assert self.last(world, monkeypatch) == "11 of 12 checks passed, 1 failed (java: 1 thing to fix)"
+        assert self.last(world, monkeypatch) == "12 of 13 checks passed, 1 failed (java: 1 thing to fix)"
 
     def test_nothing_found_but_something_left_out(self, world, monkeypatch):
         world.values["tables"] = {"path": "s3a://bucket/tables"}
         assert self.last(world, monkeypatch) == (
-            "11 of 12 checks passed, 1 not checked, at least in part (folders: see above), nothing to fix"
+            "12 of 13 checks passed, 1 not checked, at least in part (folders: see above), nothing to fix"
         )
 
 
@@ -538,6 +538,18 @@ def test_a_gauge_that_cannot_count(world, monkeypatch, version, is_broken):
         assert "of broker 1 is always 0" in report.findings[0].what
         assert "4.3" in report.findings[0].remedy
     assert report.without(["offline_replica_count"]).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("version", "is_old"), [("2.7", True), ("0.11", True), ("2.8", False), ("3.6", False), (None, False)]
+)
+def test_a_release_that_is_too_old(world, monkeypatch, version, is_old):
+    world.kafka_versions = {1: version, 2: "4.3"}
+    report = world.examined(monkeypatch)
+    assert [finding.check for finding in report.findings] == ["kafka_release"] * is_old
+    if is_old:
+        assert report.findings[0].what.startswith(f"Kafka {version} of broker 1 is too old")
+        assert "2.8" in report.findings[0].remedy
 
 
 def test_remarks_and_receivers_are_part_of_the_configuration(world, monkeypatch):

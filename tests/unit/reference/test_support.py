@@ -10,7 +10,6 @@ from logdirwatch.jars import OLDEST_KAFKA as OLDEST_LOCAL
 from logdirwatch.model.capabilities import KAFKA_RELEASES, OLDEST_KAFKA, is_possible, release_key
 from logdirwatch.model.vocabulary import MetadataMode
 from logdirwatch.reference import support
-from tests.kafka.test_versions import RELEASES
 
 ROOT = Path(__file__).parents[3]
 PROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
@@ -39,17 +38,20 @@ def test_every_release_is_in_one_row_of_each_mode_that_it_has():
     [
         ("2.8", "ZooKeeper", ["no", "no", "there is none", "there is none", "there is none", "yes", "2.8.2"]),
         ("3.9", "ZooKeeper", ["yes", "no", *["there is none"] * 3, "always 0, not read", "3.9.1"]),
-        ("3.7", "KRaft", ["yes", "no", "no", "no", "yes", "always 0, not read", "no"]),
+        ("3.3", "ZooKeeper", ["yes", "no", *["there is none"] * 3, "yes", "3.3.2"]),
+        ("3.7", "KRaft", ["yes", "no", "no", "no", "yes", "always 0, not read", "3.7.2"]),
+        ("4.1", "KRaft", ["yes", "no", "yes", "yes", "yes", "always 0, not read", "4.1.1"]),
         ("3.9", "KRaft", ["yes", "no", "no", "yes", "yes", "always 0, not read", "3.9.1"]),
-        ("4.3", "KRaft", [*["yes"] * 6, KAFKA_VERSION]),
+        ("4.3", "KRaft", [*["yes"] * 6, f"{KAFKA_VERSION}, 4.4.0"]),
     ],
 )
 def test_a_row_says_what_its_releases_report(release, mode, expected):
     assert cells(release, mode) == expected
 
 
-def test_what_is_called_tested_is_what_the_tests_run():
-    assert set(support.TESTED_KAFKA) == set(RELEASES)
+def test_what_is_called_tested_is_possible():
+    """tests/kafka/test_versions.py runs this very list."""
+    assert all(is_possible(".".join(version.split(".")[:2]), mode) for version, mode in support.TESTED_KAFKA)
 
 
 def test_the_oldest_release_is_the_oldest_that_a_local_cluster_may_have():

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from kafka.protocol.admin import (
+    DeleteGroupsRequest,
     DescribeClusterRequest,
     DescribeLogDirsRequest,
     DescribeQuorumRequest,
@@ -26,6 +27,19 @@ REPORTED_SINCE = {
     NotReported.ELR: (DescribeTopicPartitionsRequest.API_KEY, 0),
     NotReported.METADATA_QUORUM: (DescribeQuorumRequest.API_KEY, 0),
 }
+
+RELEASE_UNKNOWN_TO_CLIENT = ("4.4", DeleteGroupsRequest.API_KEY, 3)
+"""kafka-python 3.0.12 takes a 4.4 for a 4.3; a request, and the version of it that only 4.4 lists (seen on 4.4.0)."""
+
+
+def release_of(known: str | None, versions: ApiVersions | None) -> str | None:
+    """Return a broker's release as ``major.minor``: the client library's answer, or a newer one that it does not know.
+
+    >>> release_of("4.3", {42: 3})
+    '4.4'
+    """
+    release, key, since = RELEASE_UNKNOWN_TO_CLIENT
+    return release if known is not None and (versions or {}).get(key, -1) >= since else known
 
 
 def not_reported(versions: ApiVersions | None) -> list[str] | None:

@@ -17,6 +17,7 @@ from kafka.protocol.consumer import ListOffsetsRequest, OffsetFetchRequest
 from kafka.protocol.metadata import ApiVersionsRequest
 
 from logdirwatch.collect.kafka import answers, responses
+from logdirwatch.collect.kafka.capabilities import release_of
 from logdirwatch.collect.kafka.connections import Address, Lane, Wire
 from logdirwatch.collect.kafka.responses import BROKER_RESOURCE, TOPIC_RESOURCE
 from logdirwatch.collect.kafka.split import by_weight, in_parts
@@ -253,7 +254,7 @@ class Admin:
 
     def kafka_version(self, address: Address) -> str | None:
         """Return the release that a broker's API versions point to, None before it answered."""
-        return self._wire.kafka_version(address)
+        return release_of(self._wire.kafka_version(address), self._wire.api_versions(address))
 
 
 async def first_answer(attempts: Iterable[Awaitable[Answer]]) -> Answer:

@@ -23,7 +23,7 @@ from logdirwatch.collect.rounds.facts import BrokerFacts, ClusterFacts, brokers_
 from logdirwatch.collect.rounds.rising_clock import Clock, RisingClock
 from logdirwatch.kafka.clients import one_line
 from logdirwatch.model import topics
-from logdirwatch.model.capabilities import mode_of_cluster
+from logdirwatch.model.capabilities import OLDEST_KAFKA, is_too_old, mode_of_cluster
 from logdirwatch.model.records import EventRecord, MetricsRecord
 from logdirwatch.model.vocabulary import EventName, MetadataMode, PollStatus
 
@@ -85,6 +85,7 @@ class ClusterPoller:
         self._clocks: defaultdict[int, RisingClock] = defaultdict(lambda: RisingClock(clock))
         self._missing: Counter[int] = Counter()
         self._rounds = 0
+        self._is_too_old = False
         self.discovered = asyncio.Event()
         self.after_failure: Callable[[], Awaitable[None]] = _nothing
         self.metrics_of: MetricsOf = _no_metrics
@@ -142,6 +143,7 @@ class ClusterPoller:
             log.warning("collect.cluster.recovered", cluster=self.origin.cluster)
         self._backoff.worked()
         self._tell_statuses()
+        self._tell_release()
 
     def _forget_unregistered(self) -> None:
         """Let go of brokers that the controller has not known for some rounds: somebody unregistered them."""
@@ -250,6 +252,19 @@ class ClusterPoller:
             event = "collect.broker.recovered" if answer.status is PollStatus.OK else "collect.broker.failed"
             error = answer.error and with_acl("broker", answer.error)
             log.warning(event, cluster=self.origin.cluster, broker=broker, status=str(answer.status), error=error)
+
+    def _tell_release(self) -> None:
+        """Log one line when brokers are found to run a release that is too old."""
+        old = {broker: facts.kafka_version for broker, facts in self.brokers.items() if is_too_old(facts.kafka_version)}
+        if old and not self._is_too_old:
+            log.warning(
+                "collect.release.too_old",
+                cluster=self.origin.cluster,
+                brokers=sorted(old),
+                kafka_version=min(map(str, old.values())),
+                meaning=f"logdirwatch watches Kafka {OLDEST_KAFKA} and later; upgrade these brokers",
+            )
+        self._is_too_old = bool(old)
 
 
 async def _nothing() -> None:

@@ -1,9 +1,14 @@
 """What a release cannot report, and where it keeps its metadata."""
 
 import pytest
-from kafka.protocol.admin import DescribeLogDirsRequest
+from kafka.protocol.admin import DeleteGroupsRequest, DescribeLogDirsRequest
 
-from logdirwatch.collect.kafka.capabilities import is_kraft_broker, metadata_mode, not_reported
+from logdirwatch.collect.kafka.capabilities import (
+    is_kraft_broker,
+    metadata_mode,
+    not_reported,
+    release_of,
+)
 from logdirwatch.model.capabilities import mode_of_cluster
 from logdirwatch.model.vocabulary import MetadataMode
 from tests.support import fake_broker
@@ -28,6 +33,16 @@ def listed(release, log_dirs):
 )
 def test_what_a_release_cannot_report(release, log_dirs, missing):
     assert not_reported(listed(release, log_dirs)) == missing
+
+
+@pytest.mark.parametrize(
+    ("known", "delete_groups", "release"),
+    [("4.3", 3, "4.4"), ("4.3", 2, "4.3"), ("2.8", 2, "2.8"), (None, 3, None), ("4.3", None, "4.3")],
+)
+def test_a_release_that_the_client_does_not_know_yet_is_told_by_what_it_lists(known, delete_groups, release):
+    versions = {} if delete_groups is None else {DeleteGroupsRequest.API_KEY: delete_groups}
+    assert release_of(known, versions) == release
+    assert release_of(known, None) == known
 
 
 def test_nothing_is_said_of_a_broker_that_never_answered():

@@ -279,6 +279,16 @@ class TestACluster:
         assert [line["event"] for line in logged] == ["collect.cluster.failed"]
 
 
+@pytest.mark.parametrize(("release", "lines"), [("2.7", 1), ("2.8", 0), ("4.4", 0)])
+def test_a_release_that_is_too_old_is_said_once_and_it_is_polled_all_the_same(release, lines):
+    sent, cluster = [], replace(brokers(1, 2), release=release)
+    with structlog.testing.capture_logs() as logged:
+        rounds(cluster, sent, lambda: None, lambda: None)
+    told = [line for line in logged if line["event"] == "collect.release.too_old"]
+    assert [(line["brokers"], line["kafka_version"]) for line in told] == [([1, 2], release)] * lines
+    assert len(metrics_of(sent, 1)) == 3
+
+
 def test_one_broker_that_falls_silent_and_comes_back_is_two_lines():
     cluster = brokers(1, 2)
     with structlog.testing.capture_logs() as logged:
