@@ -138,7 +138,23 @@ def _local_conf(settings: Settings) -> dict[str, str]:
         # Nothing is stored in it, but Spark creates it: next to the tables it does no harm.
         "spark.sql.warehouse.dir": f"{settings.tables_path.rstrip('/')}/.warehouse",
         **_LOCAL_FILES,
+        **worker_conf(settings.stream.master),
         **({} if "://" in settings.checkpoints.path else _LOCAL_CHECKPOINTS),
+    }
+
+
+def worker_conf(master: str | None) -> dict[str, str]:
+    """Return what lets the Python workers of this process share their modules.
+
+    Executors on other machines may receive this package only with their first task, when their daemon already runs.
+    """
+    if master is None or not master.startswith("local"):
+        return {}
+    return {
+        "spark.python.daemon.module": "logdirwatch.jobs.worker_daemon",
+        # Spark starts another daemon for workers with another environment, and this setting is in the environment of
+        # all workers but those of queries with state.
+        "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
     }
 
 

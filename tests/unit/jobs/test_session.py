@@ -3,7 +3,7 @@
 import pytest
 
 from logdirwatch.cli.commands.stream import Query
-from logdirwatch.jobs.session import checkpoint, start_query
+from logdirwatch.jobs.session import checkpoint, start_query, worker_conf
 from logdirwatch.settings import Settings
 
 NAMES = [query.value for query in Query]
@@ -41,3 +41,13 @@ def test_a_query_is_started_with_its_name_its_checkpoint_and_its_trigger(name):
     started = start_query(Writer(), settings, name, lambda writer: triggered.append(writer) or writer)
     assert (started.name, started.options) == (name, {"checkpointLocation": f"/c/{name}"})
     assert triggered == [started]
+
+
+@pytest.mark.parametrize("master", ["local", "local[2]", "local[8,4]"])
+def test_workers_of_a_local_session_share_their_modules(master):
+    assert worker_conf(master)["spark.python.daemon.module"] == "logdirwatch.jobs.worker_daemon"
+
+
+@pytest.mark.parametrize("master", [None, "spark://master:7077", "yarn", "k8s://https://host:6443"])
+def test_workers_on_other_machines_are_left_to_spark(master):
+    assert worker_conf(master) == {}

@@ -1,0 +1,49 @@
+"""Spark's daemon of Python workers, which imports what they need before it forks them.
+
+Spark runs it as ``spark.python.daemon.module``. The daemon of PySpark forks a worker for each task slot, and each then
+imports pandas, pyarrow and this package for itself; here the workers share the modules and the memory they occupy.
+"""
+
+import gc
+import os
+from importlib import import_module
+
+MODULES = (
+    "logdirwatch.detect.spark.processor",
+    "logdirwatch.fleet.processor",
+    "logdirwatch.store.writing.intake",
+    # PySpark imports these only when a worker has its first task.
+    "concurrent.futures.thread",
+    "pandas",
+    "pyarrow.pandas_compat",
+    "pyspark.sql.streaming.proto.StateMessage_pb2",
+    "pyspark.sql.streaming.stateful_processor_api_client",
+    "pyspark.testing.utils",
+    "pyspark.worker",
+)
+
+# A forked process has only the thread that forked it. A library that starts threads on import would miss them there.
+NO_THREADS = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
+}
+
+
+def import_modules() -> None:
+    """Import what the workers need, in a single thread."""
+    os.environ.update(NO_THREADS)
+    for module in MODULES:
+        import_module(module)
+
+
+def keep_shared() -> None:
+    """Exclude all objects from garbage collection, which would write to their pages and copy them to every worker."""
+    gc.collect()
+    gc.freeze()
+
+
+if __name__ == "__main__":
+    import_modules()
+    keep_shared()
+    import_module("pyspark.daemon").manager()
