@@ -17,14 +17,14 @@ Severities = Sequence[tuple[int, Severity]]
 """The severities of an alert, each with its first revision."""
 
 
-class Standing(NamedTuple):
+class AlertDecisions(NamedTuple):
     """How one alert is handled at a time; the alert itself keeps firing."""
 
     acknowledged: DecisionRecord | None = None
     silenced: DecisionRecord | None = None
 
 
-class Said:
+class DecisionIndex:
     """The latest decision of every kind about every alert, each with its effective end.
 
     ``longest_ms`` bounds decisions without an end, or with a later one.
@@ -41,19 +41,19 @@ class Said:
         self._of_alert = {key: record for key, record in bounded.items() if record.matching is None}
         self._patterns = [record for record in bounded.values() if record.matching is not None]
 
-    def standing(self, alert: AlertRecord, severities: Severities, at_ms: int) -> Standing:
+    def about(self, alert: AlertRecord, severities: Severities, at_ms: int) -> AlertDecisions:
         """Return whether an alert is acknowledged and silenced at ``at_ms``; neither once it is resolved.
 
         A decision does not cover a higher severity: an acknowledgement or silence by id ends with the first revision
         that is more severe than it covers, one by a pattern applies while the alert is not more severe.
         """
         if alert.status is not AlertStatus.FIRING:
-            return Standing()
+            return AlertDecisions()
         acknowledged = self._of_alert.get((Decision.ACKNOWLEDGE, alert.alert_id))
         own = self._of_alert.get((Decision.SILENCE, alert.alert_id))
         silences = [record for record in (own, *self._matching(alert)) if record is not None]
         lasting = [record for record in silences if self._holds(record, alert, severities, at_ms)]
-        return Standing(
+        return AlertDecisions(
             acknowledged if acknowledged and self._holds(acknowledged, alert, severities, at_ms) else None,
             max(lasting, key=self._ends_ms, default=None),
         )

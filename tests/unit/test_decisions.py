@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logdirwatch.decisions import Said, Standing, dated, ends_ms, maintenances, matches
+from logdirwatch.decisions import AlertDecisions, DecisionIndex, dated, ends_ms, maintenances, matches
 from logdirwatch.model.records import AlertPattern, DecisionRecord
 from logdirwatch.model.vocabulary import AlertStatus, Decision, Rule, Severity
 from tests.unit.report.builders import NOW_MS, alert
@@ -30,43 +30,43 @@ def maintenance(broker=7, at_ms=NOW_MS, for_ms=HOUR_MS, cluster="prod"):
     return decision("maintenance", f"{cluster}/{broker}", at_ms, for_ms, **fields)
 
 
-def standing(*records, of=None, severities=(), at_ms=NOW_MS):
-    return Said(records, WEEK_MS).standing(of or alert(), severities, at_ms)
+def decided(*records, of=None, severities=(), at_ms=NOW_MS):
+    return DecisionIndex(records, WEEK_MS).about(of or alert(), severities, at_ms)
 
 
 def test_nothing_holds_of_an_alert_of_which_nobody_spoke():
-    assert standing(decision(spoken_of="b" * 32)) == Standing(None, None)
+    assert decided(decision(spoken_of="b" * 32)) == AlertDecisions(None, None)
 
 
 def test_an_acknowledgement_and_a_silence_hold_side_by_side():
     ack, silence = decision(), decision("silence")
-    assert standing(ack, silence) == Standing(ack, silence)
+    assert decided(ack, silence) == AlertDecisions(ack, silence)
 
 
 def test_accepting_an_action_is_no_word_about_an_alert():
-    assert standing(decision("accept"), decision("reject")) == Standing()
+    assert decided(decision("accept"), decision("reject")) == AlertDecisions()
 
 
 @pytest.mark.parametrize(("after_ms", "holds"), [(-1, True), (0, True), (HOUR_MS - 1, True), (HOUR_MS, False)])
 def test_it_holds_from_when_it_is_known_until_its_end(after_ms, holds):
     """Whoever said it may have a clock that is ahead."""
-    assert (standing(decision(), at_ms=NOW_MS + after_ms).acknowledged is not None) is holds
+    assert (decided(decision(), at_ms=NOW_MS + after_ms).acknowledged is not None) is holds
 
 
 @pytest.mark.parametrize("for_ms", [None, 2 * WEEK_MS])
 def test_one_without_an_end_ends_with_the_bound(for_ms):
     ack = decision(for_ms=for_ms)
     assert ends_ms(ack, WEEK_MS) == NOW_MS + WEEK_MS
-    assert standing(ack, at_ms=NOW_MS + WEEK_MS - 1).acknowledged == decision(for_ms=WEEK_MS)
-    assert standing(ack, at_ms=NOW_MS + WEEK_MS).acknowledged is None
+    assert decided(ack, at_ms=NOW_MS + WEEK_MS - 1).acknowledged == decision(for_ms=WEEK_MS)
+    assert decided(ack, at_ms=NOW_MS + WEEK_MS).acknowledged is None
 
 
 @pytest.mark.parametrize("for_ms", [None, 2 * WEEK_MS])
 def test_what_holds_says_the_end_that_it_really_has(for_ms):
     silence = decision("silence", "p", for_ms=for_ms, severity=None, matching=AlertPattern())
-    found = standing(decision(for_ms=for_ms), silence)
+    found = decided(decision(for_ms=for_ms), silence)
     assert [record.until_ms for record in found] == [NOW_MS + WEEK_MS] * 2
-    assert [record.until_ms for record in Said([silence], WEEK_MS).patterns(NOW_MS)] == [NOW_MS + WEEK_MS]
+    assert [record.until_ms for record in DecisionIndex([silence], WEEK_MS).patterns(NOW_MS)] == [NOW_MS + WEEK_MS]
 
 
 @pytest.mark.parametrize("ahead_ms", [30 * 24 * HOUR_MS, NOW_MS * 999])
@@ -85,43 +85,45 @@ def test_a_clock_that_is_behind_or_hardly_ahead_is_believed(kafka_timestamp_ms):
 def test_the_newest_word_holds_in_whatever_order_they_come():
     first, last = decision(by="ada"), decision(by="bob", at_ms=NOW_MS + 1)
     for records in ([first, last], [last, first], [last, first, first, last]):
-        assert standing(*records, at_ms=NOW_MS + 2).acknowledged == last
+        assert decided(*records, at_ms=NOW_MS + 2).acknowledged == last
 
 
 def test_what_ends_when_it_is_said_takes_back_what_was_said():
     for at_ms in (NOW_MS, NOW_MS + 1, NOW_MS + 2):
-        assert standing(decision(), decision(at_ms=NOW_MS + 1, for_ms=0), at_ms=at_ms) == Standing()
+        assert decided(decision(), decision(at_ms=NOW_MS + 1, for_ms=0), at_ms=at_ms) == AlertDecisions()
 
 
 def test_nothing_holds_of_an_alert_that_is_over():
-    assert standing(decision(), of=alert(status=AlertStatus.RESOLVED)) == Standing()
+    assert decided(decision(), of=alert(status=AlertStatus.RESOLVED)) == AlertDecisions()
 
 
 @pytest.mark.parametrize("kind", ["acknowledge", "silence"])
 def test_a_louder_alert_ends_what_was_said_of_a_quieter_one(kind):
     louder = alert(revision=2, severity=Severity.PAGE)
-    assert standing(decision(kind), of=louder, severities=[(1, Severity.CRITICAL), (2, Severity.PAGE)]) == Standing()
+    assert (
+        decided(decision(kind), of=louder, severities=[(1, Severity.CRITICAL), (2, Severity.PAGE)]) == AlertDecisions()
+    )
 
 
 def test_it_does_not_come_back_when_the_alert_gets_quiet_again():
     severities = [(1, Severity.CRITICAL), (2, Severity.PAGE), (3, Severity.CRITICAL)]
-    assert standing(decision(), of=alert(revision=3), severities=severities) == Standing()
+    assert decided(decision(), of=alert(revision=3), severities=severities) == AlertDecisions()
     again = decision(at_ms=NOW_MS + 1, revision=3)
-    assert standing(decision(), again, of=alert(revision=3), severities=severities, at_ms=NOW_MS + 1).acknowledged
+    assert decided(decision(), again, of=alert(revision=3), severities=severities, at_ms=NOW_MS + 1).acknowledged
 
 
 def test_how_loud_it_was_before_does_not_count():
     severities = [(0, Severity.PAGE), (1, Severity.CRITICAL)]
-    assert standing(decision(), severities=severities).acknowledged is not None
+    assert decided(decision(), severities=severities).acknowledged is not None
 
 
 def test_a_quieter_alert_stays_acknowledged():
-    assert standing(decision(), of=alert(revision=2, severity=Severity.WARNING)).acknowledged is not None
+    assert decided(decision(), of=alert(revision=2, severity=Severity.WARNING)).acknowledged is not None
 
 
 def test_one_that_names_no_severity_covers_all():
     bare = decision(severity=None, revision=None)
-    assert standing(bare, of=alert(revision=5, severity=Severity.PAGE)).acknowledged == bare
+    assert decided(bare, of=alert(revision=5, severity=Severity.PAGE)).acknowledged == bare
 
 
 @pytest.mark.parametrize(
@@ -151,17 +153,17 @@ def test_a_silence_by_pattern_counts_while_the_alert_is_not_louder():
     silence = silence_of(severity=Severity.CRITICAL, broker=7)
     severities = [(1, Severity.CRITICAL), (2, Severity.PAGE), (3, Severity.CRITICAL)]
     for revision, severity in severities:
-        found = standing(silence, of=alert(revision=revision, severity=severity), severities=severities)
+        found = decided(silence, of=alert(revision=revision, severity=severity), severities=severities)
         assert (found.silenced is not None) is (severity is Severity.CRITICAL)
 
 
 def test_of_several_silences_the_one_that_lasts_longest_is_told():
     short, long = silence_of("p"), decision("silence", "q", for_ms=2 * HOUR_MS, severity=None, matching=AlertPattern())
-    assert standing(short, long).silenced == long
+    assert decided(short, long).silenced == long
 
 
 def test_silences_by_pattern_are_listed_while_they_run():
-    said = Said([silence_of("p"), silence_of("q", broker=9), decision("silence")], WEEK_MS)
+    said = DecisionIndex([silence_of("p"), silence_of("q", broker=9), decision("silence")], WEEK_MS)
     assert [record.id for record in said.patterns(NOW_MS)] == ["p", "q"]
     assert said.patterns(NOW_MS + HOUR_MS) == []
 
@@ -200,9 +202,9 @@ words = st.lists(
 @given(words, st.randoms(use_true_random=False), st.integers(NOW_MS, NOW_MS + 20), st.sampled_from(list(Severity)))
 def test_order_and_repeats_change_nothing_and_what_is_louder_is_never_quiet(records, random, at_ms, severity):
     fires = alert(revision=4, severity=severity)
-    found = standing(*records, of=fires, at_ms=at_ms)
+    found = decided(*records, of=fires, at_ms=at_ms)
     mixed = random.sample(records, k=len(records)) + (random.choices(records, k=3) if records else [])
-    assert standing(*mixed, of=fires, at_ms=at_ms) == found
+    assert decided(*mixed, of=fires, at_ms=at_ms) == found
     for record in filter(None, found):
         assert record.at_ms < record.until_ms
         assert at_ms < record.until_ms

@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 from logdirwatch.jobs.queries import store_inventory
 from logdirwatch.jobs.queries.recommend import OpenAlerts
 from logdirwatch.jobs.runner import Runner, Supervised
-from logdirwatch.pipeline.meter import Standing
+from logdirwatch.pipeline.meter import QueryLag
 from logdirwatch.pipeline.watch import Watched
 from logdirwatch.store.writing.tally import Replicas
 from logdirwatch.text.units import human_s
@@ -83,7 +83,7 @@ class StreamMetrics(Collector):
         yield from self._counted(supervised)
 
     def _behind(self) -> Iterator[Metric]:
-        lag = GaugeMetricFamily(
+        seconds = GaugeMetricFamily(
             "logdirwatch_query_lag_seconds", "Time since a query had read everything", labels=["query"]
         )
         behind = GaugeMetricFamily(
@@ -91,14 +91,14 @@ class StreamMetrics(Collector):
         )
         rejected = CounterMetricFamily("logdirwatch_rejected_records", "Rejected records", labels=["query", "topic"])
         for name, watched in sorted(self.watched.items()):
-            standing = watched.standing if watched.teller.is_measured else None
-            if standing is not None and standing.lag_ms is not None:
-                lag.add_metric([name], standing.lag_ms / 1000)
-            for topic, count in sorted(_behind_of(standing).items()):
+            lag = watched.lag if watched.teller.is_measured else None
+            if lag is not None and lag.lag_ms is not None:
+                seconds.add_metric([name], lag.lag_ms / 1000)
+            for topic, count in sorted(_behind_of(lag).items()):
                 behind.add_metric([name, topic], count)
             for topic, count in sorted(watched.rejected.items()):
                 rejected.add_metric([name, topic], count)
-        yield lag
+        yield seconds
         yield behind
         yield rejected
 
@@ -123,8 +123,8 @@ class StreamMetrics(Collector):
         yield replicas
 
 
-def _behind_of(standing: Standing | None) -> Mapping[str, int]:
-    return {} if standing is None or standing.behind is None else standing.behind
+def _behind_of(lag: QueryLag | None) -> Mapping[str, int]:
+    return {} if lag is None or lag.behind is None else lag.behind
 
 
 def _of_progress(progress: Mapping[str, Mapping[str, Any] | None]) -> Iterator[Metric]:

@@ -12,7 +12,7 @@ from logdirwatch.kafka.clients import write
 from logdirwatch.model import topics
 from logdirwatch.model.records import PipelineRecord
 from logdirwatch.quality.examine import Examiner
-from logdirwatch.quality.relations import Moment, view
+from logdirwatch.quality.relations import CheckTimes, view
 from logdirwatch.quality.results import Checked, failed
 from logdirwatch.quality.settings import QualitySettings
 from logdirwatch.quality.suites import suite_of
@@ -47,7 +47,7 @@ def check(
 ) -> list[Checked]:
     """Return the results of every expectation of the named tables that exist."""
     there = {table.name for table in TABLES.values() if tables.exists(table)}
-    moment = Moment(settled_ms=now_ms - settings.settle_ms, fresh_ms=now_ms - settings.fresh_ms)
+    moment = CheckTimes(settled_ms=now_ms - settings.settle_ms, fresh_ms=now_ms - settings.fresh_ms)
     examiner = Examiner(settings.docs_path)
     with ExitStack() as stack:
         frames = {

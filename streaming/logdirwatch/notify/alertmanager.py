@@ -56,7 +56,7 @@ def _labels(alert: AlertRecord, severity: Severity) -> dict[str, str]:
 
 
 def _said(member: Member) -> dict[str, str]:
-    said = marks(member.standing)
+    said = marks(member.decided)
     return {"said": "; ".join(said)} if said else {}
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
-from logdirwatch.decisions import Standing
+from logdirwatch.decisions import AlertDecisions
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import AlertStatus, Severity
 from logdirwatch.notify.routing import GroupKey, Timing
@@ -38,7 +38,7 @@ class Member(NamedTuple):
     """An alert as it is now, and how it is handled."""
 
     alert: AlertRecord
-    standing: Standing = Standing()
+    decided: AlertDecisions = AlertDecisions()
 
     @property
     def fires(self) -> bool:
@@ -129,7 +129,7 @@ class Group:
             return  # such a receiver knows each alert by itself, by its severity
         for name in list(self.told):
             self._hand_on(name, members)
-        self.quiet = {name for name in self.told if name in self.quiet or members[name].standing.silenced is not None}
+        self.quiet = {name for name in self.told if name in self.quiet or members[name].decided.silenced is not None}
         if now_ms - (self.sent_at_ms or 0) < timing.interval_ms:
             return
         for name, severity in self.told.items():
@@ -195,7 +195,7 @@ class Group:
 
     def _shows(self, member: Member, timing: Timing) -> bool:
         if member.alert.alert_id in self.told:
-            return timing.keeps_alive or member.standing.silenced is None
+            return timing.keeps_alive or member.decided.silenced is None
         return _is_told_of(member)
 
 
@@ -213,7 +213,7 @@ def _louder(group: Group, members: Mapping[str, Member], timing: Timing) -> list
         for member, severity in spoken
         if member.fires
         and (
-            (member.alert.severity.rank > severity.rank and member.standing.silenced is None)
+            (member.alert.severity.rank > severity.rank and member.decided.silenced is None)
             or (timing.keeps_alive and member.alert.severity is not severity)
         )
     ]
@@ -235,7 +235,7 @@ def _ended(group: Group, members: Mapping[str, Member]) -> list[AlertRecord]:
 
 def _is_told_of(member: Member) -> bool:
     """Whether to send an alert that is new to the receiver: not if it is silenced or acknowledged."""
-    return member.standing.silenced is None and member.standing.acknowledged is None
+    return member.decided.silenced is None and member.decided.acknowledged is None
 
 
 def _reminds(member: Member, timing: Timing) -> bool:

@@ -7,7 +7,7 @@ import msgspec
 from kafka import KafkaConsumer, TopicPartition
 from kafka.consumer.fetcher import ConsumerRecord
 
-from logdirwatch.decisions import Said
+from logdirwatch.decisions import DecisionIndex
 from logdirwatch.kafka import clients
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
@@ -29,7 +29,7 @@ class Reader:
         self._longest_ms = longest_ms
         self._alerts = latest_alerts()
         self._decisions = LatestDecisions(skew_ms)
-        self._said = Said((), longest_ms)
+        self._latest = DecisionIndex((), longest_ms)
         self._firing: dict[str, AlertRecord] = {}
         self._assigned: set[TopicPartition] = set()
         self._ends: dict[TopicPartition, int] | None = None
@@ -62,13 +62,13 @@ class Reader:
 
     def member_of(self, alert: AlertRecord, now_ms: int) -> Member:
         """Return an alert with how it is handled now."""
-        return Member(alert, self._said.standing(alert, self._alerts.severities(alert.alert_id), now_ms))
+        return Member(alert, self._latest.about(alert, self._alerts.severities(alert.alert_id), now_ms))
 
     def _take(self, record: ConsumerRecord, now_ms: int) -> None:
         message = Message(record.key, record.value, record.timestamp)
         if record.topic == topics.DECISIONS:
             if self._decisions.take(message) is not None:
-                self._said = Said(self._decisions.records, self._longest_ms)
+                self._latest = DecisionIndex(self._decisions.records, self._longest_ms)
             return
         alert = self._alerts.take(message)
         if alert is None:

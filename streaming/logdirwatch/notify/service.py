@@ -17,11 +17,11 @@ from logdirwatch.kafka.clients import one_line
 from logdirwatch.kafka.settings import KafkaSettings
 from logdirwatch.model import topics
 from logdirwatch.model.records import AlertRecord, NotificationRecord
-from logdirwatch.notify.book import Book
 from logdirwatch.notify.delivery import Delivery
 from logdirwatch.notify.groups import Member, Message
 from logdirwatch.notify.heartbeats import Switch
 from logdirwatch.notify.keeping import Keeper
+from logdirwatch.notify.outbox import Outbox
 from logdirwatch.notify.pinger import Pinger
 from logdirwatch.notify.reader import Reader, told_before
 from logdirwatch.notify.routing import GroupKey, Router
@@ -53,7 +53,7 @@ class Notifier:
         self._telemetry = telemetry
         self._now_ms = now_ms
         self._publisher = publisher
-        self._book = Book(router, ways)
+        self._outbox = Outbox(router, ways)
         self._switch = switch
         self._reader = reader
         self._delivery = Delivery(ways, notify.backoff_max_ms)
@@ -95,10 +95,10 @@ class Notifier:
     def _begin(self, client: KafkaConsumer) -> None:
         """Everything is read: from now on a firing alert that was not sent is news, whenever it began."""
         if self._keeper.begin(client):
-            self._book.remember(told_before(self._telemetry))
-        self._switch.remember(self._book.known())
+            self._outbox.remember(told_before(self._telemetry))
+        self._switch.remember(self._outbox.known())
         self._is_ready = True
-        log.info("notify.ready", firing=len(self._reader.alerts(())), known=len(self._book.known()))
+        log.info("notify.ready", firing=len(self._reader.alerts(())), known=len(self._outbox.known()))
 
     def _away(self, error: BaseException, stop: threading.Event) -> None:
         if not self._backoff.is_away:
@@ -110,12 +110,12 @@ class Notifier:
     def _tick(self) -> None:
         self._note_finished()
         now_ms = self._now_ms()
-        for message in self._book.due(self._alerts(now_ms), self._member_of, now_ms, self._delivery.busy(now_ms)):
+        for message in self._outbox.due(self._alerts(now_ms), self._member_of, now_ms, self._delivery.busy(now_ms)):
             self._delivery.start(message)
         self._pinger.tick(now_ms, is_well=self._is_ready and self._switch.all_is_well(now_ms))
 
     def _alerts(self, now_ms: int) -> Iterable[AlertRecord]:
-        read = self._reader.alerts(self._book.known()) if self._is_ready else []
+        read = self._reader.alerts(self._outbox.known()) if self._is_ready else []
         return [*read, *self._switch.alerts(now_ms)]
 
     def _member_of(self, alert: AlertRecord) -> Member:
@@ -123,14 +123,14 @@ class Notifier:
 
     def _note_finished(self) -> None:
         for message, arrived in self._delivery.finished(self._now_ms()):
-            record = self._book.delivered(message) if arrived else self._book.failed(message)
+            record = self._outbox.delivered(message) if arrived else self._outbox.failed(message)
             if arrived:
                 _log_told(message)
             if record is not None:
                 self._publisher.put([_outgoing(message.group, record)])
 
     def _keep_all(self) -> int:
-        records = [_outgoing(key, record) for key, record in self._book.records()]
+        records = [_outgoing(key, record) for key, record in self._outbox.records()]
         self._publisher.put(records)
         return len(records)
 

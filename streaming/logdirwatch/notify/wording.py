@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from logdirwatch.decisions import Standing
+from logdirwatch.decisions import AlertDecisions
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import Rule, Severity
 from logdirwatch.notify.groups import Message, Reason
@@ -83,7 +83,7 @@ def _firing(message: Message) -> Iterator[str]:
         alert = member.alert
         opened = f"opened {human_ago(alert.opened_at_ms, message.at_ms)}, {short_id(alert.alert_id)}"
         yield ", ".join(filter(None, (f"{alert.severity} {alert.rule} {_place(alert)}", _status(alert), opened)))
-        yield f"  {_short(alert.summary)}{_said(member.standing)}"
+        yield f"  {_short(alert.summary)}{_said(member.decided)}"
     if len(message.firing) > len(shown):
         yield f"and {len(message.firing) - len(shown)} more; list them with: logdirwatch alerts"
 
@@ -137,5 +137,5 @@ def _short(text: str) -> str:
     return text if len(text) <= SUMMARY_CHARACTERS else f"{text[:SUMMARY_CHARACTERS]}..."
 
 
-def _said(standing: Standing) -> str:
-    return "".join(f" [{mark}]" for mark in marks(standing))
+def _said(decided: AlertDecisions) -> str:
+    return "".join(f" [{mark}]" for mark in marks(decided))

@@ -34,7 +34,7 @@ class Progress(NamedTuple):
     reached: Offsets
 
 
-class Standing(NamedTuple):
+class QueryLag(NamedTuple):
     """The result of one check; None when unknown. ``found_unread``: the present run began with something to read."""
 
     lag_ms: int | None
@@ -54,7 +54,7 @@ class Meter:
         self._gone: dict[Partition, int] = {}
         self._ends: Offsets = {}
 
-    def look(self, at_ms: int, progress: Progress | None, bounds: Bounds) -> Standing:
+    def look(self, at_ms: int, progress: Progress | None, bounds: Bounds) -> QueryLag:
         """Check the query; without progress the present run has not ended a batch, nor found nothing to run."""
         is_first = self._read is None and progress is not None
         before: Offsets = self._read or {}
@@ -66,7 +66,7 @@ class Meter:
             self._read = dict(progress.reached)
         self._ends = bounds.ends
         behind, read_rows = self._behind(bounds), _advance(before, self._read or {})
-        return Standing(self._lag_ms(at_ms, behind, bounds), behind, read_rows, lost, is_first and read_rows > 0)
+        return QueryLag(self._lag_ms(at_ms, behind, bounds), behind, read_rows, lost, is_first and read_rows > 0)
 
     def _behind(self, bounds: Bounds) -> dict[str, int] | None:
         """Return the unread records by topic; None while the read offsets are unknown and records exist."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from logdirwatch.model.evidence.stream import LostRange, RejectedRows
 from logdirwatch.model.records import PipelineRecord
-from logdirwatch.pipeline.meter import Standing
+from logdirwatch.pipeline.meter import QueryLag
 
 QUIET_INTERVAL_MS = 600_000
 AFTERWARDS_MS = 180_000
@@ -40,16 +40,16 @@ class Teller:
     _until_ms: int = 0
 
     def record(
-        self, standing: Standing | None, rejected: Iterable[RejectedRows], at_ms: int, *, is_active: bool
+        self, lag: QueryLag | None, rejected: Iterable[RejectedRows], at_ms: int, *, is_active: bool
     ) -> PipelineRecord | None:
-        """Return what to publish after one check, if it is time; without a standing only rejected rows are known."""
-        self._take(standing, rejected)
-        away_ms = self._away_ms(standing)
-        lag_ms = standing.lag_ms if standing is not None and self.is_measured else None
+        """Return what to publish after one check, if it is time; without a lag only rejected rows are known."""
+        self._take(lag, rejected)
+        away_ms = self._away_ms(lag)
+        lag_ms = lag.lag_ms if lag is not None and self.is_measured else None
         is_behind = lag_ms is not None and lag_ms - self.trigger_ms >= self.lag_ms
         if is_behind or away_ms or self._rejected or self._lost:
             self._until_ms = at_ms + AFTERWARDS_MS
-        is_idle, self._own_rows = self._is_idle(standing), 0
+        is_idle, self._own_rows = self._is_idle(lag), 0
         if not is_idle and at_ms >= self._until_ms and at_ms - self.at_ms < QUIET_INTERVAL_MS:
             return None
         self._own_rows = 1
@@ -63,27 +63,27 @@ class Teller:
             is_active=is_active,
             lag_ms=lag_ms,
             away_ms=away_ms,
-            behind=standing.behind if standing is not None and self.is_measured else None,
-            read_rows=None if standing is None else self._read_rows,
+            behind=lag.behind if lag is not None and self.is_measured else None,
+            read_rows=None if lag is None else self._read_rows,
             rejected=self._rejected,
             lost=self._lost,
         )
         self._rejected, self._lost, self._read_rows = [], [], 0
         return told
 
-    def _take(self, standing: Standing | None, rejected: Iterable[RejectedRows]) -> None:
+    def _take(self, lag: QueryLag | None, rejected: Iterable[RejectedRows]) -> None:
         self._rejected = merged([*self._rejected, *rejected])
-        if standing is not None:
-            self._lost = [*self._lost, *standing.lost]
-            self._read_rows += standing.read_rows
+        if lag is not None:
+            self._lost = [*self._lost, *lag.lost]
+            self._read_rows += lag.read_rows
 
-    def _is_idle(self, standing: Standing | None) -> bool:
+    def _is_idle(self, lag: QueryLag | None) -> bool:
         """Tell whether the query needs input and read nothing since the last check but what was published then."""
-        return self.needs_input and standing is not None and standing.read_rows <= self._own_rows
+        return self.needs_input and lag is not None and lag.read_rows <= self._own_rows
 
-    def _away_ms(self, standing: Standing | None) -> int | None:
+    def _away_ms(self, lag: QueryLag | None) -> int | None:
         """Return once how long the stream was down, if the query then found something unread."""
-        if standing is None or not standing.found_unread or not self.is_measured:
+        if lag is None or not lag.found_unread or not self.is_measured:
             return None
         away_ms, self.away_ms = self.away_ms, None
         return away_ms if away_ms is not None and away_ms >= self.lag_ms else None

@@ -17,7 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from logdirwatch.kafka.clients import one_line
 from logdirwatch.model.records import PipelineRecord
-from logdirwatch.pipeline.meter import Bounds, Meter, Partition, Progress, Standing
+from logdirwatch.pipeline.meter import Bounds, Meter, Partition, Progress, QueryLag
 from logdirwatch.pipeline.rejects import Rejects
 from logdirwatch.pipeline.tell import Teller
 
@@ -31,7 +31,7 @@ Offsets = dict[Partition, int]
 class Watched:
     """One query: its topics, its meter, and its publication state; ``began`` are the first offsets of its run.
 
-    ``standing`` is the result of the last check, ``rejected`` the rows rejected so far, by topic.
+    ``lag`` is the result of the last check, ``rejected`` the rows rejected so far, by topic.
     """
 
     topics: Sequence[str]
@@ -39,7 +39,7 @@ class Watched:
     teller: Teller
     run_id: str | None = None
     began: Offsets = field(default_factory=dict)
-    standing: Standing | None = None
+    lag: QueryLag | None = None
     rejected: Counter[str] = field(default_factory=Counter)
 
     def progress(self, query: StreamingQuery) -> Progress | None:
@@ -102,8 +102,8 @@ class Watcher:
     ) -> PipelineRecord | None:
         watched = self.watched[name]
         is_active = query is not None and query.isActive
-        standing = None if bounds is None else watched.meter.look(at_ms, progress, bounds.of(watched.topics))
-        watched.standing, rejected = standing, self.rejects.take(name)
+        lag = None if bounds is None else watched.meter.look(at_ms, progress, bounds.of(watched.topics))
+        watched.lag, rejected = lag, self.rejects.take(name)
         for found in rejected:
             watched.rejected[found.topic] += found.rows
-        return watched.teller.record(standing, rejected, at_ms, is_active=is_active)
+        return watched.teller.record(lag, rejected, at_ms, is_active=is_active)

@@ -14,7 +14,7 @@ from logdirwatch.store.sql import by_age
 
 
 @dataclass(frozen=True)
-class Moment:
+class CheckTimes:
     """The times of a check: rows up to ``settled_ms`` have settled, and a cluster is stale before ``fresh_ms``."""
 
     settled_ms: int
@@ -26,7 +26,7 @@ def view(table: Table) -> str:
     return f"quality_{table.name}"
 
 
-Relation = Callable[[Moment], str]
+Relation = Callable[[CheckTimes], str]
 
 
 def _without_gap(identity: str) -> Relation:
@@ -40,9 +40,9 @@ def _without_gap(identity: str) -> Relation:
 def _has(other: Table, columns: Sequence[str], condition: str = "true", time: str = "at_ms") -> Relation:
     """Return the query for rows that match a condition and have no counterpart in another table."""
     same = " AND ".join(f"o.{column} = b.{column}" for column in columns)
-    return lambda moment: (
+    return lambda times: (
         f"SELECT b.* FROM {{batch}} b LEFT ANTI JOIN {view(other)} o ON {same} "  # noqa: S608
-        f"WHERE b.{time} <= {moment.settled_ms} AND {condition}"
+        f"WHERE b.{time} <= {times.settled_ms} AND {condition}"
     )
 
 
@@ -50,24 +50,24 @@ def _open_alerts(other: Table, columns: Sequence[str], condition: str) -> Relati
     """Return the query for firing alerts without a counterpart in another table."""
     same = " AND ".join(f"o.{column} = b.{column}" for column in columns)
     newest = by_age("alert_id", "{batch}")
-    return lambda moment: (
+    return lambda times: (
         f"SELECT b.* FROM ({newest}) b LEFT ANTI JOIN {view(other)} o ON {same} "  # noqa: S608
-        f"WHERE b.age = 1 AND b.status = '{AlertStatus.FIRING}' AND b.at_ms <= {moment.settled_ms} AND {condition}"
+        f"WHERE b.age = 1 AND b.status = '{AlertStatus.FIRING}' AND b.at_ms <= {times.settled_ms} AND {condition}"
     )
 
 
-def _nothing_after_the_end(_: Moment) -> str:
+def _nothing_after_the_end(_: CheckTimes) -> str:
     return (
         f"SELECT alert_id FROM {{batch}} GROUP BY alert_id "  # noqa: S608
         f"HAVING max(revision) > min(CASE WHEN status = '{AlertStatus.RESOLVED}' THEN revision END)"
     )
 
 
-def _is_fresh(moment: Moment) -> str:
-    return f"SELECT cluster FROM {{batch}} GROUP BY cluster HAVING max(at_ms) < {moment.fresh_ms}"  # noqa: S608
+def _is_fresh(times: CheckTimes) -> str:
+    return f"SELECT cluster FROM {{batch}} GROUP BY cluster HAVING max(at_ms) < {times.fresh_ms}"  # noqa: S608
 
 
-def _counts_log_dirs(moment: Moment) -> str:
+def _counts_log_dirs(times: CheckTimes) -> str:
     """Return the query for brokers whose directory counts differ from the rows of the same state record.
 
     If no directory is left, there is no other record to wait for.
@@ -81,11 +81,11 @@ def _counts_log_dirs(moment: Moment) -> str:
     return (
         f"SELECT b.* FROM {{batch}} b "  # noqa: S608
         f"LEFT JOIN ({counted}) d ON d.cluster = b.cluster AND d.broker = b.broker "
-        f"WHERE {is_same_record} AND {differs} AND b.at_ms <= {moment.settled_ms}"
+        f"WHERE {is_same_record} AND {differs} AND b.at_ms <= {times.settled_ms}"
     )
 
 
-def _unbroken(_: Moment) -> str:
+def _unbroken(_: CheckTimes) -> str:
     """Return the query for subjects whose transitions have a gap.
 
     In an unbroken chain each status is left as often as it is entered, except for the first and the last; so a missing
@@ -105,7 +105,7 @@ def _unbroken(_: Moment) -> str:
     )
 
 
-def _ends_where_it_is_now(moment: Moment) -> str:
+def _ends_where_it_is_now(times: CheckTimes) -> str:
     last = (
         "SELECT cluster, broker, log_dir, max(at_ms) AS at_ms, max_by(to_status, at_ms) AS to_status, "
         "count_if(at_ms = newest_ms) AS ends FROM (SELECT *, max(at_ms) OVER (PARTITION BY cluster, broker, log_dir) "
@@ -114,7 +114,7 @@ def _ends_where_it_is_now(moment: Moment) -> str:
     return (
         f"SELECT l.* FROM ({last}) l JOIN {view(LOG_DIR_STATE)} s ON s.cluster = l.cluster "  # noqa: S608
         f"AND s.broker = l.broker AND s.log_dir = l.log_dir "
-        f"WHERE l.ends = 1 AND s.status <> l.to_status AND l.at_ms <= {moment.settled_ms} AND s.at_ms >= l.at_ms"
+        f"WHERE l.ends = 1 AND s.status <> l.to_status AND l.at_ms <= {times.settled_ms} AND s.at_ms >= l.at_ms"
     )
 
 

@@ -22,7 +22,7 @@ from logdirwatch.model.vocabulary import (
     Rule,
     Severity,
 )
-from logdirwatch.quality.relations import RELATIONS, Moment
+from logdirwatch.quality.relations import RELATIONS, CheckTimes
 from logdirwatch.store.schema.columns import Table
 from logdirwatch.store.schema.definitions import (
     ACTIONS,
@@ -66,9 +66,9 @@ MAY_BE_NEGATIVE = {"unaccounted_bytes"}
 _RATIOS = ("_ratio", "_confidence")
 
 
-def suite_of(table: Table, moment: Moment) -> ExpectationSuite:
+def suite_of(table: Table, times: CheckTimes) -> ExpectationSuite:
     """Return the expectations of a table at a time."""
-    found = [*_keys(table), *_words(table), *_numbers(table), *_relations(table, moment)]
+    found = [*_keys(table), *_words(table), *_numbers(table), *_relations(table, times)]
     return ExpectationSuite(name=table.name, expectations=found)
 
 
@@ -102,9 +102,9 @@ def _numbers(table: Table) -> Iterator[Expectation]:
         yield _rows("usable_bytes is at most total_bytes", "usable_bytes > total_bytes")
 
 
-def _relations(table: Table, moment: Moment) -> Iterator[Expectation]:
+def _relations(table: Table, times: CheckTimes) -> Iterator[Expectation]:
     for said, query in RELATIONS.get(table.name, {}).items():
-        yield gxe.UnexpectedRowsExpectation(unexpected_rows_query=query(moment), description=said)
+        yield gxe.UnexpectedRowsExpectation(unexpected_rows_query=query(times), description=said)
 
 
 def _rows(said: str, wrong: str) -> Expectation:

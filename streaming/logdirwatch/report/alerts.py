@@ -5,14 +5,14 @@ from collections.abc import Iterable, Mapping
 from rich.console import RenderableType
 from rich.text import Text
 
-from logdirwatch.decisions import Standing
+from logdirwatch.decisions import AlertDecisions
 from logdirwatch.errors import UserError
 from logdirwatch.model.evidence import read_as
 from logdirwatch.model.evidence.log_dirs import LogDirSpaceEvidence
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import AlertStatus
 from logdirwatch.report.folding import is_heartbeat
-from logdirwatch.report.handling import NOTHING_SAID, marks
+from logdirwatch.report.handling import UNDECIDED, marks
 from logdirwatch.report.layout import sentences
 from logdirwatch.report.words import change, colour, named, place
 from logdirwatch.text.printable import printable
@@ -21,13 +21,13 @@ from logdirwatch.text.words import short_id, utc
 
 
 def listed(
-    alerts: Iterable[AlertRecord], standings: Mapping[str, Standing] | None = None, *, everything: bool
+    alerts: Iterable[AlertRecord], decided_by_alert: Mapping[str, AlertDecisions] | None = None, *, everything: bool
 ) -> list[AlertRecord]:
     """Return the alerts to show: by severity, those that halt a whole broker first, then by age.
 
-    Silenced ones (``standings`` by ``alert_id``) come after them, resolved ones last and only if asked for.
+    Silenced ones (``decided_by_alert`` by ``alert_id``) come after them, resolved ones last and only if asked for.
     """
-    silenced = {name for name, standing in (standings or {}).items() if standing.silenced is not None}
+    silenced = {name for name, decided in (decided_by_alert or {}).items() if decided.silenced is not None}
     shown = [a for a in alerts if not is_heartbeat(a) and (everything or a.status is AlertStatus.FIRING)]
     return sorted(sorted(shown, key=_rank), key=lambda alert: (_rank(alert)[0], alert.alert_id in silenced))
 
@@ -54,10 +54,10 @@ def _rank(alert: AlertRecord) -> tuple[bool, int, bool, int, str]:
 
 
 def view(
-    alerts: Iterable[AlertRecord], now_ms: int, width: int, standings: Mapping[str, Standing] | None = None
+    alerts: Iterable[AlertRecord], now_ms: int, width: int, decided_by_alert: Mapping[str, AlertDecisions] | None = None
 ) -> RenderableType:
     """Return the alerts for people, at most ``width`` columns wide."""
-    known = standings or {}
+    known = decided_by_alert or {}
     rows = [
         (
             _severity(alert),
@@ -72,7 +72,7 @@ def view(
     return sentences(("severity", "alert", "where", "opened", "id"), rows, width)
 
 
-def line(alert: AlertRecord, standing: Standing = NOTHING_SAID) -> Text:
+def line(alert: AlertRecord, decided: AlertDecisions = UNDECIDED) -> Text:
     """Return one revision of one alert on one line."""
     return Text(" ").join(
         [
@@ -81,13 +81,13 @@ def line(alert: AlertRecord, standing: Standing = NOTHING_SAID) -> Text:
             Text(f"{alert.status:<8}", style=colour(alert.status)),
             Text(f"{alert.rule} {short_id(alert.alert_id)}.{alert.revision} ({alert.lane})"),
             Text(place(alert.cluster, alert.broker, alert.log_dir)),
-            Text(printable(" ".join([alert.summary, *_said(standing)]))),
+            Text(printable(" ".join([alert.summary, *_said(decided)]))),
         ]
     )
 
 
-def _said(standing: Standing | None) -> list[str]:
-    return [f"[{mark}]" for mark in marks(standing or NOTHING_SAID)]
+def _said(decided: AlertDecisions | None) -> list[str]:
+    return [f"[{mark}]" for mark in marks(decided or UNDECIDED)]
 
 
 def _severity(alert: AlertRecord) -> Text:

@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from logdirwatch import decisions
-from logdirwatch.decisions import Said, Severities, Standing
+from logdirwatch.decisions import AlertDecisions, DecisionIndex, Severities
 from logdirwatch.model.records import AlertRecord, DecisionRecord
 from logdirwatch.model.vocabulary import AlertStatus
 from logdirwatch.report.layout import sentences
@@ -17,7 +17,7 @@ from logdirwatch.report.words import place
 from logdirwatch.text.units import human_ms
 from logdirwatch.text.words import short_id, utc
 
-NOTHING_SAID = Standing()
+UNDECIDED = AlertDecisions()
 
 
 class Word(Struct, kw_only=True):
@@ -66,23 +66,23 @@ class Handling:
         longest_maintenance_ms: int,
     ) -> None:
         self._records = list(records)
-        self._said = Said(self._records, longest_ms)
+        self._latest = DecisionIndex(self._records, longest_ms)
         self._severities = severities
         self._longest_maintenance_ms = longest_maintenance_ms
 
-    def standing(self, alert: AlertRecord, at_ms: int) -> Standing:
+    def about(self, alert: AlertRecord, at_ms: int) -> AlertDecisions:
         """Return how an alert is handled."""
-        return self._said.standing(alert, self._severities(alert.alert_id), at_ms)
+        return self._latest.about(alert, self._severities(alert.alert_id), at_ms)
 
-    def standings(self, alerts: Iterable[AlertRecord], at_ms: int) -> dict[str, Standing]:
+    def about_each(self, alerts: Iterable[AlertRecord], at_ms: int) -> dict[str, AlertDecisions]:
         """Return how the firing alerts are handled, by ``alert_id``; those without a decision are left out."""
         firing = (alert for alert in alerts if alert.status is AlertStatus.FIRING)
-        found = {alert.alert_id: self.standing(alert, at_ms) for alert in firing}
-        return {name: standing for name, standing in found.items() if standing != NOTHING_SAID}
+        found = {alert.alert_id: self.about(alert, at_ms) for alert in firing}
+        return {name: decided for name, decided in found.items() if decided != UNDECIDED}
 
     def patterns(self, at_ms: int) -> list[DecisionRecord]:
         """Return the active silences by pattern."""
-        return self._said.patterns(at_ms)
+        return self._latest.patterns(at_ms)
 
     def planned(self, at_ms: int, cluster: str | None = None, *, everything: bool = False) -> list[Planned]:
         """Return the active maintenance of one cluster or of all; with ``everything`` the last of each broker."""
@@ -110,8 +110,8 @@ def _planned(record: DecisionRecord, longest_ms: int, *, is_running: bool) -> Pl
 def handled(alerts: Iterable[AlertRecord], handling: Handling, at_ms: int) -> list[Handled]:
     """Return the firing alerts with decisions, the most severe first."""
     alerts = list(alerts)
-    standings = handling.standings(alerts, at_ms)
-    spoken_of = [alert for alert in alerts if alert.alert_id in standings]
+    decided_by_alert = handling.about_each(alerts, at_ms)
+    spoken_of = [alert for alert in alerts if alert.alert_id in decided_by_alert]
     return [
         Handled(
             alert_id=alert.alert_id,
@@ -119,8 +119,8 @@ def handled(alerts: Iterable[AlertRecord], handling: Handling, at_ms: int) -> li
             severity=alert.severity,
             broker=alert.broker,
             log_dir=alert.log_dir,
-            acknowledged=word(standings[alert.alert_id].acknowledged),
-            silenced=word(standings[alert.alert_id].silenced),
+            acknowledged=word(decided_by_alert[alert.alert_id].acknowledged),
+            silenced=word(decided_by_alert[alert.alert_id].silenced),
         )
         for alert in sorted(spoken_of, key=lambda alert: (-alert.severity.rank, alert.opened_at_ms, alert.alert_id))
     ]
@@ -134,16 +134,16 @@ def word(record: DecisionRecord | None) -> Word | None:
     return Word(by=record.by, owner=owner, reason=record.reason, at_ms=record.at_ms, until_ms=record.until_ms)
 
 
-def document(alert: AlertRecord, standing: Standing) -> dict[str, Any]:
+def document(alert: AlertRecord, decided: AlertDecisions) -> dict[str, Any]:
     """Return an alert for programs: its record, and how it is handled."""
-    said = {"acknowledged": word(standing.acknowledged), "silenced": word(standing.silenced)}
+    said = {"acknowledged": word(decided.acknowledged), "silenced": word(decided.silenced)}
     document: dict[str, Any] = msgspec.to_builtins(alert)
     return {**document, **said}
 
 
-def marks(standing: Standing) -> list[str]:
+def marks(decided: AlertDecisions) -> list[str]:
     """Return how an alert is handled, as phrases."""
-    said = (("acknowledged", word(standing.acknowledged)), ("silenced", word(standing.silenced)))
+    said = (("acknowledged", word(decided.acknowledged)), ("silenced", word(decided.silenced)))
     return [phrase(what, spoken) for what, spoken in said if spoken is not None]
 
 
@@ -161,11 +161,11 @@ Saying = tuple[DecisionRecord, AlertRecord | None]
 def sayings(alerts: Iterable[AlertRecord], handling: Handling, at_ms: int) -> list[Saying]:
     """Return the active decisions about alerts, followed by the silences by pattern."""
     known = {alert.alert_id: alert for alert in alerts}
-    standings = handling.standings(known.values(), at_ms)
+    decided_by_alert = handling.about_each(known.values(), at_ms)
     of_alerts = [
         (record, known[name])
-        for name, standing in standings.items()
-        for record in standing
+        for name, decided in decided_by_alert.items()
+        for record in decided
         if record is not None and record.matching is None
     ]
     in_order = sorted(of_alerts, key=lambda saying: (saying[0].until_ms or 0, saying[0].id, saying[0].decision))

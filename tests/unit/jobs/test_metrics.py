@@ -14,7 +14,7 @@ from logdirwatch.jobs.metrics import StreamMetrics
 from logdirwatch.jobs.runner import Runner, Supervised
 from logdirwatch.model.records import LostRange, RejectedRows
 from logdirwatch.model.vocabulary import ReplicaStatus
-from logdirwatch.pipeline.meter import Meter, Standing
+from logdirwatch.pipeline.meter import Meter, QueryLag
 from logdirwatch.pipeline.tell import Teller
 from logdirwatch.pipeline.watch import Watched
 from tests.support.hostile import NAMES
@@ -93,7 +93,7 @@ def test_the_stream_tells_of_every_query(runner):
 def test_what_the_looks_found_is_told_and_what_they_did_not_is_not(runner):
     metrics = StreamMetrics(runner)
     watched = {name: Watched(["logdir.metrics"], Meter(0), Teller(name, 0, 1_000, 0)) for name in ("detect", "store")}
-    watched["detect"].standing = Standing(2_500, {"logdir.metrics": 12}, 0, list[LostRange](), False)
+    watched["detect"].lag = QueryLag(2_500, {"logdir.metrics": 12}, 0, list[LostRange](), False)
     rejected = RejectedRows(topic="logdir.metrics", reason="r", rows=4, example="e")
     watched["store"].rejected[rejected.topic] += rejected.rows
     metrics.watched = watched

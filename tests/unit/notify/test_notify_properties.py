@@ -106,7 +106,7 @@ def test_a_receiver_that_is_back_knows_what_fires_and_nothing_that_ended(steps):
     world = story.settle()
     open_now = {name for name, found in world.alerts.items() if found.status is AlertStatus.FIRING}
     assert world.believed() <= open_now
-    assert open_now - set(world.standings) <= world.believed()
+    assert open_now - set(world.decided_by_alert) <= world.believed()
 
 
 @given(operations)

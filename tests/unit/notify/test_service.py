@@ -243,8 +243,8 @@ def test_a_silence_of_a_clock_that_is_ahead_lasts_as_long_as_it_says(kafka, at_m
     reader.start(kafka)
     reader.poll(kafka, now_ms())
     begun_ms = now_ms()
-    assert reader.member_of(alert("a"), begun_ms + 3 * HOUR_MS).standing.silenced is not None
-    assert reader.member_of(alert("a"), begun_ms + 4 * HOUR_MS).standing.silenced is None
+    assert reader.member_of(alert("a"), begun_ms + 3 * HOUR_MS).decided.silenced is not None
+    assert reader.member_of(alert("a"), begun_ms + 4 * HOUR_MS).decided.silenced is None
 
 
 def test_a_heartbeat_that_stops_is_told_and_so_is_its_return(kafka, receiver):

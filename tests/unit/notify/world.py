@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, field
 
-from logdirwatch.decisions import Standing
+from logdirwatch.decisions import AlertDecisions
 from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import AlertStatus, Decision, Severity
-from logdirwatch.notify.book import Book
 from logdirwatch.notify.groups import Member
+from logdirwatch.notify.outbox import Outbox
 from logdirwatch.notify.routing import Router
 from logdirwatch.notify.settings import NotifySettings
 from tests.unit.report.builders import NOW_MS, alert
@@ -37,7 +37,7 @@ class World:
     now_ms: int = NOW_MS
     is_up: bool = True
     alerts: dict = field(default_factory=dict)
-    standings: dict = field(default_factory=dict)
+    decided_by_alert: dict = field(default_factory=dict)
     messages: list = field(default_factory=list)
     kept: dict = field(default_factory=dict)
     quiet: set = field(default_factory=set)
@@ -51,8 +51,8 @@ class World:
     def restart(self):
         """Start again with what the topic kept."""
         self.router = router_of(self.notify, self.keeping_alive)
-        self.book = Book(self.router, self.notify.receivers)
-        self.book.remember(self.kept.values())
+        self.outbox = Outbox(self.router, self.notify.receivers)
+        self.outbox.remember(self.kept.values())
 
     def fire(self, name, severity=Severity.CRITICAL, **fields):
         known = self.alerts.get(name)
@@ -70,19 +70,19 @@ class World:
     def say(self, name, what, until_louder=True):
         decision = said(what)
         is_silence = what is Decision.SILENCE
-        self.standings[name] = Standing(None if is_silence else decision, decision if is_silence else None)
+        self.decided_by_alert[name] = AlertDecisions(None if is_silence else decision, decision if is_silence else None)
 
     def unsay(self, name):
-        self.standings.pop(name, None)
+        self.decided_by_alert.pop(name, None)
 
     def member_of(self, found):
         fires = found.status is AlertStatus.FIRING
-        return Member(found, self.standings.get(found.alert_id, Standing()) if fires else Standing())
+        return Member(found, self.decided_by_alert.get(found.alert_id, AlertDecisions()) if fires else AlertDecisions())
 
     def tick(self):
-        self.quiet |= {name for name, standing in self.standings.items() if standing.silenced is not None}
-        for message in self.book.due(self.alerts.values(), self.member_of, self.now_ms, set()):
-            record = self.book.delivered(message) if self.is_up else self.book.failed(message)
+        self.quiet |= {name for name, decided in self.decided_by_alert.items() if decided.silenced is not None}
+        for message in self.outbox.due(self.alerts.values(), self.member_of, self.now_ms, set()):
+            record = self.outbox.delivered(message) if self.is_up else self.outbox.failed(message)
             if self.is_up:
                 self.messages.append(message)
                 self.quiet_before.append(set(self.quiet))

@@ -19,9 +19,9 @@ def progress(reached, began=0, part=A):
 
 
 def test_a_query_that_has_read_everything_is_not_behind():
-    standing = Meter(T0).look(T0 + STEP_MS, progress(100, began=40), bounds(100))
-    assert (standing.lag_ms, standing.behind, standing.read_rows) == (0, {"logdir.metrics": 0}, 60)
-    assert standing.found_unread
+    lag = Meter(T0).look(T0 + STEP_MS, progress(100, began=40), bounds(100))
+    assert (lag.lag_ms, lag.behind, lag.read_rows) == (0, {"logdir.metrics": 0}, 60)
+    assert lag.found_unread
 
 
 def test_lag_counts_from_the_newest_look_whose_end_was_reached():
@@ -29,8 +29,8 @@ def test_lag_counts_from_the_newest_look_whose_end_was_reached():
     meter.look(T0, progress(100), bounds(100))
     assert meter.look(T0 + 10_000, progress(100), bounds(150)).lag_ms == 10_000
     assert meter.look(T0 + 20_000, progress(100), bounds(200)).lag_ms == 20_000
-    standing = meter.look(T0 + 30_000, progress(150), bounds(250))
-    assert (standing.lag_ms, standing.behind, standing.read_rows) == (20_000, {"logdir.metrics": 100}, 50)
+    lag = meter.look(T0 + 30_000, progress(150), bounds(250))
+    assert (lag.lag_ms, lag.behind, lag.read_rows) == (20_000, {"logdir.metrics": 100}, 50)
     assert meter.look(T0 + 40_000, progress(250), bounds(260)).lag_ms == 10_000
     assert meter.look(T0 + 50_000, progress(260), bounds(260)).lag_ms == 0
 
@@ -46,41 +46,41 @@ def test_every_partition_counts():
     meter = Meter(T0)
     both = Bounds({A: 0, B: 0}, {A: 10, B: 10})
     meter.look(T0, Progress({A: 0, B: 0}, {A: 10, B: 10}), both)
-    standing = meter.look(T0 + STEP_MS, Progress({}, {A: 20, B: 10}), Bounds({A: 0, B: 0}, {A: 20, B: 13}))
-    assert (standing.lag_ms, standing.behind) == (STEP_MS, {"logdir.metrics": 3})
+    lag = meter.look(T0 + STEP_MS, Progress({}, {A: 20, B: 10}), Bounds({A: 0, B: 0}, {A: 20, B: 13}))
+    assert (lag.lag_ms, lag.behind) == (STEP_MS, {"logdir.metrics": 3})
 
 
 def test_before_the_first_batch_ends_only_its_length_is_known():
-    standing = Meter(T0).look(T0 + 90_000, None, bounds(100, begin=20))
-    assert (standing.lag_ms, standing.behind, standing.read_rows, standing.lost) == (90_000, None, 0, [])
+    lag = Meter(T0).look(T0 + 90_000, None, bounds(100, begin=20))
+    assert (lag.lag_ms, lag.behind, lag.read_rows, lag.lost) == (90_000, None, 0, [])
 
 
 def test_without_anything_to_read_nobody_is_behind():
-    standing = Meter(T0).look(T0 + 90_000, None, bounds(20, begin=20))
-    assert (standing.lag_ms, standing.behind) == (0, {"logdir.metrics": 0})
+    lag = Meter(T0).look(T0 + 90_000, None, bounds(20, begin=20))
+    assert (lag.lag_ms, lag.behind) == (0, {"logdir.metrics": 0})
 
 
 def test_a_run_that_began_with_nothing_to_read_found_nothing_unread():
     meter = Meter(T0)
-    standing = meter.look(T0 + 90_000, progress(100, began=100), bounds(100))
-    assert (standing.lag_ms, standing.read_rows, standing.found_unread) == (0, 0, False)
-    standing = meter.look(T0 + 99_000, progress(103, began=100), bounds(103))
-    assert (standing.lag_ms, standing.read_rows, standing.found_unread) == (0, 3, False)
+    lag = meter.look(T0 + 90_000, progress(100, began=100), bounds(100))
+    assert (lag.lag_ms, lag.read_rows, lag.found_unread) == (0, 0, False)
+    lag = meter.look(T0 + 99_000, progress(103, began=100), bounds(103))
+    assert (lag.lag_ms, lag.read_rows, lag.found_unread) == (0, 3, False)
 
 
 def test_a_query_that_never_read_anything_begins_at_the_first_record():
     meter = Meter(T0)
     assert meter.look(T0 + 1, Progress({}, {}), bounds(20, begin=20)).lag_ms == 0
-    standing = meter.look(T0 + 5_001, Progress({}, {}), bounds(23, begin=20))
-    assert (standing.lag_ms, standing.behind) == (5_000, {"logdir.metrics": 3})
+    lag = meter.look(T0 + 5_001, Progress({}, {}), bounds(23, begin=20))
+    assert (lag.lag_ms, lag.behind) == (5_000, {"logdir.metrics": 3})
     assert meter.look(T0 + 9_000, progress(23, began=20), bounds(23, begin=20)).found_unread is False
 
 
 def test_a_query_that_failed_goes_on_falling_behind_from_where_it_was():
     meter = Meter(T0)
     meter.look(T0, progress(50), bounds(50))
-    standing = meter.look(T0 + 60_000, None, bounds(80))
-    assert (standing.lag_ms, standing.behind) == (60_000, {"logdir.metrics": 30})
+    lag = meter.look(T0 + 60_000, None, bounds(80))
+    assert (lag.lag_ms, lag.behind) == (60_000, {"logdir.metrics": 30})
 
 
 def test_what_is_gone_before_a_stalled_query_read_it_is_lost_once():
@@ -96,8 +96,8 @@ def test_what_is_gone_before_a_stalled_query_read_it_is_lost_once():
 
 
 def test_a_run_that_began_below_what_is_left_lost_what_is_between():
-    standing = Meter(T0).look(T0 + STEP_MS, progress(500, began=100), bounds(500, begin=300))
-    assert [(lost.from_offset, lost.to_offset) for lost in standing.lost] == [(100, 300)]
+    lag = Meter(T0).look(T0 + STEP_MS, progress(500, began=100), bounds(500, begin=300))
+    assert [(lost.from_offset, lost.to_offset) for lost in lag.lost] == [(100, 300)]
 
 
 def test_a_topic_that_is_emptied_behind_a_query_that_had_read_it_loses_nothing():
@@ -106,8 +106,8 @@ def test_a_topic_that_is_emptied_behind_a_query_that_had_read_it_loses_nothing()
     assert meter.look(T0 + STEP_MS, progress(130), bounds(130, begin=130)).lost == []
 
 
-def ranges(standing):
-    return [(lost.from_offset, lost.to_offset) for lost in standing.lost]
+def ranges(lag):
+    return [(lost.from_offset, lost.to_offset) for lost in lag.lost]
 
 
 def test_a_topic_made_anew_loses_what_the_old_one_had_unread_and_what_the_query_passes_over():
@@ -129,8 +129,8 @@ def test_an_empty_topic_made_anew_that_was_read_to_its_end_loses_nothing():
     meter = Meter(T0)
     meter.look(T0, progress(100), bounds(100))
     assert ranges(meter.look(T0 + 1, progress(0), bounds(0))) == []
-    standing = meter.look(T0 + 2, progress(0), bounds(3))
-    assert (standing.lost, standing.behind) == ([], {"logdir.metrics": 3})
+    lag = meter.look(T0 + 2, progress(0), bounds(3))
+    assert (lag.lost, lag.behind) == ([], {"logdir.metrics": 3})
 
 
 def test_a_query_far_behind_keeps_few_looks():
@@ -154,9 +154,9 @@ def test_lag_is_never_less_than_it_is_and_nothing_is_lost_twice(steps):
         read = min(end, max(read, begin) + taken)
         at_ms = T0 + (number + 1) * STEP_MS
         ends.append((at_ms, end))
-        standing = meter.look(at_ms, Progress({A: 0}, {A: read}), Bounds({A: begin}, {A: end}))
+        lag = meter.look(at_ms, Progress({A: 0}, {A: read}), Bounds({A: begin}, {A: end}))
         reached = max((seen_ms for seen_ms, seen_end in ends if read >= seen_end), default=T0)
-        assert standing.lag_ms == (0 if read == end else at_ms - reached)
-        assert standing.behind == {"logdir.metrics": end - read}
-        lost += sum(gone.to_offset - gone.from_offset for gone in standing.lost)
+        assert lag.lag_ms == (0 if read == end else at_ms - reached)
+        assert lag.behind == {"logdir.metrics": end - read}
+        lost += sum(gone.to_offset - gone.from_offset for gone in lag.lost)
     assert lost <= begin

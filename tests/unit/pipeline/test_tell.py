@@ -3,7 +3,7 @@
 import threading
 
 from logdirwatch.model.records import LostRange, RejectedRows
-from logdirwatch.pipeline.meter import Standing
+from logdirwatch.pipeline.meter import QueryLag
 from logdirwatch.pipeline.rejects import Rejects
 from logdirwatch.pipeline.tell import AFTERWARDS_MS, MOST_REASONS, QUIET_INTERVAL_MS, Teller, merged
 
@@ -11,9 +11,9 @@ T0 = 1_700_000_000_000
 STEP_MS = 10_000
 
 
-def standing(lag_ms=0, behind=0, lost=(), read_rows=1, found_unread=False):
+def lag(lag_ms=0, behind=0, lost=(), read_rows=1, found_unread=False):
     unread = None if behind is None else {"logdir.metrics": behind}
-    return Standing(lag_ms, unread, read_rows, list(lost), found_unread)
+    return QueryLag(lag_ms, unread, read_rows, list(lost), found_unread)
 
 
 def teller(**fields):
@@ -26,8 +26,7 @@ def rejected(rows=1, reason="not JSON", topic="logdir.events"):
 
 def looks(told, count, start=1, **fields):
     found = [
-        told.record(standing(**fields), [], T0 + number * STEP_MS, is_active=True)
-        for number in range(start, start + count)
+        told.record(lag(**fields), [], T0 + number * STEP_MS, is_active=True) for number in range(start, start + count)
     ]
     return [record for record in found if record is not None]
 
@@ -50,10 +49,10 @@ def test_one_that_is_behind_is_told_of_with_every_look_and_for_a_while_after():
 def test_what_could_not_be_read_and_what_was_lost_is_told_once():
     query = teller()
     lost = LostRange(topic="logdir.metrics", partition=0, from_offset=1, to_offset=9)
-    first = query.record(standing(lost=[lost]), [rejected(2), rejected(3)], T0 + 1, is_active=True)
+    first = query.record(lag(lost=[lost]), [rejected(2), rejected(3)], T0 + 1, is_active=True)
     assert first.lost == [lost]
     assert [(found.rows, found.example) for found in first.rejected] == [(5, "logdir.events/0/2")]
-    second = query.record(standing(), [], T0 + 2, is_active=True)
+    second = query.record(lag(), [], T0 + 2, is_active=True)
     assert (second.lost, second.rejected) == ([], [])
 
 
@@ -65,9 +64,9 @@ def test_rejects_are_told_while_kafka_cannot_be_asked_and_nothing_is_made_up():
 def test_a_query_that_was_away_says_so_once_if_it_found_something_unread():
     query = teller(away_ms=600_000)
     assert looks(query, 1) == []
-    record = query.record(standing(found_unread=True), [], T0 + 2 * STEP_MS, is_active=True)
+    record = query.record(lag(found_unread=True), [], T0 + 2 * STEP_MS, is_active=True)
     assert record.away_ms == 600_000
-    record = query.record(standing(found_unread=True), [], T0 + 3 * STEP_MS, is_active=True)
+    record = query.record(lag(found_unread=True), [], T0 + 3 * STEP_MS, is_active=True)
     assert record.away_ms is None
     assert looks(teller(away_ms=59_999), 3, found_unread=True) == [], "a usual restart"
 
@@ -75,14 +74,14 @@ def test_a_query_that_was_away_says_so_once_if_it_found_something_unread():
 def test_a_real_time_query_tells_what_it_lost_but_not_where_it_is():
     query = teller(is_measured=False, away_ms=10**9)
     assert looks(query, 5, lag_ms=300_000, behind=9, found_unread=True) == []
-    record = query.record(standing(lag_ms=300_000, behind=9), [rejected()], T0 + 10**6, is_active=True)
+    record = query.record(lag(lag_ms=300_000, behind=9), [rejected()], T0 + 10**6, is_active=True)
     assert (record.lag_ms, record.behind, record.away_ms) == (None, None, None)
 
 
 def test_a_clock_that_goes_back_never_repeats_a_time():
     query = teller()
-    first = query.record(standing(), [rejected()], T0 + 5_000, is_active=True)
-    second = query.record(standing(), [rejected()], T0 + 1_000, is_active=True)
+    first = query.record(lag(), [rejected()], T0 + 5_000, is_active=True)
+    second = query.record(lag(), [rejected()], T0 + 1_000, is_active=True)
     assert second.timestamp_ms == first.timestamp_ms + 1
 
 

@@ -3,7 +3,7 @@ import io
 import pytest
 from rich.console import Console
 
-from logdirwatch.decisions import Standing
+from logdirwatch.decisions import AlertDecisions
 from logdirwatch.errors import UserError
 from logdirwatch.model.records import DecisionRecord
 from logdirwatch.model.vocabulary import AlertStatus, Cause, Decision, Rule, Severity
@@ -11,9 +11,9 @@ from logdirwatch.report.alerts import find, line, listed, view
 from tests.unit.report.builders import NOW_MS, alert
 
 
-def shown(*alerts, width=100, standings=None) -> str:
+def shown(*alerts, width=100, decided_by_alert=None) -> str:
     console = Console(file=io.StringIO(), width=width)
-    console.print(view(alerts, NOW_MS, width, standings))
+    console.print(view(alerts, NOW_MS, width, decided_by_alert))
     return console.file.getvalue()
 
 
@@ -22,7 +22,7 @@ def said(kind, by="ada", until_ms=NOW_MS + 3_600_000, **fields):
     return DecisionRecord(version=1, id="a" * 32, decision=Decision(kind), by=by, reason="seen", **at, **fields)
 
 
-SILENCED = Standing(None, said("silence"))
+SILENCED = AlertDecisions(None, said("silence"))
 
 
 def test_the_loudest_stand_first_and_then_the_oldest():
@@ -112,15 +112,15 @@ def test_silenced_alerts_stand_behind_the_others_and_before_the_resolved():
 
 
 def test_who_acknowledged_and_who_silenced_is_said_with_the_end():
-    both = Standing(said("acknowledge", owner="storage"), said("silence", by="bob"))
-    for text in (" ".join(shown(alert(), standings={"a" * 32: both}).split()), line(alert(), both).plain):
+    both = AlertDecisions(said("acknowledge", owner="storage"), said("silence", by="bob"))
+    for text in (" ".join(shown(alert(), decided_by_alert={"a" * 32: both}).split()), line(alert(), both).plain):
         assert "[acknowledged by ada, owner storage, until 2023-11-14 23:13:20Z: seen]" in text
         assert "[silenced by bob until 2023-11-14 23:13:20Z: seen]" in text
 
 
 @pytest.mark.parametrize("until_ms", [None, NOW_MS * 1000])
 def test_what_was_said_without_an_end_or_with_one_beyond_the_calendar_is_shown(until_ms):
-    bare = Standing(said("acknowledge", until_ms=until_ms))
+    bare = AlertDecisions(said("acknowledge", until_ms=until_ms))
     assert "[acknowledged by ada until an unknown time: seen]" in line(alert(), bare).plain
 
 

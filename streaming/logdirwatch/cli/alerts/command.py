@@ -10,12 +10,12 @@ from logdirwatch.cli.alerts import decisions as alert_decisions
 from logdirwatch.cli.context import Context
 from logdirwatch.cli.deciding import handling
 from logdirwatch.cli.reading.records import console, follow_into, now_ms, read_into, telemetry
-from logdirwatch.decisions import Standing
+from logdirwatch.decisions import AlertDecisions
 from logdirwatch.model import topics
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.report.alerts import line, listed, view
 from logdirwatch.report.folding import LatestAlerts, is_heartbeat, latest_alerts
-from logdirwatch.report.handling import NOTHING_SAID, document
+from logdirwatch.report.handling import UNDECIDED, document
 
 REREAD_MS = 10_000
 
@@ -45,12 +45,12 @@ def alerts(
     fold = latest_alerts()
     read_into(fold, cluster, topics.ALERTS)
     sayings = _Sayings(ctx.obj, fold)
-    _print(fold, sayings.standings(), as_json=as_json, everything=everything)
+    _print(fold, sayings.about_each(), as_json=as_json, everything=everything)
     if follow:
         with contextlib.suppress(KeyboardInterrupt):
             for alert in follow_into(fold, cluster, topics.ALERTS):
                 if not is_heartbeat(alert):
-                    _print_one(alert, sayings.standing(alert), as_json=as_json)
+                    _print_one(alert, sayings.about(alert), as_json=as_json)
 
 
 class _Sayings:
@@ -60,36 +60,36 @@ class _Sayings:
         self._context, self._fold = context, fold
         self._read()
 
-    def standings(self) -> dict[str, Standing]:
+    def about_each(self) -> dict[str, AlertDecisions]:
         """Return how the firing alerts are handled now, by ``alert_id``."""
-        return {} if self._handling is None else self._handling.standings(self._fold.records, now_ms())
+        return {} if self._handling is None else self._handling.about_each(self._fold.records, now_ms())
 
-    def standing(self, alert: AlertRecord) -> Standing:
+    def about(self, alert: AlertRecord) -> AlertDecisions:
         """Return how an alert is handled now."""
         if now_ms() - self._read_ms > REREAD_MS:
             self._read()
-        return NOTHING_SAID if self._handling is None else self._handling.standing(alert, now_ms())
+        return UNDECIDED if self._handling is None else self._handling.about(alert, now_ms())
 
     def _read(self) -> None:
         self._handling, self._read_ms = handling(self._context, self._fold), now_ms()
 
 
-def _print(fold: LatestAlerts, standings: dict[str, Standing], *, as_json: bool, everything: bool) -> None:
-    shown = listed(fold.records, standings, everything=everything)
+def _print(fold: LatestAlerts, decided_by_alert: dict[str, AlertDecisions], *, as_json: bool, everything: bool) -> None:
+    shown = listed(fold.records, decided_by_alert, everything=everything)
     if as_json:
         for alert in shown:
-            _print_one(alert, standings.get(alert.alert_id, NOTHING_SAID), as_json=True)
+            _print_one(alert, decided_by_alert.get(alert.alert_id, UNDECIDED), as_json=True)
     elif shown:
         terminal = console()
-        terminal.print(view(shown, now_ms(), terminal.width, standings))
+        terminal.print(view(shown, now_ms(), terminal.width, decided_by_alert))
     else:
         typer.echo(
             "No open alerts. Resolved ones: logdirwatch alerts --all. Is everything monitored? logdirwatch status"
         )
 
 
-def _print_one(alert: AlertRecord, standing: Standing, *, as_json: bool) -> None:
+def _print_one(alert: AlertRecord, decided: AlertDecisions, *, as_json: bool) -> None:
     if as_json:
-        typer.echo(msgspec.json.encode(document(alert, standing)))
+        typer.echo(msgspec.json.encode(document(alert, decided)))
     else:
-        console().print(line(alert, standing), soft_wrap=True)
+        console().print(line(alert, decided), soft_wrap=True)

@@ -12,7 +12,7 @@ MemberOf = Callable[[AlertRecord], Member]
 """Returns how an alert is handled now: acknowledged, silenced or neither."""
 
 
-class Book:
+class Outbox:
     """The messages that receivers got, and those that are due.
 
     An alert stays in the group in which it was first sent, even when its severity changes: that group sends its end.
