@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from logdirwatch.model.evidence import read_as
+from logdirwatch.model.evidence import Evidence, read_as
 from logdirwatch.model.evidence.brokers import BrokerAwayEvidence
 from logdirwatch.model.records import AlertRecord
 from logdirwatch.model.vocabulary import Rule
@@ -24,7 +24,11 @@ RUNBOOKS: Mapping[Rule, Runbook] = {
 def investigate(
     alert: AlertRecord, policy: Policy, why: str | None = None, *, has_zookeeper: bool = False
 ) -> ProposedAction:
-    """Return the step of an alert's runbook; ``why`` says what keeps a better action back."""
+    """Return the step of an alert's runbook; ``why`` says what keeps a better action back.
+
+    Where there is no snapshot of the cluster, the alert itself says that its broker has ZooKeeper.
+    """
+    has_zookeeper = has_zookeeper or read_as(alert.evidence, Evidence).has_zookeeper is True
     look = look_at(alert, _runbook_of(alert), policy, has_zookeeper=has_zookeeper)
     return look if why is None else look.because(why)
 

@@ -98,6 +98,15 @@ def test_the_controllers_word_makes_a_broker_offline_and_quiet_within_the_grace(
     assert driver.alerts == []
 
 
+@pytest.mark.parametrize(("mode", "told"), [("zookeeper", True), ("kraft", None), ("migrating", None), (None, None)])
+def test_an_alert_says_that_its_broker_has_zookeeper(mode, told):
+    driver = Driver()
+    driver.poll(log_dir("/d1"), log_dir("/d2"), metadata_mode=mode and MetadataMode(mode))
+    driver.poll(log_dir("/d1", error_code=56), log_dir("/d2"))
+    (alert,) = driver.open_alerts()
+    assert alert.evidence.has_zookeeper is told
+
+
 def test_a_broker_that_stays_away_longer_than_the_grace_is_an_alert():
     driver = Driver().polls(0.5)
     for _ in range(62):

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import typer
 
 from logdirwatch.cli.actions.lookup import ActionId, find_action
-from logdirwatch.cli.reading.live_cluster import facts_of, seen
+from logdirwatch.cli.reading.live_cluster import facts_of, not_known, seen
 from logdirwatch.cli.reading.records import now_ms, telemetry
 from logdirwatch.errors import UserError
 from logdirwatch.jobs.policy import policy_for
@@ -29,8 +29,8 @@ def check(ctx: typer.Context, identity: ActionId) -> None:
     found = seen(cluster, settings)
     facts = facts_of(action.cluster, found, settings, _causes(action))
     reasons = reasons_against(action, facts, found.quorum, policy_for(settings, action.cluster), now_ms())
-    for what, error in found.unknown.items():
-        typer.echo(printable(f"not known: {what}: {error}"), err=True)
+    for line in not_known(found, facts):
+        typer.echo(printable(line), err=True)
     if reasons:
         for reason in reasons:
             typer.echo(printable(f"no longer holds: {reason}"))

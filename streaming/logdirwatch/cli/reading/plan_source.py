@@ -89,9 +89,9 @@ def _live(context: Context, source: Source, *, needs_alerts: bool) -> Found:
     settings = context.settings
     name, cluster = _configured(settings, source)
     asked = live_cluster.seen(cluster, settings)
-    for what, error in asked.unknown.items():
-        typer.echo(printable(f"not known: {what}: {error}"), err=True)
     facts = live_cluster.facts_of(name, asked, settings, {})
+    for line in live_cluster.not_known(asked, facts):
+        typer.echo(printable(line), err=True)
     for directories in alike(facts):
         typer.echo(printable(_taken_for_separate(directories)), err=True)
     alerts, actions = _told_records(context, name) if needs_alerts else ([], [])

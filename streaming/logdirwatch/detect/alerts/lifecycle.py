@@ -16,7 +16,7 @@ from logdirwatch.detect.state.broker_state import BrokerMemory, LogDirMemory, Op
 from logdirwatch.model.evidence import Evidence
 from logdirwatch.model.identity import alert_id
 from logdirwatch.model.records import AlertRecord
-from logdirwatch.model.vocabulary import AlertStatus, Cause, Lane, Rule, Severity
+from logdirwatch.model.vocabulary import AlertStatus, Cause, Lane, MetadataMode, Rule, Severity
 
 _COMES_BACK = frozenset({Rule.LOG_DIR_OFFLINE, Rule.BROKER_OFFLINE})
 Holder = BrokerMemory | LogDirMemory
@@ -76,10 +76,14 @@ class BrokerAlerts:
             alert.from_status, alert.to_status = transition
         alert.severity, alert.cause, alert.stale_since_ms = severity, cause, None
         # Brokers on one host fail together: notifications group alerts by it.
-        host = self._memory.host or None
-        alert.evidence, alert.affected, alert.summary = replace(evidence, host=host), affected, summary
+        common = {"host": self._memory.host or None, "has_zookeeper": self._has_zookeeper()}
+        alert.evidence, alert.affected, alert.summary = replace(evidence, **common), affected, summary
         self._write(rule, path, alert, AlertStatus.FIRING, at_ms)
         return alert
+
+    def _has_zookeeper(self) -> bool | None:
+        """Return True for a broker with ZooKeeper: a runbook must know, also before there is any table."""
+        return True if self._memory.metadata_mode is MetadataMode.ZOOKEEPER else None
 
     def mark_stale(
         self, path: str | None, since_ms: int, *, fresh: Rule | None = None, only: Collection[Rule] | None = None

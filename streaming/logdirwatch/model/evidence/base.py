@@ -25,6 +25,10 @@ class Evidence(RecordPart, frozen=True, kw_only=True):
     """The fields of which a change is news: a firing alert is revised for it. Other numbers change all the time."""
 
     host: Annotated[str | None, Meta(description="The broker's host.")] = None
+    has_zookeeper: Annotated[
+        bool | None,
+        Meta(description="True where the broker keeps its metadata in ZooKeeper; null: it is not known to."),
+    ] = None
     flapping: Annotated[
         int | None, Meta(description="How many times the alert ended recently: it is held open for now.")
     ] = None

@@ -214,7 +214,7 @@ class ActionTracker:
                     raise
                 self._set_aside(alert, error)
         known = list(self._actions[alert.alert_id].values())
-        has_zookeeper = seen is not None and seen.has_zookeeper
+        has_zookeeper = alert.evidence.has_zookeeper is True or (seen is not None and seen.has_zookeeper)
         step = investigate(changed(alert, evidence={}), policy, UNREADABLE, has_zookeeper=has_zookeeper)
         based_on = {"state_at_ms": None, "inventory_at_ms": None}
         return transitions.keep_waiting(known, [record(step, alert, based_on, policy, now_ms)], now_ms)

@@ -56,6 +56,7 @@ LOG_DIR_SAMPLES = Table(
         incoming_bytes      bigint  Directory: bytes that running moves still add
         outgoing_bytes      bigint  Directory: bytes that running moves will remove
         out_of_sync_count   bigint  Directory: replicas that lag behind their leaders at the last scan
+        capacity_source     string  Directory: configuration, where Kafka does not report its size; null: Kafka does
         volume              string  Host: name of the file system
         is_root_volume      boolean Host: whether that is the root file system
         is_read_only        boolean Host: whether it is mounted read-only

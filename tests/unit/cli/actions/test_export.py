@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 import yaml
+from kafka.protocol.admin import DescribeLogDirsRequest
 
 from logdirwatch.cli.actions import check as action_check
 from logdirwatch.collect.kafka.answers import Configs, LogDirAnswer, LogDirsAnswer, Node, Quorum, Topic
@@ -103,6 +104,16 @@ class TestCheck:
     def test_what_could_not_be_asked_is_said_beside_it(self, check):
         ended = check(rebuild(), reassignments=None, unknown={"reassignments": "TimeoutError"})
         assert "not known: reassignments: TimeoutError" in ended.err
+
+    def test_sizes_that_an_old_release_does_not_report_are_named_with_the_remedy_in_one_line(self, check):
+        unsized = LogDirsAnswer(PollStatus.OK, None, (LogDirAnswer("/d1", 0, None, None, None, ()),))
+        old = {DescribeLogDirsRequest.API_KEY: 2}
+        ended = check(rebuild(), log_dirs={1: disks(code=56), 2: disks(), 3: unsized}, api_versions={2: old, 3: old})
+        (line,) = ended.err.splitlines()
+        assert line.startswith("not known: the size of 1 log directory: Kafka before 3.3 does not report it")
+        assert line.endswith("Name the capacity in clusters.prod.log_dirs, or plan from the tables (without --live)")
+        new = check(rebuild(), log_dirs={1: disks(code=56), 2: disks(), 3: disks()}, api_versions={3: old})
+        assert new.err == "", "a configured size is known"
 
     def test_a_closed_action_holds_no_more(self, check):
         ended = check(rebuild(status=ActionStatus.WITHDRAWN, status_reason="its alert is gone"))

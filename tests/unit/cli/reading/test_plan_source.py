@@ -284,6 +284,12 @@ class TestLive:
         assert "not known: topics: TimeoutError" in ended.err
         assert "no inventory of the cluster has been seen yet" in ended.err
 
+    def test_sizes_that_an_old_release_does_not_report_are_named_with_the_remedy(self, live):
+        unsized = {7: LogDirsAnswer(PollStatus.OK, None, (LogDirAnswer("/d1", 0, None, None, None, ()),))}
+        ended = live("--live", "--mode", "balance-disks", log_dirs=unsized, api_versions={7: {35: 2}})
+        (line,) = [line for line in ended.err.splitlines() if "not known: the size of 1 log directory" in line]
+        assert "clusters.prod.log_dirs, or plan from the tables" in line
+
     def test_a_broker_that_does_not_answer_is_left_out(self, live):
         silent = {**answers().log_dirs, 8: LogDirsAnswer(PollStatus.TIMEOUT, "no answer")}
         nodes = {**answers().nodes, 8: Node(8, "h", 9, None, False)}

@@ -53,6 +53,13 @@ class TestZooKeeper:
     def test_no_runbook_names_what_it_does_not_have(self, rule):
         assert of_kraft_only(investigate(alert(rule), policy(), has_zookeeper=True)) == []
 
+    @pytest.mark.parametrize("rule", [Rule.BROKER_OFFLINE, Rule.BROKER_UNKNOWN, Rule.LOG_DIR_UNKNOWN])
+    def test_nor_does_one_before_there_is_a_snapshot_where_the_alert_says_it(self, rule):
+        place = {} if rule is Rule.LOG_DIR_UNKNOWN else {"log_dir": None}
+        told = alert(rule, evidence={"has_zookeeper": True}, **place)
+        assert of_kraft_only(*recommend(told, None, policy(), NOW_MS)) == []
+        assert of_kraft_only(*recommend(alert(rule, **place), None, policy(), NOW_MS)) != []
+
     @pytest.mark.parametrize("reason", BrokerFailureReason)
     @pytest.mark.parametrize("rule", [Rule.BROKER_OFFLINE, Rule.BROKER_UNKNOWN])
     def test_nor_does_the_way_back_of_a_broker_whose_log_says_why_it_is_away(self, rule, reason):
