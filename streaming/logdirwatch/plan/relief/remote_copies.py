@@ -10,6 +10,7 @@ from logdirwatch.plan.cluster.layout import Topic
 from logdirwatch.plan.cluster.snapshot import ClusterSnapshot, LogDir
 from logdirwatch.plan.commands.kafka_tools import note
 from logdirwatch.plan.proposal import ProposedAction, effect
+from logdirwatch.plan.retention.limits import is_copy_delayed
 from logdirwatch.text.units import human_bytes
 from logdirwatch.text.words import some_of
 
@@ -19,11 +20,14 @@ _NAMED = 3
 
 
 def remote_copy_drafts(source: LogDir, snapshot: ClusterSnapshot) -> list[ProposedAction]:
-    """Return the look at the copies to remote storage, where most of a tiered topic waits for them; else nothing."""
+    """Return the look at the copies to remote storage, where most of a tiered topic waits for them; else nothing.
+
+    A topic whose copies are delayed on purpose waits without a fault (KIP-1241).
+    """
     names = {replica.topic for replica in snapshot.replicas_in(source.place)}
     topics = (snapshot.topics[name] for name in names if name in snapshot.topics)
     waiting = sorted(
-        (topic for topic in topics if topic.is_tiered and _waits(topic, snapshot)),
+        (topic for topic in topics if topic.is_tiered and not is_copy_delayed(topic) and _waits(topic, snapshot)),
         key=lambda topic: (-(topic.remote_copy_lag_bytes or 0), topic.name),
     )
     if not waiting:

@@ -155,7 +155,8 @@ def history_bytes(topic: Topic, replicas: Iterable[Replica], snapshot: ClusterSn
 def copy_lag_floor(topic: Topic, unit: str) -> int:
     """Return the local limit that a configured delay of copies to remote storage asks for, in ``bytes`` or ``ms``.
 
-    A positive delay may not exceed the local limit (KIP-1241, Kafka 4.4).
+    A positive delay may be as large as the effective local limit, not larger: ``kafka-configs`` is refused otherwise
+    (KIP-1241; Kafka 4.4.0 ``LogConfig.validateRemoteCopyLagSize``). One of -1 follows the limit.
     """
     return max(0, topic.number(f"remote.copy.lag.{unit}", 0)) if topic.is_tiered else 0
 

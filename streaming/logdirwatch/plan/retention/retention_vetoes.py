@@ -17,6 +17,7 @@ from logdirwatch.plan.retention.limits import (
     effective,
     freed_bytes,
     history_bytes,
+    is_copy_delayed,
     segment_bytes,
     unread_of,
 )
@@ -138,9 +139,10 @@ def remote_copy_lags(topic: Topic) -> Veto | None:
     lag = topic.remote_copy_lag_bytes if topic.is_tiered else None
     if not lag:
         return None
+    delayed = " (their copies are delayed by remote.copy.lag.*)" if is_copy_delayed(topic) else ""
     return Veto(
         "remote_copy_lags",
-        f"{human_bytes(lag)} of {topic.name} are not in remote storage yet: local retention keeps them",
+        f"{human_bytes(lag)} of {topic.name} are not in remote storage yet{delayed}: local retention keeps them",
     )
 
 

@@ -130,6 +130,9 @@ class TestTiered:
         behind = topic("t", (1,), configs=TIERED, remote_copy_lag_bytes=400 * MIB)
         found = cuts(behind, self.PARTS[1])
         assert vetoed(found) == ["remote_copy_lags"]
+        assert "delayed" not in found.vetoes[0].reason
+        wanted = topic("t", (1,), configs=TIERED | {"remote.copy.lag.ms": "-1"}, remote_copy_lag_bytes=400 * MIB)
+        assert "delayed by remote.copy.lag.*" in cuts(wanted, self.PARTS[1]).vetoes[0].reason
         copied = topic("t", (1,), configs=TIERED, remote_copy_lag_bytes=0)
         assert holds(cut_action(copied, self.PARTS[1]), "remote_copied") is True
 
